@@ -1,0 +1,32 @@
+/**
+ * Time, as given: the only file that reads it. A simulated world passes its own clock.
+ *
+ * Wall-clock time is in microseconds since the epoch, exact in a JavaScript number until 2255.
+ * Durations are measured on the monotonic clock alone: wall clocks step.
+ */
+export interface Clock {
+  /** Microseconds since the epoch. May step in either direction. */
+  nowMicros(): number;
+  /** Milliseconds since some fixed point; never goes back. */
+  monotonicMs(): number;
+  /** Resolves after `ms`, or at once when the signal aborts. Never rejects, never keeps the process alive. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+export const systemClock: Clock = {
+  // Milliseconds are fine enough for limits; event times come from the callers.
+  nowMicros: () => Date.now() * 1000,
+  monotonicMs: () => performance.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve) => {
+      if (signal?.aborted) return resolve();
+      const done = (): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", done);
+        resolve();
+      };
+      const timer = setTimeout(done, ms);
+      timer.unref();
+      signal?.addEventListener("abort", done, { once: true });
+    }),
+};

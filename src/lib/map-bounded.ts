@@ -1,0 +1,39 @@
+/**
+ * Ordered work, at most `limit` at a time: results come in the order of the items.
+ *
+ * Leaving the loop early aborts what still runs and waits for it, so nothing outlives the caller.
+ */
+export async function* mapBounded<T, R>(
+  items: Iterable<T>,
+  limit: () => number,
+  signal: AbortSignal,
+  work: (item: T, signal: AbortSignal) => Promise<R>,
+): AsyncGenerator<R, void, undefined> {
+  const leaving = new AbortController();
+  const inner = AbortSignal.any([signal, leaving.signal]);
+  const running: Promise<R>[] = [];
+  const iterator = items[Symbol.iterator]();
+  let exhausted = false;
+  try {
+    for (;;) {
+      while (!exhausted && running.length < Math.max(1, limit())) {
+        const next = iterator.next();
+        if (next.done) {
+          exhausted = true;
+          break;
+        }
+        const started = work(next.value, inner);
+        // It is awaited in its turn; until then a failure must not count as unhandled.
+        started.catch(() => undefined);
+        running.push(started);
+      }
+      const first = running.shift();
+      if (first === undefined) return;
+      yield await first;
+    }
+  } finally {
+    leaving.abort();
+    await Promise.allSettled(running);
+    iterator.return?.();
+  }
+}

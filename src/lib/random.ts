@@ -1,0 +1,13 @@
+/** Dice, as given: the only file that throws them. A simulated world passes a seeded one. */
+import { randomBytes } from "node:crypto";
+
+export interface Random {
+  bytes(length: number): Uint8Array;
+  /** At least 0 and less than 1. Not for secrets. */
+  fraction(): number;
+}
+
+export const systemRandom: Random = {
+  bytes: (length) => randomBytes(length),
+  fraction: () => Math.random(),
+};

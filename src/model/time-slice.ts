@@ -1,0 +1,33 @@
+/**
+ * A stretch of event time with its own table and its own frozen strategy. Slices of a namespace join
+ * without gap or overlap.
+ */
+import type { TimePartition } from "./namespace-config.ts";
+
+export interface TimeSlice {
+  /** `data_20260328`: from its start; also the name of its table. */
+  readonly name: string;
+  /** Microseconds; start belongs to it, end does not. Both are whole multiples of its width. */
+  readonly start: number;
+  readonly end: number;
+  readonly timePartition: TimePartition;
+  /**
+   * OPEN can be read and written. CLOSED is neither, but can be opened again. DROPPED is for good: its name is never used again.
+   * (UPCOMING, ACTIVE and SEALED, which the API tells apart, follow from the time.)
+   */
+  readonly state: "OPEN" | "CLOSED" | "DROPPED";
+}
+
+/** The slice that holds `time`, of slices sorted by start. */
+export function sliceAt(slices: readonly TimeSlice[], time: number): TimeSlice | undefined {
+  let low = 0;
+  let high = slices.length - 1;
+  while (low <= high) {
+    const middle = (low + high) >>> 1;
+    const slice = slices[middle] as TimeSlice;
+    if (time < slice.start) high = middle - 1;
+    else if (time >= slice.end) low = middle + 1;
+    else return slice;
+  }
+  return undefined;
+}

@@ -1,0 +1,66 @@
+/**
+ * Where events are kept. Every engine passes the suite in `tests/conformance/event-store.ts`.
+ *
+ * The engine may hold on to what it is given only until the call ends, and what it hands out stays
+ * valid for as long as the caller keeps it.
+ */
+import type { PartitionKey, SliceRef } from "../model/partition.ts";
+import type { EventBytes } from "../wire/event-record.ts";
+import type { Position, Run } from "../wire/frames.ts";
+
+/** An event with its place inside the slice. */
+export interface PlacedEvent {
+  readonly event: EventBytes;
+  readonly timeBucket: number;
+  readonly eventBucket: number;
+}
+
+export type Order = "NEWEST_FIRST" | "OLDEST_FIRST";
+
+export interface ScanRange {
+  /** Event time in microseconds; `from` belongs to the range, `to` does not. */
+  readonly from: number;
+  readonly to: number;
+  readonly order: Order;
+  /** Go on behind this position (in the order of the scan), which itself is left out. */
+  readonly after: Position | undefined;
+  /** No run has more events than this. */
+  readonly runEventsMax: number;
+  /** No run has more bytes than this, but for one that is a single larger event. */
+  readonly runBytesMax: number;
+}
+
+export interface SliceStats {
+  /** On disk, about. */
+  readonly bytes: number;
+  /** Written, repeats included. */
+  readonly events: number;
+}
+
+export interface EventStore {
+  /** Makes room for a slice. Repeating it does nothing. A dropped slice is never made again: CONFLICT. */
+  createSlice(slice: SliceRef): Promise<void>;
+
+  /** Removes a slice with its events and gives the space back. Repeating it does nothing. Scans still running end, or fail with STORAGE_UNAVAILABLE. */
+  dropSlice(slice: SliceRef): Promise<void>;
+
+  /**
+   * Stores events of one slice; when it resolves they are durable. The same identity (series, time, id)
+   * again replaces the event: one of the versions survives whole.
+   *
+   * Rejects with STORAGE_UNAVAILABLE if certainly nothing was stored, OUTCOME_UNKNOWN if some may have been.
+   */
+  append(slice: SliceRef, events: readonly PlacedEvent[]): Promise<void>;
+
+  /**
+   * The events of a partition within a range, in order, as bounded runs, each fetched when asked for.
+   * Sees at least every event whose append had resolved when the scan began. Empty for a slice or
+   * partition that is not there. Rejects with DATA_LOSS rather than hand out bytes it cannot vouch for.
+   */
+  scan(partition: PartitionKey, range: ScanRange, signal: AbortSignal): AsyncIterable<Run>;
+
+  sliceStats(slice: SliceRef): Promise<SliceStats>;
+
+  /** Waits for what is under way and lets go of everything. */
+  close(): Promise<void>;
+}

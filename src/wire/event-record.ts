@@ -1,0 +1,178 @@
+/**
+ * One event as bytes: where its parts lie, without making objects of them.
+ *
+ * The canonical encoding of an event is its protobuf `EventRecord` with the fields in order, each at
+ * most once, defaults left out and integers in the fewest bytes. It is what is stored, answered,
+ * counted and summed, the same on every engine. Well-behaved encoders write it already, so most
+ * events pass from the caller's request to storage and back as they came.
+ */
+import { VarintReader, varintLength, writeVarint } from "./varint.ts";
+
+/** An event's canonical bytes, `bytes[start..end)`, and where its parts lie in them. */
+export interface EventBytes {
+  readonly bytes: Uint8Array;
+  readonly start: number;
+  readonly end: number;
+  /** Event time in microseconds since the epoch. */
+  readonly time: number;
+  readonly seriesStart: number;
+  readonly seriesEnd: number;
+  readonly idStart: number;
+  readonly idEnd: number;
+  /** The items, each with its tag and length, fill `[itemsStart, end)`. */
+  readonly itemsStart: number;
+}
+
+export const TAG_SERIES = 0x0a;
+export const TAG_TIME = 0x12;
+export const TAG_ID = 0x1a;
+export const TAG_ITEM = 0x22;
+export const TAG_ITEM_KEY = 0x0a;
+export const TAG_ITEM_VALUE = 0x12;
+const TAG_SECONDS = 0x08;
+const TAG_NANOS = 0x10;
+
+const reader = new VarintReader();
+
+/** Outside this range a time is not exact in a JavaScript number: about the years 1684 to 2255. */
+export const TIME_MICROS_MAX = Number.MAX_SAFE_INTEGER;
+
+/**
+ * Finds the parts of an event that is encoded canonically; undefined if it is not, or lacks a part.
+ * Looks at neither the items nor the validity of text: see `validateEvent` for what comes from outside.
+ */
+export function locateEvent(bytes: Uint8Array, start: number, end: number): EventBytes | undefined {
+  if (bytes[start] !== TAG_SERIES) return undefined;
+  reader.position = start + 1;
+  const seriesLength = reader.read(bytes, end);
+  const seriesStart = reader.position;
+  const seriesEnd = seriesStart + seriesLength;
+  if (seriesLength <= 0 || !reader.canonical || bytes[seriesEnd] !== TAG_TIME) return undefined;
+
+  reader.position = seriesEnd + 1;
+  const timeLength = reader.read(bytes, end);
+  const timeStart = reader.position;
+  const timeEnd = timeStart + timeLength;
+  if (timeLength < 0 || timeEnd >= end || bytes[timeEnd] !== TAG_ID) return undefined;
+  let seconds = 0;
+  let nanos = 0;
+  if (reader.position < timeEnd && bytes[reader.position] === TAG_SECONDS) {
+    reader.position++;
+    seconds = reader.read(bytes, timeEnd);
+    if (seconds <= 0 || !reader.canonical) return undefined;
+  }
+  if (reader.position < timeEnd && bytes[reader.position] === TAG_NANOS) {
+    reader.position++;
+    nanos = reader.read(bytes, timeEnd);
+    if (nanos <= 0 || nanos > 999_999_999 || nanos % 1000 !== 0 || !reader.canonical) return undefined;
+  }
+  if (reader.position !== timeEnd) return undefined;
+  const time = seconds * 1_000_000 + nanos / 1000;
+  if (time > TIME_MICROS_MAX) return undefined;
+
+  reader.position = timeEnd + 1;
+  const idLength = reader.read(bytes, end);
+  const idStart = reader.position;
+  const idEnd = idStart + idLength;
+  if (idLength <= 0 || !reader.canonical || idEnd > end) return undefined;
+  return { bytes, start, end, time, seriesStart, seriesEnd, idStart, idEnd, itemsStart: idEnd };
+}
+
+/** One item as bytes. */
+export interface ItemBytes {
+  readonly key: Uint8Array;
+  readonly value: Uint8Array;
+}
+
+/** Writes an event canonically. `time` is not negative. */
+export function encodeEvent(
+  series: Uint8Array,
+  time: number,
+  id: Uint8Array,
+  items: readonly ItemBytes[],
+): EventBytes {
+  const seconds = Math.floor(time / 1_000_000);
+  const nanos = (time % 1_000_000) * 1000;
+  const timeLength =
+    (seconds === 0 ? 0 : 1 + varintLength(seconds)) + (nanos === 0 ? 0 : 1 + varintLength(nanos));
+  let length =
+    fieldLength(series.length) + fieldLength(timeLength) + fieldLength(id.length);
+  for (const item of items) length += fieldLength(itemLength(item));
+
+  const bytes = Buffer.allocUnsafe(length);
+  let at = writeHeader(bytes, 0, TAG_SERIES, series.length);
+  const seriesStart = at;
+  bytes.set(series, at);
+  at = writeHeader(bytes, at + series.length, TAG_TIME, timeLength);
+  if (seconds !== 0) {
+    bytes[at++] = TAG_SECONDS;
+    at = writeVarint(bytes, at, seconds);
+  }
+  if (nanos !== 0) {
+    bytes[at++] = TAG_NANOS;
+    at = writeVarint(bytes, at, nanos);
+  }
+  at = writeHeader(bytes, at, TAG_ID, id.length);
+  const idStart = at;
+  bytes.set(id, at);
+  at += id.length;
+  const itemsStart = at;
+  for (const item of items) {
+    at = writeHeader(bytes, at, TAG_ITEM, itemLength(item));
+    at = writeHeader(bytes, at, TAG_ITEM_KEY, item.key.length);
+    bytes.set(item.key, at);
+    at += item.key.length;
+    if (item.value.length === 0) continue;
+    at = writeHeader(bytes, at, TAG_ITEM_VALUE, item.value.length);
+    bytes.set(item.value, at);
+    at += item.value.length;
+  }
+  return {
+    bytes,
+    start: 0,
+    end: length,
+    time,
+    seriesStart,
+    seriesEnd: seriesStart + series.length,
+    idStart,
+    idEnd: idStart + id.length,
+    itemsStart,
+  };
+}
+
+/** The items of a canonical event, as views into its bytes. */
+export function* itemsOf(event: EventBytes): Generator<ItemBytes, void, undefined> {
+  const { bytes, end } = event;
+  let at = event.itemsStart;
+  while (at < end) {
+    reader.position = at + 1;
+    const length = reader.read(bytes, end);
+    const itemStart = reader.position;
+    const itemEnd = itemStart + length;
+    reader.position = itemStart + 1;
+    const keyLength = reader.read(bytes, itemEnd);
+    const keyStart = reader.position;
+    const keyEnd = keyStart + keyLength;
+    let valueStart = keyEnd;
+    if (keyEnd < itemEnd) {
+      reader.position = keyEnd + 1;
+      reader.read(bytes, itemEnd);
+      valueStart = reader.position;
+    }
+    at = itemEnd;
+    yield { key: bytes.subarray(keyStart, keyEnd), value: bytes.subarray(valueStart, itemEnd) };
+  }
+}
+
+function fieldLength(length: number): number {
+  return 1 + varintLength(length) + length;
+}
+
+function itemLength(item: ItemBytes): number {
+  return fieldLength(item.key.length) + (item.value.length === 0 ? 0 : fieldLength(item.value.length));
+}
+
+function writeHeader(bytes: Uint8Array, at: number, tag: number, length: number): number {
+  bytes[at] = tag;
+  return writeVarint(bytes, at + 1, length);
+}

@@ -1,0 +1,52 @@
+/**
+ * A write request taken apart where it lies: the namespace, and each event checked and located.
+ *
+ * Both requests of the API have the same fields, so one walk serves both.
+ */
+import { fromUtf8 } from "../lib/bytes.ts";
+import { ServiceError } from "../lib/errors.ts";
+import type { EventBytes } from "./event-record.ts";
+import { validateEvent } from "./validate-event.ts";
+import type { EventLimits, EventProblem } from "./validate-event.ts";
+import { VarintReader } from "./varint.ts";
+
+export interface WriteBatch {
+  readonly namespace: string;
+  /** In the order of the request: an event, or why it is not one. */
+  readonly events: readonly (EventBytes | EventProblem)[];
+  /** What the request takes in memory. */
+  readonly bytes: number;
+}
+
+const TAG_NAMESPACE = 0x0a;
+const TAG_EVENTS = 0x12;
+
+export function parseWriteRequest(request: Uint8Array, limits: EventLimits): WriteBatch {
+  const reader = new VarintReader();
+  const events: (EventBytes | EventProblem)[] = [];
+  const end = request.length;
+  let namespace = "";
+  while (reader.position < end) {
+    const tag = reader.read(request, end);
+    const length = (tag & 7) === 2 ? reader.read(request, end) : -1;
+    const start = reader.position;
+    if (tag < 0 || length < 0 || start + length > end) {
+      throw new ServiceError(
+        "REQUEST_INVALID",
+        "the request is not a valid message; see the proto files or /openapi.json",
+      );
+    }
+    reader.position = start + length;
+    if (tag === TAG_EVENTS) events.push(validateEvent(request, start, start + length, limits));
+    else if (tag === TAG_NAMESPACE) namespace = namespaceText(request.subarray(start, start + length));
+  }
+  return { namespace, events, bytes: end };
+}
+
+function namespaceText(bytes: Uint8Array): string {
+  try {
+    return fromUtf8(bytes);
+  } catch (cause) {
+    throw new ServiceError("REQUEST_INVALID", "namespace is not valid UTF-8", { cause });
+  }
+}

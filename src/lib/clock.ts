@@ -9,7 +9,7 @@ export interface Clock {
   nowMicros(): number;
   /** Milliseconds since some fixed point; never goes back. */
   monotonicMs(): number;
-  /** Resolves after `ms`, or at once when the signal aborts. Never rejects, never keeps the process alive. */
+  /** Resolves after `ms`, or at once when the signal aborts. Never rejects. Keeps the process alive: abort what need not be waited for. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
@@ -26,7 +26,6 @@ export const systemClock: Clock = {
         resolve();
       };
       const timer = setTimeout(done, ms);
-      timer.unref();
       signal?.addEventListener("abort", done, { once: true });
     }),
 };

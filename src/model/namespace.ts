@@ -41,9 +41,27 @@ export interface NamespaceView {
 }
 
 /** Whether reads and writes of an id are refused now. */
-export function blockOf(view: NamespaceView, seriesId: string, nowMicros: number): BlockedId | undefined {
+export function blockOf(
+  view: NamespaceView,
+  seriesId: string,
+  nowMicros: number,
+): BlockedId | undefined {
   if (view.blocked.size === 0) return undefined;
   const block = view.blocked.get(seriesId);
   if (block === undefined) return undefined;
   return block.expiresAt === undefined || nowMicros < block.expiresAt ? block : undefined;
+}
+
+/** What both a read and a write of a blocked id are told. */
+export function blockedMessage(block: BlockedId): string {
+  const why = block.reason === "" ? "" : `: ${block.reason}`;
+  return `this timeSeriesId is blocked${why}; unblock it, or wait until the block expires`;
+}
+
+/** Where the views come from. */
+export interface ViewSource {
+  /** The view if this process has one that is young enough to act on, at no cost. */
+  current(name: string): NamespaceView | undefined;
+  /** The same, fetched if need be. Rejects with NAMESPACE_NOT_FOUND, or STORAGE_UNAVAILABLE if none young enough is to be had. */
+  get(name: string): Promise<NamespaceView>;
 }

@@ -33,7 +33,10 @@ export function eventBucketOf(slice: TimeSlice, eventId: Uint8Array): number {
 }
 
 /** The event time a bucket of a slice covers, start included, end not. */
-export function timeBucketRange(slice: TimeSlice, timeBucket: number): { start: number; end: number } {
+export function timeBucketRange(
+  slice: TimeSlice,
+  timeBucket: number,
+): { start: number; end: number } {
   const width = bucketMicros(slice);
   const start = slice.start + timeBucket * width;
   return { start, end: Math.min(start + width, slice.end) };

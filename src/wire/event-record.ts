@@ -64,7 +64,8 @@ export function locateEvent(bytes: Uint8Array, start: number, end: number): Even
   if (reader.position < timeEnd && bytes[reader.position] === TAG_NANOS) {
     reader.position++;
     nanos = reader.read(bytes, timeEnd);
-    if (nanos <= 0 || nanos > 999_999_999 || nanos % 1000 !== 0 || !reader.canonical) return undefined;
+    if (nanos <= 0 || nanos > 999_999_999 || nanos % 1000 !== 0 || !reader.canonical)
+      return undefined;
   }
   if (reader.position !== timeEnd) return undefined;
   const time = seconds * 1_000_000 + nanos / 1000;
@@ -95,8 +96,7 @@ export function encodeEvent(
   const nanos = (time % 1_000_000) * 1000;
   const timeLength =
     (seconds === 0 ? 0 : 1 + varintLength(seconds)) + (nanos === 0 ? 0 : 1 + varintLength(nanos));
-  let length =
-    fieldLength(series.length) + fieldLength(timeLength) + fieldLength(id.length);
+  let length = fieldLength(series.length) + fieldLength(timeLength) + fieldLength(id.length);
   for (const item of items) length += fieldLength(itemLength(item));
 
   const bytes = Buffer.allocUnsafe(length);
@@ -169,7 +169,9 @@ function fieldLength(length: number): number {
 }
 
 function itemLength(item: ItemBytes): number {
-  return fieldLength(item.key.length) + (item.value.length === 0 ? 0 : fieldLength(item.value.length));
+  return (
+    fieldLength(item.key.length) + (item.value.length === 0 ? 0 : fieldLength(item.value.length))
+  );
 }
 
 function writeHeader(bytes: Uint8Array, at: number, tag: number, length: number): number {

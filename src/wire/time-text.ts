@@ -9,6 +9,8 @@ export function parseTime(text: string): number | "too fine" | undefined {
   const [, base = "", fraction = "", zone = ""] = match;
   const millis = Date.parse(base + zone);
   if (Number.isNaN(millis)) return undefined;
+  // Date takes the 30th of February for the 2nd of March.
+  if (Number(base.slice(8, 10)) > 28 && !isDay(base)) return undefined;
   const nanos = fraction === "" ? 0 : Number(fraction.padEnd(9, "0"));
   if (nanos % 1000 !== 0) return "too fine";
   return millis * 1000 + nanos / 1000;
@@ -21,4 +23,8 @@ export function formatTime(micros: number): string {
   if (fraction === 0) return `${base}Z`;
   const digits = String(fraction).padStart(6, "0");
   return `${base}.${digits.endsWith("000") ? digits.slice(0, 3) : digits}Z`;
+}
+
+function isDay(base: string): boolean {
+  return new Date(Date.parse(`${base}Z`)).toISOString().startsWith(base.slice(0, 10));
 }

@@ -21,6 +21,8 @@ export interface EventLimits {
   readonly itemKeyBytesMax: number;
   readonly itemsMax: number;
   readonly eventBytesMax: number;
+  /** Of one request: what it may make the server hold in answers and bookkeeping is bounded too. */
+  readonly requestEventsMax: number;
 }
 
 export const CONTRACT_EVENT_LIMITS: EventLimits = {
@@ -29,6 +31,7 @@ export const CONTRACT_EVENT_LIMITS: EventLimits = {
   itemKeyBytesMax: 256,
   itemsMax: 256,
   eventBytesMax: 1024 * 1024,
+  requestEventsMax: 100_000,
 };
 
 /** Why an event is not taken. */
@@ -64,17 +67,23 @@ const itemReader = new VarintReader();
 function checkIds(event: EventBytes, limits: EventLimits): EventProblem | undefined {
   const { bytes, seriesStart, seriesEnd, idStart, idEnd } = event;
   if (seriesEnd - seriesStart > limits.seriesIdBytesMax) {
-    return invalid(`timeSeriesId has ${seriesEnd - seriesStart} bytes, the limit is ${limits.seriesIdBytesMax}`);
+    return invalid(
+      `timeSeriesId has ${seriesEnd - seriesStart} bytes, the limit is ${limits.seriesIdBytesMax}`,
+    );
   }
   if (idEnd - idStart > limits.eventIdBytesMax) {
     return invalid(`eventId has ${idEnd - idStart} bytes, the limit is ${limits.eventIdBytesMax}`);
   }
-  if (!isUtf8Range(bytes, seriesStart, seriesEnd)) return invalid("timeSeriesId is not valid UTF-8");
+  if (!isUtf8Range(bytes, seriesStart, seriesEnd))
+    return invalid("timeSeriesId is not valid UTF-8");
   if (!isUtf8Range(bytes, idStart, idEnd)) return invalid("eventId is not valid UTF-8");
   return undefined;
 }
 
-function checkItems(event: EventBytes, limits: EventLimits): EventProblem | "not canonical" | undefined {
+function checkItems(
+  event: EventBytes,
+  limits: EventLimits,
+): EventProblem | "not canonical" | undefined {
   const { bytes, end } = event;
   let at = event.itemsStart;
   let count = 0;
@@ -102,7 +111,9 @@ function checkItems(event: EventBytes, limits: EventLimits): EventProblem | "not
     count++;
     if (count > limits.itemsMax) return invalid(`the event has more than ${limits.itemsMax} items`);
     if (keyLength > limits.itemKeyBytesMax) {
-      return invalid(`an eventItemKey has ${keyLength} bytes, the limit is ${limits.itemKeyBytesMax}`);
+      return invalid(
+        `an eventItemKey has ${keyLength} bytes, the limit is ${limits.itemKeyBytesMax}`,
+      );
     }
     if (!isUtf8Range(bytes, keyStart, keyEnd)) return invalid("an eventItemKey is not valid UTF-8");
     if (count > 1 && standsBefore(event, at, keyStart, keyLength)) {
@@ -114,7 +125,12 @@ function checkItems(event: EventBytes, limits: EventLimits): EventProblem | "not
 }
 
 /** Whether an item before `before` has the same key. At most 256 items: comparing lengths first is enough. */
-function standsBefore(event: EventBytes, before: number, keyStart: number, keyLength: number): boolean {
+function standsBefore(
+  event: EventBytes,
+  before: number,
+  keyStart: number,
+  keyLength: number,
+): boolean {
   const { bytes } = event;
   let at = event.itemsStart;
   while (at < before) {
@@ -181,12 +197,15 @@ function canonicalize(
   if (series === undefined || series.length === 0) return invalid("timeSeriesId is missing");
   if (id === undefined || id.length === 0) return invalid("eventId is missing");
   if (!hasTime) return invalid("eventTime is missing");
-  if (nanos < 0n || nanos > 999_999_999n) return invalid("eventTime.nanos is outside 0 to 999999999");
-  if (nanos % 1000n !== 0n) return invalid("eventTime is finer than a microsecond; round it before sending");
+  if (nanos < 0n || nanos > 999_999_999n)
+    return invalid("eventTime.nanos is outside 0 to 999999999");
+  if (nanos % 1000n !== 0n)
+    return invalid("eventTime is finer than a microsecond; round it before sending");
   if (items.some((item) => item.key.length === 0)) return invalid("an eventItemKey is empty");
   const time = seconds * 1_000_000n + nanos / 1000n;
   if (time < 0n) return { problem: "EVENT_TOO_OLD", message: "eventTime is before 1970" };
-  if (time > BigInt(TIME_MICROS_MAX)) return { problem: "EVENT_TOO_NEW", message: "eventTime is after the year 2255" };
+  if (time > BigInt(TIME_MICROS_MAX))
+    return { problem: "EVENT_TOO_NEW", message: "eventTime is after the year 2255" };
   const event = encodeEvent(series, Number(time), id, items);
   const problem = checkItems(event, limits);
   if (problem === "not canonical") return invalid("the event is not a valid EventRecord message");
@@ -236,7 +255,11 @@ function readFields(
   return at === end;
 }
 
-function readBigVarint(bytes: Uint8Array, start: number, end: number): { value: bigint; next: number } | undefined {
+function readBigVarint(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+): { value: bigint; next: number } | undefined {
   let value = 0n;
   for (let i = start; i < end && i - start < 10; i++) {
     const byte = bytes[i] as number;

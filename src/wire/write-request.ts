@@ -37,10 +37,22 @@ export function parseWriteRequest(request: Uint8Array, limits: EventLimits): Wri
       );
     }
     reader.position = start + length;
-    if (tag === TAG_EVENTS) events.push(validateEvent(request, start, start + length, limits));
-    else if (tag === TAG_NAMESPACE) namespace = namespaceText(request.subarray(start, start + length));
+    if (tag === TAG_EVENTS) {
+      if (events.length === limits.requestEventsMax) throw tooManyEvents(limits);
+      events.push(validateEvent(request, start, start + length, limits));
+    } else if (tag === TAG_NAMESPACE)
+      namespace = namespaceText(request.subarray(start, start + length));
   }
   return { namespace, events, bytes: end };
+}
+
+/** For every way a request can come in. */
+export function tooManyEvents(limits: EventLimits): ServiceError {
+  return new ServiceError(
+    "REQUEST_TOO_LARGE",
+    `a request holds at most ${limits.requestEventsMax} events; send them in several`,
+    { details: { limit: limits.requestEventsMax } },
+  );
 }
 
 function namespaceText(bytes: Uint8Array): string {

@@ -1,0 +1,105 @@
+/**
+ * A namespace's configuration changed in part: what is given replaces, what is named goes back to its default.
+ *
+ * Whether the result makes sense is for `configProblems` to say.
+ */
+import { DEFAULT_NAMESPACE_CONFIG } from "./namespace-config.ts";
+import type { LatencyTargets, NamespaceConfig } from "./namespace-config.ts";
+
+/** Some of the fields of T. A field that is there but undefined counts as not given. */
+type Some<T> = { readonly [K in keyof T]?: T[K] | undefined };
+
+export interface NamespaceConfigPatch {
+  readonly timePartition?: Some<NamespaceConfig["timePartition"]> | undefined;
+  readonly acceptLimitMicros?: number | undefined;
+  readonly futureLimitMicros?: number | undefined;
+  readonly retention?: Some<NamespaceConfig["retention"]> | undefined;
+  readonly slos?:
+    | {
+        readonly read?: Some<LatencyTargets> | undefined;
+        readonly write?: Some<LatencyTargets> | undefined;
+      }
+    | undefined;
+  readonly consistency?: NamespaceConfig["consistency"] | undefined;
+  readonly widePartition?: Some<NamespaceConfig["widePartition"]> | undefined;
+  readonly tuning?: Some<NamespaceConfig["tuning"]> | undefined;
+}
+
+export interface MergedConfig {
+  readonly config: NamespaceConfig;
+  /** Paths of `reset` that name nothing. */
+  readonly problems: readonly string[];
+}
+
+/**
+ * `reset` goes first, so that one call can reset a group and set one field of it. Its paths are spelled
+ * as in the API: `slos.read`, `retention.closeAfter`, or `retention.close_after`.
+ */
+export function mergeConfig(
+  base: NamespaceConfig,
+  patch: NamespaceConfigPatch,
+  reset: readonly string[],
+): MergedConfig {
+  const problems: string[] = [];
+  let config = base;
+  for (const path of reset) {
+    const patchOfDefaults = DEFAULTS_BY_PATH.get(lowerCamelCase(path));
+    if (patchOfDefaults !== undefined) config = patched(config, patchOfDefaults);
+    else {
+      problems.push(
+        `reset: "${path.slice(0, 100)}" is not a field; name one such as slos.read or acceptLimit`,
+      );
+    }
+  }
+  return { config: patched(config, patch), problems };
+}
+
+function patched(base: NamespaceConfig, patch: NamespaceConfigPatch): NamespaceConfig {
+  return {
+    timePartition: { ...base.timePartition, ...given(patch.timePartition) },
+    acceptLimitMicros: patch.acceptLimitMicros ?? base.acceptLimitMicros,
+    futureLimitMicros: patch.futureLimitMicros ?? base.futureLimitMicros,
+    retention: { ...base.retention, ...given(patch.retention) },
+    slos: {
+      read: { ...base.slos.read, ...given(patch.slos?.read) },
+      write: { ...base.slos.write, ...given(patch.slos?.write) },
+    },
+    consistency: patch.consistency ?? base.consistency,
+    widePartition: { ...base.widePartition, ...given(patch.widePartition) },
+    tuning: { ...base.tuning, ...given(patch.tuning) },
+  };
+}
+
+function given<T extends object>(some: Some<T> | undefined): Partial<T> {
+  const entries = Object.entries(some ?? {}).filter(([, value]) => value !== undefined);
+  // The keys and values are those of `some`, without the undefined ones, which is what Partial<T> says.
+  return Object.fromEntries(entries) as Partial<T>;
+}
+
+/** Every field and group of the configuration, by its path in the API, as a patch with its defaults. */
+const DEFAULTS_BY_PATH: ReadonlyMap<string, NamespaceConfigPatch> = new Map(
+  defaultsBelow("", DEFAULT_NAMESPACE_CONFIG, (defaults) => defaults),
+);
+
+function* defaultsBelow(
+  path: string,
+  defaults: object,
+  wrap: (inner: object) => NamespaceConfigPatch,
+): Generator<[string, NamespaceConfigPatch]> {
+  for (const [field, value] of Object.entries(defaults) as [string, unknown][]) {
+    const at = path === "" ? apiSpelling(field) : `${path}.${apiSpelling(field)}`;
+    yield [at, wrap({ [field]: value })];
+    if (typeof value === "object" && value !== null) {
+      yield* defaultsBelow(at, value, (inner) => wrap({ [field]: inner }));
+    }
+  }
+}
+
+/** The API has durations, which carry their unit; inside, the unit is in the name. */
+function apiSpelling(field: string): string {
+  return field.replace(/(?:Micros|Ms)$/, "");
+}
+
+function lowerCamelCase(path: string): string {
+  return path.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}

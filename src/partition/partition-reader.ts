@@ -1,0 +1,85 @@
+/**
+ * Reads one partition in order: bounded runs, counted, gone on with after a hiccup of the storage.
+ *
+ * It is what every stage reads partitions with. Where the events come from is the router's matter.
+ */
+import type { Clock } from "../lib/clock.ts";
+import { ServiceError } from "../lib/errors.ts";
+import type { PartitionKey } from "../model/partition.ts";
+import type { EventStore, ScanRange } from "../ports/event-store.ts";
+import type { Run } from "../wire/frames.ts";
+
+/** Storage that fails this often at one place is told to the caller. */
+const ATTEMPTS_MAX = 3;
+const RETRY_MS = 20;
+
+export class PartitionReader {
+  readonly partition: PartitionKey;
+  readonly #store: EventStore;
+  readonly #clock: Clock;
+  readonly #signal: AbortSignal;
+  #range: ScanRange;
+  #scan: AsyncIterator<Run> | undefined;
+  #done = false;
+  /** What this reader has handed on so far. */
+  bytes = 0;
+  events = 0;
+  millis = 0;
+
+  constructor(
+    store: EventStore,
+    clock: Clock,
+    partition: PartitionKey,
+    range: ScanRange,
+    signal: AbortSignal,
+  ) {
+    this.#store = store;
+    this.#clock = clock;
+    this.partition = partition;
+    this.#range = range;
+    this.#signal = signal;
+  }
+
+  /** The next run, or undefined at the end. */
+  async next(): Promise<Run | undefined> {
+    if (this.#done) return undefined;
+    const startedMs = this.#clock.monotonicMs();
+    try {
+      const run = await this.#nextWithRetry();
+      if (run === undefined) this.#done = true;
+      else {
+        this.bytes += run.bytes;
+        this.events += run.count;
+        this.#range = { ...this.#range, after: run.last };
+      }
+      return run;
+    } finally {
+      this.millis += this.#clock.monotonicMs() - startedMs;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#done = true;
+    const scan = this.#scan;
+    this.#scan = undefined;
+    await scan?.return?.();
+  }
+
+  async #nextWithRetry(): Promise<Run | undefined> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        this.#scan ??= this.#store
+          .scan(this.partition, this.#range, this.#signal)
+          [Symbol.asyncIterator]();
+        const next = await this.#scan.next();
+        return next.done === true ? undefined : next.value;
+      } catch (error) {
+        this.#scan = undefined;
+        const passing = error instanceof ServiceError && error.code === "STORAGE_UNAVAILABLE";
+        if (!passing || attempt === ATTEMPTS_MAX) throw error;
+        await this.#clock.sleep(RETRY_MS * attempt, this.#signal);
+        this.#signal.throwIfAborted();
+      }
+    }
+  }
+}

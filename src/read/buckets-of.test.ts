@@ -1,0 +1,79 @@
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import type { TimeSlice } from "../model/time-slice.ts";
+import { bucketsOf, countBuckets, endOfBucket } from "./buckets-of.ts";
+import type { BucketRange } from "./buckets-of.ts";
+
+const SECOND = 1_000_000;
+
+/** Three joined slices of different widths and buckets. */
+const slices: TimeSlice[] = [
+  slice("a", 0, 60, 10),
+  slice("b", 60, 120, 60),
+  slice("c", 120, 240, 40),
+];
+
+const anyRange = fc
+  .tuple(fc.integer({ min: -50, max: 300 }), fc.integer({ min: 1, max: 300 }))
+  .map(([start, width]) => ({ start: start * SECOND, end: (start + width) * SECOND }));
+
+test("buckets cover the interval without gap or overlap, in the order of the read", () => {
+  fc.assert(
+    fc.property(anyRange, (range) => {
+      const forward = [...bucketsOf(slices, { ...range, order: "OLDEST_FIRST", after: undefined })];
+      const back = [...bucketsOf(slices, { ...range, order: "NEWEST_FIRST", after: undefined })];
+      deepEqual(back, forward.toReversed());
+      for (let i = 1; i < forward.length; i++) equal(forward[i]?.from, forward[i - 1]?.to);
+      const from = Math.max(range.start, 0);
+      const to = Math.min(range.end, 240 * SECOND);
+      if (from >= to) equal(forward.length, 0);
+      else {
+        equal(forward[0]?.from, from);
+        equal(forward.at(-1)?.to, to);
+      }
+      const counted = slices.reduce((sum, s) => sum + countBuckets(s, range.start, range.end), 0);
+      equal(counted, forward.length);
+    }),
+  );
+});
+
+test("R12: going on from the end of a bucket gives exactly the buckets behind it", () => {
+  for (const order of ["OLDEST_FIRST", "NEWEST_FIRST"] as const) {
+    const range = { start: 5 * SECOND, end: 235 * SECOND, order };
+    const all = [...bucketsOf(slices, { ...range, after: undefined })];
+    all.forEach((bucket, i) => {
+      const after = endOfBucket(bucket, order);
+      deepEqual([...bucketsOf(slices, { ...range, after })], all.slice(i + 1));
+    });
+  }
+});
+
+test("going on from inside a microsecond still looks at the rest of that microsecond", () => {
+  const after = { time: 15 * SECOND, id: Uint8Array.of(1) };
+  const range = { start: 0, end: 240 * SECOND, after };
+  const up = first(bucketsOf(slices, { ...range, order: "OLDEST_FIRST" }));
+  equal(up.from, 15 * SECOND);
+  const down = first(bucketsOf(slices, { ...range, order: "NEWEST_FIRST" }));
+  equal(down.to, 15 * SECOND + 1);
+});
+
+function first(buckets: Iterable<BucketRange>): BucketRange {
+  const [bucket] = [...buckets];
+  ok(bucket !== undefined);
+  return bucket;
+}
+
+function slice(name: string, start: number, end: number, bucket: number): TimeSlice {
+  return {
+    name,
+    start: start * SECOND,
+    end: end * SECOND,
+    timePartition: {
+      secondsPerTimeSlice: end - start,
+      secondsPerTimeBucket: bucket,
+      eventBuckets: 1,
+    },
+    state: "OPEN",
+  };
+}

@@ -1,0 +1,69 @@
+/** The time buckets an interval touches, in the order of the read, from where the last page ended. Pure and lazy: a long interval over short buckets is many. */
+import { timeBucketOf, timeBucketRange } from "../model/partition.ts";
+import type { TimeSlice } from "../model/time-slice.ts";
+import type { Order } from "../ports/event-store.ts";
+import type { Position } from "../wire/frames.ts";
+
+export interface BucketRange {
+  readonly slice: TimeSlice;
+  readonly timeBucket: number;
+  /** The part of the bucket that is to be read: event time, `from` included, `to` not. */
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface ReadRange {
+  readonly start: number;
+  readonly end: number;
+  readonly order: Order;
+  /** The last position examined, if this is not the first page. */
+  readonly after: Position | undefined;
+}
+
+/** `slices` by start. */
+export function* bucketsOf(
+  slices: readonly TimeSlice[],
+  range: ReadRange,
+): Generator<BucketRange, void, undefined> {
+  const { start, end } = remaining(range);
+  const oldestFirst = range.order === "OLDEST_FIRST";
+  const ordered = oldestFirst ? slices : slices.toReversed();
+  for (const slice of ordered) {
+    const from = Math.max(start, slice.start);
+    const to = Math.min(end, slice.end);
+    if (from >= to) continue;
+    const first = timeBucketOf(slice, from);
+    const last = timeBucketOf(slice, to - 1);
+    const step = oldestFirst ? 1 : -1;
+    const stop = oldestFirst ? last + 1 : first - 1;
+    for (let timeBucket = oldestFirst ? first : last; timeBucket !== stop; timeBucket += step) {
+      const bucket = timeBucketRange(slice, timeBucket);
+      const bucketFrom = Math.max(from, bucket.start);
+      yield { slice, timeBucket, from: bucketFrom, to: Math.min(to, bucket.end) };
+    }
+  }
+}
+
+/**
+ * The position that says "all of this bucket was examined". An empty id stands before every event of its
+ * microsecond, so it is right in both directions: ascending, the events at `to` are still ahead;
+ * descending, those at `from` are done.
+ */
+export function endOfBucket(bucket: BucketRange, order: Order): Position {
+  return { time: order === "OLDEST_FIRST" ? bucket.to : bucket.from, id: new Uint8Array() };
+}
+
+/** How many time buckets of a slice an interval touches. */
+export function countBuckets(slice: TimeSlice, start: number, end: number): number {
+  const from = Math.max(start, slice.start);
+  const to = Math.min(end, slice.end);
+  return from >= to ? 0 : timeBucketOf(slice, to - 1) - timeBucketOf(slice, from) + 1;
+}
+
+function remaining(range: ReadRange): { start: number; end: number } {
+  const { start, end, after } = range;
+  if (after === undefined) return { start, end };
+  if (range.order === "OLDEST_FIRST") return { start: Math.max(start, after.time), end };
+  // Events of the position's own microsecond may still be ahead, unless its id is empty: then none is smaller.
+  return { start, end: Math.min(end, after.id.length === 0 ? after.time : after.time + 1) };
+}

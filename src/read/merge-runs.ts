@@ -1,0 +1,122 @@
+/**
+ * The partitions of one time bucket as one: merged by position, in the order of the read.
+ *
+ * Gives out an event only when every source has shown what it has next or has ended, so nothing can come
+ * later that belongs before it (rule C11). Equal identities come once.
+ */
+import type { Order } from "../ports/event-store.ts";
+import { comparePositions, eventOfFrame, positionOf } from "../wire/frames.ts";
+import type { Position, Run } from "../wire/frames.ts";
+import { assert } from "../lib/errors.ts";
+
+/** Something that gives runs in order until it ends. */
+export interface RunSource {
+  next(): Promise<Run | undefined>;
+}
+
+export class MergedRuns implements RunSource {
+  readonly #sources: readonly MergeSource[];
+  readonly #sign: 1 | -1;
+  readonly #runEventsMax: number;
+  #last: Position | undefined;
+
+  constructor(sources: readonly RunSource[], order: Order, runEventsMax: number) {
+    this.#sources = sources.map((source) => new MergeSource(source));
+    this.#sign = order === "OLDEST_FIRST" ? 1 : -1;
+    this.#runEventsMax = runEventsMax;
+  }
+
+  /** As many events as can be given out before a source must be asked again, so nothing is fetched too early. */
+  async next(): Promise<Run | undefined> {
+    await Promise.all(this.#sources.map((source) => source.fill()));
+    const live = this.#sources.filter((source) => source.position !== undefined);
+    if (live.length === 0) return undefined;
+    const chunks: Uint8Array[] = [];
+    let bytes = 0;
+    let first: Position | undefined;
+    while (chunks.length < this.#runEventsMax) {
+      const source = this.#least(live);
+      const position = source.position;
+      assert(position !== undefined, "a live source has a next event");
+      if (this.#last === undefined || comparePositions(position, this.#last) !== 0) {
+        const frame = source.frame();
+        chunks.push(frame);
+        bytes += frame.length;
+        first ??= position;
+        this.#last = position;
+      }
+      // A source that has nothing left at hand may have more behind: ask before going on.
+      if (!source.advance()) break;
+    }
+    if (first === undefined) return this.next();
+    assert(this.#last !== undefined, "a run has a last event");
+    return { chunks, count: chunks.length, bytes, first, last: this.#last };
+  }
+
+  /** Few event buckets are the rule, so looking at each beats keeping a heap. */
+  #least(sources: readonly MergeSource[]): MergeSource {
+    let least = sources[0] as MergeSource;
+    for (let i = 1; i < sources.length; i++) {
+      const source = sources[i] as MergeSource;
+      const order = comparePositions(source.position as Position, least.position as Position);
+      if (order * this.#sign < 0) least = source;
+    }
+    return least;
+  }
+}
+
+/** One partition, event by event. */
+class MergeSource {
+  readonly #source: RunSource;
+  #run: Run | undefined;
+  #chunk = 0;
+  #start = 0;
+  #end = 0;
+  #ended = false;
+  /** Of the next event, if there is one at hand. */
+  position: Position | undefined;
+
+  constructor(source: RunSource) {
+    this.#source = source;
+  }
+
+  async fill(): Promise<void> {
+    if (this.position !== undefined || this.#ended) return;
+    this.#run = await this.#source.next();
+    if (this.#run === undefined) {
+      this.#ended = true;
+      return;
+    }
+    this.#chunk = 0;
+    this.#end = 0;
+    this.advance();
+  }
+
+  frame(): Uint8Array {
+    const chunk = this.#run?.chunks[this.#chunk];
+    assert(chunk !== undefined, "the next event is at hand");
+    return this.#start === 0 && this.#end === chunk.length
+      ? chunk
+      : chunk.subarray(this.#start, this.#end);
+  }
+
+  /** Steps to the next event; false if none is at hand. */
+  advance(): boolean {
+    const chunks = this.#run?.chunks ?? [];
+    this.#start = this.#end;
+    if (this.#start >= (chunks[this.#chunk]?.length ?? 0)) {
+      if (this.#start > 0) this.#chunk++;
+      this.#start = 0;
+    }
+    const chunk = chunks[this.#chunk];
+    if (chunk === undefined) {
+      this.position = undefined;
+      return false;
+    }
+    const event = eventOfFrame(chunk, this.#start);
+    assert(event !== undefined, "a run holds whole frames");
+    this.#end = event.end;
+    this.position = positionOf(event);
+    return true;
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * A page in the making: takes runs until it is full in events or in bytes, and knows the last
+ * position it has examined.
+ *
+ * Without filters whole runs pass as they are; only at the page's edge, or to filter, are events looked at one by one.
+ */
+import { compareBytes } from "../lib/bytes.ts";
+import { itemsOf } from "../wire/event-record.ts";
+import type { EventBytes } from "../wire/event-record.ts";
+import { eventOfFrame, positionOf } from "../wire/frames.ts";
+import type { Position, Run } from "../wire/frames.ts";
+import { assert } from "../lib/errors.ts";
+import type { ItemFilter } from "./read-query.ts";
+
+export class PageBuilder {
+  readonly #eventsMax: number;
+  readonly #bytesMax: number;
+  readonly #filters: readonly ItemFilter[];
+  /** Whole frames, in order. */
+  readonly chunks: Uint8Array[] = [];
+  count = 0;
+  #bytes = 0;
+  full = false;
+  /** Everything up to here was looked at, returned or not. */
+  examined: Position | undefined;
+  /** Of all events looked at. */
+  examinedBytes = 0;
+  examinedEvents = 0;
+
+  constructor(eventsMax: number, bytesMax: number, filters: readonly ItemFilter[]) {
+    this.#eventsMax = eventsMax;
+    this.#bytesMax = bytesMax;
+    this.#filters = filters;
+  }
+
+  add(run: Run): void {
+    const whole =
+      this.#filters.length === 0 &&
+      this.count + run.count <= this.#eventsMax &&
+      this.#bytes + run.bytes <= this.#bytesMax;
+    if (whole) {
+      for (const chunk of run.chunks) this.chunks.push(chunk);
+      this.count += run.count;
+      this.#bytes += run.bytes;
+      this.examinedBytes += run.bytes;
+      this.examinedEvents += run.count;
+      this.examined = run.last;
+    } else this.#addOneByOne(run);
+    if (this.count === this.#eventsMax) this.full = true;
+  }
+
+  #addOneByOne(run: Run): void {
+    for (const chunk of run.chunks) {
+      for (let at = 0; at < chunk.length;) {
+        const event = eventOfFrame(chunk, at);
+        assert(event !== undefined, "a run holds whole frames");
+        const length = event.end - at;
+        if (this.#filters.every((filter) => matches(event, filter))) {
+          // One event larger than the page's bytes is a page of its own.
+          const fits = this.count === 0 || this.#bytes + length <= this.#bytesMax;
+          if (!fits || this.count === this.#eventsMax) {
+            this.full = true;
+            return;
+          }
+          this.chunks.push(chunk.subarray(at, event.end));
+          this.count++;
+          this.#bytes += length;
+        }
+        this.examinedBytes += length;
+        this.examinedEvents++;
+        this.examined = positionOf(event);
+        at = event.end;
+      }
+    }
+  }
+}
+
+function matches(event: EventBytes, filter: ItemFilter): boolean {
+  for (const item of itemsOf(event)) {
+    if (compareBytes(item.key, filter.key) === 0)
+      return compareBytes(item.value, filter.value) === 0;
+  }
+  return false;
+}

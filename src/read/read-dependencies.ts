@@ -1,0 +1,31 @@
+/** What reading needs from outside, and whom it tells. */
+import type { ByteBudget } from "../lib/byte-budget.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { ViewSource } from "../model/namespace.ts";
+import type { PartitionKey } from "../model/partition.ts";
+import type { PartitionRouter } from "../partition/partition-router.ts";
+import type { EventStore } from "../ports/event-store.ts";
+import type { PageTokens } from "./page-tokens.ts";
+import type { ReadLimits } from "./read-query.ts";
+
+/** What was read of one partition: the seam where width is noticed. */
+export interface PartitionRead {
+  readonly namespace: string;
+  readonly partition: PartitionKey;
+  /** By this read so far, the pages before included. */
+  readonly bytes: number;
+  readonly events: number;
+}
+
+export interface ReadDependencies {
+  readonly clock: Clock;
+  readonly store: EventStore;
+  readonly views: ViewSource;
+  readonly router: PartitionRouter;
+  /** Of all reads under way in this process. */
+  readonly budget: ByteBudget;
+  readonly tokens: PageTokens;
+  readonly limits: ReadLimits;
+  /** Told of every partition that was read; must return at once. */
+  readonly onPartitionRead?: (read: PartitionRead) => void;
+}

@@ -1,0 +1,414 @@
+/**
+ * Events as proto3 JSON, in both directions, without an object per event in between.
+ *
+ * Writing: what `JSON.parse` made of a request becomes canonical event bytes in one buffer, and then
+ * passes the same checks as events that came as protobuf. What is wrong with the request's shape (an
+ * unknown field, a number for a string, a time that is none) is told together and refuses all of it;
+ * what is wrong with an event fails that event alone.
+ *
+ * Reading: stored frames become JSON text as bytes, ready for the socket.
+ */
+import { assert, ServiceError } from "../lib/errors.ts";
+import { Problems } from "../lib/problems.ts";
+import {
+  itemsOf,
+  TAG_ID,
+  TAG_ITEM,
+  TAG_ITEM_KEY,
+  TAG_ITEM_VALUE,
+  TAG_SERIES,
+  TAG_TIME,
+  TIME_MICROS_MAX,
+} from "./event-record.ts";
+import type { EventBytes } from "./event-record.ts";
+import { eventOfFrame } from "./frames.ts";
+import type { JsonBytes } from "./json-bytes.ts";
+import { formatTime, parseTime } from "./time-text.ts";
+import { validateEvent } from "./validate-event.ts";
+import type { EventLimits, EventProblem } from "./validate-event.ts";
+import { varintLength, writeVarint } from "./varint.ts";
+import { tooManyEvents } from "./write-request.ts";
+import type { WriteBatch } from "./write-request.ts";
+
+/**
+ * Takes a write request as `JSON.parse` gave it. `bodyBytes` is the length of its text, which the events
+ * never exceed once encoded: every field's name in JSON is longer than its tag and length in protobuf.
+ */
+export function parseWriteJson(
+  request: unknown,
+  bodyBytes: number,
+  limits: EventLimits,
+): WriteBatch {
+  const problems = new Problems();
+  let namespace: unknown;
+  let events: unknown;
+  if (!isObject(request)) {
+    throw new ServiceError("REQUEST_INVALID", "the body must be a JSON object with namespace and events");
+  }
+  for (const key of Object.keys(request)) {
+    if (key === "namespace") namespace = request[key];
+    else if (key === "events") events = request[key];
+    else problems.add(`unknown field ${quoted(key)}; known are namespace, events`);
+  }
+  if (namespace !== undefined && namespace !== null && typeof namespace !== "string") {
+    problems.add("namespace must be a string");
+  }
+  const taken: (EventBytes | EventProblem)[] = [];
+  if (Array.isArray(events)) {
+    if (events.length > limits.requestEventsMax) throw tooManyEvents(limits);
+    const encoder = new EventEncoder(bodyBytes, limits, problems);
+    for (let index = 0; index < events.length; index++) {
+      taken.push(encoder.encode(events[index], index));
+    }
+  } else if (events !== undefined && events !== null) {
+    problems.add("events must be an array");
+  }
+  problems.throwIfAny("REQUEST_INVALID");
+  return {
+    namespace: typeof namespace === "string" ? namespace : "",
+    events: taken,
+    bytes: bodyBytes,
+  };
+}
+
+/** Writes the events of whole frames as JSON objects with commas between them. */
+export function writeFramesJson(target: JsonBytes, chunks: readonly Uint8Array[]): void {
+  let separate = false;
+  // Neighbours mostly share their series, and their second: both are printed once and copied.
+  let seriesOf: EventBytes | undefined;
+  let seriesJson = "";
+  let second = -1;
+  let secondText = "";
+  for (const chunk of chunks) {
+    for (let at = 0; at < chunk.length; ) {
+      const event = eventOfFrame(chunk, at);
+      assert(event !== undefined, "a page holds whole frames");
+      at = event.end;
+      if (seriesOf === undefined || !sameSeries(seriesOf, event)) {
+        seriesOf = event;
+        const series = Buffer.from(event.bytes.subarray(event.seriesStart, event.seriesEnd));
+        seriesJson = `{"timeSeriesId":${JSON.stringify(series.toString())},"eventTime":"`;
+      }
+      if (separate) target.ascii(",");
+      separate = true;
+      target.text(seriesJson);
+      const eventSecond = Math.floor(event.time / 1_000_000);
+      if (eventSecond !== second) {
+        second = eventSecond;
+        secondText = formatTime(second * 1_000_000).slice(0, -1);
+      }
+      target.ascii(secondText);
+      const micros = event.time - second * 1_000_000;
+      if (micros !== 0) target.fraction(micros);
+      target.ascii('Z","eventId":"');
+      target.escaped(event.bytes, event.idStart, event.idEnd);
+      target.ascii('","eventItems":[');
+      let firstItem = true;
+      for (const { key, value } of itemsOf(event)) {
+        target.ascii(firstItem ? '{"eventItemKey":"' : ',{"eventItemKey":"');
+        firstItem = false;
+        target.escaped(key, 0, key.length);
+        target.ascii('","eventItemValue":"');
+        target.base64(value);
+        target.ascii('"}');
+      }
+      target.ascii("]}");
+    }
+  }
+}
+
+/** Shorter texts are copied here, longer ones by a call into native code, which costs about as much as this many steps. */
+const NATIVE_FROM = 64;
+
+const TAG_SECONDS = 0x08;
+const TAG_NANOS = 0x10;
+
+const BASE64_VALUES = base64Values();
+/** Node's decoder passes over what is not base64 instead of refusing it. */
+const NOT_BASE64 = /[^A-Za-z0-9+/=_-]/;
+
+/** Encodes the events of one request, one behind another, into one buffer. */
+class EventEncoder {
+  readonly #bytes: Buffer;
+  readonly #limits: EventLimits;
+  readonly #problems: Problems;
+  #at = 0;
+
+  constructor(bytesMax: number, limits: EventLimits, problems: Problems) {
+    this.#bytes = Buffer.allocUnsafe(bytesMax);
+    this.#limits = limits;
+    this.#problems = problems;
+  }
+
+  /** What it answers for an event of the wrong shape is never used: the request is refused. */
+  encode(event: unknown, index: number): EventBytes | EventProblem {
+    if (!isObject(event)) return this.#refuse(index, "", "must be an object");
+    let series: unknown;
+    let time: unknown;
+    let id: unknown;
+    let items: unknown;
+    for (const key in event) {
+      const value = event[key];
+      switch (key) {
+        case "timeSeriesId":
+        case "time_series_id":
+          if (series !== undefined) this.#twice(index, key);
+          series = value;
+          break;
+        case "eventTime":
+        case "event_time":
+          if (time !== undefined) this.#twice(index, key);
+          time = value;
+          break;
+        case "eventId":
+        case "event_id":
+          if (id !== undefined) this.#twice(index, key);
+          id = value;
+          break;
+        case "eventItems":
+        case "event_items":
+          if (items !== undefined) this.#twice(index, key);
+          items = value;
+          break;
+        default:
+          this.#problems.add(
+            `unknown field events[${index}].${key}; known are timeSeriesId, eventTime, eventId, eventItems`,
+          );
+      }
+    }
+    const start = this.#at;
+    const problem =
+      this.#encodeText(TAG_SERIES, series, index, "timeSeriesId") ??
+      this.#encodeTime(time, index) ??
+      this.#encodeText(TAG_ID, id, index, "eventId") ??
+      this.#encodeItems(items, index);
+    const taken = problem ?? validateEvent(this.#bytes, start, this.#at, this.#limits);
+    if ("problem" in taken) this.#at = start;
+    return taken;
+  }
+
+  #encodeText(
+    tag: number,
+    text: unknown,
+    index: number,
+    field: string,
+  ): EventProblem | undefined {
+    if (text === undefined || text === null || text === "") return undefined;
+    if (typeof text !== "string") return this.#refuse(index, `.${field}`, "must be a string");
+    const length = utf8Length(text);
+    if (length < 0) return invalid(`${field} is not valid UTF-8: it has half of a surrogate pair`);
+    this.#writeText(tag, text, length);
+    return undefined;
+  }
+
+  #encodeTime(time: unknown, index: number): EventProblem | undefined {
+    if (time === undefined || time === null) return undefined;
+    const micros = typeof time === "string" ? parseTime(time) : undefined;
+    if (micros === undefined) {
+      const said = typeof time === "string" ? quoted(time) : `a ${typeof time}`;
+      return this.#refuse(
+        index,
+        ".eventTime",
+        `must be a time such as "2026-11-15T10:00:00.000001Z", not ${said}`,
+      );
+    }
+    if (micros === "too fine") {
+      return invalid("eventTime is finer than a microsecond; round it before sending");
+    }
+    if (micros < 0) return { problem: "EVENT_TOO_OLD", message: "eventTime is before 1970" };
+    if (micros > TIME_MICROS_MAX) {
+      return { problem: "EVENT_TOO_NEW", message: "eventTime is after the year 2255" };
+    }
+    const seconds = Math.floor(micros / 1_000_000);
+    const nanos = (micros - seconds * 1_000_000) * 1000;
+    const bytes = this.#bytes;
+    bytes[this.#at] = TAG_TIME;
+    // The length is one byte: seconds and nanoseconds take at most 13.
+    const lengthAt = this.#at + 1;
+    let at = lengthAt + 1;
+    if (seconds !== 0) {
+      bytes[at] = TAG_SECONDS;
+      at = writeVarint(bytes, at + 1, seconds);
+    }
+    if (nanos !== 0) {
+      bytes[at] = TAG_NANOS;
+      at = writeVarint(bytes, at + 1, nanos);
+    }
+    bytes[lengthAt] = at - lengthAt - 1;
+    this.#at = at;
+    return undefined;
+  }
+
+  #encodeItems(items: unknown, index: number): EventProblem | undefined {
+    if (items === undefined || items === null) return undefined;
+    if (!Array.isArray(items)) return this.#refuse(index, ".eventItems", "must be an array");
+    for (let number = 0; number < items.length; number++) {
+      const problem = this.#encodeItem(items[number], index, number);
+      if (problem !== undefined) return problem;
+    }
+    return undefined;
+  }
+
+  #encodeItem(item: unknown, index: number, number: number): EventProblem | undefined {
+    if (!isObject(item)) {
+      return this.#refuse(index, `.eventItems[${number}]`, "must be an object");
+    }
+    let key: unknown;
+    let value: unknown;
+    for (const name in item) {
+      if (name === "eventItemKey" || name === "event_item_key") {
+        if (key !== undefined) this.#twice(index, `eventItems[${number}].${name}`);
+        key = item[name];
+      } else if (name === "eventItemValue" || name === "event_item_value") {
+        if (value !== undefined) this.#twice(index, `eventItems[${number}].${name}`);
+        value = item[name];
+      } else {
+        this.#problems.add(
+          `unknown field events[${index}].eventItems[${number}].${name}; known are eventItemKey, eventItemValue`,
+        );
+      }
+    }
+    const keyText = key ?? "";
+    if (typeof keyText !== "string") {
+      return this.#refuse(index, `.eventItems[${number}].eventItemKey`, "must be a string");
+    }
+    const valueText = value ?? "";
+    const valueLength = typeof valueText === "string" ? base64Length(valueText) : -1;
+    if (typeof valueText !== "string" || valueLength < 0) {
+      return this.#refuse(index, `.eventItems[${number}].eventItemValue`, "must be base64");
+    }
+    const keyLength = utf8Length(keyText);
+    if (keyLength < 0) {
+      return invalid("an eventItemKey is not valid UTF-8: it has half of a surrogate pair");
+    }
+    const length =
+      (keyLength === 0 ? 0 : fieldLength(keyLength)) +
+      (valueLength === 0 ? 0 : fieldLength(valueLength));
+    this.#bytes[this.#at] = TAG_ITEM;
+    this.#at = writeVarint(this.#bytes, this.#at + 1, length);
+    if (keyLength > 0) this.#writeText(TAG_ITEM_KEY, keyText, keyLength);
+    if (valueLength > 0 && !this.#writeBase64(valueText, valueLength)) {
+      return this.#refuse(index, `.eventItems[${number}].eventItemValue`, "must be base64");
+    }
+    return undefined;
+  }
+
+  #writeText(tag: number, text: string, length: number): void {
+    const bytes = this.#bytes;
+    bytes[this.#at] = tag;
+    const at = writeVarint(bytes, this.#at + 1, length);
+    if (length === text.length && length < NATIVE_FROM) {
+      for (let i = 0; i < length; i++) bytes[at + i] = text.charCodeAt(i);
+    } else {
+      bytes.write(text, at, "utf8");
+    }
+    this.#at = at + length;
+  }
+
+  #writeBase64(text: string, length: number): boolean {
+    const bytes = this.#bytes;
+    bytes[this.#at] = TAG_ITEM_VALUE;
+    const at = writeVarint(bytes, this.#at + 1, length);
+    this.#at = at + length;
+    if (text.length >= NATIVE_FROM) {
+      return !NOT_BASE64.test(text) && bytes.write(text, at, length, "base64") === length;
+    }
+    return decodeBase64(text, bytes, at, at + length);
+  }
+
+  #refuse(index: number, path: string, what: string): EventProblem {
+    const message = `events[${index}]${path} ${what}`;
+    this.#problems.add(message);
+    return invalid(message);
+  }
+
+  #twice(index: number, field: string): void {
+    this.#problems.add(`events[${index}].${field} is given in both spellings; keep one`);
+  }
+}
+
+/** Bytes of a text as UTF-8; -1 if it has half of a surrogate pair, which UTF-8 cannot hold. */
+function utf8Length(text: string): number {
+  const length = text.length;
+  if (length >= NATIVE_FROM) return wellFormedLength(text);
+  for (let i = 0; i < length; i++) if (text.charCodeAt(i) >= 0x80) return wellFormedLength(text);
+  return length;
+}
+
+function wellFormedLength(text: string): number {
+  return text.isWellFormed() ? Buffer.byteLength(text) : -1;
+}
+
+/** Bytes that base64 of this length stands for, with or without padding; -1 if no base64 has it. */
+function base64Length(text: string): number {
+  let length = text.length;
+  if (length > 0 && text.charCodeAt(length - 1) === 0x3d) {
+    if (length % 4 !== 0) return -1;
+    length--;
+    if (text.charCodeAt(length - 1) === 0x3d) length--;
+  }
+  const rest = length % 4;
+  if (rest === 1) return -1;
+  return ((length - rest) / 4) * 3 + (rest === 0 ? 0 : rest - 1);
+}
+
+/** Takes both alphabets. False if a character belongs to neither. */
+function decodeBase64(text: string, bytes: Uint8Array, start: number, end: number): boolean {
+  let bits = 0;
+  let held = 0;
+  let seen = 0;
+  let at = start;
+  for (let i = 0; at < end; i++) {
+    const code = text.charCodeAt(i);
+    const value = code < 128 ? (BASE64_VALUES[code] as number) : 0xff;
+    seen |= value;
+    bits = ((bits << 6) | value) & 0xffff;
+    held += 6;
+    if (held >= 8) {
+      held -= 8;
+      bytes[at++] = bits >> held;
+    }
+  }
+  return seen < 64;
+}
+
+function base64Values(): Uint8Array {
+  const values = new Uint8Array(128).fill(0xff);
+  const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+  for (let i = 0; i < alphabet.length; i++) values[alphabet.charCodeAt(i)] = i;
+  for (const [character, value] of [
+    ["+", 62],
+    ["-", 62],
+    ["/", 63],
+    ["_", 63],
+  ] as const) {
+    values[character.charCodeAt(0)] = value;
+  }
+  return values;
+}
+
+function fieldLength(length: number): number {
+  return 1 + varintLength(length) + length;
+}
+
+function sameSeries(a: EventBytes, b: EventBytes): boolean {
+  const length = a.seriesEnd - a.seriesStart;
+  if (length !== b.seriesEnd - b.seriesStart) return false;
+  for (let i = 0; i < length; i++) {
+    if (a.bytes[a.seriesStart + i] !== b.bytes[b.seriesStart + i]) return false;
+  }
+  return true;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function invalid(message: string): EventProblem {
+  return { problem: "EVENT_INVALID", message };
+}
+
+/** What a caller sent, short enough to be said back. */
+function quoted(text: string): string {
+  return JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text);
+}

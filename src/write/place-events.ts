@@ -1,0 +1,131 @@
+/**
+ * Decides for each event of a batch whether it is taken and where it goes. Pure: the same view and
+ * time give the same answer, for the first look and for the second one before the acknowledgement.
+ */
+import type { EventCode } from "../lib/errors.ts";
+import { blockedMessage, blockOf } from "../model/namespace.ts";
+import type { NamespaceView } from "../model/namespace.ts";
+import { eventBucketOf, timeBucketOf } from "../model/partition.ts";
+import { sliceAt } from "../model/time-slice.ts";
+import type { TimeSlice } from "../model/time-slice.ts";
+import type { PlacedEvent } from "../ports/event-store.ts";
+import type { EventBytes } from "../wire/event-record.ts";
+import { formatTime } from "../wire/time-text.ts";
+import type { EventProblem } from "../wire/validate-event.ts";
+
+export interface EventFailure {
+  readonly index: number;
+  readonly code: EventCode;
+  readonly message: string;
+}
+
+/** The events of one slice, and where they stood in the batch. */
+export interface SliceGroup {
+  readonly slice: TimeSlice;
+  readonly events: PlacedEvent[];
+  readonly indexes: number[];
+}
+
+export interface Placement {
+  readonly groups: readonly SliceGroup[];
+  readonly failures: EventFailure[];
+}
+
+/** Below this event time nothing is accepted: the sealed line, or the accept limit where that is later. */
+export function acceptFrom(view: NamespaceView, nowMicros: number): number {
+  const { config, floor } = view.namespace;
+  return Math.max(nowMicros - config.acceptLimitMicros, floor);
+}
+
+export function placeEvents(
+  view: NamespaceView,
+  events: readonly (EventBytes | EventProblem)[],
+  nowMicros: number,
+): Placement {
+  const groups: SliceGroup[] = [];
+  const failures: EventFailure[] = [];
+  const from = acceptFrom(view, nowMicros);
+  const to = nowMicros + view.namespace.config.futureLimitMicros;
+  const blocking = view.blocked.size > 0;
+  let group: SliceGroup | undefined;
+  for (let index = 0; index < events.length; index++) {
+    const event = events[index] as EventBytes | EventProblem;
+    if ("problem" in event) {
+      failures.push({ index, code: event.problem, message: event.message });
+      continue;
+    }
+    const { time } = event;
+    if (time < from) {
+      failures.push({ index, code: "EVENT_TOO_OLD", message: tooOld(view, time, from, nowMicros) });
+      continue;
+    }
+    if (time > to) {
+      failures.push({ index, code: "EVENT_TOO_NEW", message: tooNew(view, time, nowMicros) });
+      continue;
+    }
+    if (blocking) {
+      const series = Buffer.from(
+        event.bytes.subarray(event.seriesStart, event.seriesEnd),
+      ).toString();
+      const block = blockOf(view, series, nowMicros);
+      if (block !== undefined) {
+        failures.push({ index, code: "ID_BLOCKED", message: blockedMessage(block) });
+        continue;
+      }
+    }
+    if (group === undefined || time < group.slice.start || time >= group.slice.end) {
+      const slice = sliceAt(view.slices, time);
+      if (slice === undefined) {
+        failures.push({ index, ...noSlice(view, time) });
+        continue;
+      }
+      group = groups.find((other) => other.slice === slice);
+      if (group === undefined) {
+        group = { slice, events: [], indexes: [] };
+        groups.push(group);
+      }
+    }
+    const { slice } = group;
+    group.events.push({
+      event,
+      timeBucket: timeBucketOf(slice, time),
+      eventBucket:
+        slice.timePartition.eventBuckets === 1
+          ? 0
+          : eventBucketOf(slice, event.bytes.subarray(event.idStart, event.idEnd)),
+    });
+    group.indexes.push(index);
+  }
+  return { groups, failures };
+}
+
+function tooOld(view: NamespaceView, time: number, from: number, nowMicros: number): string {
+  const limit = view.namespace.config.acceptLimitMicros / 1_000_000;
+  return (
+    `eventTime ${formatTime(time)} is before ${formatTime(from)}; the server's time is ` +
+    `${formatTime(nowMicros)} and acceptLimit is ${limit}s. Raise acceptLimit for a backfill`
+  );
+}
+
+function tooNew(view: NamespaceView, time: number, nowMicros: number): string {
+  const limit = view.namespace.config.futureLimitMicros / 1_000_000;
+  return (
+    `eventTime ${formatTime(time)} is more than futureLimit (${limit}s) ahead of the server's ` +
+    `time ${formatTime(nowMicros)}. Check the sender's clock`
+  );
+}
+
+function noSlice(view: NamespaceView, time: number): { code: EventCode; message: string } {
+  const first = view.slices[0];
+  if (first !== undefined && time < first.start) {
+    return {
+      code: "EVENT_TOO_OLD",
+      message: `the time slice of eventTime ${formatTime(time)} is closed or dropped`,
+    };
+  }
+  // Slices are made ahead of need, so this is a keeper that fell behind, not a bad event.
+  return {
+    code: "OVERLOADED",
+    message: `the time slice of eventTime ${formatTime(time)} is not made yet; repeat in a moment`,
+  };
+}

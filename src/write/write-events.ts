@@ -1,0 +1,158 @@
+/**
+ * Writes a batch: place, append, look again, answer.
+ *
+ * An event is acknowledged only when it is durable *and* still on the right side of the sealed line
+ * by a view that is young enough: this process may have slept between its first look and the
+ * storage's answer (rules C1 and C2).
+ */
+import type { ByteBudget } from "../lib/byte-budget.ts";
+import type { Clock } from "../lib/clock.ts";
+import { ServiceError } from "../lib/errors.ts";
+import type { NamespaceView, ViewSource } from "../model/namespace.ts";
+import type { EventStore } from "../ports/event-store.ts";
+import type { WriteBatch } from "../wire/write-request.ts";
+import { placeEvents } from "./place-events.ts";
+import type { EventFailure, Placement, SliceGroup } from "./place-events.ts";
+
+export interface WriteResult {
+  /** How many events are durable (or queued, by `WriteQueue`). */
+  readonly taken: number;
+  /** By index. */
+  readonly failures: readonly EventFailure[];
+  readonly timeTakenMs: number;
+}
+
+export interface WriteDependencies {
+  readonly clock: Clock;
+  readonly store: EventStore;
+  readonly views: ViewSource;
+  /** Of all requests under way in this process. */
+  readonly budget: ByteBudget;
+  /** Told of what became durable. */
+  readonly onWritten?: (namespace: string, events: number) => void;
+}
+
+/** Long enough for the queue in front of the disk to move, short enough not to idle. */
+const OVERLOAD_RETRY_MS = 100;
+
+const UNKNOWN = "the event may or may not be stored; repeat it, the same event twice is one event";
+
+export class EventWriter {
+  readonly #deps: WriteDependencies;
+
+  constructor(deps: WriteDependencies) {
+    this.#deps = deps;
+  }
+
+  /** The signal ends the waiting, not the storing: what is then under way is answered OUTCOME_UNKNOWN. */
+  async write(batch: WriteBatch, signal: AbortSignal): Promise<WriteResult> {
+    const { clock, budget } = this.#deps;
+    const startedMs = clock.monotonicMs();
+    signal.throwIfAborted();
+    if (!budget.tryTake(batch.bytes)) throw overloaded();
+    let storing: Promise<unknown> = Promise.resolve();
+    try {
+      const view = await this.#view(batch.namespace);
+      const placement = placeEvents(view, batch.events, clock.nowMicros());
+      const appends = placement.groups.map((group) => this.#append(view, group));
+      storing = Promise.all(appends);
+      const outcomes = await settleOrAbort(appends, signal);
+      const result = await this.#acknowledge(batch.namespace, view, placement, outcomes);
+      return { ...result, timeTakenMs: clock.monotonicMs() - startedMs };
+    } finally {
+      // A caller that stopped waiting does not free the memory that the storing still uses.
+      void storing.finally(() => budget.give(batch.bytes));
+    }
+  }
+
+  /** What `write` would refuse right now, without writing. */
+  async check(batch: WriteBatch): Promise<Placement> {
+    const view = await this.#view(batch.namespace);
+    return placeEvents(view, batch.events, this.#deps.clock.nowMicros());
+  }
+
+  /** Never rejects: an unhandled rejection must not arise when the caller has left. */
+  async #append(view: NamespaceView, group: SliceGroup): Promise<unknown> {
+    try {
+      await this.#deps.store.append(
+        { namespaceId: view.namespace.id, slice: group.slice.name },
+        group.events,
+      );
+      return undefined;
+    } catch (error) {
+      return error;
+    }
+  }
+
+  async #acknowledge(
+    name: string,
+    view: NamespaceView,
+    placement: Placement,
+    outcomes: readonly unknown[],
+  ): Promise<Omit<WriteResult, "timeTakenMs">> {
+    const { groups, failures } = placement;
+    if (groups.length === 0) return { taken: 0, failures };
+    const errors = outcomes.filter((outcome) => outcome !== undefined);
+    if (errors.length === groups.length) throw errors[0];
+
+    const latest = await this.#viewAgain(name);
+    const floor =
+      latest?.namespace.id === view.namespace.id
+        ? latest.namespace.floor
+        : Number.POSITIVE_INFINITY;
+    let taken = 0;
+    groups.forEach((group, nth) => {
+      const stored = outcomes[nth] === undefined;
+      group.events.forEach((placed, i) => {
+        if (stored && placed.event.time >= floor) taken++;
+        else {
+          const index = group.indexes[i] as number;
+          failures.push({ index, code: "OUTCOME_UNKNOWN", message: UNKNOWN });
+        }
+      });
+    });
+    if (failures.length > 1) failures.sort((a, b) => a.index - b.index);
+    this.#deps.onWritten?.(name, taken);
+    return { taken, failures };
+  }
+
+  async #view(name: string): Promise<NamespaceView> {
+    return this.#deps.views.current(name) ?? this.#deps.views.get(name);
+  }
+
+  /** Undefined if no view young enough is to be had: then nothing may be acknowledged. */
+  async #viewAgain(name: string): Promise<NamespaceView | undefined> {
+    try {
+      return await this.#view(name);
+    } catch (error) {
+      if (error instanceof ServiceError) return undefined;
+      throw error;
+    }
+  }
+}
+
+export function overloaded(): ServiceError {
+  return new ServiceError(
+    "OVERLOADED",
+    "the server holds as many unwritten bytes as it may; repeat after the hint, with fewer in flight",
+    { retryAfterMs: OVERLOAD_RETRY_MS },
+  );
+}
+
+async function settleOrAbort(
+  appends: readonly Promise<unknown>[],
+  signal: AbortSignal,
+): Promise<readonly unknown[]> {
+  if (appends.length === 0) return [];
+  const settled = Promise.all(appends);
+  let abort: () => void = () => undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(new ServiceError("OUTCOME_UNKNOWN", UNKNOWN, { cause: signal.reason }));
+    signal.addEventListener("abort", abort, { once: true });
+  });
+  try {
+    return await Promise.race([settled, aborted]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}

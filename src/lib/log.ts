@@ -11,7 +11,7 @@ export type Log = Pick<Logger, "debug" | "info" | "warn" | "error">;
 export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-export function createLog(level: LogLevel, stream: NodeJS.WriteStream = process.stderr): Log {
+export function createLog(level: LogLevel, stream: typeof process.stderr = process.stderr): Log {
   // Synchronous: what is said just before the process ends must not be lost.
   const lines: DestinationStream = stream.isTTY
     ? { write: (line) => stream.write(readable(line)) }

@@ -4,7 +4,13 @@ import fc from "fast-check";
 import { utf8 } from "../lib/bytes.ts";
 import type { Order } from "../ports/event-store.ts";
 import { encodeEvent } from "../wire/event-record.ts";
-import { comparePositions, eventsOfRun, frameLength, positionOf, writeFrame } from "../wire/frames.ts";
+import {
+  comparePositions,
+  eventsOfRun,
+  frameLength,
+  positionOf,
+  writeFrame,
+} from "../wire/frames.ts";
 import type { Position, Run } from "../wire/frames.ts";
 import { MergedRuns } from "./merge-runs.ts";
 

@@ -88,10 +88,7 @@ test("no bytes whatever make it throw, and what it takes is canonical", () => {
         event.bytes.subarray(event.idStart, event.idEnd),
         items,
       );
-      deepEqual(
-        Buffer.from(encoded),
-        Buffer.from(event.bytes.subarray(event.start, event.end)),
-      );
+      deepEqual(Buffer.from(encoded), Buffer.from(event.bytes.subarray(event.start, event.end)));
     }),
     { numRuns: 2000 },
   );
@@ -101,9 +98,8 @@ test("W10: an event over the limit is refused with the limit, and one at it is t
   const value = new Uint8Array(CONTRACT_EVENT_LIMITS.eventBytesMax);
   const head = encodeEvent(utf8("s"), 1, utf8("e"), [{ key: utf8("k"), value }]).end - value.length;
   const event = (size: number): Uint8Array =>
-    encodeEvent(utf8("s"), 1, utf8("e"), [
-      { key: utf8("k"), value: new Uint8Array(size - head) },
-    ]).bytes;
+    encodeEvent(utf8("s"), 1, utf8("e"), [{ key: utf8("k"), value: new Uint8Array(size - head) }])
+      .bytes;
   const limit = CONTRACT_EVENT_LIMITS.eventBytesMax;
   equal(event(limit).length, limit);
   ok(!("problem" in validate(event(limit))));
@@ -139,7 +135,11 @@ test("W23: empty ids and keys are refused; empty values, no items, NUL and the l
   ok(!("problem" in emptyValue));
   equal([...itemsOf(emptyValue)][0]?.value.length, 0);
   ok(!("problem" in validate(encodeEvent(utf8("\0"), 1, utf8("\0a"), []).bytes)));
-  ok(!("problem" in validate(encodeEvent(utf8("s".repeat(512)), 0, utf8("e".repeat(256)), []).bytes)));
+  ok(
+    !(
+      "problem" in validate(encodeEvent(utf8("s".repeat(512)), 0, utf8("e".repeat(256)), []).bytes)
+    ),
+  );
   ok("problem" in validate(encodeEvent(utf8("s".repeat(513)), 0, utf8("e"), []).bytes));
   ok("problem" in validate(encodeEvent(utf8("s"), 0, utf8("e".repeat(257)), []).bytes));
 });
@@ -238,7 +238,7 @@ function checkParts(event: EventBytes, input: Input): void {
 }
 
 function* topLevelFields(bytes: Uint8Array): Generator<Uint8Array> {
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0; at < bytes.length;) {
     let length = 0;
     let next = at + 1;
     for (let shift = 0; ; shift += 7) {

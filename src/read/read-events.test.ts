@@ -1,0 +1,332 @@
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
+import { test } from "node:test";
+import { joinedSlices, staticView, viewSource } from "../../tests/support/static-view.ts";
+import type { StaticViewOptions } from "../../tests/support/static-view.ts";
+import { MemoryStore } from "../../tests/support/memory-store.ts";
+import { settle, VirtualClock } from "../../tests/support/virtual-clock.ts";
+import { ByteBudget } from "../lib/byte-budget.ts";
+import { utf8 } from "../lib/bytes.ts";
+import { Deadline } from "../lib/deadline.ts";
+import { ServiceError } from "../lib/errors.ts";
+import type { NamespaceView } from "../model/namespace.ts";
+import { routeToOriginals } from "../partition/partition-router.ts";
+import { encodeEvent } from "../wire/event-record.ts";
+import { eventOfFrame } from "../wire/frames.ts";
+import { PageTokens } from "./page-tokens.ts";
+import { EventReader } from "./read-events.ts";
+import type { ReadPage } from "./read-page.ts";
+import { DEFAULT_READ_LIMITS } from "./read-query.ts";
+import type { ReadLimits, ReadQuery } from "./read-query.ts";
+
+const SECOND = 1_000_000;
+const START = 1_790_000_000 * SECOND;
+const never = new AbortController().signal;
+
+test("R1: a store that fails for a moment in the middle of a page is gone on with, no gap, no repeat", async () => {
+  const world = await World.open(30);
+  let scans = 0;
+  world.store.before = (call) => {
+    if (call === "scan" && ++scans % 2 === 1) throw new ServiceError("STORAGE_UNAVAILABLE", "blip");
+  };
+  const page = world.read({ pageSize: 100 });
+  await world.clock.advance(10_000);
+  deepEqual(idsOf(await page), world.ids(30));
+});
+
+test("R1: a store that stays away is an error, not an empty page", async () => {
+  const world = await World.open(3);
+  world.store.before = (call) => {
+    if (call === "scan") throw new ServiceError("STORAGE_UNAVAILABLE", "down");
+  };
+  const page = world.read({});
+  page.catch(() => undefined);
+  await world.clock.advance(10_000);
+  await rejects(page, code("STORAGE_UNAVAILABLE"));
+});
+
+test("R2: at the latency limit a caller that allows it gets what there is, in order, and goes on without gap or repeat", async () => {
+  const world = await World.open(30);
+  // The bucket of the first events answers at once, every later one takes 400 ms.
+  world.store.before = async (call) => {
+    if (call === "scan" && world.scans++ > 0) await world.clock.sleep(400);
+  };
+  const seen: string[] = [];
+  let pageToken = "";
+  let partials = 0;
+  do {
+    const pending = world.read({ pageSize: 100, allowPartial: true, pageToken });
+    await world.clock.advance(2_000);
+    const page = await pending;
+    seen.push(...idsOf(page));
+    if (page.context.partial) {
+      partials++;
+      equal(page.context.partialReason, "slos.read.max of 1s is over");
+      ok(page.nextPageToken !== "", "a partial answer can be gone on with");
+    }
+    pageToken = page.nextPageToken;
+    world.scans = 0;
+  } while (pageToken !== "");
+  deepEqual(seen, world.ids(30));
+  ok(partials > 0);
+});
+
+test("R2: a partial answer never comes without progress", async () => {
+  const world = await World.open(30);
+  world.store.before = async (call) => {
+    if (call === "scan") await world.clock.sleep(1_500);
+  };
+  const pending = world.read({ pageSize: 100, allowPartial: true });
+  await world.clock.advance(1_400);
+  await world.clock.advance(1_700);
+  const page = await pending;
+  ok(page.context.partial);
+  ok(page.count > 0, "it waited for the first events");
+});
+
+test("without leave to be partial a page goes on until it is full, however long that takes", async () => {
+  const world = await World.open(30);
+  world.store.before = async (call) => {
+    if (call === "scan") await world.clock.sleep(3_000);
+  };
+  const pending = world.read({ pageSize: 100 });
+  await world.clock.advance(60_000);
+  const page = await pending;
+  equal(page.context.partial, false);
+  deepEqual(idsOf(page), world.ids(30));
+});
+
+test("R8: a caller that leaves ends the scans and gives their memory back", async () => {
+  const world = await World.open(30);
+  let ended = 0;
+  const scan = world.store.scan.bind(world.store);
+  world.store.scan = async function* (partition, range, signal) {
+    try {
+      await new Promise((_, reject) => {
+        signal.addEventListener("abort", () => reject(new Error("aborted")), { once: true });
+      });
+      yield* scan(partition, range, signal);
+    } finally {
+      ended++;
+    }
+  };
+  const leaving = new AbortController();
+  const page = world.read({}, leaving.signal);
+  page.catch(() => undefined);
+  await settle();
+  leaving.abort(new ServiceError("DEADLINE_EXCEEDED", "gone"));
+  await rejects(page, code("DEADLINE_EXCEEDED"));
+  equal(ended, 1);
+  await settle();
+  equal(world.budget.used, 0);
+});
+
+test("R8: leaving a stream early ends it and gives its memory back", async () => {
+  const world = await World.open(30);
+  for await (const page of world.reader.stream(world.query({ pageSize: 2 }), never)) {
+    equal(page.count, 2);
+    break;
+  }
+  await settle();
+  equal(world.budget.used, 0);
+});
+
+test("R15: a deadline that is over means no work at the store", async () => {
+  const world = await World.open(3);
+  let calls = 0;
+  world.store.before = () => void calls++;
+  using deadline = new Deadline(world.clock, 1, undefined);
+  await world.clock.advance(2);
+  await rejects(world.read({}, deadline.signal), code("DEADLINE_EXCEEDED"));
+  equal(calls, 0);
+});
+
+test("R10: a long interval over many empty buckets is answered in bounded pages that move on", async () => {
+  const world = await World.open(30, {}, { pagePartitionsMax: 1 });
+  const query = { start: 0, end: 4 * START, pageSize: 1_000 };
+  let pageToken = "";
+  const seen: string[] = [];
+  let pages = 0;
+  do {
+    const page = await world.read({ ...query, pageToken });
+    ok(page.context.partitionsRead <= 1);
+    equal(page.context.partial, false);
+    seen.push(...idsOf(page));
+    pageToken = page.nextPageToken;
+    pages++;
+  } while (pageToken !== "");
+  deepEqual(seen, world.ids(30));
+  ok(pages >= 6);
+});
+
+test("R11: what is wrong with a query is told all at once", async () => {
+  const world = await World.open(0);
+  const bad = world.read({ seriesId: "", start: 5, end: 5, pageSize: 10_001 });
+  await rejects(bad, (error: unknown) => {
+    ok(error instanceof ServiceError);
+    equal(error.code, "REQUEST_INVALID");
+    equal((error.details["problems"] as string[]).length, 3);
+    return true;
+  });
+});
+
+test("R16: many callers of one id wait their turn within the memory for reads", async () => {
+  const world = await World.open(30);
+  let running = 0;
+  let most = 0;
+  const scan = world.store.scan.bind(world.store);
+  world.store.scan = async function* (partition, range, signal) {
+    running++;
+    most = Math.max(most, running);
+    await settle();
+    try {
+      yield* scan(partition, range, signal);
+    } finally {
+      running--;
+    }
+  };
+  const pages = await Promise.all(Array.from({ length: 200 }, () => world.read({ pageSize: 10 })));
+  for (const page of pages) deepEqual(idsOf(page), world.ids(30).slice(0, 10));
+  // 1 MiB for reads, 128 KiB each.
+  ok(most <= 8 * DEFAULT_READ_LIMITS.aheadMax, `${most} scans at once`);
+});
+
+test("R17: an id nobody has written is an empty answer", async () => {
+  const world = await World.open(3);
+  const page = await world.read({ seriesId: "nobody" });
+  equal(page.count, 0);
+  equal(page.nextPageToken, "");
+});
+
+test("a blocked id is refused with the reason, also in the middle of a stream", async () => {
+  const world = await World.open(30);
+  const seriesId = "s";
+  const block = { seriesId, reason: "spam", blockedAt: 0, source: "API" as const };
+  await rejects(async () => {
+    for await (const page of world.reader.stream(world.query({ pageSize: 2 }), never)) {
+      equal(page.count, 2);
+      const blocked = new Map([[seriesId, { ...block, expiresAt: undefined }]]);
+      world.view = { ...world.view, blocked };
+    }
+  }, code("ID_BLOCKED"));
+  await rejects(world.read({}), /spam/);
+});
+
+test("E1: a slice that is dropped between two pages is simply no longer there", async () => {
+  const world = await World.open(30);
+  const first = await world.read({ pageSize: 5, order: "OLDEST_FIRST" });
+  world.view = { ...world.view, slices: world.view.slices.slice(1) };
+  const rest = await world.read({
+    pageSize: 100,
+    order: "OLDEST_FIRST",
+    pageToken: first.nextPageToken,
+  });
+  deepEqual(idsOf(rest), world.ids(30).toReversed().slice(10));
+});
+
+test("an explanation shows what was read, by which route, and what was not reached", async () => {
+  const world = await World.open(30);
+  const told = await world.reader.explain(world.query({ pageSize: 7 }), never);
+  deepEqual(told.slices, [
+    { timeSlice: "data_0", timeBuckets: 2 },
+    { timeSlice: "data_1", timeBuckets: 2 },
+    { timeSlice: "data_2", timeBuckets: 2 },
+  ]);
+  equal(told.totals.partitions, 6);
+  equal(told.totals.eventsReturned, 7);
+  equal(told.partitions.length, 6);
+  deepEqual(
+    told.partitions.map((partition) => partition.read),
+    [true, true, false, false, false, false],
+  );
+  const [newest] = told.partitions;
+  equal(newest?.route, "ORIGINAL_NOT_SPLIT");
+  equal(newest?.timeSlice, "data_2");
+  equal(newest?.events, 5);
+});
+
+/** Three slices of two buckets of 10 s; one event every 2 seconds, the id is its number. */
+class World {
+  readonly clock = new VirtualClock(START + 60 * SECOND);
+  readonly store = new MemoryStore();
+  readonly budget = new ByteBudget(1 << 20);
+  readonly reader: EventReader;
+  view: NamespaceView;
+  scans = 0;
+
+  constructor(options: Partial<StaticViewOptions>, limits: Partial<ReadLimits>) {
+    const strategy = { secondsPerTimeSlice: 20, secondsPerTimeBucket: 10, eventBuckets: 1 };
+    const slices = joinedSlices(START, [strategy, strategy, strategy]);
+    this.view = staticView({ slices, ...options });
+    const { clock, store, budget } = this;
+    this.reader = new EventReader({
+      clock,
+      store,
+      views: viewSource(() => this.view),
+      router: routeToOriginals,
+      budget,
+      tokens: new PageTokens(new Uint8Array(32)),
+      limits: { ...DEFAULT_READ_LIMITS, ...limits },
+    });
+  }
+
+  static async open(
+    events: number,
+    options: Partial<StaticViewOptions> = {},
+    limits: Partial<ReadLimits> = {},
+  ): Promise<World> {
+    const world = new World(options, limits);
+    for (const slice of world.view.slices) {
+      await world.store.createSlice({ namespaceId: "plays-1", slice: slice.name });
+    }
+    for (let n = 0; n < events; n++) {
+      const time = START + 2 * n * SECOND;
+      const event = encodeEvent(utf8("s"), time, utf8(idOf(n)), []);
+      const slice = { namespaceId: "plays-1", slice: `data_${Math.floor(n / 10)}` };
+      await world.store.append(slice, [
+        { event, timeBucket: Math.floor((n % 10) / 5), eventBucket: 0 },
+      ]);
+    }
+    return world;
+  }
+
+  query(change: Partial<ReadQuery>): ReadQuery {
+    return {
+      namespace: "plays",
+      seriesId: "s",
+      start: START,
+      end: START + 60 * SECOND,
+      filters: [],
+      order: "NEWEST_FIRST",
+      pageSize: 0,
+      totalLimit: 0,
+      pageToken: "",
+      allowPartial: false,
+      ...change,
+    };
+  }
+
+  read(change: Partial<ReadQuery>, signal: AbortSignal = never): Promise<ReadPage> {
+    return this.reader.readPage(this.query(change), signal);
+  }
+
+  /** Newest first. */
+  ids(count: number): string[] {
+    return Array.from({ length: count }, (_, n) => idOf(n)).toReversed();
+  }
+}
+
+function idOf(n: number): string {
+  return String(n).padStart(3, "0");
+}
+
+function idsOf(page: ReadPage): string[] {
+  return page.chunks.map((chunk) => {
+    const event = eventOfFrame(chunk, 0);
+    ok(event !== undefined);
+    return Buffer.from(chunk.subarray(event.idStart, event.idEnd)).toString();
+  });
+}
+
+function code(expected: string) {
+  return (error: unknown): boolean => error instanceof ServiceError && error.code === expected;
+}

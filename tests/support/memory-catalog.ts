@@ -1,0 +1,65 @@
+/** The catalog's contract in memory, for tests of what stands on it, with a place to inject faults. */
+import { compareBytes, utf8 } from "../../src/lib/bytes.ts";
+import type { Catalog, CatalogRecord } from "../../src/ports/catalog.ts";
+
+export type CatalogCall = "read" | "list" | "write" | "remove";
+
+export class MemoryCatalog implements Catalog {
+  readonly shared: boolean;
+  readonly #spaces = new Map<string, Map<string, CatalogRecord>>();
+  #version = 0;
+  /** Called before each operation; what it throws the operation rejects with, having done nothing. */
+  before: (call: CatalogCall, space: string, key: string) => void | Promise<void> = () => undefined;
+
+  constructor(options: { shared?: boolean } = {}) {
+    this.shared = options.shared ?? false;
+  }
+
+  async read(space: string, key: string): Promise<CatalogRecord | undefined> {
+    await this.before("read", space, key);
+    return this.#spaces.get(space)?.get(key);
+  }
+
+  async list(space: string, after: string, limit: number): Promise<readonly CatalogRecord[]> {
+    await this.before("list", space, after);
+    const records = [...(this.#spaces.get(space)?.values() ?? [])];
+    return records
+      .filter((record) => after === "" || compareText(record.key, after) > 0)
+      .toSorted((a, b) => compareText(a.key, b.key))
+      .slice(0, limit);
+  }
+
+  async write(
+    space: string,
+    key: string,
+    value: string,
+    expected: number,
+  ): Promise<number | undefined> {
+    await this.before("write", space, key);
+    const records = this.#spaces.get(space) ?? new Map<string, CatalogRecord>();
+    if ((records.get(key)?.version ?? 0) !== expected) return undefined;
+    // One counter for all keys: greater than every version any key ever had.
+    const version = ++this.#version;
+    records.set(key, { key, value, version });
+    this.#spaces.set(space, records);
+    return version;
+  }
+
+  async remove(space: string, key: string, expected: number): Promise<boolean> {
+    await this.before("remove", space, key);
+    const records = this.#spaces.get(space);
+    if (records?.get(key)?.version !== expected) return false;
+    return records.delete(key);
+  }
+
+  /** All records, for a test to look at. */
+  dump(): string[] {
+    return [...this.#spaces].flatMap(([space, records]) =>
+      [...records.keys()].map((key) => `${space}/${key}`),
+    );
+  }
+}
+
+function compareText(a: string, b: string): number {
+  return compareBytes(utf8(a), utf8(b));
+}

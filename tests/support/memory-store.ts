@@ -1,0 +1,137 @@
+/** The event store's contract in memory, for tests of what stands on it, with a place to inject faults. */
+import { utf8 } from "../../src/lib/bytes.ts";
+import { ServiceError } from "../../src/lib/errors.ts";
+import type { PartitionKey, SliceRef } from "../../src/model/partition.ts";
+import type { EventStore, PlacedEvent, ScanRange, SliceStats } from "../../src/ports/event-store.ts";
+import { locateEvent } from "../../src/wire/event-record.ts";
+import type { EventBytes } from "../../src/wire/event-record.ts";
+import { comparePositions, frameLength, positionOf, writeFrame } from "../../src/wire/frames.ts";
+import type { Run } from "../../src/wire/frames.ts";
+
+interface StoredSlice {
+  /** By partition; each by position, oldest first. */
+  readonly partitions: Map<string, EventBytes[]>;
+  written: number;
+}
+
+export type StoreCall = "createSlice" | "dropSlice" | "append" | "scan" | "sliceStats";
+
+export class MemoryStore implements EventStore {
+  readonly #slices = new Map<string, StoredSlice>();
+  readonly #dropped = new Set<string>();
+  /** Called before each operation; what it throws the operation rejects with, having done nothing. */
+  before: (call: StoreCall, slice: SliceRef) => void | Promise<void> = () => undefined;
+
+  async createSlice(slice: SliceRef): Promise<void> {
+    await this.before("createSlice", slice);
+    const name = nameOf(slice);
+    if (this.#dropped.has(name)) {
+      throw new ServiceError("CONFLICT", `slice ${name} was dropped; its name is not used again`);
+    }
+    if (!this.#slices.has(name)) this.#slices.set(name, { partitions: new Map(), written: 0 });
+  }
+
+  async dropSlice(slice: SliceRef): Promise<void> {
+    await this.before("dropSlice", slice);
+    this.#slices.delete(nameOf(slice));
+    this.#dropped.add(nameOf(slice));
+  }
+
+  async append(slice: SliceRef, events: readonly PlacedEvent[]): Promise<void> {
+    await this.before("append", slice);
+    const stored = this.#slices.get(nameOf(slice));
+    if (stored === undefined) {
+      throw new ServiceError("STORAGE_UNAVAILABLE", `slice ${nameOf(slice)} is not there`);
+    }
+    for (const placed of events) put(stored, placed);
+  }
+
+  async *scan(partition: PartitionKey, range: ScanRange, signal: AbortSignal): AsyncIterable<Run> {
+    await this.before("scan", partition);
+    const { seriesId, timeBucket, eventBucket } = partition;
+    const key = partitionName(utf8(seriesId), timeBucket, eventBucket);
+    const all = this.#slices.get(nameOf(partition))?.partitions.get(key) ?? [];
+    const ordered = range.order === "OLDEST_FIRST" ? [...all] : all.toReversed();
+    const sign = range.order === "OLDEST_FIRST" ? 1 : -1;
+    const { after } = range;
+    const wanted = ordered.filter(
+      (event) =>
+        event.time >= range.from &&
+        event.time < range.to &&
+        (after === undefined || sign * comparePositions(positionOf(event), after) > 0),
+    );
+    for (let at = 0; at < wanted.length; ) {
+      signal.throwIfAborted();
+      const events = nextRun(wanted, at, range);
+      at += events.length;
+      yield runOf(events);
+    }
+  }
+
+  async sliceStats(slice: SliceRef): Promise<SliceStats> {
+    await this.before("sliceStats", slice);
+    const stored = this.#slices.get(nameOf(slice));
+    let bytes = 0;
+    for (const events of stored?.partitions.values() ?? []) {
+      for (const event of events) bytes += frameLength(event.end - event.start);
+    }
+    return { bytes, events: stored?.written ?? 0 };
+  }
+
+  async close(): Promise<void> {
+    // Nothing is open.
+  }
+
+  /** The slices there are, for a test to look at. */
+  sliceNames(): string[] {
+    return [...this.#slices.keys()].toSorted();
+  }
+}
+
+function put(stored: StoredSlice, { event, timeBucket, eventBucket }: PlacedEvent): void {
+  stored.written++;
+  const series = event.bytes.subarray(event.seriesStart, event.seriesEnd);
+  const key = partitionName(series, timeBucket, eventBucket);
+  const events = stored.partitions.get(key) ?? [];
+  stored.partitions.set(key, events);
+  // What was given may be kept only until the call ends.
+  const bytes = Uint8Array.from(event.bytes.subarray(event.start, event.end));
+  const copy = locateEvent(bytes, 0, bytes.length);
+  if (copy === undefined) throw new Error("an event is not canonical");
+  const position = positionOf(copy);
+  const at = events.findIndex((other) => comparePositions(positionOf(other), position) >= 0);
+  const next = at === -1 ? undefined : events[at];
+  if (next === undefined) events.push(copy);
+  else events.splice(at, comparePositions(positionOf(next), position) === 0 ? 1 : 0, copy);
+}
+
+function nextRun(wanted: readonly EventBytes[], at: number, range: ScanRange): EventBytes[] {
+  const events: EventBytes[] = [];
+  let bytes = 0;
+  for (const event of wanted.slice(at, at + range.runEventsMax)) {
+    bytes += frameLength(event.end - event.start);
+    if (events.length > 0 && bytes > range.runBytesMax) break;
+    events.push(event);
+  }
+  return events;
+}
+
+function runOf(events: readonly EventBytes[]): Run {
+  const chunks = events.map((event) => {
+    const frame = new Uint8Array(frameLength(event.end - event.start));
+    writeFrame(frame, 0, event);
+    return frame;
+  });
+  const first = positionOf(events[0] as EventBytes);
+  const last = positionOf(events.at(-1) as EventBytes);
+  const bytes = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+  return { chunks, count: events.length, bytes, first, last };
+}
+
+function nameOf({ namespaceId, slice }: SliceRef): string {
+  return `${namespaceId}/${slice}`;
+}
+
+function partitionName(series: Uint8Array, timeBucket: number, eventBucket: number): string {
+  return `${timeBucket}/${eventBucket}/${Buffer.from(series).toString("hex")}`;
+}

@@ -23,7 +23,12 @@ export function createLog(level: LogLevel, stream: typeof process.stderr = proce
 export const silentLog: Log = pino({ level: "silent" });
 
 const COLORS: Readonly<Record<number, string>> = { 20: "90", 30: "32", 40: "33", 50: "31" };
-const NAMES: Readonly<Record<number, string>> = { 20: "debug", 30: "info", 40: "warn", 50: "error" };
+const NAMES: Readonly<Record<number, string>> = {
+  20: "debug",
+  30: "info",
+  40: "warn",
+  50: "error",
+};
 
 /** `10:00:00.123 warn  what happened key=value`, and the stack under it. */
 function readable(line: string): string {

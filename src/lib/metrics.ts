@@ -4,7 +4,7 @@
  * No metric can grow without a bound: combinations of label values beyond `SERIES_MAX` are counted
  * together under "other". Ids of time series are never labels.
  */
-import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 
 const SERIES_MAX = 2_000;
 const OTHER = "other";
@@ -25,6 +25,11 @@ export interface Timing {
 
 export class Metrics {
   readonly #registry = new Registry();
+
+  /** The process itself: memory, processor time, garbage collection, delay of the event loop. */
+  addProcess(): void {
+    collectDefaultMetrics({ register: this.#registry });
+  }
 
   get contentType(): string {
     return this.#registry.contentType;

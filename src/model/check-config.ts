@@ -3,7 +3,6 @@
  *
  * Each problem names the field as the API spells it, its value, and what to do.
  */
-import { formatBytes } from "../lib/units.ts";
 import { SECOND_MICROS } from "./namespace-config.ts";
 import type { NamespaceConfig } from "./namespace-config.ts";
 
@@ -92,7 +91,8 @@ function timeLimitProblems(config: NamespaceConfig, margins: ConfigMargins): str
     ...within("retention.closeAfter", close, SECOND_MICROS, 100 * YEAR_MICROS, seconds),
     ...within("retention.deleteAfter", drop, SECOND_MICROS, 100 * YEAR_MICROS, seconds),
   ];
-  if (found.length > 0 || !Number.isFinite(slice) || slice <= 0) return found;
+  // Without a slice there is nothing to compare with; that is told on its own.
+  if (found.length > 0 || !(slice >= SECOND_MICROS)) return found;
   if (accept + margin >= close) {
     found.push(
       `acceptLimit (${seconds(accept)}) and ${seconds(margin)} for clock skew, writes in flight and the age of views ` +
@@ -204,5 +204,5 @@ function secondsOfMs(ms: number): string {
 }
 
 function bytes(count: number): string {
-  return count >= 1_024 ? `${count}, ${formatBytes(count)}` : String(count);
+  return `${count} bytes`;
 }

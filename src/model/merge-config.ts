@@ -1,5 +1,6 @@
 /**
- * A namespace's configuration changed in part: what is given replaces, what is named goes back to its default.
+ * A namespace's configuration changed in part: what is given replaces, what is named goes back to
+ * its default.
  *
  * Whether the result makes sense is for `configProblems` to say.
  */
@@ -32,8 +33,8 @@ export interface MergedConfig {
 }
 
 /**
- * `reset` goes first, so that one call can reset a group and set one field of it. Its paths are spelled
- * as in the API: `slos.read`, `retention.closeAfter`, or `retention.close_after`.
+ * `reset` goes first, so that one call can reset a group and set one field of it. Its paths are
+ * spelled as in the API: `slos.read`, `retention.closeAfter`, or `retention.close_after`.
  */
 export function mergeConfig(
   base: NamespaceConfig,
@@ -72,11 +73,14 @@ function patched(base: NamespaceConfig, patch: NamespaceConfigPatch): NamespaceC
 
 function given<T extends object>(some: Some<T> | undefined): Partial<T> {
   const entries = Object.entries(some ?? {}).filter(([, value]) => value !== undefined);
-  // The keys and values are those of `some`, without the undefined ones, which is what Partial<T> says.
+  // The keys and values are those of `some`, without the undefined ones, which is what Partial<T>
+  // says.
   return Object.fromEntries(entries) as Partial<T>;
 }
 
-/** Every field and group of the configuration, by its path in the API, as a patch with its defaults. */
+/**
+ * Every field and group of the configuration, by its path in the API, as a patch with its defaults.
+ */
 const DEFAULTS_BY_PATH: ReadonlyMap<string, NamespaceConfigPatch> = new Map(
   defaultsBelow("", DEFAULT_NAMESPACE_CONFIG, (defaults) => defaults),
 );

@@ -1,11 +1,11 @@
 /**
  * Which slices to make so that every event that may come has exactly one home.
  *
- * Slices lie on whole multiples of their width since the epoch and join without gap or overlap. What exists
- * is frozen; only time that no slice covers gets new ones, with the strategy of today.
+ * Slices lie on whole multiples of their width since the epoch and join without gap or overlap.
+ * What exists is frozen; only time that no slice covers gets new ones, with the strategy of today.
  *
- * When the width changes, slices of the old width go on until an instant that is a multiple of both:
- * only there can a slice of the new width begin on its own grid without leaving a gap or
+ * When the width changes, slices of the old width go on until an instant that is a multiple of
+ * both: only there can a slice of the new width begin on its own grid without leaving a gap or
  * overlapping a slice that may hold events already.
  */
 import { ServiceError } from "../lib/errors.ts";
@@ -27,9 +27,10 @@ export type SliceStatus = "UPCOMING" | "ACTIVE" | "SEALED" | "CLOSED" | "DROPPED
  * The slices to make, in the order to make them: each touches one that is there, so that stopping
  * anywhere leaves no gap. `existing` are all there ever were, in any state and order.
  *
- * Nothing is made before time that was dropped: it would come back to life. After standing still for so long
- * that catching up would take more than SLICES_MAX slices, the row begins anew at the window: what lies between is older
- * than anybody may write, and is treated like dropped time from then on.
+ * Nothing is made before time that was dropped: it would come back to life. After standing still
+ * for so long that catching up would take more than SLICES_MAX slices, the row begins anew at the
+ * window: what lies between is older than anybody may write, and is treated like dropped time from
+ * then on.
  */
 export function planSlices(
   existing: readonly TimeSlice[],
@@ -54,8 +55,8 @@ export function planSlices(
 }
 
 /**
- * Event time from which slices exist or could still be made: below it, time was dropped for good. No limit
- * may let events in there.
+ * Event time from which slices exist or could still be made: below it, time was dropped for good.
+ * No limit may let events in there.
  */
 export function writableFrom(existing: readonly TimeSlice[]): number {
   return newestRow(existing).writableFrom;
@@ -73,9 +74,9 @@ export function statusOf(
 }
 
 /**
- * `data_20260328`, with hours and minutes where slices are shorter than a day, and seconds where they are
- * shorter than a minute. Two slices of a namespace never share a name: they would have to begin on the same day,
- * minute or second, but are at least that long.
+ * `data_20260328`, with hours and minutes where slices are shorter than a day, and seconds where
+ * they are shorter than a minute. Two slices of a namespace never share a name: they would have to
+ * begin on the same day, minute or second, but are at least that long.
  */
 export function sliceName(startMicros: number, secondsPerTimeSlice: number): string {
   const iso = new Date(startMicros / 1000).toISOString();
@@ -85,7 +86,10 @@ export function sliceName(startMicros: number, secondsPerTimeSlice: number): str
   return secondsPerTimeSlice >= 60 ? minute : minute + iso.slice(17, 19);
 }
 
-/** Seconds between two instants at which slices of both widths begin: how long a change of width may have to wait. */
+/**
+ * Seconds between two instants at which slices of both widths begin: how long a change of width may
+ * have to wait.
+ */
 export function commonWidthSeconds(a: TimePartition, b: TimePartition): number {
   return (
     (a.secondsPerTimeSlice / greatestCommonDivisor(a.secondsPerTimeSlice, b.secondsPerTimeSlice)) *
@@ -122,7 +126,7 @@ function forward(
 ): TimeSlice[] {
   const made: TimeSlice[] = [];
   let strategy = present;
-  for (let at = start; at < to; ) {
+  for (let at = start; at < to;) {
     if (at % widthMicros(wanted) === 0) strategy = wanted;
     made.push(sliceFrom(at, strategy));
     at += widthMicros(strategy);
@@ -139,7 +143,7 @@ function backward(
 ): TimeSlice[] {
   const made: TimeSlice[] = [];
   let strategy = present;
-  for (let at = start; at > from; ) {
+  for (let at = start; at > from;) {
     if (at % widthMicros(wanted) === 0) strategy = wanted;
     at -= widthMicros(strategy);
     made.push(sliceFrom(at, strategy));

@@ -43,7 +43,10 @@ export function parseWriteJson(
   let namespace: unknown;
   let events: unknown;
   if (!isObject(request)) {
-    throw new ServiceError("REQUEST_INVALID", "the body must be a JSON object with namespace and events");
+    throw new ServiceError(
+      "REQUEST_INVALID",
+      "the body must be a JSON object with namespace and events",
+    );
   }
   for (const key of Object.keys(request)) {
     if (key === "namespace") namespace = request[key];
@@ -80,7 +83,7 @@ export function writeFramesJson(target: JsonBytes, chunks: readonly Uint8Array[]
   let second = -1;
   let secondText = "";
   for (const chunk of chunks) {
-    for (let at = 0; at < chunk.length; ) {
+    for (let at = 0; at < chunk.length;) {
       const event = eventOfFrame(chunk, at);
       assert(event !== undefined, "a page holds whole frames");
       at = event.end;
@@ -187,12 +190,7 @@ class EventEncoder {
     return taken;
   }
 
-  #encodeText(
-    tag: number,
-    text: unknown,
-    index: number,
-    field: string,
-  ): EventProblem | undefined {
+  #encodeText(tag: number, text: unknown, index: number, field: string): EventProblem | undefined {
     if (text === undefined || text === null || text === "") return undefined;
     if (typeof text !== "string") return this.#refuse(index, `.${field}`, "must be a string");
     const length = utf8Length(text);

@@ -83,7 +83,10 @@ export class JsonBytes {
     }
     let at = this.#length;
     for (let i = 0; i < whole; i += 3) {
-      const bits = ((source[i] as number) << 16) | ((source[i + 1] as number) << 8) | (source[i + 2] as number);
+      const bits =
+        ((source[i] as number) << 16) |
+        ((source[i + 1] as number) << 8) |
+        (source[i + 2] as number);
       bytes[at++] = ALPHABET[bits >> 18] as number;
       bytes[at++] = ALPHABET[(bits >> 12) & 63] as number;
       bytes[at++] = ALPHABET[(bits >> 6) & 63] as number;

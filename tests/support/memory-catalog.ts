@@ -1,4 +1,6 @@
-/** The catalog's contract in memory, for tests of what stands on it, with a place to inject faults. */
+/**
+ * The catalog's contract in memory, for tests of what stands on it, with a place to inject faults.
+ */
 import { compareBytes, utf8 } from "../../src/lib/bytes.ts";
 import type { Catalog, CatalogRecord } from "../../src/ports/catalog.ts";
 
@@ -8,7 +10,9 @@ export class MemoryCatalog implements Catalog {
   readonly shared: boolean;
   readonly #spaces = new Map<string, Map<string, CatalogRecord>>();
   #version = 0;
-  /** Called before each operation; what it throws the operation rejects with, having done nothing. */
+  /**
+   * Called before each operation; what it throws the operation rejects with, having done nothing.
+   */
   before: (call: CatalogCall, space: string, key: string) => void | Promise<void> = () => undefined;
 
   constructor(options: { shared?: boolean } = {}) {

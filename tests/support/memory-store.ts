@@ -1,12 +1,20 @@
-/** The event store's contract in memory, for tests of what stands on it, with a place to inject faults. */
+/**
+ * The event store's contract in memory, for tests of what stands on it, with a place to inject
+ * faults.
+ */
 import { utf8 } from "../../src/lib/bytes.ts";
 import { ServiceError } from "../../src/lib/errors.ts";
 import type { PartitionKey, SliceRef } from "../../src/model/partition.ts";
-import type { EventStore, PlacedEvent, ScanRange, SliceStats } from "../../src/ports/event-store.ts";
+import type {
+  EventStore,
+  PlacedEvent,
+  ScanRange,
+  SliceStats,
+} from "../../src/ports/event-store.ts";
 import { locateEvent } from "../../src/wire/event-record.ts";
 import type { EventBytes } from "../../src/wire/event-record.ts";
 import { comparePositions, frameLength, positionOf, writeFrame } from "../../src/wire/frames.ts";
-import type { Run } from "../../src/wire/frames.ts";
+import type { Position, Run } from "../../src/wire/frames.ts";
 
 interface StoredSlice {
   /** By partition; each by position, oldest first. */
@@ -19,7 +27,9 @@ export type StoreCall = "createSlice" | "dropSlice" | "append" | "scan" | "slice
 export class MemoryStore implements EventStore {
   readonly #slices = new Map<string, StoredSlice>();
   readonly #dropped = new Set<string>();
-  /** Called before each operation; what it throws the operation rejects with, having done nothing. */
+  /**
+   * Called before each operation; what it throws the operation rejects with, having done nothing.
+   */
   before: (call: StoreCall, slice: SliceRef) => void | Promise<void> = () => undefined;
 
   async createSlice(slice: SliceRef): Promise<void> {
@@ -60,7 +70,7 @@ export class MemoryStore implements EventStore {
         event.time < range.to &&
         (after === undefined || sign * comparePositions(positionOf(event), after) > 0),
     );
-    for (let at = 0; at < wanted.length; ) {
+    for (let at = 0; at < wanted.length;) {
       signal.throwIfAborted();
       const events = nextRun(wanted, at, range);
       at += events.length;
@@ -98,11 +108,21 @@ function put(stored: StoredSlice, { event, timeBucket, eventBucket }: PlacedEven
   const bytes = Uint8Array.from(event.bytes.subarray(event.start, event.end));
   const copy = locateEvent(bytes, 0, bytes.length);
   if (copy === undefined) throw new Error("an event is not canonical");
-  const position = positionOf(copy);
-  const at = events.findIndex((other) => comparePositions(positionOf(other), position) >= 0);
-  const next = at === -1 ? undefined : events[at];
-  if (next === undefined) events.push(copy);
-  else events.splice(at, comparePositions(positionOf(next), position) === 0 ? 1 : 0, copy);
+  const at = firstNotBefore(events, positionOf(copy));
+  const next = events[at];
+  const same = next !== undefined && comparePositions(positionOf(next), positionOf(copy)) === 0;
+  events.splice(at, same ? 1 : 0, copy);
+}
+
+function firstNotBefore(events: readonly EventBytes[], position: Position): number {
+  let low = 0;
+  let high = events.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (comparePositions(positionOf(events[middle] as EventBytes), position) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 function nextRun(wanted: readonly EventBytes[], at: number, range: ScanRange): EventBytes[] {

@@ -1,7 +1,8 @@
 /**
  * A clock that stands still until told to go on. Sleeps end when time is advanced past them.
  *
- * Wall clock and monotonic clock go together, but for `stepWall`, which is what a wrong or corrected clock does.
+ * Wall clock and monotonic clock go together, but for `stepWall`, which is what a wrong or
+ * corrected clock does.
  */
 import type { Clock } from "../../src/lib/clock.ts";
 

@@ -1,0 +1,89 @@
+/** Events of a bench: 250 bytes each, with payloads that do not compress to nothing. */
+import { utf8 } from "../../src/lib/bytes.ts";
+import { encodeEvent } from "../../src/wire/event-record.ts";
+import type { EventBytes } from "../../src/wire/event-record.ts";
+import { formatTime } from "../../src/wire/time-text.ts";
+import type { RawEntry } from "./raw-engine.ts";
+
+export interface BenchEvent {
+  readonly series: string;
+  readonly time: number;
+  readonly id: string;
+  readonly payload: Uint8Array;
+}
+
+const EVENT_BYTES = 250;
+
+/** A small generator with a fixed seed: every run has the same events. */
+let seed = 0x2545_f491;
+export function nextRandom(): number {
+  seed ^= seed << 13;
+  seed ^= seed >>> 17;
+  seed ^= seed << 5;
+  return (seed >>> 0) / 0x1_0000_0000;
+}
+
+export function makeEvent(series: string, time: number, number: number): BenchEvent {
+  const id = `e-${String(number).padStart(12, "0")}`;
+  const head = encodeEvent(utf8(series), time, utf8(id), [
+    { key: utf8("payload"), value: new Uint8Array(150) },
+  ]).end;
+  const payload = Buffer.alloc(150 + EVENT_BYTES - head);
+  // Half random, half text: about what real events compress to.
+  for (let i = 0; i < payload.length; i++) {
+    payload[i] = i % 2 === 0 ? 97 + (i % 7) : Math.floor(nextRandom() * 256);
+  }
+  return { series, time, id, payload };
+}
+
+export function encodeBenchEvent(event: BenchEvent): EventBytes {
+  return encodeEvent(utf8(event.series), event.time, utf8(event.id), [
+    { key: utf8("payload"), value: event.payload },
+  ]);
+}
+
+/** Field 1 the namespace, field 2 each event: a write request. */
+export function writeRequest(namespace: string, events: readonly BenchEvent[]): Uint8Array {
+  const parts: Uint8Array[] = [Uint8Array.of(0x0a, namespace.length), utf8(namespace)];
+  for (const event of events) {
+    const { bytes } = encodeBenchEvent(event);
+    const length = bytes.length;
+    parts.push(Uint8Array.of(0x12, (length & 0x7f) | 0x80, length >> 7), bytes);
+  }
+  return Buffer.concat(parts);
+}
+
+export function writeJson(namespace: string, events: readonly BenchEvent[]): string {
+  return JSON.stringify({
+    namespace,
+    events: events.map((event) => ({
+      timeSeriesId: event.series,
+      eventTime: formatTime(event.time),
+      eventId: event.id,
+      eventItems: [
+        {
+          eventItemKey: "payload",
+          eventItemValue: Buffer.from(event.payload).toString("base64"),
+        },
+      ],
+    })),
+  });
+}
+
+/** Ordered by series, time and id, as any sensible raw use would have it. */
+export function rawEntry(event: BenchEvent): RawEntry {
+  return {
+    type: "put",
+    key: rawKey(event.series, event.time, event.id),
+    value: encodeBenchEvent(event).bytes,
+  };
+}
+
+export function rawKey(series: string, time: number, id: string): Uint8Array {
+  const key = Buffer.alloc(series.length + 1 + 8 + id.length);
+  key.write(series, 0);
+  key[series.length] = 0xff;
+  key.writeBigUInt64BE(BigInt(time), series.length + 1);
+  key.write(id, series.length + 9);
+  return key;
+}

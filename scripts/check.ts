@@ -1,0 +1,34 @@
+/**
+ * Everything that can be said of the code without running it: types, lint, form, dead code, generated
+ * files, and the rules of the tree. Says nothing of what is in order but one line.
+ */
+import { runCommand } from "./run-command.ts";
+
+type Check = readonly [name: string, command: string, ...args: string[]];
+
+const CHECKS: readonly Check[] = [
+  ["types", "tsc", "-p", "."],
+  ["lint", "oxlint"],
+  ["form", "prettier", "--check", "--log-level", "warn", "."],
+  ["dead code", "knip", "--no-progress"],
+  ["generated files", "node", "scripts/generate.ts", "--check"],
+];
+
+const TIDY: Check = ["tidy", "node", "--test", "--test-reporter=dot", "tests/tidy.test.ts"];
+
+export async function runChecks(checks: readonly Check[] = CHECKS): Promise<boolean> {
+  const results = await Promise.all(
+    checks.map(async ([name, command, ...args]) => ({
+      name,
+      result: await runCommand(command, args),
+    })),
+  );
+  for (const { name, result } of results) {
+    const mark = result.ok ? "ok  " : "FAIL";
+    console.log(`${mark} ${name} (${result.seconds.toFixed(1)} s)`);
+    if (!result.ok) console.log(result.output);
+  }
+  return results.every(({ result }) => result.ok);
+}
+
+if (import.meta.main) process.exitCode = (await runChecks([...CHECKS, TIDY])) ? 0 : 1;

@@ -1,0 +1,165 @@
+/** One example of each method's request and answer: shown by /openapi.json and /docs, and checked by a test. */
+
+export interface Example {
+  readonly request: Readonly<Record<string, unknown>>;
+  readonly answer: Readonly<Record<string, unknown>>;
+}
+
+const READ = {
+  namespace: "plays",
+  timeSeriesId: "profile:123",
+  timeInterval: { start: "2026-11-15T10:00:00Z", end: "2026-11-15T11:00:00Z" },
+  order: "NEWEST_FIRST",
+  pageSize: 100,
+};
+
+const EVENT = {
+  timeSeriesId: "profile:123",
+  eventTime: "2026-11-15T10:00:00.000001Z",
+  eventId: "e-1",
+  eventItems: [{ eventItemKey: "device", eventItemValue: "aW9z" }],
+};
+
+const CONTEXT = {
+  namespace: "plays",
+  timeTaken: "0.004s",
+  partitionsRead: 1,
+  splitPartitionsRead: 0,
+  bytesRead: "64",
+  partial: false,
+  partialReason: "",
+};
+
+const PAGE = { records: [EVENT], nextPageToken: "", responseContext: [CONTEXT] };
+
+const NAMESPACE = {
+  namespace: "plays",
+  id: "n-5f0c2a9d4b71",
+  config: {
+    timePartition: { secondsPerTimeSlice: 86_400, secondsPerTimeBucket: 3_600, eventBuckets: 1 },
+    acceptLimit: "600s",
+    futureLimit: "60s",
+    retention: { closeAfter: "1296000s", deleteAfter: "1382400s" },
+  },
+  epoch: "0",
+  createTime: "2026-11-15T09:00:00Z",
+  version: "1",
+};
+
+const BLOCKED = {
+  timeSeriesId: "profile:666",
+  reason: "a runaway client",
+  expireTime: "2026-11-16T00:00:00Z",
+  blockTime: "2026-11-15T10:00:00Z",
+  source: "API",
+};
+
+export const EXAMPLES: Readonly<Record<string, Example>> = {
+  WriteEventRecordsSync: {
+    request: { namespace: "plays", events: [EVENT] },
+    answer: {
+      written: 0,
+      failures: [
+        {
+          index: 0,
+          code: "EVENT_TOO_OLD",
+          message: "eventTime is older than the namespace's acceptLimit",
+        },
+      ],
+      responseContext: [{ ...CONTEXT, partitionsRead: 0, bytesRead: "0" }],
+    },
+  },
+  WriteEventRecords: {
+    request: { namespace: "plays", events: [EVENT] },
+    answer: {
+      accepted: 1,
+      failures: [],
+      responseContext: [{ ...CONTEXT, partitionsRead: 0, bytesRead: "0" }],
+    },
+  },
+  ReadEventRecords: {
+    request: {
+      ...READ,
+      eventFilters: [{ matchEventItemKey: "device", matchEventItemValue: "aW9z" }],
+    },
+    answer: PAGE,
+  },
+  StreamEventRecords: { request: { ...READ, pageSize: 0 }, answer: PAGE },
+  ExplainRead: {
+    request: READ,
+    answer: {
+      slices: [{ timeSlice: "data_20261115", timeBuckets: 1 }],
+      partitions: [
+        {
+          timeSlice: "data_20261115",
+          timeBucket: 10,
+          eventBucket: 0,
+          route: "ORIGINAL_NOT_SPLIT",
+          why: "no partition of this slice is split",
+          parts: 0,
+          bytes: "64",
+          events: "1",
+          millis: 0.4,
+          read: true,
+        },
+      ],
+      totals: {
+        partitions: "1",
+        partitionsRead: 1,
+        bytes: "64",
+        events: "1",
+        eventsReturned: "1",
+        millis: 0.6,
+      },
+    },
+  },
+  CreateNamespace: {
+    request: { namespace: "plays", config: { acceptLimit: "600s" } },
+    answer: NAMESPACE,
+  },
+  GetNamespace: { request: { namespace: "plays" }, answer: NAMESPACE },
+  ListNamespaces: {
+    request: { pageSize: 100 },
+    answer: { namespaces: [NAMESPACE], nextPageToken: "" },
+  },
+  UpdateNamespace: {
+    request: {
+      namespace: "plays",
+      config: { slos: { read: { max: "2s" } } },
+      reset: ["acceptLimit"],
+    },
+    answer: NAMESPACE,
+  },
+  DeleteNamespace: { request: { namespace: "plays" }, answer: {} },
+  ListTimeSlices: {
+    request: { namespace: "plays" },
+    answer: {
+      slices: [
+        {
+          name: "data_20261115",
+          start: "2026-11-15T00:00:00Z",
+          end: "2026-11-16T00:00:00Z",
+          status: "ACTIVE",
+          timePartition: NAMESPACE.config.timePartition,
+          bytes: "1048576",
+          events: "4096",
+        },
+      ],
+    },
+  },
+  BlockIds: {
+    request: {
+      namespace: "plays",
+      ids: [{ timeSeriesId: "profile:666", reason: "a runaway client" }],
+    },
+    answer: { ids: [BLOCKED] },
+  },
+  UnblockIds: {
+    request: { namespace: "plays", timeSeriesIds: ["profile:666"] },
+    answer: { unblocked: 1 },
+  },
+  ListBlockedIds: {
+    request: { namespace: "plays", pageSize: 100 },
+    answer: { ids: [BLOCKED], nextPageToken: "" },
+  },
+};

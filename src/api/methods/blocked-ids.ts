@@ -1,0 +1,59 @@
+/** The methods on ids that are refused: messages to the use cases and back. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { BlockedId_Source, ControlService } from "../../gen/braid/v1/control_service_pb.js";
+import type { BlockedIdSchema } from "../../gen/braid/v1/control_service_pb.js";
+import { Problems } from "../../lib/problems.ts";
+import type { BlockedId } from "../../model/namespace.ts";
+import { messageMethod } from "./method.ts";
+import type { UnaryMethod } from "./method.ts";
+import type { NamespaceUseCases } from "./namespaces.ts";
+import { microsOfTime, timeOfMicros } from "./times.ts";
+
+export function blockedIdMethods(namespaces: NamespaceUseCases): UnaryMethod[] {
+  const service = ControlService.method;
+  return [
+    messageMethod({
+      desc: service.blockIds,
+      changes: true,
+      namespaceOf: (request) => request.namespace,
+      handle: async (request) => {
+        const problems = new Problems();
+        const ids = request.ids.map((id, i) => ({
+          seriesId: id.timeSeriesId,
+          reason: id.reason,
+          expiresAt: microsOfTime(id.expireTime, `ids[${i}].expireTime`, problems),
+        }));
+        problems.throwIfAny("REQUEST_INVALID");
+        const blocked = await namespaces.blockIds(request.namespace, ids);
+        return { ids: blocked.map(blockedMessage) };
+      },
+    }),
+    messageMethod({
+      desc: service.unblockIds,
+      changes: true,
+      namespaceOf: (request) => request.namespace,
+      handle: async ({ namespace, timeSeriesIds }) => ({
+        unblocked: await namespaces.unblockIds(namespace, timeSeriesIds),
+      }),
+    }),
+    messageMethod({
+      desc: service.listBlockedIds,
+      changes: false,
+      namespaceOf: (request) => request.namespace,
+      handle: async ({ namespace, pageSize, pageToken }) => {
+        const page = await namespaces.listBlockedIds(namespace, { pageSize, pageToken });
+        return { ids: page.ids.map(blockedMessage), nextPageToken: page.nextPageToken };
+      },
+    }),
+  ];
+}
+
+function blockedMessage(block: BlockedId): MessageInitShape<typeof BlockedIdSchema> {
+  return {
+    timeSeriesId: block.seriesId,
+    reason: block.reason,
+    ...(block.expiresAt !== undefined && { expireTime: timeOfMicros(block.expiresAt) }),
+    blockTime: timeOfMicros(block.blockedAt),
+    source: BlockedId_Source[block.source],
+  };
+}

@@ -1,0 +1,122 @@
+/**
+ * A method of the API as both adapters see it: how a request is taken, what answers it, how the answer is put.
+ *
+ * Methods know neither gRPC nor HTTP. A request comes as protobuf bytes or as parsed JSON, and an
+ * answer is asked for in one of the two forms. Most methods work on messages; those that carry events
+ * bring forms of their own, so that events are never decoded on their way.
+ */
+import { create, fromBinary, fromJson, toBinary, toJson } from "@bufbuild/protobuf";
+import type {
+  DescMessage,
+  DescMethod,
+  JsonValue,
+  MessageInitShape,
+  MessageShape,
+} from "@bufbuild/protobuf";
+import { ServiceError } from "../../lib/errors.ts";
+import { checkJsonFields } from "./json-fields.ts";
+
+/** A body that was JSON, and how long its text was. */
+export interface JsonBody {
+  readonly value: unknown;
+  readonly bytes: number;
+}
+
+/** An answer that can be put in either form; only the one asked for is made. */
+export interface Answer {
+  binary(): Uint8Array;
+  json(): Uint8Array | string;
+}
+
+/** A request that was understood, and is not yet begun. */
+export interface UnaryRequest {
+  /** As the caller gave it: it need not exist. "" for a method without one. */
+  readonly namespace: string;
+  run(signal: AbortSignal): Promise<Answer>;
+}
+
+export interface StreamRequest {
+  readonly namespace: string;
+  run(signal: AbortSignal): AsyncIterable<Answer>;
+}
+
+interface MethodForm<R> {
+  readonly desc: DescMethod;
+  /** Whether a call that ended early may still have changed something. */
+  readonly changes: boolean;
+  /** Both throw REQUEST_INVALID with all that is wrong. */
+  fromBinary(bytes: Uint8Array): R;
+  fromJson(body: JsonBody): R;
+}
+
+export interface UnaryMethod extends MethodForm<UnaryRequest> {
+  readonly kind: "unary";
+}
+
+export interface StreamMethod extends MethodForm<StreamRequest> {
+  readonly kind: "stream";
+}
+
+export type Method = UnaryMethod | StreamMethod;
+
+/** `/braid.v1.ControlService/GetNamespace`: the same for gRPC and for HTTP. */
+export function pathOf(method: { readonly desc: DescMethod }): string {
+  return `/${method.desc.parent.typeName}/${method.desc.name}`;
+}
+
+/** A unary method on messages. */
+export function messageMethod<I extends DescMessage, O extends DescMessage>(options: {
+  desc: DescMethod & { input: I; output: O };
+  changes: boolean;
+  namespaceOf: (input: MessageShape<I>) => string;
+  handle: (input: MessageShape<I>, signal: AbortSignal) => Promise<MessageInitShape<O>>;
+}): UnaryMethod {
+  const { desc } = options;
+  const requestOf = (input: MessageShape<I>): UnaryRequest => ({
+    namespace: options.namespaceOf(input),
+    run: async (signal) => messageAnswer(desc.output, await options.handle(input, signal)),
+  });
+  return {
+    kind: "unary",
+    desc,
+    changes: options.changes,
+    fromBinary: (bytes) => requestOf(messageFromBinary(desc.input, bytes)),
+    fromJson: (body) => requestOf(messageFromJson(desc.input, body)),
+  };
+}
+
+export function messageFromBinary<T extends DescMessage>(
+  schema: T,
+  bytes: Uint8Array,
+): MessageShape<T> {
+  try {
+    return fromBinary(schema, bytes);
+  } catch (cause) {
+    throw new ServiceError(
+      "REQUEST_INVALID",
+      `the request is not a valid ${schema.typeName} message; see the proto files or /openapi.json`,
+      { cause },
+    );
+  }
+}
+
+export function messageFromJson<T extends DescMessage>(schema: T, body: JsonBody): MessageShape<T> {
+  // The library stops at the first problem; unknown fields, the most common ones, are all told.
+  checkJsonFields(schema, body.value);
+  try {
+    // What JSON.parse returned is a JSON value.
+    return fromJson(schema, body.value as JsonValue);
+  } catch (cause) {
+    const said = cause instanceof Error ? cause.message : String(cause);
+    const problem = said.replace(/^cannot decode (field |message |enum )?/, "").slice(0, 300);
+    throw new ServiceError("REQUEST_INVALID", problem, { details: { problems: [problem] }, cause });
+  }
+}
+
+export function messageAnswer<T extends DescMessage>(schema: T, init: MessageInitShape<T>): Answer {
+  const message = create(schema, init);
+  return {
+    binary: () => toBinary(schema, message),
+    json: () => JSON.stringify(toJson(schema, message, { alwaysEmitImplicit: true })),
+  };
+}

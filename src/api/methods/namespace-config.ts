@@ -1,0 +1,141 @@
+/** A namespace's configuration between the messages of the API and the types the code works in. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import {
+  NamespaceConfig_Consistency_Level as Level,
+  NamespaceConfig_Tuning_Mode as Mode,
+  NamespaceConfig_WidePartition_Layout as Layout,
+} from "../../gen/braid/v1/control_service_pb.js";
+import type {
+  NamespaceConfig as ConfigMessage,
+  NamespaceConfig_Latency,
+  NamespaceConfigSchema,
+} from "../../gen/braid/v1/control_service_pb.js";
+import type { Problems } from "../../lib/problems.ts";
+import type { NamespaceConfigPatch } from "../../model/merge-config.ts";
+import type { LatencyTargets, NamespaceConfig } from "../../model/namespace-config.ts";
+import { durationOfMicros, microsOfDuration } from "./times.ts";
+
+/** What a request gives; the rest is left out. What cannot be understood goes to `problems`. */
+export function patchOf(
+  config: ConfigMessage | undefined,
+  problems: Problems,
+): NamespaceConfigPatch {
+  if (config === undefined) return {};
+  const micros = (duration: Parameters<typeof microsOfDuration>[0], field: string) =>
+    microsOfDuration(duration, `config.${field}`, problems);
+  const latency = (given: NamespaceConfig_Latency | undefined, field: string) =>
+    given && {
+      targetMs: msOf(micros(given.target, `${field}.target`)),
+      maxMs: msOf(micros(given.max, `${field}.max`)),
+    };
+  const { timePartition, retention, slos, widePartition, tuning } = config;
+  const count = (value: bigint | undefined, field: string) =>
+    numberOf(value, `config.${field}`, problems);
+  return {
+    timePartition: timePartition && {
+      secondsPerTimeSlice: timePartition.secondsPerTimeSlice,
+      secondsPerTimeBucket: timePartition.secondsPerTimeBucket,
+      eventBuckets: timePartition.eventBuckets,
+    },
+    acceptLimitMicros: micros(config.acceptLimit, "acceptLimit"),
+    futureLimitMicros: micros(config.futureLimit, "futureLimit"),
+    retention: retention && {
+      closeAfterMicros: micros(retention.closeAfter, "retention.closeAfter"),
+      deleteAfterMicros: micros(retention.deleteAfter, "retention.deleteAfter"),
+    },
+    slos: slos && {
+      read: latency(slos.read, "slos.read"),
+      write: latency(slos.write, "slos.write"),
+    },
+    consistency: nameOf(config.consistency, CONSISTENCIES, "config.consistency", problems),
+    widePartition: widePartition && {
+      detect: widePartition.detect,
+      bytesMax: count(widePartition.bytesMax, "widePartition.bytesMax"),
+      eventsMax: count(widePartition.eventsMax, "widePartition.eventsMax"),
+      targetBytes: count(widePartition.targetBytes, "widePartition.targetBytes"),
+      maxParts: widePartition.maxParts,
+      layout: nameOf(widePartition.layout, LAYOUTS, "config.widePartition.layout", problems),
+      strategy: widePartition.strategy,
+    },
+    tuning: tuning && {
+      mode: nameOf(tuning.mode, MODES, "config.tuning.mode", problems),
+      densityMinBytes: count(tuning.densityMinBytes, "tuning.densityMinBytes"),
+      densityMaxBytes: count(tuning.densityMaxBytes, "tuning.densityMaxBytes"),
+    },
+  };
+}
+
+export function configMessage(
+  config: NamespaceConfig,
+): MessageInitShape<typeof NamespaceConfigSchema> {
+  const { widePartition, tuning, retention, slos } = config;
+  const latency = ({ targetMs, maxMs }: LatencyTargets) => ({
+    target: durationOfMicros(targetMs * 1000),
+    max: durationOfMicros(maxMs * 1000),
+  });
+  return {
+    timePartition: { ...config.timePartition },
+    acceptLimit: durationOfMicros(config.acceptLimitMicros),
+    futureLimit: durationOfMicros(config.futureLimitMicros),
+    retention: {
+      closeAfter: durationOfMicros(retention.closeAfterMicros),
+      deleteAfter: durationOfMicros(retention.deleteAfterMicros),
+    },
+    slos: { read: latency(slos.read), write: latency(slos.write) },
+    consistency: Level[config.consistency],
+    widePartition: {
+      ...widePartition,
+      bytesMax: BigInt(widePartition.bytesMax),
+      eventsMax: BigInt(widePartition.eventsMax),
+      targetBytes: BigInt(widePartition.targetBytes),
+      layout: Layout[widePartition.layout],
+    },
+    tuning: {
+      mode: Mode[tuning.mode],
+      densityMinBytes: BigInt(tuning.densityMinBytes),
+      densityMaxBytes: BigInt(tuning.densityMaxBytes),
+    },
+  };
+}
+
+const CONSISTENCIES = new Map([
+  [Level.READ_YOUR_WRITES, "READ_YOUR_WRITES" as const],
+  [Level.EVENTUAL, "EVENTUAL" as const],
+]);
+const LAYOUTS = new Map([
+  [Layout.PACKED, "PACKED" as const],
+  [Layout.ROWS, "ROWS" as const],
+]);
+const MODES = new Map([
+  [Mode.PROPOSE, "PROPOSE" as const],
+  [Mode.OFF, "OFF" as const],
+  [Mode.AUTO, "AUTO" as const],
+]);
+
+/** The name of an enum's value. UNSPECIFIED is as good as not given; any other number can come over the wire. */
+function nameOf<E extends number, N extends string>(
+  value: E | undefined,
+  names: ReadonlyMap<E, N>,
+  field: string,
+  problems: Problems,
+): N | undefined {
+  if (value === undefined || value === 0) return undefined;
+  const name = names.get(value);
+  if (name === undefined) problems.add(`${field} must be ${[...names.values()].join(" or ")}`);
+  return name;
+}
+
+function numberOf(
+  value: bigint | undefined,
+  field: string,
+  problems: Problems,
+): number | undefined {
+  if (value === undefined) return undefined;
+  if (value <= BigInt(Number.MAX_SAFE_INTEGER)) return Number(value);
+  problems.add(`${field} is too large`);
+  return undefined;
+}
+
+function msOf(micros: number | undefined): number | undefined {
+  return micros === undefined ? undefined : micros / 1000;
+}

@@ -1,0 +1,172 @@
+/** ReadEventRecords, StreamEventRecords and ExplainRead: one request, three kinds of answer. */
+import { create, toBinary } from "@bufbuild/protobuf";
+import {
+  ExplainedPartition_Route,
+  ExplainReadResponseSchema,
+  ReadEventRecordsRequest_Order,
+  ReadEventRecordsRequestSchema,
+  ReadEventRecordsResponseSchema,
+  TimeSeriesService,
+} from "../../gen/braid/v1/time_series_service_pb.js";
+import type { ReadEventRecordsRequest } from "../../gen/braid/v1/time_series_service_pb.js";
+import { utf8 } from "../../lib/bytes.ts";
+import { Problems } from "../../lib/problems.ts";
+import type { Order } from "../../ports/event-store.ts";
+import type { ReadExplanation, ReadPage } from "../../read/read-page.ts";
+import { queryProblems } from "../../read/read-query.ts";
+import type { ReadLimits, ReadQuery } from "../../read/read-query.ts";
+import { writeFramesJson } from "../../wire/event-json.ts";
+import { JsonBytes } from "../../wire/json-bytes.ts";
+import { messageAnswer, messageFromBinary, messageFromJson } from "./method.ts";
+import type { Answer, JsonBody, Method } from "./method.ts";
+import { contextJson, contextMessage } from "./response-context.ts";
+import { microsOfTime } from "./times.ts";
+
+/** Reading, as `EventReader` has it. */
+export interface Reading {
+  readonly limits: ReadLimits;
+  readPage(query: ReadQuery, signal: AbortSignal): Promise<ReadPage>;
+  stream(query: ReadQuery, signal: AbortSignal): AsyncIterable<ReadPage>;
+  explain(query: ReadQuery, signal: AbortSignal): Promise<ReadExplanation>;
+}
+
+export function readMethods(reading: Reading): Method[] {
+  const fromBinary = (bytes: Uint8Array): ReadQuery =>
+    queryOf(messageFromBinary(ReadEventRecordsRequestSchema, bytes), reading.limits);
+  const fromJson = (body: JsonBody): ReadQuery =>
+    queryOf(messageFromJson(ReadEventRecordsRequestSchema, body), reading.limits);
+
+  const read = (query: ReadQuery) => ({
+    namespace: query.namespace,
+    run: async (signal: AbortSignal) => pageAnswer(await reading.readPage(query, signal)),
+  });
+  const stream = (query: ReadQuery) => ({
+    namespace: query.namespace,
+    run: (signal: AbortSignal) => pageAnswers(reading.stream(query, signal)),
+  });
+  const explain = (query: ReadQuery) => ({
+    namespace: query.namespace,
+    run: async (signal: AbortSignal) => explainAnswer(await reading.explain(query, signal)),
+  });
+  return [
+    {
+      kind: "unary",
+      desc: TimeSeriesService.method.readEventRecords,
+      changes: false,
+      fromBinary: (bytes) => read(fromBinary(bytes)),
+      fromJson: (body) => read(fromJson(body)),
+    },
+    {
+      kind: "stream",
+      desc: TimeSeriesService.method.streamEventRecords,
+      changes: false,
+      fromBinary: (bytes) => stream(fromBinary(bytes)),
+      fromJson: (body) => stream(fromJson(body)),
+    },
+    {
+      kind: "unary",
+      desc: TimeSeriesService.method.explainRead,
+      changes: false,
+      fromBinary: (bytes) => explain(fromBinary(bytes)),
+      fromJson: (body) => explain(fromJson(body)),
+    },
+  ];
+}
+
+function queryOf(request: ReadEventRecordsRequest, limits: ReadLimits): ReadQuery {
+  const problems = new Problems();
+  const { start: first, end: last } = request.timeInterval ?? {};
+  if (first === undefined) problems.add("timeInterval.start is missing");
+  if (last === undefined) problems.add("timeInterval.end is missing");
+  const start = microsOfTime(first, "timeInterval.start", problems);
+  const end = microsOfTime(last, "timeInterval.end", problems);
+  if (request.totalRecordLimit > BigInt(Number.MAX_SAFE_INTEGER)) {
+    problems.add("totalRecordLimit is too large; leave it out for no limit");
+  }
+  const whole = start !== undefined && end !== undefined;
+  const query: ReadQuery = {
+    namespace: request.namespace,
+    seriesId: request.timeSeriesId,
+    // Without both ends there is nothing to say about their order.
+    start: whole ? start : 0,
+    end: whole ? end : 1,
+    filters: request.eventFilters.map((filter) => ({
+      key: utf8(filter.matchEventItemKey),
+      value: filter.matchEventItemValue,
+    })),
+    order: orderOf(request.order, problems),
+    pageSize: request.pageSize,
+    totalLimit: Number(request.totalRecordLimit),
+    pageToken: request.pageToken,
+    allowPartial: request.allowPartial,
+  };
+  for (const problem of queryProblems(query, limits)) problems.add(problem);
+  problems.throwIfAny("REQUEST_INVALID");
+  return query;
+}
+
+function orderOf(order: ReadEventRecordsRequest_Order, problems: Problems): Order {
+  switch (order) {
+    case ReadEventRecordsRequest_Order.OLDEST_FIRST:
+      return "OLDEST_FIRST";
+    case ReadEventRecordsRequest_Order.NEWEST_FIRST:
+    case ReadEventRecordsRequest_Order.UNSPECIFIED:
+      return "NEWEST_FIRST";
+    // Any number can come over the wire.
+    default:
+      problems.add(`order ${String(order)} is not known; it is NEWEST_FIRST or OLDEST_FIRST`);
+      return "NEWEST_FIRST";
+  }
+}
+
+async function* pageAnswers(pages: AsyncIterable<ReadPage>): AsyncGenerator<Answer> {
+  for await (const page of pages) yield pageAnswer(page);
+}
+
+function pageAnswer(page: ReadPage): Answer {
+  return { binary: () => pageBinary(page), json: () => pageJson(page) };
+}
+
+/** The frames are records of the answer as they are; what else it holds is put behind them. */
+function pageBinary(page: ReadPage): Uint8Array {
+  const rest = toBinary(
+    ReadEventRecordsResponseSchema,
+    create(ReadEventRecordsResponseSchema, {
+      nextPageToken: page.nextPageToken,
+      responseContext: [contextMessage(page.context)],
+    }),
+  );
+  return Buffer.concat([...page.chunks, rest]);
+}
+
+function pageJson(page: ReadPage): Uint8Array {
+  const frameBytes = page.chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+  // Field names and base64 make JSON about twice as long; a wrong guess costs a copy.
+  const target = new JsonBytes(512 + frameBytes * 2);
+  target.ascii('{"records":[');
+  writeFramesJson(target, page.chunks);
+  // A token is base64url: nothing in it needs escaping.
+  target.ascii(`],"nextPageToken":"${page.nextPageToken}","responseContext":[`);
+  target.text(contextJson(page.context));
+  target.ascii("]}");
+  return target.written();
+}
+
+function explainAnswer({ slices, partitions, totals }: ReadExplanation): Answer {
+  return messageAnswer(ExplainReadResponseSchema, {
+    slices: slices.map((slice) => ({ ...slice })),
+    partitions: partitions.map((partition) => ({
+      ...partition,
+      route: ExplainedPartition_Route[partition.route],
+      bytes: BigInt(partition.bytes),
+      events: BigInt(partition.events),
+    })),
+    totals: {
+      ...totals,
+      partitions: BigInt(totals.partitions),
+      bytes: BigInt(totals.bytes),
+      events: BigInt(totals.events),
+      eventsReturned: BigInt(totals.eventsReturned),
+    },
+  });
+}

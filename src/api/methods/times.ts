@@ -1,0 +1,75 @@
+/** Times and durations between the messages of the API and the microseconds the code works in. */
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Problems } from "../../lib/problems.ts";
+import { TIME_MICROS_MAX } from "../../wire/event-record.ts";
+
+interface SecondsAndNanos {
+  seconds: bigint;
+  nanos: number;
+}
+
+/** Microseconds of a time in a request. What is wrong with it goes to `problems`; then, or if it is not given, the answer is undefined. */
+export function microsOfTime(
+  time: Timestamp | undefined,
+  field: string,
+  problems: Problems,
+): number | undefined {
+  if (time === undefined) return undefined;
+  if (time.nanos < 0 || time.nanos > 999_999_999) {
+    problems.add(`${field}.nanos is outside 0 to 999999999`);
+    return undefined;
+  }
+  if (time.nanos % 1000 !== 0) {
+    problems.add(`${field} is finer than a microsecond`);
+    return undefined;
+  }
+  const micros = time.seconds * 1_000_000n + BigInt(time.nanos / 1000);
+  if (micros < 0n || micros > BigInt(TIME_MICROS_MAX)) {
+    problems.add(`${field} is outside the years 1970 to 2255`);
+    return undefined;
+  }
+  return Number(micros);
+}
+
+export function timeOfMicros(micros: number): SecondsAndNanos {
+  const seconds = Math.floor(micros / 1_000_000);
+  return { seconds: BigInt(seconds), nanos: (micros - seconds * 1_000_000) * 1000 };
+}
+
+/** The longest duration that means something: about a thousand years. */
+const SECONDS_MAX = 31_536_000_000n;
+
+/** Microseconds of a duration in a request, like `microsOfTime`. */
+export function microsOfDuration(
+  duration: Duration | undefined,
+  field: string,
+  problems: Problems,
+): number | undefined {
+  if (duration === undefined) return undefined;
+  if (duration.seconds < 0n || duration.nanos < 0) {
+    problems.add(`${field} is negative`);
+    return undefined;
+  }
+  if (duration.seconds > SECONDS_MAX || duration.nanos > 999_999_999) {
+    problems.add(`${field} is too long`);
+    return undefined;
+  }
+  if (duration.nanos % 1000 !== 0) {
+    problems.add(`${field} is finer than a microsecond`);
+    return undefined;
+  }
+  return Number(duration.seconds) * 1_000_000 + duration.nanos / 1000;
+}
+
+export function durationOfMicros(micros: number): SecondsAndNanos {
+  return timeOfMicros(micros);
+}
+
+/** `0.004s`: as proto3 JSON has it, with no, three or six digits behind the point. */
+export function formatDuration(micros: number): string {
+  const seconds = Math.floor(micros / 1_000_000);
+  const rest = micros - seconds * 1_000_000;
+  if (rest === 0) return `${seconds}s`;
+  const digits = String(rest).padStart(6, "0");
+  return `${seconds}.${digits.endsWith("000") ? digits.slice(0, 3) : digits}s`;
+}

@@ -1,0 +1,221 @@
+/**
+ * Every request passes here, whichever way it came: admitted or refused, given its time, counted.
+ *
+ * What may be under way at once is bounded in number and in bytes; beyond that a request is refused
+ * with OVERLOADED before any work is done for it, so that an overloaded server answers fast and does
+ * not fall over.
+ */
+import type { ByteBudget } from "../lib/byte-budget.ts";
+import type { Clock } from "../lib/clock.ts";
+import { ServiceError } from "../lib/errors.ts";
+import type { Log } from "../lib/log.ts";
+import type { Count, Metrics, Timing } from "../lib/metrics.ts";
+import type { Random } from "../lib/random.ts";
+import { CallerGone, failureOf } from "./error-map.ts";
+import type { Outcome } from "./error-map.ts";
+
+export interface RequestsOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** For labels: only a namespace that exists may become one. */
+  readonly namespaceExists: (name: string) => boolean;
+  readonly inFlightMax: number;
+  /** Bytes of the requests under way. */
+  readonly budget: ByteBudget;
+}
+
+/** The time of a request whose caller set none. */
+export const DEADLINE_DEFAULT_MS = 60_000;
+
+const OVERLOADED_RETRY_MS = 250;
+
+export class Requests {
+  readonly #options: RequestsOptions;
+  readonly #idPrefix: string;
+  readonly #total: Count;
+  readonly #seconds: Timing;
+  #idNext = 0;
+  #inFlight = 0;
+  #draining = false;
+  #idle: (() => void)[] = [];
+
+  constructor(options: RequestsOptions) {
+    this.#options = options;
+    this.#idPrefix = Buffer.from(options.random.bytes(6)).toString("hex");
+    this.#total = options.metrics.counter(
+      "braid_requests_total",
+      "Requests answered, by method, code and namespace.",
+      ["method", "code", "namespace"],
+    );
+    this.#seconds = options.metrics.histogram(
+      "braid_request_seconds",
+      "Time from a request's arrival to the end of its answer.",
+      ["method"],
+    );
+    options.metrics.gauge("braid_requests_in_flight", "Requests under way.", () => this.#inFlight);
+    options.metrics.gauge(
+      "braid_request_bytes_in_flight",
+      "Bytes of the requests under way.",
+      () => options.budget.used,
+    );
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  /**
+   * Begins a request. Never throws: whether it is let in is for `admit` to say.
+   * `deadlineMs` is the caller's, if it set one, and `id` what it calls the request.
+   */
+  begin(method: string, deadlineMs: number | undefined, id: string | undefined): OpenRequest {
+    const { clock, log } = this.#options;
+    const requestId = id ?? `${this.#idPrefix}-${(this.#idNext++).toString(36)}`;
+    return new OpenRequest(method, requestId, deadlineMs, clock, {
+      admit: (bytes) => this.#admit(bytes),
+      release: (bytes) => this.#release(bytes),
+      ended: (outcome, namespace, ms) => this.#count(method, outcome, namespace, ms),
+      failureOf: (error, facts) => failureOf(error, facts, log),
+    });
+  }
+
+  /** From now on nothing is admitted; resolves when nothing is under way. */
+  async drain(): Promise<void> {
+    this.#draining = true;
+    if (this.#inFlight === 0) return;
+    await new Promise<void>((resolve) => this.#idle.push(resolve));
+  }
+
+  #admit(bytes: number): void {
+    if (this.#draining) {
+      throw new ServiceError(
+        "STORAGE_UNAVAILABLE",
+        "the server is shutting down; ask another, or again soon",
+      );
+    }
+    const { inFlightMax, budget } = this.#options;
+    if (this.#inFlight >= inFlightMax || !budget.tryTake(bytes)) {
+      throw new ServiceError(
+        "OVERLOADED",
+        "the server has as many requests under way as it can take; repeat after the hint, with fewer at once",
+        { retryAfterMs: OVERLOADED_RETRY_MS },
+      );
+    }
+    this.#inFlight++;
+  }
+
+  #release(bytes: number): void {
+    this.#options.budget.give(bytes);
+    this.#inFlight--;
+    if (this.#inFlight > 0) return;
+    for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  #count(method: string, outcome: Outcome, namespace: string, ms: number): void {
+    const known = namespace !== "" && this.#options.namespaceExists(namespace);
+    this.#total.add(1, method, outcome, known ? namespace : "");
+    this.#seconds.observe(ms / 1000, method);
+  }
+}
+
+interface RequestHooks {
+  admit(bytes: number): void;
+  release(bytes: number): void;
+  ended(outcome: Outcome, namespace: string, ms: number): void;
+  failureOf(
+    error: unknown,
+    facts: { id: string; method: string; signal: AbortSignal },
+  ): ServiceError | undefined;
+}
+
+/** One request under way. Whoever began it ends it, once. */
+export class OpenRequest {
+  readonly method: string;
+  readonly id: string;
+  /** As the caller gave it, once it is known. */
+  namespace = "";
+  readonly #hooks: RequestHooks;
+  readonly #clock: Clock;
+  readonly #startedMs: number;
+  readonly #deadlineMs: number | undefined;
+  readonly #controller = new AbortController();
+  #timer = new AbortController();
+  #admittedBytes = -1;
+  #ended = false;
+
+  constructor(
+    method: string,
+    id: string,
+    deadlineMs: number | undefined,
+    clock: Clock,
+    hooks: RequestHooks,
+  ) {
+    this.method = method;
+    this.id = id;
+    this.#hooks = hooks;
+    this.#clock = clock;
+    this.#deadlineMs = deadlineMs;
+    this.#startedMs = clock.monotonicMs();
+    this.#startTimer(deadlineMs ?? DEADLINE_DEFAULT_MS);
+  }
+
+  /** Aborts when the time is over or the caller has gone. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Throws OVERLOADED, or that the time was over on arrival, before any work. */
+  admit(bytes: number): void {
+    this.signal.throwIfAborted();
+    this.#hooks.admit(bytes);
+    this.#admittedBytes = bytes;
+  }
+
+  /** The caller took what was sent: without a deadline of its own, a stream has its time anew for each page. */
+  progressed(): void {
+    if (this.#deadlineMs !== undefined) return;
+    this.#timer.abort();
+    this.#timer = new AbortController();
+    this.#startTimer(DEADLINE_DEFAULT_MS);
+  }
+
+  callerGone(): void {
+    if (!this.#ended) this.#controller.abort(new CallerGone());
+  }
+
+  /** What to tell the caller; undefined if it has gone. */
+  failureOf(error: unknown): ServiceError | undefined {
+    return this.#hooks.failureOf(error, this);
+  }
+
+  /** Counts it and gives back what it held. `failure` as `failureOf` gave it, or "OK". */
+  end(failure: ServiceError | undefined | "OK"): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#timer.abort();
+    if (this.#admittedBytes >= 0) this.#hooks.release(this.#admittedBytes);
+    const outcome = failure === "OK" ? "OK" : (failure?.code ?? "CANCELLED");
+    this.#hooks.ended(outcome, this.namespace, this.#clock.monotonicMs() - this.#startedMs);
+  }
+
+  #startTimer(ms: number): void {
+    const over = (): void =>
+      this.#controller.abort(
+        new ServiceError(
+          "DEADLINE_EXCEEDED",
+          `the request's ${Math.round(ms)} ms were over before it was done; allow more time, ask for less, or set allowPartial`,
+        ),
+      );
+    if (ms <= 0) {
+      over();
+      return;
+    }
+    const timer = this.#timer.signal;
+    // Timers hold at most 2^31 milliseconds; a longer deadline is none.
+    void this.#clock.sleep(Math.min(ms, 2 ** 31 - 1), timer).then(() => {
+      if (!timer.aborted) over();
+    });
+  }
+}

@@ -1,0 +1,48 @@
+/** The server's settings on the command line; the same for `serve` and `config`. */
+import process from "node:process";
+import type { Command } from "commander";
+import { ServiceError } from "../lib/errors.ts";
+import type { LoadedConfig } from "../service/config.ts";
+import { EXIT, ExitError } from "./failures.ts";
+import { printable } from "./print.ts";
+import type { Terminal } from "./terminal.ts";
+
+export interface ConfigFlags {
+  readonly listen?: string;
+  readonly data?: string;
+  readonly config?: string;
+  readonly engine?: string;
+  readonly queue?: string;
+  readonly insecureListen?: boolean;
+  readonly logLevel?: string;
+}
+
+export function addConfigFlags(command: Command): Command {
+  return command
+    .option("--listen <address>", "address and port, or BRAID_LISTEN; port 0 takes a free one")
+    .option("--data <directory>", "where events are kept, or BRAID_DATA")
+    .option("--config <file>", "or BRAID_CONFIG (default: braid.yaml if there is one)")
+    .option("--engine <name>", "storage engine, or BRAID_ENGINE")
+    .option("--queue <name>", "queue, or BRAID_QUEUE")
+    .option("--insecure-listen", "listen where other machines can reach it")
+    .option("--log-level <level>", "or BRAID_LOG_LEVEL");
+}
+
+/** All that is wrong is told at once, and the command ends as wrong usage. */
+export async function configOf(flags: ConfigFlags, terminal: Terminal): Promise<LoadedConfig> {
+  const { loadConfig } = await import("../service/config.ts");
+  const { listen, data, engine, queue, insecureListen, logLevel } = flags;
+  try {
+    return await loadConfig({
+      flags: { listen, data, engine, queue, insecure_listen: insecureListen, log_level: logLevel },
+      file: flags.config,
+      env: terminal.env,
+      cwd: process.cwd(),
+    });
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    const lines = error.message.split("\n").map(printable);
+    terminal.note(`braid: ${lines.join("\n")}\n`);
+    throw new ExitError(EXIT.usage);
+  }
+}

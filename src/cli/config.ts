@@ -1,0 +1,22 @@
+/** `braid config`: the configuration a server would run with here, and where each value comes from. */
+import type { Command } from "commander";
+import { addConfigFlags, configOf } from "./config-flags.ts";
+import type { ConfigFlags } from "./config-flags.ts";
+import type { GlobalOptions } from "./connection.ts";
+import { json, printable, table } from "./print.ts";
+import type { Terminal } from "./terminal.ts";
+
+export function addConfig(program: Command, terminal: Terminal): void {
+  addConfigFlags(program.command("config"))
+    .description("print the effective configuration and the origin of every value")
+    .addHelpText("after", "\nExample:\n  $ BRAID_LISTEN=127.0.0.1:9100 braid config")
+    .action(async (_options: unknown, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions & ConfigFlags>();
+      const { settings, warnings } = await configOf(options, terminal);
+      for (const warning of warnings) terminal.note(`braid: ${printable(warning)}\n`);
+      const rows = settings.map(({ path, value, origin }) => [path, value, origin]);
+      await terminal.print(
+        options.json === true ? json({ settings }) : table(["SETTING", "VALUE", "ORIGIN"], rows),
+      );
+    });
+}

@@ -1,0 +1,56 @@
+/** `braid explain`: how a read is served, partition by partition. */
+import type { Command } from "commander";
+import type { ExplainedRead } from "../client/connect.ts";
+import { clientFor } from "./connection.ts";
+import type { GlobalOptions } from "./connection.ts";
+import { count, json, millis, size, table } from "./print.ts";
+import { addQueryFlags, queryOf } from "./query-flags.ts";
+import type { QueryFlags } from "./query-flags.ts";
+import type { Terminal } from "./terminal.ts";
+
+export function addExplain(program: Command, terminal: Terminal): void {
+  addQueryFlags(program.command("explain <namespace> <id>"))
+    .description("tell how a read is served: slices, partitions, and the route of each")
+    .addHelpText("after", "\nExample:\n  $ braid explain plays profile:123 --from -1h")
+    .action(async (namespace: string, id: string, _options: unknown, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions & QueryFlags>();
+      const query = await queryOf(id, options, terminal);
+      const explained = await clientFor(options, terminal).explain(namespace, query);
+      await terminal.print(options.json === true ? json(explained) : describe(explained));
+    });
+}
+
+function describe({ slices, partitions, totals }: ExplainedRead): string {
+  const rows = partitions.map((partition) => [
+    partition.timeSlice,
+    count(partition.timeBucket),
+    count(partition.eventBucket),
+    partition.read ? partition.route : "NOT READ",
+    count(partition.parts),
+    size(partition.bytes),
+    count(partition.events),
+    millis(partition.millis),
+    partition.why,
+  ]);
+  const heads = [
+    "SLICE",
+    ">BUCKET",
+    ">EVENT BUCKET",
+    "ROUTE",
+    ">PARTS",
+    ">SIZE",
+    ">EVENTS",
+    ">TIME",
+    "WHY",
+  ];
+  const touched = slices.map(
+    ({ timeSlice, timeBuckets }) => `${timeSlice} (${count(timeBuckets)})`,
+  );
+  return (
+    `slices (time buckets): ${touched.join(", ") || "none"}\n` +
+    (rows.length > 0 ? table(heads, rows) : "") +
+    `${count(totals.partitionsRead)} of ${count(totals.partitions)} partitions read, ` +
+    `${size(totals.bytes)}, ${count(totals.events)} events, ` +
+    `${count(totals.eventsReturned)} returned, ${millis(totals.millis)}\n`
+  );
+}

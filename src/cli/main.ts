@@ -1,0 +1,59 @@
+/** The program: connects a command with this process, its streams, its signals and its exit code. */
+import { enableCompileCache } from "node:module";
+import process from "node:process";
+import { systemClock } from "../lib/clock.ts";
+import type { Terminal } from "./terminal.ts";
+
+// Halves the time to the first output. Counts for what is loaded from here on, so the rest comes later.
+enableCompileCache();
+const { Interrupted, run } = await import("./run.ts");
+
+let interrupt: AbortController | undefined;
+let watchingOutput = false;
+
+const terminal: Terminal = {
+  async print(text) {
+    if (!watchingOutput) {
+      watchingOutput = true;
+      process.stdout.on("error", leaveIfNobodyReads);
+    }
+    if (process.stdout.write(text)) return;
+    await new Promise<void>((resolve) => process.stdout.once("drain", resolve));
+  },
+  note: (text) => void process.stderr.write(text),
+  outIsTty: process.stdout.isTTY === true,
+  noteIsTty: process.stderr.isTTY === true,
+  get input() {
+    return process.stdin;
+  },
+  ask: process.stdin.isTTY === true && process.stderr.isTTY === true ? ask : undefined,
+  env: process.env,
+  get interrupted() {
+    if (interrupt === undefined) {
+      const controller = new AbortController();
+      // Once: whoever presses Ctrl-C again does not want to wait for a tidy end.
+      process.once("SIGINT", () => controller.abort(new Interrupted()));
+      interrupt = controller;
+    }
+    return interrupt.signal;
+  },
+  clock: systemClock,
+};
+
+process.exitCode = await run(process.argv.slice(2), terminal);
+
+/** `braid read … | head` has seen enough: that is no failure. */
+function leaveIfNobodyReads(error: Error & { code?: string }): void {
+  if (error.code === "EPIPE") process.exit(0);
+  throw error;
+}
+
+async function ask(question: string): Promise<string> {
+  const { createInterface } = await import("node:readline/promises");
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return await lines.question(question, { signal: terminal.interrupted });
+  } finally {
+    lines.close();
+  }
+}

@@ -1,0 +1,49 @@
+import { deepEqual } from "node:assert/strict";
+import { Readable } from "node:stream";
+import { test } from "node:test";
+import { systemClock } from "../lib/clock.ts";
+import { Progress } from "./progress.ts";
+import type { Terminal } from "./terminal.ts";
+
+function progressOn(
+  noteIsTty: boolean,
+  shown: boolean,
+): { notes: string[]; step: (ms: number) => void; progress: Progress } {
+  const notes: string[] = [];
+  let nowMs = 0;
+  const terminal: Terminal = {
+    print: async () => undefined,
+    note: (text) => void notes.push(text),
+    outIsTty: false,
+    noteIsTty,
+    input: Readable.from([]),
+    ask: undefined,
+    env: {},
+    interrupted: new AbortController().signal,
+    clock: { ...systemClock, monotonicMs: () => nowMs },
+  };
+  const progress = new Progress(terminal, shown);
+  const step = (ms: number): void => {
+    nowMs += ms;
+    progress.update(() => `at ${nowMs}`);
+  };
+  return { notes, step, progress };
+}
+
+test("a terminal shows one line that changes, and takes it away", () => {
+  const { notes, step, progress } = progressOn(true, true);
+  for (const ms of [50, 60, 10, 100]) step(ms);
+  progress.clear();
+  progress.clear();
+  deepEqual(notes, ["\r\u001b[Kat 110", "\r\u001b[Kat 220", "\r\u001b[K"]);
+});
+
+test("elsewhere it is a line now and then, and only if asked for", () => {
+  const asked = progressOn(false, true);
+  for (const ms of [1_500, 600, 100]) asked.step(ms);
+  asked.progress.clear();
+  deepEqual(asked.notes, ["at 2100\n"]);
+  const silent = progressOn(true, false);
+  silent.step(10_000);
+  deepEqual(silent.notes, []);
+});

@@ -1,0 +1,426 @@
+import { deepEqual, equal, match } from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { test } from "node:test";
+import { fakeBraid, pageJson, recordJson, refuse } from "../../tests/support/fake-braid.ts";
+import type { FakeRequest } from "../../tests/support/fake-braid.ts";
+import { runBraid } from "../../tests/support/fake-terminal.ts";
+import { CONFIG, NAMESPACE } from "../../tests/support/namespace-json.ts";
+
+const LEAVES = [
+  "serve",
+  "ns create",
+  "ns get",
+  "ns ls",
+  "ns update",
+  "ns rm",
+  "write",
+  "read",
+  "explain",
+  "slices",
+  "block add",
+  "block ls",
+  "block rm",
+  "config",
+  "completion",
+];
+
+test("every command has help with an example, on stdout, and succeeds", async () => {
+  for (const command of ["", "ns", "block", ...LEAVES]) {
+    const { code, out, err } = await runBraid([...command.split(" ").filter(Boolean), "--help"]);
+    equal(code, 0, command);
+    match(out, /Example:\n {2}\$ /, command);
+    equal(err, "", command);
+  }
+});
+
+test("wrong usage exits 2 with the usage line and the nearest that exists", async () => {
+  const wrong: readonly (readonly [string, RegExp])[] = [
+    ["reed plays id", /Did you mean read\?[^]*usage: braid /],
+    ["ns lss", /Did you mean ls\?[^]*usage: braid ns /],
+    [
+      "read plays",
+      /missing required argument 'id'\nusage: braid read \[options\] <namespace> <id>/,
+    ],
+    ["read plays id --form now", /Did you mean --from\?/],
+    ["read plays id --from yesterday", /--from yesterday: not a time[^]*usage: braid read /],
+    ["read plays id --limit many", /--limit many: not a whole number/],
+    ["read plays id --filter device", /--filter device: give key=value/],
+    ["read plays id --order up", /'up' is invalid/],
+    ["ns create plays --slice soon", /--slice soon: not a duration/],
+    ["ns create plays --set slos.read.max", /give path=value/],
+    ["ns update plays", /nothing to change/],
+    ["ns get plays --url localhost:1", /not an address such as http/],
+    ["block add plays id --for 1h --until now", /not both/],
+    ["ns", /Usage: braid ns/],
+    ["", /Usage: braid/],
+  ];
+  for (const [line, expected] of wrong) {
+    const { code, out, err } = await runBraid(line.split(" ").filter(Boolean));
+    equal(code, 2, line);
+    match(err, expected, line);
+    equal(out, "", line);
+  }
+});
+
+test("what the server refuses has its exit code, its problems each on a line, and what to do", async () => {
+  const cases: readonly (readonly [number, string, number])[] = [
+    [404, "NAMESPACE_NOT_FOUND", 3],
+    [403, "ID_BLOCKED", 4],
+    [413, "REQUEST_TOO_LARGE", 4],
+    [409, "NAMESPACE_EXISTS", 1],
+    [400, "CONFIG_INVALID", 2],
+    [500, "INTERNAL", 1],
+  ];
+  for (const [status, code, expected] of cases) {
+    const details = { problems: ["first problem", "second problem"] };
+    await using server = await fakeBraid((_request, response) =>
+      refuse(response, status, code, { details, message: "it says what to do" }),
+    );
+    const ran = await runBraid(["ns", "create", "plays"], { url: server.url });
+    equal(ran.code, expected, code);
+    match(ran.err, /^braid: it says what to do\n {2}- first problem\n {2}- second problem\n/, code);
+    match(ran.err, new RegExp(`\\(${code}\\)`));
+    equal(ran.out, "");
+  }
+});
+
+test("--url may stand before or behind the command and wins over BRAID_URL", async () => {
+  await using server = await fakeBraid(() => ({ namespaces: [NAMESPACE], nextPageToken: "" }));
+  const around = { url: "http://127.0.0.1:1" };
+  for (const args of [
+    ["--url", server.url, "ns", "ls", "--json"],
+    ["ns", "ls", "--json", "--url", server.url],
+  ]) {
+    const ran = await runBraid(args, around);
+    equal(ran.code, 0, ran.err);
+    deepEqual(JSON.parse(ran.out), { namespaces: [NAMESPACE] });
+  }
+});
+
+test("ns create sends flags, file and --set as the API has them", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "braid-cli-"));
+  try {
+    const file = join(directory, "plays.yaml");
+    await writeFile(file, "accept_limit: 5m\nslos:\n  read: {target: 250ms}\nfutureLimit: 30s\n");
+    await using server = await fakeBraid(() => NAMESPACE);
+    const ran = await runBraid(
+      (
+        "ns create plays --accept-limit 10m --slice 1d --bucket 1h --event-buckets 4 " +
+        "--close-after 15d --delete-after 16d --set slos.read.max=2s --set widePartition.bytesMax=20MiB " +
+        `--set wide_partition.detect=false --set made.up=x --config-file ${file}`
+      ).split(" "),
+      { url: server.url },
+    );
+    equal(ran.code, 0, ran.err);
+    deepEqual(server.requests[0]?.body, {
+      namespace: "plays",
+      config: {
+        timePartition: {
+          secondsPerTimeSlice: 86_400,
+          secondsPerTimeBucket: 3_600,
+          eventBuckets: 4,
+        },
+        acceptLimit: "600s",
+        futureLimit: "30s",
+        retention: { closeAfter: "1296000s", deleteAfter: "1382400s" },
+        slos: { read: { target: "0.25s", max: "2s" } },
+        widePartition: { bytesMax: "20971520", detect: false },
+        made: { up: "x" },
+      },
+    });
+    match(ran.out, /^namespace {4}plays$/m);
+    match(ran.out, /^accepts {6}events at most 10m old, 1m early$/m);
+    match(ran.out, /^wide .*over 10 MiB or 100,000 events/m);
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+});
+
+test("ns update sends only what changes", async () => {
+  await using server = await fakeBraid(() => NAMESPACE);
+  const line = "ns update plays --accept-limit 1h --reset slos.read --reset tuning";
+  await runBraid(line.split(" "), { url: server.url });
+  deepEqual(server.requests[0]?.body, {
+    namespace: "plays",
+    config: { acceptLimit: "3600s" },
+    reset: ["slos.read", "tuning"],
+  });
+});
+
+test("ns rm asks a person, and nobody else", async () => {
+  await using server = await fakeBraid(() => ({}));
+  const { url } = server;
+  const no = await runBraid(["ns", "rm", "plays"], { url, answer: "no" });
+  equal(no.code, 1);
+  equal(server.requests.length, 0);
+  equal((await runBraid(["ns", "rm", "plays"], { url, answer: "plays\n" })).code, 0);
+  equal((await runBraid(["ns", "rm", "plays"], { url })).code, 0);
+  equal(server.requests.length, 2);
+});
+
+test("read prints records exactly as the API has them with --json, and a table without", async () => {
+  const pages = `${JSON.stringify({ result: pageJson(["e-1"], "t") })}\n${JSON.stringify({ result: pageJson(["e-22"], "") })}\n`;
+  await using server = await fakeBraid((_request, response) => {
+    response.end(pages);
+    return undefined;
+  });
+  const { url } = server;
+  const line =
+    "read plays profile:1 --from -1h --to 2026-11-16 --order oldest --limit 5 --filter device=ios";
+  const asJson = await runBraid([...line.split(" "), "--json"], { url });
+  equal(asJson.code, 0, asJson.err);
+  equal(
+    asJson.out,
+    `${JSON.stringify(recordJson("e-1"))}\n${JSON.stringify(recordJson("e-22"))}\n`,
+  );
+  deepEqual(server.requests[0]?.body, {
+    namespace: "plays",
+    timeSeriesId: "profile:1",
+    timeInterval: { start: "2026-11-15T11:00:00.000007Z", end: "2026-11-16T00:00:00Z" },
+    eventFilters: [{ matchEventItemKey: "device", matchEventItemValue: "aW9z" }],
+    order: "OLDEST_FIRST",
+    totalRecordLimit: "5",
+    pageToken: "",
+  });
+  const asTable = await runBraid(line.split(" "), { url });
+  deepEqual(asTable.out.split("\n"), [
+    "TIME                         EVENT ID  ITEMS",
+    "2026-11-15T10:00:00.000001Z  e-1       device=ios",
+    "2026-11-15T10:00:00.000001Z  e-22      device=ios",
+    "",
+  ]);
+});
+
+test("what others wrote cannot move the cursor", async () => {
+  const hostile = {
+    ...recordJson("e\u001b[2J"),
+    eventItems: [{ eventItemKey: "k", eventItemValue: "Gw==" }],
+  };
+  await using server = await fakeBraid((_request, response) => {
+    response.end(`${JSON.stringify({ result: { records: [hostile], nextPageToken: "" } })}\n`);
+    return undefined;
+  });
+  const ran = await runBraid(["read", "plays", "id"], { url: server.url, outIsTty: true });
+  match(ran.out, /e\\x1b\[2J +k=\\x1b\n/);
+  equal(ran.out.includes("\u001b"), false);
+});
+
+/** Takes every write, but for events named bad (refused alone) and those with a field it does not know. */
+function writes(request: FakeRequest, taken: string[]): object | undefined {
+  if (request.method === "GetNamespace") return NAMESPACE;
+  const events = request.body["events"] as { eventId: string; unknown?: string }[];
+  if (events.some((event) => event.unknown !== undefined)) return undefined;
+  const failures = events.flatMap(({ eventId }, index) =>
+    eventId === "bad" ? [{ index, code: "EVENT_TOO_OLD", message: "older than 10m" }] : [],
+  );
+  taken.push(...events.map((event) => event.eventId).filter((id) => id !== "bad"));
+  return { written: events.length - failures.length, failures };
+}
+
+test("write goes on behind lines it cannot take, names each by its number, and exits 1", async () => {
+  const taken: string[] = [];
+  await using server = await fakeBraid(
+    (request, response) =>
+      writes(request, taken) ??
+      refuse(response, 400, "REQUEST_INVALID", {
+        message: "events[0].unknown is no field",
+        details: { problems: ["events[0].unknown"] },
+      }),
+  );
+  const lines = [
+    '\ufeff{"eventId":"1"}',
+    "{not json",
+    "",
+    '{"eventId":"2"}\r',
+    "[1]",
+    '{"eventId":"bad"}',
+    '{"eventId":"x","unknown":"field"}',
+    `{"eventId":"${"y".repeat(5_000_000)}"}`,
+    '{"eventId":"3"}',
+  ];
+  const ran = await runBraid(["write", "plays", "-"], { url: server.url, input: lines.join("\n") });
+  equal(ran.code, 1, ran.err);
+  deepEqual(taken.toSorted(), ["1", "2", "3"]);
+  match(ran.err, /^line 2: not JSON: /m);
+  match(ran.err, /^line 5: not a JSON object$/m);
+  match(ran.err, /^line 6: EVENT_TOO_OLD: older than 10m$/m);
+  match(ran.err, /^line 7: REQUEST_INVALID: unknown is no field$/m);
+  match(ran.err, /^line 8: longer than 4 MiB/m);
+  match(ran.out, /^3 events written, 5 failed, in /);
+});
+
+test("write says in JSON what it did, and reads a file", async () => {
+  const taken: string[] = [];
+  await using server = await fakeBraid((request) => writes(request, taken));
+  const directory = await mkdtemp(join(tmpdir(), "braid-cli-"));
+  try {
+    const file = join(directory, "events.ndjson");
+    await writeFile(file, Array.from({ length: 2500 }, (_, i) => `{"eventId":"${i}"}\n`).join(""));
+    const ran = await runBraid(["write", "plays", file, "--json", "--queued"], { url: server.url });
+    equal(ran.code, 0, ran.err);
+    deepEqual(JSON.parse(ran.out), { accepted: 2500, failed: 0 });
+    equal(server.requests[1]?.method, "WriteEventRecords");
+    equal(new Set(taken).size, 2500);
+    const missing = await runBraid(["write", "plays", join(directory, "no")], { url: server.url });
+    equal(missing.code, 1);
+    match(missing.err, /cannot read .*no such file/);
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+});
+
+test("write does not read its input if there is no such namespace", async () => {
+  await using server = await fakeBraid((_request, response) =>
+    refuse(response, 404, "NAMESPACE_NOT_FOUND"),
+  );
+  const input = new Readable({ read: () => undefined });
+  const ran = await runBraid(["write", "plays", "-"], { url: server.url, input });
+  equal(ran.code, 3);
+});
+
+test("write stops when the server refuses everything, and has its exit code", async () => {
+  await using server = await fakeBraid((request, response) =>
+    request.method === "GetNamespace" ? NAMESPACE : refuse(response, 403, "ID_BLOCKED"),
+  );
+  const input = new Readable({ read: () => undefined });
+  input.push('{"eventId":"1"}\n');
+  const ran = await runBraid(["write", "plays", "-"], { url: server.url, input });
+  equal(ran.code, 4);
+  match(ran.err, /^line 1: ID_BLOCKED/m);
+});
+
+test("Ctrl-C stops a write that waits for its input, says what was done, and exits 130", async () => {
+  const arrived = Promise.withResolvers<undefined>();
+  await using server = await fakeBraid((request) => {
+    if (request.method !== "GetNamespace") arrived.resolve(undefined);
+    return writes(request, []);
+  });
+  const input = new Readable({ read: () => undefined });
+  input.push('{"eventId":"1"}\n');
+  const ran = await runBraid(["write", "plays", "-"], {
+    url: server.url,
+    input,
+    interrupt: arrived.promise,
+  });
+  equal(ran.code, 130);
+  match(ran.out, /events written/);
+});
+
+test("progress is for terminals, or for who asks", async () => {
+  await using server = await fakeBraid((request) => writes(request, []));
+  const around = { url: server.url, input: '{"eventId":"1"}\n' };
+  equal((await runBraid(["write", "plays", "-"], around)).err, "");
+});
+
+test("explain, slices and block print tables", async () => {
+  await using server = await fakeBraid(({ method }) => {
+    if (method === "ListTimeSlices") {
+      const { timePartition } = CONFIG;
+      const times = { start: "2026-11-15T00:00:00Z", end: "2026-11-16T00:00:00Z" };
+      const counts = { bytes: "10485760", events: "1234567" };
+      return {
+        slices: [{ name: "data_20261115", status: "ACTIVE", timePartition, ...times, ...counts }],
+      };
+    }
+    if (method === "ExplainRead") {
+      const sizes = { parts: 0, bytes: "2048", events: "12", millis: 1.25 };
+      const at = { timeSlice: "data_20261115", timeBucket: 7, eventBucket: 2 };
+      return {
+        slices: [{ timeSlice: "data_20261115", timeBuckets: 3 }],
+        partitions: [
+          { ...at, ...sizes, route: "ORIGINAL_NOT_SPLIT", why: "no splits", read: true },
+        ],
+        totals: {
+          partitions: "12",
+          partitionsRead: 1,
+          bytes: "2048",
+          events: "12",
+          eventsReturned: "12",
+          millis: 3,
+        },
+      };
+    }
+    const blockTime = "2026-11-15T12:00:00Z";
+    return {
+      ids: [{ timeSeriesId: "bot:7", reason: "spam", blockTime, source: "API" }],
+      nextPageToken: "",
+    };
+  });
+  const { url } = server;
+  match(
+    (await runBraid(["slices", "plays"], { url })).out,
+    /data_20261115 +ACTIVE .* 10 MiB +1,234,567\n/,
+  );
+  const explained = await runBraid(["explain", "plays", "id"], { url });
+  match(
+    explained.out,
+    /data_20261115 +7 +2 +ORIGINAL_NOT_SPLIT +0 +2 KiB +12 +1\.3ms +no splits\n/,
+  );
+  match(explained.out, /1 of 12 partitions read, 2 KiB, 12 events, 12 returned, 3ms\n$/);
+  match((await runBraid(["block", "ls", "plays"], { url })).out, /bot:7 +never .* API +spam\n/);
+  const added = await runBraid("block add plays bot:7 bot:8 --reason spam --for 1d".split(" "), {
+    url,
+  });
+  equal(added.code, 0, added.err);
+  deepEqual(server.requests.at(-1)?.body, {
+    namespace: "plays",
+    ids: ["bot:7", "bot:8"].map((timeSeriesId) => ({
+      timeSeriesId,
+      reason: "spam",
+      expireTime: "2026-11-16T12:00:00.000007Z",
+    })),
+  });
+});
+
+test("completion knows every command and its flags, and bash can run it", async () => {
+  for (const shell of ["bash", "zsh", "fish"]) {
+    const { code, out } = await runBraid(["completion", shell]);
+    equal(code, 0);
+    for (const command of LEAVES)
+      match(out, new RegExp(`['"] ${command}['"]`), `${shell} ${command}`);
+  }
+  const { out } = await runBraid(["completion", "bash"]);
+  const ask = 'COMP_WORDS=(braid ns create --acc); COMP_CWORD=3; _braid; echo "${COMPREPLY[@]}"';
+  const bash = spawn("bash", ["-c", `${out}\n${ask}`]);
+  equal((await text(bash.stdout)).trim(), "--accept-limit");
+});
+
+const MAIN = new URL("./main.ts", import.meta.url).pathname;
+
+test("a reader that has seen enough ends the program in peace", async () => {
+  await using server = await fakeBraid((_request, response) => {
+    const page = JSON.stringify({ result: pageJson(Array.from({ length: 1000 }, String), "t") });
+    const more = (): void => {
+      while (!response.destroyed && response.write(`${page}\n`));
+      if (!response.destroyed) response.once("drain", more);
+    };
+    more();
+    return undefined;
+  });
+  const command = `"${process.execPath}" "${MAIN}" read plays id --json --url ${server.url}`;
+  const child = spawn("bash", ["-c", `${command} | head -1 >/dev/null; echo "\${PIPESTATUS[0]}"`]);
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  equal(out, "0\n");
+  equal(err, "");
+});
+
+test("Ctrl-C ends a waiting command with 130 and without a stack", async () => {
+  const arrived = Promise.withResolvers<undefined>();
+  await using server = await fakeBraid(() => {
+    arrived.resolve(undefined);
+    return undefined;
+  });
+  const child = spawn(process.execPath, [MAIN, "ns", "ls", "--url", server.url]);
+  const ended = once(child, "exit");
+  const err = text(child.stderr);
+  await arrived.promise;
+  child.kill("SIGINT");
+  deepEqual(await ended, [130, null]);
+  equal(await err, "");
+});

@@ -1,0 +1,198 @@
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
+import { setImmediate } from "node:timers/promises";
+import { test } from "node:test";
+import { SkippingPace } from "../../tests/support/fake-braid.ts";
+import { BatchingWriter } from "./batching-writer.ts";
+import type { SendBatch, WriteFailure, WriterOptions } from "./batching-writer.ts";
+import { BraidError } from "./braid-error.ts";
+import type { JsonEvent } from "./events.ts";
+import type { EventFailure } from "./messages.ts";
+
+/** A server in memory: keeps what it is sent, answers when and what the test says. */
+class Sink {
+  readonly batches: string[][] = [];
+  inFlight = 0;
+  inFlightMax = 0;
+  readonly #answer: (ids: readonly string[], batch: number) => Promise<EventFailure[]>;
+
+  constructor(answer: (ids: readonly string[], batch: number) => Promise<EventFailure[]>) {
+    this.#answer = answer;
+  }
+
+  readonly send: SendBatch = async (body) => {
+    const request = JSON.parse(Buffer.from(body).toString()) as { events: { eventId: string }[] };
+    const ids = request.events.map((event) => event.eventId);
+    this.batches.push(ids);
+    this.inFlight += 1;
+    this.inFlightMax = Math.max(this.inFlightMax, this.inFlight);
+    try {
+      return { failures: await this.#answer(ids, this.batches.length) };
+    } finally {
+      this.inFlight -= 1;
+    }
+  };
+}
+
+function event(eventId: string): JsonEvent & { readonly id: string } {
+  return { id: eventId, json: Buffer.from(JSON.stringify({ eventId })) };
+}
+
+type Event = ReturnType<typeof event>;
+const EVENT_BYTES = event("0").json.length;
+
+function writerTo(sink: Sink, options: WriterOptions<Event> = {}): BatchingWriter<Event> {
+  // Delays of ten seconds and more do not end by themselves.
+  return new BatchingWriter("plays", sink.send, new SkippingPace(), {
+    maxDelayMs: 10_000,
+    ...options,
+  });
+}
+
+const allWell = async (): Promise<EventFailure[]> => [];
+
+test("events leave in batches of the size asked for, and the rest when flushed", async () => {
+  const sink = new Sink(allWell);
+  const writer = writerTo(sink, { maxEvents: 3, concurrency: 1 });
+  for (const id of "1234567") await writer.add(event(id));
+  await writer.flush();
+  deepEqual(sink.batches, [["1", "2", "3"], ["4", "5", "6"], ["7"]]);
+  equal(writer.written, 7);
+});
+
+test("a batch is closed before it has too many bytes", async () => {
+  const sink = new Sink(allWell);
+  const writer = writerTo(sink, { maxBytes: EVENT_BYTES * 2 + 1, concurrency: 1 });
+  for (const id of "12345") await writer.add(event(id));
+  await writer.close();
+  deepEqual(sink.batches, [["1", "2"], ["3", "4"], ["5"]]);
+  await rejects(writer.add(event("6")), /closed/);
+});
+
+test("an event that has waited long enough leaves without being flushed", async () => {
+  const sent = Promise.withResolvers<readonly string[]>();
+  const sink = new Sink(async (ids) => {
+    sent.resolve(ids);
+    return [];
+  });
+  const writer = writerTo(sink, { maxDelayMs: 5 });
+  await writer.add(event("1"));
+  deepEqual(await sent.promise, ["1"]);
+  await writer.close();
+});
+
+test("add waits while too much is on its way, and goes on when an answer comes", async () => {
+  const answers: (() => void)[] = [];
+  const sink = new Sink(async () => {
+    await new Promise<void>((resolve) => answers.push(resolve));
+    return [];
+  });
+  const writer = writerTo(sink, { maxPendingBytes: EVENT_BYTES * 2, maxEvents: 100 });
+  await writer.add(event("1"));
+  await writer.add(event("2"));
+  let entered = false;
+  const third = writer.add(event("3")).then(() => {
+    entered = true;
+  });
+  for (let i = 0; i < 5; i++) await setImmediate();
+  equal(entered, false);
+  deepEqual(sink.batches, [["1", "2"]], "what is full is sent without waiting for its delay");
+  answers.shift()?.();
+  await third;
+  const closing = writer.close();
+  while (answers.length === 0) await setImmediate();
+  answers.shift()?.();
+  await closing;
+  equal(writer.written, 3);
+});
+
+test("no more requests than asked for are on their way at a time", async () => {
+  const sink = new Sink(async () => {
+    await setImmediate();
+    return [];
+  });
+  const writer = writerTo(sink, { maxEvents: 1, concurrency: 3 });
+  await Promise.all(Array.from({ length: 20 }, async (_, i) => writer.add(event(String(i)))));
+  await writer.close();
+  equal(sink.inFlightMax, 3);
+  equal(writer.written, 20);
+});
+
+test("an event that fails is told with the event, and the others are written", async () => {
+  const told: WriteFailure<Event>[] = [];
+  const sink = new Sink(async () => [{ index: 1, code: "EVENT_TOO_OLD", message: "too old" }]);
+  const writer = writerTo(sink, { onFailure: (failure) => told.push(failure) });
+  for (const id of "123") await writer.add(event(id));
+  await writer.close();
+  equal(writer.written, 2);
+  equal(writer.failed, 1);
+  equal(told[0]?.event.id, "2");
+  equal(told[0].error.code, "EVENT_TOO_OLD");
+  equal(told[0].scope, "event");
+});
+
+test("without a callback flush throws what failed", async () => {
+  const sink = new Sink(async () => [{ index: 0, code: "EVENT_TOO_NEW", message: "too new" }]);
+  const writer = writerTo(sink);
+  await writer.add(event("1"));
+  await rejects(writer.flush(), (error: unknown) => {
+    ok(error instanceof AggregateError);
+    equal((error.errors[0] as BraidError).code, "EVENT_TOO_NEW");
+    return true;
+  });
+  await writer.close();
+});
+
+test("an event refused for a passing reason is sent again, alone", async () => {
+  const sink = new Sink(async (_ids, batch) =>
+    batch === 1 ? [{ index: 1, code: "OVERLOADED", message: "later" }] : [],
+  );
+  const writer = writerTo(sink);
+  for (const id of "123") await writer.add(event(id));
+  await writer.close();
+  deepEqual(sink.batches, [["1", "2", "3"], ["2"]]);
+  equal(writer.written, 3);
+});
+
+test("an event whose outcome stays unknown is told so, after a bounded number of tries", async () => {
+  const told: WriteFailure<Event>[] = [];
+  const sink = new Sink(async () => [{ index: 0, code: "OUTCOME_UNKNOWN", message: "who knows" }]);
+  const writer = writerTo(sink, { onFailure: (failure) => told.push(failure) });
+  await writer.add(event("1"));
+  await writer.close();
+  equal(told.length, 1);
+  equal(told[0]?.error.outcome, "unknown");
+  equal(sink.batches.length, 6);
+});
+
+test("one event the server cannot read is found, and the rest of its batch written once each", async () => {
+  const told: string[] = [];
+  const written: string[] = [];
+  const sink = new Sink(async (ids) => {
+    if (ids.includes("5"))
+      throw new BraidError("REQUEST_INVALID", "unknown field", { status: 400 });
+    written.push(...ids);
+    return [];
+  });
+  const writer = writerTo(sink, { onFailure: ({ event: { id }, scope }) => told.push(id, scope) });
+  for (const id of "0123456789") await writer.add(event(id));
+  await writer.close();
+  deepEqual(told, ["5", "event"]);
+  deepEqual(written.join(""), "012346789");
+});
+
+test("a request that fails fails its events, and says that it was the request", async () => {
+  const told: WriteFailure<Event>[] = [];
+  const sink = new Sink(async () => {
+    throw new BraidError("SERVER_UNREACHABLE", "gone", { outcome: "unknown" });
+  });
+  const writer = writerTo(sink, { onFailure: (failure) => told.push(failure) });
+  for (const id of "12") await writer.add(event(id));
+  await writer.close();
+  deepEqual(
+    told.map(({ event: { id }, scope, error }) => [id, scope, error.outcome]),
+    [
+      ["1", "request", "unknown"],
+      ["2", "request", "unknown"],
+    ],
+  );
+});

@@ -1,0 +1,291 @@
+/**
+ * Many events, written in batches: by number, by bytes, or when they have waited long enough.
+ *
+ * Memory is bounded: `add` waits while more than `maxPendingBytes` are on their way. Every event ends
+ * in one of two ways, counted as written or told as a failure. Batches travel side by side, so events may be
+ * written in another order than they were added; events are sorted by their own time anyway.
+ */
+import { BraidError } from "./braid-error.ts";
+import { encodeEvent } from "./events.ts";
+import type { JsonEvent, NewEvent } from "./events.ts";
+import type { EventFailure } from "./messages.ts";
+import type { Pace } from "./pace.ts";
+import { concat } from "./split-lines.ts";
+
+export interface WriterOptions<T> {
+  readonly maxEvents?: number;
+  readonly maxBytes?: number;
+  /** How long an event may wait for others. */
+  readonly maxDelayMs?: number;
+  /** Bytes added and not yet answered. */
+  readonly maxPendingBytes?: number;
+  /** Requests at a time. */
+  readonly concurrency?: number;
+  /** Acknowledged on receipt instead of when durable. */
+  readonly queued?: boolean;
+  /** Told of each event that was not written. Without it, `flush` and `close` throw an AggregateError. */
+  readonly onFailure?: (failure: WriteFailure<T>) => void;
+  /** Gives up: what has no answer yet is told as CANCELLED, outcome unknown. */
+  readonly signal?: AbortSignal;
+}
+
+export interface WriteFailure<T> {
+  readonly event: T;
+  readonly error: BraidError;
+  /** Whether the event itself was refused, or the request it was in. */
+  readonly scope: "event" | "request";
+}
+
+/** Sends one request's JSON. */
+export type SendBatch = (
+  body: Uint8Array<ArrayBuffer>,
+) => Promise<{ readonly failures: readonly EventFailure[] }>;
+
+interface Entry<T> {
+  readonly event: T;
+  readonly json: Uint8Array;
+}
+
+export class BatchingWriter<T extends NewEvent | JsonEvent> {
+  readonly #send: SendBatch;
+  readonly #pace: Pace;
+  readonly #options: WriterOptions<T>;
+  readonly #head: Uint8Array;
+  readonly #maxEvents: number;
+  readonly #maxBytes: number;
+  readonly #maxPendingBytes: number;
+  #freeRequests: number;
+  readonly #waitingRequests: (() => void)[] = [];
+
+  #batch: Entry<T>[] = [];
+  #batchBytes = 0;
+  #batchTimer = new AbortController();
+  #pendingBytes = 0;
+  readonly #waitingAdds: { bytes: number; enter: () => void }[] = [];
+  readonly #underWay = new Set<Promise<void>>();
+  #closed = false;
+  #written = 0;
+  #failed = 0;
+  #errors: unknown[] = [];
+
+  constructor(namespace: string, send: SendBatch, pace: Pace, options: WriterOptions<T>) {
+    this.#send = send;
+    this.#pace = pace;
+    this.#options = options;
+    this.#head = encoder.encode(`{"namespace":${JSON.stringify(namespace)},"events":[`);
+    this.#maxEvents = options.maxEvents ?? 1000;
+    this.#maxBytes = options.maxBytes ?? 4 * 1024 * 1024;
+    this.#maxPendingBytes = options.maxPendingBytes ?? 32 * 1024 * 1024;
+    this.#freeRequests = options.concurrency ?? 4;
+  }
+
+  /** Events the server took. */
+  get written(): number {
+    return this.#written;
+  }
+
+  /** Events it did not, or may not have. */
+  get failed(): number {
+    return this.#failed;
+  }
+
+  /** Resolves when the event has its place in a batch: await it, or memory is not bounded. */
+  async add(event: T): Promise<void> {
+    if (this.#closed) throw new TypeError("the writer is closed");
+    const json = "json" in event ? event.json : encoder.encode(JSON.stringify(encodeEvent(event)));
+    const bytes = json.length;
+    if (this.#waitingAdds.length > 0 || !this.#hasRoom(bytes)) {
+      // What is in the open batch would otherwise wait for its delay while we wait for its bytes.
+      this.#dispatch();
+      await new Promise<void>((resolve) => {
+        const enter = (): void => {
+          this.#pendingBytes += bytes;
+          resolve();
+        };
+        this.#waitingAdds.push({ bytes, enter });
+      });
+    } else {
+      this.#pendingBytes += bytes;
+    }
+    if (this.#batchBytes + bytes > this.#maxBytes) this.#dispatch();
+    this.#batch.push({ event, json });
+    this.#batchBytes += bytes + 1;
+    if (this.#batch.length >= this.#maxEvents || this.#waitingAdds.length > 0) this.#dispatch();
+    else if (this.#batch.length === 1) this.#startTimer();
+  }
+
+  /** Sends what there is and waits for the answers to all that was added before. */
+  async flush(): Promise<void> {
+    this.#dispatch();
+    await Promise.all(this.#underWay);
+    this.#throwFailures();
+  }
+
+  /** Flushes and takes no more. Calls to `add` that still wait for room are let in first. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    while (this.#waitingAdds.length > 0 || this.#batch.length > 0 || this.#underWay.size > 0) {
+      this.#dispatch();
+      await Promise.all(this.#underWay);
+    }
+    this.#throwFailures();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #hasRoom(bytes: number): boolean {
+    return this.#pendingBytes === 0 || this.#pendingBytes + bytes <= this.#maxPendingBytes;
+  }
+
+  #startTimer(): void {
+    const timer = new AbortController();
+    this.#batchTimer = timer;
+    void this.#pace.sleep(this.#options.maxDelayMs ?? 20, timer.signal).then(() => {
+      if (!timer.signal.aborted) this.#dispatch();
+    });
+  }
+
+  #dispatch(): void {
+    this.#batchTimer.abort();
+    if (this.#batch.length === 0) return;
+    const entries = this.#batch;
+    this.#batch = [];
+    this.#batchBytes = 0;
+    const sending = this.#sendInTurn(entries)
+      .catch((error: unknown) => {
+        // Thrown by `onFailure`: the caller hears of it from flush.
+        this.#keepError(error);
+      })
+      .finally(() => {
+        this.#underWay.delete(sending);
+        for (const entry of entries) this.#pendingBytes -= entry.json.length;
+        this.#letAddsIn();
+      });
+    this.#underWay.add(sending);
+  }
+
+  async #sendInTurn(entries: readonly Entry<T>[]): Promise<void> {
+    if (this.#freeRequests > 0) this.#freeRequests -= 1;
+    else await new Promise<void>((resolve) => this.#waitingRequests.push(resolve));
+    try {
+      await this.#deliver(entries);
+    } finally {
+      const next = this.#waitingRequests.shift();
+      if (next === undefined) this.#freeRequests += 1;
+      else next();
+    }
+  }
+
+  async #deliver(entries: readonly Entry<T>[]): Promise<void> {
+    let left = entries;
+    for (let attempt = 1; left.length > 0; attempt++) {
+      let failures: readonly EventFailure[];
+      try {
+        ({ failures } = await this.#send(this.#bodyOf(left)));
+      } catch (thrown) {
+        await this.#requestFailed(left, thrown);
+        return;
+      }
+      this.#written += left.length - failures.length;
+      left = this.#eventsFailed(left, failures, attempt);
+      if (left.length > 0)
+        await this.#pace.sleep(EVENT_RETRY_MS * 2 ** attempt, this.#options.signal);
+    }
+  }
+
+  /** Tells what will not be written, and returns what is worth another try. */
+  #eventsFailed(
+    entries: readonly Entry<T>[],
+    failures: readonly EventFailure[],
+    attempt: number,
+  ): Entry<T>[] {
+    const again: Entry<T>[] = [];
+    for (const { index, code, message } of failures) {
+      const entry = entries[index];
+      if (entry === undefined) throw new BraidError("ANSWER_INVALID", `no event ${index} was sent`);
+      const passing = code === "OVERLOADED" || code === "OUTCOME_UNKNOWN";
+      if (passing && attempt < EVENT_ATTEMPTS_MAX && !this.#options.signal?.aborted) {
+        again.push(entry);
+        continue;
+      }
+      const outcome = code === "OUTCOME_UNKNOWN" ? "unknown" : "failed";
+      this.#tell({
+        event: entry.event,
+        error: new BraidError(code, message, { outcome }),
+        scope: "event",
+      });
+    }
+    return again;
+  }
+
+  async #requestFailed(entries: readonly Entry<T>[], thrown: unknown): Promise<void> {
+    const error =
+      thrown instanceof BraidError
+        ? thrown
+        : new BraidError("CANCELLED", "the writer was stopped before the answer came", {
+            outcome: "unknown",
+            cause: thrown,
+          });
+    const byContent = error.code === "REQUEST_INVALID" || error.code === "REQUEST_TOO_LARGE";
+    if (byContent && entries.length > 1) {
+      // The server refuses a whole request for one event it cannot read, and applies nothing. Halving
+      // finds that event and lets the others through.
+      const middle = entries.length >>> 1;
+      await this.#deliver(entries.slice(0, middle));
+      await this.#deliver(entries.slice(middle));
+      return;
+    }
+    const scope = byContent ? "event" : "request";
+    for (const { event } of entries) this.#tell({ event, error, scope });
+  }
+
+  #tell(failure: WriteFailure<T>): void {
+    this.#failed += 1;
+    if (this.#options.onFailure === undefined) this.#keepError(failure.error);
+    else this.#options.onFailure(failure);
+  }
+
+  #keepError(error: unknown): void {
+    if (this.#errors.length < ERRORS_KEPT_MAX) this.#errors.push(error);
+  }
+
+  #throwFailures(): void {
+    if (this.#errors.length === 0) return;
+    const errors = this.#errors;
+    this.#errors = [];
+    throw new AggregateError(errors, `${this.#failed} events were not written`);
+  }
+
+  #letAddsIn(): void {
+    for (;;) {
+      const first = this.#waitingAdds[0];
+      if (first === undefined || !this.#hasRoom(first.bytes)) return;
+      this.#waitingAdds.shift();
+      first.enter();
+    }
+  }
+
+  #bodyOf(entries: readonly Entry<T>[]): Uint8Array<ArrayBuffer> {
+    const parts: Uint8Array[] = [this.#head];
+    let length = this.#head.length + TAIL.length + entries.length - 1;
+    for (const [index, { json }] of entries.entries()) {
+      if (index > 0) parts.push(COMMA);
+      parts.push(json);
+      length += json.length;
+    }
+    parts.push(TAIL);
+    return concat(parts, length);
+  }
+}
+
+const encoder = new TextEncoder();
+const COMMA = encoder.encode(",");
+const TAIL = encoder.encode("]}");
+
+/** An event that was refused for a passing reason is sent again this often, with 100, 200, … ms between. */
+const EVENT_ATTEMPTS_MAX = 6;
+const EVENT_RETRY_MS = 50;
+/** Of a long run of failures the first tell enough. */
+const ERRORS_KEPT_MAX = 1000;

@@ -1,0 +1,65 @@
+/**
+ * The one signal of a call: aborts with the caller's, or when the time set by `arm` is over.
+ *
+ * Its owner ends it, which lets go of the caller's signal: that may live much longer than the call.
+ */
+import { BraidError } from "./braid-error.ts";
+import type { Pace } from "./pace.ts";
+
+export class CallSignal {
+  readonly #pace: Pace;
+  readonly #parent: AbortSignal | undefined;
+  readonly #controller = new AbortController();
+  #timer = new AbortController();
+  #endsAtMs = Number.POSITIVE_INFINITY;
+  readonly #follow = (): void => this.#controller.abort(this.#parent?.reason);
+
+  constructor(pace: Pace, parent: AbortSignal | undefined) {
+    this.#pace = pace;
+    this.#parent = parent;
+    if (parent?.aborted) this.#follow();
+    parent?.addEventListener("abort", this.#follow, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  get leftMs(): number {
+    return this.#endsAtMs - this.#pace.nowMs();
+  }
+
+  /** Sets the time left, from now; what was set before no longer counts. */
+  arm(wanted: number): void {
+    this.disarm();
+    const ms = Math.min(wanted, TIMER_MS_MAX);
+    const timer = new AbortController();
+    this.#timer = timer;
+    this.#endsAtMs = this.#pace.nowMs() + ms;
+    void this.#pace.sleep(ms, timer.signal).then(() => {
+      if (!timer.signal.aborted) this.#controller.abort(deadlineExceeded(ms));
+    });
+  }
+
+  disarm(): void {
+    this.#timer.abort();
+    this.#endsAtMs = Number.POSITIVE_INFINITY;
+  }
+
+  /** Stops whatever still uses the signal. */
+  end(): void {
+    this.disarm();
+    this.#parent?.removeEventListener("abort", this.#follow);
+    this.#controller.abort(new BraidError("CANCELLED", "the call is over"));
+  }
+}
+
+/** Timers take no more: a longer one would go off at once. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
+function deadlineExceeded(ms: number): BraidError {
+  return new BraidError(
+    "DEADLINE_EXCEEDED",
+    `no answer within ${Math.round(ms)} ms; allow more time with deadlineMs, or ask for less`,
+  );
+}

@@ -1,0 +1,286 @@
+import { deepEqual, equal, ok, rejects, throws } from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { test } from "node:test";
+import {
+  collect,
+  fakeBraid,
+  pageJson,
+  recordJson,
+  refuse,
+  SkippingPace,
+} from "../../tests/support/fake-braid.ts";
+import { BraidError, connect } from "./connect.ts";
+
+const QUERY = {
+  timeSeriesId: "profile:1",
+  start: "2026-11-15T00:00:00Z",
+  end: new Date("2026-11-16T00:00:00Z"),
+};
+const EVENT = {
+  timeSeriesId: "profile:1",
+  eventTime: "2026-11-15T10:00:00.000001Z",
+  eventId: "e-1",
+  items: { device: "ios", raw: new Uint8Array([0, 255]) },
+};
+
+async function failure(promise: Promise<unknown>): Promise<BraidError> {
+  try {
+    await promise;
+  } catch (error) {
+    ok(error instanceof BraidError, String(error));
+    return error;
+  }
+  throw new Error("it did not fail");
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+test("a write goes out as the contract has it, microseconds and bytes unharmed", async () => {
+  await using server = await fakeBraid(() => ({ written: 1, failures: [], responseContext: [] }));
+  const result = await connect(`${server.url}/`).writeSync("plays", [EVENT]);
+  equal(result.written, 1);
+  equal(server.requests[0]?.method, "WriteEventRecordsSync");
+  deepEqual(server.requests[0].body, {
+    namespace: "plays",
+    events: [
+      {
+        timeSeriesId: "profile:1",
+        eventTime: "2026-11-15T10:00:00.000001Z",
+        eventId: "e-1",
+        eventItems: [
+          { eventItemKey: "device", eventItemValue: "aW9z" },
+          { eventItemKey: "raw", eventItemValue: "AP8=" },
+        ],
+      },
+    ],
+  });
+});
+
+test("what comes back keeps its microseconds, decodes values, and prints as the API answered", async () => {
+  await using server = await fakeBraid(() => pageJson(["a"], ""));
+  const events = await collect(connect(server.url).read("plays", QUERY));
+  const [event] = events;
+  ok(event !== undefined);
+  equal(event.timeMicros, Date.UTC(2026, 10, 15, 10) * 1000 + 1);
+  equal(event.eventTime, "2026-11-15T10:00:00.000001Z");
+  deepEqual(event.get("device"), new Uint8Array([105, 111, 115]));
+  equal(event.items[0]?.text, "ios");
+  equal(event.get("missing"), undefined);
+  deepEqual(JSON.parse(JSON.stringify(event)), recordJson("a"));
+});
+
+test("reading follows the tokens to the end, also over empty pages", async () => {
+  const pages = [pageJson(["a", "b"], "t1"), pageJson([], "t2"), pageJson(["c"], "")];
+  await using server = await fakeBraid(() => pages[server.requests.length - 1]);
+  const reading = connect(server.url).read("plays", { ...QUERY, filters: { device: "ios" } });
+  const ids: string[] = [];
+  for await (const event of reading) ids.push(event.eventId);
+  deepEqual(ids, ["a", "b", "c"]);
+  deepEqual(
+    server.requests.map((request) => request.body["pageToken"]),
+    ["", "t1", "t2"],
+  );
+  deepEqual(server.requests[0]?.body["timeInterval"], {
+    start: "2026-11-15T00:00:00Z",
+    end: "2026-11-16T00:00:00.000Z",
+  });
+  deepEqual(server.requests[0].body["eventFilters"], [
+    { matchEventItemKey: "device", matchEventItemValue: "aW9z" },
+  ]);
+});
+
+test("pages tell what they cost, and a query goes on from a token", async () => {
+  await using server = await fakeBraid(() => pageJson(["a"], ""));
+  const query = { ...QUERY, pageToken: "from-before", pageSize: 10, totalRecordLimit: 20 };
+  for await (const page of connect(server.url).read("plays", query).pages()) {
+    equal(page.context?.bytesRead, "100");
+    equal(page.nextPageToken, "");
+  }
+  equal(server.requests[0]?.body["pageToken"], "from-before");
+  equal(server.requests[0].body["pageSize"], 10);
+  equal(server.requests[0].body["totalRecordLimit"], "20");
+});
+
+test("leaving the loop asks for no further page", async () => {
+  await using server = await fakeBraid(() => pageJson(["a", "b"], "more"));
+  for await (const event of connect(server.url).read("plays", QUERY)) {
+    equal(event.eventId, "a");
+    break;
+  }
+  equal(server.requests.length, 1);
+});
+
+test("an overloaded server is asked again, not before the time it named", async () => {
+  const pace = new SkippingPace();
+  await using server = await fakeBraid((_request, response) =>
+    server.requests.length < 3
+      ? refuse(response, 429, "OVERLOADED", { headers: { "retry-after": "2" } })
+      : { written: 1, failures: [] },
+  );
+  await connect(server.url, { pace }).writeSync("plays", [EVENT]);
+  equal(server.requests.length, 3);
+  equal(pace.slept.length, 2);
+  ok(pace.slept.every((ms) => ms >= 2000));
+});
+
+test("a hint beyond the deadline is not waited for", async () => {
+  const pace = new SkippingPace();
+  await using server = await fakeBraid((_request, response) =>
+    refuse(response, 429, "OVERLOADED", { headers: { "retry-after": "120" } }),
+  );
+  const error = await failure(connect(server.url, { pace }).writeSync("plays", [EVENT]));
+  equal(error.code, "OVERLOADED");
+  equal(error.retryAfterMs, 120_000);
+  equal(error.outcome, "failed");
+  equal(server.requests.length, 1);
+});
+
+test("what will not pass is told at once, with all its problems", async () => {
+  const problems = ["pageSize: too large", "timeInterval.end: missing"];
+  await using server = await fakeBraid((_request, response) =>
+    refuse(response, 400, "REQUEST_INVALID", { details: { problems }, message: "two problems" }),
+  );
+  const error = await failure(connect(server.url).explain("plays", QUERY));
+  equal(error.code, "REQUEST_INVALID");
+  equal(error.status, 400);
+  equal(error.message, "two problems");
+  deepEqual(error.problems, problems);
+  equal(server.requests.length, 1);
+});
+
+test("tries are bounded, and grow apart", async () => {
+  const pace = new SkippingPace();
+  await using server = await fakeBraid((_request, response) =>
+    refuse(response, 503, "STORAGE_UNAVAILABLE"),
+  );
+  const client = connect(server.url, { pace, retries: { attemptsMax: 4 } });
+  const error = await failure(client.getNamespace("plays"));
+  equal(error.code, "STORAGE_UNAVAILABLE");
+  equal(server.requests.length, 4);
+  deepEqual(pace.slept, [37.5, 75, 150]);
+});
+
+test("a client whose calls keep failing stops repeating them", async () => {
+  const pace = new SkippingPace();
+  await using server = await fakeBraid((_request, response) =>
+    refuse(response, 503, "STORAGE_UNAVAILABLE"),
+  );
+  const client = connect(server.url, { pace });
+  for (let i = 0; i < 20; i++) await failure(client.getNamespace("plays"));
+  equal(server.requests.length, 20 + 100);
+});
+
+test("a write whose connection breaks every time has an unknown outcome, a read has failed", async () => {
+  const pace = new SkippingPace();
+  await using server = await fakeBraid((request) => {
+    request.raw.socket.destroy();
+    return undefined;
+  });
+  const client = connect(server.url, { pace, retries: { attemptsMax: 3 } });
+  const write = await failure(client.writeSync("plays", [EVENT]));
+  equal(write.code, "SERVER_UNREACHABLE");
+  equal(write.outcome, "unknown");
+  equal(server.requests.length, 3);
+  const read = await failure(collect(client.read("plays", QUERY)));
+  equal(read.outcome, "failed");
+});
+
+test("a write that never reached a server has failed for certain", async () => {
+  const client = connect(`http://127.0.0.1:${await freePort()}`, {
+    pace: new SkippingPace(),
+    retries: { attemptsMax: 2 },
+  });
+  const error = await failure(client.writeSync("plays", [EVENT]));
+  equal(error.code, "SERVER_UNREACHABLE");
+  equal(error.outcome, "failed");
+});
+
+test("one lost answer makes the outcome unknown, whatever is answered later", async () => {
+  await using server = await fakeBraid((request, response) => {
+    if (server.requests.length > 1) return refuse(response, 403, "ID_BLOCKED");
+    request.raw.socket.destroy();
+    return undefined;
+  });
+  const client = connect(server.url, { pace: new SkippingPace() });
+  const error = await failure(client.writeSync("plays", [EVENT]));
+  equal(error.code, "ID_BLOCKED");
+  equal(error.outcome, "unknown");
+});
+
+test("making a namespace is not repeated unless it was refused before any work", async () => {
+  await using server = await fakeBraid((_request, response) =>
+    server.requests.length === 1
+      ? refuse(response, 429, "OVERLOADED")
+      : refuse(response, 504, "OUTCOME_UNKNOWN"),
+  );
+  const client = connect(server.url, { pace: new SkippingPace() });
+  const error = await failure(client.createNamespace("plays"));
+  equal(error.code, "OUTCOME_UNKNOWN");
+  equal(error.outcome, "unknown");
+  equal(server.requests.length, 2);
+});
+
+test("a server that does not answer is given up at the deadline", async () => {
+  const pace = new SkippingPace();
+  const arrived = Promise.withResolvers<undefined>();
+  const gone = Promise.withResolvers<undefined>();
+  await using server = await fakeBraid((_request, response) => {
+    response.once("close", () => gone.resolve(undefined));
+    arrived.resolve(undefined);
+    return undefined;
+  });
+  const client = connect(server.url, { pace, deadlineMs: 30_000 });
+  const writing = failure(client.writeSync("plays", [EVENT]));
+  await arrived.promise;
+  pace.pass(30_000);
+  const error = await writing;
+  equal(error.code, "DEADLINE_EXCEEDED");
+  equal(error.outcome, "unknown");
+  await gone.promise;
+  equal(pace.waiting, 0, "no timer is left behind");
+});
+
+test("the caller's signal stops a call with the caller's reason", async () => {
+  const stop = new AbortController();
+  const gone = Promise.withResolvers<undefined>();
+  await using server = await fakeBraid((_request, response) => {
+    response.once("close", () => gone.resolve(undefined));
+    stop.abort(new Error("enough"));
+    return undefined;
+  });
+  const reading = connect(server.url).read("plays", { ...QUERY, signal: stop.signal });
+  await rejects(collect(reading), /^Error: enough$/);
+  await gone.promise;
+});
+
+test("something that is not Braid is recognised", async () => {
+  await using server = await fakeBraid((_request, response) => {
+    response.end("<html>hello</html>");
+    return undefined;
+  });
+  const error = await failure(connect(server.url).getNamespace("plays"));
+  equal(error.code, "ANSWER_INVALID");
+  throws(() => connect("localhost:8420"), /not an address/);
+});
+
+test("lists are followed over their pages", async () => {
+  await using server = await fakeBraid((request) =>
+    request.body["pageToken"] === ""
+      ? { namespaces: [{ namespace: "a" }], nextPageToken: "n" }
+      : { namespaces: [{ namespace: "b" }], nextPageToken: "" },
+  );
+  const names = await collect(connect(server.url).listNamespaces());
+  deepEqual(
+    names.map(({ namespace }) => namespace),
+    ["a", "b"],
+  );
+});

@@ -1,0 +1,270 @@
+/**
+ * The client: `connect` and everything that is done through it.
+ *
+ * Uses `fetch` and nothing of Node, so that programs, the CLI and the console in the browser share it.
+ */
+import { BatchingWriter } from "./batching-writer.ts";
+import type { WriterOptions } from "./batching-writer.ts";
+import { encodeEvent, timeText } from "./events.ts";
+import type { JsonEvent, NewEvent } from "./events.ts";
+import type {
+  BlockedId,
+  EventFailure,
+  ExplainedRead,
+  Namespace,
+  NamespaceChange,
+  ResponseContext,
+  TimeSlice,
+} from "./messages.ts";
+import { systemPace } from "./pace.ts";
+import type { Pace } from "./pace.ts";
+import { Reading, readPages, readRequest, streamPages } from "./reading.ts";
+import type { ReadQuery } from "./reading.ts";
+import { DEFAULT_RETRIES, Retries } from "./retries.ts";
+import type { RetryLimits } from "./retries.ts";
+import { Transport } from "./transport.ts";
+import type { CallOptions, Effect } from "./transport.ts";
+
+export { BatchingWriter } from "./batching-writer.ts";
+export type { WriteFailure, WriterOptions } from "./batching-writer.ts";
+export { BraidError } from "./braid-error.ts";
+export type { Outcome } from "./braid-error.ts";
+export { ReceivedEvent, ReceivedItem } from "./events.ts";
+export type { EventRecordJson, ItemValue, JsonEvent, NewEvent } from "./events.ts";
+export type * from "./messages.ts";
+export type { Pace } from "./pace.ts";
+export { Reading } from "./reading.ts";
+export type { EventPage, ReadQuery } from "./reading.ts";
+export type { RetryLimits } from "./retries.ts";
+export type { CallOptions } from "./transport.ts";
+
+export interface ConnectOptions {
+  /** The longest wait for an answer, repeats included; 60,000 if not given. */
+  readonly deadlineMs?: number;
+  readonly retries?: Partial<RetryLimits>;
+  /** Sent with every request. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly fetch?: typeof fetch;
+  readonly pace?: Pace;
+}
+
+export interface WriteSyncResult {
+  /** How many events are durable. */
+  readonly written: number;
+  readonly failures: readonly EventFailure[];
+  readonly responseContext: readonly ResponseContext[];
+}
+
+export interface WriteResult {
+  /** How many events were queued. */
+  readonly accepted: number;
+  readonly failures: readonly EventFailure[];
+  readonly responseContext: readonly ResponseContext[];
+}
+
+export interface IdToBlock {
+  readonly timeSeriesId: string;
+  readonly reason?: string;
+  /** Never, if not given. */
+  readonly expireTime?: Date | string;
+}
+
+/** `connect("http://127.0.0.1:8420")`. No request is made yet. */
+export function connect(url: string, options: ConnectOptions = {}): BraidClient {
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url)) {
+    throw new TypeError(`"${url}" is not an address such as http://127.0.0.1:8420`);
+  }
+  const pace = options.pace ?? systemPace;
+  return new BraidClient(
+    new Transport({
+      url: url.replace(/\/+$/, ""),
+      fetch: options.fetch ?? ((input, init) => fetch(input, init)),
+      headers: options.headers ?? {},
+      deadlineMs: options.deadlineMs ?? 60_000,
+      retries: new Retries({ ...DEFAULT_RETRIES, ...options.retries }, pace),
+      pace,
+    }),
+  );
+}
+
+export class BraidClient {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Resolves when the events are durable, but for those in `failures`. */
+  async writeSync(
+    namespace: string,
+    events: readonly NewEvent[],
+    options?: CallOptions,
+  ): Promise<WriteSyncResult> {
+    const request = { namespace, events: events.map(encodeEvent) };
+    return this.#data<WriteSyncResult>("WriteEventRecordsSync", "writes", request, options);
+  }
+
+  /** Resolves when the events are queued: what is not yet stored is lost if the server crashes. */
+  async write(
+    namespace: string,
+    events: readonly NewEvent[],
+    options?: CallOptions,
+  ): Promise<WriteResult> {
+    const request = { namespace, events: events.map(encodeEvent) };
+    return this.#data<WriteResult>("WriteEventRecords", "writes", request, options);
+  }
+
+  /** For many events: collects them into batches and waits when the server cannot keep up. */
+  batchingWriter<T extends NewEvent | JsonEvent>(
+    namespace: string,
+    options: WriterOptions<T> = {},
+  ): BatchingWriter<T> {
+    const name = options.queued === true ? "WriteEventRecords" : "WriteEventRecordsSync";
+    const method = { path: `${DATA}/${name}`, effect: "writes" } as const;
+    const { signal } = options;
+    const send = async (body: Uint8Array<ArrayBuffer>): Promise<WriteSyncResult> => {
+      return answer<WriteSyncResult>(await this.#transport.call(method, body, { signal }));
+    };
+    return new BatchingWriter(namespace, send, this.#transport.pace, options);
+  }
+
+  /** Events of an interval, fetched page by page. For large intervals `stream` is faster. */
+  read(namespace: string, query: ReadQuery): Reading {
+    return new Reading(() => readPages(this.#transport, namespace, query));
+  }
+
+  /** Events of an interval over one request. */
+  stream(namespace: string, query: ReadQuery): Reading {
+    return new Reading(() => streamPages(this.#transport, namespace, query));
+  }
+
+  /** How a read is served: slices, partitions, and the route of each. */
+  async explain(namespace: string, query: ReadQuery): Promise<ExplainedRead> {
+    const request = { ...readRequest(namespace, query), pageToken: query.pageToken ?? "" };
+    return this.#data<ExplainedRead>("ExplainRead", "reads", request, query);
+  }
+
+  async createNamespace(
+    namespace: string,
+    config: NamespaceChange = {},
+    options?: CallOptions,
+  ): Promise<Namespace> {
+    return this.#control<Namespace>(
+      "CreateNamespace",
+      "writes once",
+      { namespace, config },
+      options,
+    );
+  }
+
+  async getNamespace(namespace: string, options?: CallOptions): Promise<Namespace> {
+    return this.#control<Namespace>("GetNamespace", "reads", { namespace }, options);
+  }
+
+  async *listNamespaces(options?: CallOptions): AsyncGenerator<Namespace, void, undefined> {
+    for await (const page of this.#list<{ namespaces: Namespace[] }>(
+      "ListNamespaces",
+      {},
+      options,
+    )) {
+      yield* page.namespaces;
+    }
+  }
+
+  /** Changes what is given, field by field; `reset` names what goes back to its default (`"slos.read"`). */
+  async updateNamespace(
+    namespace: string,
+    config: NamespaceChange,
+    options: CallOptions & { readonly reset?: readonly string[] } = {},
+  ): Promise<Namespace> {
+    const request = { namespace, config, reset: options.reset ?? [] };
+    return this.#control<Namespace>("UpdateNamespace", "writes", request, options);
+  }
+
+  /** Deletes the namespace with all its events. Cannot be undone. */
+  async deleteNamespace(namespace: string, options?: CallOptions): Promise<void> {
+    await this.#control<object>("DeleteNamespace", "writes once", { namespace }, options);
+  }
+
+  async listTimeSlices(namespace: string, options?: CallOptions): Promise<readonly TimeSlice[]> {
+    const request = { namespace };
+    return (
+      await this.#control<{ slices: TimeSlice[] }>("ListTimeSlices", "reads", request, options)
+    ).slices;
+  }
+
+  /** Refuses reads and writes of these ids, until they expire or are unblocked. */
+  async blockIds(
+    namespace: string,
+    ids: readonly IdToBlock[],
+    options?: CallOptions,
+  ): Promise<readonly BlockedId[]> {
+    const request = {
+      namespace,
+      ids: ids.map(({ timeSeriesId, reason = "", expireTime }) => ({
+        timeSeriesId,
+        reason,
+        ...(expireTime !== undefined && { expireTime: timeText(expireTime) }),
+      })),
+    };
+    return (await this.#control<{ ids: BlockedId[] }>("BlockIds", "writes", request, options)).ids;
+  }
+
+  /** Resolves with how many of them were blocked and no longer are. */
+  async unblockIds(
+    namespace: string,
+    timeSeriesIds: readonly string[],
+    options?: CallOptions,
+  ): Promise<number> {
+    const request = { namespace, timeSeriesIds };
+    return (await this.#control<{ unblocked: number }>("UnblockIds", "writes", request, options))
+      .unblocked;
+  }
+
+  async *listBlockedIds(
+    namespace: string,
+    options?: CallOptions,
+  ): AsyncGenerator<BlockedId, void, undefined> {
+    const pages = this.#list<{ ids: BlockedId[] }>("ListBlockedIds", { namespace }, options);
+    for await (const page of pages) yield* page.ids;
+  }
+
+  async *#list<T extends object>(
+    name: string,
+    request: object,
+    options?: CallOptions,
+  ): AsyncGenerator<Awaited<T>, void, undefined> {
+    let pageToken = "";
+    do {
+      const body = { ...request, pageToken };
+      const page = await this.#control<Page<T>>(name, "reads", body, options);
+      yield page;
+      pageToken = page.nextPageToken;
+    } while (pageToken !== "");
+  }
+
+  async #data<T>(name: string, effect: Effect, request: object, options?: CallOptions): Promise<T> {
+    const method = { path: `${DATA}/${name}`, effect };
+    return answer<T>(await this.#transport.call(method, JSON.stringify(request), options));
+  }
+
+  async #control<T>(
+    name: string,
+    effect: Effect,
+    request: object,
+    options?: CallOptions,
+  ): Promise<T> {
+    const method = { path: `${CONTROL}/${name}`, effect };
+    return answer<T>(await this.#transport.call(method, JSON.stringify(request), options));
+  }
+}
+
+type Page<T> = Awaited<T> & { readonly nextPageToken: string };
+
+const DATA = "braid.v1.TimeSeriesService";
+const CONTROL = "braid.v1.ControlService";
+
+/** The shape of an answer is fixed by the contract: it is believed, not checked field by field. */
+function answer<T>(parsed: unknown): T {
+  return parsed as T;
+}

@@ -1,0 +1,124 @@
+/**
+ * Events as a program has them, and as the wire has them.
+ *
+ * Times are text in RFC 3339 (or a Date on the way in), so that no microsecond is lost. Values are
+ * bytes; those that come are decoded only when they are asked for.
+ */
+import { parseTime } from "../wire/time-text.ts";
+import { fromBase64, toBase64 } from "./base64.ts";
+
+/** A text is sent as its UTF-8. */
+export type ItemValue = Uint8Array | string;
+
+export interface NewEvent {
+  readonly timeSeriesId: string;
+  /** A Date has milliseconds; text may have microseconds. */
+  readonly eventTime: Date | string;
+  readonly eventId: string;
+  readonly items?: Readonly<Record<string, ItemValue>> | ReadonlyMap<string, ItemValue>;
+}
+
+/** An event that is already the JSON of an `EventRecord`, as UTF-8. Sent as it is. */
+export interface JsonEvent {
+  readonly json: Uint8Array;
+}
+
+/** An event in proto3 JSON, as the API has it. */
+export interface EventRecordJson {
+  readonly timeSeriesId: string;
+  readonly eventTime: string;
+  readonly eventId: string;
+  readonly eventItems: readonly EventItemJson[];
+}
+
+export interface EventItemJson {
+  readonly eventItemKey: string;
+  readonly eventItemValue: string;
+}
+
+export function encodeEvent(event: NewEvent): EventRecordJson {
+  const eventItems: EventItemJson[] = [];
+  for (const [key, value] of entriesOf(event.items ?? {})) {
+    eventItems.push({ eventItemKey: key, eventItemValue: toBase64(value) });
+  }
+  const { timeSeriesId, eventId } = event;
+  return { timeSeriesId, eventTime: timeText(event.eventTime), eventId, eventItems };
+}
+
+function entriesOf(items: NonNullable<NewEvent["items"]>): Iterable<[string, ItemValue]> {
+  return isMap(items) ? items : Object.entries(items);
+}
+
+function isMap(items: NonNullable<NewEvent["items"]>): items is ReadonlyMap<string, ItemValue> {
+  return items instanceof Map;
+}
+
+export function timeText(time: Date | string): string {
+  return typeof time === "string" ? time : time.toISOString();
+}
+
+/** One item of an event that was read. */
+export class ReceivedItem {
+  readonly key: string;
+  readonly #base64: string;
+  #bytes: Uint8Array | undefined;
+
+  constructor(item: EventItemJson) {
+    this.key = item.eventItemKey;
+    this.#base64 = item.eventItemValue;
+  }
+
+  get value(): Uint8Array {
+    return (this.#bytes ??= fromBase64(this.#base64));
+  }
+
+  /** The value read as UTF-8; what is not valid becomes U+FFFD. */
+  get text(): string {
+    return decoder.decode(this.value);
+  }
+}
+
+/** An event that was read. `JSON.stringify` gives it back exactly as the API answered. */
+export class ReceivedEvent {
+  readonly #record: EventRecordJson;
+  #items: readonly ReceivedItem[] | undefined;
+
+  constructor(record: EventRecordJson) {
+    this.#record = record;
+  }
+
+  get timeSeriesId(): string {
+    return this.#record.timeSeriesId;
+  }
+
+  /** RFC 3339, with microseconds if it has any. */
+  get eventTime(): string {
+    return this.#record.eventTime;
+  }
+
+  /** Microseconds since 1970: exact, unlike a Date. */
+  get timeMicros(): number {
+    const micros = parseTime(this.#record.eventTime);
+    if (typeof micros !== "number") throw new RangeError(`not a time: ${this.#record.eventTime}`);
+    return micros;
+  }
+
+  get eventId(): string {
+    return this.#record.eventId;
+  }
+
+  get items(): readonly ReceivedItem[] {
+    return (this.#items ??= this.#record.eventItems.map((item) => new ReceivedItem(item)));
+  }
+
+  /** The value of one item, or undefined if there is none of this key. */
+  get(key: string): Uint8Array | undefined {
+    return this.items.find((item) => item.key === key)?.value;
+  }
+
+  toJSON(): EventRecordJson {
+    return this.#record;
+  }
+}
+
+const decoder = new TextDecoder();

@@ -1,0 +1,54 @@
+/**
+ * When a call is made again, and after how long.
+ *
+ * Three bounds hold at once: tries a call, the call's deadline, and one budget for all calls of a
+ * client, so that a server in trouble is not met with many times its normal load.
+ */
+import type { BraidError } from "./braid-error.ts";
+import type { Pace } from "./pace.ts";
+
+export interface RetryLimits {
+  /** Tries a call, the first included. */
+  readonly attemptsMax: number;
+  readonly firstDelayMs: number;
+  readonly delayMaxMs: number;
+}
+
+/** About nine seconds in all: enough for a server to be restarted. */
+export const DEFAULT_RETRIES: RetryLimits = { attemptsMax: 10, firstDelayMs: 50, delayMaxMs: 3000 };
+
+export class Retries {
+  readonly #limits: RetryLimits;
+  readonly #pace: Pace;
+  #budget = BUDGET;
+
+  constructor(limits: RetryLimits, pace: Pace) {
+    this.#limits = limits;
+    this.#pace = pace;
+  }
+
+  succeeded(): void {
+    this.#budget = Math.min(BUDGET, this.#budget + EARNED_BY_SUCCESS);
+  }
+
+  /**
+   * How long to wait before trying again after `attempt` tries (from 1), or undefined: give up now.
+   * A server's own hint is waited for in full, or not at all if there is not the time.
+   */
+  delayMs(error: BraidError, attempt: number, leftMs: number): number | undefined {
+    if (attempt >= this.#limits.attemptsMax || this.#budget < 1) return undefined;
+    const { firstDelayMs, delayMaxMs } = this.#limits;
+    const ceiling = Math.min(delayMaxMs, firstDelayMs * 2 ** (attempt - 1));
+    // Half of it by dice, so that callers that failed together do not return together.
+    const jittered = ceiling * (0.5 + 0.5 * this.#pace.fraction());
+    const hint = error.retryAfterMs ?? 0;
+    const delay = hint > 0 ? hint + jittered : jittered;
+    if (delay >= leftMs) return undefined;
+    this.#budget -= 1;
+    return delay;
+  }
+}
+
+const BUDGET = 100;
+/** Five answers pay for one repeat. */
+const EARNED_BY_SUCCESS = 0.2;

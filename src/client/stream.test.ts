@@ -1,0 +1,110 @@
+import { deepEqual, equal, rejects } from "node:assert/strict";
+import type { ServerResponse } from "node:http";
+import { test } from "node:test";
+import { collect, fakeBraid, pageJson, SkippingPace } from "../../tests/support/fake-braid.ts";
+import { connect } from "./connect.ts";
+
+const QUERY = {
+  timeSeriesId: "profile:1",
+  start: "2026-11-15T00:00:00Z",
+  end: "2026-11-16T00:00:00Z",
+};
+
+function line(page: object): string {
+  return `${JSON.stringify({ result: page })}\n`;
+}
+
+async function send(response: ServerResponse, chunk: string | Uint8Array): Promise<void> {
+  await new Promise<void>((resolve) => {
+    response.write(chunk, () => resolve());
+  });
+}
+
+test("pages of a stream are whole wherever its chunks are cut", async () => {
+  const bytes = Buffer.from(line(pageJson(["ä", "b"], "t")) + line(pageJson(["漢"], "")));
+  await using server = await fakeBraid(async (_request, response) => {
+    for (let at = 0; at < bytes.length; at += 7) await send(response, bytes.subarray(at, at + 7));
+    response.end();
+  });
+  const ids: string[] = [];
+  for await (const event of connect(server.url).stream("plays", QUERY)) ids.push(event.eventId);
+  deepEqual(ids, ["ä", "b", "漢"]);
+  equal(server.requests[0]?.method, "StreamEventRecords");
+});
+
+test("a stream that breaks goes on behind its last whole page", async () => {
+  await using server = await fakeBraid(async (request, response) => {
+    if (server.requests.length === 1) {
+      await send(response, line(pageJson(["a", "b"], "after-b")));
+      await send(response, line(pageJson(["c"], "after-c")).slice(0, 50));
+      request.raw.socket.destroy();
+    } else if (server.requests.length === 2) {
+      // Ends in peace, but not at the end.
+      response.end(line(pageJson(["c"], "after-c")));
+    } else {
+      response.end(line(pageJson(["d"], "")));
+    }
+  });
+  const client = connect(server.url, { pace: new SkippingPace() });
+  const events = await collect(client.stream("plays", QUERY));
+  deepEqual(
+    events.map((event) => event.eventId),
+    ["a", "b", "c", "d"],
+  );
+  deepEqual(
+    server.requests.map((request) => request.body["pageToken"]),
+    ["", "after-b", "after-c"],
+  );
+});
+
+test("an error at the end of a stream is told, or waited out if it passes", async () => {
+  const end = (code: string): string => `${JSON.stringify({ error: { code, message: "no" } })}\n`;
+  await using server = await fakeBraid((request, response) => {
+    const passing = request.body["pageToken"] === "";
+    response.end(
+      passing
+        ? line(pageJson(["a"], "after-a")) + end("STORAGE_UNAVAILABLE")
+        : line(pageJson(["b"], "after-b")) + end("DATA_LOSS"),
+    );
+    return undefined;
+  });
+  const ids: string[] = [];
+  const client = connect(server.url, { pace: new SkippingPace() });
+  await rejects(
+    async () => {
+      for await (const event of client.stream("plays", QUERY)) ids.push(event.eventId);
+    },
+    { name: "BraidError", code: "DATA_LOSS", outcome: "failed" },
+  );
+  deepEqual(ids, ["a", "b"]);
+});
+
+test("leaving the loop tells the server to stop", async () => {
+  const gone = Promise.withResolvers<undefined>();
+  await using server = await fakeBraid(async (_request, response) => {
+    response.once("close", () => gone.resolve(undefined));
+    await send(response, line(pageJson(["a", "b"], "t")));
+  });
+  for await (const event of connect(server.url).stream("plays", QUERY)) {
+    equal(event.eventId, "a");
+    break;
+  }
+  await gone.promise;
+});
+
+test("a stream may last longer than the deadline, a page of it may not", async () => {
+  const pace = new SkippingPace();
+  await using server = await fakeBraid(async (_request, response) => {
+    await send(response, line(pageJson(["a"], "t1")));
+    await send(response, line(pageJson(["b"], "t2")));
+  });
+  const events = connect(server.url, { pace, deadlineMs: 30_000 }).stream("plays", QUERY);
+  const pages = events.pages();
+  await pages.next();
+  pace.pass(60_000);
+  await pages.next();
+  const third = pages.next();
+  pace.pass(30_000);
+  await rejects(third, { code: "DEADLINE_EXCEEDED" });
+  equal(server.requests.length, 1);
+});

@@ -1,0 +1,130 @@
+/**
+ * The data directory: one process at a time, one known format, and names that are durable.
+ *
+ * The guard is an empty LevelDB store: its lock is the kernel's, so it ends with the process however
+ * that ends, and it must be held before any file is looked at.
+ */
+import { mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { ClassicLevel } from "classic-level";
+import { ServiceError } from "../../lib/errors.ts";
+import { hash32 } from "../../lib/hash.ts";
+
+const FORMAT = 1;
+const FORMAT_SEED = 0x666f726d;
+
+export interface DirectoryGuard {
+  release(): Promise<void>;
+}
+
+/** Makes the directory if need be and keeps other processes out until released. */
+export async function guardDirectory(directory: string): Promise<DirectoryGuard> {
+  await mkdir(directory, { recursive: true });
+  const path = join(directory, "guard");
+  const owner = join(directory, "owner");
+  const lock = await openGuard(path, directory, owner);
+  try {
+    await writeFile(owner, `${process.pid}\n`);
+    await checkFormat(join(directory, "format"), directory);
+  } catch (error) {
+    await lock.close();
+    throw error;
+  }
+  return {
+    release: async () => {
+      await rm(owner, { force: true });
+      await lock.close();
+    },
+  };
+}
+
+async function openGuard(path: string, directory: string, owner: string): Promise<ClassicLevel> {
+  for (let attempt = 1; ; attempt++) {
+    const lock = new ClassicLevel(path);
+    try {
+      await lock.open();
+      return lock;
+    } catch (error) {
+      const cause = error instanceof Error ? error.cause : undefined;
+      const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
+      if (code === "LEVEL_LOCKED") throw await inUse(directory, owner);
+      // It holds nothing, so one that is damaged is made anew. Destroying takes the lock first.
+      if (attempt === 1) {
+        await ClassicLevel.destroy(path);
+        continue;
+      }
+      throw new ServiceError(
+        "STORAGE_UNAVAILABLE",
+        `the data directory ${directory} cannot be locked`,
+        {
+          cause: error,
+        },
+      );
+    }
+  }
+}
+
+async function inUse(directory: string, owner: string): Promise<ServiceError> {
+  // The name of the owner is a courtesy: without it the error still says what is wrong.
+  const pid = await readFile(owner, "utf8").then(
+    (text) => text.trim(),
+    () => "",
+  );
+  const who = /^\d+$/.test(pid) ? `process ${pid}` : "another process";
+  return new ServiceError(
+    "STORAGE_UNAVAILABLE",
+    `the data directory ${directory} is in use by ${who}; stop it or choose another directory`,
+    { details: { directory, ...(pid === "" ? {} : { pid }) } },
+  );
+}
+
+async function checkFormat(path: string, directory: string): Promise<void> {
+  const text = await readFile(path, "utf8").catch((error: unknown) => {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  });
+  if (text === undefined) {
+    await writeDurably(path, formatText(FORMAT));
+    return;
+  }
+  const version = Number(/^braid embedded (\d+) /.exec(text)?.[1] ?? Number.NaN);
+  if (text !== formatText(version)) {
+    throw new ServiceError("DATA_LOSS", `the format file of ${directory} is damaged`);
+  }
+  if (version > FORMAT) {
+    throw new ServiceError(
+      "CONFIG_INVALID",
+      `the data directory ${directory} has format ${version}; this version knows ${FORMAT} and older`,
+      { details: { directory, format: version, known: FORMAT } },
+    );
+  }
+}
+
+function formatText(version: number): string {
+  const head = `braid embedded ${version}`;
+  return `${head} ${hash32(Buffer.from(head), FORMAT_SEED).toString(16)}\n`;
+}
+
+async function writeDurably(path: string, text: string): Promise<void> {
+  const file = await open(`${path}.new`, "w");
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(`${path}.new`, path);
+  await syncDirectory(dirname(path));
+}
+
+/** Makes the names in a directory durable. */
+export async function syncDirectory(directory: string): Promise<void> {
+  // Windows cannot open a directory; there, names are durable with their files.
+  if (process.platform === "win32") return;
+  const handle = await open(directory, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

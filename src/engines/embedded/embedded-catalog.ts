@@ -1,0 +1,139 @@
+/**
+ * The Catalog of one machine: a LevelDB store of its own, every change synced.
+ *
+ * One process owns the data directory, so compare-and-set is a turn taken per record. Versions come
+ * from one counter, kept in the same batch as the change, so that none is ever given twice.
+ */
+import { ServiceError } from "../../lib/errors.ts";
+import { hash32 } from "../../lib/hash.ts";
+import type { Catalog, CatalogRecord } from "../../ports/catalog.ts";
+import type { CheckedLevel, LevelBatch } from "./checked-level.ts";
+import { decodeCount, encodeCount, systemKey } from "./system-keys.ts";
+
+const VERSION_KEY = systemKey("v");
+const SEPARATOR = Buffer.from([0xff]);
+const CHECKSUM_BYTES = 4;
+const HEAD_BYTES = CHECKSUM_BYTES + 8;
+
+export class EmbeddedCatalog implements Catalog {
+  readonly shared = false;
+  readonly #level: CheckedLevel;
+  #version: number;
+  readonly #turns = new Map<string, Promise<unknown>>();
+
+  private constructor(level: CheckedLevel, version: number) {
+    this.#level = level;
+    this.#version = version;
+  }
+
+  static async open(level: CheckedLevel): Promise<EmbeddedCatalog> {
+    const stored = await level.get(VERSION_KEY);
+    return new EmbeddedCatalog(level, stored === undefined ? 0 : decodeCount(VERSION_KEY, stored));
+  }
+
+  async read(space: string, key: string): Promise<CatalogRecord | undefined> {
+    const recordKey = keyOf(space, key);
+    const value = await this.#level.get(recordKey);
+    return value === undefined ? undefined : decodeRecord(space, key, recordKey, value);
+  }
+
+  async list(space: string, after: string, limit: number): Promise<readonly CatalogRecord[]> {
+    if (limit <= 0) return [];
+    const prefix = Buffer.concat([Buffer.from(space), SEPARATOR]);
+    const iterator = await this.#level.iterate({
+      gt: keyOf(space, after),
+      lt: Buffer.concat([prefix, SEPARATOR]),
+      limit,
+    });
+    try {
+      const records: CatalogRecord[] = [];
+      for (;;) {
+        const entries = await iterator.nextv(Math.min(limit, 1000));
+        if (entries.length === 0) return records;
+        for (const [key, value] of entries) {
+          records.push(decodeRecord(space, key.toString("utf8", prefix.length), key, value));
+        }
+      }
+    } catch (error) {
+      throw this.#level.readError(error);
+    } finally {
+      await iterator.close();
+    }
+  }
+
+  async write(
+    space: string,
+    key: string,
+    value: string,
+    expected: number,
+  ): Promise<number | undefined> {
+    let version: number | undefined;
+    await this.#change(space, key, expected, (batch, recordKey) => {
+      version = ++this.#version;
+      const stored = encodeRecord(recordKey, version, value);
+      batch.put(recordKey, stored);
+      batch.put(VERSION_KEY, encodeCount(VERSION_KEY, version));
+      return recordKey.length + stored.length;
+    });
+    return version;
+  }
+
+  remove(space: string, key: string, expected: number): Promise<boolean> {
+    return this.#change(space, key, expected, (batch, recordKey) => {
+      batch.del(recordKey);
+      return recordKey.length;
+    });
+  }
+
+  async #change(
+    space: string,
+    key: string,
+    expected: number,
+    fill: (batch: LevelBatch, recordKey: Buffer) => number,
+  ): Promise<boolean> {
+    const recordKey = keyOf(space, key);
+    const turnName = recordKey.toString("latin1");
+    const before = this.#turns.get(turnName);
+    const turn = (before ?? Promise.resolve())
+      // How the one before ended is its caller's matter.
+      .catch(() => undefined)
+      .then(async () => {
+        const found = await this.read(space, key);
+        if ((found?.version ?? 0) !== expected) return false;
+        if (found === undefined && expected !== 0) return false;
+        await this.#level.write(0, (batch) => fill(batch, recordKey));
+        return true;
+      });
+    this.#turns.set(turnName, turn);
+    try {
+      return await turn;
+    } finally {
+      if (this.#turns.get(turnName) === turn) this.#turns.delete(turnName);
+    }
+  }
+}
+
+function keyOf(space: string, key: string): Buffer {
+  return Buffer.concat([Buffer.from(space), SEPARATOR, Buffer.from(key)]);
+}
+
+function encodeRecord(key: Buffer, version: number, text: string): Buffer {
+  const value = Buffer.allocUnsafe(HEAD_BYTES + Buffer.byteLength(text));
+  value.writeBigUInt64BE(BigInt(version), CHECKSUM_BYTES);
+  value.write(text, HEAD_BYTES);
+  value.writeUInt32BE(hash32(value.subarray(CHECKSUM_BYTES), hash32(key, 0)), 0);
+  return value;
+}
+
+function decodeRecord(space: string, key: string, recordKey: Buffer, value: Buffer): CatalogRecord {
+  if (
+    value.length < HEAD_BYTES ||
+    value.readUInt32BE(0) !== hash32(value.subarray(CHECKSUM_BYTES), hash32(recordKey, 0))
+  ) {
+    throw new ServiceError("DATA_LOSS", "a record of the catalog does not match its checksum", {
+      details: { space },
+    });
+  }
+  const version = Number(value.readBigUInt64BE(CHECKSUM_BYTES));
+  return { key, value: value.toString("utf8", HEAD_BYTES), version };
+}

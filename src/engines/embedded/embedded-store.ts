@@ -1,0 +1,210 @@
+/**
+ * The EventStore of one machine: a LevelDB store for each slice, each a directory of its own.
+ *
+ * Dropping a slice is removing its directory. Which slices there are, and which were dropped and never
+ * come back, is recorded in the catalog's store: a directory that is gone without a drop is DATA_LOSS,
+ * not an empty slice.
+ */
+import { mkdir, readdir, rename, rm, rmdir, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { ServiceError, assert } from "../../lib/errors.ts";
+import type { PartitionKey, SliceRef } from "../../model/partition.ts";
+import type { EventStore, PlacedEvent, ScanRange, SliceStats } from "../../ports/event-store.ts";
+import type { Run } from "../../wire/frames.ts";
+import { CheckedLevel, levelCode, openingError, sizeOfDirectory } from "./checked-level.ts";
+import type { CheckedLevelOptions } from "./checked-level.ts";
+import { syncDirectory } from "./data-directory.ts";
+import { putEvent } from "./key-codec.ts";
+import type { LevelOptions } from "./level-options.ts";
+import { MarkFile } from "./mark-file.ts";
+import { scanPartition } from "./scan-partition.ts";
+import type { SliceRegister } from "./slice-register.ts";
+import { StorePool } from "./store-pool.ts";
+
+export interface EmbeddedStoreOptions {
+  readonly directory: string;
+  readonly register: SliceRegister;
+  readonly openStoresMax: number;
+  readonly level: Omit<CheckedLevelOptions, "directory" | "what">;
+  readonly openStoresChanged?: ((openStores: number) => void) | undefined;
+}
+
+export class EmbeddedStore implements EventStore {
+  readonly #events: string;
+  readonly #trash: string;
+  readonly #register: SliceRegister;
+  readonly #tuning: LevelOptions;
+  readonly #pool: StorePool;
+  /** Creating and dropping the same slice take turns. */
+  readonly #turns = new Map<string, Promise<void>>();
+  #closed = false;
+
+  private constructor(options: EmbeddedStoreOptions) {
+    const { directory, register, level } = options;
+    this.#events = join(directory, "events");
+    this.#trash = join(directory, "trash");
+    this.#register = register;
+    this.#tuning = level.tuning;
+    const open = (name: string): Promise<CheckedLevel> =>
+      CheckedLevel.open({ ...level, directory: join(this.#events, name), what: `slice ${name}` });
+    this.#pool = new StorePool(open, options.openStoresMax, level.clock, options.openStoresChanged);
+  }
+
+  /** Also finishes the drops that a crash cut short. */
+  static async open(options: EmbeddedStoreOptions): Promise<EmbeddedStore> {
+    const store = new EmbeddedStore(options);
+    await mkdir(store.#events, { recursive: true });
+    await mkdir(store.#trash, { recursive: true });
+    await syncDirectory(options.directory);
+    for (const name of await readdir(store.#trash)) {
+      await rm(join(store.#trash, name), { recursive: true, force: true });
+    }
+    for (const name of options.register.dropped()) await store.#remove(name);
+    return store;
+  }
+
+  createSlice(slice: SliceRef): Promise<void> {
+    const name = nameOf(slice);
+    return this.#inTurn(name, async () => {
+      const state = this.#register.stateOf(name);
+      if (state === "LIVE") return;
+      if (state === "DROPPED") {
+        throw new ServiceError("CONFLICT", `slice ${name} was dropped and is never made again`, {
+          details: { slice: name },
+        });
+      }
+      const directory = join(this.#events, name);
+      // There already only if a crash came between here and the register; then it is empty.
+      if (!(await exists(directory))) {
+        const parent = dirname(directory);
+        await mkdir(parent, { recursive: true });
+        await syncDirectory(this.#events);
+        await rm(`${directory}.new`, { recursive: true, force: true });
+        await CheckedLevel.create(`${directory}.new`, this.#tuning);
+        await rename(`${directory}.new`, directory);
+        await syncDirectory(parent);
+      }
+      await this.#register.record(name, "LIVE");
+    });
+  }
+
+  dropSlice(slice: SliceRef): Promise<void> {
+    const name = nameOf(slice);
+    return this.#inTurn(name, async () => {
+      // From here on it is dropped, whatever happens: opening finishes what is left.
+      if (this.#register.stateOf(name) !== "DROPPED") await this.#register.record(name, "DROPPED");
+      await this.#pool.discard(name);
+      await this.#remove(name);
+    });
+  }
+
+  async append(slice: SliceRef, events: readonly PlacedEvent[]): Promise<void> {
+    if (events.length === 0) return;
+    const name = this.#liveName(slice);
+    if (name === undefined) {
+      throw new ServiceError("STORAGE_UNAVAILABLE", `there is no slice ${nameOf(slice)}`, {
+        details: { slice: slice.slice },
+      });
+    }
+    const { level, release } = await this.#pool.acquire(name);
+    try {
+      await level.write(events.length, (batch) => {
+        let bytes = 0;
+        for (const event of events) bytes += putEvent(batch, event);
+        return bytes;
+      });
+    } finally {
+      release();
+    }
+  }
+
+  async *scan(
+    partition: PartitionKey,
+    range: ScanRange,
+    signal: AbortSignal,
+  ): AsyncGenerator<Run, void, undefined> {
+    const name = this.#liveName(partition);
+    if (name === undefined) return;
+    const { level, release } = await this.#pool.acquire(name);
+    try {
+      yield* scanPartition(level, partition, range, signal);
+    } finally {
+      release();
+    }
+  }
+
+  /** Of a slice that is not open the count is the mark's: after a crash it may lack the youngest. */
+  async sliceStats(slice: SliceRef): Promise<SliceStats> {
+    const name = this.#liveName(slice);
+    if (name === undefined) return { bytes: 0, events: 0 };
+    const level = await this.#pool.peek(name);
+    const directory = join(this.#events, name);
+    if (level !== undefined) return { bytes: await level.sizeOnDisk(), events: level.events };
+    try {
+      const mark = await MarkFile.open(join(directory, "mark"));
+      await mark.close();
+      return { bytes: await sizeOfDirectory(join(directory, "level")), events: mark.last.events };
+    } catch (error) {
+      throw openingError(error, `slice ${name}`);
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await Promise.allSettled(this.#turns.values());
+    await this.#pool.close();
+  }
+
+  #liveName(slice: SliceRef): string | undefined {
+    if (this.#closed) throw closed();
+    const name = nameOf(slice);
+    return this.#register.stateOf(name) === "LIVE" ? name : undefined;
+  }
+
+  async #remove(name: string): Promise<void> {
+    const directory = join(this.#events, name);
+    if (!(await exists(directory))) return;
+    const aside = join(this.#trash, name.replace("/", "."));
+    await rm(aside, { recursive: true, force: true });
+    await rename(directory, aside);
+    await rm(aside, { recursive: true, force: true });
+    await rmdir(dirname(directory)).catch((error: unknown) => {
+      // The namespace has other slices.
+      if (!["ENOTEMPTY", "EEXIST"].includes(levelCode(error) ?? "")) throw error;
+    });
+  }
+
+  async #inTurn(name: string, work: () => Promise<void>): Promise<void> {
+    if (this.#closed) throw closed();
+    const before = this.#turns.get(name);
+    const turn = (before ?? Promise.resolve()).catch(() => undefined).then(work);
+    this.#turns.set(name, turn);
+    try {
+      await turn;
+    } finally {
+      if (this.#turns.get(name) === turn) this.#turns.delete(name);
+    }
+  }
+}
+
+/** Both parts become names of directories. */
+function nameOf({ namespaceId, slice }: SliceRef): string {
+  assert(/^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/.test(namespaceId), "a namespace's id is a plain name");
+  assert(/^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/.test(slice), "a slice's name is a plain name");
+  return `${namespaceId}/${slice}`;
+}
+
+function closed(): ServiceError {
+  return new ServiceError("STORAGE_UNAVAILABLE", "the store is closed");
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    if (levelCode(error) === "ENOENT") return false;
+    throw error;
+  }
+}

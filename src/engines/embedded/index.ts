@@ -1,0 +1,106 @@
+/**
+ * The embedded engine: events and catalog of one machine in one data directory, on LevelDB.
+ *
+ * What an append or a catalog change acknowledged is on disk (fsync). Opening verifies what it opens
+ * and says DATA_LOSS rather than go on with less. The layout is in `docs/specs/embedded-format.md`.
+ */
+import { rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock } from "../../lib/clock.ts";
+import type { Catalog } from "../../ports/catalog.ts";
+import type { EventStore } from "../../ports/event-store.ts";
+import { CheckedLevel, levelCode } from "./checked-level.ts";
+import type { CommitObserver } from "./checked-level.ts";
+import { guardDirectory, syncDirectory } from "./data-directory.ts";
+import { EmbeddedCatalog } from "./embedded-catalog.ts";
+import { EmbeddedStore } from "./embedded-store.ts";
+import { CATALOG_LEVEL_OPTIONS, LEVEL_OPTIONS } from "./level-options.ts";
+import type { LevelOptions } from "./level-options.ts";
+import { SliceRegister } from "./slice-register.ts";
+
+export interface EmbeddedObserver extends CommitObserver {
+  openStoresChanged(openStores: number): void;
+}
+
+export interface EmbeddedEngineOptions {
+  readonly directory: string;
+  readonly clock: Clock;
+  /** Slices open at once; each costs memory, so idle ones are closed above it. */
+  readonly openStoresMax?: number | undefined;
+  readonly level?: Partial<LevelOptions> | undefined;
+  readonly observer?: EmbeddedObserver | undefined;
+  /** For the log: what an operator should know and no caller is told. */
+  readonly warn?: ((message: string, cause: unknown) => void) | undefined;
+}
+
+export interface EmbeddedEngine {
+  readonly store: EventStore;
+  readonly catalog: Catalog;
+  /** Waits for what is under way and leaves every file in order. */
+  close(): Promise<void>;
+}
+
+const OPEN_STORES_MAX = 16;
+
+/**
+ * Opens a data directory, making it if need be. Rejects with STORAGE_UNAVAILABLE if another process
+ * has it, CONFIG_INVALID if a newer version wrote it, DATA_LOSS if the catalog is damaged.
+ */
+export async function openEmbeddedEngine(options: EmbeddedEngineOptions): Promise<EmbeddedEngine> {
+  const { directory, clock, observer, warn } = options;
+  const guard = await guardDirectory(directory);
+  let catalogLevel: CheckedLevel | undefined;
+  try {
+    const shared = { clock, warn, verified: new Set<string>() };
+    const catalogDirectory = join(directory, "catalog");
+    await createCatalog(directory, catalogDirectory);
+    const level = await CheckedLevel.open({
+      ...shared,
+      directory: catalogDirectory,
+      what: "the catalog",
+      tuning: CATALOG_LEVEL_OPTIONS,
+    });
+    catalogLevel = level;
+    const catalog = await EmbeddedCatalog.open(level);
+    const store = await EmbeddedStore.open({
+      directory,
+      register: await SliceRegister.open(level),
+      openStoresMax: options.openStoresMax ?? OPEN_STORES_MAX,
+      level: { ...shared, observer, tuning: { ...LEVEL_OPTIONS, ...options.level } },
+      openStoresChanged: observer?.openStoresChanged.bind(observer),
+    });
+    const close = async (): Promise<void> => {
+      try {
+        await store.close();
+      } finally {
+        await level.close();
+        await guard.release();
+      }
+    };
+    return { store, catalog, close };
+  } catch (error) {
+    await catalogLevel?.close();
+    await guard.release();
+    throw error;
+  }
+}
+
+/** The first start of a directory. A later one that lacks its catalog is not a first start. */
+async function createCatalog(directory: string, catalogDirectory: string): Promise<void> {
+  if (await isThere(catalogDirectory)) return;
+  if (await isThere(join(directory, "events"))) return;
+  await rm(`${catalogDirectory}.new`, { recursive: true, force: true });
+  await CheckedLevel.create(`${catalogDirectory}.new`, CATALOG_LEVEL_OPTIONS);
+  await rename(`${catalogDirectory}.new`, catalogDirectory);
+  await syncDirectory(directory);
+}
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    if (levelCode(error) === "ENOENT") return false;
+    throw error;
+  }
+}

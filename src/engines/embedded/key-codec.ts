@@ -1,0 +1,113 @@
+/**
+ * How an event lies in a slice's store.
+ *
+ * Key: series id, 0xFF (which no UTF-8 has, so no series is a prefix of another's keys), time bucket
+ * and event bucket (u32), event time (u64), event id; numbers big-endian, so that bytes compare as
+ * events do. Value: a checksum (u32) and the event's frame as an answer wants it. The checksum covers
+ * the frame, which repeats series, time and id, and by its seed the buckets: the whole key.
+ */
+import { hash32 } from "../../lib/hash.ts";
+import type { PartitionKey } from "../../model/partition.ts";
+import type { PlacedEvent } from "../../ports/event-store.ts";
+import { eventOfFrame, frameLength, writeFrame } from "../../wire/frames.ts";
+import type { EventBytes } from "../../wire/event-record.ts";
+import type { LevelBatch } from "./checked-level.ts";
+
+const SEPARATOR = 0xff;
+/** Separator, two buckets and the time. */
+const FIXED_BYTES = 1 + 4 + 4 + 8;
+export const CHECKSUM_BYTES = 4;
+const TWO_32 = 0x1_0000_0000;
+
+/** The batch copies what it is given, so one scratch serves every event. */
+let scratch = Buffer.allocUnsafeSlow(64 << 10);
+
+/** Puts one event into a batch and returns the bytes of its key and value. */
+export function putEvent(batch: LevelBatch, placed: PlacedEvent): number {
+  const { event, timeBucket, eventBucket } = placed;
+  const seriesLength = event.seriesEnd - event.seriesStart;
+  const idLength = event.idEnd - event.idStart;
+  const keyLength = seriesLength + FIXED_BYTES + idLength;
+  const frameStart = keyLength + CHECKSUM_BYTES;
+  const end = frameStart + frameLength(event.end - event.start);
+  if (end > scratch.length) scratch = Buffer.allocUnsafeSlow(2 * end);
+  const target = scratch;
+
+  copy(target, 0, event.bytes, event.seriesStart, event.seriesEnd);
+  const idAt = writeFixed(target, seriesLength, timeBucket, eventBucket, event.time);
+  copy(target, idAt, event.bytes, event.idStart, event.idEnd);
+  writeFrame(target, frameStart, event);
+  const seed = partitionSeed(timeBucket, eventBucket);
+  writeU32(target, keyLength, hash32(target.subarray(frameStart, end), seed));
+  batch.put(target.subarray(0, keyLength), target.subarray(keyLength, end));
+  return end;
+}
+
+/** The key of a place in a partition: an event's, or with no id the place before all of that time. */
+export function placeKey(
+  series: Uint8Array,
+  partition: PartitionKey,
+  time: number,
+  id: Uint8Array | undefined,
+): Buffer {
+  const key = Buffer.allocUnsafe(series.length + FIXED_BYTES + (id?.length ?? 0));
+  key.set(series, 0);
+  const idAt = writeFixed(key, series.length, partition.timeBucket, partition.eventBucket, time);
+  if (id !== undefined) key.set(id, idAt);
+  return key;
+}
+
+export function partitionSeed(timeBucket: number, eventBucket: number): number {
+  return (Math.imul(timeBucket, 0x9e3779b1) ^ Math.imul(eventBucket, 0x85ebca77)) >>> 0;
+}
+
+/**
+ * The event of a stored value, or undefined if the value is not the one that was stored in a
+ * partition with this seed. `frame` is the value without its checksum.
+ */
+export function readValue(
+  value: Uint8Array,
+  frame: Uint8Array,
+  seed: number,
+): EventBytes | undefined {
+  if (value.length <= CHECKSUM_BYTES || readU32(value, 0) !== hash32(frame, seed)) return undefined;
+  const event = eventOfFrame(frame, 0);
+  return event?.end === frame.length ? event : undefined;
+}
+
+function writeFixed(
+  target: Uint8Array,
+  at: number,
+  timeBucket: number,
+  eventBucket: number,
+  time: number,
+): number {
+  target[at] = SEPARATOR;
+  writeU32(target, at + 1, timeBucket);
+  writeU32(target, at + 5, eventBucket);
+  writeU32(target, at + 9, Math.floor(time / TWO_32));
+  writeU32(target, at + 13, time % TWO_32);
+  return at + FIXED_BYTES;
+}
+
+function copy(target: Uint8Array, at: number, from: Uint8Array, start: number, end: number): void {
+  // Ids are short: a loop beats a call with a view made for it.
+  for (let i = start, to = at; i < end; i++, to++) target[to] = from[i] as number;
+}
+
+function writeU32(target: Uint8Array, at: number, value: number): void {
+  target[at] = value >>> 24;
+  target[at + 1] = value >>> 16;
+  target[at + 2] = value >>> 8;
+  target[at + 3] = value;
+}
+
+function readU32(bytes: Uint8Array, at: number): number {
+  return (
+    (((bytes[at] as number) << 24) |
+      ((bytes[at + 1] as number) << 16) |
+      ((bytes[at + 2] as number) << 8) |
+      (bytes[at + 3] as number)) >>>
+    0
+  );
+}

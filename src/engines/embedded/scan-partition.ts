@@ -1,0 +1,273 @@
+/**
+ * Reads one partition in order, as bounded runs, and vouches for every event it hands out.
+ *
+ * Only values are read: an event's frame tells its place. Each must match its checksum, belong to the
+ * partition, lie in the range and come strictly behind the one before it. Anything else is DATA_LOSS.
+ */
+import { utf8 } from "../../lib/bytes.ts";
+import { ServiceError } from "../../lib/errors.ts";
+import type { PartitionKey } from "../../model/partition.ts";
+import type { ScanRange } from "../../ports/event-store.ts";
+import type { EventBytes } from "../../wire/event-record.ts";
+import { comparePositions, positionOf } from "../../wire/frames.ts";
+import type { Run } from "../../wire/frames.ts";
+import { levelCode } from "./checked-level.ts";
+import type { CheckedLevel, LevelIterator, LevelIteratorOptions } from "./checked-level.ts";
+import { CHECKSUM_BYTES, partitionSeed, placeKey, readValue } from "./key-codec.ts";
+
+/** Most reads want little: the first fetch is small, and the following ones double. */
+const FETCH_EVENTS_FIRST = 64;
+const FETCH_EVENTS_MAX = 2048;
+const FETCH_BYTES_MAX = 1 << 20;
+/** Times of events are below this. */
+const TIME_END = Number.MAX_SAFE_INTEGER;
+
+export async function* scanPartition(
+  level: CheckedLevel,
+  partition: PartitionKey,
+  range: ScanRange,
+  signal: AbortSignal,
+): AsyncGenerator<Run, void, undefined> {
+  signal.throwIfAborted();
+  const check = new EventCheck(partition, range);
+  const fetcher = new Fetcher(level, partition, range, signal, check);
+  try {
+    let run = new RunBuilder();
+    // Fetching ahead would be wasted on the many reads that need one fetch only.
+    let ahead: Promise<Buffer[]> | undefined;
+    for (let fetches = 0; ; fetches++) {
+      const values = await (ahead ?? fetcher.fetch());
+      ahead = fetches > 0 && !fetcher.ended ? fetcher.fetch() : undefined;
+      // It is awaited in its turn; until then a failure must not count as unhandled.
+      ahead?.catch(() => undefined);
+      let cut = false;
+      for (const value of values) {
+        const frame = value.subarray(CHECKSUM_BYTES);
+        const event = check.vouch(value, frame);
+        if (run.count >= range.runEventsMax || !run.fits(frame.length, range.runBytesMax)) {
+          yield run.build();
+          run = new RunBuilder();
+          cut = true;
+        }
+        run.add(frame, event);
+      }
+      // A rest that did not fit goes with the next fetch, so that runs do not alternate with crumbs.
+      const last = fetcher.ended && ahead === undefined;
+      if (run.count > 0 && (!cut || last)) {
+        yield run.build();
+        run = new RunBuilder();
+      }
+      if (last) return;
+    }
+  } finally {
+    await fetcher.close();
+  }
+}
+
+class RunBuilder {
+  readonly #chunks: Uint8Array[] = [];
+  #bytes = 0;
+  #first: EventBytes | undefined;
+  #last: EventBytes | undefined;
+
+  get count(): number {
+    return this.#chunks.length;
+  }
+
+  fits(bytes: number, bytesMax: number): boolean {
+    return this.#bytes === 0 || this.#bytes + bytes <= bytesMax;
+  }
+
+  add(frame: Uint8Array, event: EventBytes): void {
+    this.#chunks.push(frame);
+    this.#bytes += frame.length;
+    this.#first ??= event;
+    this.#last = event;
+  }
+
+  build(): Run {
+    // Only called with events in it.
+    const first = positionOf(this.#first as EventBytes);
+    const last = positionOf(this.#last as EventBytes);
+    return { chunks: this.#chunks, count: this.#chunks.length, bytes: this.#bytes, first, last };
+  }
+}
+
+class EventCheck {
+  readonly #partition: PartitionKey;
+  readonly #range: ScanRange;
+  readonly #series: Uint8Array;
+  readonly #seed: number;
+  readonly #direction: number;
+  #before: EventBytes | undefined;
+
+  constructor(partition: PartitionKey, range: ScanRange) {
+    this.#partition = partition;
+    this.#range = range;
+    this.#series = utf8(partition.seriesId);
+    this.#seed = partitionSeed(partition.timeBucket, partition.eventBucket);
+    this.#direction = range.order === "OLDEST_FIRST" ? 1 : -1;
+  }
+
+  get series(): Uint8Array {
+    return this.#series;
+  }
+
+  get seed(): number {
+    return this.#seed;
+  }
+
+  vouch(value: Uint8Array, frame: Uint8Array): EventBytes {
+    const event = readValue(value, frame, this.#seed);
+    if (event === undefined) throw this.#loss("an event does not match its checksum");
+    if (!this.#isOfSeries(event)) throw this.#loss("an event of another series lies in it");
+    const { from, to, after } = this.#range;
+    if (event.time < from || event.time >= to) throw this.#loss("an event lies out of its place");
+    const before = this.#before;
+    if (before === undefined) {
+      if (
+        after !== undefined &&
+        this.#direction * comparePositions(positionOf(event), after) <= 0
+      ) {
+        throw this.#loss("an event lies out of its place");
+      }
+    } else if (
+      this.#direction * (event.time - before.time) < 0 ||
+      (event.time === before.time &&
+        this.#direction * comparePositions(positionOf(event), positionOf(before)) <= 0)
+    ) {
+      throw this.#loss("its events are out of order");
+    }
+    this.#before = event;
+    return event;
+  }
+
+  #isOfSeries(event: EventBytes): boolean {
+    const series = this.#series;
+    if (event.seriesEnd - event.seriesStart !== series.length) return false;
+    for (let i = 0; i < series.length; i++) {
+      if (event.bytes[event.seriesStart + i] !== series[i]) return false;
+    }
+    return true;
+  }
+
+  #loss(what: string): ServiceError {
+    const { namespaceId, slice, timeBucket, eventBucket } = this.#partition;
+    return new ServiceError(
+      "DATA_LOSS",
+      `a partition of slice ${slice} (time bucket ${timeBucket}, event bucket ${eventBucket}) ` +
+        `is damaged: ${what}`,
+      { details: { namespaceId, slice, timeBucket, eventBucket } },
+    );
+  }
+}
+
+class Fetcher {
+  readonly #level: CheckedLevel;
+  readonly #partition: PartitionKey;
+  readonly #range: ScanRange;
+  readonly #signal: AbortSignal;
+  readonly #check: EventCheck;
+  readonly #bytesMax: number;
+  #iterator: LevelIterator | undefined;
+  #generation = -1;
+  #events: number;
+  #last: Buffer | undefined;
+  #ended: boolean;
+
+  constructor(
+    level: CheckedLevel,
+    partition: PartitionKey,
+    range: ScanRange,
+    signal: AbortSignal,
+    check: EventCheck,
+  ) {
+    this.#level = level;
+    this.#partition = partition;
+    this.#range = range;
+    this.#signal = signal;
+    this.#check = check;
+    this.#bytesMax = Math.max(1, Math.min(range.runBytesMax, FETCH_BYTES_MAX));
+    this.#events = Math.max(1, Math.min(range.runEventsMax, FETCH_EVENTS_FIRST));
+    this.#ended = range.from >= range.to;
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  async fetch(): Promise<Buffer[]> {
+    if (this.#ended) return [];
+    const entries = await this.#next();
+    const values: Buffer[] = [];
+    let bytes = 0;
+    for (const [, value] of entries) {
+      values.push(value);
+      bytes += value.length;
+    }
+    if (entries.length < this.#events && bytes <= this.#bytesMax) this.#ended = true;
+    this.#last = values.at(-1) ?? this.#last;
+    this.#events = Math.max(
+      1,
+      Math.min(this.#events * 2, this.#range.runEventsMax, FETCH_EVENTS_MAX),
+    );
+    return values;
+  }
+
+  async close(): Promise<void> {
+    await this.#iterator?.close();
+  }
+
+  async #next(): Promise<[Buffer, Buffer][]> {
+    for (;;) {
+      this.#signal.throwIfAborted();
+      try {
+        if (this.#iterator === undefined) {
+          this.#iterator = await this.#level.iterate(this.#bounds());
+          this.#generation = this.#level.generation;
+        }
+        return await this.#iterator.nextv(this.#events);
+      } catch (error) {
+        this.#signal.throwIfAborted();
+        // The store was opened anew: go on behind what was read.
+        if (
+          isClosed(error) &&
+          this.#iterator !== undefined &&
+          this.#level.isOpenedAnew(this.#generation)
+        ) {
+          this.#iterator = undefined;
+          continue;
+        }
+        throw this.#level.readError(error);
+      }
+    }
+  }
+
+  #bounds(): LevelIteratorOptions {
+    const { from, to, order, after } = this.#range;
+    const { series } = this.#check;
+    const at = (time: number, id?: Uint8Array): Buffer =>
+      placeKey(series, this.#partition, Math.min(Math.max(time, 0), TIME_END), id);
+    const read =
+      this.#last && readValue(this.#last, this.#last.subarray(CHECKSUM_BYTES), this.#check.seed);
+    const behind = read === undefined ? after : positionOf(read);
+    const forward = order === "OLDEST_FIRST";
+    const low = at(from);
+    const high = at(to);
+    const edge = behind === undefined ? undefined : at(behind.time, behind.id);
+    return {
+      keys: false,
+      reverse: !forward,
+      highWaterMarkBytes: this.#bytesMax,
+      signal: this.#signal,
+      // A position outside the range must not widen it.
+      ...(forward && edge !== undefined && edge.compare(low) >= 0 ? { gt: edge } : { gte: low }),
+      lt: !forward && edge !== undefined && edge.compare(high) < 0 ? edge : high,
+    };
+  }
+}
+
+function isClosed(error: unknown): boolean {
+  const code = levelCode(error);
+  return code === "LEVEL_ITERATOR_NOT_OPEN" || code === "LEVEL_DATABASE_NOT_OPEN";
+}

@@ -1,0 +1,75 @@
+/**
+ * Which slices this machine has, and which it had: recorded in the catalog's store, held in memory.
+ */
+import { ServiceError } from "../../lib/errors.ts";
+import { hash32 } from "../../lib/hash.ts";
+import type { CheckedLevel } from "./checked-level.ts";
+import { systemKey } from "./system-keys.ts";
+
+export type SliceState = "LIVE" | "DROPPED";
+
+const STATES: readonly SliceState[] = ["LIVE", "DROPPED"];
+const KIND = "s";
+
+export class SliceRegister {
+  readonly #level: CheckedLevel;
+  readonly #states: Map<string, SliceState>;
+
+  private constructor(level: CheckedLevel, states: Map<string, SliceState>) {
+    this.#level = level;
+    this.#states = states;
+  }
+
+  static async open(level: CheckedLevel): Promise<SliceRegister> {
+    const states = new Map<string, SliceState>();
+    const prefix = systemKey(KIND);
+    const iterator = await level.iterate({
+      gte: prefix,
+      lt: Buffer.concat([prefix, Buffer.from([0xff])]),
+    });
+    try {
+      for await (const [key, value] of iterator) {
+        const name = key.subarray(prefix.length, -1).toString();
+        const state = STATES.find((known) => encodeState(key, known).equals(value));
+        if (state === undefined) {
+          throw new ServiceError("DATA_LOSS", "the register of slices is damaged", {
+            details: { slice: name },
+          });
+        }
+        states.set(name, state);
+      }
+    } catch (error) {
+      throw level.readError(error);
+    } finally {
+      await iterator.close();
+    }
+    return new SliceRegister(level, states);
+  }
+
+  stateOf(name: string): SliceState | undefined {
+    return this.#states.get(name);
+  }
+
+  dropped(): string[] {
+    return [...this.#states].filter(([, state]) => state === "DROPPED").map(([name]) => name);
+  }
+
+  /** Resolves when durable. */
+  async record(name: string, state: SliceState): Promise<void> {
+    const key = systemKey(KIND, name);
+    const value = encodeState(key, state);
+    await this.#level.write(0, (batch) => {
+      batch.put(key, value);
+      return key.length + value.length;
+    });
+    this.#states.set(name, state);
+  }
+}
+
+function encodeState(key: Uint8Array, state: SliceState): Buffer {
+  const text = Buffer.from(state);
+  const value = Buffer.allocUnsafe(4 + text.length);
+  value.writeUInt32BE(hash32(text, hash32(key, 0)), 0);
+  text.copy(value, 4);
+  return value;
+}

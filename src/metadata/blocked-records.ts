@@ -1,0 +1,95 @@
+/**
+ * The blocked ids of a namespace as the catalog holds them: space `blocked/<namespace id>`, key =
+ * the series id.
+ */
+import { z } from "zod";
+import { ServiceError } from "../lib/errors.ts";
+import type { BlockedId } from "../model/namespace.ts";
+import type { Catalog, CatalogRecord } from "../ports/catalog.ts";
+import { decodeStored, listAll } from "./stored-json.ts";
+
+/** Every server holds all blocked ids of the namespaces it serves in memory. */
+export const BLOCKED_IDS_MAX = 100_000;
+const ATTEMPTS_MAX = 20;
+
+/** Every blocked id, also expired ones, by the bytes of the id. */
+export async function* readBlocked(
+  catalog: Catalog,
+  namespaceId: string,
+): AsyncGenerator<BlockedId, void, undefined> {
+  const space = blockedSpace(namespaceId);
+  for await (const stored of listAll(catalog, space)) yield decode(space, stored);
+}
+
+/** At most `limit` behind the id `after`. */
+export async function listBlocked(
+  catalog: Catalog,
+  namespaceId: string,
+  after: string,
+  limit: number,
+): Promise<BlockedId[]> {
+  const space = blockedSpace(namespaceId);
+  const page = await catalog.list(space, after, limit);
+  return page.map((stored) => decode(space, stored));
+}
+
+/** Writes it whatever was there. True if there was none. */
+export async function putBlocked(
+  catalog: Catalog,
+  namespaceId: string,
+  block: BlockedId,
+): Promise<boolean> {
+  const space = blockedSpace(namespaceId);
+  const { seriesId, reason, expiresAt, blockedAt } = block;
+  const value = JSON.stringify({ reason, expiresAt: expiresAt ?? null, blockedAt });
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+    const before = await catalog.read(space, seriesId);
+    const written = await catalog.write(space, seriesId, value, before?.version ?? 0);
+    if (written !== undefined) return before === undefined;
+  }
+  throw blockConflict();
+}
+
+/** True if there was one. */
+export async function removeBlocked(
+  catalog: Catalog,
+  namespaceId: string,
+  seriesId: string,
+): Promise<boolean> {
+  const space = blockedSpace(namespaceId);
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+    const before = await catalog.read(space, seriesId);
+    if (before === undefined) return false;
+    if (await catalog.remove(space, seriesId, before.version)) return true;
+  }
+  throw blockConflict();
+}
+
+function blockConflict(): ServiceError {
+  return new ServiceError(
+    "CONFLICT",
+    "the blocked ids were changed by someone else meanwhile; try again",
+    { retryAfterMs: 1_000 },
+  );
+}
+
+function blockedSpace(namespaceId: string): string {
+  return `blocked/${namespaceId}`;
+}
+
+const blockSchema = z.strictObject({
+  reason: z.string(),
+  expiresAt: z.number().int().nullable(),
+  blockedAt: z.number().int(),
+});
+
+function decode(space: string, stored: CatalogRecord): BlockedId {
+  const { reason, expiresAt, blockedAt } = decodeStored(blockSchema, space, stored);
+  return {
+    seriesId: stored.key,
+    reason,
+    expiresAt: expiresAt ?? undefined,
+    blockedAt,
+    source: "API",
+  };
+}

@@ -1,0 +1,190 @@
+/**
+ * Namespaces as the catalog holds them: space `namespaces`, key = name. Every change is compare-
+ * and-set.
+ *
+ * A namespace goes through CREATING (its slices are being made; nobody sees it), READY and DELETING
+ * (nobody sees it any more; what it had is being removed). A crash in the first or last leaves a
+ * record that says what to clean up.
+ */
+import { z } from "zod";
+import { ServiceError } from "../lib/errors.ts";
+import type { Namespace } from "../model/namespace.ts";
+import type { NamespaceConfig } from "../model/namespace-config.ts";
+import type { Catalog, CatalogRecord } from "../ports/catalog.ts";
+import { decodeStored } from "./stored-json.ts";
+
+const SPACE = "namespaces";
+/**
+ * Losing this many times in a row means something is wrong, not that the caller should wait longer.
+ */
+const ATTEMPTS_MAX = 20;
+
+export interface NamespaceRecord extends Namespace {
+  readonly phase: "CREATING" | "READY" | "DELETING";
+  /**
+   * A higher acceptLimit that is not in force yet: rule C3's steps between the epoch and the
+   * acceptance.
+   */
+  readonly reopening: { readonly acceptLimitMicros: number } | null;
+  /** Raised when the records of its slices have changed, so that a view re-reads them only then. */
+  readonly slicesChange: number;
+  /** They are being changed, or a crash stopped it: a view re-reads them each time. */
+  readonly slicesChanging: boolean;
+  /** The same for its blocked ids. */
+  readonly blockedChange: number;
+  /** About how many ids are blocked; never too low but for crashes. */
+  readonly blockedCount: number;
+}
+
+/** Undefined if there is none; also one that is being created or deleted is given. */
+export async function readNamespace(
+  catalog: Catalog,
+  name: string,
+): Promise<NamespaceRecord | undefined> {
+  const stored = await catalog.read(SPACE, name);
+  return stored === undefined ? undefined : decode(stored);
+}
+
+/** The same for callers: only one that is READY; else NAMESPACE_NOT_FOUND. */
+export async function readReadyNamespace(catalog: Catalog, name: string): Promise<NamespaceRecord> {
+  return requireReady(await readNamespace(catalog, name), name);
+}
+
+/**
+ * At most `limit` in the order of their names, in any phase. One that cannot be read is given as
+ * its error.
+ */
+export async function listNamespaces(
+  catalog: Catalog,
+  after: string,
+  limit: number,
+): Promise<{ name: string; record: NamespaceRecord | ServiceError }[]> {
+  const page = await catalog.list(SPACE, after, limit);
+  return page.map((stored) => {
+    try {
+      return { name: stored.key, record: decode(stored) };
+    } catch (error) {
+      if (error instanceof ServiceError) return { name: stored.key, record: error };
+      throw error;
+    }
+  });
+}
+
+/**
+ * Writes over the version the record was read with (0: a new one). Undefined if it has changed
+ * meanwhile.
+ */
+export async function writeNamespace(
+  catalog: Catalog,
+  record: NamespaceRecord,
+): Promise<NamespaceRecord | undefined> {
+  const { name, version, ...stored } = record;
+  const written = await catalog.write(SPACE, name, JSON.stringify(stored), version);
+  return written === undefined ? undefined : { ...record, version: written };
+}
+
+/**
+ * Reads, changes and writes until nobody came between, a bounded number of times; then CONFLICT.
+ * `change` may run several times; undefined leaves the record as it is.
+ */
+export async function updateNamespace(
+  catalog: Catalog,
+  name: string,
+  change: (current: NamespaceRecord) => NamespaceRecord | undefined,
+): Promise<NamespaceRecord> {
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+    const current = await readNamespace(catalog, name);
+    if (current === undefined) throw namespaceNotFound(name);
+    const next = change(current);
+    if (next === undefined) return current;
+    const written = await writeNamespace(catalog, next);
+    if (written !== undefined) return written;
+  }
+  throw namespaceConflict(name);
+}
+
+/** Removes it if it still has that version. */
+export function removeNamespace(catalog: Catalog, record: NamespaceRecord): Promise<boolean> {
+  return catalog.remove(SPACE, record.name, record.version);
+}
+
+export function requireReady(record: NamespaceRecord | undefined, name: string): NamespaceRecord {
+  if (record?.phase !== "READY") throw namespaceNotFound(name);
+  return record;
+}
+
+export function namespaceNotFound(name: string): ServiceError {
+  return new ServiceError(
+    "NAMESPACE_NOT_FOUND",
+    `there is no namespace "${name.slice(0, 60)}"; create it first, or list those there are`,
+    { details: { namespace: name.slice(0, 60) } },
+  );
+}
+
+export function namespaceConflict(name: string): ServiceError {
+  return new ServiceError(
+    "CONFLICT",
+    `namespace "${name}" was changed by someone else meanwhile; look at it and try again`,
+    { details: { namespace: name }, retryAfterMs: 1_000 },
+  );
+}
+
+/** The lateness that is or soon will be accepted: what slices and floor have to allow for. */
+export function widestAcceptMicros(record: NamespaceRecord): number {
+  return Math.max(record.config.acceptLimitMicros, record.reopening?.acceptLimitMicros ?? 0);
+}
+
+const count = z.number().int().nonnegative();
+
+export const timePartitionSchema = z.strictObject({
+  secondsPerTimeSlice: count,
+  secondsPerTimeBucket: count,
+  eventBuckets: count,
+});
+
+const latencySchema = z.strictObject({ targetMs: z.number(), maxMs: z.number() });
+
+const configSchema: z.ZodType<NamespaceConfig> = z.strictObject({
+  timePartition: timePartitionSchema,
+  acceptLimitMicros: count,
+  futureLimitMicros: count,
+  retention: z.strictObject({ closeAfterMicros: count, deleteAfterMicros: count }),
+  slos: z.strictObject({ read: latencySchema, write: latencySchema }),
+  consistency: z.enum(["READ_YOUR_WRITES", "EVENTUAL"]),
+  widePartition: z.strictObject({
+    detect: z.boolean(),
+    bytesMax: count,
+    eventsMax: count,
+    targetBytes: count,
+    maxParts: count,
+    layout: z.enum(["PACKED", "ROWS"]),
+    strategy: z.string(),
+  }),
+  tuning: z.strictObject({
+    mode: z.enum(["PROPOSE", "OFF", "AUTO"]),
+    densityMinBytes: count,
+    densityMaxBytes: count,
+  }),
+});
+
+const recordSchema: z.ZodType<Omit<NamespaceRecord, "name" | "version">> = z.strictObject({
+  id: z.string().min(1),
+  config: configSchema,
+  epoch: count,
+  floor: z.number().int(),
+  createdAt: z.number().int(),
+  phase: z.enum(["CREATING", "READY", "DELETING"]),
+  reopening: z.strictObject({ acceptLimitMicros: count }).nullable(),
+  slicesChange: count,
+  slicesChanging: z.boolean(),
+  blockedChange: count,
+  blockedCount: count,
+});
+
+function decode(stored: CatalogRecord): NamespaceRecord {
+  return {
+    ...decodeStored(recordSchema, SPACE, stored),
+    name: stored.key,
+    version: stored.version,
+  };
+}

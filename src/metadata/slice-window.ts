@@ -1,0 +1,36 @@
+/**
+ * The event time for which slices must be there: all that may be written now, and one slice ahead.
+ */
+import { SECOND_MICROS } from "../model/namespace-config.ts";
+import type { NamespaceConfig } from "../model/namespace-config.ts";
+import type { SliceWindow } from "../model/plan-slices.ts";
+
+/**
+ * Nothing below the floor is ever written, so no slices are made there, whatever the clock says:
+ * one that has stepped back by years would ask for thousands.
+ */
+export function sliceWindow(
+  config: NamespaceConfig,
+  floor: number,
+  nowMicros: number,
+  clockSkewMicros: number,
+): SliceWindow {
+  return {
+    from: Math.max(floor, floorFor(config.acceptLimitMicros, nowMicros, clockSkewMicros)),
+    to:
+      nowMicros +
+      config.futureLimitMicros +
+      config.timePartition.secondsPerTimeSlice * SECOND_MICROS,
+  };
+}
+
+/**
+ * The line below which no server accepts an event any more (rule C1). Whole, and not before 1970.
+ */
+export function floorFor(
+  acceptLimitMicros: number,
+  nowMicros: number,
+  clockSkewMicros: number,
+): number {
+  return Math.max(0, Math.floor(nowMicros - acceptLimitMicros - clockSkewMicros));
+}

@@ -1,0 +1,207 @@
+/**
+ * The ids of a namespace that are neither read nor written: test and spam traffic, mostly.
+ *
+ * Those of the configuration file stand beside those of the API, win over them, and go away only
+ * with the file. A change is in force here at once, and everywhere within L.
+ */
+import { compareBytes, utf8 } from "../lib/bytes.ts";
+import type { Clock } from "../lib/clock.ts";
+import { ServiceError } from "../lib/errors.ts";
+import { Problems } from "../lib/problems.ts";
+import {
+  BLOCKED_IDS_MAX,
+  listBlocked,
+  putBlocked,
+  readBlocked,
+  removeBlocked,
+} from "../metadata/blocked-records.ts";
+import { forEachBounded } from "../metadata/change-slices.ts";
+import {
+  readReadyNamespace,
+  requireReady,
+  updateNamespace,
+} from "../metadata/namespace-records.ts";
+import type { NamespaceRecord } from "../metadata/namespace-records.ts";
+import type { BlockedId } from "../model/namespace.ts";
+import type { Catalog } from "../ports/catalog.ts";
+import { pageAfter, pageSizeOf, pageTokenAfter } from "./control-pages.ts";
+import type { ControlPage } from "./control-pages.ts";
+
+export interface BlockRequest {
+  readonly seriesId: string;
+  readonly reason: string;
+  /** Microseconds; undefined means never. */
+  readonly expiresAt: number | undefined;
+}
+
+export interface BlockedIdsOptions {
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  readonly configuredBlocks: ReadonlyMap<string, readonly BlockedId[]>;
+  /** Called after each change, so that views of this process see it. */
+  readonly changed: (name: string) => Promise<void>;
+  /** Of one namespace. Default BLOCKED_IDS_MAX. */
+  readonly idsMax?: number;
+}
+
+const IDS_PER_REQUEST_MAX = 10_000;
+const SERIES_ID_BYTES_MAX = 512;
+const REASON_BYTES_MAX = 1_024;
+
+export class BlockedIds {
+  readonly #options: BlockedIdsOptions;
+  readonly #idsMax: number;
+
+  constructor(options: BlockedIdsOptions) {
+    this.#options = options;
+    this.#idsMax = options.idsMax ?? BLOCKED_IDS_MAX;
+  }
+
+  /** Blocks each id, or gives its block a new reason and expiry. */
+  async block(name: string, requests: readonly BlockRequest[]): Promise<readonly BlockedId[]> {
+    const { catalog, clock, changed } = this.#options;
+    const now = clock.nowMicros();
+    checkRequests(requests, now);
+    let record = await readReadyNamespace(catalog, name);
+    if (record.blockedCount + requests.length > this.#idsMax) {
+      record = await this.#makeRoom(record, requests.length);
+    }
+    // The last of several for one id is the one that counts.
+    const byId = new Map(requests.map((request) => [request.seriesId, request]));
+    const blocks = [...byId.values()].map((request): BlockedId => ({
+      ...request,
+      blockedAt: now,
+      source: "API",
+    }));
+    let added = 0;
+    await forEachBounded(blocks, async (block) => {
+      if (await putBlocked(catalog, record.id, block)) added++;
+    });
+    await this.#countChange(record, added);
+    await changed(name);
+    return blocks;
+  }
+
+  /** How many of the ids were blocked by the API and no longer are. */
+  async unblock(name: string, seriesIds: readonly string[]): Promise<number> {
+    const { catalog, changed } = this.#options;
+    const problems = new Problems();
+    checkCount(seriesIds.length, "timeSeriesIds", problems);
+    for (const [i, id] of seriesIds.entries()) {
+      checkSeriesId(id, `timeSeriesIds[${i}]`, problems);
+    }
+    problems.throwIfAny("REQUEST_INVALID");
+    const record = await readReadyNamespace(catalog, name);
+    let removed = 0;
+    await forEachBounded(new Set(seriesIds), async (id) => {
+      if (await removeBlocked(catalog, record.id, id)) removed++;
+    });
+    await this.#countChange(record, -removed);
+    await changed(name);
+    return removed;
+  }
+
+  /** By the bytes of the id; without those that have expired. */
+  async list(
+    name: string,
+    page: ControlPage,
+  ): Promise<{ ids: readonly BlockedId[]; nextPageToken: string }> {
+    const { catalog, clock, configuredBlocks } = this.#options;
+    const size = pageSizeOf(page);
+    const after = pageAfter(page);
+    const record = await readReadyNamespace(catalog, name);
+    const stored = await listBlocked(catalog, record.id, after, size + 1);
+    const configured = (configuredBlocks.get(name) ?? []).filter(
+      ({ seriesId }) => after === "" || compareIds(seriesId, after) > 0,
+    );
+    const byId = new Map([...stored, ...configured].map((block) => [block.seriesId, block]));
+    const merged = [...byId.values()].toSorted((a, b) => compareIds(a.seriesId, b.seriesId));
+    const given = merged.slice(0, size);
+    const last = given.at(-1);
+    const now = clock.nowMicros();
+    return {
+      ids: given.filter(({ expiresAt }) => expiresAt === undefined || now < expiresAt),
+      nextPageToken:
+        merged.length > size && last !== undefined ? pageTokenAfter(last.seriesId) : "",
+    };
+  }
+
+  /** Removes what has expired and counts the rest. Only done near the limit: it reads them all. */
+  async #makeRoom(record: NamespaceRecord, wanted: number): Promise<NamespaceRecord> {
+    const { catalog, clock } = this.#options;
+    const now = clock.nowMicros();
+    const expired: string[] = [];
+    let count = 0;
+    for await (const { seriesId, expiresAt } of readBlocked(catalog, record.id)) {
+      if (expiresAt !== undefined && expiresAt <= now) expired.push(seriesId);
+      else count++;
+    }
+    await forEachBounded(expired, (id) => removeBlocked(catalog, record.id, id));
+    const counted = await updateNamespace(catalog, record.name, (current) =>
+      sameReady(current, record, { blockedCount: count }),
+    );
+    if (count + wanted <= this.#idsMax) return counted;
+    throw new ServiceError(
+      "REQUEST_INVALID",
+      `${count} ids of namespace "${record.name}" are blocked and ${wanted} more would pass the limit of ${this.#idsMax}; unblock some first`,
+      { details: { namespace: record.name, blocked: count, limit: this.#idsMax } },
+    );
+  }
+
+  async #countChange(record: NamespaceRecord, difference: number): Promise<void> {
+    await updateNamespace(this.#options.catalog, record.name, (current) =>
+      sameReady(current, record, {
+        blockedChange: current.blockedChange + 1,
+        blockedCount: Math.max(0, current.blockedCount + difference),
+      }),
+    );
+  }
+}
+
+/** The change, if it is still the same namespace; one that was deleted meanwhile is not found. */
+function sameReady(
+  current: NamespaceRecord,
+  record: NamespaceRecord,
+  change: Partial<NamespaceRecord>,
+): NamespaceRecord {
+  requireReady(current.id === record.id ? current : undefined, record.name);
+  return { ...current, ...change };
+}
+
+function checkRequests(requests: readonly BlockRequest[], now: number): void {
+  const problems = new Problems();
+  checkCount(requests.length, "ids", problems);
+  for (const [i, { seriesId, reason, expiresAt }] of requests.entries()) {
+    checkSeriesId(seriesId, `ids[${i}].timeSeriesId`, problems);
+    const reasonBytes = utf8(reason).length;
+    if (reasonBytes > REASON_BYTES_MAX) {
+      problems.add(`ids[${i}].reason has ${reasonBytes} bytes, the limit is ${REASON_BYTES_MAX}`);
+    }
+    if (expiresAt !== undefined && expiresAt <= now) {
+      problems.add(`ids[${i}].expireTime is not in the future; leave it out to block for good`);
+    }
+  }
+  problems.throwIfAny("REQUEST_INVALID");
+}
+
+function checkCount(count: number, field: string, problems: Problems): void {
+  if (count === 0) problems.add(`${field} is empty; name at least one id`);
+  if (count > IDS_PER_REQUEST_MAX) {
+    problems.add(
+      `${field} has ${count} entries, the limit of one request is ${IDS_PER_REQUEST_MAX}; send several`,
+    );
+  }
+}
+
+function checkSeriesId(id: string, field: string, problems: Problems): void {
+  const bytes = utf8(id).length;
+  if (!id.isWellFormed()) problems.add(`${field} is not valid UTF-8`);
+  else if (bytes === 0) problems.add(`${field} is missing`);
+  else if (bytes > SERIES_ID_BYTES_MAX) {
+    problems.add(`${field} has ${bytes} bytes, the limit is ${SERIES_ID_BYTES_MAX}`);
+  }
+}
+
+function compareIds(a: string, b: string): number {
+  return compareBytes(utf8(a), utf8(b));
+}

@@ -1,0 +1,395 @@
+import { deepEqual, equal, match, notEqual, ok, rejects } from "node:assert/strict";
+import { test } from "node:test";
+import {
+  ControlWorld,
+  DAY,
+  HOUR,
+  NOON,
+  VIEW_MAX_AGE_MS,
+  never,
+} from "../../tests/support/control-world.ts";
+import { settle } from "../../tests/support/virtual-clock.ts";
+import { ServiceError } from "../lib/errors.ts";
+import { readNamespace } from "../metadata/namespace-records.ts";
+import { readSlices } from "../metadata/slice-records.ts";
+import { SECOND_MICROS } from "../model/namespace-config.ts";
+
+const ACCEPT_3_DAYS = { acceptLimitMicros: 3 * DAY };
+
+test("a namespace has its slices, in the store too, before anyone sees it", async () => {
+  const world = new ControlWorld();
+  const { namespaces, views } = world.start();
+  world.store.before = async (call) => {
+    if (call === "createSlice")
+      await rejects(namespaces.get("plays"), { code: "NAMESPACE_NOT_FOUND" });
+  };
+  const created = await namespaces.create("plays", { acceptLimitMicros: DAY });
+  match(created.id, /^plays-[0-9a-f]{16}$/);
+  equal(created.floor, NOON - DAY - SECOND_MICROS);
+  const { slices } = await views.get("plays");
+  deepEqual(
+    slices.map(({ name }) => name),
+    ["data_20260327", "data_20260328", "data_20260329"],
+  );
+  deepEqual(
+    world.store.sliceNames(),
+    slices.map(({ name }) => `${created.id}/${name}`),
+  );
+});
+
+test("a name is given once: of several who create it one succeeds", async () => {
+  const world = new ControlWorld();
+  const { namespaces } = world.start();
+  const results = await Promise.allSettled(
+    Array.from({ length: 4 }, () => namespaces.create("plays", {})),
+  );
+  equal(results.filter(({ status }) => status === "fulfilled").length, 1);
+  for (const result of results) {
+    if (result.status === "rejected")
+      equal((result.reason as ServiceError).code, "NAMESPACE_EXISTS");
+  }
+  await rejects(namespaces.create("plays", {}), { code: "NAMESPACE_EXISTS" });
+});
+
+test("all problems of a configuration are told, in the message and in the details", async () => {
+  const { namespaces } = new ControlWorld().start();
+  const patch = { futureLimitMicros: -1, timePartition: { eventBuckets: 0 } };
+  await rejects(namespaces.create("plays", patch), (error) => {
+    ok(error instanceof ServiceError);
+    equal(error.code, "CONFIG_INVALID");
+    deepEqual(error.message.split("; choose").length, 3);
+    equal((error.details["problems"] as readonly string[]).length, 2);
+    return true;
+  });
+  await rejects(namespaces.create("No!", patch), { code: "REQUEST_INVALID" });
+});
+
+test("namespaces are listed in pages, by name", async () => {
+  const { namespaces } = new ControlWorld().start();
+  for (const name of ["c", "a", "b"]) await namespaces.create(name, {});
+  const first = await namespaces.list({ pageSize: 2 });
+  deepEqual(
+    first.namespaces.map(({ name }) => name),
+    ["a", "b"],
+  );
+  const second = await namespaces.list({ pageSize: 2, pageToken: first.nextPageToken });
+  deepEqual(
+    second.namespaces.map(({ name }) => name),
+    ["c"],
+  );
+  equal(second.nextPageToken, "");
+  equal((await namespaces.list({ pageSize: 3 })).nextPageToken, "");
+  await rejects(namespaces.list({ pageSize: 1_001 }), { code: "REQUEST_INVALID" });
+  await rejects(namespaces.list({ pageToken: "?" }), { code: "PAGE_TOKEN_INVALID" });
+});
+
+test("an update changes what is given and resets what is named", async () => {
+  const { namespaces, views } = new ControlWorld().start();
+  const created = await namespaces.create("plays", {});
+  await namespaces.update("plays", { slos: { read: { maxMs: 2_000 } } }, []);
+  equal(views.current("plays")?.namespace.config.slos.read.maxMs, 2_000);
+  const reset = await namespaces.update("plays", { futureLimitMicros: 0 }, ["slos.read"]);
+  deepEqual(reset.config.slos, created.config.slos);
+  equal(reset.config.futureLimitMicros, 0);
+  equal(reset.epoch, 0);
+  ok(reset.version > created.version);
+  await rejects(namespaces.update("plays", {}, ["slos.reed"]), { code: "CONFIG_INVALID" });
+  await rejects(namespaces.update("other", {}, []), { code: "NAMESPACE_NOT_FOUND" });
+});
+
+test("a width that would not begin within a year is refused", async () => {
+  const { namespaces } = new ControlWorld().start();
+  await namespaces.create("plays", {});
+  const timePartition = { secondsPerTimeSlice: 86_399, secondsPerTimeBucket: 86_399 };
+  await rejects(namespaces.update("plays", { timePartition }, []), {
+    code: "CONFIG_INVALID",
+    message: /no boundary in common/,
+  });
+});
+
+test("raising acceptLimit makes the slices, then begins an epoch, and only then accepts", async () => {
+  const world = new ControlWorld();
+  const { namespaces, views } = world.start();
+  const before = await namespaces.create("plays", {});
+  const writes: string[] = [];
+  world.catalog.before = (call, space) =>
+    void (call === "write" && writes.push(space.split("/")[0] ?? ""));
+  const after = await namespaces.update("plays", ACCEPT_3_DAYS, []);
+  // Announced, three slices listed and opened, announced; the epoch; the limit.
+  deepEqual(writes, [
+    "namespaces",
+    ...Array(6).fill("slices"),
+    "namespaces",
+    "namespaces",
+    "namespaces",
+  ]);
+  equal(after.epoch, before.epoch + 1);
+  equal(after.floor, NOON - 3 * DAY - SECOND_MICROS);
+  equal(after.config.acceptLimitMicros, 3 * DAY);
+  equal((await views.get("plays")).slices.length, 5);
+});
+
+test("where others hold views, a raised acceptLimit is in force only L after the epoch", async () => {
+  const world = new ControlWorld({ shared: true });
+  const { namespaces } = world.start();
+  const before = await namespaces.create("plays", {});
+  const updating = namespaces.update("plays", ACCEPT_3_DAYS, []);
+  await world.clock.advance(VIEW_MAX_AGE_MS - 1);
+  const meanwhile = await readNamespace(world.catalog, "plays");
+  equal(meanwhile?.epoch, before.epoch + 1);
+  equal(meanwhile?.config.acceptLimitMicros, before.config.acceptLimitMicros);
+  // Within the new epoch the floor is already where the new limit needs it.
+  equal(meanwhile?.floor, NOON - 3 * DAY - SECOND_MICROS);
+  await world.clock.advance(1);
+  equal((await updating).config.acceptLimitMicros, 3 * DAY);
+});
+
+test("lowering acceptLimit takes back one that is on its way", async () => {
+  const world = new ControlWorld({ shared: true });
+  const { namespaces } = world.start();
+  await namespaces.create("plays", {});
+  const raising = namespaces.update("plays", ACCEPT_3_DAYS, []);
+  await settle();
+  const lowered = await namespaces.update("plays", { acceptLimitMicros: 60 * SECOND_MICROS }, []);
+  equal(lowered.config.acceptLimitMicros, 60 * SECOND_MICROS);
+  await world.clock.advance(VIEW_MAX_AGE_MS);
+  await raising;
+  const now = await readNamespace(world.catalog, "plays");
+  equal(now?.config.acceptLimitMicros, 60 * SECOND_MICROS);
+  equal(now?.reopening, null);
+});
+
+test("an update that does not touch it leaves a limit on its way on its way", async () => {
+  const world = new ControlWorld({ shared: true });
+  const { namespaces } = world.start();
+  await namespaces.create("plays", {});
+  const raising = rejects(namespaces.update("plays", ACCEPT_3_DAYS, []), { code: "CONFLICT" });
+  await world.clock.advance(5_000);
+  const other = namespaces.update("plays", { futureLimitMicros: 0 }, []);
+  await world.clock.advance(VIEW_MAX_AGE_MS);
+  await raising;
+  equal((await other).config.acceptLimitMicros, 3 * DAY);
+});
+
+test("raising acceptLimit never opens time that was dropped", async () => {
+  const world = new ControlWorld();
+  const { namespaces, keeper } = world.start({ clockSettleMs: 0 });
+  const retention = { closeAfterMicros: DAY, deleteAfterMicros: DAY + HOUR };
+  await namespaces.create("plays", { retention });
+  for (let day = 0; day < 4; day++) {
+    await world.clock.advance(86_400_000);
+    await keeper.runOnce(never);
+  }
+  const after = await namespaces.update(
+    "plays",
+    {
+      acceptLimitMicros: 10 * DAY,
+      retention: { closeAfterMicros: 20 * DAY, deleteAfterMicros: 30 * DAY },
+    },
+    [],
+  );
+  const slices = await namespaces.listTimeSlices("plays");
+  const droppedUntil = Math.max(
+    ...slices.filter(({ status }) => status === "DROPPED").map(({ end }) => end),
+  );
+  ok(droppedUntil > NOON);
+  equal(after.floor, droppedUntil);
+  deepEqual(
+    slices.map(({ start }) => start).toSorted((a, b) => a - b),
+    slices.map(({ start }) => start),
+  );
+});
+
+test("a longer retention opens closed slices at once", async () => {
+  const world = new ControlWorld();
+  const { namespaces, keeper, views } = world.start();
+  await namespaces.create("plays", {
+    retention: { closeAfterMicros: DAY, deleteAfterMicros: 9 * DAY },
+  });
+  await world.clock.advance(3 * 86_400_000);
+  await keeper.runOnce(never);
+  const statuses = async () =>
+    (await namespaces.listTimeSlices("plays")).map(({ status }) => status);
+  deepEqual(await statuses(), ["CLOSED", "CLOSED", "SEALED", "ACTIVE", "UPCOMING"]);
+  equal((await views.get("plays")).slices.length, 3);
+  await namespaces.update("plays", { retention: { closeAfterMicros: 8 * DAY } }, []);
+  deepEqual(await statuses(), ["SEALED", "SEALED", "SEALED", "ACTIVE", "UPCOMING"]);
+  equal((await views.get("plays")).slices.length, 5);
+});
+
+test("a deleted namespace is gone with all it had, and its name begins anew", async () => {
+  const world = new ControlWorld();
+  const { namespaces, views } = world.start();
+  const first = await namespaces.create("plays", {});
+  await namespaces.blockIds("plays", [{ seriesId: "spam", reason: "", expiresAt: undefined }]);
+  await namespaces.delete("plays");
+  await rejects(views.get("plays"), { code: "NAMESPACE_NOT_FOUND" });
+  await rejects(namespaces.delete("plays"), { code: "NAMESPACE_NOT_FOUND" });
+  deepEqual(world.catalog.dump(), []);
+  deepEqual(world.store.sliceNames(), []);
+  const second = await namespaces.create("plays", {});
+  notEqual(second.id, first.id);
+  equal((await views.get("plays")).blocked.size, 0);
+});
+
+test("where others hold views, nothing is dropped until L after a namespace is marked", async () => {
+  const world = new ControlWorld({ shared: true });
+  const { namespaces } = world.start();
+  await namespaces.create("plays", {});
+  const deleting = namespaces.delete("plays");
+  await world.clock.advance(VIEW_MAX_AGE_MS - 1);
+  await rejects(namespaces.get("plays"), { code: "NAMESPACE_NOT_FOUND" });
+  await rejects(namespaces.create("plays", {}), { code: "CONFLICT" });
+  equal(world.store.sliceNames().length, 2);
+  await world.clock.advance(1);
+  await deleting;
+  deepEqual(world.store.sliceNames(), []);
+});
+
+test("ids are blocked, listed without the expired, and unblocked", async () => {
+  const world = new ControlWorld();
+  const { namespaces, views } = world.start();
+  await namespaces.create("plays", {});
+  const blocked = await namespaces.blockIds("plays", [
+    { seriesId: "spam", reason: "old", expiresAt: undefined },
+    { seriesId: "bot", reason: "", expiresAt: NOON + HOUR },
+    { seriesId: "spam", reason: "new", expiresAt: undefined },
+  ]);
+  equal(blocked.length, 2);
+  equal(views.current("plays")?.blocked.get("spam")?.reason, "new");
+  await world.clock.advance(3_600_000);
+  const { ids } = await namespaces.listBlockedIds("plays", {});
+  deepEqual(
+    ids.map(({ seriesId }) => seriesId),
+    ["spam"],
+  );
+  equal(await namespaces.unblockIds("plays", ["spam", "nobody"]), 1);
+  equal(views.current("plays")?.blocked.has("spam"), false);
+});
+
+test("what is wrong with ids to block is told for all of them", async () => {
+  const { namespaces } = new ControlWorld().start();
+  await namespaces.create("plays", {});
+  const ids = [
+    { seriesId: "", reason: "", expiresAt: undefined },
+    { seriesId: "x".repeat(513), reason: "", expiresAt: undefined },
+    { seriesId: "\ud800", reason: "", expiresAt: undefined },
+    { seriesId: "late", reason: "", expiresAt: NOON },
+  ];
+  await rejects(namespaces.blockIds("plays", ids), (error) => {
+    ok(error instanceof ServiceError);
+    equal(error.code, "REQUEST_INVALID");
+    equal((error.details["problems"] as readonly string[]).length, 4);
+    return true;
+  });
+  await rejects(namespaces.blockIds("plays", []), { code: "REQUEST_INVALID" });
+});
+
+test("blocked ids are bounded, and expired ones make room", async () => {
+  const world = new ControlWorld();
+  const { namespaces } = world.start({ blockedIdsMax: 3 });
+  await namespaces.create("plays", {});
+  const block = (seriesId: string, expiresAt?: number) =>
+    namespaces.blockIds("plays", [{ seriesId, reason: "", expiresAt }]);
+  await block("a");
+  await block("b", NOON + HOUR);
+  await block("c");
+  await rejects(block("d"), { code: "REQUEST_INVALID", message: /limit of 3/ });
+  await world.clock.advance(3_600_000);
+  await block("d");
+  await rejects(block("e"), { code: "REQUEST_INVALID" });
+});
+
+/** Runs `act` again and again, dying one operation later each time, until it comes through. */
+async function sweepCrashes(
+  shared: boolean,
+  prepare: (world: ControlWorld) => Promise<void>,
+  act: (world: ControlWorld) => Promise<unknown>,
+  check: (world: ControlWorld, done: boolean) => Promise<void>,
+): Promise<void> {
+  for (let operation = 0; ; operation++) {
+    ok(operation < 200, "the action ends");
+    const world = new ControlWorld({ shared });
+    await prepare(world);
+    world.crashAt(operation);
+    let done = false;
+    const acting = act(world).then(
+      () => (done = true),
+      () => undefined,
+    );
+    await world.clock.advance(VIEW_MAX_AGE_MS);
+    await acting;
+    world.recover();
+    // Another process takes over; its keeper runs for two minutes.
+    const { keeper, events } = world.start();
+    for (let i = 0; i < 24; i++) {
+      await keeper.runOnce(never);
+      await world.clock.advance(5_000);
+    }
+    equal(events.filter(({ kind }) => kind === "failed").length, 0);
+    await check(world, done);
+    if (done) return;
+  }
+}
+
+async function checkConsistent(world: ControlWorld): Promise<void> {
+  const record = await readNamespace(world.catalog, "plays");
+  if (record === undefined) {
+    deepEqual(world.catalog.dump(), []);
+    deepEqual(world.store.sliceNames(), []);
+    return;
+  }
+  equal(record.phase, "READY");
+  equal(record.reopening, null);
+  equal(record.slicesChanging, false);
+  const slices = await readSlices(world.catalog, record.id);
+  const names = slices.map(({ name }) => `${record.id}/${name}`);
+  deepEqual(world.store.sliceNames(), names.toSorted());
+  const now = world.clock.nowMicros();
+  ok((slices[0]?.start ?? now) <= now - record.config.acceptLimitMicros);
+  ok((slices.at(-1)?.end ?? now) >= now + record.config.futureLimitMicros);
+  for (const [i, slice] of slices.entries()) {
+    if (i > 0) equal(slice.start, slices[i - 1]?.end);
+  }
+}
+
+for (const shared of [false, true]) {
+  const where = shared ? "a shared catalog" : "a catalog of its own";
+  test(`a creation that dies anywhere leaves all or nothing, on ${where}`, () =>
+    sweepCrashes(
+      shared,
+      async () => undefined,
+      (world) => world.start().namespaces.create("plays", {}),
+      async (world, done) => {
+        await checkConsistent(world);
+        if (done) await world.start().namespaces.get("plays");
+        else if ((await readNamespace(world.catalog, "plays")) === undefined) {
+          await world.start().namespaces.create("plays", {});
+        }
+      },
+    ));
+
+  test(`a deletion that dies anywhere is finished or was not begun, on ${where}`, () =>
+    sweepCrashes(
+      shared,
+      async (world) => void (await world.start().namespaces.create("plays", {})),
+      (world) => world.start().namespaces.delete("plays"),
+      async (world, done) => {
+        await checkConsistent(world);
+        if (done) equal(await readNamespace(world.catalog, "plays"), undefined);
+      },
+    ));
+
+  test(`a re-opening that dies anywhere is finished or was not begun, on ${where}`, () =>
+    sweepCrashes(
+      shared,
+      async (world) => void (await world.start().namespaces.create("plays", {})),
+      (world) => world.start().namespaces.update("plays", ACCEPT_3_DAYS, []),
+      async (world, done) => {
+        await checkConsistent(world);
+        const record = await readNamespace(world.catalog, "plays");
+        equal(record?.epoch, record?.config.acceptLimitMicros === 3 * DAY ? 1 : 0);
+        if (done) equal(record?.epoch, 1);
+      },
+    ));
+}

@@ -1,0 +1,280 @@
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { test } from "node:test";
+import {
+  ControlWorld,
+  DAY,
+  HOUR,
+  NOON,
+  VIEW_MAX_AGE_MS,
+  never,
+} from "../../tests/support/control-world.ts";
+import type { ControlProcess } from "../../tests/support/control-world.ts";
+import { readNamespace, writeNamespace } from "../metadata/namespace-records.ts";
+import type { NamespaceConfigPatch } from "../model/merge-config.ts";
+import { SECOND_MICROS } from "../model/namespace-config.ts";
+
+const DAY_MS = 86_400_000;
+const YEAR = 365 * DAY;
+
+async function start(
+  patch: NamespaceConfigPatch = {},
+  options: { shared?: boolean } = {},
+): Promise<ControlProcess & { world: ControlWorld }> {
+  const world = new ControlWorld(options);
+  const process = world.start();
+  await process.namespaces.create("plays", patch);
+  return { world, ...process };
+}
+
+/** Lets time pass in steps, with a run at each. */
+async function live(
+  { world, keeper }: { world: ControlWorld } & ControlProcess,
+  ms: number,
+  step = ms,
+): Promise<void> {
+  for (let passed = 0; passed < ms; passed += step) {
+    await world.clock.advance(step);
+    await keeper.runOnce(never);
+  }
+}
+
+async function statuses({ namespaces }: ControlProcess): Promise<string[]> {
+  return (await namespaces.listTimeSlices("plays")).map(
+    ({ name, status }) => `${name.slice(-4)} ${status}`,
+  );
+}
+
+async function floorOf(world: ControlWorld): Promise<number> {
+  return (await readNamespace(world.catalog, "plays"))?.floor ?? Number.NaN;
+}
+
+test("slices are made ahead, so that an event of now always has a home", async () => {
+  const process = await start();
+  await live(process, 5 * DAY_MS, DAY_MS / 4);
+  deepEqual((await statuses(process)).slice(-2), ["0402 ACTIVE", "0403 UPCOMING"]);
+  ok(process.world.store.sliceNames().some((name) => name.endsWith("data_20260403")));
+  equal((await process.views.get("plays")).slices.at(-1)?.name, "data_20260403");
+});
+
+test("a run with nothing to do writes nothing", async () => {
+  const { world, keeper } = await start();
+  let writes = 0;
+  world.catalog.before = (call) => void (call === "write" && writes++);
+  await keeper.runOnce(never);
+  await world.clock.advance(5_000);
+  await keeper.runOnce(never);
+  equal(writes, 0);
+});
+
+test("the floor rises with time, in steps", async () => {
+  const process = await start();
+  await live(process, 60_000, 5_000);
+  equal(await floorOf(process.world), NOON + (60 - 600 - 1) * SECOND_MICROS);
+});
+
+test("the floor does not fall when the clock is set back, nor are old slices made", async () => {
+  const process = await start();
+  await live(process, DAY_MS);
+  const [before, slices] = [await floorOf(process.world), await statuses(process)];
+  process.world.clock.stepWall(-20 * YEAR);
+  await live(process, 60_000);
+  equal(await floorOf(process.world), before);
+  equal((await statuses(process)).length, slices.length);
+});
+
+test("lowering acceptLimit seals earlier", async () => {
+  const process = await start({ acceptLimitMicros: DAY });
+  await process.namespaces.update("plays", { acceptLimitMicros: 60 * SECOND_MICROS }, []);
+  await process.keeper.runOnce(never);
+  equal(await floorOf(process.world), NOON - 61 * SECOND_MICROS);
+});
+
+test("a slice is closed, then marked, and its events go only L after the mark", async () => {
+  const process = await start({
+    retention: { closeAfterMicros: DAY, deleteAfterMicros: DAY + HOUR },
+  });
+  const { world, views } = process;
+  await live(process, 1.5 * DAY_MS);
+  equal((await statuses(process))[0], "0328 CLOSED");
+  equal(views.current("plays")?.slices[0]?.name, "data_20260329");
+  const dropSoon = 3_600_000;
+  await live(process, dropSoon);
+  equal((await statuses(process))[0], "0328 DROPPED");
+  const inStore = () => world.store.sliceNames().some((name) => name.endsWith("data_20260328"));
+  await live(process, VIEW_MAX_AGE_MS - 1);
+  ok(inStore());
+  await live(process, 1);
+  ok(!inStore());
+  deepEqual(
+    process.events.flatMap((event) =>
+      event.kind === "slices" && event.action !== "made" ? [event.action] : [],
+    ),
+    ["closed", "marked as dropped", "dropped"],
+  );
+});
+
+test("a keeper that starts after the mark waits L of its own", async () => {
+  const process = await start({
+    retention: { closeAfterMicros: DAY, deleteAfterMicros: DAY + HOUR },
+  });
+  await live(process, 2 * DAY_MS);
+  await process.world.clock.advance(DAY_MS / 24);
+  const next = { ...process, ...process.world.start() };
+  await next.keeper.runOnce(never);
+  equal(next.world.store.sliceNames().length, 4);
+  await live(next, VIEW_MAX_AGE_MS);
+  equal(next.world.store.sliceNames().length, 3);
+});
+
+test("closed slices open again when closeAfter is raised, dropped ones never", async () => {
+  const process = await start({ retention: { closeAfterMicros: DAY, deleteAfterMicros: 2 * DAY } });
+  await live(process, 3 * DAY_MS, DAY_MS);
+  deepEqual((await statuses(process)).slice(0, 2), ["0328 DROPPED", "0329 CLOSED"]);
+  const record = await readNamespace(process.world.catalog, "plays");
+  ok(record !== undefined);
+  // As another process would have changed it.
+  const retention = { closeAfterMicros: 20 * DAY, deleteAfterMicros: 30 * DAY };
+  await writeNamespace(process.world.catalog, {
+    ...record,
+    config: { ...record.config, retention },
+  });
+  await process.keeper.runOnce(never);
+  deepEqual((await statuses(process)).slice(0, 2), ["0328 DROPPED", "0329 SEALED"]);
+});
+
+test("a longer retention that comes between deciding and dropping saves the slices", async () => {
+  const process = await start({ retention: { closeAfterMicros: DAY, deleteAfterMicros: 2 * DAY } });
+  const { world, keeper, namespaces } = process;
+  await live(process, 2 * DAY_MS);
+  await world.clock.advance(DAY_MS);
+  let raised = false;
+  world.catalog.before = async (call, space) => {
+    if (raised || call !== "write" || space !== "namespaces") return;
+    raised = true;
+    await namespaces.update("plays", { retention: { deleteAfterMicros: 9 * DAY } }, []);
+  };
+  await keeper.runOnce(never);
+  ok(raised);
+  await live(process, 60_000, 5_000);
+  equal((await statuses(process))[0], "0328 CLOSED");
+});
+
+const HOURLY: NamespaceConfigPatch = {
+  timePartition: { secondsPerTimeSlice: 3_600 },
+  retention: { closeAfterMicros: DAY, deleteAfterMicros: 2 * DAY },
+};
+
+test("a clock that jumps a year ahead drops nothing, closes nothing and does not raise the floor", async () => {
+  const process = await start(HOURLY);
+  const { world, keeper, events } = process;
+  await live(process, DAY_MS, DAY_MS / 24);
+  const floor = await floorOf(world);
+  const stored = world.store.sliceNames();
+  world.clock.stepWall(YEAR);
+  for (let i = 0; i < 3; i++) {
+    const report = await keeper.runOnce(never);
+    ok(report.refused >= 26);
+  }
+  equal(events.filter(({ kind }) => kind === "drops refused").length, 1, "told once");
+  equal(await floorOf(world), floor);
+  // Also when nobody has set it right for longer than it takes to settle.
+  await live(process, 1_200_000, 300_000);
+  for (const name of stored) ok(world.store.sliceNames().includes(name));
+  equal((await statuses(process)).filter((status) => status.endsWith("DROPPED")).length, 0);
+});
+
+test("after a jump that is taken back all goes on as before", async () => {
+  const process = await start(HOURLY);
+  const { world } = process;
+  await live(process, DAY_MS, DAY_MS / 24);
+  world.clock.stepWall(20 * DAY);
+  await live(process, 60_000, 5_000);
+  world.clock.stepWall(-20 * DAY);
+  await live(process, 60_000, 5_000);
+  const behind = world.clock.nowMicros() - (await floorOf(world));
+  ok(behind >= 601 * SECOND_MICROS && behind < 661 * SECOND_MICROS, String(behind));
+  await live(process, 2 * DAY_MS, DAY_MS / 8);
+  ok((await statuses(process)).includes("1200 DROPPED"));
+});
+
+test("after a long time without a keeper much is dropped, once the clock has been watched for a while", async () => {
+  const process = await start(HOURLY);
+  await live(process, DAY_MS, DAY_MS / 24);
+  await process.world.clock.advance(10 * DAY_MS);
+  const next = { ...process, ...process.world.start() };
+  equal((await next.keeper.runOnce(never)).refused > 10, true);
+  await live(next, 600_000, 60_000);
+  await live(next, 20_000, 5_000);
+  const there = (await statuses(next)).filter((status) => !status.endsWith("DROPPED"));
+  // Two days of retention, the hour it is, and what is made ahead.
+  equal(there.length, 2 * 24 + 2);
+  equal(next.world.store.sliceNames().length, there.length);
+});
+
+test("a failure in one namespace does not hold up the others", async () => {
+  const process = await start();
+  const { world, namespaces, keeper, events } = process;
+  await namespaces.create("broken", {});
+  await namespaces.create("unreadable", {});
+  const before = await world.catalog.read("namespaces", "unreadable");
+  await world.catalog.write("namespaces", "unreadable", "{", before?.version ?? 0);
+  world.store.before = (_, slice) => {
+    if (slice.namespaceId.startsWith("broken")) throw new Error("disk");
+  };
+  await world.clock.advance(DAY_MS);
+  const report = await keeper.runOnce(never);
+  equal(report.failed, 2);
+  deepEqual(
+    events.flatMap((event) => (event.kind === "failed" ? [event.namespace] : [])).toSorted(),
+    ["broken", "unreadable"],
+  );
+  deepEqual((await statuses(process)).at(-1), "0330 UPCOMING");
+  world.store.before = () => undefined;
+  await keeper.runOnce(never);
+  equal((await process.views.get("broken")).slices.at(-1)?.name, "data_20260330");
+});
+
+test("the loop outlives a catalog that fails, and ends with the signal", async () => {
+  const process = await start();
+  const { world, keeper, events } = process;
+  const stop = new AbortController();
+  const running = keeper.run(stop.signal);
+  world.catalog.before = () => {
+    throw new Error("no answer");
+  };
+  await world.clock.advance(20_000);
+  ok(events.some(({ kind }) => kind === "failed"));
+  world.catalog.before = () => undefined;
+  const before = await floorOf(world);
+  await world.clock.advance(60_000);
+  ok((await floorOf(world)) > before);
+  stop.abort();
+  await running;
+});
+
+test("only the newest dropped slices are remembered, and still none is made again", async () => {
+  const world = new ControlWorld();
+  const process = { world, ...world.start({ droppedKept: 50 }) };
+  await process.namespaces.create("plays", {
+    timePartition: { secondsPerTimeSlice: 1, secondsPerTimeBucket: 1 },
+    acceptLimitMicros: SECOND_MICROS,
+    futureLimitMicros: 0,
+    retention: { closeAfterMicros: 30 * SECOND_MICROS, deleteAfterMicros: 40 * SECOND_MICROS },
+  });
+  await live(process, 200_000, 5_000);
+  const slices = await process.namespaces.listTimeSlices("plays");
+  const dropped = slices.filter(({ status }) => status === "DROPPED").length;
+  ok(dropped >= 50 && dropped < 70, String(dropped));
+  ok(slices.length - dropped < 60);
+});
+
+test("thousands of namespaces with nothing to do cost one listing", async () => {
+  const { world, namespaces, keeper } = await start();
+  for (let i = 0; i < 1_200; i++) await namespaces.create(`n${i}`, {});
+  await keeper.runOnce(never);
+  let calls = 0;
+  world.catalog.before = () => void calls++;
+  const report = await keeper.runOnce(never);
+  equal(report.namespaces, 1_201);
+  equal(calls, 3);
+});

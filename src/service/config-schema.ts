@@ -1,0 +1,156 @@
+/**
+ * Every setting of the server, with its unit, its bounds and its default.
+ *
+ * Sizes and durations carry units. The limits of the contract can be lowered, never raised: callers rely on them.
+ */
+import { z } from "zod";
+import { LOG_LEVELS } from "../lib/log.ts";
+import { bytesSchema, durationSchema } from "../lib/units.ts";
+import { namespaceNameProblem } from "../model/check-config.ts";
+import { parseTime } from "../wire/time-text.ts";
+
+/** A whole number; from the environment it comes as text. */
+function count(options: { min: number; max: number }) {
+  return z.union([z.number(), z.string()]).transform((input, context) => {
+    const value =
+      typeof input === "number" ? input : /^\d+$/.test(input) ? Number(input) : Number.NaN;
+    if (Number.isInteger(value) && value >= options.min && value <= options.max) return value;
+    context.addIssue({
+      code: "custom",
+      message: `"${input}" is not a whole number from ${options.min} to ${options.max}`,
+    });
+    return z.NEVER;
+  });
+}
+
+const flag = z
+  .union([z.boolean(), z.enum(["true", "false"])], {
+    error: (issue) => `${shown(issue.input)} is neither true nor false`,
+  })
+  .transform((input) => input === true || input === "true");
+
+/** `127.0.0.1:8420`, `[::1]:8420`, `localhost:0`. */
+const address = z.string({ error: "must be HOST:PORT" }).transform((input, context) => {
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]/\s]+)):(\d{1,5})$/.exec(input);
+  const port = Number(match?.[3]);
+  const host = match?.[1] ?? match?.[2];
+  if (host !== undefined && port <= 65_535) return { host, port };
+  context.addIssue({
+    code: "custom",
+    message: `"${input}" is not HOST:PORT, such as 127.0.0.1:8420`,
+  });
+  return z.NEVER;
+});
+
+/** A choice of which this build has one. */
+function onlyEmbedded(others: readonly string[]) {
+  return z.string({ error: "must be embedded" }).transform((input, context) => {
+    if (input === "embedded") return "embedded" as const;
+    const message = others.includes(input)
+      ? `${input} is not in this build; it has embedded`
+      : `"${input}" is not known; this build has embedded`;
+    context.addIssue({ code: "custom", message });
+    return z.NEVER;
+  });
+}
+
+const time = z.string({ error: "must be a time" }).transform((input, context) => {
+  const micros = parseTime(input);
+  if (typeof micros === "number") return micros;
+  context.addIssue({
+    code: "custom",
+    message: `"${input}" is not a time such as 2026-12-31T00:00:00Z`,
+  });
+  return z.NEVER;
+});
+
+const seriesId = z
+  .string({ error: "must be a time series id" })
+  .refine((id) => id !== "" && Buffer.byteLength(id) <= 512 && id.isWellFormed(), {
+    error: "must be 1 to 512 bytes of text",
+  });
+
+const blockedIds = z.array(
+  z.union([
+    seriesId.transform((id) => ({ id, reason: "", expires: undefined })),
+    z
+      .strictObject({
+        id: seriesId,
+        reason: z.string().max(1_024).default(""),
+        expires: time.optional(),
+      })
+      .transform(({ id, reason, expires }) => ({ id, reason, expires })),
+  ]),
+);
+
+export const ConfigSchema = z.strictObject({
+  listen: address.prefault("127.0.0.1:8420"),
+  // Nobody is asked who they are yet, so whoever can reach the port can do everything.
+  insecure_listen: flag.prefault(false),
+  data: z
+    .string({ error: "must be a directory" })
+    .min(1, "must name a directory")
+    .prefault("./braid-data"),
+  engine: onlyEmbedded(["cassandra"]).prefault("embedded"),
+  queue: onlyEmbedded(["kafka"]).prefault("embedded"),
+  view_max_age: durationSchema({ min: "100ms", max: "1h" }).prefault("10s"),
+  clock_skew: durationSchema({ min: "0ms", max: "1h" }).prefault("1s"),
+  write_max: durationSchema({ min: "100ms", max: "1h" }).prefault("10s"),
+  log_level: z
+    .enum(LOG_LEVELS, {
+      error: (issue) => `${shown(issue.input)} is not one of ${LOG_LEVELS.join(", ")}`,
+    })
+    .prefault("info"),
+  limits: z
+    .strictObject({
+      series_id_bytes: bytesSchema({ min: "1", max: "512" }).prefault("512"),
+      event_id_bytes: bytesSchema({ min: "1", max: "256" }).prefault("256"),
+      item_key_bytes: bytesSchema({ min: "1", max: "256" }).prefault("256"),
+      items: count({ min: 1, max: 256 }).prefault(256),
+      event_bytes: bytesSchema({ min: "1KiB", max: "1MiB" }).prefault("1MiB"),
+      request_bytes: bytesSchema({ min: "4KiB", max: "16MiB" }).prefault("16MiB"),
+      request_events: count({ min: 1, max: 100_000 }).prefault(100_000),
+      page_events: count({ min: 1, max: 10_000 }).prefault(10_000),
+      page_bytes: bytesSchema({ min: "4KiB", max: "3MiB" }).prefault("3MiB"),
+    })
+    .prefault({}),
+  server: z
+    .strictObject({
+      connections: count({ min: 1, max: 100_000 }).prefault(4_096),
+      // Far more than two cores can work on at once; what waits longer than a caller does is waste.
+      requests_in_flight: count({ min: 1, max: 100_000 }).prefault(1_024),
+      request_memory: bytesSchema({ min: "1MiB", max: "64GiB" }).prefault("128MiB"),
+      write_memory: bytesSchema({ min: "1MiB", max: "64GiB" }).prefault("64MiB"),
+      read_memory: bytesSchema({ min: "1MiB", max: "64GiB" }).prefault("128MiB"),
+      queue_memory: bytesSchema({ min: "64KiB", max: "16GiB" }).prefault("16MiB"),
+      // Each open slice holds a write buffer and a cache of its own.
+      open_slices: count({ min: 2, max: 1_024 }).prefault(16),
+      drain_grace: durationSchema({ min: "0ms", max: "10m" }).prefault("10s"),
+    })
+    .prefault({}),
+  block_ids: z
+    .record(
+      z.string().refine((name) => namespaceNameProblem(name) === undefined, {
+        error: "is not a namespace's name: 1 to 40 of a-z, 0-9 and _, beginning with a letter",
+      }),
+      blockedIds,
+    )
+    .prefault({}),
+});
+
+export type ServiceConfig = z.output<typeof ConfigSchema>;
+
+/** The paths of all single settings: `listen`, `limits.items`. `block_ids` is a list and only stands in the file. */
+export function settingPaths(): readonly string[] {
+  return Object.entries(ConfigSchema.shape).flatMap(([key, schema]) => {
+    if (key === "block_ids") return [];
+    const inner = schema.unwrap();
+    return inner instanceof z.ZodObject
+      ? Object.keys(inner.shape).map((name) => `${key}.${name}`)
+      : [key];
+  });
+}
+
+function shown(value: unknown): string {
+  return JSON.stringify(value) ?? "nothing";
+}

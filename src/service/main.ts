@@ -1,0 +1,68 @@
+/** `braid serve`: starts the service, says where it is, and runs until it is told to stop. */
+import { ServiceError } from "../lib/errors.ts";
+import { systemClock } from "../lib/clock.ts";
+import { createLog } from "../lib/log.ts";
+import { systemRandom } from "../lib/random.ts";
+import { startService } from "./compose.ts";
+import type { Service } from "./compose.ts";
+import type { LoadedConfig, ServiceConfig } from "./config.ts";
+import { endOnBugs, signalToStop } from "./lifecycle.ts";
+
+/** Resolves with the exit code: 0 when it was told to stop and did, 1 if it could not start. */
+export async function serve({ config, warnings }: LoadedConfig): Promise<number> {
+  const log = createLog(config.log_level);
+  endOnBugs(log);
+  for (const warning of warnings) log.warn(warning);
+  const stopping = signalToStop(log);
+  let service: Service;
+  try {
+    service = await startService(config, { clock: systemClock, random: systemRandom, log });
+  } catch (error) {
+    process.stderr.write(`braid: ${startProblem(error, config)}\n`);
+    return 1;
+  }
+  process.stdout.write(greeting(config, service.port));
+  const signal = await stopping;
+  log.info({ signal }, "stopping: finishing what is under way");
+  await service.stop();
+  return 0;
+}
+
+function greeting(config: ServiceConfig, port: number): string {
+  const { host } = config.listen;
+  const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  return [
+    `braid: listening on ${url} (engine ${config.engine}, data ${config.data})`,
+    `  docs: ${url}/docs`,
+    `  make a namespace: curl --json '{"namespace":"plays"}' ${url}/braid.v1.ControlService/CreateNamespace`,
+    "  stop: Ctrl-C",
+    "",
+  ].join("\n");
+}
+
+/** One line that says what to do about it. */
+function startProblem(error: unknown, config: ServiceConfig): string {
+  if (error instanceof ServiceError) return error.message;
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  const { host, port } = config.listen;
+  switch (code) {
+    case "EADDRINUSE":
+      return `port ${port} of ${host} is in use; stop what listens there, or choose another with --listen ${host}:PORT`;
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+    case "EAI_AGAIN":
+      return `this machine has no address ${host} to listen on; choose another with --listen`;
+    case "EACCES":
+    case "EPERM":
+      return error instanceof Error && "syscall" in error && error.syscall === "listen"
+        ? `port ${port} may not be listened on; choose one above 1023 with --listen`
+        : `the data directory ${config.data} cannot be written; choose another with --data, or change its permissions`;
+    case "EROFS":
+    case "ENOTDIR":
+    case "EEXIST":
+    case "ENOSPC":
+      return `the data directory ${config.data} cannot be used (${code}); choose another with --data`;
+    default:
+      return error instanceof Error ? `cannot start: ${error.message}` : "cannot start";
+  }
+}

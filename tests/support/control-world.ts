@@ -1,0 +1,110 @@
+/**
+ * The control side on doubles: a catalog and a store in memory, a virtual clock, and processes that
+ * can crash.
+ */
+import { systemRandom } from "../../src/lib/random.ts";
+import { NamespaceViews } from "../../src/metadata/namespace-views.ts";
+import type { ConfigMargins } from "../../src/model/check-config.ts";
+import type { BlockedId } from "../../src/model/namespace.ts";
+import { SECOND_MICROS } from "../../src/model/namespace-config.ts";
+import { Namespaces } from "../../src/namespaces/namespaces.ts";
+import { SliceKeeper } from "../../src/retain/slice-keeper.ts";
+import type { KeeperEvent } from "../../src/retain/slice-keeper.ts";
+import { MemoryCatalog } from "./memory-catalog.ts";
+import { MemoryStore } from "./memory-store.ts";
+import { VirtualClock } from "./virtual-clock.ts";
+
+export const VIEW_MAX_AGE_MS = 10_000;
+export const NOON = Date.UTC(2026, 2, 28, 12) * 1000;
+export const HOUR = 3_600 * SECOND_MICROS;
+export const DAY = 24 * HOUR;
+
+export const MARGINS: ConfigMargins = {
+  clockSkewMicros: SECOND_MICROS,
+  writeMaxMicros: 10 * SECOND_MICROS,
+  viewMaxAgeMicros: VIEW_MAX_AGE_MS * 1000,
+};
+
+/** What one process has of the control side. */
+export interface ControlProcess {
+  readonly views: NamespaceViews;
+  readonly namespaces: Namespaces;
+  readonly keeper: SliceKeeper;
+  readonly events: KeeperEvent[];
+}
+
+export class ControlWorld {
+  readonly clock = new VirtualClock(NOON);
+  readonly catalog: MemoryCatalog;
+  readonly store = new MemoryStore();
+
+  constructor(options: { shared?: boolean } = {}) {
+    this.catalog = new MemoryCatalog(options);
+  }
+
+  start(
+    options: {
+      configuredBlocks?: ReadonlyMap<string, readonly BlockedId[]>;
+      blockedIdsMax?: number;
+      clockSettleMs?: number;
+      droppedKept?: number;
+    } = {},
+  ): ControlProcess {
+    const { catalog, store, clock } = this;
+    const {
+      configuredBlocks = new Map(),
+      blockedIdsMax = 100_000,
+      clockSettleMs = 600_000,
+      droppedKept = 1_000,
+    } = options;
+    const views = new NamespaceViews({
+      catalog,
+      clock,
+      viewMaxAgeMs: VIEW_MAX_AGE_MS,
+      configuredBlocks,
+    });
+    const changed = (name: string): Promise<void> => views.refresh(name);
+    const shared = { catalog, store, clock, margins: MARGINS, changed };
+    const events: KeeperEvent[] = [];
+    return {
+      views,
+      namespaces: new Namespaces({
+        ...shared,
+        random: systemRandom,
+        configuredBlocks,
+        blockedIdsMax,
+      }),
+      keeper: new SliceKeeper({
+        ...shared,
+        clockSettleMs,
+        droppedKept,
+        observe: (event) => events.push(event),
+      }),
+      events,
+    };
+  }
+
+  /**
+   * Lets the n-th operation from now on (counted from 0) and all after it fail, as if the process
+   * had died there.
+   */
+  crashAt(operation: number): void {
+    let count = 0;
+    const step = (): void => {
+      if (count++ >= operation) throw new Error("crashed");
+    };
+    this.catalog.before = step;
+    this.store.before = step;
+  }
+
+  /**
+   * Whether the operations since `crashAt` reached the crash is for the caller to see; this ends
+   * it.
+   */
+  recover(): void {
+    this.catalog.before = () => undefined;
+    this.store.before = () => undefined;
+  }
+}
+
+export const never = new AbortController().signal;

@@ -1,0 +1,281 @@
+/**
+ * The rules of the tree: who may import whom, and who may read the clock, the dice, the environment
+ * and the network. Each rule also has to find a planted breach, so that it cannot go blind.
+ */
+import { deepEqual, equal } from "node:assert/strict";
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { basename, dirname, join, normalize } from "node:path";
+import { test } from "node:test";
+import { importsOf, lineAt, readSourceText } from "./source-text.ts";
+import type { Import, SourceText } from "./source-text.ts";
+
+const BASE = ["ports", "model", "wire", "lib"];
+const STAGES = ["namespaces", "write", "read", "retain"];
+const STAGE_MAY = ["partition", "metadata", ...BASE];
+
+/** What each folder of src/ may import beside itself. A stage never imports a stage. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  lib: [],
+  gen: [],
+  wire: ["lib", "gen"],
+  model: ["lib", "wire"],
+  ports: ["model", "wire", "lib"],
+  partition: BASE,
+  metadata: BASE,
+  ...Object.fromEntries(STAGES.map((stage) => [stage, STAGE_MAY])),
+  "engines/embedded": BASE,
+  client: ["model", "wire", "gen"],
+  api: [...STAGES, ...STAGE_MAY, "gen"],
+  service: ["api", "engines/embedded", "client", "gen", ...STAGES, ...STAGE_MAY],
+  cli: ["client", "service", "model", "wire", "lib", "gen"],
+};
+
+/** Who alone may do a thing: a file, or a folder with everything in it. */
+const RESERVED: readonly { what: string; pattern: RegExp; to: readonly string[] }[] = [
+  {
+    what: "reads the time or sets a timer",
+    pattern:
+      /\bDate\.now\b|\bnew Date\(\s*\)|\bperformance\.now\b|\bprocess\.hrtime\b|\bAbortSignal\.timeout\b|(?<![.\w#])set(?:Timeout|Interval)\b|\bglobalThis\.set(?:Timeout|Interval)\b/g,
+    to: ["src/lib/clock.ts", "src/client/pace.ts"],
+  },
+  {
+    what: "throws dice",
+    pattern: /\bMath\.random\b|\brandom(?:Bytes|UUID|Int|Fill|FillSync)\b|\bgetRandomValues\b/g,
+    to: ["src/lib/random.ts", "src/client/pace.ts"],
+  },
+  {
+    what: "reads the environment",
+    pattern: /\bprocess\.env\b/g,
+    to: ["src/service/config.ts", "src/cli/"],
+  },
+];
+
+const RESERVED_PACKAGES: readonly { package: RegExp; to: string }[] = [
+  { package: /^(?:classic-level|abstract-level)$/, to: "src/engines/embedded/" },
+  { package: /^(?:@grpc\/.*|grpc-health-check|fastify|@fastify\/.*)$/, to: "src/api/" },
+  { package: /^(?:node:)?timers/, to: "src/lib/clock.ts" },
+];
+
+interface SourceFile extends SourceText {
+  /** From the root of the repository. */
+  readonly path: string;
+  readonly source: string;
+  readonly imports: readonly Import[];
+}
+
+function sourceFile(path: string, source: string): SourceFile {
+  const text = readSourceText(source);
+  return { path, source, ...text, imports: importsOf(text) };
+}
+
+function readAll(...patterns: string[]): SourceFile[] {
+  return patterns
+    .flatMap((pattern) => globSync(pattern))
+    .filter((path) => !path.startsWith("src/gen/"))
+    .toSorted()
+    .map((path) => sourceFile(path, readFileSync(path, "utf8")));
+}
+
+const everything = readAll("src/**/*.ts", "tests/**/*.ts", "scripts/**/*.ts", "bench/**/*.ts");
+/** What runs in production: a test may import and use anything. */
+const program = everything.filter((file) => file.path.startsWith("src/") && !isTest(file.path));
+
+function isTest(path: string): boolean {
+  return path.endsWith(".test.ts") || path.endsWith(".e2e.ts");
+}
+
+function folderOf(path: string): string {
+  const [, first = "", second = ""] = path.split("/");
+  return first === "engines" || first === "queues" ? `${first}/${second}` : first;
+}
+
+function targetOf(file: SourceFile, { from }: Import): string | undefined {
+  return from.startsWith(".") ? normalize(join(dirname(file.path), from)) : undefined;
+}
+
+function forbiddenImports(file: SourceFile): string[] {
+  const folder = folderOf(file.path);
+  const allowed = MAY_IMPORT[folder];
+  if (allowed === undefined) return [`${file.path}: folder ${folder} is not in the import table`];
+  return file.imports.flatMap((each) => {
+    const target = targetOf(file, each);
+    if (target === undefined) return [];
+    const other = folderOf(target);
+    if (other === folder || allowed.includes(other)) return [];
+    return [`${file.path}:${each.line}: ${folder} may not import ${other}`];
+  });
+}
+
+function importCircles(files: readonly SourceFile[]): string[] {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  const done = new Set<string>();
+  const circles: string[] = [];
+  const visit = (path: string, trail: readonly string[]): void => {
+    const file = byPath.get(path);
+    if (file === undefined || done.has(path)) return;
+    const seenAt = trail.indexOf(path);
+    if (seenAt >= 0) {
+      circles.push([...trail.slice(seenAt), path].join(" -> "));
+      return;
+    }
+    for (const each of file.imports) visit(targetOf(file, each) ?? "", [...trail, path]);
+    done.add(path);
+  };
+  for (const file of files) visit(file.path, []);
+  return circles;
+}
+
+function reservedUses(file: SourceFile): string[] {
+  const uses = RESERVED.filter(({ to }) => !to.some((place) => file.path.startsWith(place)));
+  const imports = RESERVED_PACKAGES.filter(({ to }) => !file.path.startsWith(to));
+  return [
+    ...uses.flatMap(({ what, pattern, to }) =>
+      [...file.bare.matchAll(pattern)].map(
+        (match) =>
+          `${file.path}:${lineAt(file.bare, match.index)}: ${match[0]} ${what}; only ${to.join(" and ")} may`,
+      ),
+    ),
+    ...imports.flatMap((rule) =>
+      file.imports
+        .filter((each) => rule.package.test(each.from))
+        .map((each) => `${file.path}:${each.line}: only ${rule.to} may import ${each.from}`),
+    ),
+  ];
+}
+
+function find(file: SourceFile, text: string, pattern: RegExp, what: string): string[] {
+  return [...text.matchAll(pattern)].map(
+    (match) => `${file.path}:${lineAt(text, match.index)}: ${what}`,
+  );
+}
+
+function promisesOfWork(file: SourceFile): string[] {
+  return find(
+    file,
+    file.source,
+    /\b(?:TO[D]O|FIX[M]E|XX[X])\b/g,
+    "do it, or say why it is not done",
+  );
+}
+
+function testsLeftOut(file: SourceFile): string[] {
+  const left =
+    /\b(?:test|it|describe|suite|t|context)\.(?:skip|only|todo)\b|[{,]\s*(?:skip|only|todo)\s*:/g;
+  const hits = find(file, file.bare, left, "every test runs, everywhere");
+  return isTest(file.path) || file.path.startsWith("tests/") ? hits : [];
+}
+
+function defaultExports(file: SourceFile): string[] {
+  return find(file, file.bare, /\bexport\s+default\b|\bas\s+default\b/g, "exports have names");
+}
+
+function oddFileNames(file: SourceFile): string[] {
+  const ok = /^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.(?:test|e2e|d))?\.ts$/.test(basename(file.path));
+  return ok ? [] : [`${file.path}: file names are kebab-case`];
+}
+
+/** Links, and files of src/ named in bold, that lead nowhere. */
+function deadLinks(path: string, text: string): string[] {
+  const links = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)[^)]*\)/g)].map(([, to = ""]) =>
+    join(dirname(path), to),
+  );
+  const named = [...text.matchAll(/\*\*`([a-z-]+\/[^`]*)`\*\*/g)].map(([, to = ""]) =>
+    join("src", to),
+  );
+  return [...links, ...named].filter((to) => !existsSync(to)).map((to) => `${path}: no ${to}`);
+}
+
+const none: string[] = [];
+
+test("folders import only what the table allows, and a breach is found", () => {
+  deepEqual(program.flatMap(forbiddenImports), none);
+  const breach = sourceFile("src/read/a.ts", 'import { b } from "../write/b.ts";');
+  equal(forbiddenImports(breach).length, 1);
+  const dynamic = sourceFile("src/lib/a.ts", 'const b = await import("../model/b.ts");');
+  equal(forbiddenImports(dynamic).length, 1);
+  const typeOnly = sourceFile("src/api/a.ts", 'import type { B } from "../service/b.ts";');
+  equal(forbiddenImports(typeOnly).length, 1);
+  equal(forbiddenImports(sourceFile("src/new-folder/a.ts", "")).length, 1);
+  const inside = sourceFile("src/engines/embedded/a.ts", 'export { b } from "./b.ts";');
+  deepEqual(forbiddenImports(inside), none);
+});
+
+test("no file imports itself in a circle, and a circle is found", () => {
+  deepEqual(importCircles(program), none);
+  const circle = [
+    sourceFile("src/lib/a.ts", 'import { b } from "./b.ts";'),
+    sourceFile("src/lib/b.ts", 'import type { C } from "./c.ts";'),
+    sourceFile("src/lib/c.ts", 'export { a } from "./a.ts";'),
+  ];
+  equal(importCircles(circle).length, 1);
+});
+
+test("time, dice, environment and packages are used only where they belong", () => {
+  deepEqual(program.flatMap(reservedUses), none);
+  const breaches = [
+    "const t = Date.now();",
+    "const d = new Date( );",
+    "const p = performance.now();",
+    "setTimeout(go, 1);",
+    "globalThis.setInterval(go, 1);",
+    "process.hrtime.bigint();",
+    "const s = AbortSignal.timeout(5);",
+    "const x = `${Math.random()}`;",
+    "randomBytes(8);",
+    "crypto.randomUUID();",
+    "const home = process.env.HOME;",
+    'import { ClassicLevel } from "classic-level";',
+    'import type { Server } from "@grpc/grpc-js";',
+    'import { fastify } from "fastify";',
+    'import { setTimeout as sleep } from "node:timers/promises";',
+  ];
+  for (const breach of breaches) {
+    equal(reservedUses(sourceFile("src/read/a.ts", breach)).length > 0, true, breach);
+  }
+  const harmless = [
+    "const d = new Date(micros / 1000);",
+    "// Date.now() is read elsewhere",
+    'const s = "process.env";',
+    "socket.setTimeout(limitMs);",
+    "const r = /Math.random/;",
+  ];
+  for (const line of harmless) deepEqual(reservedUses(sourceFile("src/read/a.ts", line)), none);
+});
+
+test("nothing is left as a promise to do it later, and one is found", () => {
+  deepEqual(everything.flatMap(promisesOfWork), none);
+  equal(promisesOfWork(sourceFile("src/lib/a.ts", ["// TO", "DO: later"].join(""))).length, 1);
+});
+
+test("no test is skipped or singled out, and one is found", () => {
+  deepEqual(everything.flatMap(testsLeftOut), none);
+  for (const breach of ["test.skip(() => 1)", "it.only(f)", "t.todo()", 'test("x", { skip: 1 })']) {
+    equal(testsLeftOut(sourceFile("src/lib/a.test.ts", breach)).length, 1, breach);
+  }
+});
+
+test("exports have names, and a default export is found", () => {
+  deepEqual(everything.flatMap(defaultExports), none);
+  equal(defaultExports(sourceFile("src/lib/a.ts", "export default 1;")).length, 1);
+  equal(defaultExports(sourceFile("src/lib/a.ts", "export { a as default };")).length, 1);
+});
+
+test("file names are kebab-case, and another is found", () => {
+  deepEqual(everything.flatMap(oddFileNames), none);
+  equal(oddFileNames(sourceFile("src/lib/someThing.ts", "")).length, 1);
+});
+
+test("documents name only files that exist, and a dead link is found", () => {
+  const documents = globSync("*.md").concat(globSync("docs/**/*.md"));
+  deepEqual(
+    documents.flatMap((path) => deadLinks(path, readFileSync(path, "utf8"))),
+    none,
+  );
+  equal(deadLinks("docs/a.md", "[b](b.md), [web](https://x), **`lib/no-such.ts`**").length, 2);
+});
+
+test("comments and strings are told from code", () => {
+  const { code, bare } = readSourceText('a("x//y"); // z\nconst r = /["\\/]/; b(`p${q("}")}r`);');
+  equal(code, 'a("x//y");     \nconst r = /["\\/]/; b(`p${q("}")}r`);');
+  equal(bare, 'a("    ");     \nconst r = /     /; b(` ${q(" ")} `);');
+});

@@ -164,13 +164,13 @@ const HOURLY: NamespaceConfigPatch = {
   retention: { closeAfterMicros: DAY, deleteAfterMicros: 2 * DAY },
 };
 
-test("a clock that jumps a year ahead drops nothing, closes nothing and does not raise the floor", async () => {
+test("a clock that jumps months ahead drops nothing, closes nothing and does not raise the floor", async () => {
   const process = await start(HOURLY);
   const { world, keeper, events } = process;
   await live(process, DAY_MS, DAY_MS / 24);
   const floor = await floorOf(world);
   const stored = world.store.sliceNames();
-  world.clock.stepWall(YEAR);
+  world.clock.stepWall(90 * DAY);
   for (let i = 0; i < 3; i++) {
     const report = await keeper.runOnce(never);
     ok(report.refused >= 26);

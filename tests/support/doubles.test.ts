@@ -10,5 +10,5 @@ catalogSuite("memory", async () => {
 
 eventStoreSuite("memory", async () => {
   const store = new MemoryStore();
-  return { store, reopen: async () => store, dispose: () => store.close() };
+  return { store, reopen: async () => store.reopen(), dispose: () => store.close() };
 });

@@ -28,7 +28,7 @@ export class MemoryCatalog implements Catalog {
     await this.before("list", space, after);
     const records = [...(this.#spaces.get(space)?.values() ?? [])];
     return records
-      .filter((record) => after === "" || compareText(record.key, after) > 0)
+      .filter((record) => compareText(record.key, after) > 0)
       .toSorted((a, b) => compareText(a.key, b.key))
       .slice(0, limit);
   }

@@ -27,13 +27,14 @@ export type StoreCall = "createSlice" | "dropSlice" | "append" | "scan" | "slice
 export class MemoryStore implements EventStore {
   readonly #slices = new Map<string, StoredSlice>();
   readonly #dropped = new Set<string>();
+  #closed = false;
   /**
    * Called before each operation; what it throws the operation rejects with, having done nothing.
    */
   before: (call: StoreCall, slice: SliceRef) => void | Promise<void> = () => undefined;
 
   async createSlice(slice: SliceRef): Promise<void> {
-    await this.before("createSlice", slice);
+    await this.#begin("createSlice", slice);
     const name = nameOf(slice);
     if (this.#dropped.has(name)) {
       throw new ServiceError("CONFLICT", `slice ${name} was dropped; its name is not used again`);
@@ -42,13 +43,13 @@ export class MemoryStore implements EventStore {
   }
 
   async dropSlice(slice: SliceRef): Promise<void> {
-    await this.before("dropSlice", slice);
+    await this.#begin("dropSlice", slice);
     this.#slices.delete(nameOf(slice));
     this.#dropped.add(nameOf(slice));
   }
 
   async append(slice: SliceRef, events: readonly PlacedEvent[]): Promise<void> {
-    await this.before("append", slice);
+    await this.#begin("append", slice);
     const stored = this.#slices.get(nameOf(slice));
     if (stored === undefined) {
       throw new ServiceError("STORAGE_UNAVAILABLE", `slice ${nameOf(slice)} is not there`);
@@ -57,7 +58,7 @@ export class MemoryStore implements EventStore {
   }
 
   async *scan(partition: PartitionKey, range: ScanRange, signal: AbortSignal): AsyncIterable<Run> {
-    await this.before("scan", partition);
+    await this.#begin("scan", partition);
     const { seriesId, timeBucket, eventBucket } = partition;
     const key = partitionName(utf8(seriesId), timeBucket, eventBucket);
     const all = this.#slices.get(nameOf(partition))?.partitions.get(key) ?? [];
@@ -79,7 +80,7 @@ export class MemoryStore implements EventStore {
   }
 
   async sliceStats(slice: SliceRef): Promise<SliceStats> {
-    await this.before("sliceStats", slice);
+    await this.#begin("sliceStats", slice);
     const stored = this.#slices.get(nameOf(slice));
     let bytes = 0;
     for (const events of stored?.partitions.values() ?? []) {
@@ -89,12 +90,23 @@ export class MemoryStore implements EventStore {
   }
 
   async close(): Promise<void> {
-    // Nothing is open.
+    this.#closed = true;
+  }
+
+  async #begin(call: StoreCall, slice: SliceRef): Promise<void> {
+    if (this.#closed) throw new ServiceError("STORAGE_UNAVAILABLE", "the store is closed");
+    await this.before(call, slice);
   }
 
   /** The slices there are, for a test to look at. */
   sliceNames(): string[] {
     return [...this.#slices.keys()].toSorted();
+  }
+
+  /** What was there, open again. */
+  reopen(): this {
+    this.#closed = false;
+    return this;
   }
 }
 

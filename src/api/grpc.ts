@@ -37,8 +37,8 @@ export interface GrpcOptions {
 }
 
 /**
- * Measured on loopback: with Node's 64 KiB a large request waits for a window update every 64 KiB; with
- * these it flows. A connection may hold this much that no handler has taken yet.
+ * With Node's 64 KiB a large request waits one round trip per 64 KiB: little on loopback (8 MiB requests were up
+ * to 15 % faster with these), most of its time on a network. A connection may hold this much that is not taken yet.
  */
 const STREAM_WINDOW_BYTES = 4 * 1024 * 1024;
 const CONNECTION_WINDOW_BYTES = 8 * 1024 * 1024;
@@ -201,7 +201,7 @@ function written(
 function definitionOf(methods: readonly Method[]): ServiceDefinition {
   const asIs = (bytes: Buffer): Buffer => bytes;
   const asBuffer = (bytes: Uint8Array): Buffer =>
-    bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return Object.fromEntries(
     methods.map((method) => [
       method.desc.name,
@@ -237,7 +237,9 @@ function tellInOurWords(options: GrpcOptions): ServerInterceptor {
           return;
         }
         const open = options.requests.begin(method.desc.name, undefined, undefined);
-        open.end(error);
+        // A deadline ends a call whose handler has begun, and counts it; the others never got to one.
+        if (said.code === status.DEADLINE_EXCEEDED) open.forget();
+        else open.end(error);
         send(statusOf(error, open.id));
       };
     }

@@ -42,6 +42,8 @@ export const TIMEOUT_HEADER = "braid-timeout-ms";
 const HEADERS_MS = 10_000;
 const RECEIVE_MS = 60_000;
 const KEEP_ALIVE_MS = 75_000;
+/** A connection on which nothing moves for this long, either way, is let go: its reader has stopped reading. */
+const SILENT_MS = 120_000;
 
 const JSON_TYPE = "application/json; charset=utf-8";
 const LINES_TYPE = "application/x-ndjson; charset=utf-8";
@@ -56,6 +58,7 @@ export class HttpServer {
     this.#app = fastify({
       bodyLimit: options.requestBytesMax,
       keepAliveTimeout: KEEP_ALIVE_MS,
+      connectionTimeout: SILENT_MS,
       requestTimeout: RECEIVE_MS,
       http: { headersTimeout: HEADERS_MS },
       return503OnClosing: false,

@@ -24,6 +24,9 @@ export interface ListenOptions extends GrpcOptions, HttpOptions {
 /** A sane client speaks at once. */
 const SILENCE_MS = 10_000;
 
+/** How long connections have to close by themselves once the last request is answered. */
+const FAREWELL_MS = 500;
+
 const HTTP2_PREFACE = Buffer.from("PRI");
 
 export class Listener {
@@ -32,6 +35,7 @@ export class Listener {
   readonly #http: HttpServer;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
+  #port = 0;
 
   private constructor(options: ListenOptions) {
     this.#options = options;
@@ -47,12 +51,13 @@ export class Listener {
     await listener.#http.ready();
     listener.#server.listen({ host: options.host, port: options.port, backlog: 1024 });
     await once(listener.#server, "listening");
+    // It listens on a TCP port, so the address is one.
+    listener.#port = (listener.#server.address() as AddressInfo).port;
     return listener;
   }
 
   get port(): number {
-    // It listens on a TCP port, so the address is one.
-    return (this.#server.address() as AddressInfo).port;
+    return this.#port;
   }
 
   get connections(): number {
@@ -64,28 +69,40 @@ export class Listener {
    * True if all of it did.
    */
   async drain(graceMs: number): Promise<boolean> {
-    const { clock, requests } = this.#options;
+    const { requests } = this.#options;
     this.#server.close();
     this.#grpc.drain(graceMs);
     this.#http.drain();
+    const finished = await this.#within(graceMs, requests.drain());
+    this.#http.drain();
+    // The last answers are on their way out; connections that stay open for other reasons are not waited for.
+    if (finished) await this.#within(Math.min(graceMs, FAREWELL_MS), this.#allClosed());
+    return finished;
+  }
+
+  /** Lets go of everything, at once. */
+  async close(): Promise<void> {
+    this.#server.close();
+    this.#grpc.close();
+    await this.#http.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** Whether it ended within the time. */
+  async #within(ms: number, work: Promise<void>): Promise<boolean> {
     const over = new AbortController();
     try {
       return await Promise.race([
-        requests.drain().then(() => true),
-        clock.sleep(graceMs, over.signal).then(() => false),
+        work.then(() => true),
+        this.#options.clock.sleep(ms, over.signal).then(() => false),
       ]);
     } finally {
       over.abort();
     }
   }
 
-  /** Lets go of everything, at once. */
-  async close(): Promise<void> {
-    this.#server.close();
-    // Answers that were sent a moment ago are still on their way out.
-    this.#grpc.close();
-    await this.#http.close();
-    for (const socket of this.#sockets) socket.destroy();
+  async #allClosed(): Promise<void> {
+    for (const socket of this.#sockets) if (!socket.closed) await once(socket, "close");
   }
 
   #greet(socket: Socket): void {

@@ -182,7 +182,11 @@ export class OpenRequest {
   }
 
   callerGone(): void {
-    if (!this.#ended) this.#controller.abort(new CallerGone());
+    if (this.#ended) return;
+    // A caller whose time is over leaves at that very moment: that is what ended it.
+    const takenMs = this.#clock.monotonicMs() - this.#startedMs;
+    const over = this.#deadlineMs !== undefined && takenMs >= this.#deadlineMs;
+    this.#controller.abort(over ? timeOver(takenMs) : new CallerGone());
   }
 
   /** What to tell the caller; undefined if it has gone. */
@@ -200,14 +204,14 @@ export class OpenRequest {
     this.#hooks.ended(outcome, this.namespace, this.#clock.monotonicMs() - this.#startedMs);
   }
 
+  /** Ends it uncounted: only its id was of use. */
+  forget(): void {
+    this.#ended = true;
+    this.#timer.abort();
+  }
+
   #startTimer(ms: number): void {
-    const over = (): void =>
-      this.#controller.abort(
-        new ServiceError(
-          "DEADLINE_EXCEEDED",
-          `the request's ${Math.round(ms)} ms were over before it was done; allow more time, ask for less, or set allowPartial`,
-        ),
-      );
+    const over = (): void => this.#controller.abort(timeOver(ms));
     if (ms <= 0) {
       over();
       return;
@@ -218,4 +222,11 @@ export class OpenRequest {
       if (!timer.aborted) over();
     });
   }
+}
+
+function timeOver(ms: number): ServiceError {
+  return new ServiceError(
+    "DEADLINE_EXCEEDED",
+    `the request's ${Math.round(ms)} ms were over before it was done; allow more time, ask for less, or set allowPartial`,
+  );
 }

@@ -1,11 +1,9 @@
 import { deepEqual, equal, ok, rejects, throws } from "node:assert/strict";
-import { once } from "node:events";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import {
   collect,
   fakeBraid,
+  freePort,
   pageJson,
   recordJson,
   refuse,
@@ -33,15 +31,6 @@ async function failure(promise: Promise<unknown>): Promise<BraidError> {
     return error;
   }
   throw new Error("it did not fail");
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 test("a write goes out as the contract has it, microseconds and bytes unharmed", async () => {

@@ -33,7 +33,8 @@ export class PageBuilder {
     this.#filters = filters;
   }
 
-  add(run: Run): void {
+  /** Takes what fits and gives back the rest of the run, if there is any. */
+  add(run: Run): Run | undefined {
     const whole =
       this.#filters.length === 0 &&
       this.count + run.count <= this.#eventsMax &&
@@ -45,12 +46,16 @@ export class PageBuilder {
       this.examinedBytes += run.bytes;
       this.examinedEvents += run.count;
       this.examined = run.last;
-    } else this.#addOneByOne(run);
+    }
+    const rest = whole ? undefined : this.#addOneByOne(run);
     if (this.count === this.#eventsMax) this.full = true;
+    return rest;
   }
 
-  #addOneByOne(run: Run): void {
-    for (const chunk of run.chunks) {
+  #addOneByOne(run: Run): Run | undefined {
+    let taken = 0;
+    let takenBytes = 0;
+    for (const [nth, chunk] of run.chunks.entries()) {
       for (let at = 0; at < chunk.length;) {
         const event = eventOfFrame(chunk, at);
         assert(event !== undefined, "a run holds whole frames");
@@ -60,18 +65,28 @@ export class PageBuilder {
           const fits = this.count === 0 || this.#bytes + length <= this.#bytesMax;
           if (!fits || this.count === this.#eventsMax) {
             this.full = true;
-            return;
+            const rest = at === 0 ? chunk : chunk.subarray(at);
+            return {
+              chunks: [rest, ...run.chunks.slice(nth + 1)],
+              count: run.count - taken,
+              bytes: run.bytes - takenBytes,
+              first: positionOf(event),
+              last: run.last,
+            };
           }
           this.chunks.push(chunk.subarray(at, event.end));
           this.count++;
           this.#bytes += length;
         }
+        taken++;
+        takenBytes += length;
         this.examinedBytes += length;
         this.examinedEvents++;
         this.examined = positionOf(event);
         at = event.end;
       }
     }
+    return undefined;
   }
 }
 

@@ -22,8 +22,10 @@ export interface ReadDependencies {
   readonly store: EventStore;
   readonly views: ViewSource;
   readonly router: PartitionRouter;
-  /** Of all reads under way in this process. */
+  /** Of all pages being read in this process. */
   readonly budget: ByteBudget;
+  /** Of all streams: apart, so that slow readers of streams do not keep pages waiting. */
+  readonly streamBudget: ByteBudget;
   readonly tokens: PageTokens;
   readonly limits: ReadLimits;
   /** Told of every partition that was read; must return at once. */

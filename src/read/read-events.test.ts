@@ -264,6 +264,7 @@ class World {
       views: viewSource(() => this.view),
       router: routeToOriginals,
       budget,
+      streamBudget: budget,
       tokens: new PageTokens(new Uint8Array(32)),
       limits: { ...DEFAULT_READ_LIMITS, ...limits },
     });

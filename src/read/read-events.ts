@@ -8,9 +8,8 @@ import { ServiceError } from "../lib/errors.ts";
 import { blockedMessage, blockOf } from "../model/namespace.ts";
 import type { NamespaceView } from "../model/namespace.ts";
 import { bucketsOf, countBuckets } from "./buckets-of.ts";
-import { PageRead, partitionsOf } from "./page-read.ts";
-import type { PageOutcome, PageShape } from "./page-read.ts";
-import type { PageState } from "./page-tokens.ts";
+import { PageReader, partitionsOf } from "./page-reader.ts";
+import type { PageOutcome, PageShape } from "./page-reader.ts";
 import type { ReadDependencies } from "./read-dependencies.ts";
 import type { ExplainedPartition, ReadExplanation, ReadPage } from "./read-page.ts";
 import { queryProblems } from "./read-query.ts";
@@ -27,36 +26,37 @@ export class EventReader {
   }
 
   async readPage(query: ReadQuery, signal: AbortSignal): Promise<ReadPage> {
-    const { page } = await this.#readFirst(query, this.#pageShape(query), signal);
-    return page;
+    return (await this.#readOne(query, signal)).page;
   }
 
   /** Page after page to the end; the next one is read while the caller works on this one. */
   async *stream(query: ReadQuery, signal: AbortSignal): AsyncGenerator<ReadPage, void, undefined> {
-    const leaving = new AbortController();
-    const inner = AbortSignal.any([signal, leaving.signal]);
-    const shape = this.#streamShape(query);
-    let pending = this.#readFirst(query, shape, inner);
+    const pages = await this.#open(query, this.#streamShape(query), signal);
+    const { streamBudget } = this.#deps;
+    await streamBudget.take(pages.bytesHeld, signal);
     try {
+      let pending = pages.next();
       for (;;) {
-        const { page, next } = await pending;
-        if (next !== undefined) {
-          pending = this.#readNext(query, next, shape, inner);
+        const { page, ended } = await this.#orReason(pending, signal);
+        if (!ended) {
+          pending = pages.next();
           // It is awaited in the next turn, or left with the caller: until then a failure is not unhandled.
           pending.catch(() => undefined);
         }
         yield page;
-        if (next === undefined) return;
+        if (ended) return;
+        // Between two pages an id may be blocked, or the namespace deleted.
+        await this.#admit(query);
       }
     } finally {
-      leaving.abort();
-      await pending.catch(() => undefined);
+      await pages.close();
+      streamBudget.give(pages.bytesHeld);
     }
   }
 
   /** Reads one page and tells how, instead of what it found. */
   async explain(query: ReadQuery, signal: AbortSignal): Promise<ReadExplanation> {
-    const { page, partitions } = await this.#readFirst(query, this.#pageShape(query), signal);
+    const { page, partitions } = await this.#readOne(query, signal);
     const view = await this.#admit(query);
     const slices = view.slices
       .map((slice) => ({ slice, timeBuckets: countBuckets(slice, query.start, query.end) }))
@@ -78,27 +78,41 @@ export class EventReader {
     };
   }
 
-  async #readFirst(query: ReadQuery, shape: PageShape, signal: AbortSignal): Promise<PageOutcome> {
+  async #readOne(query: ReadQuery, signal: AbortSignal): Promise<PageOutcome> {
+    const { budget } = this.#deps;
+    const pages = await this.#open(query, this.#pageShape(query), signal);
+    await budget.take(pages.bytesHeld, signal);
+    let outcome: PageOutcome | undefined;
+    try {
+      outcome = await this.#orReason(pages.next(), signal);
+      return outcome;
+    } finally {
+      const closed = pages.close().then(() => budget.give(pages.bytesHeld));
+      // A partial answer does not wait for the storage that made it partial.
+      if (outcome?.page.context.partial !== true) await closed;
+    }
+  }
+
+  async #open(query: ReadQuery, shape: PageShape, signal: AbortSignal): Promise<PageReader> {
     const { clock, tokens } = this.#deps;
     const view = await this.#admit(query);
     const state =
       query.pageToken === ""
         ? undefined
         : tokens.decode(query, view.namespace.id, clock.nowMicros());
-    return new PageRead(this.#deps, query, view, state, shape).run(signal);
+    return new PageReader(this.#deps, query, view, state, shape, signal);
   }
 
-  async #readNext(
-    query: ReadQuery,
-    state: PageState,
-    shape: PageShape,
-    signal: AbortSignal,
-  ): Promise<PageOutcome> {
-    const view = await this.#admit(query);
-    return new PageRead(this.#deps, query, view, state, shape).run(signal);
+  /** Whatever a part made of an abort, the caller is told the reason for it. */
+  async #orReason<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
+    }
   }
 
-  /** Every page is let in anew: an id may be blocked, or the namespace deleted, between two of them. */
   async #admit(query: ReadQuery): Promise<NamespaceView> {
     const { views, clock, limits } = this.#deps;
     const problems = queryProblems(query, limits);

@@ -106,7 +106,8 @@ async function startParts(
     onWritten: (namespace, events) => written.add(events, namespace),
   });
   const queue = startQueue(config, world, writer, metrics, lifecycle);
-  const readBudget = new ByteBudget(config.server.read_memory);
+  const readBudget = new ByteBudget(config.server.read_memory / 2);
+  const streamBudget = new ByteBudget(config.server.read_memory / 2);
   const partitionBytes = metrics.histogram(
     "braid_partition_read_bytes",
     "Bytes read of one partition by one read.",
@@ -120,12 +121,15 @@ async function startParts(
     views,
     router: routeToOriginals,
     budget: readBudget,
+    streamBudget,
     tokens: new PageTokens(await loadTokenKey(catalog, random)),
     limits: readLimits,
     onPartitionRead: ({ namespace, bytes }) => partitionBytes.observe(bytes, namespace),
   });
   metrics.gauge("braid_write_bytes_in_flight", "Bytes being written.", () => writeBudget.used);
-  metrics.gauge("braid_read_bytes_in_flight", "Bytes held by reads.", () => readBudget.used);
+  metrics.gauge("braid_read_bytes_in_flight", "Bytes held by reads.", () => {
+    return readBudget.used + streamBudget.used;
+  });
 
   const requests = new Requests({
     clock,

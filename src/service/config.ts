@@ -262,7 +262,7 @@ function unknownKey(path: readonly PropertyKey[], key: string): string {
   const group = path.map(String).join(".");
   const names =
     group === ""
-      ? [...Object.keys(ConfigSchema.shape)]
+      ? Object.keys(ConfigSchema.shape)
       : paths
           .filter((known) => known.startsWith(`${group}.`))
           .map((known) => known.slice(group.length + 1));

@@ -11,7 +11,6 @@
 import { assert, ServiceError } from "../lib/errors.ts";
 import { Problems } from "../lib/problems.ts";
 import {
-  itemsOf,
   TAG_ID,
   TAG_ITEM,
   TAG_ITEM_KEY,
@@ -26,7 +25,7 @@ import type { JsonBytes } from "./json-bytes.ts";
 import { formatTime, parseTime } from "./time-text.ts";
 import { validateEvent } from "./validate-event.ts";
 import type { EventLimits, EventProblem } from "./validate-event.ts";
-import { varintLength, writeVarint } from "./varint.ts";
+import { VarintReader, varintLength, writeVarint } from "./varint.ts";
 import { tooManyEvents } from "./write-request.ts";
 import type { WriteBatch } from "./write-request.ts";
 
@@ -76,47 +75,77 @@ export function parseWriteJson(
 
 /** Writes the events of whole frames as JSON objects with commas between them. */
 export function writeFramesJson(target: JsonBytes, chunks: readonly Uint8Array[]): void {
-  let separate = false;
-  // Neighbours mostly share their series, and their second: both are printed once and copied.
-  let seriesOf: EventBytes | undefined;
-  let seriesJson = "";
-  let second = -1;
-  let secondText = "";
+  // Neighbours mostly share their series, and their minute: both are put into text once and copied.
+  let before: EventBytes | undefined;
+  let head = "";
+  let minute = -1;
+  let minuteText = "";
   for (const chunk of chunks) {
     for (let at = 0; at < chunk.length;) {
       const event = eventOfFrame(chunk, at);
       assert(event !== undefined, "a page holds whole frames");
       at = event.end;
-      if (seriesOf === undefined || !sameSeries(seriesOf, event)) {
-        seriesOf = event;
-        const series = Buffer.from(event.bytes.subarray(event.seriesStart, event.seriesEnd));
-        seriesJson = `{"timeSeriesId":${JSON.stringify(series.toString())},"eventTime":"`;
+      if (before !== undefined) target.ascii(",");
+      if (before === undefined || !sameSeries(before, event)) head = headOf(event);
+      before = event;
+      target.text(head);
+      const eventMinute = Math.floor(event.time / MINUTE_MICROS);
+      if (eventMinute !== minute) {
+        minute = eventMinute;
+        minuteText = formatTime(minute * MINUTE_MICROS).slice(0, -3);
       }
-      if (separate) target.ascii(",");
-      separate = true;
-      target.text(seriesJson);
-      const eventSecond = Math.floor(event.time / 1_000_000);
-      if (eventSecond !== second) {
-        second = eventSecond;
-        secondText = formatTime(second * 1_000_000).slice(0, -1);
-      }
-      target.ascii(secondText);
-      const micros = event.time - second * 1_000_000;
-      if (micros !== 0) target.fraction(micros);
+      target.ascii(minuteText);
+      writeSeconds(target, event.time - minute * MINUTE_MICROS);
       target.ascii('Z","eventId":"');
       target.escaped(event.bytes, event.idStart, event.idEnd);
       target.ascii('","eventItems":[');
-      let firstItem = true;
-      for (const { key, value } of itemsOf(event)) {
-        target.ascii(firstItem ? '{"eventItemKey":"' : ',{"eventItemKey":"');
-        firstItem = false;
-        target.escaped(key, 0, key.length);
-        target.ascii('","eventItemValue":"');
-        target.base64(value);
-        target.ascii('"}');
-      }
+      writeItems(target, event);
       target.ascii("]}");
     }
+  }
+}
+
+const MINUTE_MICROS = 60_000_000;
+
+function headOf(event: EventBytes): string {
+  const series = Buffer.from(event.bytes.subarray(event.seriesStart, event.seriesEnd)).toString();
+  return `{"timeSeriesId":${JSON.stringify(series)},"eventTime":"`;
+}
+
+/** Seconds of a minute, and what is behind the point with three digits where those are enough. */
+function writeSeconds(target: JsonBytes, micros: number): void {
+  const seconds = Math.floor(micros / 1_000_000);
+  const rest = micros - seconds * 1_000_000;
+  target.digits(seconds, 2);
+  if (rest === 0) return;
+  target.ascii(".");
+  if (rest % 1000 === 0) target.digits(rest / 1000, 3);
+  else target.digits(rest, 6);
+}
+
+const items = new VarintReader();
+
+/** The items of a canonical event; walked here, as views of each key and value would be most of the cost. */
+function writeItems(target: JsonBytes, { bytes, itemsStart, end }: EventBytes): void {
+  for (let at = itemsStart; at < end;) {
+    items.position = at + 1;
+    const length = items.read(bytes, end);
+    const itemStart = items.position;
+    const itemEnd = itemStart + length;
+    items.position = itemStart + 1;
+    const keyLength = items.read(bytes, itemEnd);
+    const keyStart = items.position;
+    const keyEnd = keyStart + keyLength;
+    target.ascii(at === itemsStart ? '{"eventItemKey":"' : ',{"eventItemKey":"');
+    target.escaped(bytes, keyStart, keyEnd);
+    target.ascii('","eventItemValue":"');
+    if (keyEnd < itemEnd) {
+      items.position = keyEnd + 1;
+      items.read(bytes, itemEnd);
+      target.base64(bytes, items.position, itemEnd);
+    }
+    target.ascii('"}');
+    at = itemEnd;
   }
 }
 

@@ -31,19 +31,17 @@ export class JsonBytes {
     this.#length += this.#bytes.write(text, this.#length, "utf8");
   }
 
-  /** Microseconds behind a whole second, with three digits where those are enough. */
-  fraction(micros: number): void {
-    const digits = micros % 1000 === 0 ? 3 : 6;
-    this.#reserve(7);
+  /** A whole number with leading zeros. */
+  digits(value: number, count: number): void {
+    this.#reserve(count);
     const bytes = this.#bytes;
     const at = this.#length;
-    bytes[at] = 0x2e;
-    let rest = digits === 3 ? micros / 1000 : micros;
-    for (let i = digits; i > 0; i--) {
+    let rest = value;
+    for (let i = count - 1; i >= 0; i--) {
       bytes[at + i] = 0x30 + (rest % 10);
       rest = Math.floor(rest / 10);
     }
-    this.#length = at + 1 + digits;
+    this.#length = at + count;
   }
 
   /** The inside of a string: valid UTF-8, with what JSON cannot hold as it is escaped. */
@@ -72,17 +70,18 @@ export class JsonBytes {
   }
 
   /** Bytes in base64, with padding. */
-  base64(source: Uint8Array): void {
-    const whole = source.length - (source.length % 3);
-    this.#reserve(((source.length + 2) / 3) * 4 + 4);
+  base64(source: Uint8Array, start: number, end: number): void {
+    const length = end - start;
+    const whole = end - (length % 3);
+    this.#reserve(((length + 2) / 3) * 4 + 4);
     const bytes = this.#bytes;
-    if (source.length >= NATIVE_FROM) {
-      const text = Buffer.from(source.buffer, source.byteOffset, source.length).toString("base64");
+    if (length >= NATIVE_FROM) {
+      const text = Buffer.from(source.buffer, source.byteOffset + start, length).toString("base64");
       this.#length += bytes.write(text, this.#length, "latin1");
       return;
     }
     let at = this.#length;
-    for (let i = 0; i < whole; i += 3) {
+    for (let i = start; i < whole; i += 3) {
       const bits =
         ((source[i] as number) << 16) |
         ((source[i + 1] as number) << 8) |
@@ -92,8 +91,8 @@ export class JsonBytes {
       bytes[at++] = ALPHABET[(bits >> 6) & 63] as number;
       bytes[at++] = ALPHABET[bits & 63] as number;
     }
-    if (whole < source.length) {
-      const second = whole + 1 < source.length ? (source[whole + 1] as number) : -1;
+    if (whole < end) {
+      const second = whole + 1 < end ? (source[whole + 1] as number) : -1;
       const bits = ((source[whole] as number) << 16) | (second < 0 ? 0 : second << 8);
       bytes[at++] = ALPHABET[bits >> 18] as number;
       bytes[at++] = ALPHABET[(bits >> 12) & 63] as number;

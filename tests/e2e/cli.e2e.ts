@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { after, before, test } from "node:test";
 import { text } from "node:stream/consumers";
 import { formatTime } from "../../src/wire/time-text.ts";
+import { freePort } from "../support/fake-braid.ts";
 import { BRAID, braid, startServer } from "../support/started-server.ts";
 import type { StartedServer } from "../support/started-server.ts";
 
@@ -124,7 +125,7 @@ test("exit codes tell scripts what happened", async () => {
     ["ns create other --set slos.raed.max=1s", 2, /raed/],
     ["read plays", 2, /usage: braid read/],
     ["ns rm plays", 0, /^$/],
-    ["ns ls --url http://127.0.0.1:1", 1, /cannot reach[^]*braid serve/],
+    [`ns ls --url http://127.0.0.1:${await freePort()}`, 1, /cannot reach[^]*braid serve/],
   ];
   for (const [line, code, expected] of cases) {
     const ran = await braid(line.split(" "), url);

@@ -141,6 +141,7 @@ async function checkWorld(store: EventStore, input: WorldInput): Promise<void> {
     views,
     router: routeToOriginals,
     budget: new ByteBudget(1 << 26),
+    streamBudget: new ByteBudget(1 << 26),
     tokens: new PageTokens(new Uint8Array(32)),
     limits: {
       ...DEFAULT_READ_LIMITS,

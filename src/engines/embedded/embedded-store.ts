@@ -170,8 +170,8 @@ export class EmbeddedStore implements EventStore {
     await rename(directory, aside);
     await rm(aside, { recursive: true, force: true });
     await rmdir(dirname(directory)).catch((error: unknown) => {
-      // The namespace has other slices.
-      if (!["ENOTEMPTY", "EEXIST"].includes(levelCode(error) ?? "")) throw error;
+      // The namespace has other slices, or its last two went at once.
+      if (!["ENOTEMPTY", "EEXIST", "ENOENT"].includes(levelCode(error) ?? "")) throw error;
     });
   }
 

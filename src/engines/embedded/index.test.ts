@@ -3,11 +3,13 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { ClassicLevel } from "classic-level";
 import { catalogSuite } from "../../../tests/conformance/catalog.ts";
 import { eventStoreSuite, placed } from "../../../tests/conformance/event-store.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
 import { openEmbeddedEngine } from "./index.ts";
+import { MARKERS_END, markerKey } from "./system-keys.ts";
 import type { EmbeddedEngine } from "./index.ts";
 
 async function freshDirectory(): Promise<string> {
@@ -89,6 +91,42 @@ test("more slices than may be open at once are all served", async () => {
   }
   for (const slice of slices) assert.equal((await engine.store.sliceStats(slice)).events, 3);
   assert.ok(Math.max(...sizes) <= 2);
+  await engine.close();
+  await rm(directory, { recursive: true });
+});
+
+test("markers are trimmed once their commits are out of the logs, and the rest is whole", async () => {
+  const directory = await freshDirectory();
+  const slice = { namespaceId: "n", slice: "data_1" };
+  const payload = "x".repeat(1 << 20);
+  const commits = 90;
+  let engine = await openEmbeddedEngine({ directory, clock: systemClock });
+  await engine.store.createSlice(slice);
+  for (let i = 0; i < commits; i++) {
+    await engine.store.append(slice, [placed("a", 1 + i, "e", payload)]);
+  }
+  await engine.close();
+  const level = new ClassicLevel<Buffer, Buffer>(join(directory, "events/n/data_1/level"), {
+    keyEncoding: "buffer",
+    valueEncoding: "buffer",
+  });
+  const markers = await level.keys({ gte: markerKey(0), lt: MARKERS_END }).all();
+  await level.close();
+  assert.ok(markers.length > 0 && markers.length < commits, `${markers.length} markers`);
+  assert.deepEqual(markers.at(-1), markerKey(commits));
+  // Opening by hand changed the files behind the seal; that too is told.
+  engine = await openEmbeddedEngine({ directory, clock: systemClock });
+  const partition = { ...slice, seriesId: "a", timeBucket: 0, eventBucket: 0 };
+  const range = { from: 0, to: 1000, order: "OLDEST_FIRST", after: undefined } as const;
+  const scan = engine.store.scan(
+    partition,
+    { ...range, runEventsMax: 10, runBytesMax: 1 << 20 },
+    new AbortController().signal,
+  );
+  await assert.rejects(
+    Array.fromAsync(scan),
+    (error) => error instanceof ServiceError && error.code === "DATA_LOSS",
+  );
   await engine.close();
   await rm(directory, { recursive: true });
 });

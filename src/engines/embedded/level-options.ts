@@ -8,13 +8,16 @@ export interface LevelOptions {
   readonly compression: boolean;
 }
 
-/** For a slice. Tables are mapped into memory, so open files times their size is what a store may hold. */
+/**
+ * For a slice. LevelDB maps its tables into memory and keeps 64 of them at least, so 64 times the
+ * file size counts as the process's memory; small tables also keep compactions short.
+ */
 export const LEVEL_OPTIONS: LevelOptions = {
-  writeBufferSize: 16 << 20,
-  cacheSize: 8 << 20,
+  writeBufferSize: 8 << 20,
+  cacheSize: 4 << 20,
   blockSize: 16 << 10,
-  maxFileSize: 8 << 20,
-  maxOpenFiles: 40,
+  maxFileSize: 1 << 20,
+  maxOpenFiles: 74,
   compression: true,
 };
 
@@ -23,7 +26,7 @@ export const CATALOG_LEVEL_OPTIONS: LevelOptions = {
   writeBufferSize: 1 << 20,
   cacheSize: 1 << 20,
   blockSize: 4 << 10,
-  maxFileSize: 2 << 20,
-  maxOpenFiles: 40,
+  maxFileSize: 1 << 20,
+  maxOpenFiles: 74,
   compression: true,
 };

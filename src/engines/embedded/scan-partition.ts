@@ -16,9 +16,9 @@ import type { CheckedLevel, LevelIterator, LevelIteratorOptions } from "./checke
 import { CHECKSUM_BYTES, partitionSeed, placeKey, readValue } from "./key-codec.ts";
 
 /** Most reads want little: the first fetch is small, and the following ones double. */
-const FETCH_EVENTS_FIRST = 64;
-const FETCH_EVENTS_MAX = 2048;
-const FETCH_BYTES_MAX = 1 << 20;
+const FETCH_EVENTS_FIRST = 256;
+const FETCH_EVENTS_MAX = 1024;
+const FETCH_BYTES_MAX = 256 << 10;
 /** Times of events are below this. */
 const TIME_END = Number.MAX_SAFE_INTEGER;
 

@@ -852,6 +852,8 @@ export declare const ListBlockedIdsResponseSchema: GenMessage<ListBlockedIdsResp
  */
 export declare const ControlService: GenService<{
   /**
+   * Makes a namespace; when it answers, events can be written.
+   *
    * @generated from rpc braid.v1.ControlService.CreateNamespace
    */
   createNamespace: {
@@ -860,6 +862,8 @@ export declare const ControlService: GenService<{
     output: typeof NamespaceSchema;
   },
   /**
+   * One namespace with its whole configuration.
+   *
    * @generated from rpc braid.v1.ControlService.GetNamespace
    */
   getNamespace: {
@@ -868,6 +872,8 @@ export declare const ControlService: GenService<{
     output: typeof NamespaceSchema;
   },
   /**
+   * All namespaces by name, page by page.
+   *
    * @generated from rpc braid.v1.ControlService.ListNamespaces
    */
   listNamespaces: {
@@ -896,6 +902,8 @@ export declare const ControlService: GenService<{
     output: typeof DeleteNamespaceResponseSchema;
   },
   /**
+   * The slices of a namespace by start, with their sizes.
+   *
    * @generated from rpc braid.v1.ControlService.ListTimeSlices
    */
   listTimeSlices: {
@@ -914,6 +922,8 @@ export declare const ControlService: GenService<{
     output: typeof BlockIdsResponseSchema;
   },
   /**
+   * Lets ids be read and written again.
+   *
    * @generated from rpc braid.v1.ControlService.UnblockIds
    */
   unblockIds: {
@@ -922,6 +932,8 @@ export declare const ControlService: GenService<{
     output: typeof UnblockIdsResponseSchema;
   },
   /**
+   * The ids that are refused now, those of the configuration file included.
+   *
    * @generated from rpc braid.v1.ControlService.ListBlockedIds
    */
   listBlockedIds: {

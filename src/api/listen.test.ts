@@ -1,0 +1,712 @@
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { connect as connectHttp2, constants } from "node:http2";
+import { connect as connectTcp } from "node:net";
+import { after, before, test } from "node:test";
+import { gzipSync } from "node:zlib";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { anyUnpack } from "@bufbuild/protobuf/wkt";
+import { Client, credentials, Metadata, status } from "@grpc/grpc-js";
+import type { ServiceError as CallError } from "@grpc/grpc-js";
+import fc from "fast-check";
+import {
+  CreateNamespaceRequestSchema,
+  NamespaceSchema,
+} from "../gen/braid/v1/control_service_pb.js";
+import {
+  ReadEventRecordsRequestSchema,
+  ReadEventRecordsResponseSchema,
+  WriteEventRecordsSyncRequestSchema,
+  WriteEventRecordsSyncResponseSchema,
+} from "../gen/braid/v1/time_series_service_pb.js";
+import { ErrorInfoSchema, RetryInfoSchema } from "../gen/google/rpc/error_details_pb.js";
+import { StatusSchema } from "../gen/google/rpc/status_pb.js";
+import { ByteBudget } from "../lib/byte-budget.ts";
+import { utf8 } from "../lib/bytes.ts";
+import { systemClock } from "../lib/clock.ts";
+import { ServiceError } from "../lib/errors.ts";
+import { silentLog } from "../lib/log.ts";
+import { Metrics } from "../lib/metrics.ts";
+import { systemRandom } from "../lib/random.ts";
+import type { Namespace } from "../model/namespace.ts";
+import { DEFAULT_NAMESPACE_CONFIG } from "../model/namespace-config.ts";
+import type { ReadPage } from "../read/read-page.ts";
+import { DEFAULT_READ_LIMITS } from "../read/read-query.ts";
+import type { ReadQuery } from "../read/read-query.ts";
+import { encodeEvent } from "../wire/event-record.ts";
+import { frameLength, writeFrame } from "../wire/frames.ts";
+import { CONTRACT_EVENT_LIMITS } from "../wire/validate-event.ts";
+import type { WriteBatch } from "../wire/write-request.ts";
+import { EXAMPLES } from "./examples.ts";
+import { Listener } from "./listen.ts";
+import { allMethods } from "./methods/all-methods.ts";
+import type { NamespaceUseCases } from "./methods/namespaces.ts";
+import { Requests } from "./requests.ts";
+
+const REQUEST_BYTES_MAX = 16 * 1024 * 1024;
+
+/** What the fakes saw, and what they are to do next. */
+const seen: { batches: WriteBatch[]; queries: ReadQuery[]; signals: AbortSignal[] } = {
+  batches: [],
+  queries: [],
+  signals: [],
+};
+let fail: Error | undefined;
+/** Reads wait for it. */
+let gate: Promise<void> = Promise.resolve();
+let pagesRead = 0;
+
+const metrics = new Metrics();
+let listener: Listener;
+let url: string;
+let client: Client;
+
+function page(records: number, valueBytes: number, nextPageToken: string): ReadPage {
+  const chunks = Array.from({ length: records }, (_, i) => {
+    const items = [{ key: utf8("k"), value: new Uint8Array(valueBytes).fill(i) }];
+    const event = encodeEvent(utf8("p"), 1_763_200_000_000_001 + i, utf8(`e"${i}`), items);
+    const frame = new Uint8Array(frameLength(event.end));
+    writeFrame(frame, 0, event);
+    return frame;
+  });
+  const context = {
+    namespace: "plays",
+    timeTakenMs: 4,
+    partitionsRead: 1,
+    splitPartitionsRead: 0,
+    bytesRead: 100,
+    partial: false,
+    partialReason: "",
+  };
+  return { chunks, count: records, nextPageToken, context };
+}
+
+const plays: Namespace = {
+  name: "plays",
+  id: "plays-1",
+  config: DEFAULT_NAMESPACE_CONFIG,
+  epoch: 0,
+  floor: 0,
+  createdAt: 1_763_200_000_000_000,
+  version: 3,
+};
+
+const namespaces: NamespaceUseCases = {
+  create: (name) => Promise.resolve({ ...plays, name }),
+  get: (name) =>
+    name === "plays"
+      ? Promise.resolve(plays)
+      : Promise.reject(
+          new ServiceError("NAMESPACE_NOT_FOUND", "create it first", {
+            details: { namespace: name },
+          }),
+        ),
+  list: () => Promise.resolve({ namespaces: [plays], nextPageToken: "" }),
+  update: () => Promise.resolve(plays),
+  delete: () => Promise.resolve(),
+  listTimeSlices: () => Promise.resolve([]),
+  blockIds: () => Promise.resolve([]),
+  unblockIds: () => Promise.resolve(0),
+  listBlockedIds: () => Promise.resolve({ ids: [], nextPageToken: "" }),
+};
+
+async function open(options: { inFlightMax: number }): Promise<Listener> {
+  const own = options.inFlightMax === 1_000 ? metrics : new Metrics();
+  const methods = allMethods({
+    namespaces,
+    writing: {
+      limits: CONTRACT_EVENT_LIMITS,
+      write: (batch) => {
+        seen.batches.push(batch);
+        if (fail !== undefined) return Promise.reject(fail);
+        return Promise.resolve({ taken: batch.events.length, failures: [], timeTakenMs: 1.5 });
+      },
+      enqueue: (batch) =>
+        Promise.resolve({ taken: batch.events.length, failures: [], timeTakenMs: 0 }),
+    },
+    reading: {
+      limits: DEFAULT_READ_LIMITS,
+      readPage: async (query, signal) => {
+        seen.queries.push(query);
+        seen.signals.push(signal);
+        if (fail !== undefined) throw fail;
+        await Promise.race([
+          gate,
+          new Promise((_, reject) => {
+            signal.addEventListener("abort", () => reject(signal.reason as Error));
+          }),
+        ]);
+        return page(3, 10, "more");
+      },
+      stream: async function* (query, signal) {
+        seen.signals.push(signal);
+        for (let i = 0; i < query.totalLimit; i++) {
+          signal.throwIfAborted();
+          pagesRead++;
+          yield page(1, 500_000, i + 1 < query.totalLimit ? "more" : "");
+          if (fail !== undefined) throw fail;
+        }
+      },
+      explain: () => Promise.reject(new Error("a bug with secrets in it")),
+    },
+  });
+  return Listener.open({
+    methods,
+    metrics: own,
+    clock: systemClock,
+    requests: new Requests({
+      clock: systemClock,
+      random: systemRandom,
+      log: silentLog,
+      metrics: own,
+      namespaceExists: (name) => name === "plays",
+      inFlightMax: options.inFlightMax,
+      budget: new ByteBudget(64 * 1024 * 1024),
+    }),
+    requestBytesMax: REQUEST_BYTES_MAX,
+    loopbackOnly: true,
+    notReady: () => undefined,
+    host: "127.0.0.1",
+    port: 0,
+    connectionsMax: 100,
+  });
+}
+
+before(async () => {
+  listener = await open({ inFlightMax: 1_000 });
+  url = `http://127.0.0.1:${listener.port}`;
+  client = new Client(`127.0.0.1:${listener.port}`, credentials.createInsecure(), {
+    "grpc.max_receive_message_length": -1,
+    "grpc.max_send_message_length": -1,
+  });
+});
+
+after(async () => {
+  client.close();
+  await listener.close();
+});
+
+const asIs = (bytes: Buffer): Buffer => bytes;
+
+interface CallAnswer {
+  readonly error: CallError | null;
+  readonly bytes: Buffer;
+  readonly trailers: Metadata;
+}
+
+function call(
+  path: string,
+  body: Uint8Array,
+  options: { deadlineMs?: number; client?: Client; metadata?: Metadata } = {},
+): Promise<CallAnswer> {
+  return new Promise((resolve) => {
+    let trailers = new Metadata();
+    const deadline =
+      options.deadlineMs === undefined ? {} : { deadline: Date.now() + options.deadlineMs };
+    const made = (options.client ?? client).makeUnaryRequest(
+      path,
+      asIs,
+      asIs,
+      Buffer.from(body),
+      options.metadata ?? new Metadata(),
+      deadline,
+      (error, answer) => {
+        // The status comes after this callback.
+        setImmediate(() => {
+          resolve({
+            error,
+            bytes: answer ?? Buffer.alloc(0),
+            trailers: error?.metadata ?? trailers,
+          });
+        });
+      },
+    );
+    made.on("status", (said) => {
+      trailers = said.metadata;
+    });
+  });
+}
+
+function infoOf(answer: CallAnswer): { reason: string; retryMs: number | undefined } {
+  const [bytes] = answer.trailers.get("grpc-status-details-bin");
+  const rich = fromBinary(StatusSchema, bytes as Buffer);
+  const info = rich.details.map((any) => anyUnpack(any, ErrorInfoSchema)).find((found) => found);
+  const retry = rich.details.map((any) => anyUnpack(any, RetryInfoSchema)).find((found) => found);
+  equal(info?.domain, "braid");
+  const delay = retry?.retryDelay;
+  return {
+    reason: info?.reason ?? "",
+    retryMs: delay && Number(delay.seconds) * 1000 + delay.nanos / 1e6,
+  };
+}
+
+interface Told {
+  readonly status: number;
+  readonly code: string;
+  readonly message: string;
+  readonly headers: Headers;
+}
+
+async function post(path: string, body: string | Uint8Array, headers: Record<string, string> = {}) {
+  return fetch(`${url}${path}`, {
+    method: "POST",
+    body: typeof body === "string" ? body : Buffer.from(body),
+    headers: { "content-type": "application/json", ...headers },
+  });
+}
+
+async function told(answer: Response): Promise<Told> {
+  const body = (await answer.json()) as { code: string; message: string; details: object };
+  deepEqual(Object.keys(body), ["code", "message", "details"]);
+  return { status: answer.status, code: body.code, message: body.message, headers: answer.headers };
+}
+
+const WRITE = "/braid.v1.TimeSeriesService/WriteEventRecordsSync";
+const READ = "/braid.v1.TimeSeriesService/ReadEventRecords";
+const STREAM = "/braid.v1.TimeSeriesService/StreamEventRecords";
+const GET = "/braid.v1.ControlService/GetNamespace";
+const CREATE = "/braid.v1.ControlService/CreateNamespace";
+
+const readJson = {
+  namespace: "plays",
+  timeSeriesId: "p",
+  timeInterval: { start: "2026-11-15T10:00:00Z", end: "2026-11-15T11:00:00.000001Z" },
+};
+const readRequest = create(ReadEventRecordsRequestSchema, {
+  namespace: "plays",
+  timeSeriesId: "p",
+  timeInterval: { start: { seconds: 10n }, end: { seconds: 20n } },
+});
+
+test("a read over gRPC is the stored frames, with the token and the context behind them", async () => {
+  const answer = await call(READ, toBinary(ReadEventRecordsRequestSchema, readRequest));
+  equal(answer.error, null);
+  const message = fromBinary(ReadEventRecordsResponseSchema, answer.bytes);
+  deepEqual(
+    message.records.map((record) => record.eventId),
+    ['e"0', 'e"1', 'e"2'],
+  );
+  equal(message.nextPageToken, "more");
+  equal(message.responseContext[0]?.timeTaken?.nanos, 4_000_000);
+  match(String(answer.trailers.get("braid-request-id")[0]), /^[0-9a-f]{12}-/);
+});
+
+test("the same read over HTTP is proto3 JSON, defaults printed", async () => {
+  const answer = await post(READ, JSON.stringify(readJson), { "braid-request-id": "mine-1" });
+  equal(answer.status, 200);
+  equal(answer.headers.get("braid-request-id"), "mine-1");
+  const body = (await answer.json()) as {
+    records: { eventTime: string }[];
+    responseContext: unknown;
+  };
+  equal(body.records.length, 3);
+  equal(body.records[0]?.eventTime, "2025-11-15T09:46:40.000001Z");
+  deepEqual(body.responseContext, [
+    {
+      namespace: "plays",
+      timeTaken: "0.004s",
+      partitionsRead: 1,
+      splitPartitionsRead: 0,
+      bytesRead: "100",
+      partial: false,
+      partialReason: "",
+    },
+  ]);
+  equal(seen.queries.at(-1)?.end, seen.queries.at(-1) && 1_794_740_400_000_001);
+});
+
+test("a write over either protocol reaches the writer as the same bytes", async () => {
+  const request = create(WriteEventRecordsSyncRequestSchema, {
+    namespace: "plays",
+    events: [{ timeSeriesId: "p", eventTime: { seconds: 5n, nanos: 1000 }, eventId: "é" }],
+  });
+  const answer = await call(WRITE, toBinary(WriteEventRecordsSyncRequestSchema, request));
+  equal(fromBinary(WriteEventRecordsSyncResponseSchema, answer.bytes).written, 1);
+  const json = {
+    namespace: "plays",
+    events: [{ time_series_id: "p", eventTime: "1970-01-01T00:00:05.000001Z", eventId: "é" }],
+  };
+  const body = (await (await post(WRITE, JSON.stringify(json))).json()) as { written: number };
+  equal(body.written, 1);
+  const bytes = seen.batches.slice(-2).map(({ events: [event] }) => {
+    ok(event !== undefined && !("problem" in event));
+    return Buffer.from(event.bytes.subarray(event.start, event.end)).toString("hex");
+  });
+  equal(bytes[0], bytes[1]);
+});
+
+test("control methods answer over both, and an empty body is an empty request", async () => {
+  const request = create(CreateNamespaceRequestSchema, { namespace: "plays" });
+  const answer = await call(CREATE, toBinary(CreateNamespaceRequestSchema, request));
+  equal(fromBinary(NamespaceSchema, answer.bytes).config?.acceptLimit?.seconds, 600n);
+  const list = await fetch(`${url}/braid.v1.ControlService/ListNamespaces`, { method: "POST" });
+  const body = (await list.json()) as {
+    namespaces: { epoch: string; config: { acceptLimit: string } }[];
+  };
+  equal(body.namespaces[0]?.epoch, "0");
+  equal(body.namespaces[0]?.config.acceptLimit, "600s");
+});
+
+test("an error is told with its code, status and retry hint over both", async () => {
+  const missing = await told(await post(GET, '{"namespace":"nope"}'));
+  deepEqual([missing.status, missing.code], [404, "NAMESPACE_NOT_FOUND"]);
+  const notFound = await call(GET, Buffer.from("\n\u0004nope"));
+  equal(notFound.error?.code, status.NOT_FOUND);
+  deepEqual(notFound.trailers.get("braid-code"), ["NAMESPACE_NOT_FOUND"]);
+  deepEqual(infoOf(notFound), { reason: "NAMESPACE_NOT_FOUND", retryMs: undefined });
+  fail = new ServiceError("OVERLOADED", "later", { retryAfterMs: 1_500 });
+  try {
+    const busy = await told(await post(WRITE, '{"namespace":"plays"}'));
+    deepEqual([busy.status, busy.code, busy.headers.get("retry-after")], [429, "OVERLOADED", "2"]);
+    const overloaded = await call(WRITE, Buffer.alloc(0));
+    equal(overloaded.error?.code, status.RESOURCE_EXHAUSTED);
+    deepEqual(infoOf(overloaded), { reason: "OVERLOADED", retryMs: 1_500 });
+  } finally {
+    fail = undefined;
+  }
+});
+
+test("a bug is INTERNAL with an id and without its words", async () => {
+  const http = await told(
+    await post("/braid.v1.TimeSeriesService/ExplainRead", JSON.stringify(readJson)),
+  );
+  deepEqual([http.status, http.code], [500, "INTERNAL"]);
+  match(http.message, /request id [0-9a-f]{12}-/);
+  ok(!http.message.includes("secrets"));
+  const grpc = await call(
+    "/braid.v1.TimeSeriesService/ExplainRead",
+    toBinary(ReadEventRecordsRequestSchema, readRequest),
+  );
+  equal(grpc.error?.code, status.INTERNAL);
+  ok(!grpc.error.message.includes("secrets"));
+});
+
+test("all that is wrong with a request is told at once", async () => {
+  const unknown = await told(
+    await post(READ, JSON.stringify({ namespac: "plays", timeInterval: { begin: 1 }, x: {} })),
+  );
+  equal(unknown.code, "REQUEST_INVALID");
+  match(unknown.message, /namespac.*did you mean namespace.*timeInterval\.begin.*"x"/);
+  const wrong = await told(
+    await post(
+      READ,
+      JSON.stringify({ pageSize: 10_001, timeInterval: { start: "2026-11-15T10:00:00.0000001Z" } }),
+    ),
+  );
+  for (const part of [
+    "pageSize",
+    "timeInterval.end is missing",
+    "finer than a microsecond",
+    "timeSeriesId",
+  ]) {
+    ok(wrong.message.includes(part), wrong.message);
+  }
+  const reversed = await told(
+    await post(
+      READ,
+      JSON.stringify({
+        ...readJson,
+        timeInterval: { start: "2026-11-15T10:00:00Z", end: "2026-11-15T10:00:00Z" },
+      }),
+    ),
+  );
+  match(reversed.message, /start must be before/);
+});
+
+test("a stream is lines of pages over HTTP, and an error after it began is the last line", async () => {
+  const whole = await post(STREAM, JSON.stringify({ ...readJson, totalRecordLimit: "3" }));
+  equal(whole.headers.get("content-type"), "application/x-ndjson; charset=utf-8");
+  const lines = (await whole.text()).trimEnd().split("\n");
+  equal(lines.length, 3);
+  ok(lines.every((line) => line.startsWith('{"result":{"records":[{')));
+  fail = new ServiceError("STORAGE_UNAVAILABLE", "gone");
+  try {
+    const broken = await post(STREAM, JSON.stringify({ ...readJson, totalRecordLimit: "3" }));
+    const said = (await broken.text()).trimEnd().split("\n");
+    equal(said.length, 2);
+    match(said[1] ?? "", /^\{"error":\{"code":"STORAGE_UNAVAILABLE"/);
+  } finally {
+    fail = undefined;
+  }
+});
+
+function requestOf(totalRecordLimit: bigint): Buffer {
+  const request = create(ReadEventRecordsRequestSchema, { ...readRequest, totalRecordLimit });
+  return Buffer.from(toBinary(ReadEventRecordsRequestSchema, request));
+}
+
+async function until(claim: () => boolean): Promise<void> {
+  for (let i = 0; !claim(); i++) {
+    ok(i < 2_000, "it never came true");
+    await systemClock.sleep(5);
+  }
+}
+
+test("a stream over gRPC is whole, and a slow reader holds no more than a few pages", async () => {
+  const fast = client.makeServerStreamRequest(STREAM, asIs, asIs, requestOf(20n));
+  let count = 0;
+  for await (const bytes of fast as AsyncIterable<Buffer>) {
+    count += fromBinary(ReadEventRecordsResponseSchema, bytes).records.length;
+  }
+  equal(count, 20);
+  pagesRead = 0;
+  // A plain HTTP/2 stream that nobody reads: the gRPC client would read ahead on its own.
+  const session = connectHttp2(url);
+  const slow = session.request({
+    ":path": STREAM,
+    ":method": "POST",
+    "content-type": "application/grpc",
+    te: "trailers",
+  });
+  slow.on("error", () => undefined);
+  const body = requestOf(200n);
+  slow.end(Buffer.concat([Buffer.from([0, 0, 0, 0, body.length]), body]));
+  await until(() => pagesRead > 0);
+  const signal = seen.signals.at(-1);
+  let earlier = -1;
+  // It has come to rest when a while brings no further page.
+  while (earlier !== pagesRead) {
+    earlier = pagesRead;
+    await systemClock.sleep(200);
+  }
+  ok(pagesRead <= 3, `${pagesRead} pages were read ahead`);
+  slow.close(constants.NGHTTP2_CANCEL);
+  await until(() => signal?.aborted === true);
+  session.close();
+});
+
+test("a caller that leaves ends the work, over both", async () => {
+  let release: () => void = () => undefined;
+  gate = new Promise((resolve) => {
+    release = resolve;
+  });
+  try {
+    const leaving = new AbortController();
+    const asked = seen.signals.length;
+    const http = fetch(`${url}${READ}`, {
+      method: "POST",
+      body: JSON.stringify(readJson),
+      headers: { "content-type": "application/json" },
+      signal: leaving.signal,
+    }).catch(() => "left");
+    await until(() => seen.signals.length > asked);
+    leaving.abort();
+    equal(await http, "left");
+    await until(() => seen.signals.at(-1)?.aborted === true);
+    const late = await call(READ, toBinary(ReadEventRecordsRequestSchema, readRequest), {
+      deadlineMs: 50,
+    });
+    equal(late.error?.code, status.DEADLINE_EXCEEDED);
+    await until(() => seen.signals.at(-1)?.aborted === true);
+    const slow = await told(
+      await post(READ, JSON.stringify(readJson), { "braid-timeout-ms": "50" }),
+    );
+    deepEqual([slow.status, slow.code], [504, "DEADLINE_EXCEEDED"]);
+  } finally {
+    release();
+    gate = Promise.resolve();
+  }
+});
+
+test("beyond the limit of requests under way they are refused before any work", async () => {
+  const small = await open({ inFlightMax: 1 });
+  let release: () => void = () => undefined;
+  gate = new Promise((resolve) => {
+    release = resolve;
+  });
+  const other = new Client(`127.0.0.1:${small.port}`, credentials.createInsecure());
+  try {
+    const body = toBinary(ReadEventRecordsRequestSchema, readRequest);
+    const asked = seen.signals.length;
+    const first = call(READ, body, { client: other });
+    await until(() => seen.signals.length > asked);
+    const second = await call(READ, body, { client: other });
+    deepEqual(second.trailers.get("braid-code"), ["OVERLOADED"]);
+    equal(seen.signals.length, asked + 1);
+    const third = await fetch(`http://127.0.0.1:${small.port}${GET}`, { method: "POST" });
+    equal(third.status, 429);
+    release();
+    equal((await first).error, null);
+  } finally {
+    release();
+    gate = Promise.resolve();
+    other.close();
+    await small.close();
+  }
+});
+
+test("draining finishes what is under way, refuses what comes, and says so", async () => {
+  const own = await open({ inFlightMax: 10 });
+  let release: () => void = () => undefined;
+  gate = new Promise((resolve) => {
+    release = resolve;
+  });
+  try {
+    const asked = seen.signals.length;
+    const running = fetch(`http://127.0.0.1:${own.port}${READ}`, {
+      method: "POST",
+      body: JSON.stringify(readJson),
+      headers: { "content-type": "application/json" },
+    });
+    await until(() => seen.signals.length > asked);
+    const drained = own.drain(10_000);
+    release();
+    equal((await running).status, 200);
+    equal(await drained, true);
+    await fetch(`http://127.0.0.1:${own.port}/healthz`).then(
+      () => ok(false, "it still accepts"),
+      () => undefined,
+    );
+  } finally {
+    release();
+    gate = Promise.resolve();
+    await own.close();
+  }
+});
+
+test("what is not a request is refused by name over HTTP, and nothing else happens", async () => {
+  const deep = "[".repeat(200_000);
+  const cases: [string | Uint8Array, Record<string, string>, string][] = [
+    ["{", {}, "REQUEST_INVALID"],
+    ["[]", {}, "REQUEST_INVALID"],
+    ["null", {}, "REQUEST_INVALID"],
+    ['"x"', {}, "REQUEST_INVALID"],
+    ['{"namespace":7}', {}, "REQUEST_INVALID"],
+    ['{"__proto__":{"namespace":"plays"}}', {}, "REQUEST_INVALID"],
+    ['{"constructor":1}', {}, "REQUEST_INVALID"],
+    [deep, {}, "REQUEST_INVALID"],
+    [Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]), {}, "REQUEST_INVALID"],
+    ["{}", { "content-type": "text/plain" }, "REQUEST_INVALID"],
+    [gzipSync("{}"), { "content-encoding": "gzip" }, "REQUEST_INVALID"],
+    ["{}", { origin: "http://evil.example" }, "REQUEST_INVALID"],
+    [Buffer.alloc(REQUEST_BYTES_MAX + 1, 0x20), {}, "REQUEST_TOO_LARGE"],
+  ];
+  for (const [body, headers, code] of cases) {
+    equal((await told(await post(GET, body, headers))).code, code, String(body).slice(0, 40));
+  }
+  // The last of two equal keys counts, as JSON.parse has it.
+  equal((await post(GET, '{"namespace":"x","namespace":"plays"}')).status, 200);
+  const unknown = await told(await post("/braid.v1.ControlService/GetNamespaces", "{}"));
+  deepEqual([unknown.status, unknown.code], [404, "METHOD_NOT_FOUND"]);
+  match(unknown.message, /did you mean POST \/braid\.v1\.ControlService\/GetNamespace\?/);
+  const got = await told(await fetch(`${url}${GET}`));
+  match(got.message, /did you mean POST/);
+});
+
+test("what is not a message is REQUEST_INVALID over gRPC, never INTERNAL", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(GET, READ, WRITE, CREATE),
+      fc.uint8Array({ minLength: 1, maxLength: 60 }),
+      async (path, bytes) => {
+        const { error, trailers } = await call(path, bytes);
+        if (error === null) return;
+        const [code] = trailers.get("braid-code");
+        ok(code === "REQUEST_INVALID" || code === "NAMESPACE_NOT_FOUND", `${path} ${String(code)}`);
+      },
+    ),
+    { numRuns: 60 },
+  );
+  const utf = await call(GET, Buffer.from([0x0a, 0x02, 0xc3, 0x28]));
+  deepEqual(utf.trailers.get("braid-code"), ["REQUEST_INVALID"]);
+  const cut = await call(READ, toBinary(ReadEventRecordsRequestSchema, readRequest).subarray(0, 9));
+  deepEqual(cut.trailers.get("braid-code"), ["REQUEST_INVALID"]);
+  const large = await call(WRITE, Buffer.alloc(REQUEST_BYTES_MAX + 1));
+  deepEqual(large.trailers.get("braid-code"), ["REQUEST_TOO_LARGE"]);
+  equal(large.error?.code, status.RESOURCE_EXHAUSTED);
+  const nowhere = await call("/braid.v1.ControlService/Nothing", Buffer.alloc(0));
+  equal(nowhere.error?.code, status.UNIMPLEMENTED);
+});
+
+test("what is not HTTP at all gets an answer and is let go", async () => {
+  const answer = await new Promise<string>((resolve) => {
+    const socket = connectTcp(listener.port, "127.0.0.1", () => socket.write("NONSENSE\r\n\r\n"));
+    let text = "";
+    socket.on("data", (bytes) => {
+      text += bytes.toString();
+    });
+    socket.on("close", () => resolve(text));
+  });
+  match(answer, /^HTTP\/1\.1 400 .*REQUEST_INVALID/s);
+});
+
+test("a connection whose first bytes come one by one is still understood", async () => {
+  const answer = await new Promise<string>((resolve) => {
+    const request = `PUT /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`;
+    let text = "";
+    const socket = connectTcp({ port: listener.port, host: "127.0.0.1", noDelay: true }, () => {
+      void (async () => {
+        for (const character of request) {
+          socket.write(character);
+          await systemClock.sleep(1);
+        }
+      })();
+    });
+    socket.on("data", (bytes) => {
+      text += bytes.toString();
+    });
+    socket.on("close", () => resolve(text));
+  });
+  match(answer, /METHOD_NOT_FOUND/);
+});
+
+test("health and reflection answer over gRPC", async () => {
+  const health = await call("/grpc.health.v1.Health/Check", Buffer.alloc(0));
+  deepEqual([...health.bytes], [8, 1]);
+  for (const version of ["v1", "v1alpha"]) {
+    const ask = (request: Buffer): Promise<Buffer> =>
+      new Promise((resolve, reject) => {
+        const stream = client.makeBidiStreamRequest(
+          `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`,
+          asIs,
+          asIs,
+        );
+        stream.on("data", resolve);
+        stream.on("error", reject);
+        stream.write(request);
+        stream.end();
+      });
+    const field = (number: number, text: string): Buffer =>
+      Buffer.from([number * 8 + 2, text.length, ...Buffer.from(text)]);
+    const services = (await ask(field(7, "*"))).toString("latin1");
+    for (const name of [
+      "braid.v1.TimeSeriesService",
+      "braid.v1.ControlService",
+      "grpc.health.v1.Health",
+    ]) {
+      ok(services.includes(name), name);
+    }
+    const described = (await ask(field(4, "braid.v1.TimeSeriesService"))).toString("latin1");
+    for (const file of [
+      "braid/v1/event.proto",
+      "google/protobuf/timestamp.proto",
+      "allow_partial",
+    ]) {
+      ok(described.includes(file), file);
+    }
+  }
+});
+
+test("the operator's pages are there", async () => {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  match(
+    text,
+    /braid_requests_total\{method="GetNamespace",code="NAMESPACE_NOT_FOUND",namespace=""\}/,
+  );
+  match(text, /braid_request_seconds_bucket/);
+  ok(!text.includes('namespace="nope"'));
+  equal((await fetch(`${url}/healthz`)).status, 200);
+  equal((await fetch(`${url}/readyz`)).status, 200);
+  const docs = await fetch(`${url}/docs`);
+  match(docs.headers.get("content-security-policy") ?? "", /default-src 'none'/);
+  const html = await docs.text();
+  for (const name of Object.keys(EXAMPLES)) ok(html.includes(`id="${name}"`), name);
+  const api = (await (await fetch(`${url}/openapi.json`)).json()) as {
+    paths: Record<string, { post: { responses: object } }>;
+    components: Record<string, Record<string, unknown>>;
+  };
+  equal(Object.keys(api.paths).length, Object.keys(EXAMPLES).length);
+  const refs = JSON.stringify(api).matchAll(/"#\/components\/(\w+)\/([\w.]+)"/g);
+  for (const [, group = "", name = ""] of refs) {
+    ok(name in (api.components[group] ?? {}), name);
+  }
+});

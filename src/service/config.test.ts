@@ -1,0 +1,155 @@
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { ServiceError } from "../lib/errors.ts";
+import { isLoopback, loadConfig } from "./config.ts";
+import type { ConfigSources, LoadedConfig } from "./config.ts";
+
+let cwd: string;
+
+before(async () => {
+  cwd = await mkdtemp(join(tmpdir(), "braid-config-"));
+});
+
+after(async () => {
+  await rm(cwd, { recursive: true });
+});
+
+async function load(
+  file: string | undefined,
+  rest: Partial<Pick<ConfigSources, "flags" | "env">> = {},
+): Promise<LoadedConfig> {
+  const name = "test.yaml";
+  if (file !== undefined) await writeFile(join(cwd, name), file);
+  const env = rest.env ?? {};
+  return loadConfig({
+    flags: rest.flags ?? {},
+    env,
+    cwd,
+    file: file === undefined ? undefined : name,
+  });
+}
+
+async function problemsOf(
+  file: string | undefined,
+  rest: Partial<Pick<ConfigSources, "flags" | "env">> = {},
+): Promise<readonly string[]> {
+  try {
+    await load(file, rest);
+  } catch (error) {
+    ok(error instanceof ServiceError && error.code === "CONFIG_INVALID", String(error));
+    return error.details["problems"] as readonly string[];
+  }
+  return [];
+}
+
+test("without anything given the defaults of the contract are used", async () => {
+  const { config, settings } = await load(undefined);
+  deepEqual(config.listen, { host: "127.0.0.1", port: 8420 });
+  equal(config.data, join(cwd, "braid-data"));
+  deepEqual([config.view_max_age, config.clock_skew, config.write_max], [10_000, 1_000, 10_000]);
+  equal(config.limits.request_bytes, 16 * 1024 * 1024);
+  ok(settings.every(({ origin }) => origin === "default"));
+  deepEqual(settings[0], { path: "listen", value: "127.0.0.1:8420", origin: "default" });
+});
+
+test("flags win over the environment, and that over the file, and each value's origin is known", async () => {
+  const { config, settings } = await load(
+    "listen: 127.0.0.1:1\ndata: a\nlimits:\n  items: 10\n  event_bytes: 64KiB\n",
+    {
+      env: { BRAID_LISTEN: "127.0.0.1:2", BRAID_LIMITS_ITEMS: "20" },
+      flags: { listen: "localhost:3" },
+    },
+  );
+  deepEqual(config.listen, { host: "localhost", port: 3 });
+  equal(config.limits.items, 20);
+  equal(config.limits.event_bytes, 65_536);
+  const origins = new Map(settings.map(({ path, origin }) => [path, origin]));
+  deepEqual(
+    ["listen", "data", "limits.items", "limits.event_bytes", "limits.page_bytes"].map((path) =>
+      origins.get(path),
+    ),
+    ["--listen", "test.yaml", "BRAID_LIMITS_ITEMS", "test.yaml", "default"],
+  );
+});
+
+test("everything that is wrong is told at once, with its place and the nearest name", async () => {
+  const problems = await problemsOf(
+    "listen: nowhere\nlimts:\n  items: 3\nlimits:\n  item: 1\n  event_bytes: 2MiB\nview_max_age: 10\nlog_level: loud\ncassandra: {}\n",
+    { env: { BRAID_ENGINE: "cassandra", BRAID_QUEUE: "rabbit" } },
+  );
+  const all = problems.join("\n");
+  for (const part of [
+    /test\.yaml:1: listen: "nowhere" is not HOST:PORT/,
+    /test\.yaml:\d+: limts: .*did you mean limits\?/,
+    /limits\.item: .*did you mean items\?/,
+    /limits\.event_bytes: 2MiB is outside 1KiB to 1MiB/,
+    /view_max_age: "10" is not a duration such as 10s/,
+    /log_level: "loud" is not one of/,
+    /cassandra: cassandra is not in this build/,
+    /BRAID_ENGINE: cassandra is not in this build/,
+    /BRAID_QUEUE: "rabbit" is not known/,
+  ]) {
+    match(all, part);
+  }
+});
+
+test("limits can only be lowered", async () => {
+  match(
+    (await problemsOf("limits: { page_events: 10001 }")).join(),
+    /whole number from 1 to 10000/,
+  );
+  equal((await load("limits: { page_events: 5 }")).config.limits.page_events, 5);
+});
+
+test("an address that others can reach needs to be asked for", async () => {
+  for (const listen of ["0.0.0.0:8420", "[::]:8420", "192.168.1.2:80", "db.example:80"]) {
+    match(
+      (await problemsOf(undefined, { flags: { listen } })).join(),
+      /neither TLS nor authentication/,
+    );
+  }
+  const { config } = await load(undefined, {
+    flags: { listen: "0.0.0.0:80", insecure_listen: true },
+  });
+  equal(config.insecure_listen, true);
+  ok(isLoopback("127.0.0.53") && isLoopback("::1") && isLoopback("localhost"));
+  ok(!isLoopback("127.example.com"));
+});
+
+test("blocked ids stand in the file, as texts or with a reason and an end", async () => {
+  const { config } = await load(
+    "block_ids:\n  plays:\n    - spam\n    - { id: test, reason: a test, expires: 2027-01-01T00:00:00Z }\n",
+  );
+  deepEqual(config.block_ids, {
+    plays: [
+      { id: "spam", reason: "", expires: undefined },
+      { id: "test", reason: "a test", expires: 1_798_761_600_000_000 },
+    ],
+  });
+  const problems = await problemsOf(
+    "block_ids:\n  Plays: [a]\n  plays: [{ id: a, until: never }, 5, { id: a, expires: soon }]\n",
+  );
+  match(problems.join("\n"), /Plays/);
+  match(problems.join("\n"), /block_ids\.plays\.0/);
+  match(problems.join("\n"), /block_ids\.plays\.1/);
+  match(problems.join("\n"), /"soon" is not a time/);
+});
+
+test("a file that is not there, or not settings, is told", async () => {
+  const sources = { flags: {}, env: {}, cwd };
+  await rejects(loadConfig({ ...sources, file: "gone.yaml" }), /gone\.yaml: there is no such file/);
+  match((await problemsOf("a: [")).join(), /test\.yaml:\d+/);
+  match((await problemsOf("- a\n")).join(), /must be settings/);
+});
+
+test("an unknown BRAID_ variable is warned about, not refused", async () => {
+  const { warnings } = await load(undefined, {
+    env: { BRAID_LISTN: "x", BRAID_URL: "y", PATH: "z" },
+  });
+  deepEqual(warnings, [
+    "the environment variable BRAID_LISTN is not a setting of this build; did you mean BRAID_LISTEN?",
+  ]);
+});

@@ -8,7 +8,7 @@ type Check = readonly [name: string, command: string, ...args: string[]];
 
 const CHECKS: readonly Check[] = [
   ["types", "tsc", "-p", "."],
-  ["lint", "oxlint"],
+  ["lint", "oxlint", "--format", "unix"],
   ["form", "prettier", "--check", "--log-level", "warn", "."],
   ["dead code", "knip", "--no-progress"],
   ["generated files", "node", "scripts/generate.ts", "--check"],

@@ -15,7 +15,10 @@ export function runCommand(command: string, args: readonly string[]): Promise<Co
     const end = (ok: boolean): void => {
       resolve({ ok, output, seconds: (performance.now() - startedAt) / 1000 });
     };
-    const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(command, args, {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, NO_COLOR: "1" },
+    });
     const take = (chunk: Buffer): void => {
       output += chunk.toString();
     };

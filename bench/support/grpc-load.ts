@@ -3,7 +3,7 @@
  * frames and never decoded, and the flow-control window is large. So the server is what is measured.
  */
 import { connect } from "node:http2";
-import type { ClientHttp2Session } from "node:http2";
+import type { ClientHttp2Session, IncomingHttpHeaders } from "node:http2";
 
 const WINDOW = 16 * 1024 * 1024;
 
@@ -39,7 +39,9 @@ export class GrpcLoad {
       let status = "";
       stream.on("data", (chunk: Buffer) => (bytes += chunk.length));
       stream.on("response", (headers) => (status ||= String(headers["grpc-status"] ?? "")));
-      stream.on("trailers", (headers) => (status = String(headers["grpc-status"])));
+      stream.on("trailers", (headers: IncomingHttpHeaders) => {
+        status = String(headers["grpc-status"]);
+      });
       stream.on("error", reject);
       stream.on("end", () => {
         if (status === "0") resolve(bytes);

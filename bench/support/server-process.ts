@@ -63,5 +63,9 @@ export async function startServer(nodeOptions: readonly string[] = []): Promise<
 async function memoryOf(pid: number | undefined): Promise<Record<string, number>> {
   const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
   const lines = status.matchAll(/^(\w+):\s+(\d+) kB$/gm);
-  return Object.fromEntries([...lines].map(([, name, kib]) => [name, Number(kib) / 1024]));
+  const entries = [...lines].map(([, name = "", kib]): [string, number] => [
+    name,
+    Number(kib) / 1024,
+  ]);
+  return Object.fromEntries(entries);
 }

@@ -36,7 +36,7 @@ export interface HttpOptions {
 }
 
 /** Of a caller that wants an answer sooner than by the default. */
-export const TIMEOUT_HEADER = "braid-timeout-ms";
+const TIMEOUT_HEADER = "braid-timeout-ms";
 
 /** Time for the headers, and for a whole request, to arrive: a slow sender must not hold a place for ever. */
 const HEADERS_MS = 10_000;

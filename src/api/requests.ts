@@ -27,7 +27,7 @@ export interface RequestsOptions {
 }
 
 /** The time of a request whose caller set none. */
-export const DEADLINE_DEFAULT_MS = 60_000;
+const DEADLINE_DEFAULT_MS = 60_000;
 
 const OVERLOADED_RETRY_MS = 250;
 

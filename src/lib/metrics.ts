@@ -10,7 +10,7 @@ const SERIES_MAX = 2_000;
 const OTHER = "other";
 
 /** From the cost of a lookup in memory to that of a read that is given up. */
-export const SECONDS_BUCKETS = [
+const SECONDS_BUCKETS = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
 ];
 

@@ -113,7 +113,7 @@ export function requireReady(record: NamespaceRecord | undefined, name: string):
   return record;
 }
 
-export function namespaceNotFound(name: string): ServiceError {
+function namespaceNotFound(name: string): ServiceError {
   return new ServiceError(
     "NAMESPACE_NOT_FOUND",
     `there is no namespace "${name.slice(0, 60)}"; create it first, or list those there are`,

@@ -190,7 +190,15 @@ export class PageReader {
     for (const { partition, bytes, events, millis } of bucket.readers) {
       const { timeBucket, eventBucket } = partition;
       const place = { timeSlice: partition.slice, timeBucket, eventBucket };
-      partitions.push({ ...place, ...router(partition), parts: 0, bytes, events, millis, read: true });
+      partitions.push({
+        ...place,
+        ...router(partition),
+        parts: 0,
+        bytes,
+        events,
+        millis,
+        read: true,
+      });
       onPartitionRead?.({
         namespace: this.#query.namespace,
         partition,

@@ -32,7 +32,7 @@ export interface Placement {
 }
 
 /** Below this event time nothing is accepted: the sealed line, or the accept limit where that is later. */
-export function acceptFrom(view: NamespaceView, nowMicros: number): number {
+function acceptFrom(view: NamespaceView, nowMicros: number): number {
   const { config, floor } = view.namespace;
   return Math.max(nowMicros - config.acceptLimitMicros, floor);
 }

@@ -19,7 +19,7 @@ export const NOON = Date.UTC(2026, 2, 28, 12) * 1000;
 export const HOUR = 3_600 * SECOND_MICROS;
 export const DAY = 24 * HOUR;
 
-export const MARGINS: ConfigMargins = {
+const MARGINS: ConfigMargins = {
   clockSkewMicros: SECOND_MICROS,
   writeMaxMicros: 10 * SECOND_MICROS,
   viewMaxAgeMicros: VIEW_MAX_AGE_MS * 1000,

@@ -31,6 +31,9 @@ const DEADLINE_DEFAULT_MS = 60_000;
 
 const OVERLOADED_RETRY_MS = 250;
 
+/** Made once: an abort without a reason makes a DOMException with a stack each time. */
+const STOPPED = new Error("the timer is no longer needed");
+
 export class Requests {
   readonly #options: RequestsOptions;
   readonly #idPrefix: string;
@@ -176,7 +179,7 @@ export class OpenRequest {
   /** The caller took what was sent: without a deadline of its own, a stream has its time anew for each page. */
   progressed(): void {
     if (this.#deadlineMs !== undefined) return;
-    this.#timer.abort();
+    this.#timer.abort(STOPPED);
     this.#timer = new AbortController();
     this.#startTimer(DEADLINE_DEFAULT_MS);
   }
@@ -198,7 +201,7 @@ export class OpenRequest {
   end(failure: ServiceError | undefined | "OK"): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#timer.abort();
+    this.#timer.abort(STOPPED);
     if (this.#admittedBytes >= 0) this.#hooks.release(this.#admittedBytes);
     const outcome = failure === "OK" ? "OK" : (failure?.code ?? "CANCELLED");
     this.#hooks.ended(outcome, this.namespace, this.#clock.monotonicMs() - this.#startedMs);
@@ -207,7 +210,7 @@ export class OpenRequest {
   /** Ends it uncounted: only its id was of use. */
   forget(): void {
     this.#ended = true;
-    this.#timer.abort();
+    this.#timer.abort(STOPPED);
   }
 
   #startTimer(ms: number): void {

@@ -3,14 +3,15 @@
  *
  * Leaving the loop early aborts what still runs and waits for it, so nothing outlives the caller.
  */
+import { LinkedAbort } from "./linked-abort.ts";
+
 export async function* mapBounded<T, R>(
   items: Iterable<T>,
   limit: () => number,
   signal: AbortSignal,
   work: (item: T, signal: AbortSignal) => Promise<R>,
 ): AsyncGenerator<R, void, undefined> {
-  const leaving = new AbortController();
-  const inner = AbortSignal.any([signal, leaving.signal]);
+  const leaving = new LinkedAbort(signal);
   const running: Promise<R>[] = [];
   const iterator = items[Symbol.iterator]();
   let exhausted = false;
@@ -22,7 +23,7 @@ export async function* mapBounded<T, R>(
           exhausted = true;
           break;
         }
-        const started = work(next.value, inner);
+        const started = work(next.value, leaving.signal);
         // It is awaited in its turn; until then a failure must not count as unhandled.
         started.catch(() => undefined);
         running.push(started);

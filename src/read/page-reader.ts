@@ -3,6 +3,7 @@
  * its time is up, or the interval is at its end, and the next one goes on right there.
  */
 import { assert } from "../lib/errors.ts";
+import { LinkedAbort } from "../lib/linked-abort.ts";
 import { mapBounded } from "../lib/map-bounded.ts";
 import type { NamespaceView } from "../model/namespace.ts";
 import type { PartitionKey } from "../model/partition.ts";
@@ -43,8 +44,7 @@ export class PageReader {
   readonly #view: NamespaceView;
   readonly #state: PageState | undefined;
   readonly #shape: PageShape;
-  readonly #stop = new AbortController();
-  readonly #signal: AbortSignal;
+  readonly #leaving: LinkedAbort;
   readonly #buckets: AsyncGenerator<BucketReader, void, undefined>;
   readonly #fetchBytes: number;
   /** The bucket being read, and what of its last run did not fit on the page before. */
@@ -77,11 +77,11 @@ export class PageReader {
     this.#bucketBytes = state?.bucketBytes ?? 0;
     this.#bucketEvents = state?.bucketEvents ?? 0;
     this.#fetchBytes = fetchBytesOf(shape, this.#eventsMax());
-    this.#signal = AbortSignal.any([signal, this.#stop.signal]);
+    this.#leaving = new LinkedAbort(signal);
     this.#buckets = mapBounded(
       bucketsOf(view.slices, { ...query, after: state?.position }),
       () => Math.min(deps.limits.aheadMax, 1 + this.#emptyBuckets),
-      this.#signal,
+      this.#leaving.signal,
       (bucket, bucketSignal) => this.#openBucket(bucket, bucketSignal),
     );
   }
@@ -109,7 +109,7 @@ export class PageReader {
 
   /** Ends what still runs and waits for it. Its failures come from leaving: the pages stand. */
   async close(): Promise<void> {
-    this.#stop.abort();
+    this.#leaving.abort();
     await Promise.allSettled([this.#pending, this.#bucket?.close()]);
     await Promise.allSettled([this.#buckets.return()]);
   }

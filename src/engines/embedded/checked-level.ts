@@ -1,9 +1,8 @@
 /**
  * A LevelDB store that knows what it should hold (rule C22): the ground under slices and catalog.
  *
- * Writes are committed in groups, in synced batches, a few of them under way at once so that the disk
- * never waits for the event loop; they are acknowledged in order. Every commit has a sequence number
- * and leaves a marker under it in the same batch. A marker stays until its commit is surely out of
+ * Writes are committed in groups, one synced batch at a time. Every commit has a sequence number and
+ * leaves a marker under it in the same batch. A marker stays until its commit is surely out of
  * LevelDB's logs, so that a commit dropped by recovery leaves a gap. The mark, kept apart, tells a
  * damaged tail from one that a crash cut short. What was acknowledged is there, or opening says
  * DATA_LOSS.
@@ -21,14 +20,7 @@ import { syncDirectory } from "./data-directory.ts";
 import type { LevelOptions } from "./level-options.ts";
 import { LevelDamage } from "./level-damage.ts";
 import { MarkFile } from "./mark-file.ts";
-import {
-  BASE_KEY,
-  MARKERS_END,
-  decodeCount,
-  encodeCount,
-  markerKey,
-  markerSequence,
-} from "./system-keys.ts";
+import { BASE_KEY, MARKERS_END, decodeCount, encodeCount, markerKey } from "./system-keys.ts";
 import { sealLevel, verifyLevel } from "./verify-level.ts";
 
 export type LevelBatch = ChainedBatch<ClassicLevel<Buffer, Buffer>, Buffer, Buffer>;
@@ -46,11 +38,6 @@ export interface CheckedLevelOptions {
   readonly what: string;
   readonly clock: Clock;
   readonly tuning: LevelOptions;
-  /**
-   * Commits under way at once. They may reach the log in any order, so with more than one no two of
-   * them may carry different values for one key that matters.
-   */
-  readonly commitsInFlightMax: number;
   /** Directories verified by this process; verification is done once each. */
   readonly verified: Set<string>;
   readonly observer?: CommitObserver | undefined;
@@ -61,11 +48,6 @@ interface Commit {
   readonly batch: LevelBatch;
   bytes: number;
   events: number;
-  startedMs: number;
-  /** Whether it removes markers: one at a time, as a base must never fall behind what was removed. */
-  trims: boolean;
-  /** Undefined until LevelDB has answered. */
-  outcome: "durable" | { readonly error: unknown } | undefined;
   readonly waiting: { resolve: () => void; reject: (error: Error) => void }[];
 }
 
@@ -95,11 +77,9 @@ export class CheckedLevel {
   readonly #closing = new AbortController();
   #recovering: Promise<void> | undefined;
 
-  /** The last commit that is durable with all before it, and the events written up to it. */
+  /** The last commit that is durable, and the events written up to it. */
   #sequence: number;
   #events: number;
-  /** Handed to LevelDB and not yet settled, in order. */
-  readonly #inFlight: Commit[] = [];
   /** The first marker that was not trimmed. */
   #base: number;
   #committedBytes = 0;
@@ -107,9 +87,7 @@ export class CheckedLevel {
 
   #queue: Commit[] = [];
   #pendingBytes = 0;
-  /** Resolves when nothing is under way. */
   #committing: Promise<void> | undefined;
-  #committed: () => void = () => undefined;
   #marking: Promise<void> | undefined;
 
   private constructor(
@@ -157,7 +135,7 @@ export class CheckedLevel {
       }
       level = newLevel(join(directory, "level"), options.tuning);
       await level.open({ createIfMissing: false });
-      const chain = await readChain(level, mark.last.sequence, options.commitsInFlightMax);
+      const chain = await readChain(level, mark.last.sequence);
       verified.add(directory);
       return new CheckedLevel(options, mark, level, chain);
     } catch (error) {
@@ -197,9 +175,7 @@ export class CheckedLevel {
     }
     let commit = this.#queue.at(-1);
     if (commit === undefined || commit.bytes >= COMMIT_BYTES_MAX) {
-      const batch = this.#level.batch();
-      const unsettled = { startedMs: 0, trims: false, outcome: undefined };
-      commit = { batch, bytes: 0, events: 0, ...unsettled, waiting: [] };
+      commit = { batch: this.#level.batch(), bytes: 0, events: 0, waiting: [] };
       this.#queue.push(commit);
     }
     const bytes = fill(commit.batch);
@@ -209,7 +185,7 @@ export class CheckedLevel {
     const { waiting } = commit;
     return new Promise<void>((resolve, reject) => {
       waiting.push({ resolve, reject });
-      this.#commitQueued();
+      this.#committing ??= this.#commitAll();
     });
   }
 
@@ -271,61 +247,38 @@ export class CheckedLevel {
     await this.#level?.close();
   }
 
-  /** Hands queued commits to LevelDB, as many as may be under way. */
-  #commitQueued(): void {
-    while (this.#state === "open" && this.#inFlight.length < this.#options.commitsInFlightMax) {
-      const commit = this.#queue.shift();
-      if (commit === undefined) break;
-      commit.startedMs = this.#options.clock.monotonicMs();
-      this.#inFlight.push(commit);
-      this.#putMarkers(commit, this.#sequence + this.#inFlight.length);
-      commit.batch.write(SYNCED).then(
-        () => this.#settle(commit, "durable"),
-        (error: unknown) => this.#settle(commit, { error }),
-      );
-    }
-    if (this.#inFlight.length > 0 && this.#committing === undefined) {
-      this.#committing = new Promise((resolve) => (this.#committed = resolve));
-    }
-  }
-
-  /** Acknowledges in order: a commit counts only when all before it are durable too. */
-  #settle(commit: Commit, outcome: NonNullable<Commit["outcome"]>): void {
-    commit.outcome = outcome;
-    for (let first = this.#inFlight[0]; first?.outcome === "durable"; first = this.#inFlight[0]) {
-      this.#inFlight.shift();
-      this.#acknowledge(first);
-    }
-    const answered = this.#inFlight.every((other) => other.outcome !== undefined);
-    if (this.#inFlight.length > 0 && answered) this.#fail(this.#inFlight.splice(0));
-    // While one has failed, nothing more is handed on; what is under way is waited for.
-    if (this.#inFlight.every((other) => other.outcome === undefined)) this.#commitQueued();
-    if (this.#inFlight.length === 0) {
-      this.#committing = undefined;
-      this.#committed();
-    }
-  }
-
-  #acknowledge(commit: Commit): void {
+  async #commitAll(): Promise<void> {
     const { clock, observer } = this.#options;
-    this.#sequence++;
-    this.#events += commit.events;
-    this.#pendingBytes -= commit.bytes;
-    for (const { resolve } of commit.waiting) resolve();
-    this.#marking ??= this.#writeMarkLater();
-    observer?.committed({
-      ms: clock.monotonicMs() - commit.startedMs,
-      bytes: commit.bytes,
-      events: commit.events,
-      appends: commit.waiting.length,
-    });
+    for (let commit = this.#queue.shift(); commit !== undefined; commit = this.#queue.shift()) {
+      const started = observer === undefined ? 0 : clock.monotonicMs();
+      const sequence = this.#sequence + 1;
+      const base = this.#putMarkers(commit, sequence);
+      try {
+        await commit.batch.write(SYNCED);
+      } catch (error) {
+        this.#fail(commit, error);
+        break;
+      }
+      this.#sequence = sequence;
+      this.#events += commit.events;
+      this.#base = base;
+      this.#pendingBytes -= commit.bytes;
+      for (const { resolve } of commit.waiting) resolve();
+      this.#marking ??= this.#writeMarkLater();
+      observer?.committed({
+        ms: clock.monotonicMs() - started,
+        bytes: commit.bytes,
+        events: commit.events,
+        appends: commit.waiting.length,
+      });
+    }
+    this.#committing = undefined;
   }
 
-  /** Adds the commit's marker and removes markers no longer needed. `commit` is the last one under way. */
-  #putMarkers(commit: Commit, sequence: number): void {
+  /** Adds the commit's marker and removes markers no longer needed. Returns the base from then on. */
+  #putMarkers(commit: Commit, sequence: number): number {
     const key = markerKey(sequence);
-    const events = this.#inFlight.reduce((sum, other) => sum + other.events, this.#events);
-    commit.batch.put(key, encodeCount(key, events));
+    commit.batch.put(key, encodeCount(key, this.#events + commit.events));
     this.#committedBytes += commit.bytes;
     const newest = this.#trimPoints.at(-1);
     if (newest === undefined || this.#committedBytes - newest.committedBytes >= TRIM_STEP_BYTES) {
@@ -334,17 +287,15 @@ export class CheckedLevel {
     const oldest = this.#trimPoints[0];
     if (
       oldest === undefined ||
-      this.#inFlight.some((other) => other.trims) ||
       this.#committedBytes - oldest.committedBytes <= trimDistance(this.#options.tuning)
     ) {
-      return;
+      return this.#base;
     }
     const end = Math.min(oldest.sequence, this.#base + TRIM_COUNT_MAX);
     if (end === oldest.sequence) this.#trimPoints.shift();
     for (let trimmed = this.#base; trimmed < end; trimmed++) commit.batch.del(markerKey(trimmed));
     commit.batch.put(BASE_KEY, encodeCount(BASE_KEY, end));
-    commit.trims = true;
-    this.#base = end;
+    return end;
   }
 
   async #writeMarkLater(): Promise<void> {
@@ -365,22 +316,17 @@ export class CheckedLevel {
     }
   }
 
-  /** One of these failed, and what came behind it is not acknowledged either. */
-  #fail(commits: readonly Commit[]): void {
+  #fail(commit: Commit, error: unknown): void {
     const { what, warn } = this.#options;
-    const failed = commits.find((commit) => typeof commit.outcome === "object")?.outcome;
-    const error = typeof failed === "object" ? failed.error : undefined;
     warn?.(`a commit of ${what} failed; it takes no writes until it is opened anew`, error);
     if (this.#state === "open") this.#state = "failed";
-    for (const commit of commits) {
-      this.#pendingBytes -= commit.bytes;
-      for (const { reject } of commit.waiting) {
-        reject(
-          new ServiceError("OUTCOME_UNKNOWN", `writing to ${what} failed; repeat the write`, {
-            cause: error,
-          }),
-        );
-      }
+    this.#pendingBytes -= commit.bytes;
+    for (const { reject } of commit.waiting) {
+      reject(
+        new ServiceError("OUTCOME_UNKNOWN", `writing to ${what} failed; repeat the write`, {
+          cause: error,
+        }),
+      );
     }
     this.#refuseQueued();
     if (this.#state === "failed") this.#recovering ??= this.#recover(error);
@@ -416,7 +362,7 @@ export class CheckedLevel {
         }
         level = newLevel(join(directory, "level"), tuning);
         await level.open({ createIfMissing: false });
-        const chain = await readChain(level, this.#sequence, this.#options.commitsInFlightMax);
+        const chain = await readChain(level, this.#sequence);
         this.#sequence = chain.last;
         this.#events = chain.events;
         this.#base = chain.base;
@@ -484,24 +430,16 @@ interface Chain {
   readonly events: number;
 }
 
-/**
- * Walks the markers from the base to the last; throws `LevelDamage` at a gap or short of `acknowledged`.
- *
- * Of the commits that were under way when a process died, a later one may be there without an earlier one.
- * A commit is handed on only when the one `inFlightMax` before it is durable, so such gaps can only lie
- * among the last few, and were not acknowledged. They are closed, with markers that stand for nothing.
- */
+/** Walks the markers from the base to the last; throws `LevelDamage` at a gap or short of `acknowledged`. */
 async function readChain(
   level: ClassicLevel<Buffer, Buffer>,
   acknowledged: number,
-  inFlightMax: number,
 ): Promise<Chain> {
   const base = decodeCount(BASE_KEY, await level.get(BASE_KEY));
   let last = base - 1;
   let events = 0;
-  const gaps: { sequence: number; events: number }[] = [];
   const markers = level.iterator({
-    gte: markerKey(base),
+    gte: markerKey(0),
     lt: MARKERS_END,
     highWaterMarkBytes: 1 << 20,
   });
@@ -510,10 +448,12 @@ async function readChain(
       const entries = await markers.nextv(1000);
       if (entries.length === 0) break;
       for (const [key, value] of entries) {
-        const sequence = markerSequence(key);
-        for (let missing = last + 1; missing < sequence; missing++) {
-          gaps.push({ sequence: missing, events });
-          if (gaps.length >= inFlightMax) throw missingCommit(gaps[0]);
+        const sequence = last + 1;
+        if (!key.equals(markerKey(sequence))) {
+          throw new LevelDamage(
+            `commit ${sequence} is missing, with commits behind it; ` +
+              `${events} events were written up to it`,
+          );
         }
         events = decodeCount(key, value);
         last = sequence;
@@ -522,28 +462,13 @@ async function readChain(
   } finally {
     await markers.close();
   }
-  for (const gap of gaps) {
-    const undecided = gap.sequence > acknowledged && gap.sequence > last - inFlightMax;
-    if (!undecided) throw missingCommit(gap);
-  }
   if (last < acknowledged) {
     throw new LevelDamage(
       `the commits ${last + 1} to ${acknowledged} were acknowledged and are missing; ` +
         `${events} events were written up to them`,
     );
   }
-  for (const gap of gaps) {
-    const key = markerKey(gap.sequence);
-    await level.put(key, encodeCount(key, gap.events), SYNCED);
-  }
   return { base, last, events };
-}
-
-function missingCommit(gap: { sequence: number; events: number } | undefined): LevelDamage {
-  return new LevelDamage(
-    `commit ${gap?.sequence} is missing, with commits behind it; ` +
-      `${gap?.events} events were written up to it`,
-  );
 }
 
 /**

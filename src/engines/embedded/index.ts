@@ -42,9 +42,6 @@ export interface EmbeddedEngine {
 
 const OPEN_STORES_MAX = 16;
 
-/** One being synced, one waiting right behind it; of an identity written twice either version may survive. */
-const SLICE_COMMITS_IN_FLIGHT_MAX = 2;
-
 /**
  * Opens a data directory, making it if need be. Rejects with STORAGE_UNAVAILABLE if another process
  * has it, CONFIG_INVALID if a newer version wrote it, DATA_LOSS if the catalog is damaged.
@@ -62,7 +59,6 @@ export async function openEmbeddedEngine(options: EmbeddedEngineOptions): Promis
       directory: catalogDirectory,
       what: "the catalog",
       tuning: CATALOG_LEVEL_OPTIONS,
-      commitsInFlightMax: 1,
     });
     catalogLevel = level;
     const catalog = await EmbeddedCatalog.open(level);
@@ -70,12 +66,7 @@ export async function openEmbeddedEngine(options: EmbeddedEngineOptions): Promis
       directory,
       register: await SliceRegister.open(level),
       openStoresMax: options.openStoresMax ?? OPEN_STORES_MAX,
-      level: {
-        ...shared,
-        observer,
-        tuning: { ...LEVEL_OPTIONS, ...options.level },
-        commitsInFlightMax: SLICE_COMMITS_IN_FLIGHT_MAX,
-      },
+      level: { ...shared, observer, tuning: { ...LEVEL_OPTIONS, ...options.level } },
       openStoresChanged: observer?.openStoresChanged.bind(observer),
     });
     const close = async (): Promise<void> => {

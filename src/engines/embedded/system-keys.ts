@@ -29,10 +29,6 @@ export function markerKey(sequence: number): Buffer {
   return key;
 }
 
-export function markerSequence(key: Buffer): number {
-  return Number(key.readBigUInt64BE(2));
-}
-
 /** A count under a checksum that covers its key. */
 export function encodeCount(key: Uint8Array, count: number): Buffer {
   const value = Buffer.allocUnsafe(12);

@@ -1,58 +1,139 @@
 /**
- * A gRPC caller that costs next to nothing: requests are encoded beforehand, answers are counted by their
- * frames and never decoded, and the flow-control window is large. So the server is what is measured.
+ * A gRPC caller that costs next to nothing, so that the server is what is measured: a plain socket that
+ * speaks just enough HTTP/2. Requests are encoded beforehand, answers are counted by their frames and never
+ * decoded, and the flow-control windows are as large as they can be.
+ *
+ * It relies on the server taking a whole request at once (its windows are megabytes, and few are in flight).
  */
-import { connect } from "node:http2";
-import type { ClientHttp2Session, IncomingHttpHeaders } from "node:http2";
+import { connect } from "node:net";
+import type { Socket } from "node:net";
 
-const WINDOW = 16 * 1024 * 1024;
+const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+const FRAME = { data: 0, headers: 1, reset: 3, settings: 4, ping: 6, goAway: 7, windowUpdate: 8 };
+const END_STREAM = 1;
+const END_HEADERS = 4;
+const ACK = 1;
+const WINDOW_MAX = 2 ** 31 - 1;
+const FRAME_BYTES_MAX = 16_384;
+
+interface Call {
+  bytes: number;
+  /** Whether any message came: an error has none. */
+  resolve(bytes: number): void;
+  reject(error: Error): void;
+}
 
 export class GrpcLoad {
-  readonly #session: ClientHttp2Session;
+  readonly #socket: Socket;
+  readonly #calls = new Map<number, Call>();
+  readonly #heads = new Map<string, Buffer>();
+  #received: Buffer = Buffer.alloc(0);
+  #nextStream = 1;
 
-  private constructor(session: ClientHttp2Session) {
-    this.#session = session;
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on("data", (chunk: Buffer) => this.#take(chunk));
+    socket.on("error", (error) => this.#failAll(error));
+    socket.on("close", () => this.#failAll(new Error("the server closed the connection")));
+    const window = Buffer.alloc(6);
+    window.writeUInt16BE(4, 0); // SETTINGS_INITIAL_WINDOW_SIZE
+    window.writeUInt32BE(WINDOW_MAX, 2);
+    const more = Buffer.alloc(4);
+    more.writeUInt32BE(WINDOW_MAX - 65_535);
+    socket.write(
+      Buffer.concat([
+        PREFACE,
+        frame(FRAME.settings, 0, 0, window),
+        frame(FRAME.windowUpdate, 0, 0, more),
+      ]),
+    );
   }
 
   static async open(port: number): Promise<GrpcLoad> {
-    const session = connect(`http://127.0.0.1:${port}`, {
-      settings: { initialWindowSize: WINDOW, enablePush: false },
-    });
+    const socket = connect(port, "127.0.0.1");
+    socket.setNoDelay(true);
     await new Promise<void>((resolve, reject) => {
-      session.once("connect", () => resolve());
-      session.once("error", reject);
+      socket.once("connect", () => resolve());
+      socket.once("error", reject);
     });
-    session.setLocalWindowSize(WINDOW);
-    return new GrpcLoad(session);
+    return new GrpcLoad(socket);
   }
 
-  /** Calls a method and returns the number of message bytes that came back. */
-  call(method: string, framed: Uint8Array): Promise<number> {
+  /** Calls a method and resolves with the bytes of the messages that came back, at least one. */
+  call(method: string, message: Uint8Array): Promise<number> {
+    const stream = this.#nextStream;
+    this.#nextStream += 2;
     return new Promise((resolve, reject) => {
-      const stream = this.#session.request({
-        ":method": "POST",
-        ":path": `/braid.v1.${method}`,
-        "content-type": "application/grpc",
-        te: "trailers",
-      });
-      let bytes = 0;
-      let status = "";
-      stream.on("data", (chunk: Buffer) => (bytes += chunk.length));
-      stream.on("response", (headers) => (status ||= String(headers["grpc-status"] ?? "")));
-      stream.on("trailers", (headers: IncomingHttpHeaders) => {
-        status = String(headers["grpc-status"]);
-      });
-      stream.on("error", reject);
-      stream.on("end", () => {
-        if (status === "0") resolve(bytes);
-        else reject(new Error(`${method}: grpc-status ${status}`));
-      });
-      stream.end(framed);
+      this.#calls.set(stream, { bytes: 0, resolve, reject });
+      const parts = [frame(FRAME.headers, END_HEADERS, stream, this.#headOf(method))];
+      for (let at = 0; at < message.length; at += FRAME_BYTES_MAX) {
+        const last = at + FRAME_BYTES_MAX >= message.length;
+        const part = message.subarray(at, at + FRAME_BYTES_MAX);
+        parts.push(frame(FRAME.data, last ? END_STREAM : 0, stream, part));
+      }
+      this.#socket.write(Buffer.concat(parts));
     });
   }
 
   close(): void {
-    this.#session.close();
+    this.#socket.removeAllListeners("close").destroy();
+  }
+
+  #take(chunk: Buffer): void {
+    this.#received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk]);
+    let at = 0;
+    while (this.#received.length - at >= 9) {
+      const length = this.#received.readUIntBE(at, 3);
+      if (this.#received.length - at < 9 + length) break;
+      const stream = this.#received.readUInt32BE(at + 5);
+      const payload = this.#received.subarray(at + 9, at + 9 + length);
+      this.#takeFrame(this.#received[at + 3], this.#received[at + 4] ?? 0, stream, payload);
+      at += 9 + length;
+    }
+    this.#received = this.#received.subarray(at);
+  }
+
+  #takeFrame(type: number | undefined, flags: number, stream: number, payload: Buffer): void {
+    if (type === FRAME.settings && (flags & ACK) === 0) {
+      this.#socket.write(frame(FRAME.settings, ACK, 0, Buffer.alloc(0)));
+    }
+    if (type === FRAME.ping && (flags & ACK) === 0) {
+      this.#socket.write(frame(FRAME.ping, ACK, 0, payload));
+    }
+    if (type === FRAME.goAway) this.#failAll(new Error("the server sent GOAWAY"));
+    const call = this.#calls.get(stream);
+    if (call === undefined) return;
+    if (type === FRAME.data) call.bytes += payload.length;
+    const ended =
+      type === FRAME.reset || ((type === 0 || type === 1) && (flags & END_STREAM) !== 0);
+    if (!ended) return;
+    this.#calls.delete(stream);
+    if (call.bytes > 0 && type !== FRAME.reset) call.resolve(call.bytes);
+    else call.reject(new Error("the call ended without an answer"));
+  }
+
+  #failAll(error: Error): void {
+    for (const call of this.#calls.values()) call.reject(error);
+    this.#calls.clear();
+  }
+
+  /** Headers as literals that are not indexed: the same bytes for every call. */
+  #headOf(method: string): Buffer {
+    let head = this.#heads.get(method);
+    if (head === undefined) {
+      head = Buffer.concat(
+        [
+          [":method", "POST"],
+          [":scheme", "http"],
+          [":path", `/braid.v1.${method}`],
+          [":authority", "127.0.0.1"],
+          ["content-type", "application/grpc"],
+          ["te", "trailers"],
+        ].flatMap(([name = "", value = ""]) => [Buffer.from([0]), literal(name), literal(value)]),
+      );
+      this.#heads.set(method, head);
+    }
+    return head;
   }
 }
 
@@ -62,4 +143,19 @@ export function frameMessage(message: Uint8Array): Uint8Array {
   framed.writeUInt32BE(message.length, 1);
   framed.set(message, 5);
   return framed;
+}
+
+function literal(text: string): Buffer {
+  // Lengths below 127 fit one byte, without Huffman coding.
+  return Buffer.concat([Buffer.from([text.length]), Buffer.from(text)]);
+}
+
+function frame(type: number, flags: number, stream: number, payload: Uint8Array): Buffer {
+  const bytes = Buffer.allocUnsafe(9 + payload.length);
+  bytes.writeUIntBE(payload.length, 0, 3);
+  bytes[3] = type;
+  bytes[4] = flags;
+  bytes.writeUInt32BE(stream, 5);
+  bytes.set(payload, 9);
+  return bytes;
 }

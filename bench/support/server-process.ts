@@ -11,15 +11,23 @@ export interface ServerProcess {
   /** The most memory the process has had so far. */
   peakMemoryMiB(): Promise<{ resident: number; anonymous: number }>;
   post(method: string, body: unknown): Promise<unknown>;
+  /** Kills it without warning and starts another on the same data. */
+  killAndRestart(): Promise<ServerProcess>;
   stop(): Promise<void>;
 }
 
-export async function startServer(nodeOptions: readonly string[] = []): Promise<ServerProcess> {
-  const data = await mkdtemp(join(tmpdir(), "braid-bench-"));
-  const child = spawn(LAUNCHER, ["serve", "--listen", "127.0.0.1:0", "--data", data], {
-    stdio: ["ignore", "pipe", "inherit"],
-    env: { ...process.env, NODE_OPTIONS: nodeOptions.join(" ") },
-  });
+export async function startServer(): Promise<ServerProcess> {
+  return startOn(await mkdtemp(join(tmpdir(), "braid-bench-")));
+}
+
+async function startOn(data: string): Promise<ServerProcess> {
+  const child = spawn(
+    LAUNCHER,
+    ["serve", "--listen", "127.0.0.1:0", "--data", data, "--log-level", "warn"],
+    {
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
   const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
   const port = await new Promise<number>((resolve, reject) => {
     let text = "";
@@ -49,6 +57,12 @@ export async function startServer(nodeOptions: readonly string[] = []): Promise<
       const answer = await response.json();
       if (!response.ok) throw new Error(JSON.stringify(answer));
       return answer;
+    },
+    killAndRestart: async () => {
+      clearInterval(sampler);
+      child.kill("SIGKILL");
+      await exited;
+      return startOn(data);
     },
     stop: async () => {
       clearInterval(sampler);

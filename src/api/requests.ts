@@ -31,9 +31,6 @@ const DEADLINE_DEFAULT_MS = 60_000;
 
 const OVERLOADED_RETRY_MS = 250;
 
-/** Made once: an abort without a reason makes a DOMException with a stack each time. */
-const STOPPED = new Error("the timer is no longer needed");
-
 export class Requests {
   readonly #options: RequestsOptions;
   readonly #idPrefix: string;
@@ -144,7 +141,7 @@ export class OpenRequest {
   readonly #startedMs: number;
   readonly #deadlineMs: number | undefined;
   readonly #controller = new AbortController();
-  #timer = new AbortController();
+  #cancelTimer: () => void = () => undefined;
   #admittedBytes = -1;
   #ended = false;
 
@@ -179,8 +176,7 @@ export class OpenRequest {
   /** The caller took what was sent: without a deadline of its own, a stream has its time anew for each page. */
   progressed(): void {
     if (this.#deadlineMs !== undefined) return;
-    this.#timer.abort(STOPPED);
-    this.#timer = new AbortController();
+    this.#cancelTimer();
     this.#startTimer(DEADLINE_DEFAULT_MS);
   }
 
@@ -201,7 +197,7 @@ export class OpenRequest {
   end(failure: ServiceError | undefined | "OK"): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#timer.abort(STOPPED);
+    this.#cancelTimer();
     if (this.#admittedBytes >= 0) this.#hooks.release(this.#admittedBytes);
     const outcome = failure === "OK" ? "OK" : (failure?.code ?? "CANCELLED");
     this.#hooks.ended(outcome, this.namespace, this.#clock.monotonicMs() - this.#startedMs);
@@ -210,7 +206,7 @@ export class OpenRequest {
   /** Ends it uncounted: only its id was of use. */
   forget(): void {
     this.#ended = true;
-    this.#timer.abort(STOPPED);
+    this.#cancelTimer();
   }
 
   #startTimer(ms: number): void {
@@ -219,11 +215,8 @@ export class OpenRequest {
       over();
       return;
     }
-    const timer = this.#timer.signal;
     // Timers hold at most 2^31 milliseconds; a longer deadline is none.
-    void this.#clock.sleep(Math.min(ms, 2 ** 31 - 1), timer).then(() => {
-      if (!timer.aborted) over();
-    });
+    this.#cancelTimer = this.#clock.after(Math.min(ms, 2 ** 31 - 1), over);
   }
 }
 

@@ -9,6 +9,8 @@ export interface Clock {
   nowMicros(): number;
   /** Milliseconds since some fixed point; never goes back. */
   monotonicMs(): number;
+  /** Calls `run` once, after `ms`, unless the returned function is called first. Keeps the process alive until then. */
+  after(ms: number, run: () => void): () => void;
   /** Resolves after `ms`, or at once when the signal aborts. Never rejects. Keeps the process alive: abort what need not be waited for. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
@@ -17,6 +19,10 @@ export const systemClock: Clock = {
   // Milliseconds are fine enough for limits; event times come from the callers.
   nowMicros: () => Date.now() * 1000,
   monotonicMs: () => performance.now(),
+  after: (ms, run) => {
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
+  },
   sleep: (ms, signal) =>
     new Promise((resolve) => {
       if (signal?.aborted) return resolve();

@@ -10,7 +10,7 @@ export type TimeIsUp = "time is up";
 
 export class PartialReturn implements Disposable {
   readonly reason: string;
-  readonly #timer = new AbortController();
+  #cancelTimer: () => void = () => undefined;
   #up: Promise<TimeIsUp> | undefined;
   #isUp = false;
 
@@ -18,9 +18,11 @@ export class PartialReturn implements Disposable {
   constructor(clock: Clock, maxMs: number | undefined) {
     this.reason = maxMs === undefined ? "" : `slos.read.max of ${formatDurationMs(maxMs)} is over`;
     if (maxMs === undefined) return;
-    this.#up = clock.sleep(maxMs, this.#timer.signal).then(() => {
-      this.#isUp = true;
-      return "time is up";
+    this.#up = new Promise((resolve) => {
+      this.#cancelTimer = clock.after(maxMs, () => {
+        this.#isUp = true;
+        resolve("time is up");
+      });
     });
   }
 
@@ -33,6 +35,6 @@ export class PartialReturn implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#timer.abort();
+    this.#cancelTimer();
   }
 }

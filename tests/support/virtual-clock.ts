@@ -33,17 +33,30 @@ export class VirtualClock implements Clock {
     return this.#sleepers.size;
   }
 
+  after(ms: number, run: () => void): () => void {
+    const sleeper = {
+      wakeAtMs: this.#monotonicMs + ms,
+      wake: (): void => {
+        this.#sleepers.delete(sleeper);
+        run();
+      },
+    };
+    this.#sleepers.add(sleeper);
+    return () => void this.#sleepers.delete(sleeper);
+  }
+
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       if (signal?.aborted === true || ms <= 0) return resolve();
-      const wake = (): void => {
-        this.#sleepers.delete(sleeper);
-        signal?.removeEventListener("abort", wake);
+      const abort = (): void => {
+        cancel();
         resolve();
       };
-      const sleeper = { wakeAtMs: this.#monotonicMs + ms, wake };
-      this.#sleepers.add(sleeper);
-      signal?.addEventListener("abort", wake, { once: true });
+      const cancel = this.after(ms, () => {
+        signal?.removeEventListener("abort", abort);
+        resolve();
+      });
+      signal?.addEventListener("abort", abort, { once: true });
     });
   }
 

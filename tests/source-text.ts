@@ -111,9 +111,12 @@ export function lineAt(text: string, index: number): number {
   return text.slice(0, index).split("\n").length;
 }
 
-/** The names given to tests: the first argument of `test`, `it`, `describe` and `suite`. */
+/**
+ * The names given to tests: the first argument of `test`, `it`, `describe` and `suite`, and of `claim`,
+ * which the conformance suites have.
+ */
 export function testNamesOf({ code, bare }: SourceText): string[] {
-  const calls = /\b(?:test|it|describe|suite)\(\s*(["'`])/g;
+  const calls = /\b(?:test|it|describe|suite|claim)\(\s*(["'`])/g;
   return [...code.matchAll(calls)]
     .filter((match) => /\w/.test(bare[match.index] ?? ""))
     .map((match) => {

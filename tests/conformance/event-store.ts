@@ -43,7 +43,7 @@ export function placed(
   return { event, timeBucket, eventBucket };
 }
 
-export function partition(seriesId: string, timeBucket = 0, eventBucket = 0): PartitionKey {
+function partition(seriesId: string, timeBucket = 0, eventBucket = 0): PartitionKey {
   return { ...SLICE, seriesId, timeBucket, eventBucket };
 }
 
@@ -234,6 +234,44 @@ export function eventStoreSuite(engine: string, make: () => Promise<StoreUnderTe
       assert.deepEqual([other], inOrder([placed("a", START, "f")]));
     },
   );
+
+  claim(
+    "W4: of one identity sent with other bytes one version survives whole, for good",
+    async (store, under) => {
+      // Different lengths, so that a mixture would show.
+      const versions = Array.from({ length: 12 }, (_, i) =>
+        placed("a", START, "e", `version ${i} `.repeat(1 + i * 50)),
+      );
+      // Some in one append, some in appends of their own, all at once.
+      await Promise.all([
+        store.append(SLICE, versions.slice(0, 4)),
+        ...versions.slice(4).map((version) => store.append(SLICE, [version])),
+      ]);
+      const found = await read(store, partition("a"));
+      assert.equal(found.length, 1);
+      assert.ok(versions.some((version) => asText(version.event) === found[0]));
+      assert.deepEqual(await read(store, partition("a"), { order: "NEWEST_FIRST" }), found);
+      assert.deepEqual(await read(await under.reopen(), partition("a")), found);
+    },
+  );
+
+  claim("W12: a slice that is made several times at once is one slice", async (store, under) => {
+    const made = { ...SLICE, slice: "data_20260329" };
+    const key = { ...partition("a"), slice: made.slice };
+    const events = [0, 1, 2, 3, 4].map((i) => placed("a", START + i, "e"));
+    // Each creator writes as soon as it has its answer, while others are still creating.
+    await Promise.all(
+      events.map(async (event) => {
+        await store.createSlice(made);
+        await store.append(made, [event]);
+      }),
+    );
+    assert.deepEqual(await read(store, key), inOrder(events));
+    assert.equal((await store.sliceStats(made)).events, events.length);
+    const again = await under.reopen();
+    await Promise.all([again.createSlice(made), again.createSlice(made)]);
+    assert.deepEqual(await read(again, key), inOrder(events));
+  });
 
   claim("a partition or a slice that is not there is empty", async (store) => {
     assert.deepEqual(await read(store, partition("nobody")), []);

@@ -1,12 +1,9 @@
 /** The CLI against a real server, as a process: what it prints, and the code it exits with. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { after, before, test } from "node:test";
-import { text } from "node:stream/consumers";
 import { formatTime } from "../../src/wire/time-text.ts";
 import { freePort } from "../support/fake-braid.ts";
-import { BRAID, braid, startServer } from "../support/started-server.ts";
+import { braid, startServer } from "../support/started-server.ts";
 import type { StartedServer } from "../support/started-server.ts";
 
 let server: StartedServer;
@@ -140,24 +137,4 @@ test("a configuration that cannot work is told whole, with exit code 2", async (
   equal(ran.code, 2);
   match(ran.err, /--listen: /);
   match(ran.err, /--engine: /);
-});
-
-test("a second server on the same data says that the first has it", async () => {
-  const line = ["serve", "--listen", "127.0.0.1:0", "--data", server.data];
-  const ran = await braid(line, server.url);
-  equal(ran.code, 1);
-  match(ran.err, /braid: .*data/);
-  equal(ran.err.includes("    at "), false, "no stack");
-});
-
-test("SIGTERM reaches the server through the launcher, which exits 0", async () => {
-  const child = spawn(BRAID, ["serve", "--listen", "127.0.0.1:0", "--data", `${server.data}-2`], {
-    stdio: ["ignore", "pipe", "ignore"],
-  });
-  const ended = once(child, "exit");
-  const out = text(child.stdout);
-  await once(child.stdout, "readable");
-  child.kill("SIGTERM");
-  deepEqual(await ended, [0, null]);
-  match(await out, /^braid: listening on http:\/\/127\.0\.0\.1:\d+ \(engine embedded, data .*\)\n/);
 });

@@ -1,7 +1,7 @@
 /*
  * A disk that can be told to fail, put between a process and its files with LD_PRELOAD.
  *
- * BRAID_FAULTY_DIRECTORY: only files below it are touched. BRAID_FAULTY_CONTROL: a file with one
+ * FAULTY_DISK_DIRECTORY: only files below it are touched. FAULTY_DISK_CONTROL: a file with one
  * word: `ok`; `hold` keeps syncs waiting; `fail-sync` fails them with EIO; `full` fails writes with
  * ENOSPC, LevelDB's (which go through stdio) after half of the bytes, as a real disk would.
  * `<control>.held` appears when a sync is kept waiting.
@@ -20,7 +20,7 @@
 #undef fwrite_unlocked
 
 static void read_mode(char *mode, size_t size) {
-  const char *control = getenv("BRAID_FAULTY_CONTROL");
+  const char *control = getenv("FAULTY_DISK_CONTROL");
   mode[0] = 0;
   if (control == NULL) return;
   int fd = open(control, O_RDONLY | O_CLOEXEC);
@@ -37,7 +37,7 @@ static int is_mode(const char *wanted) {
 }
 
 static int is_ours(int fd) {
-  const char *directory = getenv("BRAID_FAULTY_DIRECTORY");
+  const char *directory = getenv("FAULTY_DISK_DIRECTORY");
   char link[64], path[4096];
   if (directory == NULL || fd < 3) return 0;
   snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
@@ -51,7 +51,7 @@ static int sync_fails(int fd) {
   if (!is_ours(fd)) return 0;
   if (is_mode("hold")) {
     char held[4096];
-    snprintf(held, sizeof held, "%s.held", getenv("BRAID_FAULTY_CONTROL"));
+    snprintf(held, sizeof held, "%s.held", getenv("FAULTY_DISK_CONTROL"));
     int report = open(held, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
     if (report >= 0) close(report);
     while (is_mode("hold")) usleep(1000);

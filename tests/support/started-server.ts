@@ -8,32 +8,60 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 
-export const BRAID = new URL("../../bin/braid", import.meta.url).pathname;
+const BRAID = new URL("../../bin/braid", import.meta.url).pathname;
+
+/** The environment without settings of ours: neither those of the machine nor those of the test run. */
+const OUTSIDE = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !name.startsWith("BRAID_")),
+);
+
+export interface ServerOptions {
+  /** Beside those for the address and the data. */
+  readonly flags?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** A directory that is somebody else's to remove; else one that goes with the server. */
+  readonly data?: string;
+}
 
 export interface StartedServer {
   readonly url: string;
   readonly data: string;
+  /** Of the server's process itself: the launcher becomes it. */
+  readonly pid: number;
+  /** Resolves with its exit code when it has ended; null if the signal ended it. */
+  stop(signal: "SIGTERM" | "SIGKILL"): Promise<number | null>;
+  /** Starts another on the same port and data. */
+  start(): Promise<void>;
   /** Stops it, the hard way if asked to, and starts another on the same port and data. */
   restart(signal: "SIGTERM" | "SIGKILL"): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export async function startServer(): Promise<StartedServer> {
-  const folder = await mkdtemp(join(tmpdir(), "braid-e2e-"));
-  const data = join(folder, "data");
-  let process = spawnServer("127.0.0.1:0", data);
+export async function startServer(options: ServerOptions = {}): Promise<StartedServer> {
+  const folder =
+    options.data === undefined ? await mkdtemp(join(tmpdir(), "braid-e2e-")) : undefined;
+  const data = options.data ?? join(folder ?? "", "data");
+  let process = spawnServer("127.0.0.1:0", data, options);
   const url = await untilReady(process);
+  const start = async (): Promise<void> => {
+    process = spawnServer(new URL(url).host, data, options);
+    await untilReady(process);
+  };
   return {
     url,
     data,
+    get pid() {
+      return process.pid ?? 0;
+    },
+    stop: (signal) => stop(process, signal),
+    start,
     async restart(signal) {
       await stop(process, signal);
-      process = spawnServer(new URL(url).host, data);
-      await untilReady(process);
+      await start();
     },
     async [Symbol.asyncDispose]() {
       await stop(process, "SIGTERM");
-      await rm(folder, { recursive: true, force: true });
+      if (folder !== undefined) await rm(folder, { recursive: true, force: true });
     },
   };
 }
@@ -46,7 +74,7 @@ export interface Ended {
 
 /** Runs `bin/braid` to its end. */
 export async function braid(args: readonly string[], url: string, input = ""): Promise<Ended> {
-  const env = { ...process.env, BRAID_URL: url };
+  const env = { ...OUTSIDE, BRAID_URL: url };
   const child = spawn(BRAID, args, { env, stdio: ["pipe", "pipe", "pipe"] });
   // A command that ends before it has read everything closes the pipe; its exit code tells the story.
   child.stdin.on("error", () => undefined);
@@ -57,9 +85,12 @@ export async function braid(args: readonly string[], url: string, input = ""): P
   return { code: child.exitCode, out, err };
 }
 
-function spawnServer(listen: string, data: string): ChildProcess {
-  return spawn(BRAID, ["serve", "--listen", listen, "--data", data, "--log-level", "warn"], {
+function spawnServer(listen: string, data: string, options: ServerOptions): ChildProcess {
+  const { flags = [], env = {} } = options;
+  const args = ["serve", "--listen", listen, "--data", data, "--log-level", "warn", ...flags];
+  return spawn(BRAID, args, {
     stdio: ["ignore", "pipe", "inherit"],
+    env: { ...OUTSIDE, ...env },
   });
 }
 
@@ -74,9 +105,11 @@ async function untilReady(server: ChildProcess): Promise<string> {
   throw new Error("the server ended before it was ready");
 }
 
-async function stop(server: ChildProcess, signal: "SIGTERM" | "SIGKILL"): Promise<void> {
-  if (server.exitCode !== null || server.signalCode !== null) return;
-  const ended = once(server, "exit");
-  server.kill(signal);
-  await ended;
+async function stop(server: ChildProcess, signal: "SIGTERM" | "SIGKILL"): Promise<number | null> {
+  if (server.exitCode === null && server.signalCode === null) {
+    const ended = once(server, "exit");
+    server.kill(signal);
+    await ended;
+  }
+  return server.exitCode;
 }

@@ -28,6 +28,8 @@ import type { ServerProcess } from "./support/server-process.ts";
 import { inFlight, median, percentile, seconds } from "./support/stats.ts";
 
 const ROUNDS = 5;
+/** Rounds before those that count: code gets compiled and stores get their shape. */
+const WARM_UP = 3;
 const BATCH = 100;
 const IN_FLIGHT = 8;
 const WRITE = "TimeSeriesService/WriteEventRecordsSync";
@@ -123,7 +125,7 @@ async function benchIngest(
   );
   const eventsPerRound = 60_000;
   const rates: Record<"raw" | "grpc" | "http", number[]> = { raw: [], grpc: [], http: [] };
-  for (let round = 0; round < ROUNDS + 1; round++) {
+  for (let round = 0; round < WARM_UP + ROUNDS; round++) {
     const batches = makeBatches(round, eventsPerRound);
     const entries = batches.map((batch) => batch.map(rawEntry));
     const requests = batches.map((batch) => frameMessage(writeRequest("bench", batch)));
@@ -137,8 +139,7 @@ async function benchIngest(
     const httpSeconds = await seconds(() =>
       inFlight(bodies, IN_FLIGHT, async (body, lane) => sockets[lane]?.send(body)),
     );
-    // The first round warms up the code and the stores.
-    if (round === 0) continue;
+    if (round < WARM_UP) continue;
     rates.raw.push(eventsPerRound / rawSeconds);
     rates.grpc.push(eventsPerRound / grpcSeconds);
     rates.http.push(eventsPerRound / httpSeconds);
@@ -165,7 +166,7 @@ async function benchSeries(report: Report, raw: RawEngine, grpc: GrpcLoad): Prom
   const ratios: number[] = [];
   const rates: number[] = [];
   let megabytes = 0;
-  for (let round = 0; round < ROUNDS + 1; round++) {
+  for (let round = 0; round < WARM_UP + ROUNDS; round++) {
     const rawSeconds = await seconds(async () => {
       megabytes =
         (await raw.scan(rawKey("series", start, ""), rawKey("series", end, ""), -1)) / 1e6;
@@ -173,7 +174,7 @@ async function benchSeries(report: Report, raw: RawEngine, grpc: GrpcLoad): Prom
     const streamSeconds = await seconds(() =>
       grpc.call("TimeSeriesService/StreamEventRecords", request),
     );
-    if (round === 0) continue;
+    if (round < WARM_UP) continue;
     ratios.push(rawSeconds / streamSeconds);
     rates.push(megabytes / streamSeconds);
     note(
@@ -201,7 +202,7 @@ async function benchPages(report: Report, raw: RawEngine, grpc: GrpcLoad): Promi
     kept.p50.push(percentile(times, 50));
     kept.p99.push(percentile(times, 99));
   };
-  for (let round = 0; round < ROUNDS + 1; round++) {
+  for (let round = 0; round < WARM_UP + ROUNDS; round++) {
     const times: Record<string, number[]> = { raw: [], small: [], large: [] };
     const measure = async (name: string, work: () => Promise<unknown>): Promise<void> => {
       times[name]?.push(1000 * (await seconds(work)));
@@ -220,7 +221,7 @@ async function benchPages(report: Report, raw: RawEngine, grpc: GrpcLoad): Promi
         await measure(name, () => grpc.call("TimeSeriesService/ReadEventRecords", request));
       }
     }
-    if (round === 0) continue;
+    if (round < WARM_UP) continue;
     for (const name of ["raw", "small", "large"]) record(name, times[name] ?? []);
     note(
       `pages ${round}: ${Object.entries(rounds)

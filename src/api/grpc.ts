@@ -4,6 +4,7 @@
  * A stream sends one page, waits until it is on its way, and only then asks for the next: a slow
  * reader holds about a page of memory, not all that it did not read yet.
  */
+import { EventEmitter } from "node:events";
 import type { Http2Server } from "node:http2";
 import type { Duplex } from "node:stream";
 import { Server, ServerCredentials, status } from "@grpc/grpc-js";
@@ -25,7 +26,7 @@ import { assert, ServiceError } from "../lib/errors.ts";
 import { addReflection } from "./grpc-reflection.ts";
 import { CODE_TRAILER, REQUEST_ID_HEADER, statusOf, trailersOf } from "./grpc-status.ts";
 import { pathOf } from "./methods/method.ts";
-import type { Answer, Method, StreamMethod, UnaryMethod } from "./methods/method.ts";
+import type { Method, StreamMethod, UnaryMethod } from "./methods/method.ts";
 import { callerRequestId } from "./request-id.ts";
 import type { OpenRequest, Requests } from "./requests.ts";
 
@@ -111,16 +112,17 @@ export class GrpcServer {
   #unaryHandler(method: UnaryMethod): handleUnaryCall<Buffer, Uint8Array> {
     return (call, callback) => {
       const open = this.#begin(method, call);
-      const answer = async (): Promise<Answer> => {
+      const answer = async (): Promise<Uint8Array> => {
         open.admit(call.request.length);
         const request = method.fromBinary(call.request);
         open.namespace = request.namespace;
-        return request.run(open.signal);
+        return (await request.run(open.signal)).binary();
       };
       answer().then(
         (answered) => {
-          callback(null, answered.binary(), trailersOf(open.id));
-          open.end("OK");
+          callback(null, answered, trailersOf(open.id));
+          // Until the caller has taken it the answer is memory, and the request is under way.
+          whenLeft(call, () => open.end("OK"));
         },
         (error: unknown) => {
           const failure = open.failureOf(error);
@@ -173,6 +175,19 @@ export class GrpcServer {
     call.on("cancelled", () => open.callerGone());
     return open;
   }
+}
+
+/**
+ * Calls back when all of an answer has left, or its caller has. The library has no word for it, so the
+ * HTTP/2 stream behind the call is asked itself.
+ */
+function whenLeft(call: object, then: () => void): void {
+  const inner: unknown = Reflect.get(call, "call");
+  const stream: unknown =
+    typeof inner === "object" && inner !== null ? Reflect.get(inner, "stream") : undefined;
+  assert(stream instanceof EventEmitter, "the gRPC library keeps a call's HTTP/2 stream");
+  if (Reflect.get(stream, "closed") === true) then();
+  else stream.once("close", then);
 }
 
 const CANCELLED: Partial<StatusObject> = { code: status.CANCELLED, details: "cancelled" };

@@ -70,7 +70,10 @@ export class HttpServer {
     this.#app.removeAllContentTypeParsers();
     this.#app.addContentTypeParser("*", { parseAs: "buffer" }, (request, body, done) => {
       try {
-        done(null, parseJsonBody(checkedBody(request, body)));
+        const bytes = checkedBody(request, body);
+        // A path that is no method has no request under way.
+        opened.get(request)?.admitAll(bytes.length);
+        done(null, parseJsonBody(bytes));
       } catch (error) {
         // Only ServiceErrors are thrown there.
         done(error as Error);
@@ -144,7 +147,7 @@ export class HttpServer {
     try {
       const problem = browserProblem(headers, this.#options.loopbackOnly);
       if (problem !== undefined) throw new ServiceError("REQUEST_INVALID", problem);
-      open.admit(declaredBytes(headers, this.#options.requestBytesMax));
+      open.admit(firstBytes(headers, this.#options.requestBytesMax));
       done();
     } catch (error) {
       // Only ServiceErrors are thrown there.
@@ -176,6 +179,8 @@ export class HttpServer {
         objectMode: false,
         highWaterMark: 1,
       });
+      // A stream that is left before its first line never starts the generator that would end the read.
+      lines.once("close", () => void pages.return?.());
       await reply.header("content-type", LINES_TYPE).send(lines);
     } catch (error) {
       this.#fail(open, error, reply);
@@ -319,12 +324,18 @@ function checkedBody(request: FastifyRequest, body: string | Buffer): Buffer {
   return typeof body === "string" ? Buffer.from(body) : body;
 }
 
-/** What a request will take before it is read: what it says, or, if it does not say, as much as it may. */
-function declaredBytes(headers: FastifyRequest["headers"], requestBytesMax: number): number {
+/**
+ * What a request is charged before its body has come: not what it says, or a few callers who only say so
+ * would refuse everybody else. The rest is charged when it is there.
+ */
+function firstBytes(headers: FastifyRequest["headers"], requestBytesMax: number): number {
   const declared = Number(headers["content-length"] ?? 0);
   if (declared > requestBytesMax) throw tooLarge(requestBytesMax);
-  return headers["transfer-encoding"] === undefined ? declared : requestBytesMax;
+  const chunked = headers["transfer-encoding"] !== undefined;
+  return chunked ? FIRST_BYTES_MAX : Math.min(declared, FIRST_BYTES_MAX);
 }
+
+const FIRST_BYTES_MAX = 64 * 1024;
 
 function timeoutOf(header: string | string[] | undefined): number | undefined {
   const ms = typeof header === "string" ? Number(header) : Number.NaN;

@@ -75,6 +75,7 @@ export class Requests {
     const requestId = id ?? `${this.#idPrefix}-${(this.#idNext++).toString(36)}`;
     return new OpenRequest(method, requestId, deadlineMs, clock, {
       admit: (bytes) => this.#admit(bytes),
+      admitMore: (bytes) => this.#admitMore(bytes),
       release: (bytes) => this.#release(bytes),
       ended: (outcome, namespace, ms) => this.#count(method, outcome, namespace, ms),
       failureOf: (error, facts) => failureOf(error, facts, log),
@@ -96,14 +97,12 @@ export class Requests {
       );
     }
     const { inFlightMax, budget } = this.#options;
-    if (this.#inFlight >= inFlightMax || !budget.tryTake(bytes)) {
-      throw new ServiceError(
-        "OVERLOADED",
-        "the server has as many requests under way as it can take; repeat after the hint, with fewer at once",
-        { retryAfterMs: OVERLOADED_RETRY_MS },
-      );
-    }
+    if (this.#inFlight >= inFlightMax || !budget.tryTake(bytes)) throw overloaded();
     this.#inFlight++;
+  }
+
+  #admitMore(bytes: number): void {
+    if (!this.#options.budget.tryTake(bytes)) throw overloaded();
   }
 
   #release(bytes: number): void {
@@ -122,6 +121,7 @@ export class Requests {
 
 interface RequestHooks {
   admit(bytes: number): void;
+  admitMore(bytes: number): void;
   release(bytes: number): void;
   ended(outcome: Outcome, namespace: string, ms: number): void;
   failureOf(
@@ -173,11 +173,17 @@ export class OpenRequest {
     this.#admittedBytes = bytes;
   }
 
-  /** The caller took what was sent: without a deadline of its own, a stream has its time anew for each page. */
+  /** The body has come and has so many bytes: charges what was not charged before. Throws OVERLOADED. */
+  admitAll(bytes: number): void {
+    if (bytes <= this.#admittedBytes) return;
+    this.#hooks.admitMore(bytes - this.#admittedBytes);
+    this.#admittedBytes = bytes;
+  }
+
+  /** The caller took what was sent: a stream has its time anew for each page. (gRPC keeps its own, for the whole call.) */
   progressed(): void {
-    if (this.#deadlineMs !== undefined) return;
     this.#cancelTimer();
-    this.#startTimer(DEADLINE_DEFAULT_MS);
+    this.#startTimer(this.#deadlineMs ?? DEADLINE_DEFAULT_MS);
   }
 
   callerGone(): void {
@@ -218,6 +224,14 @@ export class OpenRequest {
     // Timers hold at most 2^31 milliseconds; a longer deadline is none.
     this.#cancelTimer = this.#clock.after(Math.min(ms, 2 ** 31 - 1), over);
   }
+}
+
+function overloaded(): ServiceError {
+  return new ServiceError(
+    "OVERLOADED",
+    "the server has as many requests under way as it can take; repeat after the hint, with fewer at once",
+    { retryAfterMs: OVERLOADED_RETRY_MS },
+  );
 }
 
 function timeOver(ms: number): ServiceError {

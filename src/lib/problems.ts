@@ -16,6 +16,11 @@ export class Problems {
     return this.#count;
   }
 
+  /** Whether more are only counted. */
+  get isFull(): boolean {
+    return this.#listed.length >= LISTED_MAX;
+  }
+
   add(problem: string): void {
     this.#count++;
     if (this.#listed.length < LISTED_MAX) this.#listed.push(problem);

@@ -9,7 +9,7 @@ import { MergedRuns } from "./merge-runs.ts";
 import type { RunSource } from "./merge-runs.ts";
 
 /** A run smaller than this costs more in round trips than it saves in memory. */
-const RUN_BYTES_MIN = 16 * 1024;
+export const RUN_BYTES_MIN = 16 * 1024;
 
 export class BucketReader {
   readonly bucket: BucketRange;

@@ -74,7 +74,9 @@ export class PageBuilder {
               last: run.last,
             };
           }
-          this.chunks.push(chunk.subarray(at, event.end));
+          const frame = chunk.subarray(at, event.end);
+          // One match must not keep the whole run it was found in.
+          this.chunks.push(this.#filters.length === 0 ? frame : Buffer.from(frame));
           this.count++;
           this.#bytes += length;
         }

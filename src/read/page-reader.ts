@@ -8,7 +8,7 @@ import { mapBounded } from "../lib/map-bounded.ts";
 import type { NamespaceView } from "../model/namespace.ts";
 import type { PartitionKey } from "../model/partition.ts";
 import type { Run } from "../wire/frames.ts";
-import { BucketReader } from "./bucket-reader.ts";
+import { BucketReader, RUN_BYTES_MIN } from "./bucket-reader.ts";
 import { bucketsOf, endOfBucket } from "./buckets-of.ts";
 import type { BucketRange } from "./buckets-of.ts";
 import { PageBuilder } from "./page-builder.ts";
@@ -47,6 +47,9 @@ export class PageReader {
   readonly #leaving: LinkedAbort;
   readonly #buckets: AsyncGenerator<BucketReader, void, undefined>;
   readonly #fetchBytes: number;
+  readonly #aheadMax: number;
+  /** Every bucket that was opened and not yet closed, also those read ahead. */
+  readonly #opened = new Set<BucketReader>();
   /** The bucket being read, and what of its last run did not fit on the page before. */
   #bucket: BucketReader | undefined;
   #rest: Run | undefined;
@@ -76,11 +79,20 @@ export class PageReader {
     this.#left = state?.left ?? query.totalLimit;
     this.#bucketBytes = state?.bucketBytes ?? 0;
     this.#bucketEvents = state?.bucketEvents ?? 0;
-    this.#fetchBytes = fetchBytesOf(shape, this.#eventsMax());
+    const eventBuckets = Math.max(
+      1,
+      ...view.slices.map((slice) => slice.timePartition.eventBuckets),
+    );
+    // Every partition fetches something, however small its share: many of them are read one bucket at a time.
+    this.#aheadMax = Math.max(1, Math.floor(deps.limits.aheadMax / eventBuckets));
+    this.#fetchBytes = Math.max(
+      fetchBytesOf(shape, this.#eventsMax()),
+      eventBuckets * RUN_BYTES_MIN,
+    );
     this.#leaving = new LinkedAbort(signal);
     this.#buckets = mapBounded(
       bucketsOf(view.slices, { ...query, after: state?.position }),
-      () => Math.min(deps.limits.aheadMax, 1 + this.#emptyBuckets),
+      () => Math.min(this.#aheadMax, 1 + this.#emptyBuckets),
       this.#leaving.signal,
       (bucket, bucketSignal) => this.#openBucket(bucket, bucketSignal),
     );
@@ -110,8 +122,9 @@ export class PageReader {
   /** Ends what still runs and waits for it. Its failures come from leaving: the pages stand. */
   async close(): Promise<void> {
     this.#leaving.abort();
-    await Promise.allSettled([this.#pending, this.#bucket?.close()]);
+    await Promise.allSettled([this.#pending]);
     await Promise.allSettled([this.#buckets.return()]);
+    await Promise.allSettled([...this.#opened].map((bucket) => bucket.close()));
   }
 
   async #fill(
@@ -164,23 +177,27 @@ export class PageReader {
     this.#bucketBytes = 0;
     this.#bucketEvents = 0;
     this.#bucket = undefined;
+    this.#opened.delete(bucket);
     await bucket.close();
   }
 
   #openBucket(bucket: BucketRange, signal: AbortSignal): Promise<BucketReader> {
     const { store, clock, limits } = this.#deps;
     // Buckets read ahead share one more fetch between them.
-    const share = this.#emptyBuckets === 0 ? 1 : limits.aheadMax;
+    const share = this.#emptyBuckets === 0 ? 1 : this.#aheadMax;
     const range = {
       from: bucket.from,
       to: bucket.to,
       order: this.#query.order,
       after: this.#state?.position,
-      runEventsMax: this.#eventsMax(),
+      // A filter may leave out most of them: then the bytes alone bound a fetch.
+      runEventsMax: this.#query.filters.length === 0 ? this.#eventsMax() : limits.pageEventsMax,
       runBytesMax: Math.ceil(this.#fetchBytes / share),
     };
     const partitions = partitionsOf(this.#query.seriesId, this.#view, bucket);
-    return new BucketReader(store, clock, bucket, partitions, range, signal).open();
+    const reader = new BucketReader(store, clock, bucket, partitions, range, signal);
+    this.#opened.add(reader);
+    return reader.open();
   }
 
   /** Tells who watches for width, and keeps what `explain` shows. */

@@ -129,6 +129,37 @@ test("R8: leaving a stream early ends it and gives its memory back", async () =>
   equal(world.budget.used, 0);
 });
 
+test("every scan that was opened is ended, also those read ahead or of a page that failed", async () => {
+  const world = await World.open(30);
+  const open = new Set<object>();
+  const scan = world.store.scan.bind(world.store);
+  world.store.scan = (partition, range, signal) => {
+    const runs = scan(partition, range, signal)[Symbol.asyncIterator]();
+    const next = async () => {
+      open.add(runs);
+      const result = await runs.next();
+      if (result.done === true) open.delete(runs);
+      return result;
+    };
+    const leave = async () => {
+      open.delete(runs);
+      return { done: true as const, value: undefined };
+    };
+    return { [Symbol.asyncIterator]: () => ({ next, return: leave }) };
+  };
+  // Empty buckets before the events make it read ahead; then the page is full at once.
+  const early = { start: START - 600 * SECOND, order: "OLDEST_FIRST" as const };
+  world.view = { ...world.view, slices: [...earlierSlices(), ...world.view.slices] };
+  for (const pageSize of [1, 3, 7]) {
+    await world.read({ ...early, pageSize });
+    equal(open.size, 0, `pages of ${pageSize}`);
+    for await (const page of world.reader.stream(world.query({ ...early, pageSize }), never)) {
+      if (page.count > 0) break;
+    }
+    equal(open.size, 0, `streams in pages of ${pageSize}`);
+  }
+});
+
 test("R15: a deadline that is over means no work at the store", async () => {
   const world = await World.open(3);
   let calls = 0;
@@ -312,6 +343,15 @@ class World {
   ids(count: number): string[] {
     return Array.from({ length: count }, (_, n) => idOf(n)).toReversed();
   }
+}
+
+/** Ten empty minutes before the first event, in buckets of a minute. */
+function earlierSlices() {
+  const strategy = { secondsPerTimeSlice: 600, secondsPerTimeBucket: 60, eventBuckets: 1 };
+  return joinedSlices(START - 600 * SECOND, [strategy]).map((slice) => ({
+    ...slice,
+    name: "data_early",
+  }));
 }
 
 function idOf(n: number): string {

@@ -204,7 +204,7 @@ class EventEncoder {
           break;
         default:
           this.#problems.add(
-            `unknown field events[${index}].${key}; known are timeSeriesId, eventTime, eventId, eventItems`,
+            `unknown field events[${index}].${shortened(key)}; known are timeSeriesId, eventTime, eventId, eventItems`,
           );
       }
     }
@@ -291,7 +291,7 @@ class EventEncoder {
         value = item[name];
       } else {
         this.#problems.add(
-          `unknown field events[${index}].eventItems[${number}].${name}; known are eventItemKey, eventItemValue`,
+          `unknown field events[${index}].eventItems[${number}].${shortened(name)}; known are eventItemKey, eventItemValue`,
         );
       }
     }
@@ -437,5 +437,9 @@ function invalid(message: string): EventProblem {
 
 /** What a caller sent, short enough to be said back. */
 function quoted(text: string): string {
-  return JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text);
+  return JSON.stringify(shortened(text));
+}
+
+function shortened(text: string): string {
+  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }

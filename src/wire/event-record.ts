@@ -53,7 +53,8 @@ export function locateEvent(bytes: Uint8Array, start: number, end: number): Even
   const timeLength = reader.read(bytes, end);
   const timeStart = reader.position;
   const timeEnd = timeStart + timeLength;
-  if (timeLength < 0 || timeEnd >= end || bytes[timeEnd] !== TAG_ID) return undefined;
+  if (timeLength < 0 || !reader.canonical || timeEnd >= end || bytes[timeEnd] !== TAG_ID)
+    return undefined;
   let seconds = 0;
   let nanos = 0;
   if (reader.position < timeEnd && bytes[reader.position] === TAG_SECONDS) {

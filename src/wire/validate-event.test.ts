@@ -64,6 +64,26 @@ test("any other valid encoding is brought into the canonical one", () => {
   );
 });
 
+test("an integer in more bytes than it needs is brought into the fewest, wherever it stands", () => {
+  const event = encodeEvent(utf8("s"), 5_000_001, utf8("e"), [
+    { key: utf8("k"), value: utf8("v") },
+  ]);
+  const canonical = Buffer.from(event.bytes);
+  // The lengths of series id, time, event id, item, key and value.
+  for (const at of [1, 4, event.idStart - 1, event.idEnd + 1, event.idEnd + 3, event.idEnd + 6]) {
+    const padded = Buffer.concat([
+      canonical.subarray(0, at),
+      Buffer.from([(canonical[at] as number) | 0x80, 0]),
+      canonical.subarray(at + 1),
+    ]);
+    // Inside an item its own length grows with it.
+    if (at > event.idEnd + 1) padded[event.idEnd + 1] = (canonical[event.idEnd + 1] as number) + 1;
+    const found = validate(padded);
+    ok(!("problem" in found), `length at ${at}: ${JSON.stringify(found)}`);
+    deepEqual(Buffer.from(found.bytes.subarray(found.start, found.end)), canonical);
+  }
+});
+
 test("no bytes whatever make it throw, and what it takes is canonical", () => {
   const near = anyEvent.chain((input) => {
     const bytes = protobufBytes(input);

@@ -5,6 +5,7 @@
 import { isUtf8Range } from "../lib/bytes.ts";
 import {
   encodeEvent,
+  itemsOf,
   locateEvent,
   TAG_ITEM,
   TAG_ITEM_KEY,
@@ -87,6 +88,7 @@ function checkItems(
   const { bytes, end } = event;
   let at = event.itemsStart;
   let count = 0;
+  let seen: Set<string> | undefined;
   while (at < end) {
     if (bytes[at] !== TAG_ITEM) return "not canonical";
     reader.position = at + 1;
@@ -116,7 +118,13 @@ function checkItems(
       );
     }
     if (!isUtf8Range(bytes, keyStart, keyEnd)) return invalid("an eventItemKey is not valid UTF-8");
-    if (count > 1 && standsBefore(event, at, keyStart, keyLength)) {
+    // Comparing each with all before it is fastest for few; many would make it quadratic.
+    if (count === COMPARED_ITEMS_MAX) seen = keysBefore(event, at);
+    const repeated =
+      seen === undefined
+        ? count > 1 && standsBefore(event, at, keyStart, keyLength)
+        : seen.size === seen.add(latin1(bytes, keyStart, keyEnd)).size;
+    if (repeated) {
       return invalid(`eventItemKey "${text(bytes, keyStart, keyEnd)}" is there twice`);
     }
     at = itemEnd;
@@ -124,7 +132,21 @@ function checkItems(
   return undefined;
 }
 
-/** Whether an item before `before` has the same key. At most 256 items: comparing lengths first is enough. */
+const COMPARED_ITEMS_MAX = 16;
+
+/** The keys of the items before `before`, which were checked already. */
+function keysBefore(event: EventBytes, before: number): Set<string> {
+  const keys = new Set<string>();
+  for (const { key } of itemsOf({ ...event, end: before })) keys.add(latin1(key, 0, key.length));
+  return keys;
+}
+
+/** Any bytes as a string that is equal only if they are. */
+function latin1(bytes: Uint8Array, start: number, end: number): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString("latin1");
+}
+
+/** Whether an item before `before` has the same key. */
 function standsBefore(
   event: EventBytes,
   before: number,

@@ -28,7 +28,7 @@ export function parseWriteRequest(request: Uint8Array, limits: EventLimits): Wri
   let namespace = "";
   while (reader.position < end) {
     const tag = reader.read(request, end);
-    const length = (tag & 7) === 2 ? reader.read(request, end) : -1;
+    const length = lengthOf(tag & 7, reader, request);
     const start = reader.position;
     if (tag < 0 || length < 0 || start + length > end) {
       throw new ServiceError(
@@ -44,6 +44,19 @@ export function parseWriteRequest(request: Uint8Array, limits: EventLimits): Wri
       namespace = namespaceText(request.subarray(start, start + length));
   }
   return { namespace, events, bytes: end };
+}
+
+/** The bytes a field takes behind its tag; -1 if there is no such field. Unknown ones are passed over, as protobuf has it. */
+function lengthOf(wireType: number, reader: VarintReader, request: Uint8Array): number {
+  if (wireType === 2) return reader.read(request, request.length);
+  if (wireType === 1) return 8;
+  if (wireType === 5) return 4;
+  if (wireType !== 0) return -1;
+  const start = reader.position;
+  for (let length = 1; length <= 10; length++) {
+    if ((request[start + length - 1] ?? 0x80) < 0x80) return length;
+  }
+  return -1;
 }
 
 /** For every way a request can come in. */

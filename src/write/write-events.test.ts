@@ -60,19 +60,42 @@ test("W5: what is wrong with one event fails that event alone, by its index", as
   equal(await world.count(), 2);
 });
 
-test("W5: when one slice of two fails, its events are unknown and the others are written", async () => {
+test("W5: when one slice of two fails, its events fail for what is known of them, the others are written", async () => {
+  for (const [thrown, told] of [
+    ["STORAGE_UNAVAILABLE", "OVERLOADED"],
+    ["OVERLOADED", "OVERLOADED"],
+    ["OUTCOME_UNKNOWN", "OUTCOME_UNKNOWN"],
+    ["DATA_LOSS", "OUTCOME_UNKNOWN"],
+  ] as const) {
+    await using world = await World.open();
+    world.store.before = (call, { slice }) => {
+      if (call === "append" && slice === "data_1") throw new ServiceError(thrown, "down");
+    };
+    const result = await world.write([event("a", 0), event("b", 25)]);
+    equal(result.taken, 1);
+    deepEqual(
+      result.failures.map(({ index, code: failure }) => [index, failure]),
+      [[1, told]],
+    );
+  }
+});
+
+test("when every slice fails, the least certain reason is the answer", async () => {
   await using world = await World.open();
-  world.store.before = async (call, { slice }) => {
-    if (call === "append" && slice === "data_1") {
-      throw new ServiceError("STORAGE_UNAVAILABLE", "down");
-    }
+  world.store.before = (_call, { slice }) => {
+    const code = slice === "data_0" ? "STORAGE_UNAVAILABLE" : "OUTCOME_UNKNOWN";
+    throw new ServiceError(code, "down");
   };
-  const result = await world.write([event("a", 0), event("b", 25)]);
-  equal(result.taken, 1);
-  deepEqual(
-    result.failures.map(({ index, code: failure }) => [index, failure]),
-    [[1, "OUTCOME_UNKNOWN"]],
-  );
+  await rejects(world.write([event("a", 0), event("b", 25)]), code("OUTCOME_UNKNOWN"));
+});
+
+test("a caller whose time is over before anything is stored is told so, and nothing is stored", async () => {
+  await using world = await World.open();
+  const leaving = new AbortController();
+  world.beforeView = () => leaving.abort(new ServiceError("DEADLINE_EXCEEDED", "over"));
+  await rejects(world.write([event("a", 0)], 100, leaving.signal), code("DEADLINE_EXCEEDED"));
+  equal(await world.count(), 0);
+  await until(() => world.budget.used === 0);
 });
 
 test("W6, W8: an event older than the accept limit is refused with both times and the limit", async () => {
@@ -202,12 +225,14 @@ class World {
   readonly budget: ByteBudget;
   view: NamespaceView;
   viewError: ServiceError | undefined;
+  beforeView: () => void = () => undefined;
   readonly #writer: EventWriter;
 
   constructor(options: Partial<StaticViewOptions>, budgetBytes: number) {
     this.view = staticView({ slices: slices(), ...options });
     this.budget = new ByteBudget(budgetBytes);
     const source = viewSource(() => {
+      this.beforeView();
       if (this.viewError !== undefined) throw this.viewError;
       return this.view;
     });

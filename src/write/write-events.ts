@@ -35,6 +35,11 @@ export interface WriteDependencies {
 /** Long enough for the queue in front of the disk to move, short enough not to idle. */
 const OVERLOAD_RETRY_MS = 100;
 
+/** Each open slice costs the engine memory. */
+const SLICES_AT_ONCE = 4;
+
+const NOT_STORED = "the storage of this event's time slice did not take it; repeat it in a moment";
+
 const UNKNOWN = "the event may or may not be stored; repeat it, the same event twice is one event";
 
 export class EventWriter {
@@ -53,9 +58,11 @@ export class EventWriter {
     let storing: Promise<unknown> = Promise.resolve();
     try {
       const view = await this.#view(batch.namespace);
+      // Nothing is stored yet: the caller can still be told so.
+      signal.throwIfAborted();
       const placement = placeEvents(view, batch.events, clock.nowMicros());
-      const appends = placement.groups.map((group) => this.#append(view, group));
-      storing = Promise.all(appends);
+      const appends = this.#appendAll(view, placement.groups);
+      storing = appends;
       const outcomes = await settleOrAbort(appends, signal);
       const result = await this.#acknowledge(batch.namespace, view, placement, outcomes);
       return { ...result, timeTakenMs: clock.monotonicMs() - startedMs };
@@ -69,6 +76,16 @@ export class EventWriter {
   async check(batch: WriteBatch): Promise<Placement> {
     const view = await this.#view(batch.namespace);
     return placeEvents(view, batch.events, this.#deps.clock.nowMicros());
+  }
+
+  /** An outcome for each group; a batch over many slices writes to a few of them at a time. */
+  async #appendAll(view: NamespaceView, groups: readonly SliceGroup[]): Promise<unknown[]> {
+    const outcomes: unknown[] = [];
+    for (let at = 0; at < groups.length; at += SLICES_AT_ONCE) {
+      const some = groups.slice(at, at + SLICES_AT_ONCE);
+      outcomes.push(...(await Promise.all(some.map((group) => this.#append(view, group)))));
+    }
+    return outcomes;
   }
 
   /** Never rejects: an unhandled rejection must not arise when the caller has left. */
@@ -93,7 +110,10 @@ export class EventWriter {
     const { groups, failures } = placement;
     if (groups.length === 0) return { taken: 0, failures };
     const errors = outcomes.filter((outcome) => outcome !== undefined);
-    if (errors.length === groups.length) throw errors[0];
+    if (errors.length === groups.length) {
+      // Of several reasons the least certain one is the true answer for all.
+      throw errors.find((error) => !isCertain(error)) ?? errors[0];
+    }
 
     const latest = await this.#viewAgain(name);
     const floor =
@@ -103,11 +123,16 @@ export class EventWriter {
     let taken = 0;
     groups.forEach((group, nth) => {
       const stored = outcomes[nth] === undefined;
+      const refused = isCertain(outcomes[nth]);
       group.events.forEach((placed, i) => {
         if (stored && placed.event.time >= floor) taken++;
         else {
           const index = group.indexes[i] as number;
-          failures.push({ index, code: "OUTCOME_UNKNOWN", message: UNKNOWN });
+          failures.push(
+            refused
+              ? { index, code: "OVERLOADED", message: NOT_STORED }
+              : { index, code: "OUTCOME_UNKNOWN", message: UNKNOWN },
+          );
         }
       });
     });
@@ -139,12 +164,16 @@ export function overloaded(): ServiceError {
   );
 }
 
+/** Whether the store said that nothing was stored. */
+function isCertain(error: unknown): boolean {
+  if (!(error instanceof ServiceError)) return false;
+  return error.code === "STORAGE_UNAVAILABLE" || error.code === "OVERLOADED";
+}
+
 async function settleOrAbort(
-  appends: readonly Promise<unknown>[],
+  settled: Promise<readonly unknown[]>,
   signal: AbortSignal,
 ): Promise<readonly unknown[]> {
-  if (appends.length === 0) return [];
-  const settled = Promise.all(appends);
   let abort: () => void = () => undefined;
   const aborted = new Promise<never>((_, reject) => {
     abort = () => reject(new ServiceError("OUTCOME_UNKNOWN", UNKNOWN, { cause: signal.reason }));

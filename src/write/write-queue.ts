@@ -52,7 +52,7 @@ export class WriteQueue {
   readonly #options: WriteQueueOptions;
   readonly #budget: ByteBudget;
   readonly #onDropped: (namespace: string, code: string, events: number) => void;
-  readonly #held: Held[] = [];
+  #held: Held[] = [];
   readonly #closing = new AbortController();
   #flushing: Promise<void> | undefined;
 
@@ -109,17 +109,17 @@ export class WriteQueue {
   #takeNext(): Held {
     const first = this.#held[0] as Held;
     const events: EventBytes[] = [];
+    const rest: Held[] = [];
     let bytes = 0;
-    for (let i = 0; i < this.#held.length && bytes < this.#options.flushBytesMax;) {
-      const held = this.#held[i] as Held;
-      if (held.namespace !== first.namespace) {
-        i++;
+    for (const held of this.#held) {
+      if (held.namespace !== first.namespace || bytes >= this.#options.flushBytesMax) {
+        rest.push(held);
         continue;
       }
-      this.#held.splice(i, 1);
       for (const event of held.events) events.push(event);
       bytes += held.bytes;
     }
+    this.#held = rest;
     return { namespace: first.namespace, events, bytes };
   }
 

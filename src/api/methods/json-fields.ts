@@ -17,7 +17,8 @@ function collect(schema: DescMessage, value: unknown, path: string, problems: Pr
   for (const [key, content] of Object.entries(value)) {
     const field = fieldNamed(schema, key);
     if (field === undefined) {
-      problems.add(unknownField(schema, key, path));
+      // Looking for the nearest name costs: not for what will not be listed.
+      problems.add(problems.isFull ? "" : unknownField(schema, key, path));
       continue;
     }
     if (field.fieldKind === "message") {

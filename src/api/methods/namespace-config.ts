@@ -70,8 +70,8 @@ export function configMessage(
 ): MessageInitShape<typeof NamespaceConfigSchema> {
   const { widePartition, tuning, retention, slos } = config;
   const latency = ({ targetMs, maxMs }: LatencyTargets) => ({
-    target: durationOfMicros(targetMs * 1000),
-    max: durationOfMicros(maxMs * 1000),
+    target: durationOfMicros(Math.round(targetMs * 1000)),
+    max: durationOfMicros(Math.round(maxMs * 1000)),
   });
   return {
     timePartition: { ...config.timePartition },

@@ -6,6 +6,9 @@
  * that they have. So a decision that a changed configuration has overtaken (a longer retention,
  * say) changes nothing, and a crash in the middle leaves views that re-read the slices each time
  * rather than views that miss some.
+ *
+ * The announcement keeps nobody out: who decides on slices does so in a turn (`SliceTurns`), from
+ * before the namespace is read until this is done.
  */
 import { ServiceError } from "../lib/errors.ts";
 import { mapBounded } from "../lib/map-bounded.ts";

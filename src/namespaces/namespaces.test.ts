@@ -97,6 +97,63 @@ test("an update changes what is given and resets what is named", async () => {
   await rejects(namespaces.update("other", {}, []), { code: "NAMESPACE_NOT_FOUND" });
 });
 
+test("a change that came while slices were made is kept", async () => {
+  const world = new ControlWorld();
+  const { namespaces } = world.start();
+  await namespaces.create("plays", {});
+  const other = world.start().namespaces;
+  let changed = false;
+  world.store.before = async (call) => {
+    if (changed || call !== "createSlice") return;
+    changed = true;
+    await other.update("plays", { slos: { read: { maxMs: 2_000 } } }, []);
+  };
+  const after = await namespaces.update("plays", ACCEPT_3_DAYS, []);
+  ok(changed);
+  equal(after.config.slos.read.maxMs, 2_000);
+  equal(after.config.acceptLimitMicros, 3 * DAY);
+});
+
+test("a namespace deleted while its slices are made leaves none of them", async () => {
+  const world = new ControlWorld();
+  const { namespaces, keeper } = world.start();
+  await namespaces.create("plays", {});
+  let deleting: Promise<void> | undefined;
+  world.store.before = (call) => {
+    if (call === "createSlice") deleting ??= namespaces.delete("plays");
+  };
+  const updating = namespaces.update("plays", ACCEPT_3_DAYS, []);
+  // Which of the two is refused does not matter.
+  await Promise.allSettled([updating]);
+  ok(deleting !== undefined);
+  await deleting;
+  await keeper.runOnce(never);
+  deepEqual(world.catalog.dump(), []);
+  deepEqual(world.store.sliceNames(), []);
+});
+
+test("a damaged slice is listed without its numbers; another failure is told", async () => {
+  const world = new ControlWorld();
+  const { namespaces } = world.start();
+  await namespaces.create("plays", {});
+  const fail = (code: "DATA_LOSS" | "STORAGE_UNAVAILABLE") => {
+    world.store.before = (call, { slice }) => {
+      if (call === "sliceStats" && slice === "data_20260328") throw new ServiceError(code, "no");
+    };
+  };
+  fail("DATA_LOSS");
+  const slices = await namespaces.listTimeSlices("plays");
+  deepEqual(
+    slices.map(({ name, events, bytes }) => [name, events, bytes]),
+    [
+      ["data_20260328", 0, 0],
+      ["data_20260329", 0, 0],
+    ],
+  );
+  fail("STORAGE_UNAVAILABLE");
+  await rejects(namespaces.listTimeSlices("plays"), { code: "STORAGE_UNAVAILABLE" });
+});
+
 test("a width that would not begin within a year is refused", async () => {
   const { namespaces } = new ControlWorld().start();
   await namespaces.create("plays", {});

@@ -32,6 +32,7 @@ import type { NamespaceRecord } from "../metadata/namespace-records.ts";
 import { beginReopening, finishReopening } from "../metadata/reopen.ts";
 import { readSlices } from "../metadata/slice-records.ts";
 import type { SliceRecord } from "../metadata/slice-records.ts";
+import type { SliceTurns } from "../metadata/slice-turns.ts";
 import { floorFor, sliceWindow } from "../metadata/slice-window.ts";
 import { configProblems, namespaceNameProblem } from "../model/check-config.ts";
 import type { ConfigMargins } from "../model/check-config.ts";
@@ -40,6 +41,7 @@ import type { NamespaceConfigPatch } from "../model/merge-config.ts";
 import type { BlockedId, Namespace } from "../model/namespace.ts";
 import { DEFAULT_NAMESPACE_CONFIG } from "../model/namespace-config.ts";
 import type { NamespaceConfig } from "../model/namespace-config.ts";
+import type { SliceRef } from "../model/partition.ts";
 import { commonWidthSeconds, planSlices, statusOf, writableFrom } from "../model/plan-slices.ts";
 import type { SliceStatus } from "../model/plan-slices.ts";
 import type { TimeSlice } from "../model/time-slice.ts";
@@ -50,6 +52,8 @@ import { pageAfter, pageSizeOf, pageTokenAfter } from "./control-pages.ts";
 import type { ControlPage } from "./control-pages.ts";
 
 export interface NamespacesOptions extends Storage {
+  /** Shared with the keeper of slices. */
+  readonly turns: SliceTurns;
   readonly clock: Clock;
   readonly random: Random;
   readonly margins: ConfigMargins;
@@ -96,8 +100,10 @@ export class Namespaces {
     if (this.#creating.has(name)) throw namespaceExists(name);
     this.#creating.add(name);
     try {
-      await this.#makeWay(name);
-      return await this.#createNew(name, config);
+      return await this.#options.turns.take(name, async () => {
+        await this.#makeWay(name);
+        return this.#createNew(name, config);
+      });
     } finally {
       this.#creating.delete(name);
     }
@@ -139,11 +145,15 @@ export class Namespaces {
     reset: readonly string[],
     signal?: AbortSignal,
   ): Promise<Namespace> {
-    const { catalog, changed } = this.#options;
+    const { catalog, turns, changed } = this.#options;
     for (let attempt = 0; attempt < UPDATE_ATTEMPTS_MAX; attempt++) {
-      const before = await readReadyNamespace(catalog, name);
-      const written = await this.#changeConfig(before, patch, reset);
-      if (written === undefined) continue;
+      const done = await turns.take(name, async () => {
+        const before = await readReadyNamespace(catalog, name);
+        const written = await this.#changeConfig(before, patch, reset);
+        return written === undefined ? undefined : { before, written };
+      });
+      if (done === undefined) continue;
+      const { before, written } = done;
       await changed(name);
       if (written.config.retention.closeAfterMicros > before.config.retention.closeAfterMicros) {
         await this.#openClosed(name);
@@ -162,26 +172,29 @@ export class Namespaces {
 
   /** Deletes it with all its events. Repeating it after a failure goes on where that stopped. */
   async delete(name: string, signal?: AbortSignal): Promise<void> {
-    const { catalog, changed } = this.#options;
-    const marked = await updateNamespace(catalog, name, (current) => {
-      if (current.phase === "DELETING") return undefined;
-      return { ...requireReady(current, name), phase: "DELETING" };
-    });
+    const { catalog, turns, changed } = this.#options;
+    // In a turn, so that nobody is making slices when it is marked: nobody would remove them.
+    const marked = await turns.take(name, () =>
+      updateNamespace(catalog, name, (current) => {
+        if (current.phase === "DELETING") return undefined;
+        return { ...requireReady(current, name), phase: "DELETING" };
+      }),
+    );
     await changed(name);
     await this.#waitForViews(signal);
-    await finishDeletion(this.#options, marked);
+    await turns.take(name, () => finishDeletion(this.#options, marked));
   }
 
-  /** By start, also the dropped ones that are still remembered. */
+  /** By start, also the dropped ones that are still remembered, and damaged ones, as if empty. */
   async listTimeSlices(name: string): Promise<readonly SliceListing[]> {
-    const { catalog, store, clock } = this.#options;
+    const { catalog, clock } = this.#options;
     const record = await readReadyNamespace(catalog, name);
     const slices = await readSlices(catalog, record.id);
     const now = clock.nowMicros();
     const describe = async (slice: SliceRecord): Promise<SliceListing> => {
       const ref = { namespaceId: record.id, slice: slice.name };
       const dropped = slice.state === "DROPPED";
-      const { bytes, events } = dropped ? NO_EVENTS : await store.sliceStats(ref);
+      const { bytes, events } = dropped ? NO_EVENTS : await this.#statsOf(ref);
       const { name: sliceName, start, end, timePartition } = slice;
       const status = statusOf(slice, record, now);
       return { name: sliceName, start, end, timePartition, status, bytes, events };
@@ -206,6 +219,16 @@ export class Namespaces {
     page: ControlPage,
   ): Promise<{ ids: readonly BlockedId[]; nextPageToken: string }> {
     return this.#blocked.list(name, page);
+  }
+
+  /** A damaged slice must not hide the others: whoever reads it is told. */
+  async #statsOf(slice: SliceRef): Promise<SliceStats> {
+    try {
+      return await this.#options.store.sliceStats(slice);
+    } catch (error) {
+      if (error instanceof ServiceError && error.code === "DATA_LOSS") return NO_EVENTS;
+      throw error;
+    }
   }
 
   /** Sees to it that the name is free, also of what a crash has left under it. */
@@ -276,7 +299,10 @@ export class Namespaces {
     }
   }
 
-  /** Undefined if someone else changed the namespace meanwhile. */
+  /**
+   * Undefined if it is to be decided anew: someone else changed the namespace meanwhile, or slices
+   * had to be made first. What is written is always decided on `before`, at its version.
+   */
   async #changeConfig(
     before: NamespaceRecord,
     patch: NamespaceConfigPatch,
@@ -299,23 +325,16 @@ export class Namespaces {
     // Dropped time never comes back, whatever the limit says.
     const floor = opens ? Math.max(lower, writableFrom(slices)) : before.floor;
     const window = sliceWindow(config, Math.min(floor, before.floor), now, margins.clockSkewMicros);
-    const made = await this.#makeMissing(before, planSlices(slices, window, config.timePartition));
-    if (made === undefined) return undefined;
-    if (!opens) return writeNamespace(catalog, { ...made, config, reopening: null });
+    const planned = planSlices(slices, window, config.timePartition);
+    if (planned.length > 0) {
+      await changingSlices(catalog, before, () => makeSlices(this.#options, before.id, planned));
+      return undefined;
+    }
+    if (!opens) return writeNamespace(catalog, { ...before, config, reopening: null });
     const inForce = { ...config, acceptLimitMicros: before.config.acceptLimitMicros };
     return writeNamespace(
       catalog,
-      beginReopening({ ...made, config: inForce }, acceptLimitMicros, floor),
-    );
-  }
-
-  async #makeMissing(
-    record: NamespaceRecord,
-    planned: readonly TimeSlice[],
-  ): Promise<NamespaceRecord | undefined> {
-    if (planned.length === 0) return record;
-    return changingSlices(this.#options.catalog, record, () =>
-      makeSlices(this.#options, record.id, planned),
+      beginReopening({ ...before, config: inForce }, acceptLimitMicros, floor),
     );
   }
 
@@ -324,19 +343,26 @@ export class Namespaces {
    * allows it, at once.
    */
   async #openClosed(name: string): Promise<void> {
-    const { catalog, clock, changed } = this.#options;
+    const { turns, changed } = this.#options;
     for (let attempt = 0; attempt < UPDATE_ATTEMPTS_MAX; attempt++) {
-      const record = await readReadyNamespace(catalog, name);
-      const closedBefore = clock.nowMicros() - record.config.retention.closeAfterMicros;
-      const slices = await readSlices(catalog, record.id);
-      const due = slices.filter(({ state, end }) => state === "CLOSED" && end > closedBefore);
-      if (due.length === 0) return;
-      const opened = await changingSlices(catalog, record, async () => {
-        await openSlices(this.#options, record.id, due);
-      });
-      if (opened !== undefined) return changed(name);
+      const outcome = await turns.take(name, () => this.#openClosedOnce(name));
+      if (outcome === "opened") return changed(name);
+      if (outcome === "none closed") return;
     }
     throw namespaceConflict(name);
+  }
+
+  async #openClosedOnce(name: string): Promise<"opened" | "none closed" | "overtaken"> {
+    const { catalog, clock } = this.#options;
+    const record = await readReadyNamespace(catalog, name);
+    const closedBefore = clock.nowMicros() - record.config.retention.closeAfterMicros;
+    const slices = await readSlices(catalog, record.id);
+    const due = slices.filter(({ state, end }) => state === "CLOSED" && end > closedBefore);
+    if (due.length === 0) return "none closed";
+    const opened = await changingSlices(catalog, record, async () => {
+      await openSlices(this.#options, record.id, due);
+    });
+    return opened === undefined ? "overtaken" : "opened";
   }
 
   /** Until no other process can hold a view from before. */

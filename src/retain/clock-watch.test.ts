@@ -15,21 +15,25 @@ async function settledWatch(): Promise<{ clock: VirtualClock; watch: ClockWatch 
 
 test("just after the start there is nothing to compare with", () => {
   const watch = new ClockWatch(new VirtualClock(NOON), HOUR, SETTLE_MS);
-  deepEqual(watch.look(), { jumped: false, doubtMicros: Number.POSITIVE_INFINITY });
+  deepEqual(watch.look(), {
+    jumped: false,
+    doubtMicros: Number.POSITIVE_INFINITY,
+    jumpMicros: HOUR,
+  });
 });
 
 test("time that passes on both clocks is believed, however much", async () => {
   const { clock, watch } = await settledWatch();
   await clock.advance(365 * 86_400_000);
-  deepEqual(watch.look(), { jumped: false, doubtMicros: 0 });
+  deepEqual(watch.look(), { jumped: false, doubtMicros: 0, jumpMicros: HOUR });
 });
 
 test("a jump forward is doubted: for all at first, and for what rests on it alone for ever", async () => {
   const { clock, watch } = await settledWatch();
   clock.stepWall(DAY);
-  deepEqual(watch.look(), { jumped: true, doubtMicros: DAY });
+  deepEqual(watch.look(), { jumped: true, doubtMicros: DAY, jumpMicros: HOUR });
   await clock.advance(SETTLE_MS);
-  deepEqual(watch.look(), { jumped: false, doubtMicros: DAY });
+  deepEqual(watch.look(), { jumped: false, doubtMicros: DAY, jumpMicros: HOUR });
 });
 
 test("a jump that is taken back leaves no doubt", async () => {
@@ -38,13 +42,13 @@ test("a jump that is taken back leaves no doubt", async () => {
   watch.look();
   await clock.advance(1_000);
   clock.stepWall(-DAY);
-  deepEqual(watch.look(), { jumped: false, doubtMicros: 0 });
+  deepEqual(watch.look(), { jumped: false, doubtMicros: 0, jumpMicros: HOUR });
 });
 
 test("a clock that is set back, and small corrections, are no reason for doubt", async () => {
   const { clock, watch } = await settledWatch();
   clock.stepWall(-DAY);
-  deepEqual(watch.look(), { jumped: false, doubtMicros: 0 });
+  deepEqual(watch.look(), { jumped: false, doubtMicros: 0, jumpMicros: HOUR });
   clock.stepWall(HOUR);
-  deepEqual(watch.look(), { jumped: false, doubtMicros: 0 });
+  deepEqual(watch.look(), { jumped: false, doubtMicros: 0, jumpMicros: HOUR });
 });

@@ -15,6 +15,8 @@ export interface ClockTrust {
    * to compare with.
    */
   readonly doubtMicros: number;
+  /** A larger step is a jump. */
+  readonly jumpMicros: number;
 }
 
 export class ClockWatch {
@@ -54,6 +56,10 @@ export class ClockWatch {
     // A jump that was taken back needs no settling.
     const jumped = this.#aheadMicros > 0 && ms - this.#jumpedAtMs < this.#settleMs;
     const starting = ms - this.#startedAtMs < this.#settleMs;
-    return { jumped, doubtMicros: starting ? Number.POSITIVE_INFINITY : this.#aheadMicros };
+    return {
+      jumped,
+      doubtMicros: starting ? Number.POSITIVE_INFINITY : this.#aheadMicros,
+      jumpMicros: this.#jumpMicros,
+    };
   }
 }

@@ -39,11 +39,16 @@ export function dueChanges(
   const { closeAfterMicros, deleteAfterMicros } = record.config.retention;
   const config = { ...record.config, acceptLimitMicros: widestAcceptMicros(record) };
   const reached = floorFor(config.acceptLimitMicros, nowMicros, clockSkewMicros);
-  const floor = Math.max(record.floor, trust.jumped ? 0 : reached);
+  // Just after the start nothing but the stored floor tells how late it is. A server that stood still
+  // and a clock that is wrong look the same, so a leap is waited upon.
+  const starting = !Number.isFinite(trust.doubtMicros);
+  const leaps = starting && reached - record.floor > trust.jumpMicros;
+  const believedFloor = starting ? reached : reached - trust.doubtMicros;
+  const floor = Math.max(record.floor, leaps ? 0 : Math.floor(believedFloor));
   const window = sliceWindow(config, record.floor, nowMicros, clockSkewMicros);
   const planned = planSlices(slices, window, config.timePartition);
   // Beginning anew behind a gap gives up the time between for good: not on a clock in doubt.
-  const make = trust.jumped && leavesGap(slices, planned) ? [] : planned;
+  const make = (trust.jumped || leaps) && leavesGap(slices, planned) ? [] : planned;
   const there = slices.filter(({ state }) => state !== "DROPPED");
   const over = there.filter(({ end }) => end + deleteAfterMicros <= nowMicros);
   const many = over.length > DROPS_UNDOUBTED_MAX && over.length > there.length / 2;

@@ -9,12 +9,14 @@ import {
   never,
 } from "../../tests/support/control-world.ts";
 import type { ControlProcess } from "../../tests/support/control-world.ts";
+import { settle } from "../../tests/support/virtual-clock.ts";
 import { readNamespace, writeNamespace } from "../metadata/namespace-records.ts";
 import type { NamespaceConfigPatch } from "../model/merge-config.ts";
 import { SECOND_MICROS } from "../model/namespace-config.ts";
 
 const DAY_MS = 86_400_000;
 const YEAR = 365 * DAY;
+const SETTLE_MS = 600_000;
 
 async function start(
   patch: NamespaceConfigPatch = {},
@@ -84,9 +86,10 @@ test("the floor does not fall when the clock is set back, nor are old slices mad
 
 test("lowering acceptLimit seals earlier", async () => {
   const process = await start({ acceptLimitMicros: DAY });
+  await live(process, SETTLE_MS);
   await process.namespaces.update("plays", { acceptLimitMicros: 60 * SECOND_MICROS }, []);
   await process.keeper.runOnce(never);
-  equal(await floorOf(process.world), NOON - 61 * SECOND_MICROS);
+  equal(await floorOf(process.world), process.world.clock.nowMicros() - 61 * SECOND_MICROS);
 });
 
 test("a slice is closed, then marked, and its events go only L after the mark", async () => {
@@ -144,14 +147,16 @@ test("closed slices open again when closeAfter is raised, dropped ones never", a
 
 test("a longer retention that comes between deciding and dropping saves the slices", async () => {
   const process = await start({ retention: { closeAfterMicros: DAY, deleteAfterMicros: 2 * DAY } });
-  const { world, keeper, namespaces } = process;
+  const { world, keeper } = process;
+  // Of another process: in this one they take turns.
+  const other = world.start().namespaces;
   await live(process, 2 * DAY_MS);
   await world.clock.advance(DAY_MS);
   let raised = false;
   world.catalog.before = async (call, space) => {
     if (raised || call !== "write" || space !== "namespaces") return;
     raised = true;
-    await namespaces.update("plays", { retention: { deleteAfterMicros: 9 * DAY } }, []);
+    await other.update("plays", { retention: { deleteAfterMicros: 9 * DAY } }, []);
   };
   await keeper.runOnce(never);
   ok(raised);
@@ -181,6 +186,68 @@ test("a clock that jumps months ahead drops nothing, closes nothing and does not
   await live(process, 1_200_000, 300_000);
   for (const name of stored) ok(world.store.sliceNames().includes(name));
   equal((await statuses(process)).filter((status) => status.endsWith("DROPPED")).length, 0);
+});
+
+test("after a jump that nobody takes back the floor rises with the time that passes", async () => {
+  const process = await start(HOURLY);
+  const { world } = process;
+  await live(process, DAY_MS, DAY_MS / 24);
+  world.clock.stepWall(20 * DAY);
+  await live(process, 2 * SETTLE_MS, 60_000);
+  const truth = world.clock.nowMicros() - 20 * DAY;
+  const behind = truth - (await floorOf(world));
+  ok(behind >= 601 * SECOND_MICROS && behind < 661 * SECOND_MICROS, String(behind));
+});
+
+test("a clock that is wrong at the start neither raises the floor nor begins behind a gap", async () => {
+  const process = await start(HOURLY);
+  const { world } = process;
+  await live(process, DAY_MS, DAY_MS / 24);
+  const [floor, slices] = [await floorOf(world), await statuses(process)];
+  world.clock.stepWall(20 * YEAR);
+  const next = { ...process, ...world.start() };
+  await live(next, SETTLE_MS - 60_000, 60_000);
+  equal(await floorOf(world), floor);
+  equal((await statuses(next)).length, slices.length);
+  world.clock.stepWall(-20 * YEAR);
+  await live(next, 120_000, 5_000);
+  const behind = world.clock.nowMicros() - (await floorOf(world));
+  ok(behind >= 601 * SECOND_MICROS && behind < 661 * SECOND_MICROS, String(behind));
+});
+
+test("after standing still for long the floor rises once the clock has been watched", async () => {
+  const process = await start(HOURLY);
+  await process.world.clock.advance(10 * DAY_MS);
+  const next = { ...process, ...process.world.start() };
+  await live(next, SETTLE_MS, 60_000);
+  const behind = process.world.clock.nowMicros() - (await floorOf(process.world));
+  ok(behind >= 601 * SECOND_MICROS && behind < 661 * SECOND_MICROS, String(behind));
+});
+
+test("the keeper and an update never plan the same time twice", async () => {
+  const process = await start();
+  const { world, keeper, namespaces } = process;
+  // Half an hour before midnight the next slice is due in either width.
+  await world.clock.advance(DAY_MS + 11.5 * 3_600_000);
+  const hourly = { secondsPerTimeSlice: 3_600, secondsPerTimeBucket: 3_600 };
+  const updating: Promise<unknown>[] = [];
+  world.catalog.before = async (call, space) => {
+    if (updating.length > 0 || call !== "write" || !space.startsWith("slices/")) return;
+    // Before the keeper has written down any of the slices it has planned.
+    updating.push(namespaces.update("plays", { timePartition: hourly }, []));
+    updating.push(namespaces.update("plays", { acceptLimitMicros: 2 * DAY }, []));
+    await settle();
+  };
+  await keeper.runOnce(never);
+  equal(updating.length, 2);
+  await Promise.all(updating);
+  const slices = await namespaces.listTimeSlices("plays");
+  for (const [i, slice] of slices.entries()) {
+    if (i > 0) equal(slice.start, slices[i - 1]?.end, slice.name);
+  }
+  const { config } = await namespaces.get("plays");
+  equal(config.timePartition.secondsPerTimeSlice, 3_600);
+  equal(config.acceptLimitMicros, 2 * DAY);
 });
 
 test("after a jump that is taken back all goes on as before", async () => {

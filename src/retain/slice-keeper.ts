@@ -3,8 +3,9 @@
  * behind it, and the sealed line raised (rule C1). Also finishes what a crash has left half done:
  * deletions, creations, re-openings.
  *
- * It is the one owner of these changes. Each run looks at what is stored, so it may stop anywhere
- * and start anew; a failure in one namespace does not hold up the others. A slice is marked as
+ * The keeper and the control methods, which also make slices and open them again, take turns on a
+ * namespace. Each run looks at what is stored, so it may stop anywhere and start anew; a failure in
+ * one namespace does not hold up the others. A slice is marked as
  * dropped first, for good, and its events go only when everybody has had the time to see the mark
  * (rule C18).
  */
@@ -19,11 +20,12 @@ import {
 } from "../metadata/change-slices.ts";
 import type { Storage } from "../metadata/change-slices.ts";
 import { finishDeletion } from "../metadata/finish-deletion.ts";
-import { listNamespaces, writeNamespace } from "../metadata/namespace-records.ts";
+import { listNamespaces, readNamespace, writeNamespace } from "../metadata/namespace-records.ts";
 import type { NamespaceRecord } from "../metadata/namespace-records.ts";
 import { finishReopening } from "../metadata/reopen.ts";
 import { readSlices, removeSlice, writeSlice } from "../metadata/slice-records.ts";
 import type { SliceRecord } from "../metadata/slice-records.ts";
+import type { SliceTurns } from "../metadata/slice-turns.ts";
 import type { ConfigMargins } from "../model/check-config.ts";
 import { SECOND_MICROS } from "../model/namespace-config.ts";
 import { ClockWatch } from "./clock-watch.ts";
@@ -59,6 +61,8 @@ export interface KeeperReport {
 }
 
 export interface SliceKeeperOptions extends Storage {
+  /** Shared with the control methods. */
+  readonly turns: SliceTurns;
   readonly clock: Clock;
   readonly margins: ConfigMargins;
   /** Brings this process's view up to date (`NamespaceViews.refresh`). */
@@ -137,7 +141,7 @@ export class SliceKeeper {
           try {
             if (record instanceof Error) throw record;
             known.add(record.id);
-            await this.#keep(record, trust);
+            await this.#keepInTurn(record, trust);
           } catch (error) {
             this.#failed(name, error);
           }
@@ -153,6 +157,19 @@ export class SliceKeeper {
       this.#failed("", error);
     }
     return this.#report;
+  }
+
+  /**
+   * The record was listed before the turn. It is read again only if someone was at it, since there
+   * may be thousands of namespaces: an older one changes nothing, by compare-and-set on its version.
+   */
+  async #keepInTurn(listed: NamespaceRecord, trust: ClockTrust): Promise<void> {
+    const { catalog, turns } = this.#options;
+    const taken = turns.isTaken(listed.name);
+    await turns.take(listed.name, async () => {
+      const record = taken ? await readNamespace(catalog, listed.name) : listed;
+      if (record !== undefined) await this.#keep(record, trust);
+    });
   }
 
   async #keep(record: NamespaceRecord, trust: ClockTrust): Promise<void> {

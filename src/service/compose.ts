@@ -10,6 +10,7 @@ import type { Log } from "../lib/log.ts";
 import { Metrics } from "../lib/metrics.ts";
 import type { Random } from "../lib/random.ts";
 import { NamespaceViews } from "../metadata/namespace-views.ts";
+import { SliceTurns } from "../metadata/slice-turns.ts";
 import { loadTokenKey } from "../metadata/token-key.ts";
 import type { ConfigMargins } from "../model/check-config.ts";
 import type { BlockedId } from "../model/namespace.ts";
@@ -75,9 +76,11 @@ async function startParts(
   lifecycle.run("keeping views young", (signal) => views.run(signal));
   const changed = (name: string): Promise<void> => views.refresh(name);
   const margins = marginsOf(config);
+  const turns = new SliceTurns();
   const keeper = new SliceKeeper({
     catalog,
     store,
+    turns,
     clock,
     margins,
     changed,
@@ -87,6 +90,7 @@ async function startParts(
   const namespaces = new Namespaces({
     catalog,
     store,
+    turns,
     clock,
     random,
     margins,

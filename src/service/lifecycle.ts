@@ -1,8 +1,8 @@
 /**
  * What was started is stopped, in the reverse order, once; and the process ends when it is told to.
  *
- * The first signal lets what is under way finish; a second one does not wait: everything acknowledged is
- * durable already, so stopping at once loses nothing but time at the next start.
+ * The first signal lets what is under way finish; a second one does not wait. That is like a crash: what
+ * was acknowledged as written is durable already; queued writes, acknowledged on receipt, are lost.
  */
 import type { Log } from "../lib/log.ts";
 

@@ -47,7 +47,8 @@ export function frameLength(eventLength: number): number {
 export function writeFrame(target: Uint8Array, at: number, event: EventBytes): number {
   target[at] = TAG_FRAME;
   const body = writeVarint(target, at + 1, event.end - event.start);
-  target.set(event.bytes.subarray(event.start, event.end), body);
+  // As Buffer copies: a view made for `set` would be one more object an event.
+  Buffer.prototype.copy.call(event.bytes, target, body, event.start, event.end);
   return body + (event.end - event.start);
 }
 

@@ -4,6 +4,7 @@
  */
 import { systemRandom } from "../../src/lib/random.ts";
 import { NamespaceViews } from "../../src/metadata/namespace-views.ts";
+import { SliceTurns } from "../../src/metadata/slice-turns.ts";
 import type { ConfigMargins } from "../../src/model/check-config.ts";
 import type { BlockedId } from "../../src/model/namespace.ts";
 import { SECOND_MICROS } from "../../src/model/namespace-config.ts";
@@ -64,7 +65,8 @@ export class ControlWorld {
       configuredBlocks,
     });
     const changed = (name: string): Promise<void> => views.refresh(name);
-    const shared = { catalog, store, clock, margins: MARGINS, changed };
+    const turns = new SliceTurns();
+    const shared = { catalog, store, turns, clock, margins: MARGINS, changed };
     const events: KeeperEvent[] = [];
     return {
       views,

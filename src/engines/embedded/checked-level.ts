@@ -38,8 +38,6 @@ export interface CheckedLevelOptions {
   readonly what: string;
   readonly clock: Clock;
   readonly tuning: LevelOptions;
-  /** Directories verified by this process; verification is done once each. */
-  readonly verified: Set<string>;
   readonly observer?: CommitObserver | undefined;
   readonly warn?: ((message: string, cause: unknown) => void) | undefined;
 }
@@ -121,13 +119,14 @@ export class CheckedLevel {
 
   /** Rejects with DATA_LOSS if the store is not what was acknowledged, else STORAGE_UNAVAILABLE. */
   static async open(options: CheckedLevelOptions): Promise<CheckedLevel> {
-    const { directory, verified } = options;
+    const { directory } = options;
     let mark: MarkFile | undefined;
     let level: ClassicLevel<Buffer, Buffer> | undefined;
     try {
       mark = await MarkFile.open(join(directory, "mark"));
       const { seal, ...unsealed } = mark.last;
-      if (!verified.has(directory)) await verifyLevel(join(directory, "level"), seal);
+      // Each time: what lay closed, even for a moment, may have rotted.
+      await verifyLevel(join(directory, "level"), seal);
       // From here on LevelDB may change the files: the seal must be gone from the disk before.
       if (seal !== undefined) {
         await mark.write(unsealed);
@@ -136,7 +135,6 @@ export class CheckedLevel {
       level = newLevel(join(directory, "level"), options.tuning);
       await level.open({ createIfMissing: false });
       const chain = await readChain(level, mark.last.sequence);
-      verified.add(directory);
       return new CheckedLevel(options, mark, level, chain);
     } catch (error) {
       await level?.close();
@@ -342,7 +340,7 @@ export class CheckedLevel {
 
   /** Tries until the disk works again or the store is closed. */
   async #recover(cause: unknown): Promise<void> {
-    const { clock, directory, tuning, verified, what, warn } = this.#options;
+    const { clock, directory, tuning, what, warn } = this.#options;
     for (let waitMs = 50; ; waitMs = Math.min(waitMs * 2, REOPEN_WAIT_MAX_MS)) {
       await clock.sleep(waitMs, this.#closing.signal);
       if (this.#closing.signal.aborted) return;
@@ -356,9 +354,7 @@ export class CheckedLevel {
         await former?.close();
         // LevelDB's own word for rot that it ran into by itself: then every file is looked at again.
         if (levelCode(cause) === "LEVEL_CORRUPTION") {
-          verified.delete(directory);
           await verifyLevel(join(directory, "level"), undefined);
-          verified.add(directory);
         }
         level = newLevel(join(directory, "level"), tuning);
         await level.open({ createIfMissing: false });
@@ -510,7 +506,7 @@ function dataLoss(what: string, cause: unknown): ServiceError {
   });
 }
 
-function unavailable(what: string, cause: unknown): ServiceError {
+export function unavailable(what: string, cause: unknown): ServiceError {
   return new ServiceError("STORAGE_UNAVAILABLE", `${what} is not available now; retry later`, {
     ...(cause === undefined ? {} : { cause }),
     retryAfterMs: 500,

@@ -11,7 +11,13 @@ import { ServiceError, assert } from "../../lib/errors.ts";
 import type { PartitionKey, SliceRef } from "../../model/partition.ts";
 import type { EventStore, PlacedEvent, ScanRange, SliceStats } from "../../ports/event-store.ts";
 import type { Run } from "../../wire/frames.ts";
-import { CheckedLevel, levelCode, openingError, sizeOfDirectory } from "./checked-level.ts";
+import {
+  CheckedLevel,
+  levelCode,
+  openingError,
+  sizeOfDirectory,
+  unavailable,
+} from "./checked-level.ts";
 import type { CheckedLevelOptions } from "./checked-level.ts";
 import { syncDirectory } from "./data-directory.ts";
 import { putEvent } from "./key-codec.ts";
@@ -45,8 +51,12 @@ export class EmbeddedStore implements EventStore {
     this.#trash = join(directory, "trash");
     this.#register = register;
     this.#tuning = level.tuning;
-    const open = (name: string): Promise<CheckedLevel> =>
-      CheckedLevel.open({ ...level, directory: join(this.#events, name), what: `slice ${name}` });
+    const open = async (name: string): Promise<CheckedLevel> => {
+      const what = `slice ${name}`;
+      // It may have been dropped while its user waited for a place: that is no damage.
+      if (register.stateOf(name) !== "LIVE") throw unavailable(what, undefined);
+      return CheckedLevel.open({ ...level, directory: join(this.#events, name), what });
+    };
     this.#pool = new StorePool(open, options.openStoresMax, level.clock, options.openStoresChanged);
   }
 
@@ -60,6 +70,8 @@ export class EmbeddedStore implements EventStore {
       await rm(join(store.#trash, name), { recursive: true, force: true });
     }
     for (const name of options.register.dropped()) await store.#remove(name);
+    // Only now: a name that is forgotten has no directory left.
+    await options.register.forgetOldest();
     return store;
   }
 

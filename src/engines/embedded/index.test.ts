@@ -1,14 +1,16 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { ClassicLevel } from "classic-level";
 import { catalogSuite } from "../../../tests/conformance/catalog.ts";
 import { eventStoreSuite, placed } from "../../../tests/conformance/event-store.ts";
+import { until } from "../../../tests/support/conditions.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
 import { openEmbeddedEngine } from "./index.ts";
+import { MarkFile } from "./mark-file.ts";
 import { MARKERS_END, markerKey } from "./system-keys.ts";
 import type { EmbeddedEngine } from "./index.ts";
 
@@ -91,6 +93,48 @@ test("more slices than may be open at once are all served", async () => {
   }
   for (const slice of slices) assert.equal((await engine.store.sliceStats(slice)).events, 3);
   assert.ok(Math.max(...sizes) <= 2);
+  await engine.close();
+  await rm(directory, { recursive: true });
+});
+
+test("more slices than may be in use at once wait for a place, and all are served", async () => {
+  const directory = await freshDirectory();
+  const engine = await openEmbeddedEngine({ directory, clock: systemClock, openStoresMax: 2 });
+  const slices = Array.from({ length: 20 }, (_, i) => ({ namespaceId: "n", slice: `data_${i}` }));
+  for (const slice of slices) await engine.store.createSlice(slice);
+  await Promise.all(slices.map((slice) => engine.store.append(slice, [placed("a", 1, "e")])));
+  for (const slice of slices) assert.equal((await engine.store.sliceStats(slice)).events, 1);
+  await engine.close();
+  await rm(directory, { recursive: true });
+});
+
+test("rot in a slice that was closed for others is met when it is opened again", async () => {
+  const directory = await freshDirectory();
+  const engine = await openEmbeddedEngine({ directory, clock: systemClock, openStoresMax: 1 });
+  const [slice, other] = ["data_1", "data_2"].map((name) => ({ namespaceId: "n", slice: name }));
+  assert.ok(slice !== undefined && other !== undefined);
+  await engine.store.createSlice(slice);
+  await engine.store.createSlice(other);
+  for (let i = 0; i < 3; i++) await engine.store.append(slice, [placed("a", 1 + i, "e")]);
+  await engine.store.append(other, [placed("a", 1, "e")]);
+  const level = join(directory, "events/n/data_1/level");
+  await until(async () => {
+    const mark = await MarkFile.open(join(directory, "events/n/data_1/mark"));
+    await mark.close();
+    return mark.last.seal !== undefined;
+  });
+  const log = (await readdir(level)).find((name) => name.endsWith(".log"));
+  assert.ok(log !== undefined);
+  const bytes = await readFile(join(level, log));
+  bytes.writeUInt8(bytes.readUInt8(bytes.length - 1) ^ 1, bytes.length - 1);
+  await writeFile(join(level, log), bytes);
+  await assert.rejects(
+    engine.store.append(slice, [placed("a", 9, "e")]),
+    (error) =>
+      error instanceof ServiceError &&
+      error.code === "DATA_LOSS" &&
+      error.message.includes("is not as it was closed"),
+  );
   await engine.close();
   await rm(directory, { recursive: true });
 });

@@ -51,7 +51,7 @@ export async function openEmbeddedEngine(options: EmbeddedEngineOptions): Promis
   const guard = await guardDirectory(directory);
   let catalogLevel: CheckedLevel | undefined;
   try {
-    const shared = { clock, warn, verified: new Set<string>() };
+    const shared = { clock, warn };
     const catalogDirectory = join(directory, "catalog");
     await createCatalog(directory, catalogDirectory);
     const level = await CheckedLevel.open({

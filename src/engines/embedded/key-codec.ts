@@ -18,29 +18,45 @@ const SEPARATOR = 0xff;
 const FIXED_BYTES = 1 + 4 + 4 + 8;
 export const CHECKSUM_BYTES = 4;
 const TWO_32 = 0x1_0000_0000;
+/** More than any key has. Values above it are few, and a view costs little beside them. */
+const VIEWS_UP_TO = 4096;
 
-/** The batch copies what it is given, so one scratch serves every event. */
-let scratch = Buffer.allocUnsafeSlow(64 << 10);
+/**
+ * Buffers to build in. The batch copies what it is given, so one of each serves every event, and the views
+ * of them are kept by length: this runs for each event, and events of a kind are of a few sizes.
+ */
+const keyScratch = Buffer.allocUnsafeSlow(VIEWS_UP_TO);
+const valueScratch = Buffer.allocUnsafeSlow(VIEWS_UP_TO);
+const keyViews: Buffer[] = [];
+const valueViews: Buffer[] = [];
+const frameViews: Buffer[] = [];
 
 /** Puts one event into a batch and returns the bytes of its key and value. */
 export function putEvent(batch: LevelBatch, placed: PlacedEvent): number {
   const { event, timeBucket, eventBucket } = placed;
   const seriesLength = event.seriesEnd - event.seriesStart;
-  const idLength = event.idEnd - event.idStart;
-  const keyLength = seriesLength + FIXED_BYTES + idLength;
-  const frameStart = keyLength + CHECKSUM_BYTES;
-  const end = frameStart + frameLength(event.end - event.start);
-  if (end > scratch.length) scratch = Buffer.allocUnsafeSlow(2 * end);
-  const target = scratch;
+  copy(keyScratch, 0, event.bytes, event.seriesStart, event.seriesEnd);
+  const idAt = writeFixed(keyScratch, seriesLength, timeBucket, eventBucket, event.time);
+  copy(keyScratch, idAt, event.bytes, event.idStart, event.idEnd);
+  const keyLength = idAt + event.idEnd - event.idStart;
+  const key = (keyViews[keyLength] ??= keyScratch.subarray(0, keyLength));
 
-  copy(target, 0, event.bytes, event.seriesStart, event.seriesEnd);
-  const idAt = writeFixed(target, seriesLength, timeBucket, eventBucket, event.time);
-  copy(target, idAt, event.bytes, event.idStart, event.idEnd);
-  writeFrame(target, frameStart, event);
-  const seed = partitionSeed(timeBucket, eventBucket);
-  writeU32(target, keyLength, hash32(target.subarray(frameStart, end), seed));
-  batch.put(target.subarray(0, keyLength), target.subarray(keyLength, end));
-  return end;
+  const length = CHECKSUM_BYTES + frameLength(event.end - event.start);
+  const { value, frame } = valueOf(length);
+  writeFrame(value, CHECKSUM_BYTES, event);
+  writeU32(value, 0, hash32(frame, partitionSeed(timeBucket, eventBucket)));
+  batch.put(key, value);
+  return keyLength + length;
+}
+
+function valueOf(length: number): { value: Buffer; frame: Buffer } {
+  if (length > VIEWS_UP_TO) {
+    const value = Buffer.allocUnsafeSlow(length);
+    return { value, frame: value.subarray(CHECKSUM_BYTES) };
+  }
+  const value = (valueViews[length] ??= valueScratch.subarray(0, length));
+  const frame = (frameViews[length] ??= valueScratch.subarray(CHECKSUM_BYTES, length));
+  return { value, frame };
 }
 
 /** The key of a place in a partition: an event's, or with no id the place before all of that time. */

@@ -10,6 +10,11 @@ export type SliceState = "LIVE" | "DROPPED";
 
 const STATES: readonly SliceState[] = ["LIVE", "DROPPED"];
 const KIND = "s";
+/**
+ * Dropped slices of a namespace that are remembered. More than are ever looked for: whoever makes
+ * slices never makes one before the newest that was dropped.
+ */
+const DROPPED_KEPT = 4_000;
 
 export class SliceRegister {
   readonly #level: CheckedLevel;
@@ -52,6 +57,20 @@ export class SliceRegister {
 
   dropped(): string[] {
     return [...this.#states].filter(([, state]) => state === "DROPPED").map(([name]) => name);
+  }
+
+  /** Forgets the oldest dropped slices of each namespace above the limit. Their names tell the time. */
+  async forgetOldest(kept: number = DROPPED_KEPT): Promise<void> {
+    const byNamespace = Map.groupBy(this.dropped().sort(), (name) => name.split("/", 1)[0]);
+    for (const names of byNamespace.values()) {
+      const forgotten = names.slice(0, -kept);
+      if (forgotten.length === 0) continue;
+      await this.#level.write(0, (batch) => {
+        for (const name of forgotten) batch.del(systemKey(KIND, name));
+        return forgotten.length;
+      });
+      for (const name of forgotten) this.#states.delete(name);
+    }
   }
 
   /** Resolves when durable. */

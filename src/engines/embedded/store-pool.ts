@@ -2,7 +2,8 @@
  * The open slices: opened when first needed, so many at a time, the one idle for longest closed first.
  *
  * A slice that is in use is never closed under its user, so for a moment there may be more than
- * `openMax`; at twice that, opening another is refused. A damaged slice is remembered for a while:
+ * `openMax`; at twice that, opening another waits for a place, and is refused if none comes free for
+ * some seconds. A damaged slice is remembered for a while:
  * checking gigabytes again for every request would take the machine down with it.
  */
 import type { Clock } from "../../lib/clock.ts";
@@ -20,6 +21,7 @@ export interface Lease {
 }
 
 const LOSS_REMEMBERED_MS = 30_000;
+const PLACE_WAIT_MAX_MS = 5_000;
 
 export class StorePool {
   readonly #open: (name: string) => Promise<CheckedLevel>;
@@ -31,6 +33,9 @@ export class StorePool {
   /** Stores on their way out: to be waited for before the same one is opened again. */
   readonly #leaving = new Map<string, Promise<void>>();
   readonly #lost = new Map<string, { error: ServiceError; untilMs: number }>();
+  /** Those who wait for a place. */
+  readonly #waiting = new Set<() => void>();
+  #closed = false;
 
   constructor(
     open: (name: string) => Promise<CheckedLevel>,
@@ -45,32 +50,22 @@ export class StorePool {
   }
 
   async acquire(name: string): Promise<Lease> {
-    for (let left = this.#leaving.get(name); left !== undefined; left = this.#leaving.get(name)) {
-      await left;
-    }
-    let entry = this.#entries.get(name);
-    if (entry === undefined) {
-      this.#refuseLost(name);
-      this.#makeRoom();
-      entry = { level: this.#open(name), users: 0 };
-    }
-    // Put back as the youngest.
-    this.#entries.delete(name);
-    this.#entries.set(name, entry);
-    const used = entry;
-    used.users++;
+    const used = await this.#use(name);
     try {
       const level = await used.level;
       this.#sizeChanged?.(this.#entries.size);
       let held = true;
       const release = (): void => {
-        if (held) used.users--;
+        if (!held) return;
         held = false;
+        used.users--;
+        if (used.users === 0) this.#wakeWaiting();
       };
       return { level, release };
     } catch (error) {
       used.users--;
       if (this.#entries.get(name) === used) this.#entries.delete(name);
+      this.#wakeWaiting();
       if (error instanceof ServiceError && error.code === "DATA_LOSS") {
         this.#lost.set(name, { error, untilMs: this.#clock.monotonicMs() + LOSS_REMEMBERED_MS });
       }
@@ -94,8 +89,43 @@ export class StorePool {
 
   /** Closes every store when its writes are done. Scans still running find it closed. */
   async close(): Promise<void> {
+    this.#closed = true;
+    this.#wakeWaiting();
     const closing = [...this.#entries].map(([name, entry]) => this.#close(name, entry));
     await Promise.all([...closing, ...this.#leaving.values()]);
+  }
+
+  /**
+   * The store that is open, or a new one as soon as there is a place for it; with one user more, so
+   * that nobody closes it before the caller goes on.
+   */
+  async #use(name: string): Promise<Entry> {
+    const waitUntilMs = this.#clock.monotonicMs() + PLACE_WAIT_MAX_MS;
+    for (;;) {
+      const left = this.#leaving.get(name);
+      if (left !== undefined) {
+        await left;
+        continue;
+      }
+      if (this.#closed) throw new ServiceError("STORAGE_UNAVAILABLE", "the store is closed");
+      const entry = this.#entries.get(name) ?? this.#openNew(name);
+      if (entry !== undefined) {
+        entry.users++;
+        // Put back as the youngest.
+        this.#entries.delete(name);
+        this.#entries.set(name, entry);
+        return entry;
+      }
+      const waitMs = waitUntilMs - this.#clock.monotonicMs();
+      if (waitMs <= 0) throw this.#overloaded();
+      await this.#placeFreed(waitMs);
+    }
+  }
+
+  /** Undefined if there is no place for it. */
+  #openNew(name: string): Entry | undefined {
+    this.#refuseLost(name);
+    return this.#makeRoom() ? { level: this.#open(name), users: 0 } : undefined;
   }
 
   #refuseLost(name: string): void {
@@ -105,14 +135,36 @@ export class StorePool {
     this.#lost.delete(name);
   }
 
-  #makeRoom(): void {
+  /** Closes idle stores above `openMax`. False if too many are in use to open another. */
+  #makeRoom(): boolean {
     for (const [name, entry] of this.#entries) {
-      if (this.#entries.size < this.#openMax) return;
+      if (this.#entries.size < this.#openMax) break;
       // Whoever needs it next waits for this; a failure to seal only costs a fuller check later.
       if (entry.users === 0) this.#close(name, entry).catch(() => undefined);
     }
-    if (this.#entries.size < 2 * this.#openMax) return;
-    throw new ServiceError("OVERLOADED", "too many slices are in use at once; retry later", {
+    return this.#entries.size < 2 * this.#openMax;
+  }
+
+  /** Resolves when a store has lost its last user, or after `ms`. */
+  #placeFreed(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        cancel();
+        this.#waiting.delete(wake);
+        resolve();
+      };
+      const cancel = this.#clock.after(ms, wake);
+      this.#waiting.add(wake);
+    });
+  }
+
+  /** In the order they came; those who find no place wait again. */
+  #wakeWaiting(): void {
+    for (const wake of this.#waiting) wake();
+  }
+
+  #overloaded(): ServiceError {
+    return new ServiceError("OVERLOADED", "too many slices are in use at once; retry later", {
       details: { openStoresMax: this.#openMax },
       retryAfterMs: 200,
     });
@@ -135,6 +187,7 @@ export class StorePool {
       .finally(() => {
         this.#leaving.delete(name);
         this.#sizeChanged?.(this.#entries.size);
+        this.#wakeWaiting();
       });
     // Kept apart from `done`: those who wait for it to be over do not care how it went.
     this.#leaving.set(

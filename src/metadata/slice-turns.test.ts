@@ -1,0 +1,36 @@
+import { deepEqual, rejects } from "node:assert/strict";
+import { test } from "node:test";
+import { settle } from "../../tests/support/virtual-clock.ts";
+import { SliceTurns } from "./slice-turns.ts";
+
+test("turns of one namespace follow each other, those of others do not wait", async () => {
+  const turns = new SliceTurns();
+  const seen: string[] = [];
+  const first = Promise.withResolvers<void>();
+  const taking = [
+    turns.take("a", async () => {
+      seen.push("a1 begins");
+      await first.promise;
+      seen.push("a1 ends");
+    }),
+    turns.take("a", async () => void seen.push("a2")),
+    turns.take("b", async () => void seen.push("b")),
+  ];
+  await settle();
+  deepEqual(seen, ["a1 begins", "b"]);
+  first.resolve();
+  await Promise.all(taking);
+  deepEqual(seen, ["a1 begins", "b", "a1 ends", "a2"]);
+});
+
+test("a turn that fails tells its own caller, and the next one goes on", async () => {
+  const turns = new SliceTurns();
+  const failing = rejects(
+    turns.take("a", () => Promise.reject(new Error("disk"))),
+    /disk/,
+  );
+  const seen: string[] = [];
+  await turns.take("a", async () => void seen.push("next"));
+  await failing;
+  deepEqual(seen, ["next"]);
+});

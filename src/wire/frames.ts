@@ -38,6 +38,9 @@ export interface Run {
 
 const reader = new VarintReader();
 
+/** As Buffer copies, from any bytes: a view made for `set` would be one more object an event. */
+const copyBytes = Buffer.alloc(0).copy;
+
 /** The frame's length for an event of this many canonical bytes. */
 export function frameLength(eventLength: number): number {
   return 1 + varintLength(eventLength) + eventLength;
@@ -47,8 +50,7 @@ export function frameLength(eventLength: number): number {
 export function writeFrame(target: Uint8Array, at: number, event: EventBytes): number {
   target[at] = TAG_FRAME;
   const body = writeVarint(target, at + 1, event.end - event.start);
-  // As Buffer copies: a view made for `set` would be one more object an event.
-  Buffer.prototype.copy.call(event.bytes, target, body, event.start, event.end);
+  copyBytes.call(event.bytes, target, body, event.start, event.end);
   return body + (event.end - event.start);
 }
 

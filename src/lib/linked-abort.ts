@@ -2,7 +2,7 @@
  * An abort that follows another one and lets go of it when it is over.
  *
  * `AbortSignal.any` would do, but it holds its signals weakly, and what is held weakly survives every
- * small garbage collection with all that its listeners reach: measured, it was most of the pauses.
+ * small garbage collection with all that its listeners reach; here that is what a read has fetched.
  */
 export class LinkedAbort {
   readonly #controller = new AbortController();

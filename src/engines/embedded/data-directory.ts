@@ -4,7 +4,7 @@
  * The guard is an empty LevelDB store: its lock is the kernel's, so it ends with the process however
  * that ends, and it must be held before any file is looked at.
  */
-import { mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { ClassicLevel } from "classic-level";
 import { ServiceError } from "../../lib/errors.ts";
@@ -126,5 +126,16 @@ export async function syncDirectory(directory: string): Promise<void> {
     await handle.sync();
   } finally {
     await handle.close();
+  }
+}
+
+/** Whether there is a file or directory of this name; what keeps it from being known is thrown. */
+export async function isThere(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return false;
+    throw error;
   }
 }

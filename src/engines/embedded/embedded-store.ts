@@ -5,7 +5,7 @@
  * come back, is recorded in the catalog's store: a directory that is gone without a drop is DATA_LOSS,
  * not an empty slice.
  */
-import { mkdir, readdir, rename, rm, rmdir, stat } from "node:fs/promises";
+import { mkdir, readdir, rename, rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { ServiceError, assert } from "../../lib/errors.ts";
 import type { PartitionKey, SliceRef } from "../../model/partition.ts";
@@ -19,7 +19,7 @@ import {
   unavailable,
 } from "./checked-level.ts";
 import type { CheckedLevelOptions } from "./checked-level.ts";
-import { syncDirectory } from "./data-directory.ts";
+import { isThere, syncDirectory } from "./data-directory.ts";
 import { putEvent } from "./key-codec.ts";
 import type { LevelOptions } from "./level-options.ts";
 import { MarkFile } from "./mark-file.ts";
@@ -87,7 +87,7 @@ export class EmbeddedStore implements EventStore {
       }
       const directory = join(this.#events, name);
       // There already only if a crash came between here and the register; then it is empty.
-      if (!(await exists(directory))) {
+      if (!(await isThere(directory))) {
         const parent = dirname(directory);
         await mkdir(parent, { recursive: true });
         await syncDirectory(this.#events);
@@ -176,7 +176,7 @@ export class EmbeddedStore implements EventStore {
 
   async #remove(name: string): Promise<void> {
     const directory = join(this.#events, name);
-    if (!(await exists(directory))) return;
+    if (!(await isThere(directory))) return;
     const aside = join(this.#trash, name.replace("/", "."));
     await rm(aside, { recursive: true, force: true });
     await rename(directory, aside);
@@ -209,14 +209,4 @@ function nameOf({ namespaceId, slice }: SliceRef): string {
 
 function closed(): ServiceError {
   return new ServiceError("STORAGE_UNAVAILABLE", "the store is closed");
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await stat(path);
-    return true;
-  } catch (error) {
-    if (levelCode(error) === "ENOENT") return false;
-    throw error;
-  }
 }

@@ -4,14 +4,14 @@
  * What an append or a catalog change acknowledged is on disk (fsync). Opening verifies what it opens
  * and says DATA_LOSS rather than go on with less. The layout is in `docs/specs/embedded-format.md`.
  */
-import { rename, rm, stat } from "node:fs/promises";
+import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../lib/clock.ts";
 import type { Catalog } from "../../ports/catalog.ts";
 import type { EventStore } from "../../ports/event-store.ts";
-import { CheckedLevel, levelCode } from "./checked-level.ts";
+import { CheckedLevel } from "./checked-level.ts";
 import type { CommitObserver } from "./checked-level.ts";
-import { guardDirectory, syncDirectory } from "./data-directory.ts";
+import { guardDirectory, isThere, syncDirectory } from "./data-directory.ts";
 import { EmbeddedCatalog } from "./embedded-catalog.ts";
 import { EmbeddedStore } from "./embedded-store.ts";
 import { CATALOG_LEVEL_OPTIONS, LEVEL_OPTIONS } from "./level-options.ts";
@@ -93,14 +93,4 @@ async function createCatalog(directory: string, catalogDirectory: string): Promi
   await CheckedLevel.create(`${catalogDirectory}.new`, CATALOG_LEVEL_OPTIONS);
   await rename(`${catalogDirectory}.new`, catalogDirectory);
   await syncDirectory(directory);
-}
-
-async function isThere(path: string): Promise<boolean> {
-  try {
-    await stat(path);
-    return true;
-  } catch (error) {
-    if (levelCode(error) === "ENOENT") return false;
-    throw error;
-  }
 }

@@ -4,12 +4,6 @@
  * Each case is measured five times in turn with its floor, and the median of the five ratios counts: the
  * machine may be noisy, but it is noisy for both.
  */
-import { create, toBinary } from "@bufbuild/protobuf";
-import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import {
-  ReadEventRecordsRequest_Order,
-  ReadEventRecordsRequestSchema,
-} from "../src/gen/braid/v1/time_series_service_pb.js";
 import {
   makeEvent,
   nextRandom,
@@ -26,13 +20,12 @@ import { note, Report } from "./support/report.ts";
 import { startServer } from "./support/server-process.ts";
 import type { ServerProcess } from "./support/server-process.ts";
 import { inFlight, median, percentile, seconds } from "./support/stats.ts";
+import { BATCH, describe, makeBatches, readRequest, thousands, WRITE } from "./support/workload.ts";
 
 const ROUNDS = 5;
 /** Rounds before those that count: code gets compiled and stores get their shape. */
 const WARM_UP = 3;
-const BATCH = 100;
 const IN_FLIGHT = 8;
-const WRITE = "TimeSeriesService/WriteEventRecordsSync";
 
 export async function benchEmbedded(): Promise<Report> {
   const report = new Report("embedded");
@@ -126,7 +119,7 @@ async function benchIngest(
   const eventsPerRound = 60_000;
   const rates: Record<"raw" | "grpc" | "http", number[]> = { raw: [], grpc: [], http: [] };
   for (let round = 0; round < WARM_UP + ROUNDS; round++) {
-    const batches = makeBatches(round, eventsPerRound);
+    const batches = makeBatches(round, eventsPerRound, 1);
     const entries = batches.map((batch) => batch.map(rawEntry));
     const requests = batches.map((batch) => frameMessage(writeRequest("bench", batch)));
     const bodies = batches.map((batch) => httpRequest(WRITE, writeJson("bench", batch)));
@@ -281,48 +274,4 @@ async function load(
   }
   note(`loaded ${thousands(count)} events of ${series}`);
   return { start, end };
-}
-
-function makeBatches(round: number, count: number): BenchEvent[][] {
-  const now = Date.now() * 1000;
-  const batches: BenchEvent[][] = [];
-  for (let n = 0; n < count; n += BATCH) {
-    batches.push(
-      Array.from({ length: BATCH }, (_, i) =>
-        makeEvent(
-          `id:${Math.floor(nextRandom() * 1000)}`,
-          now - Math.floor(nextRandom() * 1e6),
-          round * count + n + i,
-        ),
-      ),
-    );
-  }
-  return batches;
-}
-
-function readRequest(series: string, start: number, end: number, pageSize: number): Uint8Array {
-  const time = (micros: number) => {
-    const stamp = timestampFromMs(Math.floor(micros / 1000));
-    return { ...stamp, nanos: stamp.nanos + (micros % 1000) * 1000 };
-  };
-  return toBinary(
-    ReadEventRecordsRequestSchema,
-    create(ReadEventRecordsRequestSchema, {
-      namespace: "bench",
-      timeSeriesId: series,
-      timeInterval: { start: time(start), end: time(end) },
-      order: ReadEventRecordsRequest_Order.OLDEST_FIRST,
-      pageSize,
-    }),
-  );
-}
-
-function describe(rates: Record<string, readonly number[]>): string {
-  return Object.entries(rates)
-    .map(([name, values]) => `${name} ${thousands(values.at(-1) ?? 0)}/s`)
-    .join(", ");
-}
-
-function thousands(value: number): string {
-  return `${Math.round(value / 1000)}k`;
 }

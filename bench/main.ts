@@ -1,8 +1,12 @@
 /** `npm run bench -- NAME [--json]`: ratios measured side by side in one run. */
+import { benchCassandra } from "./cassandra.ts";
 import { benchEmbedded } from "./embedded.ts";
 import type { Report } from "./support/report.ts";
 
-const BENCHES: Readonly<Record<string, () => Promise<Report>>> = { embedded: benchEmbedded };
+const BENCHES: Readonly<Record<string, () => Promise<Report>>> = {
+  embedded: benchEmbedded,
+  cassandra: benchCassandra,
+};
 
 const [name = "", ...flags] = process.argv.slice(2);
 const bench = Object.hasOwn(BENCHES, name) ? BENCHES[name] : undefined;

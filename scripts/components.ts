@@ -3,36 +3,57 @@
  *
  * A test file says so in its opening comment: `@needs cc`. On a machine without it the file is left
  * out and named in the last lines of the run, never skipped in silence.
+ *
+ * `@needs cassandra` and `@needs kafka` also start that service for the whole run; a file that starts its
+ * own says `@needs java` and runs alone.
  */
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
+import { missingTools } from "./services/find-java.ts";
 
 interface Component {
   readonly what: string;
   readonly found: () => boolean;
-  readonly howToGetIt: string;
+  readonly howToGetIt: () => string;
 }
+
+/** Cassandra and Kafka are fetched by the one and run by the other. */
+const SERVICE: Component = {
+  what: "Java 17 and Maven",
+  found: () => missingTools() === undefined,
+  howToGetIt: () => missingTools() ?? "",
+};
 
 const COMPONENTS: Readonly<Record<string, Component>> = {
   cc: {
     what: "a C compiler (cc)",
     found: () => isOnPath("cc"),
-    howToGetIt: "install gcc or clang",
+    howToGetIt: () => "install gcc or clang",
   },
   curl: {
     what: "curl",
     found: () => isOnPath("curl"),
-    howToGetIt: "install curl",
+    howToGetIt: () => "install curl",
   },
+  java: SERVICE,
+  cassandra: SERVICE,
+  kafka: SERVICE,
 };
 
-/** Why a test file cannot run here, or undefined if it can. */
-export function reasonNotToRun(source: string): string | undefined {
-  for (const [, name = ""] of source.matchAll(/^\s*(?:\/\*\*|\*|\/\/).*@needs (\S+)/gm)) {
+/** What the opening comment of a test file asks for. */
+export function needsOf(source: string): string[] {
+  return [...source.matchAll(/^\s*(?:\/\*\*|\*|\/\/).*@needs (\S+)/gm)].map(
+    ([, name = ""]) => name,
+  );
+}
+
+/** Why a test file with these needs cannot run here, or undefined if it can. */
+export function reasonNotToRun(needs: readonly string[]): string | undefined {
+  for (const name of needs) {
     const component = COMPONENTS[name];
     if (component === undefined) throw new Error(`@needs ${name}: see scripts/components.ts`);
     if (!component.found()) {
-      return `needs ${component.what}, which is not here: ${component.howToGetIt}`;
+      return `needs ${component.what}, which is not here: ${component.howToGetIt()}`;
     }
   }
   return undefined;

@@ -4,56 +4,55 @@ import { finished } from "node:stream/promises";
 import type { run } from "node:test";
 import { inspect } from "node:util";
 
-export interface TestCounts {
-  readonly passed: number;
-  readonly failed: number;
-}
-
 /** What a failed file printed is shown from its end, this much of it. */
 const OUTPUT_CHARS_MAX = 8_000;
 const ERROR_CHARS_MAX = 4_000;
 
-export async function reportTests(events: ReturnType<typeof run>): Promise<TestCounts> {
-  const outputs = new Map<string, string>();
-  const failures = new Map<string, string[]>();
-  let passed = 0;
-  let failed = 0;
+/** Follows one run after another; what failed is told at the end, where it is seen. */
+export class TestReport {
+  readonly #outputs = new Map<string, string>();
+  readonly #failures = new Map<string, string[]>();
+  passed = 0;
+  failed = 0;
 
-  const keepOutput = (event: { file: string; message: string }): void => {
-    const file = resolve(event.file);
-    const output = (outputs.get(file) ?? "") + event.message;
-    outputs.set(file, output.slice(-OUTPUT_CHARS_MAX));
-  };
-  events.on("test:stdout", keepOutput);
-  events.on("test:stderr", keepOutput);
-  events.on("test:pass", ({ details }) => {
-    if (details.type !== "suite") passed++;
-  });
-  events.on("test:fail", ({ name, details, file: path = "" }) => {
-    const file = resolve(path);
-    const error: unknown = details.error.cause ?? details.error;
-    // A suite fails because of a test inside it, which has been told already.
-    if (inspect(details.error).includes("subtestsFailed")) return;
-    failed++;
-    const told = failures.get(file) ?? [];
-    told.push(`  ${name}\n${indent(textOf(error))}`);
-    failures.set(file, told);
-  });
-  events.on("test:summary", ({ file, success, counts, duration_ms: ms }) => {
-    if (file === undefined) return;
-    const mark = success ? "ok  " : "FAIL";
-    const seconds = (ms / 1000).toFixed(1);
-    console.log(`${mark} ${relative(".", file)} (${counts.tests} tests, ${seconds} s)`);
-    if (success) outputs.delete(file);
-  });
-  await finished(events.resume());
-
-  for (const [file, told] of failures) {
-    console.log(`\n${relative(".", file)}\n${told.join("\n")}`);
-    const output = outputs.get(file);
-    if (output !== undefined) console.log(`  it printed:\n${indent(output)}`);
+  async follow(events: ReturnType<typeof run>): Promise<void> {
+    const keepOutput = (event: { file: string; message: string }): void => {
+      const file = resolve(event.file);
+      const output = (this.#outputs.get(file) ?? "") + event.message;
+      this.#outputs.set(file, output.slice(-OUTPUT_CHARS_MAX));
+    };
+    events.on("test:stdout", keepOutput);
+    events.on("test:stderr", keepOutput);
+    events.on("test:pass", ({ details }) => {
+      if (details.type !== "suite") this.passed++;
+    });
+    events.on("test:fail", ({ name, details, file: path = "" }) => {
+      const file = resolve(path);
+      const error: unknown = details.error.cause ?? details.error;
+      // A suite fails because of a test inside it, which has been told already.
+      if (inspect(details.error).includes("subtestsFailed")) return;
+      this.failed++;
+      const told = this.#failures.get(file) ?? [];
+      told.push(`  ${name}\n${indent(textOf(error))}`);
+      this.#failures.set(file, told);
+    });
+    events.on("test:summary", ({ file, success, counts, duration_ms: ms }) => {
+      if (file === undefined) return;
+      const mark = success ? "ok  " : "FAIL";
+      const seconds = (ms / 1000).toFixed(1);
+      console.log(`${mark} ${relative(".", file)} (${counts.tests} tests, ${seconds} s)`);
+      if (success) this.#outputs.delete(file);
+    });
+    await finished(events.resume());
   }
-  return { passed, failed };
+
+  printFailures(): void {
+    for (const [file, told] of this.#failures) {
+      console.log(`\n${relative(".", file)}\n${told.join("\n")}`);
+      const output = this.#outputs.get(file);
+      if (output !== undefined) console.log(`  it printed:\n${indent(output)}`);
+    }
+  }
 }
 
 /** A failed assertion's stack has its message; its values once more would only bury it. */

@@ -36,7 +36,7 @@ export function makeEvent(series: string, time: number, number: number): BenchEv
   return { series, time, id, payload };
 }
 
-function encodeBenchEvent(event: BenchEvent): EventBytes {
+export function encodeBenchEvent(event: BenchEvent): EventBytes {
   return encodeEvent(utf8(event.series), event.time, utf8(event.id), [
     { key: utf8("payload"), value: event.payload },
   ]);

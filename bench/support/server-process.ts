@@ -10,22 +10,25 @@ export interface ServerProcess {
   readonly port: number;
   /** The most memory the process has had so far. */
   peakMemoryMiB(): Promise<{ resident: number; anonymous: number }>;
+  readonly pid: number | undefined;
   post(method: string, body: unknown): Promise<unknown>;
   /** Kills it without warning and starts another on the same data. */
   killAndRestart(): Promise<ServerProcess>;
   stop(): Promise<void>;
 }
 
-export async function startServer(): Promise<ServerProcess> {
-  return startOn(await mkdtemp(join(tmpdir(), "braid-bench-")));
+/** `env` is set on top of the present one. */
+export async function startServer(env: NodeJS.ProcessEnv = {}): Promise<ServerProcess> {
+  return startOn(await mkdtemp(join(tmpdir(), "braid-bench-")), env);
 }
 
-async function startOn(data: string): Promise<ServerProcess> {
+async function startOn(data: string, env: NodeJS.ProcessEnv): Promise<ServerProcess> {
   const child = spawn(
     LAUNCHER,
     ["serve", "--listen", "127.0.0.1:0", "--data", data, "--log-level", "warn"],
     {
       stdio: ["ignore", "pipe", "inherit"],
+      env: { ...process.env, ...env },
     },
   );
   const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
@@ -44,6 +47,7 @@ async function startOn(data: string): Promise<ServerProcess> {
   }, 250);
   return {
     port,
+    pid: child.pid,
     peakMemoryMiB: async () => {
       const { VmHWM = 0 } = await memoryOf(child.pid);
       return { resident: VmHWM, anonymous: Math.max(...anonymous) };
@@ -62,7 +66,7 @@ async function startOn(data: string): Promise<ServerProcess> {
       clearInterval(sampler);
       child.kill("SIGKILL");
       await exited;
-      return startOn(data);
+      return startOn(data, env);
     },
     stop: async () => {
       clearInterval(sampler);

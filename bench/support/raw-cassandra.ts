@@ -1,0 +1,127 @@
+/**
+ * The floor: the driver used directly, on the same node and with a table of the same shape, in the best
+ * way known: prepared batches within a partition, values as buffers, pages by number of rows.
+ */
+import cassandra from "cassandra-driver";
+import type { Client } from "cassandra-driver";
+import { createEventTable, createKeyspace } from "../../src/engines/cassandra/schema.ts";
+import { encodeBenchEvent } from "./events.ts";
+import type { BenchEvent } from "./events.ts";
+
+const KEYSPACE = "raw_driver";
+const TABLE = `${KEYSPACE}.events`;
+const PAGE_ROWS = 5_000;
+const BATCH_ROWS_MAX = 64;
+
+/** One statement, ready to be sent. */
+export interface RawStatement {
+  readonly query: string;
+  readonly params: Buffer[];
+}
+
+export class RawCassandra {
+  readonly #client: Client;
+
+  private constructor(client: Client) {
+    this.#client = client;
+  }
+
+  static async open(contactPoint: string): Promise<RawCassandra> {
+    const client = new cassandra.Client({
+      contactPoints: [contactPoint],
+      localDataCenter: "datacenter1",
+      queryOptions: {
+        prepare: true,
+        isIdempotent: true,
+        consistency: cassandra.types.consistencies.localQuorum,
+      },
+      pooling: { coreConnectionsPerHost: { [cassandra.types.distance.local]: 2 } },
+      socketOptions: { readTimeout: 60_000, coalescingThreshold: 64 << 10 },
+      encoding: { copyBuffer: false },
+    });
+    await client.connect();
+    for (const statement of [
+      createKeyspace(KEYSPACE, { datacenter1: 1 }),
+      createEventTable(KEYSPACE, "events"),
+    ]) {
+      await client.execute(statement, [], { prepare: false });
+    }
+    return new RawCassandra(client);
+  }
+
+  /** What a caller would send for these events, encoded beforehand. */
+  static statements(events: readonly BenchEvent[]): RawStatement[] {
+    const statements: RawStatement[] = [];
+    const bySeries = Map.groupBy(events, ({ series }) => series);
+    for (const group of bySeries.values()) {
+      for (let at = 0; at < group.length; at += BATCH_ROWS_MAX) {
+        const some = group.slice(at, at + BATCH_ROWS_MAX);
+        statements.push({ query: insert(some.length), params: some.flatMap(paramsOf) });
+      }
+    }
+    return statements;
+  }
+
+  /** All at once; the caller bounds how many. */
+  async write(statements: readonly RawStatement[]): Promise<void> {
+    await Promise.all(statements.map(({ query, params }) => this.#client.execute(query, params)));
+  }
+
+  /** Every event of a series; returns the bytes of their items. */
+  async scan(series: string): Promise<number> {
+    const query = `SELECT event_time, event_id, items FROM ${TABLE} WHERE time_series_id = ? AND time_bucket = 0 AND event_bucket = 0`;
+    let bytes = 0;
+    let pageState: string | undefined;
+    do {
+      const answer = await this.#client.execute(query, [series], {
+        fetchSize: PAGE_ROWS,
+        ...(pageState === undefined ? {} : { pageState }),
+      });
+      for (const row of answer.rows) bytes += (row["items"] as Buffer).length;
+      pageState = answer.pageState ?? undefined;
+    } while (pageState !== undefined);
+    return bytes;
+  }
+
+  /** The first events from a time on; returns how many. */
+  async page(series: string, from: number, limit: number): Promise<number> {
+    const query =
+      `SELECT event_time, event_id, items FROM ${TABLE} WHERE time_series_id = ? AND time_bucket = 0 ` +
+      "AND event_bucket = 0 AND event_time >= ? ORDER BY event_time ASC, event_id ASC LIMIT ?";
+    const { rows } = await this.#client.execute(query, [series, int64(from), limit], {
+      fetchSize: limit,
+    });
+    return rows.length;
+  }
+
+  close(): Promise<void> {
+    return this.#client.shutdown();
+  }
+}
+
+function insert(count: number): string {
+  const one = `INSERT INTO ${TABLE} (time_series_id, time_bucket, event_bucket, event_time, event_id, items) VALUES (?, ?, ?, ?, ?, ?)`;
+  return count === 1 ? one : `BEGIN UNLOGGED BATCH ${`${one}; `.repeat(count)}APPLY BATCH`;
+}
+
+const BUCKET = Buffer.alloc(4);
+
+function paramsOf(event: BenchEvent): Buffer[] {
+  const { bytes, idStart, idEnd, itemsStart, end } = encodeBenchEvent(event);
+  const buffer = Buffer.from(bytes);
+  const series = Buffer.from(event.series);
+  return [
+    series,
+    BUCKET,
+    BUCKET,
+    int64(event.time),
+    buffer.subarray(idStart, idEnd),
+    buffer.subarray(itemsStart, end),
+  ];
+}
+
+function int64(value: number): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigInt64BE(BigInt(value));
+  return bytes;
+}

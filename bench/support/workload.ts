@@ -1,0 +1,66 @@
+/** The requests that benches of every engine share. */
+import { create, toBinary } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import {
+  ReadEventRecordsRequest_Order,
+  ReadEventRecordsRequestSchema,
+} from "../../src/gen/braid/v1/time_series_service_pb.js";
+import { makeEvent, nextRandom } from "./events.ts";
+import type { BenchEvent } from "./events.ts";
+
+export const BATCH = 100;
+export const WRITE = "TimeSeriesService/WriteEventRecordsSync";
+
+/**
+ * Batches of events around now, of a thousand ids: `together` events of one id stand side by side.
+ */
+export function makeBatches(round: number, count: number, together: number): BenchEvent[][] {
+  const now = Date.now() * 1000;
+  const batches: BenchEvent[][] = [];
+  for (let n = 0; n < count; n += BATCH) {
+    let id = "";
+    batches.push(
+      Array.from({ length: BATCH }, (_, i) =>
+        makeEvent(
+          i % together === 0 ? (id = `id:${Math.floor(nextRandom() * 1000)}`) : id,
+          now - Math.floor(nextRandom() * 1e6),
+          round * count + n + i,
+        ),
+      ),
+    );
+  }
+  return batches;
+}
+
+export function readRequest(
+  series: string,
+  start: number,
+  end: number,
+  pageSize: number,
+  order: keyof typeof ReadEventRecordsRequest_Order = "OLDEST_FIRST",
+): Uint8Array {
+  const time = (micros: number) => {
+    const stamp = timestampFromMs(Math.floor(micros / 1000));
+    return { ...stamp, nanos: stamp.nanos + (micros % 1000) * 1000 };
+  };
+  return toBinary(
+    ReadEventRecordsRequestSchema,
+    create(ReadEventRecordsRequestSchema, {
+      namespace: "bench",
+      timeSeriesId: series,
+      timeInterval: { start: time(start), end: time(end) },
+      order: ReadEventRecordsRequest_Order[order],
+      pageSize,
+    }),
+  );
+}
+
+export function describe(rates: Record<string, readonly number[]>): string {
+  return Object.entries(rates)
+    .map(([name, values]) => `${name} ${thousands(values.at(-1) ?? 0)}/s`)
+    .join(", ");
+}
+
+export function thousands(value: number): string {
+  return `${Math.round(value / 1000)}k`;
+}

@@ -4,6 +4,7 @@
  * The engine may hold on to what it is given only until the call ends, and what it hands out stays
  * valid for as long as the caller keeps it.
  */
+import type { LatencyTargets, NamespaceConfig } from "../model/namespace-config.ts";
 import type { PartitionKey, SliceRef } from "../model/partition.ts";
 import type { EventBytes } from "../wire/event-record.ts";
 import type { Position, Run } from "../wire/frames.ts";
@@ -13,6 +14,14 @@ export interface PlacedEvent {
   readonly event: EventBytes;
   readonly timeBucket: number;
   readonly eventBucket: number;
+}
+
+/**
+ * What a namespace asks of its storage: how sure and how soon. An engine on one machine has no choice
+ * to make and does not look at it.
+ */
+export interface ServiceLevel extends LatencyTargets {
+  readonly consistency: NamespaceConfig["consistency"];
 }
 
 export type Order = "NEWEST_FIRST" | "OLDEST_FIRST";
@@ -28,6 +37,7 @@ export interface ScanRange {
   readonly runEventsMax: number;
   /** No run has more bytes than this, but for one that is a single larger event. */
   readonly runBytesMax: number;
+  readonly level?: ServiceLevel;
 }
 
 export interface SliceStats {
@@ -45,12 +55,18 @@ export interface EventStore {
   dropSlice(slice: SliceRef): Promise<void>;
 
   /**
+   * Removes what is left of a namespace whose slices are all dropped, also the memory of them: its id
+   * is never used again. Repeating it does nothing.
+   */
+  dropNamespace(namespaceId: string): Promise<void>;
+
+  /**
    * Stores events of one slice; when it resolves they are durable. The same identity (series, time, id)
    * again replaces the event: one of the versions survives whole.
    *
    * Rejects with STORAGE_UNAVAILABLE if certainly nothing was stored, OUTCOME_UNKNOWN if some may have been.
    */
-  append(slice: SliceRef, events: readonly PlacedEvent[]): Promise<void>;
+  append(slice: SliceRef, events: readonly PlacedEvent[], level?: ServiceLevel): Promise<void>;
 
   /**
    * The events of a partition within a range, in order, as bounded runs, each fetched when asked for.

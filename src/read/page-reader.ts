@@ -6,6 +6,7 @@ import { assert } from "../lib/errors.ts";
 import { LinkedAbort } from "../lib/linked-abort.ts";
 import { mapBounded } from "../lib/map-bounded.ts";
 import type { NamespaceView } from "../model/namespace.ts";
+import { timeBucketRange } from "../model/partition.ts";
 import type { PartitionKey } from "../model/partition.ts";
 import type { Run } from "../wire/frames.ts";
 import { BucketReader, RUN_BYTES_MIN } from "./bucket-reader.ts";
@@ -112,7 +113,9 @@ export class PageReader {
     const builder = new PageBuilder(this.#eventsMax(), bytesMax, this.#query.filters);
     const partitions: ExplainedPartition[] = [];
     const ending = await this.#fill(builder, partitions, partial);
-    if (ending !== "end" && this.#bucket !== undefined) this.#note(this.#bucket, partitions);
+    if (ending !== "end" && this.#bucket !== undefined) {
+      this.#note(this.#bucket, partitions, { ended: false });
+    }
     return this.#outcome(ending, builder, partitions, {
       timeTakenMs: clock.monotonicMs() - startedMs,
       partialReason: ending === "partial" ? partial.reason : "",
@@ -171,7 +174,7 @@ export class PageReader {
     builder: PageBuilder,
     partitions: ExplainedPartition[],
   ): Promise<void> {
-    this.#note(bucket, partitions);
+    this.#note(bucket, partitions, { ended: true });
     builder.examined = endOfBucket(bucket.bucket, this.#query.order);
     this.#emptyBuckets = this.#bucketEvents === 0 ? this.#emptyBuckets + 1 : 0;
     this.#bucketBytes = 0;
@@ -183,6 +186,7 @@ export class PageReader {
 
   #openBucket(bucket: BucketRange, signal: AbortSignal): Promise<BucketReader> {
     const { store, clock, limits } = this.#deps;
+    const { slos, consistency } = this.#view.namespace.config;
     // Buckets read ahead share one more fetch between them.
     const share = this.#emptyBuckets === 0 ? 1 : this.#aheadMax;
     const range = {
@@ -193,6 +197,7 @@ export class PageReader {
       // A filter may leave out most of them: then the bytes alone bound a fetch.
       runEventsMax: this.#query.filters.length === 0 ? this.#eventsMax() : limits.pageEventsMax,
       runBytesMax: Math.ceil(this.#fetchBytes / share),
+      level: { ...slos.read, consistency },
     };
     const partitions = partitionsOf(this.#query.seriesId, this.#view, bucket);
     const reader = new BucketReader(store, clock, bucket, partitions, range, signal);
@@ -201,9 +206,15 @@ export class PageReader {
   }
 
   /** Tells who watches for width, and keeps what `explain` shows. */
-  #note(bucket: BucketReader, partitions: ExplainedPartition[]): void {
+  #note(
+    bucket: BucketReader,
+    partitions: ExplainedPartition[],
+    { ended }: { ended: boolean },
+  ): void {
     const { router, onPartitionRead } = this.#deps;
     const count = bucket.readers.length;
+    const { start, end } = timeBucketRange(bucket.bucket.slice, bucket.bucket.timeBucket);
+    const whole = ended && this.#query.start <= start && this.#query.end >= end;
     for (const { partition, bytes, events, millis } of bucket.readers) {
       const { timeBucket, eventBucket } = partition;
       const place = { timeSlice: partition.slice, timeBucket, eventBucket };
@@ -217,11 +228,12 @@ export class PageReader {
         read: true,
       });
       onPartitionRead?.({
-        namespace: this.#query.namespace,
+        view: this.#view,
         partition,
         // Partitions that were merged are known together: hashing spread the events evenly over them.
         bytes: Math.round(this.#bucketBytes / count),
         events: Math.round(this.#bucketEvents / count),
+        whole,
       });
     }
   }

@@ -1,7 +1,7 @@
 /** What reading needs from outside, and whom it tells. */
 import type { ByteBudget } from "../lib/byte-budget.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { ViewSource } from "../model/namespace.ts";
+import type { NamespaceView, ViewSource } from "../model/namespace.ts";
 import type { PartitionKey } from "../model/partition.ts";
 import type { PartitionRouter } from "../partition/partition-router.ts";
 import type { EventStore } from "../ports/event-store.ts";
@@ -10,11 +10,14 @@ import type { ReadLimits } from "./read-query.ts";
 
 /** What was read of one partition: the seam where width is noticed. */
 export interface PartitionRead {
-  readonly namespace: string;
+  /** The one the read was made with. */
+  readonly view: NamespaceView;
   readonly partition: PartitionKey;
   /** By this read so far, the pages before included. */
   readonly bytes: number;
   readonly events: number;
+  /** Whether these are all its events: the read began before the first and went behind the last. */
+  readonly whole: boolean;
 }
 
 export interface ReadDependencies {

@@ -29,8 +29,8 @@ export const TAG_ID = 0x1a;
 export const TAG_ITEM = 0x22;
 export const TAG_ITEM_KEY = 0x0a;
 export const TAG_ITEM_VALUE = 0x12;
-const TAG_SECONDS = 0x08;
-const TAG_NANOS = 0x10;
+export const TAG_SECONDS = 0x08;
+export const TAG_NANOS = 0x10;
 
 const reader = new VarintReader();
 

@@ -11,7 +11,7 @@ import { locateEvent } from "./event-record.ts";
 import type { EventBytes } from "./event-record.ts";
 import { VarintReader, varintLength, writeVarint } from "./varint.ts";
 
-const TAG_FRAME = 0x0a;
+export const TAG_FRAME = 0x0a;
 
 /** Where an event stands in the total order of a time series. */
 export interface Position {

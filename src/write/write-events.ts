@@ -94,6 +94,7 @@ export class EventWriter {
       await this.#deps.store.append(
         { namespaceId: view.namespace.id, slice: group.slice.name },
         group.events,
+        { ...view.namespace.config.slos.write, consistency: view.namespace.config.consistency },
       );
       return undefined;
     } catch (error) {

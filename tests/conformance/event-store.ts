@@ -376,6 +376,19 @@ export function eventStoreSuite(engine: string, make: () => Promise<StoreUnderTe
     assert.deepEqual(await again.sliceStats(SLICE), { bytes: 0, events: 0 });
   });
 
+  claim("a namespace that is dropped leaves the others alone", async (store, under) => {
+    const other = { ...SLICE, namespaceId: "ns2" };
+    await store.createSlice(other);
+    await store.append(other, [placed("a", START, "e")]);
+    await store.dropSlice(SLICE);
+    await store.dropNamespace(SLICE.namespaceId);
+    await store.dropNamespace(SLICE.namespaceId);
+    await store.dropNamespace("never-there");
+    const again = await under.reopen();
+    assert.deepEqual(await read(again, partition("a")), []);
+    assert.equal((await read(again, { ...partition("a"), namespaceId: "ns2" })).length, 1);
+  });
+
   claim("a drop does not wait for scans: they end, or fail as unavailable", async (store) => {
     const events = Array.from({ length: 3000 }, (_, i) => placed("a", START + i, "e"));
     await store.append(SLICE, events);

@@ -22,7 +22,13 @@ interface StoredSlice {
   written: number;
 }
 
-export type StoreCall = "createSlice" | "dropSlice" | "append" | "scan" | "sliceStats";
+export type StoreCall =
+  | "createSlice"
+  | "dropSlice"
+  | "dropNamespace"
+  | "append"
+  | "scan"
+  | "sliceStats";
 
 export class MemoryStore implements EventStore {
   readonly #slices = new Map<string, StoredSlice>();
@@ -46,6 +52,13 @@ export class MemoryStore implements EventStore {
     await this.#begin("dropSlice", slice);
     this.#slices.delete(nameOf(slice));
     this.#dropped.add(nameOf(slice));
+  }
+
+  async dropNamespace(namespaceId: string): Promise<void> {
+    await this.#begin("dropNamespace", { namespaceId, slice: "" });
+    for (const name of this.#dropped) {
+      if (name.startsWith(`${namespaceId}/`)) this.#dropped.delete(name);
+    }
   }
 
   async append(slice: SliceRef, events: readonly PlacedEvent[]): Promise<void> {

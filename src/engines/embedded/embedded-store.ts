@@ -110,6 +110,12 @@ export class EmbeddedStore implements EventStore {
     });
   }
 
+  /** Its directory went with the last slice. */
+  async dropNamespace(namespaceId: string): Promise<void> {
+    if (this.#closed) throw closed();
+    await this.#register.forgetNamespace(namespaceId);
+  }
+
   async append(slice: SliceRef, events: readonly PlacedEvent[]): Promise<void> {
     if (events.length === 0) return;
     const name = this.#liveName(slice);

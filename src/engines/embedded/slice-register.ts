@@ -63,14 +63,22 @@ export class SliceRegister {
   async forgetOldest(kept: number = DROPPED_KEPT): Promise<void> {
     const byNamespace = Map.groupBy(this.dropped().sort(), (name) => name.split("/", 1)[0]);
     for (const names of byNamespace.values()) {
-      const forgotten = names.slice(0, -kept);
-      if (forgotten.length === 0) continue;
-      await this.#level.write(0, (batch) => {
-        for (const name of forgotten) batch.del(systemKey(KIND, name));
-        return forgotten.length;
-      });
-      for (const name of forgotten) this.#states.delete(name);
+      await this.#forget(names.slice(0, -kept));
     }
+  }
+
+  /** Forgets the dropped slices of a namespace that is gone itself. */
+  forgetNamespace(namespaceId: string): Promise<void> {
+    return this.#forget(this.dropped().filter((name) => name.startsWith(`${namespaceId}/`)));
+  }
+
+  async #forget(names: readonly string[]): Promise<void> {
+    if (names.length === 0) return;
+    await this.#level.write(0, (batch) => {
+      for (const name of names) batch.del(systemKey(KIND, name));
+      return names.length;
+    });
+    for (const name of names) this.#states.delete(name);
   }
 
   /** Resolves when durable. */

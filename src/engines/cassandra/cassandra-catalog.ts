@@ -1,0 +1,271 @@
+/**
+ * The Catalog on Cassandra: every change is a lightweight transaction, and nothing else writes to its
+ * table (rule C19).
+ *
+ * A space is spread over shards by the hash of the key, so that a large one is not a wide partition
+ * and changes of different records seldom meet. `last`, one per shard, is compared and raised with
+ * every change, so that a version is never given twice, also not after a removal.
+ *
+ * A transaction whose answer is lost is looked up by the mark its writer left: it is done, not done, or,
+ * if someone has changed the record since, OUTCOME_UNKNOWN.
+ */
+import cassandra from "cassandra-driver";
+import { compareBytes, utf8 } from "../../lib/bytes.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { ServiceError } from "../../lib/errors.ts";
+import { hash32 } from "../../lib/hash.ts";
+import type { Random } from "../../lib/random.ts";
+import type { Catalog, CatalogRecord } from "../../ports/catalog.ts";
+import { isRefusal, unavailable } from "./driver-errors.ts";
+import type { QueryOptions, Result, Row, Session } from "./session.ts";
+
+const { consistencies } = cassandra.types;
+
+const SHARDS = 8;
+const SHARD_SEED = 0x5d;
+const READ_MS = 2_000;
+const CHANGE_MS = 5_000;
+const ATTEMPTS_MAX = 20;
+const RETRY_MS = 20;
+const GUESSES_MAX = 10_000;
+
+export interface CassandraCatalogOptions {
+  readonly session: Session;
+  readonly keyspace: string;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** Where a record is. */
+interface Place {
+  readonly space: string;
+  readonly shard: number;
+  readonly key: string;
+}
+
+export class CassandraCatalog implements Catalog {
+  readonly shared = true;
+  readonly #session: Session;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #reading: QueryOptions;
+  readonly #readingLatest: QueryOptions;
+  readonly #changing: QueryOptions;
+  readonly #cql: ReturnType<typeof statements>;
+  /** Changes of one shard take turns in this process: Cassandra would make them wait, and longer. */
+  readonly #turns = new Map<string, Promise<unknown>>();
+  /** The last version known of a shard: a guess, which the transaction checks. */
+  readonly #last = new Map<string, number | null>();
+
+  constructor({ session, keyspace, clock, random }: CassandraCatalogOptions) {
+    this.#session = session;
+    this.#clock = clock;
+    this.#random = random;
+    this.#cql = statements(keyspace);
+    // With several data centres a local quorum of one does not see what another has changed.
+    const wide = session.spansDatacenters;
+    const consistency = wide ? consistencies.quorum : consistencies.localQuorum;
+    const serial = wide ? consistencies.serial : consistencies.localSerial;
+    this.#reading = { consistency, readTimeout: READ_MS };
+    this.#readingLatest = { consistency: serial, readTimeout: CHANGE_MS };
+    // Sending it twice could find its own first try and take it for someone else's.
+    this.#changing = {
+      consistency,
+      serialConsistency: serial,
+      isIdempotent: false,
+      readTimeout: CHANGE_MS,
+    };
+  }
+
+  async read(space: string, key: string): Promise<CatalogRecord | undefined> {
+    const { rows } = await this.#ask(this.#cql.read, [space, shardOf(key), key]);
+    return recordOf(rows[0]);
+  }
+
+  async list(space: string, after: string, limit: number): Promise<readonly CatalogRecord[]> {
+    if (limit <= 0) return [];
+    const shards = await Promise.all(
+      Array.from({ length: SHARDS }, (_, shard) =>
+        this.#ask(this.#cql.list, [space, shard, after, limit]),
+      ),
+    );
+    const records = shards.flatMap(({ rows }) => rows.map(recordOf));
+    return records
+      .filter((record) => record !== undefined)
+      .map((record) => ({ record, bytes: utf8(record.key) }))
+      .sort((a, b) => compareBytes(a.bytes, b.bytes))
+      .slice(0, limit)
+      .map(({ record }) => record);
+  }
+
+  async write(
+    space: string,
+    key: string,
+    value: string,
+    expected: number,
+  ): Promise<number | undefined> {
+    const place = { space, shard: shardOf(key), key };
+    return this.#inTurn(place, () => this.#write(place, value, expected));
+  }
+
+  async remove(space: string, key: string, expected: number): Promise<boolean> {
+    const place = { space, shard: shardOf(key), key };
+    return this.#inTurn(place, () => this.#remove(place, expected));
+  }
+
+  async #write(place: Place, value: string, expected: number): Promise<number | undefined> {
+    const turn = turnOf(place);
+    const writer = Buffer.from(this.#random.bytes(9)).toString("base64url");
+    const { space, shard, key } = place;
+    const before = expected === 0 ? null : expected;
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+      const last = this.#last.get(turn) ?? null;
+      const version = (last ?? 0) + 1;
+      const set = [value, version, writer, version, space, shard, key, last, before];
+      const answer = await this.#change(this.#cql.write, set, () =>
+        this.#lookUp(place, writer, before),
+      );
+      if (answer === "done") {
+        this.#guess(turn, version);
+        return version;
+      }
+      if (answer === "not done") continue;
+      this.#guess(turn, numberOf(answer["last"]));
+      if (numberOf(answer["version"]) !== before) return undefined;
+      // Another record of the shard has changed: the same again with its next version.
+    }
+    throw busy(place);
+  }
+
+  async #remove(place: Place, expected: number): Promise<boolean> {
+    if (expected === 0) return false;
+    const { space, shard, key } = place;
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+      const answer = await this.#change(this.#cql.remove, [space, shard, key, expected], () =>
+        this.#lookUp(place, undefined, expected),
+      );
+      if (answer === "done") return true;
+      if (answer !== "not done") return false;
+    }
+    throw busy(place);
+  }
+
+  #guess(turn: string, last: number | null): void {
+    if (this.#last.size > GUESSES_MAX) this.#last.clear();
+    this.#last.set(turn, last);
+  }
+
+  /** What the transaction answered: done, or what it found instead. */
+  async #change(
+    query: string,
+    params: unknown[],
+    lookUp: () => Promise<"done" | "not done">,
+  ): Promise<"done" | "not done" | Row> {
+    try {
+      const { rows } = await this.#session.execute("catalog change", query, params, this.#changing);
+      const [row] = rows;
+      return row?.["[applied]"] === true ? "done" : (row ?? {});
+    } catch (error) {
+      if (isRefusal(error)) throw catalogUnavailable(error);
+      await this.#clock.sleep(RETRY_MS);
+      return await lookUp();
+    }
+  }
+
+  /**
+   * After a lost answer: a serial read first ends what is under way. `writer` undefined asks whether
+   * the record is gone.
+   */
+  async #lookUp(
+    { space, shard, key }: Place,
+    writer: string | undefined,
+    before: number | null,
+  ): Promise<"done" | "not done"> {
+    const { rows } = await this.#ask(this.#cql.lookUp, [space, shard, key], this.#readingLatest);
+    const [row] = rows;
+    const version = numberOf(row?.["version"]);
+    const done = writer === undefined ? version === null : row?.["writer"] === writer;
+    if (done) return "done";
+    if (version === before) return "not done";
+    throw new ServiceError(
+      "OUTCOME_UNKNOWN",
+      "a change of the catalog may or may not have been made; look at it and try again",
+      { details: { space, key }, retryAfterMs: 1_000 },
+    );
+  }
+
+  async #ask(
+    query: string,
+    params: unknown[],
+    options: QueryOptions = this.#reading,
+  ): Promise<Result> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#session.execute("catalog read", query, params, options);
+      } catch (error) {
+        if (attempt === 3) throw catalogUnavailable(error);
+        await this.#clock.sleep(RETRY_MS * attempt);
+      }
+    }
+  }
+
+  async #inTurn<T>(place: Place, work: () => Promise<T>): Promise<T> {
+    const name = turnOf(place);
+    const turn = (this.#turns.get(name) ?? Promise.resolve()).catch(() => undefined).then(work);
+    this.#turns.set(name, turn);
+    try {
+      return await turn;
+    } finally {
+      if (this.#turns.get(name) === turn) this.#turns.delete(name);
+    }
+  }
+}
+
+function statements(keyspace: string) {
+  const where = "WHERE space = ? AND shard = ?";
+  const table = `${keyspace}.catalog`;
+  return {
+    read: `SELECT key, value, version FROM ${table} ${where} AND key = ?`,
+    list: `SELECT key, value, version FROM ${table} ${where} AND key > ? LIMIT ?`,
+    lookUp: `SELECT version, writer FROM ${table} ${where} AND key = ?`,
+    write:
+      `UPDATE ${table} SET value = ?, version = ?, writer = ?, last = ? ${where} AND key = ? ` +
+      "IF last = ? AND version = ?",
+    remove: `DELETE FROM ${table} ${where} AND key = ? IF version = ?`,
+  };
+}
+
+/** Undefined also for the remains of a record: only its shard's `last` is left. */
+function recordOf(row: Row | undefined): CatalogRecord | undefined {
+  const version = numberOf(row?.["version"]);
+  if (row === undefined || version === null) return undefined;
+  // The columns are text.
+  return { key: row["key"] as string, value: row["value"] as string, version };
+}
+
+/** A 64-bit number of the driver; the versions never come near to what a JavaScript number holds. */
+function numberOf(value: unknown): number | null {
+  return value === null || value === undefined ? null : Number(value);
+}
+
+function shardOf(key: string): number {
+  return hash32(utf8(key), SHARD_SEED) % SHARDS;
+}
+
+function turnOf({ space, shard }: Place): string {
+  return `${shard} ${space}`;
+}
+
+function catalogUnavailable(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  const reason = error instanceof Error ? error.message : String(error);
+  return unavailable(`the catalog cannot be reached: ${reason}`, error);
+}
+
+function busy({ space, key }: Place): ServiceError {
+  return new ServiceError(
+    "STORAGE_UNAVAILABLE",
+    "too many change this record of the catalog at once; try again",
+    { details: { space, key }, retryAfterMs: 1_000 },
+  );
+}

@@ -1,0 +1,93 @@
+/**
+ * The engine for more than one machine: events and catalog on a Cassandra cluster that other Braid
+ * processes use at the same time.
+ *
+ * What an append acknowledged is stored as its consistency says: by a majority of the replicas of the
+ * data centre, or, for a namespace that asks for EVENTUAL, by one. How long that lasts is up to the
+ * cluster's own settings (`docs/operate/cassandra.md`).
+ */
+import type { Clock } from "../../lib/clock.ts";
+import type { Random } from "../../lib/random.ts";
+import type { Catalog } from "../../ports/catalog.ts";
+import type { EventStore } from "../../ports/event-store.ts";
+import type { PartitionSizes } from "../../ports/partition-sizes.ts";
+import { CassandraCatalog } from "./cassandra-catalog.ts";
+import { CassandraStore } from "./cassandra-store.ts";
+import type { ClusterOptions } from "./cluster-options.ts";
+import { cassandraPartitionSizes } from "./partition-sizes.ts";
+import { createCatalogTable, createCountsTable, createKeyspace } from "./schema.ts";
+import { Session } from "./session.ts";
+import type { ObserveStatement } from "./session.ts";
+import { SliceRegister } from "./slice-register.ts";
+
+export interface CassandraEngineOptions extends ClusterOptions {
+  /** The keyspace of the catalog, and what the names of all others begin with. */
+  readonly keyspace: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** L: how old what this process knows of the others may be. */
+  readonly viewMaxAgeMs: number;
+  /** The longest a write may be in flight. */
+  readonly writeMaxMs: number;
+  /** Where the agent of each node serves JMX over HTTP; 0 if it is not to be asked. */
+  readonly jolokiaPort?: number;
+  /** Told of every statement; must return at once. */
+  readonly observe?: ObserveStatement;
+  /** For the log: what an operator should know and no caller is told. */
+  readonly warn?: (message: string) => void;
+}
+
+export interface CassandraEngine {
+  readonly store: EventStore;
+  readonly catalog: Catalog;
+  readonly sizes: readonly PartitionSizes[];
+  /** Why no request can be served now, or undefined. */
+  notReady(): string | undefined;
+  nodesUp(): number;
+  close(): Promise<void>;
+}
+
+/** Connects, and makes the catalog's tables if they are not there. */
+export async function openCassandraEngine(
+  options: CassandraEngineOptions,
+): Promise<CassandraEngine> {
+  const { keyspace, clock, random, replication } = options;
+  const session = await Session.connect(options, clock, {
+    observe: options.observe ?? (() => undefined),
+    warn: options.warn ?? (() => undefined),
+  });
+  try {
+    await session.changeSchema(createKeyspace(keyspace, replication));
+    await session.changeSchema(createCatalogTable(keyspace));
+    await session.changeSchema(createCountsTable(keyspace));
+  } catch (error) {
+    await session.close();
+    throw error;
+  }
+  const catalog = new CassandraCatalog({ session, keyspace, clock, random });
+  const register = new SliceRegister(catalog, clock, options.viewMaxAgeMs);
+  const store = new CassandraStore({
+    session,
+    register,
+    clock,
+    prefix: keyspace,
+    writeMaxMs: options.writeMaxMs,
+  });
+  return {
+    store,
+    catalog,
+    sizes: cassandraPartitionSizes({
+      session,
+      prefix: keyspace,
+      clock,
+      jolokiaPort: options.jolokiaPort ?? 0,
+    }),
+    notReady: () =>
+      session.hostsUp.length > 0 ? undefined : "no node of Cassandra can be reached",
+    nodesUp: () => session.hostsUp.length,
+    close: async () => {
+      await store.close();
+      await session.close();
+    },
+  };
+}

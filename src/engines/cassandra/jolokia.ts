@@ -1,0 +1,97 @@
+/**
+ * Asks the Jolokia agent of one node, which gives out JMX over HTTP, for the sizes in one table.
+ *
+ * An agent that is not there is normal. Whatever answers is believed only if it is what Cassandra
+ * would say, and is neither waited for long nor read without a bound.
+ */
+import { z } from "zod";
+import type { Clock } from "../../lib/clock.ts";
+import { LinkedAbort } from "../../lib/linked-abort.ts";
+import { SIZE_BUCKETS, SizeHistogram } from "../../model/size-histogram.ts";
+import type { NodeAnswer } from "./partition-sizes-nodes.ts";
+
+const ANSWER_MS_MAX = 2_000;
+/** An answer has about 2 KB. */
+const ANSWER_BYTES_MAX = 64 * 1024;
+
+/** Jolokia answers 200 also when the status inside is another. */
+const answerSchema = z.object({
+  status: z.number(),
+  value: z.array(z.number().nonnegative()).max(SIZE_BUCKETS).optional(),
+  error: z.string().optional(),
+  error_type: z.string().optional(),
+});
+
+/** `agent` is `http://host:port`. Rejects only when the signal aborts, with its reason. */
+export async function readSizeHistogram(
+  clock: Clock,
+  agent: string,
+  { keyspace, table }: { readonly keyspace: string; readonly table: string },
+  signal: AbortSignal,
+): Promise<NodeAnswer<SizeHistogram>> {
+  signal.throwIfAborted();
+  const name = "EstimatedPartitionSizeHistogram";
+  const bean = `org.apache.cassandra.metrics:type=Table,keyspace=${keyspace},scope=${table},name=${name}`;
+  const leaving = new LinkedAbort(signal);
+  const cancel = clock.after(ANSWER_MS_MAX, () => leaving.abort());
+  try {
+    const response = await fetch(`${agent}/jolokia/read/${bean}/Value`, {
+      signal: leaving.signal,
+      redirect: "error",
+    });
+    const body = await textOf(response, ANSWER_BYTES_MAX);
+    if (!response.ok) return { reason: `the agent at ${agent} answers ${response.status}` };
+    return histogramOf(body, agent);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (leaving.signal.aborted) {
+      return { reason: `the agent at ${agent} did not answer within ${ANSWER_MS_MAX} ms` };
+    }
+    return { reason: `no Jolokia agent at ${agent} (${causeOf(error)})` };
+  } finally {
+    cancel();
+    leaving.abort();
+  }
+}
+
+function histogramOf(body: string, agent: string): NodeAnswer<SizeHistogram> {
+  const { success, data } = answerSchema.safeParse(jsonOf(body));
+  if (!success) return { reason: `what answers at ${agent} does not speak as Jolokia does` };
+  const { status, value, error, error_type } = data;
+  if (status === 200 && value !== undefined) return { said: SizeHistogram.ofCounts(value) };
+  if (error_type?.endsWith(".InstanceNotFoundException") === true) {
+    return { reason: `the node of the agent at ${agent} does not know the slice's table` };
+  }
+  const why = (error ?? "no reason given").slice(0, 200);
+  return { reason: `the agent at ${agent} answers ${status}: ${why}` };
+}
+
+async function textOf(response: Response, bytesMax: number): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  const body: AsyncIterable<Uint8Array> | null = response.body;
+  if (body === null) return "";
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > bytesMax) throw new Error("its answer is too long");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** Undefined if it is none, which no schema takes. */
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // A page for people, say, of something else that listens there.
+    return undefined;
+  }
+}
+
+/** `fetch` says only that it failed; why is in the cause, or, of several addresses, in its code. */
+function causeOf(error: unknown): string {
+  const cause = error instanceof Error ? (error.cause ?? error) : error;
+  if (!(cause instanceof Error)) return String(cause);
+  return "code" in cause && typeof cause.code === "string" ? cause.code : cause.message;
+}

@@ -1,0 +1,39 @@
+import { equal, match, notEqual, throws } from "node:assert/strict";
+import { test } from "node:test";
+import { keyspaceOf, tableOf } from "./keyspaces.ts";
+import { createEventTable, createKeyspace } from "./schema.ts";
+
+test("a keyspace is named for its namespace, and cut before what makes it unique", () => {
+  equal(keyspaceOf("braid", "plays-0123456789abcdef"), "braid_plays_0123456789abcdef");
+  const long = keyspaceOf("a_long_prefix_16", `${"n".repeat(40)}-0123456789abcdef`);
+  equal(long.length, 48);
+  match(long, /^a_long_prefix_16_n+_0123456789abcdef$/);
+});
+
+test("namespaces that differ have keyspaces that differ", () => {
+  const ids = ["a-1", "a-2", "a_1", "b-1", "ns1", "ns2", "ns", "ns-"];
+  const names = ids.map((id) => keyspaceOf("braid", id));
+  equal(new Set(names).size, ids.length, names.join(" "));
+});
+
+test("what is not a plain name never becomes part of a statement", () => {
+  throws(() => keyspaceOf("braid", "x; DROP KEYSPACE y"));
+  throws(() => keyspaceOf("Braid", "x"));
+  throws(() => tableOf("data_1; --"));
+});
+
+test("the id of a table follows from its name, and only from that", () => {
+  const idIn = (statement: string): string => /id = (\S+)/.exec(statement)?.[1] ?? "";
+  const id = idIn(createEventTable("braid_a_1", "data_20260328"));
+  match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/);
+  equal(idIn(createEventTable("braid_a_1", "data_20260328")), id);
+  notEqual(idIn(createEventTable("braid_a_2", "data_20260328")), id);
+  notEqual(idIn(createEventTable("braid_a_1", "data_20260329")), id);
+});
+
+test("replicas are given for each data centre", () => {
+  match(
+    createKeyspace("braid", { east: 3, "we'st": 2 }),
+    /'NetworkTopologyStrategy', 'east': 3, 'we''st': 2\}$/,
+  );
+});

@@ -1,0 +1,58 @@
+/**
+ * Asks every node of the data centre for what it alone knows. Together these nodes have each partition,
+ * so other data centres need not be asked.
+ *
+ * A node that is down or does not answer is left out, and what the others say is taken for its share
+ * too: that is said in words, never passed over.
+ */
+import type { Clock } from "../../lib/clock.ts";
+import { mapBounded } from "../../lib/map-bounded.ts";
+import type { Host, Session } from "./session.ts";
+
+/** What is asked of the connection. */
+export type SizesSession = Pick<Session, "localHosts" | "options" | "execute">;
+
+export interface CassandraSizesOptions {
+  readonly session: SizesSession;
+  /** What the names of keyspaces begin with. */
+  readonly prefix: string;
+  readonly clock: Clock;
+  /** Where each node's Jolokia agent listens; 0 if none is to be asked. */
+  readonly jolokiaPort: number;
+}
+
+/** What one node said, or why it did not. */
+export type NodeAnswer<T> = { readonly said: T } | { readonly reason: string };
+
+export interface NodeAnswers<T> {
+  readonly said: readonly T[];
+  readonly nodes: number;
+  /** Of the first that did not answer. */
+  readonly reason: string;
+  readonly coverage: string;
+}
+
+const ASKED_AT_ONCE = 8;
+
+/** `ask` rejects only when its signal aborts. */
+export async function askNodes<T>(
+  session: Pick<Session, "localHosts">,
+  signal: AbortSignal,
+  ask: (node: Host, signal: AbortSignal) => Promise<NodeAnswer<T>>,
+): Promise<NodeAnswers<T>> {
+  const nodes = session.localHosts;
+  const askIfUp = (node: Host, nodeSignal: AbortSignal): Promise<NodeAnswer<T>> =>
+    node.isUp() ? ask(node, nodeSignal) : Promise.resolve({ reason: `${node.address} is down` });
+  const said: T[] = [];
+  let reason = nodes.length === 0 ? "no node of the data centre is known" : "";
+  for await (const answer of mapBounded(nodes, () => ASKED_AT_ONCE, signal, askIfUp)) {
+    if ("said" in answer) said.push(answer.said);
+    else if (reason === "") ({ reason } = answer);
+  }
+  return { said, nodes: nodes.length, reason, coverage: coverageOf(said.length, nodes.length) };
+}
+
+function coverageOf(said: number, nodes: number): string {
+  const answered = `${said} of ${nodes} node${nodes === 1 ? "" : "s"} answered`;
+  return said === nodes ? answered : `${answered}; counts are scaled up to all of them`;
+}

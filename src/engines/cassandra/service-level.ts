@@ -1,0 +1,58 @@
+/**
+ * How sure and how soon, in Cassandra's words: consistency, timeouts and the second try follow from what
+ * the namespace asks.
+ */
+import cassandra from "cassandra-driver";
+import type { ServiceLevel } from "../../ports/event-store.ts";
+
+const { consistencies } = cassandra.types;
+
+export interface StatementLevel {
+  readonly consistency: number;
+  /** One try of one node. */
+  readonly readTimeout: number;
+  /** When another replica is asked as well. */
+  readonly speculateMs: number;
+}
+
+export interface WriteLevel extends StatementLevel {
+  /** A statement that was not sent by then is not sent at all. */
+  readonly waitMs: number;
+}
+
+const DEFAULT_READ: ServiceLevel = { consistency: "READ_YOUR_WRITES", targetMs: 500, maxMs: 1_000 };
+const DEFAULT_WRITE: ServiceLevel = { consistency: "READ_YOUR_WRITES", targetMs: 50, maxMs: 500 };
+/** A node is given more time than the caller wants to wait: giving up early makes a slow cluster slower. */
+const PATIENCE = 4;
+const TIMEOUT_MS_MIN = 1_000;
+const TIMEOUT_MS_MAX = 30_000;
+/** Waiting for its turn, the first try and two repeats must end before the longest a write may be in flight. */
+const WRITE_STEPS = 4;
+
+/** A read that misses its target is asked of another replica. */
+export function readLevel(level: ServiceLevel = DEFAULT_READ): StatementLevel {
+  return {
+    consistency: consistencyOf(level),
+    readTimeout: clamp(PATIENCE * level.maxMs, TIMEOUT_MS_MIN, TIMEOUT_MS_MAX),
+    speculateMs: Math.max(1, level.targetMs),
+  };
+}
+
+/** Writes are repeated later than reads: they are many, and a busy cluster must not get them twice. */
+export function writeLevel(writeMaxMs: number, level: ServiceLevel = DEFAULT_WRITE): WriteLevel {
+  const longest = writeMaxMs / WRITE_STEPS;
+  return {
+    consistency: consistencyOf(level),
+    readTimeout: Math.min(clamp(PATIENCE * level.maxMs, TIMEOUT_MS_MIN, TIMEOUT_MS_MAX), longest),
+    speculateMs: Math.max(1, level.maxMs),
+    waitMs: longest,
+  };
+}
+
+function consistencyOf({ consistency }: ServiceLevel): number {
+  return consistency === "EVENTUAL" ? consistencies.localOne : consistencies.localQuorum;
+}
+
+function clamp(value: number, min: number, max: number): number {
+  return Math.min(max, Math.max(min, value));
+}

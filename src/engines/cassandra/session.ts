@@ -1,0 +1,214 @@
+/**
+ * The connection to a cluster: one driver client with the settings that every statement shares.
+ *
+ * Statements are prepared, sent to a replica, and safe to repeat unless they compare before they set.
+ * A repeat of the driver carries the timestamp of the first try, so it writes the same event.
+ */
+import cassandra from "cassandra-driver";
+import type { Client, Host, QueryOptions } from "cassandra-driver";
+import type { Clock } from "../../lib/clock.ts";
+import { ServiceError } from "../../lib/errors.ts";
+import type { ClusterOptions } from "./cluster-options.ts";
+import { cannotConnect } from "./driver-errors.ts";
+import { Speculation } from "./speculation.ts";
+
+const { auth, policies, types } = cassandra;
+
+export type StatementKind =
+  "read" | "write" | "catalog read" | "catalog change" | "counts" | "sizes";
+
+export type ObserveStatement = (kind: StatementKind, ms: number, outcome: "ok" | "failed") => void;
+
+export interface SessionObserver {
+  readonly observe: ObserveStatement;
+  readonly warn: (message: string) => void;
+}
+
+export type { Host, QueryOptions } from "cassandra-driver";
+
+export interface Row {
+  readonly [column: string]: unknown;
+}
+
+export interface Result {
+  readonly rows: readonly Row[];
+  /** Whether there is more behind these rows. */
+  readonly more: boolean;
+}
+
+/** Enough for the variants of every slice in use; the driver forgets the others. */
+const PREPARED_MAX = 10_000;
+const CONNECT_MS = 5_000;
+/** A node that does not answer this often in a row is taken for dead. */
+const UNANSWERED_MAX = 16;
+const HEARTBEAT_MS = 5_000;
+const SCHEMA_ASK_MS = 100;
+const SCHEMA_MS_MAX = 10_000;
+
+export class Session {
+  readonly #client: Client;
+  readonly #clock: Clock;
+  readonly #observe: ObserveStatement;
+  readonly speculation: Speculation;
+  readonly options: ClusterOptions;
+  /** Schema changes take turns: Cassandra does not like two at a time. */
+  #changing: Promise<unknown> = Promise.resolve();
+  #closed = false;
+
+  private constructor(
+    client: Client,
+    clock: Clock,
+    options: ClusterOptions,
+    speculation: Speculation,
+    observe: ObserveStatement,
+  ) {
+    this.#client = client;
+    this.#clock = clock;
+    this.#observe = observe;
+    this.options = options;
+    this.speculation = speculation;
+  }
+
+  /** Rejects with STORAGE_UNAVAILABLE and a sentence if no node answers. */
+  static async connect(
+    options: ClusterOptions,
+    clock: Clock,
+    { observe, warn }: SessionObserver,
+  ): Promise<Session> {
+    const speculation = new Speculation();
+    const { username, password } = options;
+    const client = new cassandra.Client({
+      contactPoints: [...options.contactPoints],
+      localDataCenter: options.datacenter,
+      ...(username === undefined
+        ? {}
+        : { authProvider: new auth.PlainTextAuthProvider(username, password ?? "") }),
+      // Large answers hold up what is behind them on the same connection.
+      pooling: {
+        coreConnectionsPerHost: { [types.distance.local]: 2, [types.distance.remote]: 1 },
+        heartBeatInterval: HEARTBEAT_MS,
+      },
+      socketOptions: {
+        connectTimeout: CONNECT_MS,
+        defunctReadTimeoutThreshold: UNANSWERED_MAX,
+        coalescingThreshold: 64 << 10,
+      },
+      queryOptions: { prepare: true, isIdempotent: true, fetchSize: 0 },
+      // A value is a view of the answer it came in: whoever keeps it copies it.
+      encoding: { copyBuffer: false },
+      maxPrepared: PREPARED_MAX,
+      policies: {
+        reconnection: new policies.reconnection.ExponentialReconnectionPolicy(200, 5_000),
+        speculativeExecution: speculation,
+      },
+      // Asked for below, of the nodes that are up.
+      protocolOptions: { maxSchemaAgreementWaitSeconds: 0 },
+    });
+    client.on("log", (level: string, _where: string, message: string) => {
+      if (level === "error") warn(message);
+    });
+    try {
+      await client.connect();
+    } catch (error) {
+      await client.shutdown();
+      throw cannotConnect(error, options);
+    }
+    return new Session(client, clock, options, speculation, observe);
+  }
+
+  /** True where a change must reach more than one data centre before it counts. */
+  get spansDatacenters(): boolean {
+    return Object.keys(this.options.replication).length > 1;
+  }
+
+  /** All nodes of our data centre, also those that are down. */
+  get localHosts(): readonly Host[] {
+    const { datacenter } = this.options;
+    return this.#client.hosts.values().filter((host) => host.datacenter === datacenter);
+  }
+
+  /** Nodes that are up, as the driver sees it. */
+  get hostsUp(): readonly Host[] {
+    return this.#client.hosts.values().filter((host) => host.isUp());
+  }
+
+  async execute(
+    kind: StatementKind,
+    query: string,
+    params: unknown[],
+    options: QueryOptions,
+  ): Promise<Result> {
+    if (this.#closed) throw closed();
+    const startedMs = this.#clock.monotonicMs();
+    let outcome: "ok" | "failed" = "failed";
+    try {
+      const { rows, pageState } = await this.#client.execute(query, params, options);
+      outcome = "ok";
+      // A statement that answers no rows has none, whatever the types say.
+      return { rows: rows ?? [], more: typeof pageState === "string" };
+    } finally {
+      this.#observe(kind, this.#clock.monotonicMs() - startedMs, outcome);
+    }
+  }
+
+  /** Changes the schema and waits until every node that is up has seen it. */
+  changeSchema(statement: string): Promise<void> {
+    const change = this.#changing.then(async () => {
+      if (this.#closed) throw closed();
+      await this.#client.execute(statement, [], {
+        prepare: false,
+        readTimeout: SCHEMA_MS_MAX,
+        consistency: types.consistencies.quorum,
+      });
+      await this.#agree();
+    });
+    this.#changing = change.catch(() => undefined);
+    return change;
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.#changing;
+    await this.#client.shutdown();
+  }
+
+  /** The driver also waits for nodes that are down, which may take for ever. */
+  async #agree(): Promise<void> {
+    const give = this.#clock.monotonicMs() + SCHEMA_MS_MAX;
+    for (;;) {
+      const versions = new Set<string>();
+      for (const host of this.hostsUp) versions.add(await this.#schemaVersionOf(host));
+      versions.delete("");
+      if (versions.size <= 1) return;
+      if (this.#clock.monotonicMs() > give) {
+        throw new ServiceError(
+          "STORAGE_UNAVAILABLE",
+          "the nodes of the cluster do not agree on the schema; look at `nodetool describecluster`",
+          { retryAfterMs: 1_000 },
+        );
+      }
+      await this.#clock.sleep(SCHEMA_ASK_MS);
+    }
+  }
+
+  /** "" of a node that went down meanwhile. */
+  async #schemaVersionOf(host: Host): Promise<string> {
+    try {
+      const { rows } = await this.#client.execute("SELECT schema_version FROM system.local", [], {
+        host,
+        prepare: false,
+        readTimeout: 2_000,
+        consistency: types.consistencies.one,
+      });
+      return String(rows[0]?.["schema_version"]);
+    } catch (error) {
+      if (host.isUp()) throw error;
+      return "";
+    }
+  }
+}
+
+function closed(): ServiceError {
+  return new ServiceError("STORAGE_UNAVAILABLE", "the connection to Cassandra is closed");
+}

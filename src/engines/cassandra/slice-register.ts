@@ -1,0 +1,197 @@
+/**
+ * Which slices the cluster has and had, and how large their largest event may be: one record of the
+ * catalog a slice.
+ *
+ * A table alone does not tell: one that a node has not heard of yet looks like one that was never made,
+ * and one made late by a process that had slept looks like one that is wanted. And a read must know the
+ * largest event there can be before it asks for a number of them (rule C20): Cassandra's pages are
+ * counted in rows.
+ */
+import { z } from "zod";
+import type { Clock } from "../../lib/clock.ts";
+import { ServiceError } from "../../lib/errors.ts";
+import type { SliceRef } from "../../model/partition.ts";
+import type { Catalog } from "../../ports/catalog.ts";
+
+export interface SliceEntry {
+  readonly state: "LIVE" | "DROPPED";
+  /** No event of the slice has more bytes: a power of two, raised before a larger one is written. */
+  readonly eventBytesMax: number;
+}
+
+const entrySchema: z.ZodType<SliceEntry> = z.strictObject({
+  state: z.enum(["LIVE", "DROPPED"]),
+  eventBytesMax: z.number().int().positive(),
+});
+
+const EVENT_BYTES_FIRST = 256;
+const ATTEMPTS_MAX = 20;
+/** Of slices in use; beyond it the oldest are asked for again. */
+const KNOWN_MAX = 10_000;
+const LIST_PAGE = 1_000;
+
+interface Known {
+  readonly entry: SliceEntry | undefined;
+  readonly askedAtMs: number;
+}
+
+export class SliceRegister {
+  readonly #catalog: Catalog;
+  readonly #clock: Clock;
+  readonly #maxAgeMs: number;
+  readonly #known = new Map<string, Known>();
+  readonly #asking = new Map<string, Promise<SliceEntry | undefined>>();
+
+  /** What it tells a reader is at most `maxAgeMs` old. */
+  constructor(catalog: Catalog, clock: Clock, maxAgeMs: number) {
+    this.#catalog = catalog;
+    this.#clock = clock;
+    this.#maxAgeMs = maxAgeMs;
+  }
+
+  /** As it is now. */
+  async read(slice: SliceRef): Promise<SliceEntry | undefined> {
+    return (await this.#readStored(slice))?.entry;
+  }
+
+  /** Known already if possible. Asked for again in the background before it is too old. */
+  async recent(slice: SliceRef): Promise<SliceEntry | undefined> {
+    const known = this.#known.get(nameOf(slice));
+    const ageMs = known === undefined ? Infinity : this.#clock.monotonicMs() - known.askedAtMs;
+    if (known === undefined || ageMs >= this.#maxAgeMs) return this.#ask(slice);
+    if (ageMs >= this.#maxAgeMs / 3) {
+      // If it fails, the one at hand serves until it is too old.
+      this.#ask(slice).catch(() => undefined);
+    }
+    return known.entry;
+  }
+
+  /**
+   * Moves the slice to a state and gives what it is then: one that was dropped stays so. A new one
+   * expects events as large as those of the namespace's other slices.
+   */
+  async move(slice: SliceRef, state: SliceEntry["state"]): Promise<SliceEntry> {
+    const first = state === "LIVE" ? await this.#largestOf(slice.namespaceId) : EVENT_BYTES_FIRST;
+    return this.#change(slice, (before) =>
+      before?.state === "DROPPED"
+        ? before
+        : { state, eventBytesMax: before?.eventBytesMax ?? first },
+    );
+  }
+
+  /** Returns when readers will know, within the age they allow, that there may be events this large. */
+  async allowEvents(slice: SliceRef, bytes: number): Promise<void> {
+    const known = this.#known.get(nameOf(slice))?.entry;
+    if (known !== undefined && bytes <= known.eventBytesMax) return;
+    const eventBytesMax = 2 ** Math.ceil(Math.log2(Math.max(bytes, EVENT_BYTES_FIRST)));
+    await this.#change(slice, (before) => {
+      if (before === undefined) throw noSlice(slice);
+      return before.eventBytesMax >= eventBytesMax ? before : { ...before, eventBytesMax };
+    });
+  }
+
+  /** Forgets every slice of a namespace that is gone. */
+  async forgetNamespace(namespaceId: string): Promise<void> {
+    const space = spaceOf(namespaceId);
+    for (;;) {
+      const records = await this.#catalog.list(space, "", LIST_PAGE);
+      for (const { key, version } of records) {
+        await this.#catalog.remove(space, key, version);
+        this.#known.delete(nameOf({ namespaceId, slice: key }));
+      }
+      if (records.length < LIST_PAGE) return;
+    }
+  }
+
+  async #largestOf(namespaceId: string): Promise<number> {
+    const records = await this.#catalog.list(spaceOf(namespaceId), "", LIST_PAGE);
+    return records.reduce(
+      (largest, { value }) => Math.max(largest, decode(value).eventBytesMax),
+      EVENT_BYTES_FIRST,
+    );
+  }
+
+  async #change(
+    slice: SliceRef,
+    next: (before: SliceEntry | undefined) => SliceEntry,
+  ): Promise<SliceEntry> {
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+      const askedAtMs = this.#clock.monotonicMs();
+      const stored = await this.#readStored(slice);
+      const entry = next(stored?.entry);
+      const changed =
+        entry === stored?.entry ||
+        (await this.#catalog.write(
+          spaceOf(slice.namespaceId),
+          slice.slice,
+          JSON.stringify(entry),
+          stored?.version ?? 0,
+        )) !== undefined;
+      if (changed) {
+        this.#remember(slice, { entry, askedAtMs });
+        return entry;
+      }
+    }
+    throw new ServiceError("CONFLICT", `too many change slice ${slice.slice} at once; try again`, {
+      retryAfterMs: 1_000,
+    });
+  }
+
+  #ask(slice: SliceRef): Promise<SliceEntry | undefined> {
+    const name = nameOf(slice);
+    const asking = this.#asking.get(name) ?? this.#askAnew(slice);
+    this.#asking.set(name, asking);
+    return asking;
+  }
+
+  async #askAnew(slice: SliceRef): Promise<SliceEntry | undefined> {
+    try {
+      const askedAtMs = this.#clock.monotonicMs();
+      const entry = await this.read(slice);
+      this.#remember(slice, { entry, askedAtMs });
+      return entry;
+    } finally {
+      this.#asking.delete(nameOf(slice));
+    }
+  }
+
+  #remember(slice: SliceRef, known: Known): void {
+    const name = nameOf(slice);
+    this.#known.delete(name);
+    this.#known.set(name, known);
+    if (this.#known.size <= KNOWN_MAX) return;
+    for (const oldest of this.#known.keys()) {
+      this.#known.delete(oldest);
+      return;
+    }
+  }
+
+  async #readStored({ namespaceId, slice }: SliceRef) {
+    const record = await this.#catalog.read(spaceOf(namespaceId), slice);
+    return record === undefined
+      ? undefined
+      : { entry: decode(record.value), version: record.version };
+  }
+}
+
+export function noSlice(slice: SliceRef): ServiceError {
+  return new ServiceError("STORAGE_UNAVAILABLE", `there is no slice ${slice.slice}`, {
+    details: { slice: slice.slice },
+  });
+}
+
+function spaceOf(namespaceId: string): string {
+  return `tables/${namespaceId}`;
+}
+
+function nameOf({ namespaceId, slice }: SliceRef): string {
+  return `${namespaceId}/${slice}`;
+}
+
+function decode(value: string): SliceEntry {
+  const parsed = entrySchema.safeParse(JSON.parse(value));
+  if (parsed.success) return parsed.data;
+  throw new ServiceError("DATA_LOSS", "the catalog's record of a table cannot be read", {
+    cause: parsed.error,
+  });
+}

@@ -10,8 +10,9 @@ import { importsOf, lineAt, readSourceText } from "./source-text.ts";
 import type { Import, SourceText } from "./source-text.ts";
 
 const BASE = ["ports", "model", "wire", "lib"];
-const STAGES = ["namespaces", "write", "read", "retain"];
+const STAGES = ["namespaces", "write", "read", "detect", "sizes", "retain"];
 const STAGE_MAY = ["partition", "metadata", ...BASE];
+const ENGINES = ["engines/embedded", "engines/cassandra", "queues/embedded", "queues/kafka"];
 
 /** What each folder of src/ may import beside itself. A stage never imports a stage. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
@@ -23,10 +24,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   partition: BASE,
   metadata: BASE,
   ...Object.fromEntries(STAGES.map((stage) => [stage, STAGE_MAY])),
-  "engines/embedded": BASE,
+  pipeline: STAGE_MAY,
+  ...Object.fromEntries(ENGINES.map((engine) => [engine, BASE])),
   client: ["model", "wire", "gen"],
   api: [...STAGES, ...STAGE_MAY, "gen"],
-  service: ["api", "engines/embedded", "client", "gen", ...STAGES, ...STAGE_MAY],
+  service: ["api", "pipeline", "client", "gen", ...ENGINES, ...STAGES, ...STAGE_MAY],
   cli: ["client", "service", "model", "wire", "lib", "gen"],
 };
 
@@ -52,6 +54,8 @@ const RESERVED: readonly { what: string; pattern: RegExp; to: readonly string[] 
 
 const RESERVED_PACKAGES: readonly { package: RegExp; to: string }[] = [
   { package: /^(?:classic-level|abstract-level)$/, to: "src/engines/embedded/" },
+  { package: /^cassandra-driver$/, to: "src/engines/cassandra/" },
+  { package: /^@platformatic\//, to: "src/queues/kafka/" },
   { package: /^(?:@grpc\/.*|grpc-health-check|fastify|@fastify\/.*)$/, to: "src/api/" },
   { package: /^(?:node:)?timers/, to: "src/lib/clock.ts" },
 ];
@@ -225,6 +229,8 @@ test("time, dice, environment and packages are used only where they belong", () 
     "crypto.randomUUID();",
     "const home = process.env.HOME;",
     'import { ClassicLevel } from "classic-level";',
+    'import type { Client } from "cassandra-driver";',
+    'import { Producer } from "@platformatic/kafka";',
     'import type { Server } from "@grpc/grpc-js";',
     'import { fastify } from "fastify";',
     'import { setTimeout as sleep } from "node:timers/promises";',

@@ -162,4 +162,38 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     request: { namespace: "plays", pageSize: 100 },
     answer: { ids: [BLOCKED], nextPageToken: "" },
   },
+  GetHistogram: {
+    request: { namespace: "plays", timeSlice: "data_20261115" },
+    answer: {
+      count: "20",
+      buckets: [
+        { upToBytes: "51012", partitions: "15" },
+        { upToBytes: "61214", partitions: "5" },
+      ],
+      p50: "51012",
+      p99: "61214",
+      max: "61214",
+      source: "JMX",
+      timeSlice: "data_20261115",
+      mean: "53563",
+      asOf: "2026-11-15T10:00:00Z",
+      coverage: "3 of 3 nodes answered",
+      tells: "the sizes of all partitions in the data files of the slice's table",
+      doesNotTell: "what is still in memory, until Cassandra flushes it",
+      alternatives: [
+        {
+          source: "READS",
+          reason: "",
+          count: "2",
+          p50: "50160",
+          p99: "50208",
+          max: "50208",
+          mean: "50184",
+          coverage: "2 partitions read by this server, 2 of them to the end",
+          tells: "the sizes of the partitions this server has read, in bytes of events",
+          doesNotTell: "partitions nobody has read, or only through other servers",
+        },
+      ],
+    },
+  },
 };

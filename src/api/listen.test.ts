@@ -113,6 +113,7 @@ async function open(options: { inFlightMax: number }): Promise<Listener> {
   const own = options.inFlightMax === 1_000 ? metrics : new Metrics();
   const methods = allMethods({
     namespaces,
+    sizes: { of: () => Promise.reject(new Error("not asked here")) },
     writing: {
       limits: CONTRACT_EVENT_LIMITS,
       write: (batch) => {

@@ -102,7 +102,10 @@ export class Listener {
   }
 
   async #allClosed(): Promise<void> {
-    for (const socket of this.#sockets) if (!socket.closed) await once(socket, "close");
+    // `once` would reject when a caller resets the connection, which closes it as well.
+    for (const socket of this.#sockets) {
+      if (!socket.closed) await new Promise((closed) => socket.once("close", closed));
+    }
   }
 
   #greet(socket: Socket): void {

@@ -1,4 +1,4 @@
-/** The server's settings on the command line; the same for `serve` and `config`. */
+/** The settings of a process on the command line; the same for `serve`, `worker` and `config`. */
 import process from "node:process";
 import type { Command } from "commander";
 import { ServiceError } from "../lib/errors.ts";
@@ -22,14 +22,18 @@ export function addConfigFlags(command: Command): Command {
     .option("--listen <address>", "address and port, or BRAID_LISTEN; port 0 takes a free one")
     .option("--data <directory>", "where events are kept, or BRAID_DATA")
     .option("--config <file>", "or BRAID_CONFIG (default: braid.yaml if there is one)")
-    .option("--engine <name>", "storage engine, or BRAID_ENGINE")
-    .option("--queue <name>", "queue, or BRAID_QUEUE")
+    .option("--engine <name>", "embedded or cassandra, or BRAID_ENGINE")
+    .option("--queue <name>", "embedded or kafka, or BRAID_QUEUE")
     .option("--insecure-listen", "listen where other machines can reach it")
     .option("--log-level <level>", "or BRAID_LOG_LEVEL");
 }
 
 /** All that is wrong is told at once, and the command ends as wrong usage. */
-export async function configOf(flags: ConfigFlags, terminal: Terminal): Promise<LoadedConfig> {
+export async function configOf(
+  flags: ConfigFlags,
+  terminal: Terminal,
+  defaults?: { readonly listen: string },
+): Promise<LoadedConfig> {
   const { loadConfig } = await import("../service/config.ts");
   const { listen, data, engine, queue, insecureListen, logLevel } = flags;
   try {
@@ -38,6 +42,7 @@ export async function configOf(flags: ConfigFlags, terminal: Terminal): Promise<
       file: flags.config,
       env: terminal.env,
       cwd: process.cwd(),
+      defaults,
     });
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;

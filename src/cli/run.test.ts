@@ -23,6 +23,7 @@ const LEAVES = [
   "read",
   "explain",
   "slices",
+  "histogram",
   "block add",
   "block ls",
   "block rm",

@@ -11,9 +11,10 @@ import { addConfig } from "./config.ts";
 import { DEFAULT_URL } from "./connection.ts";
 import { addExplain } from "./explain.ts";
 import { EXIT, ExitError, exitCodeOf, explainFailure, UsageError } from "./failures.ts";
+import { addHistogram } from "./histogram.ts";
 import { addNs } from "./ns.ts";
 import { addRead } from "./read.ts";
-import { addServe } from "./serve.ts";
+import { addServe, addWorker } from "./serve.ts";
 import { addSlices } from "./slices.ts";
 import type { Terminal } from "./terminal.ts";
 import { addWrite } from "./write.ts";
@@ -78,11 +79,13 @@ Example:
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 refused, 130 interrupted.`,
     );
   addServe(program, terminal);
+  addWorker(program, terminal);
   addNs(program, terminal);
   addWrite(program, terminal);
   addRead(program, terminal);
   addExplain(program, terminal);
   addSlices(program, terminal);
+  addHistogram(program, terminal);
   addBlock(program, terminal);
   addConfig(program, terminal);
   addCompletion(program, terminal);

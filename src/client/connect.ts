@@ -13,6 +13,7 @@ import type {
   ExplainedRead,
   Namespace,
   NamespaceChange,
+  PartitionHistogram,
   ResponseContext,
   TimeSlice,
 } from "./messages.ts";
@@ -191,6 +192,16 @@ export class BraidClient {
     return (
       await this.#control<{ slices: TimeSlice[] }>("ListTimeSlices", "reads", request, options)
     ).slices;
+  }
+
+  /** How large the partitions of a slice are; of the one that takes events now if `timeSlice` is "". */
+  async getHistogram(
+    namespace: string,
+    timeSlice = "",
+    options?: CallOptions,
+  ): Promise<PartitionHistogram> {
+    const request = { namespace, timeSlice };
+    return this.#control<PartitionHistogram>("GetHistogram", "reads", request, options);
   }
 
   /** Refuses reads and writes of these ids, until they expire or are unblocked. */

@@ -63,6 +63,33 @@ export interface BlockedId {
   readonly source: "API" | "CONFIG";
 }
 
+export type SizeSource = "READS" | "TABLE_ESTIMATES" | "JMX";
+
+/** Sizes are bytes; percentiles are left out where the source cannot tell. */
+interface PartitionSizeNumbers {
+  readonly source: SizeSource;
+  readonly count: string;
+  readonly p50?: string;
+  readonly p99?: string;
+  readonly max: string;
+  readonly mean: string;
+  readonly coverage: string;
+  readonly tells: string;
+  readonly doesNotTell: string;
+}
+
+export interface SizeReport extends PartitionSizeNumbers {
+  /** Why this source could not be asked: then the rest says nothing. */
+  readonly reason: string;
+}
+
+export interface PartitionHistogram extends PartitionSizeNumbers {
+  readonly timeSlice: string;
+  readonly buckets: readonly { readonly upToBytes: string; readonly partitions: string }[];
+  readonly asOf: string;
+  readonly alternatives: readonly SizeReport[];
+}
+
 export interface ResponseContext {
   readonly namespace: string;
   readonly timeTaken: string;

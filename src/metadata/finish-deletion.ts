@@ -10,6 +10,8 @@ import type { Storage } from "./change-slices.ts";
 import { readNamespace, removeNamespace } from "./namespace-records.ts";
 import type { NamespaceRecord } from "./namespace-records.ts";
 import { readSlices, removeSlice } from "./slice-records.ts";
+import { removeSplits } from "./split-records.ts";
+import { removeOwnership } from "./slice-turns.ts";
 
 /** Ids removed at a time: they are listed anew each time, so memory stays small. */
 const BLOCKED_BATCH = 1_000;
@@ -17,21 +19,35 @@ const BLOCKED_BATCH = 1_000;
 export async function finishDeletion(storage: Storage, record: NamespaceRecord): Promise<void> {
   const { catalog, store } = storage;
   const namespaceId = record.id;
-  const slices = await readSlices(catalog, namespaceId);
-  await forEachBounded(slices, async (slice) => {
-    if (!slice.storeDropped) await store.dropSlice({ namespaceId, slice: slice.name });
-    await removeSlice(catalog, namespaceId, slice);
-  });
   let removed: number;
+  do {
+    // Until none is left: who was making slices when it was marked may have listed one meanwhile.
+    removed = await removeSlices(storage, namespaceId);
+  } while (removed > 0);
   do {
     removed = await removeSomeBlocked(storage, namespaceId);
   } while (removed > 0);
+  await store.dropNamespace(namespaceId);
+  if (catalog.shared) await removeOwnership(catalog, namespaceId);
   for (;;) {
     const current = await readNamespace(catalog, record.name);
     // Gone, or already another one under the same name.
     if (current?.id !== namespaceId || current.phase !== "DELETING") return;
     if (await removeNamespace(catalog, current)) return;
   }
+}
+
+async function removeSlices({ catalog, store }: Storage, namespaceId: string): Promise<number> {
+  const slices = await readSlices(catalog, namespaceId);
+  await forEachBounded(slices, async (slice) => {
+    const ref = { namespaceId, slice: slice.name };
+    if (!slice.storeDropped) {
+      await store.dropSlice(ref);
+      await removeSplits(catalog, ref);
+    }
+    await removeSlice(catalog, namespaceId, slice);
+  });
+  return slices.length;
 }
 
 async function removeSomeBlocked({ catalog }: Storage, namespaceId: string): Promise<number> {

@@ -11,6 +11,8 @@ import { ServiceError } from "../lib/errors.ts";
 import type { Namespace } from "../model/namespace.ts";
 import type { NamespaceConfig } from "../model/namespace-config.ts";
 import type { Catalog, CatalogRecord } from "../ports/catalog.ts";
+import { sliceChangeSchema, sliceFields } from "./slice-change.ts";
+import type { SliceChange } from "./slice-change.ts";
 import { decodeStored } from "./stored-json.ts";
 
 const SPACE = "namespaces";
@@ -28,8 +30,11 @@ export interface NamespaceRecord extends Namespace {
   readonly reopening: { readonly acceptLimitMicros: number } | null;
   /** Raised when the records of its slices have changed, so that a view re-reads them only then. */
   readonly slicesChange: number;
-  /** They are being changed, or a crash stopped it: a view re-reads them each time. */
-  readonly slicesChanging: boolean;
+  /**
+   * What was decided on its slices and is not carried out yet. Until it is, nobody decides anew, and
+   * a view re-reads the slices each time.
+   */
+  readonly changing: SliceChange | null;
   /** The same for its blocked ids. */
   readonly blockedChange: number;
   /** About how many ids are blocked; never too low but for crashes. */
@@ -129,6 +134,15 @@ export function namespaceConflict(name: string): ServiceError {
   );
 }
 
+/** What a caller is told while another process makes or drops slices of the namespace. */
+export function slicesBusy(name: string): ServiceError {
+  return new ServiceError(
+    "CONFLICT",
+    `the slices of namespace "${name}" are being changed by another server; try again soon`,
+    { details: { namespace: name }, retryAfterMs: 5_000 },
+  );
+}
+
 /** The lateness that is or soon will be accepted: what slices and floor have to allow for. */
 export function widestAcceptMicros(record: NamespaceRecord): number {
   return Math.max(record.config.acceptLimitMicros, record.reopening?.acceptLimitMicros ?? 0);
@@ -136,16 +150,10 @@ export function widestAcceptMicros(record: NamespaceRecord): number {
 
 const count = z.number().int().nonnegative();
 
-export const timePartitionSchema = z.strictObject({
-  secondsPerTimeSlice: count,
-  secondsPerTimeBucket: count,
-  eventBuckets: count,
-});
-
 const latencySchema = z.strictObject({ targetMs: z.number(), maxMs: z.number() });
 
 const configSchema: z.ZodType<NamespaceConfig> = z.strictObject({
-  timePartition: timePartitionSchema,
+  timePartition: sliceFields.timePartition,
   acceptLimitMicros: count,
   futureLimitMicros: count,
   retention: z.strictObject({ closeAfterMicros: count, deleteAfterMicros: count }),
@@ -176,7 +184,7 @@ const recordSchema: z.ZodType<Omit<NamespaceRecord, "name" | "version">> = z.str
   phase: z.enum(["CREATING", "READY", "DELETING"]),
   reopening: z.strictObject({ acceptLimitMicros: count }).nullable(),
   slicesChange: count,
-  slicesChanging: z.boolean(),
+  changing: sliceChangeSchema.nullable(),
   blockedChange: count,
   blockedCount: count,
 });

@@ -164,7 +164,7 @@ export class NamespaceViews implements ViewSource {
     const known = this.#entries.get(name);
     const same = known !== undefined && known.record.id === record.id ? known : undefined;
     const slices =
-      same !== undefined && !record.slicesChanging && !same.record.slicesChanging
+      same !== undefined && record.changing === null && same.record.changing === null
         ? sameCount(same.record.slicesChange, record.slicesChange, same.view.slices)
         : undefined;
     const blocked =

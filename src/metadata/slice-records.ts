@@ -4,8 +4,8 @@
  */
 import { z } from "zod";
 import type { TimeSlice } from "../model/time-slice.ts";
-import type { Catalog } from "../ports/catalog.ts";
-import { timePartitionSchema } from "./namespace-records.ts";
+import type { Catalog, CatalogRecord } from "../ports/catalog.ts";
+import { sliceFields } from "./slice-change.ts";
 import { decodeStored, listAll } from "./stored-json.ts";
 
 export interface SliceRecord extends TimeSlice {
@@ -23,10 +23,19 @@ export async function readSlices(catalog: Catalog, namespaceId: string): Promise
   const space = slicesSpace(namespaceId);
   const slices: SliceRecord[] = [];
   for await (const stored of listAll(catalog, space)) {
-    const decoded = decodeStored(sliceSchema, space, stored);
-    slices.push({ ...decoded, name: stored.key, version: stored.version });
+    slices.push(decode(space, stored));
   }
   return slices.sort((a, b) => a.start - b.start);
+}
+
+export async function readSlice(
+  catalog: Catalog,
+  namespaceId: string,
+  name: string,
+): Promise<SliceRecord | undefined> {
+  const space = slicesSpace(namespaceId);
+  const stored = await catalog.read(space, name);
+  return stored === undefined ? undefined : decode(space, stored);
 }
 
 /** Writes over the version it was read with. Undefined if it has changed meanwhile. */
@@ -58,9 +67,11 @@ function slicesSpace(namespaceId: string): string {
 }
 
 const sliceSchema: z.ZodType<Omit<SliceRecord, "name" | "version">> = z.strictObject({
-  start: z.number().int(),
-  end: z.number().int(),
-  timePartition: timePartitionSchema,
-  state: z.enum(["OPEN", "CLOSED", "DROPPED"]),
+  ...sliceFields,
   storeDropped: z.boolean(),
 });
+
+function decode(space: string, stored: CatalogRecord): SliceRecord {
+  const fields = decodeStored(sliceSchema, space, stored);
+  return { ...fields, name: stored.key, version: stored.version };
+}

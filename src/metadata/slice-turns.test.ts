@@ -1,10 +1,11 @@
 import { deepEqual, rejects } from "node:assert/strict";
 import { test } from "node:test";
-import { settle } from "../../tests/support/virtual-clock.ts";
+import { MemoryCatalog } from "../../tests/support/memory-catalog.ts";
+import { VirtualClock, settle } from "../../tests/support/virtual-clock.ts";
 import { SliceTurns } from "./slice-turns.ts";
 
 test("turns of one namespace follow each other, those of others do not wait", async () => {
-  const turns = new SliceTurns();
+  const turns = new SliceTurns({ catalog: new MemoryCatalog(), clock: new VirtualClock(0) });
   const seen: string[] = [];
   const first = Promise.withResolvers<void>();
   const taking = [
@@ -24,7 +25,7 @@ test("turns of one namespace follow each other, those of others do not wait", as
 });
 
 test("a turn that fails tells its own caller, and the next one goes on", async () => {
-  const turns = new SliceTurns();
+  const turns = new SliceTurns({ catalog: new MemoryCatalog(), clock: new VirtualClock(0) });
   const failing = rejects(
     turns.take("a", () => Promise.reject(new Error("disk"))),
     /disk/,

@@ -1,17 +1,39 @@
 /**
- * Who changes the slices of a namespace: one at a time in this process.
+ * Who changes the slices of a namespace: one at a time in this process and, where the catalog is
+ * shared, one process at a time.
  *
  * Whoever decides on slices reads the namespace and its slices, and then makes, moves or drops some.
- * Two that do so at once could both plan the same time, in slices of different widths. So each takes a
- * turn before it reads and keeps it until it is done.
- *
- * The turns are of one process. Where processes share a catalog they need a lease in it as well.
+ * `take` puts those of one process in a row, so that they need not quarrel over compare-and-set.
+ * `own` is for the part that makes and drops tables: one owner does so (rule C18), by a lease.
+ * Neither is what keeps the slices right; that is the decision in the namespace's record.
  */
+import type { Clock } from "../lib/clock.ts";
+import type { Catalog } from "../ports/catalog.ts";
+import { Leases, removeLease } from "./lease.ts";
+
+export interface SliceTurnsOptions {
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+}
+
+/** How long to wait for another process that is making or dropping slices of the namespace. */
+export interface OwnerWait {
+  readonly waitMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
 export class SliceTurns {
+  readonly #shared: boolean;
+  readonly #leases: Leases;
   /** The end of the last turn that was asked for, by namespace. Never rejects. */
   readonly #last = new Map<string, Promise<unknown>>();
 
-  /** Whether someone has a turn, or waits for one. */
+  constructor(options: SliceTurnsOptions) {
+    this.#shared = options.catalog.shared;
+    this.#leases = new Leases(options);
+  }
+
+  /** Whether someone in this process has a turn, or waits for one. */
   isTaken(namespace: string): boolean {
     return this.#last.has(namespace);
   }
@@ -29,4 +51,33 @@ export class SliceTurns {
       if (this.#last.get(namespace) === ended) this.#last.delete(namespace);
     }
   }
+
+  /**
+   * Does `work` as the owner of a namespace's tables, within a turn. "busy", and nothing done, if
+   * another process owns them and does not let go in time. `work` may ask, before each table, whether
+   * it still is the owner.
+   */
+  async own<T>(
+    namespaceId: string,
+    { waitMs, signal }: OwnerWait,
+    work: (isOwner: () => boolean) => Promise<T>,
+  ): Promise<T | "busy"> {
+    if (!this.#shared) return work(() => true);
+    const lease = await this.#leases.take(leaseOf(namespaceId), waitMs, signal);
+    if (lease === undefined) return "busy";
+    try {
+      return await work(() => lease.held);
+    } finally {
+      await lease.release();
+    }
+  }
+}
+
+/** Of a namespace that is gone: nobody will own it again. */
+export function removeOwnership(catalog: Catalog, namespaceId: string): Promise<void> {
+  return removeLease(catalog, leaseOf(namespaceId));
+}
+
+function leaseOf(namespaceId: string): string {
+  return `slices/${namespaceId}`;
 }

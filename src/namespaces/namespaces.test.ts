@@ -11,7 +11,8 @@ import {
 import { settle } from "../../tests/support/virtual-clock.ts";
 import { ServiceError } from "../lib/errors.ts";
 import { readNamespace } from "../metadata/namespace-records.ts";
-import { readSlices } from "../metadata/slice-records.ts";
+import { readSlices, writeSlice } from "../metadata/slice-records.ts";
+import { SliceTurns } from "../metadata/slice-turns.ts";
 import { SECOND_MICROS } from "../model/namespace-config.ts";
 
 const ACCEPT_3_DAYS = { acceptLimitMicros: 3 * DAY };
@@ -289,6 +290,34 @@ test("a deleted namespace is gone with all it had, and its name begins anew", as
   equal((await views.get("plays")).blocked.size, 0);
 });
 
+test("what is left of a namespace in the store goes when all of its slices are gone", async () => {
+  const world = new ControlWorld();
+  const { namespaces } = world.start();
+  await namespaces.create("plays", {});
+  const calls: string[] = [];
+  world.store.before = (call) => void calls.push(call);
+  await namespaces.delete("plays");
+  deepEqual(calls, ["dropSlice", "dropSlice", "dropNamespace"]);
+});
+
+test("a slice that a late process moves while its namespace is deleted goes too", async () => {
+  const world = new ControlWorld();
+  const { namespaces } = world.start();
+  const { id } = await namespaces.create("plays", {});
+  let moved = false;
+  world.store.before = async (call) => {
+    if (moved || call !== "dropSlice") return;
+    moved = true;
+    for (const slice of await readSlices(world.catalog, id)) {
+      await writeSlice(world.catalog, id, { ...slice, state: "CLOSED" });
+    }
+  };
+  await namespaces.delete("plays");
+  ok(moved);
+  deepEqual(world.catalog.dump(), []);
+  deepEqual(world.store.sliceNames(), []);
+});
+
 test("where others hold views, nothing is dropped until L after a namespace is marked", async () => {
   const world = new ControlWorld({ shared: true });
   const { namespaces } = world.start();
@@ -357,6 +386,59 @@ test("blocked ids are bounded, and expired ones make room", async () => {
   await rejects(block("e"), { code: "REQUEST_INVALID" });
 });
 
+test("of several servers that create a name at once one succeeds, the others are told", async () => {
+  const world = new ControlWorld({ shared: true });
+  const results = await Promise.allSettled(
+    Array.from({ length: 4 }, () => world.start().namespaces.create("plays", {})),
+  );
+  const refused = results.flatMap((result) =>
+    result.status === "rejected" ? [(result.reason as ServiceError).code] : [],
+  );
+  equal(refused.length, 3);
+  for (const code of refused) ok(["NAMESPACE_EXISTS", "CONFLICT"].includes(code), code);
+  equal(world.store.sliceNames().length, 2);
+});
+
+test("who needs slices that another server is changing waits a while, then is told to try again", async () => {
+  const world = new ControlWorld({ shared: true });
+  const { namespaces } = world.start();
+  const { id } = await namespaces.create("plays", {});
+  const elsewhere = new SliceTurns({ catalog: world.catalog, clock: world.clock });
+  const done = Promise.withResolvers<void>();
+  const owning = elsewhere.own(id, { waitMs: 0 }, () => done.promise);
+  await settle();
+  const updating = rejects(namespaces.update("plays", ACCEPT_3_DAYS, []), (error) => {
+    ok(error instanceof ServiceError);
+    equal(error.code, "CONFLICT");
+    ok((error.retryAfterMs ?? 0) > 0);
+    return true;
+  });
+  await world.passWhile(updating);
+  await updating;
+  equal((await readNamespace(world.catalog, "plays"))?.changing, null);
+  const again = namespaces.update("plays", ACCEPT_3_DAYS, []);
+  await world.clock.advance(3_000);
+  done.resolve();
+  await owning;
+  await world.passWhile(again);
+  equal((await again).config.acceptLimitMicros, 3 * DAY);
+});
+
+test("a clock that is far ahead does not make an update plan thousands of slices", async () => {
+  const world = new ControlWorld();
+  const { namespaces } = world.start();
+  const timePartition = { secondsPerTimeSlice: 3_600, secondsPerTimeBucket: 3_600 };
+  const { floor } = await namespaces.create("plays", { timePartition });
+  world.clock.stepWall(365 * DAY);
+  const after = await namespaces.update("plays", { acceptLimitMicros: DAY }, []);
+  ok(after.floor < floor, "time was opened");
+  const slices = await namespaces.listTimeSlices("plays");
+  ok(slices.length < 30, String(slices.length));
+  for (const [i, slice] of slices.entries()) {
+    if (i > 0) equal(slice.start, slices[i - 1]?.end);
+  }
+});
+
 /** Runs `act` again and again, dying one operation later each time, until it comes through. */
 async function sweepCrashes(
   shared: boolean,
@@ -398,7 +480,7 @@ async function checkConsistent(world: ControlWorld): Promise<void> {
   }
   equal(record.phase, "READY");
   equal(record.reopening, null);
-  equal(record.slicesChanging, false);
+  equal(record.changing, null);
   const slices = await readSlices(world.catalog, record.id);
   const names = slices.map(({ name }) => `${record.id}/${name}`);
   deepEqual(world.store.sliceNames(), names.toSorted());

@@ -6,17 +6,18 @@
  * half done, the keeper of slices finishes. When a method resolves, its change is in force in this
  * process, and everywhere within L.
  */
+import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../lib/clock.ts";
 import { ServiceError } from "../lib/errors.ts";
 import { mapBounded } from "../lib/map-bounded.ts";
 import type { Random } from "../lib/random.ts";
 import {
-  changingSlices,
+  changeSlices,
+  finishChange,
+  forEachBounded,
   makeFirstSlices,
-  makeSlices,
-  openSlices,
 } from "../metadata/change-slices.ts";
-import type { Storage } from "../metadata/change-slices.ts";
+import type { Changing } from "../metadata/change-slices.ts";
 import { finishDeletion } from "../metadata/finish-deletion.ts";
 import {
   listNamespaces,
@@ -24,16 +25,17 @@ import {
   readNamespace,
   readReadyNamespace,
   requireReady,
+  slicesBusy,
   updateNamespace,
   widestAcceptMicros,
   writeNamespace,
 } from "../metadata/namespace-records.ts";
 import type { NamespaceRecord } from "../metadata/namespace-records.ts";
 import { beginReopening, finishReopening } from "../metadata/reopen.ts";
+import type { SliceChange } from "../metadata/slice-change.ts";
 import { readSlices } from "../metadata/slice-records.ts";
 import type { SliceRecord } from "../metadata/slice-records.ts";
-import type { SliceTurns } from "../metadata/slice-turns.ts";
-import { floorFor, sliceWindow } from "../metadata/slice-window.ts";
+import { floorFor, plausibleNow, sliceWindow } from "../metadata/slice-window.ts";
 import { configProblems, namespaceNameProblem } from "../model/check-config.ts";
 import type { ConfigMargins } from "../model/check-config.ts";
 import { mergeConfig } from "../model/merge-config.ts";
@@ -51,9 +53,8 @@ import type { BlockRequest } from "./blocked-ids.ts";
 import { pageAfter, pageSizeOf, pageTokenAfter } from "./control-pages.ts";
 import type { ControlPage } from "./control-pages.ts";
 
-export interface NamespacesOptions extends Storage {
-  /** Shared with the keeper of slices. */
-  readonly turns: SliceTurns;
+/** `turns` are shared with the keeper of slices. */
+export interface NamespacesOptions extends Changing {
   readonly clock: Clock;
   readonly random: Random;
   readonly margins: ConfigMargins;
@@ -69,7 +70,12 @@ export interface SliceListing extends Omit<TimeSlice, "state">, SliceStats {
   readonly status: SliceStatus;
 }
 
+/** Losing this often in a row is told; each change of slices, of which there may be many, is progress. */
 const UPDATE_ATTEMPTS_MAX = 10;
+/** More than it takes to make SLICES_MAX slices. */
+const UPDATE_ROUNDS_MAX = 200;
+/** For another process that makes or drops slices: longer than it takes to find out that it is dead. */
+const OWNER_WAIT_MS = 15_000;
 const STATS_AT_ONCE = 8;
 const YEAR_SECONDS = 31_536_000;
 
@@ -146,34 +152,29 @@ export class Namespaces {
     signal?: AbortSignal,
   ): Promise<Namespace> {
     const { catalog, turns, changed } = this.#options;
-    for (let attempt = 0; attempt < UPDATE_ATTEMPTS_MAX; attempt++) {
-      const done = await turns.take(name, async () => {
-        const before = await readReadyNamespace(catalog, name);
-        const written = await this.#changeConfig(before, patch, reset);
-        return written === undefined ? undefined : { before, written };
-      });
-      if (done === undefined) continue;
-      const { before, written } = done;
-      await changed(name);
-      if (written.config.retention.closeAfterMicros > before.config.retention.closeAfterMicros) {
-        await this.#openClosed(name);
-      }
-      if (written.reopening === null) return readReadyNamespace(catalog, name);
-      // What relies on the old line is invalidated here, between the new epoch and the acceptance.
-      await this.#waitForViews(signal);
-      const finished = requireReady(await finishReopening(catalog, written), name);
-      await changed(name);
-      // Another change has begun an epoch of its own meanwhile, and its limit is not in force yet.
-      if (finished.reopening !== null) throw namespaceConflict(name);
-      return finished;
+    const before = await readReadyNamespace(catalog, name);
+    const written = await this.#untilDone(name, () =>
+      turns.take(name, () => this.#changeConfig(name, patch, reset, signal)),
+    );
+    await changed(name);
+    if (written.config.retention.closeAfterMicros > before.config.retention.closeAfterMicros) {
+      await this.#openClosed(name, signal);
     }
-    throw namespaceConflict(name);
+    if (written.reopening === null) return readReadyNamespace(catalog, name);
+    // What relies on the old line is invalidated here, between the new epoch and the acceptance.
+    await this.#waitForViews(signal);
+    const finished = requireReady(await finishReopening(catalog, written), name);
+    await changed(name);
+    // Another change has begun an epoch of its own meanwhile, and its limit is not in force yet.
+    if (finished.reopening !== null) throw namespaceConflict(name);
+    return finished;
   }
 
   /** Deletes it with all its events. Repeating it after a failure goes on where that stopped. */
   async delete(name: string, signal?: AbortSignal): Promise<void> {
     const { catalog, turns, changed } = this.#options;
-    // In a turn, so that nobody is making slices when it is marked: nobody would remove them.
+    // In a turn, so that nobody here is making slices when it is marked. Who is elsewhere finds out,
+    // and takes back what it has made.
     const marked = await turns.take(name, () =>
       updateNamespace(catalog, name, (current) => {
         if (current.phase === "DELETING") return undefined;
@@ -182,7 +183,13 @@ export class Namespaces {
     );
     await changed(name);
     await this.#waitForViews(signal);
-    await turns.take(name, () => finishDeletion(this.#options, marked));
+    const finished = await turns.take(name, () =>
+      turns.own(marked.id, { waitMs: OWNER_WAIT_MS, signal }, async () => {
+        await finishDeletion(this.#options, marked);
+        return "finished";
+      }),
+    );
+    if (finished === "busy") throw slicesBusy(name);
   }
 
   /** By start, also the dropped ones that are still remembered, and damaged ones, as if empty. */
@@ -252,7 +259,7 @@ export class Namespaces {
   }
 
   async #createNew(name: string, config: NamespaceConfig): Promise<Namespace> {
-    const { catalog, clock, random, margins, changed } = this.#options;
+    const { catalog, turns, clock, random, margins, changed } = this.#options;
     const now = clock.nowMicros();
     const floor = floorFor(config.acceptLimitMicros, now, margins.clockSkewMicros);
     const creating = await writeNamespace(catalog, {
@@ -266,49 +273,64 @@ export class Namespaces {
       phase: "CREATING",
       reopening: null,
       slicesChange: 1,
-      slicesChanging: false,
+      changing: null,
       blockedChange: 0,
       blockedCount: 0,
     });
     if (creating === undefined) throw namespaceExists(name);
     const window = sliceWindow(config, floor, now, margins.clockSkewMicros);
-    let ready: NamespaceRecord | undefined;
+    let planned: readonly TimeSlice[] = [];
+    let ready: NamespaceRecord | "busy" | undefined;
     try {
-      const planned = planSlices([], window, config.timePartition);
-      await makeFirstSlices(this.#options, creating.id, planned);
-      ready = await writeNamespace(catalog, { ...creating, phase: "READY" });
+      planned = planSlices([], window, config.timePartition);
+      // Nobody else wants to own it, but for the keeper, which thereby tells a slow creation from a
+      // dead one.
+      ready = await turns.own(creating.id, { waitMs: OWNER_WAIT_MS }, async (isOwner) => {
+        await makeFirstSlices(this.#options, creating, planned, isOwner);
+        return writeNamespace(catalog, { ...creating, phase: "READY" });
+      });
     } catch (error) {
-      await this.#abandon(creating);
+      await this.#abandon(creating, planned);
       throw error;
     }
-    if (ready === undefined) throw namespaceConflict(name);
+    if (ready === undefined || ready === "busy") {
+      await this.#abandon(creating, planned);
+      throw namespaceConflict(name);
+    }
     await changed(name);
     return ready;
   }
 
   /** Takes back a creation that failed. If that fails too, the keeper does it. */
-  async #abandon(creating: NamespaceRecord): Promise<void> {
-    const { catalog } = this.#options;
+  async #abandon(creating: NamespaceRecord, planned: readonly TimeSlice[]): Promise<void> {
+    const { catalog, store } = this.#options;
+    const namespaceId = creating.id;
     try {
+      await writeNamespace(catalog, { ...creating, phase: "DELETING" });
+      const there = await readNamespace(catalog, creating.name);
       // The last write may have been done although it failed: then the namespace is there, and
-      // stays.
-      const marked = await writeNamespace(catalog, { ...creating, phase: "DELETING" });
-      if (marked !== undefined) await finishDeletion(this.#options, marked);
+      // stays. Else the keeper may have taken us for dead and removed all that is listed, and we have
+      // made some since.
+      if (there?.id === namespaceId && there.phase === "READY") return;
+      await forEachBounded(planned, ({ name }) => store.dropSlice({ namespaceId, slice: name }));
+      await finishDeletion(this.#options, creating);
     } catch {
       // The caller is told of the first failure, which is the one that matters.
     }
   }
 
   /**
-   * Undefined if it is to be decided anew: someone else changed the namespace meanwhile, or slices
-   * had to be made first. What is written is always decided on `before`, at its version.
+   * One round: slices that are changing or have to be made come first, then all is decided anew. What
+   * is written is always decided on what was read, at its version.
    */
   async #changeConfig(
-    before: NamespaceRecord,
+    name: string,
     patch: NamespaceConfigPatch,
     reset: readonly string[],
-  ): Promise<NamespaceRecord | undefined> {
+    signal: AbortSignal | undefined,
+  ): Promise<Round<NamespaceRecord>> {
     const { catalog, clock, margins } = this.#options;
+    const before = await readReadyNamespace(catalog, name);
     // A limit that is on its way counts as the present one: what is not given is to stay.
     const present = { ...before.config, acceptLimitMicros: widestAcceptMicros(before) };
     const merged = mergeConfig(present, patch, reset);
@@ -317,52 +339,73 @@ export class Namespaces {
     const slices = await readSlices(catalog, before.id);
     problems.push(...widthProblems(slices, config));
     if (problems.length > 0) throw invalid("CONFIG_INVALID", problems);
+    if (before.reopening === null && sameSlices(before.config, config)) {
+      return written(await writeNamespace(catalog, { ...before, config }));
+    }
+    if (before.changing !== null) return this.#changeSlices(before, {}, signal);
 
-    const now = clock.nowMicros();
     const acceptLimitMicros = config.acceptLimitMicros;
+    const skew = margins.clockSkewMicros;
+    const clockNow = clock.nowMicros();
+    const now = plausibleNow(before.floor, widestAcceptMicros(before), clockNow, skew);
     const opens = acceptLimitMicros > before.config.acceptLimitMicros;
-    const lower = floorFor(acceptLimitMicros, now, margins.clockSkewMicros);
+    const lower = floorFor(acceptLimitMicros, now, skew);
     // Dropped time never comes back, whatever the limit says.
     const floor = opens ? Math.max(lower, writableFrom(slices)) : before.floor;
-    const window = sliceWindow(config, Math.min(floor, before.floor), now, margins.clockSkewMicros);
-    const planned = planSlices(slices, window, config.timePartition);
-    if (planned.length > 0) {
-      await changingSlices(catalog, before, () => makeSlices(this.#options, before.id, planned));
-      return undefined;
-    }
-    if (!opens) return writeNamespace(catalog, { ...before, config, reopening: null });
+    const window = sliceWindow(config, Math.min(floor, before.floor), now, skew);
+    const make = planSlices(slices, window, config.timePartition);
+    if (make.length > 0) return this.#changeSlices(keepingLonger(before, config), { make }, signal);
+    if (!opens)
+      return written(await writeNamespace(catalog, { ...before, config, reopening: null }));
     const inForce = { ...config, acceptLimitMicros: before.config.acceptLimitMicros };
-    return writeNamespace(
-      catalog,
-      beginReopening({ ...before, config: inForce }, acceptLimitMicros, floor),
-    );
+    const reopening = beginReopening({ ...before, config: inForce }, acceptLimitMicros, floor);
+    return written(await writeNamespace(catalog, reopening));
   }
 
   /**
    * Opens what a longer retention brings back, so that it can be read, and written if the limit
    * allows it, at once.
    */
-  async #openClosed(name: string): Promise<void> {
+  async #openClosed(name: string, signal: AbortSignal | undefined): Promise<void> {
     const { turns, changed } = this.#options;
-    for (let attempt = 0; attempt < UPDATE_ATTEMPTS_MAX; attempt++) {
-      const outcome = await turns.take(name, () => this.#openClosedOnce(name));
-      if (outcome === "opened") return changed(name);
-      if (outcome === "none closed") return;
-    }
-    throw namespaceConflict(name);
+    await this.#untilDone(name, () => turns.take(name, () => this.#openSomeClosed(name, signal)));
+    await changed(name);
   }
 
-  async #openClosedOnce(name: string): Promise<"opened" | "none closed" | "overtaken"> {
+  async #openSomeClosed(name: string, signal: AbortSignal | undefined): Promise<Round<true>> {
     const { catalog, clock } = this.#options;
     const record = await readReadyNamespace(catalog, name);
     const closedBefore = clock.nowMicros() - record.config.retention.closeAfterMicros;
     const slices = await readSlices(catalog, record.id);
     const due = slices.filter(({ state, end }) => state === "CLOSED" && end > closedBefore);
-    if (due.length === 0) return "none closed";
-    const opened = await changingSlices(catalog, record, async () => {
-      await openSlices(this.#options, record.id, due);
-    });
-    return opened === undefined ? "overtaken" : "opened";
+    if (due.length === 0) return { done: true };
+    return this.#changeSlices(record, { open: due.map((slice) => slice.name) }, signal);
+  }
+
+  /** What was decided before, or else this, is carried out. */
+  async #changeSlices(
+    record: NamespaceRecord,
+    due: Partial<SliceChange>,
+    signal: AbortSignal | undefined,
+  ): Promise<"progress" | "overtaken"> {
+    const wait = { waitMs: OWNER_WAIT_MS, signal };
+    const moved =
+      record.changing === null
+        ? await changeSlices(this.#options, record, due, wait)
+        : await finishChange(this.#options, record, wait);
+    if (moved === "busy") throw slicesBusy(record.name);
+    return moved === "overtaken" ? moved : "progress";
+  }
+
+  /** One round after another, until it is done or has lost too often. */
+  async #untilDone<T>(name: string, next: () => Promise<Round<T>>): Promise<T> {
+    let lost = 0;
+    for (let round = 0; round < UPDATE_ROUNDS_MAX && lost < UPDATE_ATTEMPTS_MAX; round++) {
+      const outcome = await next();
+      if (typeof outcome === "object") return outcome.done;
+      lost = outcome === "overtaken" ? lost + 1 : 0;
+    }
+    throw namespaceConflict(name);
   }
 
   /** Until no other process can hold a view from before. */
@@ -375,6 +418,40 @@ export class Namespaces {
 }
 
 const NO_EVENTS: SliceStats = { bytes: 0, events: 0 };
+
+/** "overtaken": someone else changed the namespace meanwhile, and nothing was done. */
+type Round<T> = { readonly done: T } | "progress" | "overtaken";
+
+function written(record: NamespaceRecord | undefined): Round<NamespaceRecord> {
+  return record === undefined ? "overtaken" : { done: record };
+}
+
+/** Whether a change of configuration has nothing to do with slices, and need not wait for them. */
+function sameSlices(before: NamespaceConfig, after: NamespaceConfig): boolean {
+  return isDeepStrictEqual(slicesConfig(before), slicesConfig(after));
+}
+
+function slicesConfig({
+  timePartition,
+  acceptLimitMicros,
+  futureLimitMicros,
+  retention,
+}: NamespaceConfig): unknown {
+  return { timePartition, acceptLimitMicros, futureLimitMicros, retention };
+}
+
+/**
+ * A longer retention comes before the slices: the keeper of another process would close and drop
+ * those that the present one does not know.
+ */
+function keepingLonger(before: NamespaceRecord, config: NamespaceConfig): NamespaceRecord {
+  const { closeAfterMicros, deleteAfterMicros } = before.config.retention;
+  const retention = {
+    closeAfterMicros: Math.max(closeAfterMicros, config.retention.closeAfterMicros),
+    deleteAfterMicros: Math.max(deleteAfterMicros, config.retention.deleteAfterMicros),
+  };
+  return { ...before, config: { ...before.config, retention } };
+}
 
 /**
  * A new width begins where slices of both widths do; if that is years away, the change would do

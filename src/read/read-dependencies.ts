@@ -20,6 +20,12 @@ export interface PartitionRead {
   readonly whole: boolean;
 }
 
+export interface OtherProcesses {
+  readonly clockSkewMicros: number;
+  /** When it resolves, no view that was asked for before is given out here. Never rejects. */
+  readonly refreshView: (namespace: string) => Promise<void>;
+}
+
 export interface ReadDependencies {
   readonly clock: Clock;
   readonly store: EventStore;
@@ -31,6 +37,8 @@ export interface ReadDependencies {
   readonly streamBudget: ByteBudget;
   readonly tokens: PageTokens;
   readonly limits: ReadLimits;
+  /** Where other processes make slices too, and one of them may know of a slice before this one. */
+  readonly others?: OtherProcesses;
   /** Told of every partition that was read; must return at once. */
   readonly onPartitionRead?: (read: PartitionRead) => void;
 }

@@ -273,6 +273,34 @@ test("an explanation shows what was read, by which route, and what was not reach
   equal(newest?.events, 5);
 });
 
+test("D30: a read beyond the slices this server knows asks whether others have made more", async () => {
+  const world = await World.open(30);
+  const whole = world.view;
+  world.newView = whole;
+  world.view = { ...whole, slices: whole.slices.slice(0, 2) };
+  deepEqual(idsOf(await world.read({ end: START + 40 * SECOND, pageSize: 100 })), world.ids(20));
+  equal(world.refreshes, 0);
+  deepEqual(idsOf(await world.read({ pageSize: 100 })), world.ids(30));
+  equal(world.refreshes, 1);
+});
+
+test("D30: slices that reach beyond all that can be written are enough", async () => {
+  const world = await World.open(30);
+  const { futureLimitMicros } = world.view.namespace.config;
+  const last = world.view.slices.at(-1);
+  ok(last !== undefined);
+  const end = world.clock.nowMicros() + futureLimitMicros + SECOND;
+  for (const [reach, refreshes] of [
+    [end + 1, 0],
+    [end, 1],
+  ] as const) {
+    const slices = [...world.view.slices.slice(0, -1), { ...last, end: reach }];
+    world.view = { ...world.view, slices };
+    await world.read({ end: end + 3_600 * SECOND });
+    equal(world.refreshes, refreshes);
+  }
+});
+
 /** Three slices of two buckets of 10 s; one event every 2 seconds, the id is its number. */
 class World {
   readonly clock = new VirtualClock(START + 60 * SECOND);
@@ -280,6 +308,9 @@ class World {
   readonly budget = new ByteBudget(1 << 20);
   readonly reader: EventReader;
   view: NamespaceView;
+  /** What the catalog has by now. */
+  newView: NamespaceView | undefined;
+  refreshes = 0;
   scans = 0;
 
   constructor(options: Partial<StaticViewOptions>, limits: Partial<ReadLimits>) {
@@ -296,6 +327,13 @@ class World {
       streamBudget: budget,
       tokens: new PageTokens(new Uint8Array(32)),
       limits: { ...DEFAULT_READ_LIMITS, ...limits },
+      others: {
+        clockSkewMicros: SECOND,
+        refreshView: async () => {
+          this.refreshes++;
+          this.view = this.newView ?? this.view;
+        },
+      },
     });
   }
 

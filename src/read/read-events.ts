@@ -119,10 +119,27 @@ export class EventReader {
     if (problems.length > 0) {
       throw new ServiceError("REQUEST_INVALID", problems.join("; "), { details: { problems } });
     }
-    const view = views.current(query.namespace) ?? (await views.get(query.namespace));
+    let view = views.current(query.namespace) ?? (await views.get(query.namespace));
+    if (this.#mayMissSlice(view, query.end)) {
+      await this.#deps.others?.refreshView(query.namespace);
+      view = await views.get(query.namespace);
+    }
     const block = blockOf(view, query.seriesId, clock.nowMicros());
     if (block !== undefined) throw new ServiceError("ID_BLOCKED", blockedMessage(block));
     return view;
+  }
+
+  /**
+   * Slices are made ahead of need, so a view reaches beyond all that can have been written. If one does
+   * not, the keeper was late, and another server may have taken events into a slice that this one has
+   * not heard of.
+   */
+  #mayMissSlice({ namespace, slices }: NamespaceView, end: number): boolean {
+    const { others, clock } = this.#deps;
+    const known = slices.at(-1)?.end ?? 0;
+    if (others === undefined || end <= known) return false;
+    const { futureLimitMicros } = namespace.config;
+    return known <= clock.nowMicros() + futureLimitMicros + others.clockSkewMicros;
   }
 
   #pageShape(query: ReadQuery): PageShape {

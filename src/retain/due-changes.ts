@@ -28,6 +28,8 @@ export interface DueChanges {
  * looks like.
  */
 const DROPS_UNDOUBTED_MAX = 10;
+/** Three weeks of hours: what a server may well have slept through. */
+const MADE_UNDOUBTED_MAX = 500;
 
 export function dueChanges(
   record: NamespaceRecord,
@@ -47,8 +49,10 @@ export function dueChanges(
   const floor = Math.max(record.floor, leaps ? 0 : Math.floor(believedFloor));
   const window = sliceWindow(config, record.floor, nowMicros, clockSkewMicros);
   const planned = planSlices(slices, window, config.timePartition);
-  // Beginning anew behind a gap gives up the time between for good: not on a clock in doubt.
-  const make = (trust.jumped || leaps) && leavesGap(slices, planned) ? [] : planned;
+  // Beginning anew behind a gap gives up the time between for good, and thousands of slices are a
+  // burden for as long as they are kept: not on a clock in doubt.
+  const rash = leavesGap(slices, planned) || planned.length > MADE_UNDOUBTED_MAX;
+  const make = (trust.jumped || leaps) && rash ? [] : planned;
   const there = slices.filter(({ state }) => state !== "DROPPED");
   const over = there.filter(({ end }) => end + deleteAfterMicros <= nowMicros);
   const many = over.length > DROPS_UNDOUBTED_MAX && over.length > there.length / 2;

@@ -9,8 +9,11 @@ import {
   never,
 } from "../../tests/support/control-world.ts";
 import type { ControlProcess } from "../../tests/support/control-world.ts";
+import { OneByOne, StopAfter } from "../../tests/support/stopped-process.ts";
 import { settle } from "../../tests/support/virtual-clock.ts";
 import { readNamespace, writeNamespace } from "../metadata/namespace-records.ts";
+import { readSplit, writeSplit } from "../metadata/split-records.ts";
+import type { SplitRecord } from "../metadata/split-records.ts";
 import type { NamespaceConfigPatch } from "../model/merge-config.ts";
 import { SECOND_MICROS } from "../model/namespace-config.ts";
 
@@ -114,6 +117,45 @@ test("a slice is closed, then marked, and its events go only L after the mark", 
     ),
     ["closed", "marked as dropped", "dropped"],
   );
+});
+
+test("the records of splits go with their slice, and with their namespace", async () => {
+  const process = await start({
+    retention: { closeAfterMicros: 2 * DAY, deleteAfterMicros: 3 * DAY },
+  });
+  const { world, namespaces } = process;
+  const { id } = await namespaces.get("plays");
+  const split = (slice: string): SplitRecord => ({
+    partition: { namespaceId: id, slice, seriesId: "a", timeBucket: 0, eventBucket: 0 },
+    state: "DETECTED",
+    epoch: 0,
+    bytes: 1,
+    events: 1,
+    immutable: true,
+    detectedAt: NOON,
+    history: [],
+    version: 0,
+  });
+  const slices = await namespaces.listTimeSlices("plays");
+  for (const { name } of slices) await writeSplit(world.catalog, split(name));
+  const left = async (): Promise<string[]> => {
+    const found = await Promise.all(
+      slices.map(({ name }) => readSplit(world.catalog, split(name).partition)),
+    );
+    return found.flatMap((record) => (record === undefined ? [] : [record.partition.slice]));
+  };
+  equal((await left()).length, slices.length);
+  await live(process, 5 * DAY_MS, DAY_MS / 4);
+  const dropped = (await namespaces.listTimeSlices("plays")).filter(
+    ({ status }) => status === "DROPPED",
+  );
+  ok(dropped.length > 0);
+  deepEqual(
+    await left(),
+    slices.map(({ name }) => name).filter((name) => !dropped.some((slice) => slice.name === name)),
+  );
+  await namespaces.delete("plays");
+  deepEqual(await left(), []);
 });
 
 test("a keeper that starts after the mark waits L of its own", async () => {
@@ -344,4 +386,150 @@ test("thousands of namespaces with nothing to do cost one listing", async () => 
   const report = await keeper.runOnce(never);
   equal(report.namespaces, 1_201);
   equal(calls, 3);
+});
+
+test("on a shared catalog too, namespaces with nothing to do cost one listing and no lease", async () => {
+  const { world, namespaces, keeper } = await start({}, { shared: true });
+  for (let i = 0; i < 1_000; i++) await namespaces.create(`n${i}`, {});
+  await keeper.runOnce(never);
+  const calls: string[] = [];
+  world.catalog.before = (call, space) => void calls.push(`${call} ${space}`);
+  const report = await keeper.runOnce(never);
+  equal(report.namespaces, 1_001);
+  deepEqual(new Set(calls), new Set(["list namespaces"]));
+  equal(calls.length, 3);
+});
+
+test("raising the floor costs one write, and no lease", async () => {
+  const { world, keeper } = await start({}, { shared: true });
+  await keeper.runOnce(never);
+  await world.clock.advance(120_000);
+  const calls: string[] = [];
+  world.catalog.before = (call, space) => void calls.push(`${call} ${space}`);
+  await keeper.runOnce(never);
+  deepEqual(calls, ["list namespaces", "write namespaces"]);
+  equal(await floorOf(world), world.clock.nowMicros() - 601 * SECOND_MICROS);
+});
+
+test("where the catalog is not shared nobody takes a lease", async () => {
+  const process = await start();
+  const { world, keeper } = process;
+  let asked = 0;
+  world.catalog.before = (_, space) => void (space === "leases" && asked++);
+  const stop = new AbortController();
+  const running = keeper.run(stop.signal);
+  await world.clock.advance(60_000);
+  stop.abort();
+  await running;
+  await process.namespaces.update("plays", { acceptLimitMicros: 3 * DAY }, []);
+  await process.namespaces.delete("plays");
+  equal(asked, 0);
+});
+
+test("one process keeps the slices; when it dies another takes over, and when it wakes it stays out", async () => {
+  const timePartition = { secondsPerTimeSlice: 600, secondsPerTimeBucket: 600 };
+  const { world } = await start({ timePartition }, { shared: true });
+  const signal = new AbortController();
+  const calls = new OneByOne();
+  let stopped = false;
+  const first = world.start({ gate: () => (stopped ? calls.gate() : undefined) });
+  const second = world.start();
+  const running = [first.keeper.run(signal.signal)];
+  await world.clock.advance(1_000);
+  running.push(second.keeper.run(signal.signal));
+  await world.clock.advance(2 * 600_000);
+  const madeBy = ({ events }: ControlProcess): number =>
+    events.filter((event) => event.kind === "slices" && event.action === "made").length;
+  deepEqual([madeBy(first), madeBy(second)], [2, 0]);
+  stopped = true;
+  await world.clock.advance(600_000);
+  deepEqual([madeBy(first), madeBy(second)], [2, 1]);
+  stopped = false;
+  while (calls.waiting > 0) {
+    calls.letThrough(0);
+    await settle();
+  }
+  await world.clock.advance(600_000);
+  deepEqual([madeBy(first), madeBy(second)], [2, 2]);
+  deepEqual(
+    [...first.events, ...second.events].filter(({ kind }) => kind === "failed"),
+    [],
+  );
+  signal.abort();
+  await Promise.all(running);
+});
+
+test("who takes long over the slices of one namespace does not hold up the keeper", async () => {
+  const process = await start();
+  const { world, namespaces, keeper } = process;
+  await namespaces.create("shows", {});
+  await world.clock.advance(DAY_MS);
+  const store = new OneByOne();
+  world.store.before = (_, { namespaceId }) =>
+    namespaceId.startsWith("plays") ? store.gate() : undefined;
+  const updating = namespaces.update("plays", { acceptLimitMicros: 3 * DAY }, []);
+  await settle();
+  equal((await keeper.runOnce(never)).made, 1);
+  equal((await process.views.get("shows")).slices.length, 3);
+  world.store.before = () => undefined;
+  while (store.waiting > 0) {
+    store.letThrough(0);
+    await settle();
+  }
+  await updating;
+});
+
+test("a keeper that is stopped in order lets the next one begin at once", async () => {
+  const { world, keeper } = await start({}, { shared: true });
+  const [stop, stopNext] = [new AbortController(), new AbortController()];
+  const running = keeper.run(stop.signal);
+  await settle();
+  stop.abort();
+  await running;
+  const next = world.start();
+  await world.clock.advance(DAY_MS);
+  const runningNext = next.keeper.run(stopNext.signal);
+  await settle();
+  equal((await statuses(next)).length, 3);
+  stopNext.abort();
+  await runningNext;
+});
+
+test("a creation that is slow but alive is left alone; one that died is removed", async () => {
+  for (const alive of [true, false]) {
+    const world = new ControlWorld({ shared: true });
+    const store = new OneByOne();
+    const calls = new StopAfter(alive ? Number.POSITIVE_INFINITY : 12);
+    const creating = world.start({ gate: calls.gate });
+    world.store.before = (call) => (call === "createSlice" ? store.gate() : undefined);
+    const created = creating.namespaces.create("plays", {}).then(
+      () => "created",
+      () => "refused",
+    );
+    const process = { world, ...world.start() };
+    await live(process, 300_000, 5_000);
+    const phase = (await readNamespace(world.catalog, "plays"))?.phase;
+    equal(phase, alive ? "CREATING" : undefined);
+    calls.resume();
+    for (let i = 0; i < 10; i++) {
+      if (store.waiting > 0) store.letThrough(0);
+      await settle();
+    }
+    equal(await created, alive ? "created" : "refused");
+    await live(process, 300_000, 5_000);
+    equal(world.store.sliceNames().length, alive ? 2 : 0);
+  }
+});
+
+test("a clock that is in doubt makes a few slices, not thousands", async () => {
+  const process = await start({ timePartition: { secondsPerTimeSlice: 3_600 } });
+  const { world } = process;
+  await live(process, SETTLE_MS);
+  const before = (await statuses(process)).length;
+  world.clock.stepWall(300 * DAY);
+  await live(process, 60_000, 5_000);
+  equal((await statuses(process)).length, before);
+  world.clock.stepWall(-290 * DAY);
+  await live(process, 60_000, 5_000);
+  equal((await statuses(process)).length, before + 240);
 });

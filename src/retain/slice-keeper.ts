@@ -1,31 +1,27 @@
 /**
  * Keeps the slices of every namespace in step with time: made ahead of need, closed and dropped
  * behind it, and the sealed line raised (rule C1). Also finishes what a crash has left half done:
- * deletions, creations, re-openings.
+ * changes of slices, deletions, creations, re-openings.
  *
- * The keeper and the control methods, which also make slices and open them again, take turns on a
- * namespace. Each run looks at what is stored, so it may stop anywhere and start anew; a failure in
- * one namespace does not hold up the others. A slice is marked as
- * dropped first, for good, and its events go only when everybody has had the time to see the mark
- * (rule C18).
+ * Where processes share a catalog the keeper of one of them works, by a lease, and another takes over
+ * when that one dies. Each run looks at what is stored, so it may stop anywhere and start anew; a
+ * failure in one namespace does not hold up the others. Only where something is due it takes a turn,
+ * like the control methods, which also make slices and open them again. A slice is marked as dropped
+ * first, for good, and its events go only when everybody has had the time to see the mark (rule C18).
  */
 import type { Clock } from "../lib/clock.ts";
 import { mapBounded } from "../lib/map-bounded.ts";
-import {
-  changingSlices,
-  endSlicesChange,
-  makeSlices,
-  moveSlices,
-  openSlices,
-} from "../metadata/change-slices.ts";
-import type { Storage } from "../metadata/change-slices.ts";
+import { changeSlices, finishChange } from "../metadata/change-slices.ts";
+import type { Changing, SlicesMoved } from "../metadata/change-slices.ts";
 import { finishDeletion } from "../metadata/finish-deletion.ts";
-import { listNamespaces, readNamespace, writeNamespace } from "../metadata/namespace-records.ts";
+import { Leases } from "../metadata/lease.ts";
+import type { Lease } from "../metadata/lease.ts";
+import { listNamespaces, writeNamespace } from "../metadata/namespace-records.ts";
 import type { NamespaceRecord } from "../metadata/namespace-records.ts";
 import { finishReopening } from "../metadata/reopen.ts";
 import { readSlices, removeSlice, writeSlice } from "../metadata/slice-records.ts";
 import type { SliceRecord } from "../metadata/slice-records.ts";
-import type { SliceTurns } from "../metadata/slice-turns.ts";
+import { removeSplits } from "../metadata/split-records.ts";
 import type { ConfigMargins } from "../model/check-config.ts";
 import { SECOND_MICROS } from "../model/namespace-config.ts";
 import { ClockWatch } from "./clock-watch.ts";
@@ -60,9 +56,8 @@ export interface KeeperReport {
   readonly failed: number;
 }
 
-export interface SliceKeeperOptions extends Storage {
-  /** Shared with the control methods. */
-  readonly turns: SliceTurns;
+/** `turns` are shared with the control methods. */
+export interface SliceKeeperOptions extends Changing {
   readonly clock: Clock;
   readonly margins: ConfigMargins;
   /** Brings this process's view up to date (`NamespaceViews.refresh`). */
@@ -81,9 +76,12 @@ export interface SliceKeeperOptions extends Storage {
   readonly droppedKept?: number;
 }
 
+const LEASE = "keeper";
+/** Who is at the slices of a namespace goes on; the next run looks again. */
+const AT_ONCE_OR_LATER = { waitMs: 0 };
 const NAMESPACES_PAGE = 500;
 const NAMESPACES_AT_ONCE = 8;
-/** A creation that takes longer than this has died. */
+/** A creation that takes longer than this, and does not own its slices any more, has died. */
 const CREATING_MAX_MS = 60_000;
 const FLOOR_STEP_MICROS_MAX = 60 * SECOND_MICROS;
 
@@ -114,34 +112,55 @@ export class SliceKeeper {
     );
   }
 
-  /** Runs again and again until the signal aborts. Never rejects. */
+  /**
+   * Runs again and again until the signal aborts; where the catalog is shared, only while this
+   * process is the one that keeps the slices. Never rejects.
+   */
   async run(signal: AbortSignal): Promise<void> {
+    const { catalog, clock, intervalMs } = this.#options;
+    const leases = new Leases(this.#options);
+    let lease: Lease | undefined;
     while (!signal.aborted) {
-      await this.runOnce(signal);
-      await this.#options.clock.sleep(this.#options.intervalMs ?? 5_000, signal);
+      if (!catalog.shared) await this.runOnce(signal);
+      else {
+        if (lease === undefined || lease.lost) lease = await this.#tryTake(leases);
+        if (lease?.held === true) await this.runOnce(signal, () => lease?.held === true);
+      }
+      await clock.sleep(intervalMs ?? 5_000, signal);
+    }
+    await lease?.release();
+  }
+
+  async #tryTake(leases: Leases): Promise<Lease | undefined> {
+    try {
+      return await leases.tryTake(LEASE);
+    } catch (error) {
+      this.#failed("", error);
+      return undefined;
     }
   }
 
   /**
-   * Goes over all namespaces once; stops between two of them when the signal aborts. Never rejects:
-   * failures are observed and counted.
+   * Goes over all namespaces once; stops between two of them when the signal aborts or someone else
+   * has taken over. Never rejects: failures are observed and counted.
    */
-  async runOnce(signal: AbortSignal): Promise<KeeperReport> {
+  async runOnce(signal: AbortSignal, isKeeper: () => boolean = () => true): Promise<KeeperReport> {
     const trust = this.#watch.look();
     const known = new Set<string>();
     this.#report = { namespaces: 0, made: 0, dropped: 0, refused: 0, failed: 0 };
     this.#seenBefore = this.#seen;
     this.#seen = new Map();
     try {
-      for (let after = ""; !signal.aborted;) {
+      const goesOn = (): boolean => !signal.aborted && isKeeper();
+      for (let after = ""; goesOn();) {
         const page = await listNamespaces(this.#options.catalog, after, NAMESPACES_PAGE);
         const keep = async ({ name, record }: (typeof page)[number]): Promise<void> => {
-          if (signal.aborted) return;
+          if (!goesOn()) return;
           this.#report.namespaces++;
           try {
             if (record instanceof Error) throw record;
             known.add(record.id);
-            await this.#keepInTurn(record, trust);
+            await this.#keep(record, trust);
           } catch (error) {
             this.#failed(name, error);
           }
@@ -152,7 +171,7 @@ export class SliceKeeper {
         if (last === undefined || page.length < NAMESPACES_PAGE) break;
         after = last.name;
       }
-      if (!signal.aborted) this.#forgetAllBut(known);
+      if (goesOn()) this.#forgetAllBut(known);
     } catch (error) {
       this.#failed("", error);
     }
@@ -160,18 +179,9 @@ export class SliceKeeper {
   }
 
   /**
-   * The record was listed before the turn. It is read again only if someone was at it, since there
-   * may be thousands of namespaces: an older one changes nothing, by compare-and-set on its version.
+   * The record is as it was listed. Nothing is read again, since there may be thousands: what is
+   * decided on an older one changes nothing, by compare-and-set on its version.
    */
-  async #keepInTurn(listed: NamespaceRecord, trust: ClockTrust): Promise<void> {
-    const { catalog, turns } = this.#options;
-    const taken = turns.isTaken(listed.name);
-    await turns.take(listed.name, async () => {
-      const record = taken ? await readNamespace(catalog, listed.name) : listed;
-      if (record !== undefined) await this.#keep(record, trust);
-    });
-  }
-
   async #keep(record: NamespaceRecord, trust: ClockTrust): Promise<void> {
     switch (record.phase) {
       case "CREATING":
@@ -184,19 +194,22 @@ export class SliceKeeper {
   }
 
   /**
-   * Of a creation that died: what it made is removed. One that was only slow finds its record
-   * changed.
+   * Of a creation that died: what it made is removed. One that was only slow owns its slices, or
+   * finds its record changed and removes them itself.
    */
   async #endCreation(record: NamespaceRecord): Promise<void> {
+    const { catalog } = this.#options;
     if (this.#seenForMs(`creating/${record.id}`) < CREATING_MAX_MS) return;
-    await writeNamespace(this.#options.catalog, { ...record, phase: "DELETING" });
+    await this.#own(record, () => writeNamespace(catalog, { ...record, phase: "DELETING" }));
   }
 
   async #endDeletion(record: NamespaceRecord): Promise<void> {
     const waited = this.#seenForMs(`deleting/${record.id}`) >= this.#viewMaxAgeMs;
     if (this.#options.catalog.shared && !waited) return;
-    await finishDeletion(this.#options, record);
-    this.#observe({ kind: "deleted", namespace: record.name });
+    await this.#own(record, async () => {
+      await finishDeletion(this.#options, record);
+      this.#observe({ kind: "deleted", namespace: record.name });
+    });
   }
 
   async #keepReady(found: NamespaceRecord, trust: ClockTrust): Promise<void> {
@@ -206,11 +219,32 @@ export class SliceKeeper {
     const now = clock.nowMicros();
     const due = dueChanges(record, slices, now, margins.clockSkewMicros, trust);
     this.#tellRefused(record, due.refused);
-    if (changesSlices(due)) await this.#changeSlices(record, due);
-    else if (record.slicesChanging) await endSlicesChange(this.#options.catalog, record);
-    else await this.#raiseFloor(record, due.floor);
-    await this.#dropMarked(record, slices);
+    const marked = this.#markedLongAgo(record, slices);
+    if (record.changing !== null) {
+      await this.#raiseFloor(record, due.floor);
+      await this.#inTurn(record, () => this.#finishChange(record));
+    } else if (changesSlices(due)) {
+      await this.#inTurn(record, () => this.#changeSlices(record, due));
+    } else {
+      await this.#raiseFloor(record, due.floor);
+    }
+    if (marked.length > 0) await this.#own(record, () => this.#dropMarked(record, marked));
     await this.#forgetDropped(record, slices);
+  }
+
+  /**
+   * Or not at all this time, if someone here is at it: making tables can take minutes, and the other
+   * namespaces would have to wait.
+   */
+  async #inTurn({ name }: NamespaceRecord, work: () => Promise<unknown>): Promise<void> {
+    const { turns } = this.#options;
+    if (!turns.isTaken(name)) await turns.take(name, work);
+  }
+
+  /** Work on tables: in a turn, as the owner, or not at all this time. */
+  #own(record: NamespaceRecord, work: () => Promise<unknown>): Promise<void> {
+    const { turns } = this.#options;
+    return this.#inTurn(record, () => turns.own(record.id, AT_ONCE_OR_LATER, work));
   }
 
   async #endReopening(record: NamespaceRecord): Promise<NamespaceRecord> {
@@ -226,28 +260,40 @@ export class SliceKeeper {
 
   async #slicesOf(record: NamespaceRecord): Promise<readonly SliceRecord[]> {
     const known = this.#slices.get(record.id);
-    if (known?.change === record.slicesChange && !record.slicesChanging) return known.slices;
+    if (known?.change === record.slicesChange && record.changing === null) return known.slices;
     const slices = await readSlices(this.#options.catalog, record.id);
     this.#slices.set(record.id, { change: record.slicesChange, slices });
     return slices;
   }
 
   async #changeSlices(record: NamespaceRecord, due: DueChanges): Promise<void> {
-    const { catalog, changed } = this.#options;
+    const change = {
+      make: due.make,
+      open: namesOf(due.open),
+      close: namesOf(due.close),
+      drop: namesOf(due.drop),
+    };
+    const raised = { ...record, floor: due.floor };
+    const moved = await changeSlices(this.#options, raised, change, AT_ONCE_OR_LATER);
+    // Someone else has changed the namespace, or is at its slices: the next run decides anew.
+    if (moved === "overtaken" || moved === "busy") return;
+    await this.#tellMoved(record, moved);
+  }
+
+  async #finishChange(record: NamespaceRecord): Promise<void> {
+    const moved = await finishChange(this.#options, record, AT_ONCE_OR_LATER);
+    if (moved !== "busy") await this.#tellMoved(record, moved);
+  }
+
+  async #tellMoved(record: NamespaceRecord, moved: SlicesMoved): Promise<void> {
     this.#slices.delete(record.id);
-    const written = await changingSlices(catalog, { ...record, floor: due.floor }, async () => {
-      await makeSlices(this.#options, record.id, due.make);
-      this.#report.made += due.make.length;
-      this.#tell(record, "made", due.make);
-      this.#tell(record, "opened", await openSlices(this.#options, record.id, due.open));
-      this.#tell(record, "closed", await moveSlices(catalog, record.id, due.close, "CLOSED"));
-      const marked = await moveSlices(catalog, record.id, due.drop, "DROPPED");
-      for (const slice of marked) this.#seenForMs(markOf(record, slice));
-      this.#tell(record, "marked as dropped", marked);
-    });
-    // If someone else has changed the namespace meanwhile, nothing was done and the next run
-    // decides anew.
-    if (written !== undefined) await changed(record.name);
+    this.#report.made += moved.made.length;
+    for (const slice of moved.marked) this.#seenForMs(markOf(record, slice));
+    this.#tell(record, "made", moved.made);
+    this.#tell(record, "opened", moved.opened);
+    this.#tell(record, "closed", moved.closed);
+    this.#tell(record, "marked as dropped", moved.marked);
+    await this.#options.changed(record.name);
   }
 
   /** In steps: each is a durable write, and there may be thousands of namespaces. */
@@ -257,19 +303,25 @@ export class SliceKeeper {
     await writeNamespace(this.#options.catalog, { ...record, floor });
   }
 
-  async #dropMarked(record: NamespaceRecord, slices: readonly SliceRecord[]): Promise<void> {
+  /** Those whose mark this process has seen for L: by now everybody has. */
+  #markedLongAgo(record: NamespaceRecord, slices: readonly SliceRecord[]): SliceRecord[] {
+    const marked = slices.filter(({ state, storeDropped }) => state === "DROPPED" && !storeDropped);
+    return marked.filter(({ name }) => this.#seenForMs(markOf(record, name)) >= this.#viewMaxAgeMs);
+  }
+
+  async #dropMarked(record: NamespaceRecord, marked: readonly SliceRecord[]): Promise<void> {
     const { catalog, store } = this.#options;
+    this.#slices.delete(record.id);
     const dropped: SliceRecord[] = [];
-    for (const slice of slices) {
-      if (slice.state !== "DROPPED" || slice.storeDropped) continue;
-      if (this.#seenForMs(markOf(record, slice)) < this.#viewMaxAgeMs) continue;
-      await store.dropSlice({ namespaceId: record.id, slice: slice.name });
-      this.#slices.delete(record.id);
+    for (const slice of marked) {
+      const ref = { namespaceId: record.id, slice: slice.name };
+      await store.dropSlice(ref);
+      await removeSplits(catalog, ref);
       await writeSlice(catalog, record.id, { ...slice, storeDropped: true });
       dropped.push(slice);
     }
     this.#report.dropped += dropped.length;
-    this.#tell(record, "dropped", dropped);
+    this.#tell(record, "dropped", namesOf(dropped));
   }
 
   async #forgetDropped(record: NamespaceRecord, slices: readonly SliceRecord[]): Promise<void> {
@@ -313,10 +365,10 @@ export class SliceKeeper {
   #tell(
     { name }: NamespaceRecord,
     action: "made" | "closed" | "opened" | "marked as dropped" | "dropped",
-    slices: readonly { readonly name: string }[],
+    slices: readonly string[],
   ): void {
     if (slices.length === 0) return;
-    this.#observe({ kind: "slices", action, namespace: name, slices: slices.map((s) => s.name) });
+    this.#observe({ kind: "slices", action, namespace: name, slices });
   }
 
   #failed(namespace: string, error: unknown): void {
@@ -325,6 +377,10 @@ export class SliceKeeper {
   }
 }
 
-function markOf(record: NamespaceRecord, slice: { readonly name: string }): string {
-  return `mark/${record.id}/${slice.name}`;
+function markOf(record: NamespaceRecord, slice: string): string {
+  return `mark/${record.id}/${slice}`;
+}
+
+function namesOf(slices: readonly SliceRecord[]): string[] {
+  return slices.map(({ name }) => name);
 }

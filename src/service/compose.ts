@@ -1,40 +1,32 @@
-/** Puts the parts together: the one file that knows every part. */
+/** `braid serve`, put together from its parts. */
 import { allMethods } from "../api/methods/all-methods.ts";
 import type { Reading } from "../api/methods/read-events.ts";
 import { Listener } from "../api/listen.ts";
 import { Requests } from "../api/requests.ts";
-import { openEmbeddedEngine } from "../engines/embedded/index.ts";
+import { DetectionEmitter } from "../detect/detection-emitter.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { Log } from "../lib/log.ts";
-import { Metrics } from "../lib/metrics.ts";
-import type { Random } from "../lib/random.ts";
-import { NamespaceViews } from "../metadata/namespace-views.ts";
-import { SliceTurns } from "../metadata/slice-turns.ts";
+import type { Metrics } from "../lib/metrics.ts";
 import { loadTokenKey } from "../metadata/token-key.ts";
-import type { ConfigMargins } from "../model/check-config.ts";
-import type { BlockedId } from "../model/namespace.ts";
 import { Namespaces } from "../namespaces/namespaces.ts";
 import { routeToOriginals } from "../partition/partition-router.ts";
+import type { WorkQueue } from "../ports/work-queue.ts";
 import { PageTokens } from "../read/page-tokens.ts";
 import { EventReader } from "../read/read-events.ts";
 import type { ReadPage } from "../read/read-page.ts";
 import { DEFAULT_READ_LIMITS } from "../read/read-query.ts";
 import type { ReadLimits } from "../read/read-query.ts";
-import { SliceKeeper } from "../retain/slice-keeper.ts";
-import type { KeeperEvent } from "../retain/slice-keeper.ts";
+import { ReadSizes } from "../sizes/read-sizes.ts";
+import { SliceSizes } from "../sizes/slice-sizes.ts";
 import type { EventLimits } from "../wire/validate-event.ts";
 import { EventWriter } from "../write/write-events.ts";
 import { DEFAULT_WRITE_QUEUE_OPTIONS, WriteQueue } from "../write/write-queue.ts";
+import { startCommonParts } from "./common-parts.ts";
 import { isLoopback } from "./config.ts";
 import type { ServiceConfig } from "./config.ts";
+import { consumeDetections } from "./detections.ts";
 import { Lifecycle } from "./lifecycle.ts";
-
-export interface World {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
-}
+import type { World } from "./world.ts";
 
 export interface Service {
   readonly port: number;
@@ -60,43 +52,14 @@ async function startParts(
   lifecycle: Lifecycle,
 ): Promise<Listener> {
   const { clock, random, log } = world;
-  const metrics = new Metrics();
-  metrics.addProcess();
-
-  const { store, catalog } = await startEngine(config, world, metrics, lifecycle);
-  const configuredBlocks = blocksOf(config, clock.nowMicros());
-  const views = new NamespaceViews({
-    catalog,
-    clock,
-    viewMaxAgeMs: config.view_max_age,
-    configuredBlocks,
-    onRefreshFailed: (namespace, error) =>
-      log.warn({ namespace, err: error }, "a view could not be refreshed"),
-  });
-  lifecycle.run("keeping views young", (signal) => views.run(signal));
-  const changed = (name: string): Promise<void> => views.refresh(name);
-  const margins = marginsOf(config);
-  const turns = new SliceTurns();
-  const keeper = new SliceKeeper({
-    catalog,
-    store,
-    turns,
-    clock,
-    margins,
-    changed,
-    observe: (event) => logKeeper(log, event),
-  });
-  lifecycle.run("the keeper of slices", (signal) => keeper.run(signal));
-  const namespaces = new Namespaces({
-    catalog,
-    store,
-    turns,
-    clock,
-    random,
-    margins,
-    configuredBlocks,
-    changed,
-  });
+  const parts = await startCommonParts(config, world, lifecycle);
+  const { metrics, storage, views, queue: detections } = parts;
+  const { store, catalog } = storage;
+  const namespaces = new Namespaces({ ...parts, store, catalog, clock, random });
+  // On a queue that others share, they do the work: `braid worker`.
+  if (config.queue === "embedded") {
+    consumeDetections({ catalog, views, queue: detections }, world, metrics, lifecycle);
+  }
 
   const written = metrics.counter("braid_written_events_total", "Events made durable.", [
     "namespace",
@@ -118,6 +81,8 @@ async function startParts(
     ["namespace"],
     [1e3, 1e4, 1e5, 1e6, 2e6, 5e6, 1e7, 2e7, 5e7, 1e8, 1e9],
   );
+  const readSizes = new ReadSizes({ clock });
+  const emitter = startEmitter(detections, clock, metrics);
   const readLimits = readLimitsOf(config);
   const reader = new EventReader({
     clock,
@@ -128,7 +93,14 @@ async function startParts(
     streamBudget,
     tokens: new PageTokens(await loadTokenKey(catalog, random)),
     limits: readLimits,
-    onPartitionRead: ({ namespace, bytes }) => partitionBytes.observe(bytes, namespace),
+    ...(catalog.shared && {
+      others: { clockSkewMicros: parts.margins.clockSkewMicros, refreshView: parts.changed },
+    }),
+    onPartitionRead: (read) => {
+      partitionBytes.observe(read.bytes, read.view.namespace.name);
+      emitter.note(read, read.view);
+      readSizes.note(read);
+    },
   });
   metrics.gauge("braid_write_bytes_in_flight", "Bytes being written.", () => writeBudget.used);
   metrics.gauge("braid_read_bytes_in_flight", "Bytes held by reads.", () => {
@@ -153,13 +125,14 @@ async function startParts(
       },
       reading: countedReading(reader, readLimits, metrics),
       namespaces,
+      sizes: new SliceSizes({ catalog, clock, sources: [readSizes, ...storage.sizes] }),
     }),
     requests,
     metrics,
     clock,
     requestBytesMax: config.limits.request_bytes,
     loopbackOnly: isLoopback(config.listen.host),
-    notReady: () => undefined,
+    notReady: () => storage.notReady(),
     host: config.listen.host,
     port: config.listen.port,
     connectionsMax: config.server.connections,
@@ -174,42 +147,17 @@ async function startParts(
   return listener;
 }
 
-async function startEngine(
-  config: ServiceConfig,
-  { clock, log }: World,
-  metrics: Metrics,
-  lifecycle: Lifecycle,
-) {
-  const commits = metrics.histogram(
-    "braid_engine_commit_seconds",
-    "Time of one commit of the embedded engine, fsync included.",
-    [],
+function startEmitter(queue: WorkQueue, clock: Clock, metrics: Metrics): DetectionEmitter {
+  const outcomes = metrics.counter(
+    "braid_detections_total",
+    "Reads that found a partition wide, by what came of it.",
+    ["namespace", "outcome"],
   );
-  const appends = metrics.counter(
-    "braid_engine_appends_total",
-    "Appends put together into commits.",
-  );
-  const bytes = metrics.counter("braid_engine_committed_bytes_total", "Bytes of events committed.");
-  let openStores = 0;
-  metrics.gauge("braid_engine_open_slices", "Slices whose files are open.", () => openStores);
-  const engine = await openEmbeddedEngine({
-    directory: config.data,
+  return new DetectionEmitter({
     clock,
-    openStoresMax: config.server.open_slices,
-    observer: {
-      committed: (commit) => {
-        commits.observe(commit.ms / 1000);
-        appends.add(commit.appends);
-        bytes.add(commit.bytes);
-      },
-      openStoresChanged: (count) => {
-        openStores = count;
-      },
-    },
-    warn: (message, cause) => log.warn({ err: cause }, message),
+    publish: (message) => queue.publish(message),
+    observe: (namespace, outcome) => outcomes.add(1, namespace, outcome),
   });
-  lifecycle.started("the engine", () => engine.close());
-  return engine;
 }
 
 function startQueue(
@@ -261,28 +209,6 @@ function countedReading(reader: EventReader, limits: ReadLimits, metrics: Metric
   };
 }
 
-function blocksOf(
-  config: ServiceConfig,
-  blockedAt: number,
-): ReadonlyMap<string, readonly BlockedId[]> {
-  return new Map(
-    Object.entries(config.block_ids).map(([namespace, ids]) => [
-      namespace,
-      ids.map(({ id, reason, expires }): BlockedId => {
-        return { seriesId: id, reason, expiresAt: expires, blockedAt, source: "CONFIG" };
-      }),
-    ]),
-  );
-}
-
-function marginsOf(config: ServiceConfig): ConfigMargins {
-  return {
-    clockSkewMicros: config.clock_skew * 1000,
-    writeMaxMicros: config.write_max * 1000,
-    viewMaxAgeMicros: config.view_max_age * 1000,
-  };
-}
-
 function eventLimitsOf({ limits }: ServiceConfig): EventLimits {
   return {
     seriesIdBytesMax: limits.series_id_bytes,
@@ -302,22 +228,4 @@ function readLimitsOf({ limits }: ServiceConfig): ReadLimits {
     pageBytesMax: limits.page_bytes,
     streamPageBytes: Math.min(DEFAULT_READ_LIMITS.streamPageBytes, limits.page_bytes),
   };
-}
-
-function logKeeper(log: Log, event: KeeperEvent): void {
-  switch (event.kind) {
-    case "failed":
-      log.error({ namespace: event.namespace, err: event.error }, "keeping slices failed");
-      break;
-    case "drops refused":
-      log.warn({ namespace: event.namespace, slices: event.count }, event.message);
-      break;
-    case "slices":
-      log.info({ namespace: event.namespace, slices: event.slices }, `slices ${event.action}`);
-      break;
-    case "reopened":
-    case "deleted":
-      log.info({ namespace: event.namespace }, `namespace ${event.kind}`);
-      break;
-  }
 }

@@ -42,16 +42,56 @@ const address = z.string({ error: "must be HOST:PORT" }).transform((input, conte
   return z.NEVER;
 });
 
-/** A choice of which this build has one. */
-function onlyEmbedded(others: readonly string[]) {
-  return z.string({ error: "must be embedded" }).transform((input, context) => {
-    if (input === "embedded") return "embedded" as const;
-    const message = others.includes(input)
-      ? `${input} is not in this build; it has embedded`
-      : `"${input}" is not known; this build has embedded`;
-    context.addIssue({ code: "custom", message });
+function choice<T extends string>(...names: [T, ...T[]]) {
+  return z.enum(names, {
+    error: (issue) => `${shown(issue.input)} is not one of ${names.join(", ")}`,
+  });
+}
+
+/** A list, in the file as such or, there and elsewhere, as text with commas. */
+function addresses(example: string) {
+  return z
+    .union([z.string(), z.array(z.string())], { error: `must be addresses such as ${example}` })
+    .transform((input, context) => {
+      const list = (typeof input === "string" ? input.split(",") : input).map((one) => one.trim());
+      const wrong = list.find(
+        (one) => !/^(?:\[[0-9a-fA-F:.]+\]|[^\s,/:]+)(?::\d{1,5})?$/.test(one),
+      );
+      if (wrong === undefined) return list;
+      context.addIssue({
+        code: "custom",
+        message: `"${wrong}" is not an address such as ${example}`,
+      });
+      return z.NEVER;
+    });
+}
+
+/** `3` for the server's own data centre, or `east: 3, west: 2`. */
+const replication = z
+  .union([z.number(), z.string(), z.record(z.string(), z.number())], {
+    error: "must be a number of replicas, or one for each data centre",
+  })
+  .transform((input, context): number | Readonly<Record<string, number>> => {
+    const text = typeof input === "object" ? replicationText(input) : String(input);
+    if (/^[1-9]\d?$/.test(text)) return Number(text);
+    const pairs = text
+      .split(",")
+      .map((pair) => /^\s*([\w-]{1,48})\s*:\s*([1-9]\d?)\s*$/.exec(pair));
+    if (pairs.every((pair) => pair !== null)) {
+      const counts = pairs.map(([, name = "", count]): [string, number] => [name, Number(count)]);
+      return Object.fromEntries(counts);
+    }
+    context.addIssue({
+      code: "custom",
+      message: `"${text}" is neither a number of replicas, such as 3, nor one for each data centre, such as "east:3,west:3"`,
+    });
     return z.NEVER;
   });
+
+function replicationText(input: Readonly<Record<string, number>>): string {
+  return Object.entries(input)
+    .map(([datacenter, count]) => `${datacenter}:${count}`)
+    .join(",");
 }
 
 const time = z.string({ error: "must be a time" }).transform((input, context) => {
@@ -91,8 +131,37 @@ export const ConfigSchema = z.strictObject({
     .string({ error: "must be a directory" })
     .min(1, "must name a directory")
     .prefault("./braid-data"),
-  engine: onlyEmbedded(["cassandra"]).prefault("embedded"),
-  queue: onlyEmbedded(["kafka"]).prefault("embedded"),
+  engine: choice("embedded", "cassandra").prefault("embedded"),
+  queue: choice("embedded", "kafka").prefault("embedded"),
+  cassandra: z
+    .strictObject({
+      contact_points: addresses("10.0.0.1:9042").prefault("127.0.0.1"),
+      datacenter: z.string({ error: "must be a name" }).min(1).prefault("datacenter1"),
+      replication: replication.prefault(1),
+      username: z.string({ error: "must be text" }).prefault(""),
+      password: z.string({ error: "must be text" }).prefault(""),
+      // Two installations on one cluster need names of their own.
+      keyspace: z
+        .string({ error: "must be a name" })
+        .regex(
+          /^[a-z][a-z0-9_]{0,15}$/,
+          "must be 1 to 16 of a-z, 0-9 and _, beginning with a letter",
+        )
+        .prefault("braid"),
+      // 0: not asked for.
+      jolokia_port: count({ min: 0, max: 65_535 }).prefault(8_778),
+    })
+    .prefault({}),
+  kafka: z
+    .strictObject({
+      brokers: addresses("10.0.0.1:9092").prefault("127.0.0.1:9092"),
+      // Before the names of the topics and of the group: two installations on one Kafka need their own.
+      prefix: z
+        .string({ error: "must be text" })
+        .regex(/^[A-Za-z0-9._-]{0,100}$/, "must be at most 100 of A-Z, a-z, 0-9, ., _ and -")
+        .prefault(""),
+    })
+    .prefault({}),
   view_max_age: durationSchema({ min: "100ms", max: "1h" }).prefault("10s"),
   clock_skew: durationSchema({ min: "0ms", max: "1h" }).prefault("1s"),
   write_max: durationSchema({ min: "100ms", max: "1h" }).prefault("10s"),

@@ -77,8 +77,8 @@ test("flags win over the environment, and that over the file, and each value's o
 
 test("everything that is wrong is told at once, with its place and the nearest name", async () => {
   const problems = await problemsOf(
-    "listen: nowhere\nlimts:\n  items: 3\nlimits:\n  item: 1\n  event_bytes: 2MiB\nview_max_age: 10\nlog_level: loud\ncassandra: {}\n",
-    { env: { BRAID_ENGINE: "cassandra", BRAID_QUEUE: "rabbit" } },
+    "listen: nowhere\nlimts:\n  items: 3\nlimits:\n  item: 1\n  event_bytes: 2MiB\nview_max_age: 10\nlog_level: loud\ncassandra: { contact_points: [a b] }\n",
+    { env: { BRAID_ENGINE: "mysql", BRAID_CASSANDRA_REPLICATION: "many" } },
   );
   const all = problems.join("\n");
   for (const part of [
@@ -88,12 +88,38 @@ test("everything that is wrong is told at once, with its place and the nearest n
     /limits\.event_bytes: 2MiB is outside 1KiB to 1MiB/,
     /view_max_age: "10" is not a duration such as 10s/,
     /log_level: "loud" is not one of/,
-    /cassandra: cassandra is not in this build/,
-    /BRAID_ENGINE: cassandra is not in this build/,
-    /BRAID_QUEUE: "rabbit" is not known/,
+    /cassandra\.contact_points: "a b" is not an address such as/,
+    /BRAID_ENGINE: "mysql" is not one of embedded, cassandra/,
+    /BRAID_CASSANDRA_REPLICATION: "many" is neither a number of replicas/,
   ]) {
     match(all, part);
   }
+});
+
+test("Cassandra and Kafka are set in the file or by the environment alike", async () => {
+  const inFile = await load(
+    "cassandra:\n  contact_points: [a, 'b:9043']\n  datacenter: east\n  replication: { east: 3, west: 2 }\nkafka:\n  brokers: k:9092\n",
+  );
+  const inEnv = await load(undefined, {
+    env: {
+      BRAID_CASSANDRA_CONTACT_POINTS: "a, b:9043",
+      BRAID_CASSANDRA_DATACENTER: "east",
+      BRAID_CASSANDRA_REPLICATION: "east:3,west:2",
+      BRAID_KAFKA_BROKERS: "k:9092",
+      BRAID_CASSANDRA_PASSWORD: "swordfish",
+    },
+  });
+  for (const { config } of [inFile, inEnv]) {
+    deepEqual(config.cassandra.contact_points, ["a", "b:9043"]);
+    deepEqual(config.cassandra.replication, { east: 3, west: 2 });
+    deepEqual(config.kafka.brokers, ["k:9092"]);
+  }
+  ok(inFile.settings.some(({ value }) => value === "east:3,west:2"));
+  ok(!JSON.stringify(inEnv.settings).includes("swordfish"));
+  match(
+    (await problemsOf("cassandra: { replication: { west: 3 } }")).join(),
+    /no replicas in datacenter1/,
+  );
 });
 
 test("limits can only be lowered", async () => {

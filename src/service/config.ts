@@ -24,6 +24,8 @@ export interface ConfigSources {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** What relative paths start from. */
   readonly cwd: string;
+  /** Instead of the usual ones. */
+  readonly defaults?: Readonly<Record<string, string>> | undefined;
 }
 
 /** One setting as it will be used. */
@@ -52,6 +54,9 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
   const problems = new Problems();
   const file = await readConfigFile(sources, problems);
   const given = new Given(file);
+  for (const [path, value] of Object.entries(sources.defaults ?? {})) {
+    if (given.values[path] === undefined) given.set(path, value, "default");
+  }
   const warnings = addEnvironment(given, sources.env);
   addFlags(given, sources.flags);
   const parsed = ConfigSchema.safeParse(given.values);
@@ -173,7 +178,7 @@ class Given {
     const settings = settingPaths().map((path) => {
       const fallback = this.#at(path) === undefined ? "default" : (this.#file?.name ?? "default");
       const value = this.#at(path) ?? at(DEFAULTS, path);
-      return { path, value: String(value), origin: this.#origins.get(path) ?? fallback };
+      return { path, value: shown(path, value), origin: this.#origins.get(path) ?? fallback };
     });
     const blocked = Object.values(used.block_ids).reduce((sum, ids) => sum + ids.length, 0);
     const origin =
@@ -196,11 +201,25 @@ function defaultsOf(): Record<string, unknown> {
     defaults[key] =
       "shape" in inner
         ? Object.fromEntries(
-            Object.entries(inner.shape).map(([name, part]) => [name, part.def.defaultValue]),
+            // Several groups in one union are too much for the compiler; each part has a default.
+            Object.entries<z.ZodPrefault>(inner.shape).map(([name, part]) => [
+              name,
+              part.def.defaultValue,
+            ]),
           )
         : schema.def.defaultValue;
   }
   return defaults;
+}
+
+/** As a person would write it; what is secret only as whether it is there. */
+function shown(path: string, value: unknown): string {
+  if (path.endsWith("password")) return value === "" ? "" : "(hidden)";
+  return isGroup(value)
+    ? Object.entries(value)
+        .map(([name, inner]) => `${name}:${String(inner)}`)
+        .join(",")
+    : String(value);
 }
 
 function at(values: Readonly<Record<string, unknown>>, path: string): unknown {
@@ -255,9 +274,6 @@ function addIssue(issue: z.core.$ZodIssue, given: Given, problems: Problems): vo
 }
 
 function unknownKey(path: readonly PropertyKey[], key: string): string {
-  if (path.length === 0 && (key === "cassandra" || key === "kafka")) {
-    return `${key} is not in this build`;
-  }
   const paths = settingPaths();
   const group = path.map(String).join(".");
   const names =
@@ -280,6 +296,12 @@ function checkTogether(config: ServiceConfig, given: Given, problems: Problems):
       `${given.placeOf(["listen"])}: ${config.listen.host} can be reached from other machines, and this build has neither TLS nor ` +
         "authentication: anybody could read and delete everything. Listen on 127.0.0.1, or, if the network is trusted, " +
         "say so with --insecure-listen (insecure_listen: true)",
+    );
+  }
+  const { replication, datacenter } = config.cassandra;
+  if (typeof replication === "object" && replication[datacenter] === undefined) {
+    problems.add(
+      `${given.placeOf(["cassandra", "replication"])}: has no replicas in ${datacenter}, the data centre of this server (cassandra.datacenter)`,
     );
   }
   if (config.limits.event_bytes > config.limits.request_bytes) {

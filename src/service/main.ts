@@ -1,4 +1,4 @@
-/** `braid serve`: starts the service, says where it is, and runs until it is told to stop. */
+/** `braid serve` and `braid worker`: start, say where they are, and run until they are told to stop. */
 import { ServiceError } from "../lib/errors.ts";
 import { systemClock } from "../lib/clock.ts";
 import { createLog } from "../lib/log.ts";
@@ -7,21 +7,35 @@ import { startService } from "./compose.ts";
 import type { Service } from "./compose.ts";
 import type { LoadedConfig, ServiceConfig } from "./config.ts";
 import { endOnBugs, signalToStop } from "./lifecycle.ts";
+import { startWorker } from "./worker.ts";
+import type { World } from "./world.ts";
 
 /** Resolves with the exit code: 0 when it was told to stop and did, 1 if it could not start. */
-export async function serve({ config, warnings }: LoadedConfig): Promise<number> {
+export function serve(loaded: LoadedConfig): Promise<number> {
+  return runUntilStopped(loaded, startService, greeting);
+}
+
+export function work(loaded: LoadedConfig): Promise<number> {
+  return runUntilStopped(loaded, startWorker, workerGreeting);
+}
+
+async function runUntilStopped(
+  { config, warnings }: LoadedConfig,
+  start: (config: ServiceConfig, world: World) => Promise<Service>,
+  greet: (config: ServiceConfig, port: number) => string,
+): Promise<number> {
   const log = createLog(config.log_level);
   endOnBugs(log);
   for (const warning of warnings) log.warn(warning);
   const stopping = signalToStop(log);
   let service: Service;
   try {
-    service = await startService(config, { clock: systemClock, random: systemRandom, log });
+    service = await start(config, { clock: systemClock, random: systemRandom, log });
   } catch (error) {
     process.stderr.write(`braid: ${startProblem(error, config)}\n`);
     return 1;
   }
-  process.stdout.write(greeting(config, service.port));
+  process.stdout.write(greet(config, service.port));
   const signal = await stopping;
   log.info({ signal }, "stopping: finishing what is under way");
   await service.stop();
@@ -29,15 +43,35 @@ export async function serve({ config, warnings }: LoadedConfig): Promise<number>
 }
 
 function greeting(config: ServiceConfig, port: number): string {
-  const { host } = config.listen;
-  const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const url = urlOf(config, port);
   return [
-    `braid: listening on ${url} (engine ${config.engine}, data ${config.data})`,
+    `braid: listening on ${url} (engine ${config.engine}, ${placeOf(config)})`,
     `  docs: ${url}/docs`,
     `  make a namespace: curl --json '{"namespace":"plays"}' ${url}/braid.v1.ControlService/CreateNamespace`,
     "  stop: Ctrl-C",
     "",
   ].join("\n");
+}
+
+function workerGreeting(config: ServiceConfig, port: number): string {
+  return [
+    `braid: working (engine ${config.engine}, ${placeOf(config)}, queue ${config.queue})`,
+    `  health and metrics: ${urlOf(config, port)}/metrics`,
+    "  stop: Ctrl-C",
+    "",
+  ].join("\n");
+}
+
+function urlOf(config: ServiceConfig, port: number): string {
+  const { host } = config.listen;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+/** Where the events are. */
+function placeOf(config: ServiceConfig): string {
+  return config.engine === "embedded"
+    ? `data ${config.data}`
+    : `contact points ${config.cassandra.contact_points.join(", ")}`;
 }
 
 /** One line that says what to do about it. */

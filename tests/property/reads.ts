@@ -28,7 +28,17 @@ const SECOND = 1_000_000;
 const START = 1_790_000_040 * SECOND;
 
 /** Ids whose UTF-16 and UTF-8 orders differ, prefixes of one another, NUL, and lengths around a byte. */
-const IDS = ["a", "ab", "b", "\0", "\u{1F600}", "\uFFFD", "\uE000", "é", "x".repeat(130)];
+export const EVENT_IDS = [
+  "a",
+  "ab",
+  "b",
+  "\0",
+  "\u{1F600}",
+  "\uFFFD",
+  "\uE000",
+  "é",
+  "x".repeat(130),
+];
 
 export interface ModelEvent {
   readonly series: string;
@@ -56,7 +66,7 @@ const offset = fc.oneof(
 const event = fc.record({
   series: fc.constantFrom("s", "sa", "\u{1F600}"),
   offset,
-  id: fc.constantFrom(...IDS),
+  id: fc.constantFrom(...EVENT_IDS),
   device: fc.constantFrom("ios", "tv", ""),
   padding: fc.oneof({ weight: 9, arbitrary: fc.nat(40) }, { weight: 1, arbitrary: fc.nat(9000) }),
 });

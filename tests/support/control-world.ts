@@ -13,6 +13,8 @@ import { SliceKeeper } from "../../src/retain/slice-keeper.ts";
 import type { KeeperEvent } from "../../src/retain/slice-keeper.ts";
 import { MemoryCatalog } from "./memory-catalog.ts";
 import { MemoryStore } from "./memory-store.ts";
+import { gatedCatalog, gatedStore } from "./stopped-process.ts";
+import type { Gate } from "./stopped-process.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
 export const VIEW_MAX_AGE_MS = 10_000;
@@ -49,9 +51,14 @@ export class ControlWorld {
       blockedIdsMax?: number;
       clockSettleMs?: number;
       droppedKept?: number;
+      /** Where the process can be stopped. */
+      gate?: Gate;
     } = {},
   ): ControlProcess {
-    const { catalog, store, clock } = this;
+    const { clock } = this;
+    const { gate } = options;
+    const catalog = gate === undefined ? this.catalog : gatedCatalog(this.catalog, gate);
+    const store = gate === undefined ? this.store : gatedStore(this.store, gate);
     const {
       configuredBlocks = new Map(),
       blockedIdsMax = 100_000,
@@ -65,7 +72,7 @@ export class ControlWorld {
       configuredBlocks,
     });
     const changed = (name: string): Promise<void> => views.refresh(name);
-    const turns = new SliceTurns();
+    const turns = new SliceTurns({ catalog, clock });
     const shared = { catalog, store, turns, clock, margins: MARGINS, changed };
     const events: KeeperEvent[] = [];
     return {
@@ -84,6 +91,21 @@ export class ControlWorld {
       }),
       events,
     };
+  }
+
+  /** Lets time pass, a second at a time, until the work has ended in one way or the other. */
+  async passWhile(work: Promise<unknown>): Promise<void> {
+    let ended = false;
+    void work.then(
+      () => (ended = true),
+      () => (ended = true),
+    );
+    for (let seconds = 0; ; seconds++) {
+      await this.clock.advance(0);
+      if (ended) return;
+      if (seconds === 600) throw new Error("the work does not end");
+      await this.clock.advance(1_000);
+    }
   }
 
   /**

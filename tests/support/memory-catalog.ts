@@ -15,6 +15,13 @@ export class MemoryCatalog implements Catalog {
    */
   before: (call: CatalogCall, space: string, key: string) => void | Promise<void> = () => undefined;
 
+  /** Told of each change that was made: what was there, and what is there now. */
+  changed: (
+    space: string,
+    before: CatalogRecord | undefined,
+    after: CatalogRecord | undefined,
+  ) => void = () => undefined;
+
   constructor(options: { shared?: boolean } = {}) {
     this.shared = options.shared ?? false;
   }
@@ -41,19 +48,29 @@ export class MemoryCatalog implements Catalog {
   ): Promise<number | undefined> {
     await this.before("write", space, key);
     const records = this.#spaces.get(space) ?? new Map<string, CatalogRecord>();
-    if ((records.get(key)?.version ?? 0) !== expected) return undefined;
+    const there = records.get(key);
+    if ((there?.version ?? 0) !== expected) return undefined;
     // One counter for all keys: greater than every version any key ever had.
     const version = ++this.#version;
-    records.set(key, { key, value, version });
+    const record = { key, value, version };
+    records.set(key, record);
     this.#spaces.set(space, records);
+    this.changed(space, there, record);
     return version;
   }
 
   async remove(space: string, key: string, expected: number): Promise<boolean> {
     await this.before("remove", space, key);
     const records = this.#spaces.get(space);
-    if (records?.get(key)?.version !== expected) return false;
-    return records.delete(key);
+    const there = records?.get(key);
+    if (there?.version !== expected) return false;
+    this.changed(space, there, undefined);
+    return records?.delete(key) === true;
+  }
+
+  /** The records of a space, for a test to look at; `before` is not told. */
+  peek(space: string): readonly CatalogRecord[] {
+    return [...(this.#spaces.get(space)?.values() ?? [])];
   }
 
   /** All records, for a test to look at. */

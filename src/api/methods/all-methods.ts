@@ -1,5 +1,7 @@
 /** The one table of methods: what gRPC, HTTP, OpenAPI and the docs page all follow. */
 import { blockedIdMethods } from "./blocked-ids.ts";
+import { histogramMethods } from "./histogram.ts";
+import type { SizesUseCase } from "./histogram.ts";
 import type { Method } from "./method.ts";
 import { namespaceMethods } from "./namespaces.ts";
 import type { NamespaceUseCases } from "./namespaces.ts";
@@ -12,6 +14,7 @@ export interface MethodDependencies {
   readonly writing: Writing;
   readonly reading: Reading;
   readonly namespaces: NamespaceUseCases;
+  readonly sizes: SizesUseCase;
 }
 
 export function allMethods(deps: MethodDependencies): Method[] {
@@ -20,5 +23,6 @@ export function allMethods(deps: MethodDependencies): Method[] {
     ...readMethods(deps.reading),
     ...namespaceMethods(deps.namespaces),
     ...blockedIdMethods(deps.namespaces),
+    ...histogramMethods(deps.sizes),
   ];
 }

@@ -62,12 +62,11 @@ export async function appendEvents(
     batches.map((batch) => inFlight.run(() => send(batch))),
   );
   const failures = outcomes.filter((outcome) => outcome.status === "rejected");
-  const [first] = failures;
-  if (first === undefined) return;
-  const errors = failures.map(({ reason }) => reason as unknown);
+  if (failures.length === 0) return;
+  const errors = failures.map(({ reason }): unknown => reason);
   const certain =
     failures.length === batches.length && !attempts.inDoubt && errors.every(isRefusal);
-  const unsure = errors.find((error) => !isRefusal(error)) ?? first.reason;
+  const unsure = errors.find((error) => !isRefusal(error)) ?? errors[0];
   if (certain && errors.every(isMissingTable)) {
     throw new ServiceError("STORAGE_UNAVAILABLE", `there is no ${target.what}`);
   }

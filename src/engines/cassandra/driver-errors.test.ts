@@ -35,7 +35,7 @@ test("only what every node refused outright is certainly not stored", () => {
     [new errors.BusyConnectionError("a", 1, 1), true],
   ];
   for (const [error, certain] of cases) {
-    equal(isRefusal(error), certain, `${(error as Error).message}`);
+    equal(isRefusal(error), certain, String(error));
   }
 });
 

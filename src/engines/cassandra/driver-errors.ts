@@ -9,7 +9,9 @@ import { ServiceError } from "../../lib/errors.ts";
 import type { ClusterOptions } from "./cluster-options.ts";
 
 const { errors, types } = cassandra;
-const codes = types.responseErrorCodes;
+/** As the numbers they are on the wire. */
+const codes: Readonly<Record<keyof typeof types.responseErrorCodes, number>> =
+  types.responseErrorCodes;
 
 /** Answers of a node that has done nothing. */
 const REFUSALS: ReadonlySet<number> = new Set([
@@ -104,7 +106,9 @@ function reasonOf(error: unknown): string {
 }
 
 function innerErrors(error: unknown): unknown[] {
-  return error instanceof errors.NoHostAvailableError ? Object.values(error.innerErrors) : [];
+  if (!(error instanceof errors.NoHostAvailableError)) return [];
+  // By host; the driver's types do not say.
+  return Object.values(error.innerErrors as Record<string, unknown>);
 }
 
 /** The driver writes a text for a node it did not even ask, and marks what never left the socket. */

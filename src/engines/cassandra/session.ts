@@ -43,6 +43,9 @@ const CONNECT_MS = 5_000;
 const UNANSWERED_MAX = 16;
 const HEARTBEAT_MS = 5_000;
 const SCHEMA_ASK_MS = 100;
+const SCHEMA_ASK_MS_MAX = 2_000;
+/** A node that did not say which schema it has this often is not waited for. */
+const SILENT_MAX = 2;
 const SCHEMA_MS_MAX = 10_000;
 
 export class Session {
@@ -173,14 +176,23 @@ export class Session {
     await this.#client.shutdown();
   }
 
-  /** The driver also waits for nodes that are down, which may take for ever. */
+  /**
+   * The driver also waits for nodes that are down, which may take for ever. A node that is silent
+   * twice is left out too: one that is frozen passes for up for a while, and learns from the others
+   * what it has missed when it wakes.
+   */
   async #agree(): Promise<void> {
     const give = this.#clock.monotonicMs() + SCHEMA_MS_MAX;
+    const silent = new Map<Host, number>();
     for (;;) {
-      const versions = new Set<string>();
-      for (const host of this.hostsUp) versions.add(await this.#schemaVersionOf(host));
-      versions.delete("");
-      if (versions.size <= 1) return;
+      const asked = this.hostsUp.filter((host) => (silent.get(host) ?? 0) < SILENT_MAX);
+      const answers = await Promise.all(asked.map((host) => this.#schemaVersionOf(host)));
+      asked.forEach((host, i) => {
+        if (answers[i] === undefined) silent.set(host, (silent.get(host) ?? 0) + 1);
+      });
+      const versions = new Set(answers.filter((version) => version !== undefined));
+      const heard = asked.every((host, i) => answers[i] !== undefined || !host.isUp());
+      if (versions.size === 1 && heard) return;
       if (this.#clock.monotonicMs() > give) {
         throw new ServiceError(
           "STORAGE_UNAVAILABLE",
@@ -192,19 +204,18 @@ export class Session {
     }
   }
 
-  /** "" of a node that went down meanwhile. */
-  async #schemaVersionOf(host: Host): Promise<string> {
+  /** Undefined if it does not say. */
+  async #schemaVersionOf(host: Host): Promise<string | undefined> {
     try {
       const { rows } = await this.#client.execute("SELECT schema_version FROM system.local", [], {
         host,
         prepare: false,
-        readTimeout: 2_000,
+        readTimeout: SCHEMA_ASK_MS_MAX,
         consistency: types.consistencies.one,
       });
       return String(rows[0]?.["schema_version"]);
-    } catch (error) {
-      if (host.isUp()) throw error;
-      return "";
+    } catch {
+      return undefined; // Down, frozen or busy: whoever asks decides how often to ask again.
     }
   }
 }

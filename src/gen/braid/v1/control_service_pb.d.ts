@@ -846,6 +846,239 @@ export declare type ListBlockedIdsResponse = Message<"braid.v1.ListBlockedIdsRes
 export declare const ListBlockedIdsResponseSchema: GenMessage<ListBlockedIdsResponse>;
 
 /**
+ * @generated from message braid.v1.GetHistogramRequest
+ */
+export declare type GetHistogramRequest = Message<"braid.v1.GetHistogramRequest"> & {
+  /**
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * The slice that takes events now, if not given.
+   *
+   * @generated from field: string time_slice = 2;
+   */
+  timeSlice: string;
+};
+
+/**
+ * Describes the message braid.v1.GetHistogramRequest.
+ * Use `create(GetHistogramRequestSchema)` to create a new message.
+ */
+export declare const GetHistogramRequestSchema: GenMessage<GetHistogramRequest>;
+
+/**
+ * @generated from message braid.v1.GetHistogramResponse
+ */
+export declare type GetHistogramResponse = Message<"braid.v1.GetHistogramResponse"> & {
+  /**
+   * Partitions, about.
+   *
+   * @generated from field: uint64 count = 1;
+   */
+  count: bigint;
+
+  /**
+   * From the smallest to the largest that has partitions. None if the source cannot tell.
+   *
+   * @generated from field: repeated braid.v1.GetHistogramResponse.Bucket buckets = 2;
+   */
+  buckets: GetHistogramResponse_Bucket[];
+
+  /**
+   * In bytes, as are the sizes below. Not given if the source cannot tell.
+   *
+   * @generated from field: optional uint64 p50 = 3;
+   */
+  p50?: bigint | undefined;
+
+  /**
+   * @generated from field: optional uint64 p99 = 4;
+   */
+  p99?: bigint | undefined;
+
+  /**
+   * @generated from field: uint64 max = 5;
+   */
+  max: bigint;
+
+  /**
+   * @generated from field: braid.v1.SizeReport.Source source = 6;
+   */
+  source: SizeReport_Source;
+
+  /**
+   * @generated from field: string time_slice = 7;
+   */
+  timeSlice: string;
+
+  /**
+   * @generated from field: uint64 mean = 8;
+   */
+  mean: bigint;
+
+  /**
+   * When the source was asked.
+   *
+   * @generated from field: google.protobuf.Timestamp as_of = 9;
+   */
+  asOf?: Timestamp | undefined;
+
+  /**
+   * How much of the whole the source has seen.
+   *
+   * @generated from field: string coverage = 10;
+   */
+  coverage: string;
+
+  /**
+   * @generated from field: string tells = 11;
+   */
+  tells: string;
+
+  /**
+   * @generated from field: string does_not_tell = 12;
+   */
+  doesNotTell: string;
+
+  /**
+   * What the other sources say, or why they say nothing.
+   *
+   * @generated from field: repeated braid.v1.SizeReport alternatives = 13;
+   */
+  alternatives: SizeReport[];
+};
+
+/**
+ * Describes the message braid.v1.GetHistogramResponse.
+ * Use `create(GetHistogramResponseSchema)` to create a new message.
+ */
+export declare const GetHistogramResponseSchema: GenMessage<GetHistogramResponse>;
+
+/**
+ * @generated from message braid.v1.GetHistogramResponse.Bucket
+ */
+export declare type GetHistogramResponse_Bucket = Message<"braid.v1.GetHistogramResponse.Bucket"> & {
+  /**
+   * Larger than the bucket before, and at most this.
+   *
+   * @generated from field: uint64 up_to_bytes = 1;
+   */
+  upToBytes: bigint;
+
+  /**
+   * @generated from field: uint64 partitions = 2;
+   */
+  partitions: bigint;
+};
+
+/**
+ * Describes the message braid.v1.GetHistogramResponse.Bucket.
+ * Use `create(GetHistogramResponse_BucketSchema)` to create a new message.
+ */
+export declare const GetHistogramResponse_BucketSchema: GenMessage<GetHistogramResponse_Bucket>;
+
+/**
+ * @generated from message braid.v1.SizeReport
+ */
+export declare type SizeReport = Message<"braid.v1.SizeReport"> & {
+  /**
+   * @generated from field: braid.v1.SizeReport.Source source = 1;
+   */
+  source: SizeReport_Source;
+
+  /**
+   * Why this source could not be asked. Then nothing below is given.
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+
+  /**
+   * @generated from field: uint64 count = 3;
+   */
+  count: bigint;
+
+  /**
+   * @generated from field: optional uint64 p50 = 4;
+   */
+  p50?: bigint | undefined;
+
+  /**
+   * @generated from field: optional uint64 p99 = 5;
+   */
+  p99?: bigint | undefined;
+
+  /**
+   * @generated from field: uint64 max = 6;
+   */
+  max: bigint;
+
+  /**
+   * @generated from field: uint64 mean = 7;
+   */
+  mean: bigint;
+
+  /**
+   * @generated from field: string coverage = 8;
+   */
+  coverage: string;
+
+  /**
+   * @generated from field: string tells = 9;
+   */
+  tells: string;
+
+  /**
+   * @generated from field: string does_not_tell = 10;
+   */
+  doesNotTell: string;
+};
+
+/**
+ * Describes the message braid.v1.SizeReport.
+ * Use `create(SizeReportSchema)` to create a new message.
+ */
+export declare const SizeReportSchema: GenMessage<SizeReport>;
+
+/**
+ * @generated from enum braid.v1.SizeReport.Source
+ */
+export enum SizeReport_Source {
+  /**
+   * @generated from enum value: UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * What the server that was asked has read: bytes of events.
+   *
+   * @generated from enum value: READS = 1;
+   */
+  READS = 1,
+
+  /**
+   * Cassandra's own estimates, over CQL.
+   *
+   * @generated from enum value: TABLE_ESTIMATES = 2;
+   */
+  TABLE_ESTIMATES = 2,
+
+  /**
+   * Cassandra's histogram of what its data files hold, through Jolokia.
+   *
+   * @generated from enum value: JMX = 3;
+   */
+  JMX = 3,
+}
+
+/**
+ * Describes the enum braid.v1.SizeReport.Source.
+ */
+export declare const SizeReport_SourceSchema: GenEnum<SizeReport_Source>;
+
+/**
  * Namespaces, their time slices, and the ids that are refused.
  *
  * @generated from service braid.v1.ControlService
@@ -940,6 +1173,16 @@ export declare const ControlService: GenService<{
     methodKind: "unary";
     input: typeof ListBlockedIdsRequestSchema;
     output: typeof ListBlockedIdsResponseSchema;
+  },
+  /**
+   * How large the partitions of a slice are, by the best source that knows, and what the others say.
+   *
+   * @generated from rpc braid.v1.ControlService.GetHistogram
+   */
+  getHistogram: {
+    methodKind: "unary";
+    input: typeof GetHistogramRequestSchema;
+    output: typeof GetHistogramResponseSchema;
   },
 }>;
 

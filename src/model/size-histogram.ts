@@ -1,0 +1,130 @@
+/**
+ * How many partitions are how large: buckets whose bounds grow by a fifth, so that a size is known to
+ * within 20 % from one byte to terabytes, in fixed memory.
+ *
+ * The bounds are those of Cassandra's estimated histograms: an array of its counts is taken as it is,
+ * and percentiles come out as its own tools print them. Pure.
+ */
+import { assert } from "../lib/errors.ts";
+
+/** Partitions larger than the bucket before and at most `upToBytes`. */
+export interface SizeBucket {
+  readonly upToBytes: number;
+  readonly partitions: number;
+}
+
+/** The last one takes whatever is beyond: more than 3.5 TB. */
+export const SIZE_BUCKETS = 156;
+
+const UP_TO_BYTES: readonly number[] = boundsOf(SIZE_BUCKETS);
+
+export class SizeHistogram {
+  readonly #partitions = new Float64Array(SIZE_BUCKETS);
+  #count = 0;
+  #bytes = 0;
+  #maxBytes = 0;
+
+  /** Of Cassandra's array; each partition is taken to be as large as its bucket allows. */
+  static ofCounts(counts: readonly number[]): SizeHistogram {
+    assert(counts.length <= SIZE_BUCKETS, "there is a bucket for every count");
+    const histogram = new SizeHistogram();
+    counts.forEach((partitions, bucket) => histogram.add(upTo(bucket), partitions));
+    return histogram;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** 0 if there are none. */
+  get meanBytes(): number {
+    return this.#count === 0 ? 0 : Math.ceil(this.#bytes / this.#count);
+  }
+
+  get maxBytes(): number {
+    return this.#maxBytes;
+  }
+
+  /** So many partitions of this size. */
+  add(bytes: number, partitions = 1): void {
+    if (partitions <= 0) return;
+    const bucket = bucketOf(bytes);
+    this.#partitions[bucket] = this.#at(bucket) + partitions;
+    this.#count += partitions;
+    this.#bytes += bytes * partitions;
+    this.#maxBytes = Math.max(this.#maxBytes, bytes);
+  }
+
+  merge(other: SizeHistogram): void {
+    for (let bucket = 0; bucket < SIZE_BUCKETS; bucket++) {
+      this.#partitions[bucket] = this.#at(bucket) + other.#at(bucket);
+    }
+    this.#count += other.#count;
+    this.#bytes += other.#bytes;
+    this.#maxBytes = Math.max(this.#maxBytes, other.#maxBytes);
+  }
+
+  /** The same with so many times the partitions: whole numbers, and none vanishes by rounding. */
+  scaled(factor: number): SizeHistogram {
+    const scaled = new SizeHistogram();
+    for (let bucket = 0; bucket < SIZE_BUCKETS; bucket++) {
+      const partitions = this.#at(bucket);
+      if (partitions === 0) continue;
+      const share = Math.max(1, Math.round(partitions * factor));
+      scaled.#partitions[bucket] = share;
+      scaled.#count += share;
+    }
+    scaled.#bytes = this.#count === 0 ? 0 : (this.#bytes / this.#count) * scaled.#count;
+    scaled.#maxBytes = this.#maxBytes;
+    return scaled;
+  }
+
+  /** A size that this share of the partitions does not exceed; 0 if there are none. */
+  percentile(share: number): number {
+    const wanted = Math.max(1, Math.ceil(this.#count * share));
+    let seen = 0;
+    for (let bucket = 0; bucket < SIZE_BUCKETS; bucket++) {
+      seen += this.#at(bucket);
+      if (seen >= wanted) return Math.min(upTo(bucket), this.#maxBytes);
+    }
+    return this.#maxBytes;
+  }
+
+  /** Without a gap from the smallest that has partitions to the largest. */
+  buckets(): SizeBucket[] {
+    const first = this.#partitions.findIndex((partitions) => partitions > 0);
+    const last = this.#partitions.findLastIndex((partitions) => partitions > 0);
+    if (first < 0) return [];
+    return Array.from(this.#partitions.subarray(first, last + 1), (partitions, nth) => {
+      return { upToBytes: upTo(first + nth), partitions };
+    });
+  }
+
+  #at(bucket: number): number {
+    return this.#partitions[bucket] as number;
+  }
+}
+
+function boundsOf(count: number): number[] {
+  const bounds = [1];
+  for (let last = 1; bounds.length < count; bounds.push(last)) {
+    last = Math.max(last + 1, Math.round(last * 1.2));
+  }
+  return bounds;
+}
+
+function upTo(bucket: number): number {
+  return UP_TO_BYTES[bucket] as number;
+}
+
+/** The first bucket whose bound is not below. */
+function bucketOf(bytes: number): number {
+  let low = 0;
+  let high = SIZE_BUCKETS - 1;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (upTo(middle) < bytes) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,254 @@
+/**
+ * One membership in the consumer group, from joining to leaving.
+ *
+ * It ends when it is told to, or at the first doubt about the connection, and the next one goes on from
+ * what was committed: that is simpler to trust than a client that repairs itself. Messages of a partition
+ * of the topic go through one lane, in order; lanes are beside each other. A message is committed when its
+ * handler has resolved. When the group shares out the partitions anew, what was fetched and not committed
+ * is fetched again, here or elsewhere, so it may be handled twice; it is never passed over.
+ *
+ * Memory is bounded: a lane that is full pauses fetching. One whose first message fails again and again
+ * would so stop all others; instead what comes behind it is let go, and when the lane is free again the
+ * session ends, so that the next one fetches it anew.
+ */
+import {
+  Consumer,
+  MessagesStreamFallbackModes,
+  MessagesStreamModes,
+  type Message,
+  type MessagesStream,
+} from "@platformatic/kafka";
+import { Lane } from "../../lib/lane.ts";
+import { within } from "../../lib/within.ts";
+import { clientOptions } from "./client-options.ts";
+import type { KafkaSettings } from "./kafka-settings.ts";
+
+const LANE_MESSAGES_MAX = 200;
+/** After so many failures a lane no longer makes the others wait. */
+const STUCK_FAILURES = 3;
+const CLOSE_MS_MAX = 3_000;
+/** Members have this long to notice that the partitions are shared out anew. */
+const REBALANCE_MS = 15_000;
+
+type Stream = MessagesStream<Buffer, Buffer, Buffer, Buffer>;
+
+export interface SessionWork {
+  /** Resolves when the message is dealt with for good. If it rejects it is called again. */
+  handle(message: Message, signal: AbortSignal): Promise<void>;
+  /** Messages behind what was committed, of the partitions this member has. */
+  lagSeen(messages: number): void;
+}
+
+/** Partitions of the topic in order, as far as they are fetched. */
+interface PartitionLane {
+  readonly lane: Lane<Message>;
+  /** Messages behind those in the lane were let go. */
+  leaky: boolean;
+}
+
+export class ConsumerSession {
+  readonly #settings: KafkaSettings;
+  readonly #work: SessionWork;
+  readonly #lanes = new Map<number, PartitionLane>();
+  readonly #running: Promise<void>[] = [];
+  readonly #ending = new AbortController();
+  #failure: Error | undefined;
+  #stream: Stream | undefined;
+  #askingLag = false;
+
+  constructor(settings: KafkaSettings, work: SessionWork) {
+    this.#settings = settings;
+    this.#work = work;
+  }
+
+  /** Resolves when the signal has aborted, or to be followed by another session; rejects if it failed. */
+  async run(signal: AbortSignal): Promise<void> {
+    const stop = (): void => this.#end();
+    signal.addEventListener("abort", stop, { once: true });
+    if (signal.aborted) this.#end();
+    const consumer = this.#newConsumer();
+    try {
+      await this.#join(consumer);
+      await this.#watch(consumer);
+    } catch (error) {
+      this.#end(asError(error));
+    } finally {
+      signal.removeEventListener("abort", stop);
+      await this.#leave(consumer);
+    }
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  #newConsumer(): Consumer {
+    const { group, sessionTimeoutMs } = this.#settings;
+    const consumer = new Consumer({
+      ...clientOptions(this.#settings),
+      groupId: group,
+      autocommit: false,
+      sessionTimeout: sessionTimeoutMs,
+      heartbeatInterval: sessionTimeoutMs / 5,
+      // Without a heartbeat for this long the others have our partitions.
+      heartbeatStallTimeout: sessionTimeoutMs,
+      rebalanceTimeout: REBALANCE_MS,
+      // To join waits for all others, and to fetch waits for messages.
+      requestTimeout: REBALANCE_MS + 5_000,
+      maxWaitTime: 1_000,
+      maxBytes: 4 * 1024 * 1024,
+      highWaterMark: LANE_MESSAGES_MAX,
+    });
+    // An error nobody listens to would end the process.
+    consumer.on("error", (error: Error) => this.#end(error));
+    consumer.on("consumer:heartbeat:stalled", ({ lastError }) => {
+      this.#end(lastError ?? new Error("the group has not answered a heartbeat for too long"));
+    });
+    return consumer;
+  }
+
+  async #join(consumer: Consumer): Promise<void> {
+    const { clock, topic } = this.#settings;
+    const joining = consumer.consume({
+      topics: [topic],
+      mode: MessagesStreamModes.COMMITTED,
+      fallbackMode: MessagesStreamFallbackModes.EARLIEST,
+    });
+    const joined = within(clock, 3 * REBALANCE_MS, "joining the group", joining);
+    const stream = await Promise.race([joined, ended(this.#ending.signal)]);
+    if (stream === undefined) {
+      // Told to stop meanwhile: what the joining comes to is the business of the close that follows.
+      joined.catch(() => undefined);
+      return;
+    }
+    this.#stream = stream;
+    stream.on("error", (error) => this.#end(error));
+    stream.on("close", () => this.#end(new Error("the stream of messages has ended")));
+    stream.on("data", (message) => this.#take(message));
+  }
+
+  /** Waits for the end, and asks for the lag meanwhile. */
+  async #watch(consumer: Consumer): Promise<void> {
+    const { clock, lagMs } = this.#settings;
+    while (!this.#ending.signal.aborted) {
+      if (!this.#askingLag && consumer.isActive()) void this.#askLag(consumer);
+      await clock.sleep(lagMs, this.#ending.signal);
+    }
+  }
+
+  /** A lag that cannot be had is asked for again: whether the broker is there, the heartbeats tell. */
+  async #askLag(consumer: Consumer): Promise<void> {
+    const { topic } = this.#settings;
+    this.#askingLag = true;
+    try {
+      const lags = await consumer.getLag({ topics: [topic] });
+      // Partitions of other members are negative.
+      const ours = lags.get(topic)?.filter((lag) => lag > 0n) ?? [];
+      this.#work.lagSeen(ours.reduce((sum, lag) => sum + Number(lag), 0));
+    } catch (error) {
+      this.#settings.observer.trouble?.("the lag cannot be had", error);
+    } finally {
+      this.#askingLag = false;
+    }
+  }
+
+  #take(message: Message): void {
+    const entry = this.#laneOf(message.partition);
+    const { lane } = entry;
+    const full = lane.length >= LANE_MESSAGES_MAX;
+    if (entry.leaky || (full && lane.failures >= STUCK_FAILURES)) {
+      entry.leaky = true;
+      return;
+    }
+    lane.push(message);
+    if (!this.#hasRoom(entry)) this.#stream?.pause();
+  }
+
+  #laneOf(partition: number): PartitionLane {
+    const known = this.#lanes.get(partition);
+    if (known !== undefined) return known;
+    const entry: PartitionLane = { lane: new Lane<Message>(), leaky: false };
+    this.#lanes.set(partition, entry);
+    this.#running.push(this.#runLane(entry));
+    return entry;
+  }
+
+  #runLane(entry: PartitionLane): Promise<void> {
+    const { clock, random, backOff, observer } = this.#settings;
+    return entry.lane.run(
+      {
+        work: (message, signal) => this.#work.handle(message, signal),
+        done: (message) => {
+          this.#commit(message);
+          if (entry.leaky && entry.lane.length === 0) this.#end();
+          else this.#resumeIfRoom();
+        },
+        failed: (failures, error) => {
+          observer.retried?.(failures, error);
+          this.#resumeIfRoom();
+        },
+      },
+      { clock, random, backOff },
+      this.#ending.signal,
+    );
+  }
+
+  /** Not waited for: the client puts commits together, and the next message need not wait for them. */
+  #commit(message: Message): void {
+    const committed = Promise.resolve(message.commit());
+    committed.catch((error: unknown) => this.#end(asError(error)));
+  }
+
+  #resumeIfRoom(): void {
+    const stream = this.#stream;
+    if (stream === undefined || !stream.isPaused() || this.#ending.signal.aborted) return;
+    for (const entry of this.#lanes.values()) if (!this.#hasRoom(entry)) return;
+    stream.resume();
+  }
+
+  #hasRoom({ lane }: PartitionLane): boolean {
+    return lane.length < LANE_MESSAGES_MAX || lane.failures >= STUCK_FAILURES;
+  }
+
+  /** The first reason counts. */
+  #end(failure?: Error): void {
+    if (this.#ending.signal.aborted) return;
+    this.#failure = failure;
+    this.#ending.abort();
+  }
+
+  /**
+   * Handlers under way end first, so that what they have done is committed; then the stream, which sends
+   * the commits; then the consumer, which must be told in any case: until then it sends heartbeats.
+   */
+  async #leave(consumer: Consumer): Promise<void> {
+    await Promise.all(this.#running);
+    const stream = this.#stream;
+    if (stream !== undefined && !(await this.#closed("closing the stream", stream.close()))) {
+      stream.destroy();
+    }
+    if (!(await this.#closed("leaving the group", consumer.close(true)))) {
+      // It may have opened itself again when it could not leave.
+      consumer.connections.close(() => undefined);
+    }
+  }
+
+  async #closed(what: string, closing: Promise<void>): Promise<boolean> {
+    const { clock, observer } = this.#settings;
+    try {
+      await within(clock, CLOSE_MS_MAX, what, closing);
+      return true;
+    } catch (error) {
+      observer.trouble?.("a consumer could not leave in order", error);
+      return false;
+    }
+  }
+}
+
+function ended(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    else signal.addEventListener("abort", () => resolve(undefined), { once: true });
+  });
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

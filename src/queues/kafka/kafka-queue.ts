@@ -1,0 +1,159 @@
+/**
+ * The work queue on Kafka: a buffer in front of a producer, and sessions of a consumer one after another.
+ *
+ * It never needs Kafka to be there. While it is away, publishing fills the buffer and then drops, and
+ * consuming waits; both go on by themselves when it is back, with new clients. The topics are looked at
+ * before the first use and again after each failure.
+ */
+import { Buffer } from "node:buffer";
+import type { Message } from "@platformatic/kafka";
+import { backOffMs } from "../../lib/back-off.ts";
+import { assert, ServiceError } from "../../lib/errors.ts";
+import { within } from "../../lib/within.ts";
+import type {
+  MessageHandler,
+  PublishOutcome,
+  QueueMessage,
+  WorkQueue,
+} from "../../ports/work-queue.ts";
+import { ConsumerSession } from "./consumer-session.ts";
+import type { KafkaSettings } from "./kafka-settings.ts";
+import { KafkaProducer } from "./kafka-producer.ts";
+import { PublishBuffer } from "./publish-buffer.ts";
+import { ensureTopics } from "./topics.ts";
+
+const TOPICS_MS_MAX = 20_000;
+/** How long a start waits for the topics before it goes on without having seen them. */
+const OPEN_MS_MAX = 5_000;
+/** Headers are for people: enough to see what was wrong. */
+const WHY_CHARS_MAX = 500;
+
+export class KafkaQueue implements WorkQueue {
+  readonly #settings: KafkaSettings;
+  readonly #producer: KafkaProducer;
+  readonly #buffer: PublishBuffer;
+  #topics: Promise<void> | undefined;
+  #consuming = false;
+  #closed = false;
+  #lag = 0;
+
+  static async open(settings: KafkaSettings): Promise<KafkaQueue> {
+    const queue = new KafkaQueue(settings);
+    try {
+      await within(settings.clock, OPEN_MS_MAX, "looking at Kafka's topics", queue.#ready());
+    } catch (error) {
+      if (error instanceof ServiceError) throw error;
+      settings.observer.trouble?.("Kafka does not answer; the queue goes on trying", error);
+    }
+    return queue;
+  }
+
+  private constructor(settings: KafkaSettings) {
+    this.#settings = settings;
+    this.#producer = new KafkaProducer(settings);
+    this.#buffer = new PublishBuffer(settings, (messages) => this.#send(messages));
+  }
+
+  publish(message: QueueMessage): PublishOutcome {
+    return this.#buffer.add(message);
+  }
+
+  async consume(handler: MessageHandler, signal: AbortSignal): Promise<void> {
+    assert(!this.#consuming, "one consumer at a time");
+    this.#consuming = true;
+    try {
+      await this.#runSessions(handler, signal);
+    } finally {
+      this.#consuming = false;
+      this.#lag = 0;
+    }
+  }
+
+  lag(): number {
+    return this.#lag;
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.#buffer.close();
+    await this.#producer.close();
+  }
+
+  async #runSessions(handler: MessageHandler, signal: AbortSignal): Promise<void> {
+    const { clock, random, reconnect, observer } = this.#settings;
+    let failures = 0;
+    while (!signal.aborted) {
+      const session = new ConsumerSession(this.#settings, {
+        handle: (message, stop) => this.#handle(handler, message, stop),
+        lagSeen: (messages) => {
+          // It has joined and is answered: whatever was wrong before is over.
+          failures = 0;
+          this.#lag = messages;
+        },
+      });
+      try {
+        await this.#ready();
+        await session.run(signal);
+      } catch (error) {
+        this.#topics = undefined;
+        failures++;
+        if (failures === 1) observer.trouble?.("consuming from Kafka was interrupted", error);
+        await clock.sleep(backOffMs(failures, reconnect, random), signal);
+      }
+    }
+  }
+
+  async #handle(handler: MessageHandler, message: Message, signal: AbortSignal): Promise<void> {
+    // A message of another's making may lack either.
+    const { key, value } = message as { key?: Buffer | null; value?: Buffer | null };
+    const bytes = value ?? Buffer.alloc(0);
+    const handled = await handler({ key: key?.toString("utf8") ?? "", value: bytes }, signal);
+    if (handled.kind === "done") return;
+    await this.#bury(message, handled.why);
+    this.#settings.observer.deadLettered?.(handled.why);
+  }
+
+  /** Resolves when the dead letter is acknowledged: only then may the message be committed. */
+  async #bury({ key, value, topic, partition, offset }: Message, why: string): Promise<void> {
+    const headers = new Map([
+      [Buffer.from("braid-reason"), Buffer.from(why.slice(0, WHY_CHARS_MAX))],
+      [Buffer.from("braid-topic"), Buffer.from(topic)],
+      [Buffer.from("braid-partition"), Buffer.from(`${partition}`)],
+      [Buffer.from("braid-offset"), Buffer.from(`${offset}`)],
+    ]);
+    await this.#producer.send([{ topic: this.#settings.deadTopic, key, value, headers }]);
+  }
+
+  async #send(messages: readonly QueueMessage[]): Promise<void> {
+    const { topic } = this.#settings;
+    try {
+      await this.#ready();
+      await this.#producer.send(
+        messages.map(({ key, value }) => ({
+          topic,
+          key: Buffer.from(key),
+          value: Buffer.from(value.buffer, value.byteOffset, value.byteLength),
+        })),
+      );
+    } catch (error) {
+      this.#topics = undefined;
+      throw error;
+    }
+  }
+
+  /** The topics are as they must be. Asked once, and again after a failure. */
+  #ready(): Promise<void> {
+    const { clock } = this.#settings;
+    const asked = (this.#topics ??= within(
+      clock,
+      TOPICS_MS_MAX,
+      "looking at Kafka's topics",
+      ensureTopics(this.#settings),
+    ));
+    asked.catch(() => {
+      if (this.#topics === asked) this.#topics = undefined;
+    });
+    return asked;
+  }
+}

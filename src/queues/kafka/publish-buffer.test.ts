@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { settle, VirtualClock } from "../../../tests/support/virtual-clock.ts";
+import { ProtocolError } from "@platformatic/kafka";
+import { fromUtf8, utf8 } from "../../lib/bytes.ts";
+import type { QueueMessage } from "../../ports/work-queue.ts";
+import { PublishBuffer } from "./publish-buffer.ts";
+
+class World {
+  readonly clock = new VirtualClock(0);
+  readonly batches: string[][] = [];
+  readonly dropped: string[] = [];
+  readonly troubles: string[] = [];
+  /** What the broker answers. */
+  answer: () => Promise<void> = async () => undefined;
+
+  buffer(messagesMax = 1_000): PublishBuffer {
+    return new PublishBuffer(
+      {
+        brokers: [],
+        clientId: "test",
+        clock: this.clock,
+        random: { bytes: (length) => new Uint8Array(length), fraction: () => 1 },
+        observer: {
+          dropped: (why, messages) => this.dropped.push(`${why} ${messages}`),
+          trouble: (what) => this.troubles.push(what),
+        },
+        topic: "t",
+        deadTopic: "t.dead",
+        group: "g",
+        partitions: 1,
+        replication: undefined,
+        retentionMs: 1,
+        messagesMax,
+        bytesMax: 10_000_000,
+        messageBytesMax: 200_000,
+        backOff: { firstMs: 1, maxMs: 1 },
+        reconnect: { firstMs: 100, maxMs: 400 },
+        sessionTimeoutMs: 1,
+        lagMs: 1,
+        closeGraceMs: 1_000,
+      },
+      (messages) => {
+        this.batches.push(messages.map(({ value }) => fromUtf8(value)));
+        return this.answer();
+      },
+    );
+  }
+}
+
+function message(text: string): QueueMessage {
+  return { key: "k", value: utf8(text) };
+}
+
+test("what is added at once is sent together, in order, and only once", async () => {
+  const world = new World();
+  const buffer = world.buffer();
+  for (const text of ["a", "b", "c"]) assert.equal(buffer.add(message(text)), "accepted");
+  await settle();
+  buffer.add(message("d"));
+  await settle();
+  assert.deepEqual(world.batches, [["a", "b", "c"], ["d"]]);
+});
+
+test("a batch is bounded in messages and in bytes", async () => {
+  const world = new World();
+  const buffer = world.buffer();
+  for (let i = 0; i < 600; i++) buffer.add(message("x"));
+  for (let i = 0; i < 3; i++) buffer.add(message("y".repeat(100_000)));
+  await settle();
+  assert.deepEqual(
+    world.batches.map((batch) => batch.length),
+    [500, 102, 1],
+  );
+});
+
+test("while the broker is away it is held and tried again, and told once", async () => {
+  const world = new World();
+  const buffer = world.buffer(2);
+  world.answer = () => Promise.reject(new Error("away"));
+  buffer.add(message("a"));
+  buffer.add(message("b"));
+  await world.clock.advance(1_000);
+  assert.equal(buffer.add(message("c")), "dropped");
+  // At 0, 100, 300, 700 and not before 1,100.
+  assert.equal(world.batches.length, 4);
+  world.answer = async () => undefined;
+  await world.clock.advance(400);
+  assert.deepEqual(world.batches.at(-1), ["a", "b"]);
+  assert.equal(buffer.add(message("d")), "accepted");
+  await settle();
+  assert.deepEqual(world.batches.at(-1), ["d"]);
+  assert.deepEqual(world.dropped, ["full 1"]);
+  assert.equal(world.troubles.length, 1);
+});
+
+test("what the broker refuses for good is dropped and counted, and the next goes on", async () => {
+  const world = new World();
+  const buffer = world.buffer();
+  world.answer = () => Promise.reject(new ProtocolError("MESSAGE_TOO_LARGE"));
+  buffer.add(message("a"));
+  await settle();
+  world.answer = async () => undefined;
+  buffer.add(message("b"));
+  await settle();
+  assert.deepEqual(world.batches, [["a"], ["b"]]);
+  assert.deepEqual(world.dropped, ["refused 1"]);
+});
+
+test("closing gives the broker its grace and no more", async () => {
+  const world = new World();
+  const buffer = world.buffer();
+  world.answer = () => new Promise(() => undefined);
+  buffer.add(message("a"));
+  const closing = buffer.close();
+  await world.clock.advance(1_000);
+  await closing;
+  assert.deepEqual(world.dropped, ["closed 1"]);
+  assert.equal(buffer.add(message("b")), "dropped");
+  assert.equal(world.clock.sleepers, 0);
+});

@@ -1,0 +1,74 @@
+/** The queue of detections that the configuration names, and what is done with them. */
+import { recordDetection } from "../pipeline/record-detection.ts";
+import type { ViewSource } from "../model/namespace.ts";
+import type { Catalog } from "../ports/catalog.ts";
+import type { Metrics } from "../lib/metrics.ts";
+import type { QueueObserver, WorkQueue } from "../ports/work-queue.ts";
+import { EmbeddedQueue } from "../queues/embedded/embedded-queue.ts";
+import { openKafkaQueue } from "../queues/kafka/index.ts";
+import type { ServiceConfig } from "./config.ts";
+import type { Lifecycle } from "./lifecycle.ts";
+import type { World } from "./world.ts";
+
+/** It is closed with everything else. */
+export async function openQueue(
+  config: ServiceConfig,
+  { clock, random, log }: World,
+  metrics: Metrics,
+  lifecycle: Lifecycle,
+): Promise<WorkQueue> {
+  const dropped = metrics.counter(
+    "braid_queue_dropped_total",
+    "Detections that the queue has not taken, by reason. A later read finds them again.",
+    ["reason"],
+  );
+  const dead = metrics.counter("braid_queue_dead_letters_total", "Messages that make no sense.");
+  const retries = metrics.counter("braid_queue_retries_total", "Messages handled again.");
+  const observer: QueueObserver = {
+    dropped: (why, messages) => dropped.add(messages, why),
+    deadLettered: (why) => {
+      dead.add(1);
+      log.warn({ why }, "a message was put with the dead letters");
+    },
+    retried: (failures, error) => {
+      retries.add(1);
+      log.warn({ failures, err: error }, "a message could not be handled; it comes again");
+    },
+    trouble: (what, error) => log.warn({ err: error }, what),
+  };
+  const shared = { clock, random, observer };
+  const queue =
+    config.queue === "embedded"
+      ? new EmbeddedQueue(shared)
+      : await openKafkaQueue({
+          ...shared,
+          brokers: config.kafka.brokers,
+          prefix: config.kafka.prefix,
+        });
+  metrics.gauge("braid_queue_lag", "Detections that wait to be handled here.", () => queue.lag());
+  lifecycle.started("the queue of detections", () => queue.close());
+  return queue;
+}
+
+/** Handles detections until the process stops. */
+export function consumeDetections(
+  { catalog, views, queue }: { catalog: Catalog; views: ViewSource; queue: WorkQueue },
+  { clock, random }: World,
+  metrics: Metrics,
+  lifecycle: Lifecycle,
+): void {
+  const handled = metrics.counter(
+    "braid_detections_handled_total",
+    "Detections that a worker has handled, by what came of them.",
+    ["namespace", "outcome"],
+  );
+  const by = `worker-${Buffer.from(random.bytes(4)).toString("hex")}`;
+  const handler = recordDetection({
+    catalog,
+    views,
+    clock,
+    by,
+    observe: (namespace, outcome) => handled.add(1, namespace, outcome.replaceAll(" ", "_")),
+  });
+  lifecycle.run("handling detections", (signal) => queue.consume(handler, signal));
+}

@@ -1,0 +1,106 @@
+/** Opens the engine that the configuration names. The only file that knows more than one. */
+import { openEmbeddedEngine } from "../engines/embedded/index.ts";
+import type { Metrics } from "../lib/metrics.ts";
+import type { Catalog } from "../ports/catalog.ts";
+import type { EventStore } from "../ports/event-store.ts";
+import type { PartitionSizes } from "../ports/partition-sizes.ts";
+import type { ServiceConfig } from "./config.ts";
+import type { Lifecycle } from "./lifecycle.ts";
+import type { World } from "./world.ts";
+
+export interface Storage {
+  readonly store: EventStore;
+  readonly catalog: Catalog;
+  /** What the engine itself knows of its partitions' sizes. */
+  readonly sizes: readonly PartitionSizes[];
+  /** Why nothing can be served now, or undefined. */
+  notReady(): string | undefined;
+}
+
+/** It is closed with everything else. */
+export async function openStorage(
+  config: ServiceConfig,
+  world: World,
+  metrics: Metrics,
+  lifecycle: Lifecycle,
+): Promise<Storage> {
+  switch (config.engine) {
+    case "embedded":
+      return openEmbedded(config, world, metrics, lifecycle);
+    case "cassandra":
+      return openCassandra(config, world, metrics, lifecycle);
+  }
+}
+
+async function openEmbedded(
+  config: ServiceConfig,
+  { clock, log }: World,
+  metrics: Metrics,
+  lifecycle: Lifecycle,
+): Promise<Storage> {
+  const commits = metrics.histogram(
+    "braid_engine_commit_seconds",
+    "Time of one commit of the embedded engine, fsync included.",
+    [],
+  );
+  const appends = metrics.counter(
+    "braid_engine_appends_total",
+    "Appends put together into commits.",
+  );
+  const bytes = metrics.counter("braid_engine_committed_bytes_total", "Bytes of events committed.");
+  let openStores = 0;
+  metrics.gauge("braid_engine_open_slices", "Slices whose files are open.", () => openStores);
+  const engine = await openEmbeddedEngine({
+    directory: config.data,
+    clock,
+    openStoresMax: config.server.open_slices,
+    observer: {
+      committed: (commit) => {
+        commits.observe(commit.ms / 1000);
+        appends.add(commit.appends);
+        bytes.add(commit.bytes);
+      },
+      openStoresChanged: (count) => {
+        openStores = count;
+      },
+    },
+    warn: (message, cause) => log.warn({ err: cause }, message),
+  });
+  lifecycle.started("the engine", () => engine.close());
+  return { ...engine, sizes: [], notReady: () => undefined };
+}
+
+async function openCassandra(
+  config: ServiceConfig,
+  { clock, random, log }: World,
+  metrics: Metrics,
+  lifecycle: Lifecycle,
+): Promise<Storage> {
+  // Whoever keeps events on one machine need not load the driver.
+  const { openCassandraEngine } = await import("../engines/cassandra/index.ts");
+  const { contact_points, datacenter, replication, username, password, keyspace } =
+    config.cassandra;
+  const statements = metrics.histogram(
+    "braid_engine_statement_seconds",
+    "Time of one statement of the Cassandra engine, by kind and outcome.",
+    ["kind", "outcome"],
+  );
+  const engine = await openCassandraEngine({
+    contactPoints: contact_points,
+    datacenter,
+    replication: typeof replication === "number" ? { [datacenter]: replication } : replication,
+    username: username === "" ? undefined : username,
+    password,
+    keyspace,
+    clock,
+    random,
+    viewMaxAgeMs: config.view_max_age,
+    writeMaxMs: config.write_max,
+    jolokiaPort: config.cassandra.jolokia_port,
+    observe: (kind, ms, outcome) => statements.observe(ms / 1000, kind, outcome),
+    warn: (message) => log.warn(message),
+  });
+  metrics.gauge("braid_engine_nodes_up", "Nodes of Cassandra that answer.", () => engine.nodesUp());
+  lifecycle.started("the engine", () => engine.close());
+  return engine;
+}

@@ -1,0 +1,44 @@
+/** `braid worker`, put together from its parts: no callers, only work from the queue. */
+import { Listener } from "../api/listen.ts";
+import { Requests } from "../api/requests.ts";
+import { ByteBudget } from "../lib/byte-budget.ts";
+import { startCommonParts } from "./common-parts.ts";
+import type { Service } from "./compose.ts";
+import { isLoopback } from "./config.ts";
+import type { ServiceConfig } from "./config.ts";
+import { consumeDetections } from "./detections.ts";
+import { Lifecycle } from "./lifecycle.ts";
+import type { World } from "./world.ts";
+
+/** Its port has health and metrics only. */
+export async function startWorker(config: ServiceConfig, world: World): Promise<Service> {
+  const lifecycle = new Lifecycle(world.log);
+  try {
+    const { metrics, storage, views, queue } = await startCommonParts(config, world, lifecycle);
+    const { catalog } = storage;
+    consumeDetections({ catalog, views, queue }, world, metrics, lifecycle);
+    const listener = await Listener.open({
+      methods: [],
+      requests: new Requests({
+        ...world,
+        metrics,
+        namespaceExists: () => false,
+        inFlightMax: config.server.requests_in_flight,
+        budget: new ByteBudget(config.server.request_memory),
+      }),
+      metrics,
+      clock: world.clock,
+      requestBytesMax: config.limits.request_bytes,
+      loopbackOnly: isLoopback(config.listen.host),
+      notReady: () => storage.notReady(),
+      host: config.listen.host,
+      port: config.listen.port,
+      connectionsMax: config.server.connections,
+    });
+    lifecycle.started("the listener", () => listener.close());
+    return { port: listener.port, stop: () => lifecycle.stop() };
+  } catch (error) {
+    await lifecycle.stop();
+    throw error;
+  }
+}

@@ -1,0 +1,227 @@
+/**
+ * The work queue on a real broker.
+ * @needs kafka
+ */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { Admin, ConfigResourceTypes } from "@platformatic/kafka";
+import { utf8 } from "../../src/lib/bytes.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { ServiceError } from "../../src/lib/errors.ts";
+import { systemRandom } from "../../src/lib/random.ts";
+import type { QueueObserver, WorkQueue } from "../../src/ports/work-queue.ts";
+import { openKafkaQueue } from "../../src/queues/kafka/index.ts";
+import type { KafkaQueueOptions } from "../../src/queues/kafka/kafka-settings.ts";
+import { workQueueSuite } from "../conformance/work-queue.ts";
+import { until } from "../support/conditions.ts";
+import { testKafka, uniqueName } from "../support/services.ts";
+import { readTopic } from "./read-topic.ts";
+
+const brokers = testKafka();
+const CHILD = fileURLToPath(new URL("consumer-child.ts", import.meta.url));
+
+workQueueSuite("kafka", async (limits, observer) => {
+  const world = new KafkaWorld();
+  const queue = await world.open({ ...limits, observer });
+  const reader = await world.open({ observer });
+  const deadLetters = async () => {
+    const found = await readTopic(brokers, `${world.prefix}braid.detections.dead`, 1);
+    return found.map(({ key, value, headers }) => ({
+      key,
+      value,
+      why: headers["braid-reason"] ?? "",
+    }));
+  };
+  return { queue, reader, deadLetters, dispose: () => world[Symbol.asyncDispose]() };
+});
+
+test("kafka: the topics are made with our settings", async () => {
+  await using world = new KafkaWorld();
+  await world.open({ partitions: 5 });
+  const topic = `${world.prefix}braid.detections`;
+  const { topics } = await world.admin.metadata({ topics: [topic, `${topic}.dead`] });
+  assert.equal(topics.get(topic)?.partitionsCount, 5);
+  assert.equal(topics.get(`${topic}.dead`)?.partitionsCount, 1);
+  const [described] = await world.admin.describeConfigs({
+    resources: [{ resourceType: ConfigResourceTypes.TOPIC, resourceName: topic }],
+  });
+  const configs = new Map(described?.configs.map(({ name, value }) => [name, value]));
+  assert.equal(configs.get("cleanup.policy"), "delete");
+  assert.equal(configs.get("retention.ms"), "604800000");
+});
+
+test("kafka: a topic that would lose messages is refused, with what to do", async () => {
+  await using world = new KafkaWorld();
+  const topic = `${world.prefix}braid.detections`;
+  const configs = [{ name: "cleanup.policy", value: "compact" }];
+  await world.admin.createTopics({ topics: [topic], partitions: 1, replicas: 1, configs });
+  // It is made before the broker tells of it.
+  await until(async () => (await world.admin.listTopics()).includes(topic));
+  await assert.rejects(world.open(), (error) => {
+    assert.ok(error instanceof ServiceError);
+    assert.equal(error.code, "CONFIG_INVALID");
+    assert.match(error.message, /cleanup.policy=compact/);
+    assert.match(error.message, /--partitions 3 .*--config cleanup.policy=delete/);
+    return true;
+  });
+});
+
+test("kafka: a topic that cannot be made is refused, with what to do", async () => {
+  await using world = new KafkaWorld();
+  await assert.rejects(world.open({ replication: 99 }), (error) => {
+    assert.ok(error instanceof ServiceError);
+    assert.match(error.message, /making it was refused .*kafka-topics.sh --create/);
+    return true;
+  });
+});
+
+test("kafka: a dead letter says where it came from", async () => {
+  await using world = new KafkaWorld();
+  const queue = await world.open();
+  await using _ = consuming(queue, async () => ({ kind: "malformed", why: "no good" }));
+  queue.publish({ key: "k", value: utf8("\u0000{") });
+  const [letter] = await readTopic(brokers, `${world.prefix}braid.detections.dead`, 1);
+  assert.equal(letter?.key, "k");
+  assert.equal(letter.value, "\u0000{");
+  const { "braid-partition": partition, ...headers } = letter.headers;
+  assert.match(partition ?? "", /^[0-2]$/);
+  assert.deepEqual(headers, {
+    "braid-reason": "no good",
+    "braid-topic": `${world.prefix}braid.detections`,
+    "braid-offset": "0",
+  });
+});
+
+test("kafka: two consumers share the work, and all of it is done", async () => {
+  await using world = new KafkaWorld();
+  const [first, second] = [await world.open(), await world.open()];
+  const handled = [new Set<string>(), new Set<string>()] as const;
+  const into = (set: Set<string>) => async (message: { key: string }) => {
+    set.add(message.key);
+    return { kind: "done" } as const;
+  };
+  await using _first = consuming(first, into(handled[0]));
+  await using _second = consuming(second, into(handled[1]));
+  // Until the group has shared out its partitions one of them may do it all.
+  let sent = 0;
+  await until(() => {
+    for (let i = 0; i < 5; i++) first.publish({ key: `key ${sent++}`, value: utf8("x") });
+    return handled[0].size > 0 && handled[1].size > 0;
+  });
+  await until(() => new Set([...handled[0], ...handled[1]]).size === sent);
+});
+
+test("kafka: a message that fails for long holds back its partition, and only that", async () => {
+  await using world = new KafkaWorld();
+  let failures = 0;
+  const queue = await world.open({
+    observer: {
+      retried: (count) => {
+        failures = count;
+      },
+    },
+  });
+  let broken = true;
+  const handled = new Map<string, number[]>();
+  await using _ = consuming(queue, async ({ key, value }) => {
+    if (key === "stuck" && broken) throw new Error("not now");
+    handled.set(key, [...(handled.get(key) ?? []), value.length]);
+    return { kind: "done" };
+  });
+  // More than is held in memory of one partition: what comes behind is fetched again later.
+  const lengths = Array.from({ length: 600 }, (_, i) => i);
+  for (const length of lengths) queue.publish({ key: "stuck", value: new Uint8Array(length) });
+  await until(() => failures > 3);
+  const others = Array.from({ length: 40 }, (_, i) => `other ${i}`);
+  for (const key of others) queue.publish({ key, value: utf8("x") });
+  await until(() => handled.size > 0);
+  assert.ok(!handled.has("stuck"));
+
+  broken = false;
+  await until(() => handled.size === 41 && new Set(handled.get("stuck")).size === 600);
+  assert.deepEqual([...new Set(handled.get("stuck"))], lengths);
+});
+
+test("kafka: what a killed consumer had not finished is handled by another", async () => {
+  await using world = new KafkaWorld();
+  const queue = await world.open();
+  const [broker = ""] = brokers;
+  const child = spawn(process.execPath, [CHILD, broker, world.prefix], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const ended = once(child, "close");
+  try {
+    queue.publish({ key: "unfinished", value: utf8("x") });
+    const [line] = (await once(createInterface(child.stdout), "line")) as string[];
+    assert.equal(line, "unfinished");
+  } finally {
+    child.kill("SIGKILL");
+    await ended;
+  }
+  const handled: string[] = [];
+  await using _ = consuming(queue, async ({ key }) => {
+    handled.push(key);
+    return { kind: "done" };
+  });
+  await until(() => handled.includes("unfinished"));
+});
+
+test("kafka: a message of another's making without key or value reaches the handler", async () => {
+  await using world = new KafkaWorld();
+  const queue = await world.open({ partitions: 1 });
+  const lengths: number[] = [];
+  await using _ = consuming(queue, async ({ key, value }) => {
+    lengths.push(key.length, value.length);
+    return { kind: "done" };
+  });
+  const { Producer } = await import("@platformatic/kafka");
+  const producer = new Producer({ clientId: "braid-test", bootstrapBrokers: [...brokers] });
+  await producer.send({ messages: [{ topic: `${world.prefix}braid.detections` }] });
+  await producer.close();
+  await until(() => lengths.length > 0);
+  assert.deepEqual(lengths, [0, 0]);
+});
+
+/** Topics of its own, removed at the end. */
+class KafkaWorld {
+  readonly prefix = `${uniqueName("queue")}.`;
+  readonly admin = new Admin({ clientId: "braid-test", bootstrapBrokers: [...brokers] });
+  readonly #queues: WorkQueue[] = [];
+
+  async open(options: Partial<KafkaQueueOptions> & { observer?: QueueObserver } = {}) {
+    const queue = await openKafkaQueue({
+      brokers,
+      prefix: this.prefix,
+      clock: systemClock,
+      random: systemRandom,
+      partitions: 3,
+      backOff: { firstMs: 10, maxMs: 100 },
+      lagMs: 100,
+      ...options,
+    });
+    this.#queues.push(queue);
+    return queue;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const queue of this.#queues) await queue.close();
+    const topics = (await this.admin.listTopics()).filter((name) => name.startsWith(this.prefix));
+    if (topics.length > 0) await this.admin.deleteTopics({ topics });
+    await this.admin.close();
+  }
+}
+
+function consuming(queue: WorkQueue, handler: Parameters<WorkQueue["consume"]>[0]) {
+  const stopping = new AbortController();
+  const done = queue.consume(handler, stopping.signal);
+  return {
+    async [Symbol.asyncDispose](): Promise<void> {
+      stopping.abort();
+      await done;
+    },
+  };
+}

@@ -1,0 +1,81 @@
+/**
+ * Processes that stop in the middle of what they do and go on later, as SIGSTOP and SIGCONT have it:
+ * whatever a process asks of the catalog or the store waits at its gate until it is let through, and
+ * so does the answer.
+ */
+import type { Catalog } from "../../src/ports/catalog.ts";
+import type { EventStore } from "../../src/ports/event-store.ts";
+
+/** Waited for before each call and again before its answer. */
+export type Gate = () => void | Promise<void>;
+
+/** Lets the first `passes` calls and answers through; all that come after wait until `resume`. */
+export class StopAfter {
+  readonly #passes: number;
+  readonly #resumed = Promise.withResolvers<void>();
+  #count = 0;
+
+  constructor(passes: number) {
+    this.#passes = passes;
+  }
+
+  get stopped(): boolean {
+    return this.#count > this.#passes;
+  }
+
+  readonly gate: Gate = () => {
+    this.#count++;
+    return this.stopped ? this.#resumed.promise : undefined;
+  };
+
+  resume(): void {
+    this.#resumed.resolve();
+  }
+}
+
+/** Lets calls and answers through one by one, in an order that the test chooses. */
+export class OneByOne {
+  readonly #waiting: (() => void)[] = [];
+
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  readonly gate: Gate = () => new Promise((resolve) => this.#waiting.push(resolve));
+
+  /** Lets one of those that wait through: any number chooses one. */
+  letThrough(choice: number): void {
+    const [chosen] = this.#waiting.splice(choice % this.#waiting.length, 1);
+    chosen?.();
+  }
+}
+
+export function gatedCatalog(catalog: Catalog, gate: Gate): Catalog {
+  return {
+    shared: catalog.shared,
+    read: (...call) => through(gate, () => catalog.read(...call)),
+    list: (...call) => through(gate, () => catalog.list(...call)),
+    write: (...call) => through(gate, () => catalog.write(...call)),
+    remove: (...call) => through(gate, () => catalog.remove(...call)),
+  };
+}
+
+/** For the control side: scans are let through. */
+export function gatedStore(store: EventStore, gate: Gate): EventStore {
+  return {
+    createSlice: (...call) => through(gate, () => store.createSlice(...call)),
+    dropSlice: (...call) => through(gate, () => store.dropSlice(...call)),
+    dropNamespace: (...call) => through(gate, () => store.dropNamespace(...call)),
+    append: (...call) => through(gate, () => store.append(...call)),
+    scan: (...call) => store.scan(...call),
+    sliceStats: (...call) => through(gate, () => store.sliceStats(...call)),
+    close: () => store.close(),
+  };
+}
+
+async function through<T>(gate: Gate, call: () => Promise<T>): Promise<T> {
+  await gate();
+  const answer = await call();
+  await gate();
+  return answer;
+}

@@ -284,23 +284,6 @@ test("D30: a read beyond the slices this server knows asks whether others have m
   equal(world.refreshes, 1);
 });
 
-test("D30: slices that reach beyond all that can be written are enough", async () => {
-  const world = await World.open(30);
-  const { futureLimitMicros } = world.view.namespace.config;
-  const last = world.view.slices.at(-1);
-  ok(last !== undefined);
-  const end = world.clock.nowMicros() + futureLimitMicros + SECOND;
-  for (const [reach, refreshes] of [
-    [end + 1, 0],
-    [end, 1],
-  ] as const) {
-    const slices = [...world.view.slices.slice(0, -1), { ...last, end: reach }];
-    world.view = { ...world.view, slices };
-    await world.read({ end: end + 3_600 * SECOND });
-    equal(world.refreshes, refreshes);
-  }
-});
-
 /** Three slices of two buckets of 10 s; one event every 2 seconds, the id is its number. */
 class World {
   readonly clock = new VirtualClock(START + 60 * SECOND);

@@ -8,6 +8,7 @@ import { ServiceError } from "../lib/errors.ts";
 import { blockedMessage, blockOf } from "../model/namespace.ts";
 import type { NamespaceView } from "../model/namespace.ts";
 import { bucketsOf, countBuckets } from "./buckets-of.ts";
+import { mayMissSlice } from "./may-miss-slice.ts";
 import { PageReader, partitionsOf } from "./page-reader.ts";
 import type { PageOutcome, PageShape } from "./page-reader.ts";
 import type { ReadDependencies } from "./read-dependencies.ts";
@@ -114,32 +115,20 @@ export class EventReader {
   }
 
   async #admit(query: ReadQuery): Promise<NamespaceView> {
-    const { views, clock, limits } = this.#deps;
+    const { views, clock, limits, others } = this.#deps;
     const problems = queryProblems(query, limits);
     if (problems.length > 0) {
       throw new ServiceError("REQUEST_INVALID", problems.join("; "), { details: { problems } });
     }
     let view = views.current(query.namespace) ?? (await views.get(query.namespace));
-    if (this.#mayMissSlice(view, query.end)) {
-      await this.#deps.others?.refreshView(query.namespace);
+    const now = clock.nowMicros();
+    if (others !== undefined && mayMissSlice(view, query, now, others.clockSkewMicros)) {
+      await others.refreshView(query.namespace);
       view = await views.get(query.namespace);
     }
     const block = blockOf(view, query.seriesId, clock.nowMicros());
     if (block !== undefined) throw new ServiceError("ID_BLOCKED", blockedMessage(block));
     return view;
-  }
-
-  /**
-   * Slices are made ahead of need, so a view reaches beyond all that can have been written. If one does
-   * not, the keeper was late, and another server may have taken events into a slice that this one has
-   * not heard of.
-   */
-  #mayMissSlice({ namespace, slices }: NamespaceView, end: number): boolean {
-    const { others, clock } = this.#deps;
-    const known = slices.at(-1)?.end ?? 0;
-    if (others === undefined || end <= known) return false;
-    const { futureLimitMicros } = namespace.config;
-    return known <= clock.nowMicros() + futureLimitMicros + others.clockSkewMicros;
   }
 
   #pageShape(query: ReadQuery): PageShape {

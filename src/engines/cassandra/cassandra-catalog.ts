@@ -24,6 +24,8 @@ const { consistencies } = cassandra.types;
 const SHARDS = 8;
 const SHARD_SEED = 0x5d;
 const READ_MS = 2_000;
+/** A node that is frozen must not make views old: long before they are, another one is asked as well. */
+const ASK_ANOTHER_MS = 500;
 const CHANGE_MS = 5_000;
 const ATTEMPTS_MAX = 20;
 const RETRY_MS = 20;
@@ -62,6 +64,8 @@ export class CassandraCatalog implements Catalog {
     this.#clock = clock;
     this.#random = random;
     this.#cql = statements(keyspace);
+    session.speculation.setDelay(this.#cql.read, ASK_ANOTHER_MS);
+    session.speculation.setDelay(this.#cql.list, ASK_ANOTHER_MS);
     // With several data centres a local quorum of one does not see what another has changed.
     const wide = session.spansDatacenters;
     const consistency = wide ? consistencies.quorum : consistencies.localQuorum;

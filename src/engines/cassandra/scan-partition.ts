@@ -7,6 +7,7 @@
  * Events come out as frames: what the caller is answered is put together here, once, and the items are
  * copied as they are stored.
  */
+import type { types } from "cassandra-driver";
 import { utf8 } from "../../lib/bytes.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
@@ -59,7 +60,7 @@ export async function* scanPartition(
     for (const row of rows) {
       const id = row["event_id"] as string;
       const items = (row["items"] as Buffer | null) ?? NONE;
-      const time = Number(row["event_time"]);
+      const time = timeOf(row);
       const full = frames.count >= range.runEventsMax;
       if (full || !frames.fits(time, id, items, range.runBytesMax)) yield frames.take();
       frames.add(time, id, items);
@@ -131,7 +132,7 @@ class Fetcher {
     if (rows.length < limit && !more) this.ended = true;
     if (last !== undefined) {
       const id = Buffer.from(last["event_id"] as string);
-      this.#after = { time: Number(last["event_time"]), id };
+      this.#after = { time: timeOf(last), id };
     }
     if (!this.#fetched) {
       this.#fetched = true;
@@ -174,6 +175,11 @@ function selectStatement(table: string, order: ScanRange["order"]): string {
     "WHERE time_series_id = ? AND time_bucket = ? AND event_bucket = ? " +
     `AND (event_time, event_id) > (?, ?) AND (event_time, event_id) < (?, ?) ${ascending}LIMIT ?`
   );
+}
+
+/** The column is a bigint; turning the driver's `Long` into a number by way of text would cost the most. */
+function timeOf(row: Row): number {
+  return (row["event_time"] as types.Long).toNumber();
 }
 
 function bufferOf(bytes: Uint8Array): Buffer {

@@ -1,0 +1,478 @@
+/**
+ * Three servers and two workers on one Cassandra and one Kafka: nothing depends on which one is asked, and
+ * what each of them knows is never older than L.
+ * @needs cassandra
+ * @needs kafka
+ */
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { BraidError } from "../../src/client/connect.ts";
+import type { EventPage, NewEvent } from "../../src/client/connect.ts";
+import { readNamespace } from "../../src/metadata/namespace-records.ts";
+import { listSplits } from "../../src/metadata/split-records.ts";
+import type { SplitRecord } from "../../src/metadata/split-records.ts";
+import type { BraidProcess } from "../support/braid-processes.ts";
+import { metricOf, until } from "../support/conditions.ts";
+import { testCassandra, testKafka, uniqueName } from "../support/services.ts";
+import { layCable } from "./several-servers-cable.ts";
+import { Fleet } from "./several-servers-fleet.ts";
+import type { Server } from "./several-servers-fleet.ts";
+
+const L_MS = 2_000;
+/** How often each server is asked after L: for longer than it takes to renew what it knows. */
+const LATE_LOOKS = 5;
+const LOOK_AGAIN_MS = 200;
+
+let fleet: Fleet;
+/** Holds the keeper's lease: the others started when it had it. */
+let first: Server;
+let servers: readonly Server[];
+let workers: readonly BraidProcess[];
+
+before(async () => {
+  fleet = await Fleet.open({
+    cassandra: testCassandra().contactPoints,
+    kafka: testKafka(),
+    viewMaxAgeMs: L_MS,
+  });
+  first = await fleet.serve("a");
+  await until(async () => (await keeperLease()).held);
+  const [second, third, ...rest] = await Promise.all([
+    fleet.serve("b"),
+    fleet.serve("c"),
+    fleet.work("v"),
+    fleet.work("w"),
+  ]);
+  servers = [first, second, third];
+  workers = rest;
+});
+
+after(() => fleet[Symbol.asyncDispose]());
+
+test("D20: a changed configuration and a blocked id reach every server within L, and stay", async () => {
+  const [a, b, c] = threeServers();
+  const name = uniqueName("changes");
+  await a.client.createNamespace(name);
+  const minuteAgo = (): NewEvent => newEvent("s", Date.now() - 60_000, uniqueName("e"));
+  await reachesAll(async (server) => (await write(server, name, minuteAgo())) === "written");
+
+  const slos = { read: { max: "2s" } };
+  await b.client.updateNamespace(name, { acceptLimit: "30s", slos });
+  await reachesAll(async (server) => (await write(server, name, minuteAgo())) === "EVENT_TOO_OLD");
+  for (const { client } of servers) {
+    equal((await client.getNamespace(name)).config.slos.read.max, "2s");
+  }
+
+  await c.client.blockIds(name, [{ timeSeriesId: "s" }]);
+  await reachesAll(async (server) => {
+    const answers = [
+      await write(server, name, newEvent("s", Date.now(), "e")),
+      await read(server, name),
+    ];
+    return answers.every((answer) => answer === "ID_BLOCKED");
+  });
+  equal(await a.client.unblockIds(name, ["s"]), 1);
+  await reachesAll(async (server) => {
+    const answers = [
+      await write(server, name, newEvent("s", Date.now(), "e")),
+      await read(server, name),
+    ];
+    return answers[0] === "written" && answers[1] === "read";
+  });
+});
+
+test("D21: a page token of one server goes on at the others, without gap or repeat", async () => {
+  const [a] = threeServers();
+  const name = uniqueName("tokens");
+  await a.client.createNamespace(name, { timePartition: { eventBuckets: 3 } });
+  const now = Date.now();
+  const ids = Array.from({ length: 50 }, (_, i) => `e${i}`);
+  const events = ids.map((id, i) => newEvent("s", now - i, id));
+  for (const [i, server] of servers.entries()) {
+    const share = events.filter((_, n) => n % servers.length === i);
+    equal((await server.client.writeSync(name, share)).written, share.length);
+  }
+  const seen: string[] = [];
+  let pageToken = "";
+  for (let page = 0; page === 0 || pageToken !== ""; page++) {
+    const { events: found, nextPageToken } = await readPage(serverAt(page), name, pageToken);
+    seen.push(...found.map((event) => event.eventId));
+    pageToken = nextPageToken;
+  }
+  deepEqual(seen, ids);
+});
+
+test("D22: time is opened again nowhere before L has passed, and everywhere after", async () => {
+  const [a] = threeServers();
+  const name = uniqueName("reopen");
+  await a.client.createNamespace(name, {
+    timePartition: { secondsPerTimeSlice: 60, secondsPerTimeBucket: 60 },
+    acceptLimit: "5s",
+    futureLimit: "30s",
+    retention: { closeAfter: "3600s", deleteAfter: "7200s" },
+  });
+  const slicesBefore = (await a.client.listTimeSlices(name)).length;
+  const at = Date.now() - 150_000;
+  const accepted: string[] = [];
+  const tryOne = async (server: Server): Promise<boolean> => {
+    const id = uniqueName("e");
+    const answer = await write(server, name, newEvent("s", at, id));
+    if (answer === "written") accepted.push(id);
+    else equal(answer, "EVENT_TOO_OLD");
+    return answer === "written";
+  };
+  for (const server of servers) equal(await tryOne(server), false);
+
+  const askedAt = performance.now();
+  let done = false;
+  const update = a.client
+    .updateNamespace(name, { acceptLimit: "300s" })
+    .finally(() => (done = true));
+  await Promise.all(
+    servers.map(async (server) => {
+      while (!done) {
+        if (await tryOne(server)) ok(performance.now() - askedAt >= L_MS, "accepted before L");
+      }
+    }),
+  );
+  await update;
+  await reachesAll(tryOne);
+  ok((await a.client.listTimeSlices(name)).length > slicesBefore);
+  for (const server of servers) {
+    const found: string[] = [];
+    for await (const event of server.client.read(name, { ...aroundNow(), timeSeriesId: "s" })) {
+      found.push(event.eventId);
+    }
+    deepEqual(found.toSorted(), accepted.toSorted());
+  }
+});
+
+test("D23: a server that is cut off from Cassandra refuses what it knows no longer, and guesses nothing", async () => {
+  const [a] = threeServers();
+  const name = uniqueName("cut");
+  await a.client.createNamespace(name);
+  const [contactPoint = ""] = testCassandra().contactPoints;
+  await using cable = await layCable(contactPoint);
+  const cutOff = await fleet.serve("d", { BRAID_CASSANDRA_CONTACT_POINTS: cable.address });
+  try {
+    // Nothing is stored then, so an answer takes no storage: what a server knows is enough for it.
+    const longAgo = { start: new Date(0), end: new Date(1) };
+    const look = (server: Server): Promise<string> => read(server, name, longAgo);
+    equal(await look(cutOff), "read");
+    equal(await write(cutOff, name, newEvent("s", Date.now(), "e")), "written");
+
+    cable.cut();
+    const cutAt = performance.now();
+    await a.client.blockIds(name, [{ timeSeriesId: "s" }]);
+    equal(await look(a), "ID_BLOCKED");
+    for (let refused = 0; refused < 1;) {
+      const askedAt = performance.now();
+      const answer = await look(cutOff);
+      if (answer === "read") ok(askedAt - cutAt < L_MS, "it guessed");
+      else {
+        equal(answer, "STORAGE_UNAVAILABLE");
+        refused++;
+      }
+    }
+    equal(await write(cutOff, name, newEvent("t", Date.now(), "e")), "STORAGE_UNAVAILABLE");
+    equal(await write(a, name, newEvent("t", Date.now(), "e")), "written");
+
+    cable.mend();
+    await until(async () => {
+      const answer = await look(cutOff);
+      ok(answer === "STORAGE_UNAVAILABLE" || answer === "ID_BLOCKED", `it guessed: ${answer}`);
+      return answer === "ID_BLOCKED";
+    });
+    await until(
+      async () => (await write(cutOff, name, newEvent("t", Date.now(), "e"))) === "written",
+    );
+  } finally {
+    await cutOff.stop("SIGKILL");
+  }
+});
+
+test("D24: of servers that create the same namespace at once exactly one does", async () => {
+  for (let round = 0; round < 4; round++) {
+    const name = uniqueName("same");
+    const answers = await Promise.all(
+      servers.map(({ client }) => answerOf(client.createNamespace(name).then(() => "created"))),
+    );
+    const lost = answers.filter((answer) => answer !== "created");
+    equal(lost.length, servers.length - 1, answers.join(", "));
+    ok(
+      lost.every((answer) => answer === "NAMESPACE_EXISTS" || answer === "CONFLICT"),
+      lost.join(),
+    );
+    for (const [i, server] of servers.entries()) {
+      equal(await write(server, name, newEvent("s", Date.now(), `e${i}`)), "written");
+    }
+    for (const server of servers) equal((await readPage(server, name, "")).events.length, 3);
+  }
+});
+
+test("D30: what one server has taken into a slice just made is read through all the others", async () => {
+  const [a, ...others] = threeServers();
+  const name = uniqueName("edge");
+  // So short that the keeper, which is the first server, makes none ahead of need.
+  await a.client.createNamespace(name, {
+    timePartition: { secondsPerTimeSlice: 2, secondsPerTimeBucket: 2 },
+    acceptLimit: "1s",
+    futureLimit: "0s",
+    retention: { closeAfter: "60s", deleteAfter: "120s" },
+  });
+  const slices = new Set<number>();
+  await until(async () => {
+    const at = Date.now();
+    const id = uniqueName("e");
+    const answer = await write(a, name, newEvent("s", at, id));
+    // While a slice is not made yet the caller is told to come again.
+    if (answer !== "written") ok(answer === "OVERLOADED" || answer === "EVENT_TOO_OLD", answer);
+    else {
+      for (const server of others) {
+        const { events } = await readPage(server, name, "", 1);
+        equal(events[0]?.eventId, id, `${server.url} does not know the slice of ${at}`);
+      }
+      slices.add(Math.floor(at / 2_000));
+    }
+    return slices.size >= 3;
+  });
+  await a.client.deleteNamespace(name);
+});
+
+test("D25: a wide partition is recorded once, however often and through however many servers it is read", async () => {
+  const name = await namespaceOfSmallPartitions("wide");
+  const at = Date.now() - 1_000;
+  const events = Array.from({ length: 80 }, (_, i) => newEvent("s", at, `e${i}`, 1_024));
+  equal((await serverAt(0).client.writeSync(name, events)).written, events.length);
+  for (let round = 0; round < 3; round++) {
+    for (const server of servers) await readPage(server, name, "", 1_000);
+  }
+  const sum = (outcome: string): Promise<number> =>
+    sumOf(servers, `braid_detections_total{namespace="${name}",outcome="${outcome}"}`);
+  // Each server tells it once; that the others have is not its business.
+  equal(await sum("emitted"), servers.length);
+  equal(await sum("repeated"), 2 * servers.length);
+  const handled = (outcome: string): Promise<number> =>
+    sumOf(workers, `braid_detections_handled_total{namespace="${name}",outcome="${outcome}"}`);
+  await until(async () => (await handled("recorded")) + (await handled("known")) === 3);
+  equal(await handled("recorded"), 1);
+
+  const [record, ...others] = await splitsOf(name);
+  deepEqual(others, []);
+  equal(record?.state, "DETECTED");
+  equal(record.history.length, 1);
+  ok(record.bytes > 65_536, `${record.bytes} bytes`);
+});
+
+test("D26: a worker killed in the middle of many detections loses none: the other finishes", async () => {
+  const name = await namespaceOfSmallPartitions("many");
+  const [first = "", ...others] = Array.from({ length: 120 }, (_, i) => `s${i}`);
+  const series = [first, ...others];
+  const at = Date.now() - 1_000;
+  for (const id of series) {
+    const events = Array.from({ length: 101 }, (_, i) => newEvent(id, at, `e${i}`));
+    equal((await serverAt(0).client.writeSync(name, events)).written, events.length);
+  }
+  const [victim, survivor] = workers;
+  ok(victim !== undefined && survivor !== undefined);
+  const recordedBy = (worker: BraidProcess): Promise<number> =>
+    metricOf(worker.url, `braid_detections_handled_total{namespace="${name}",outcome="recorded"}`);
+  const killed = until(async () => (await recordedBy(victim)) > 0).then(() =>
+    victim.stop("SIGKILL"),
+  );
+  await Promise.all(series.map((id, i) => readPage(serverAt(i), name, "", 1_000, id)));
+  await killed;
+  equal(
+    await sumOf(servers, `braid_detections_total{namespace="${name}",outcome="emitted"}`),
+    series.length,
+  );
+  // The group waits until it takes the dead one for dead.
+  await untilLong(async () => {
+    await pause(LOOK_AGAIN_MS);
+    return (await splitsOf(name)).length === series.length;
+  });
+  const records = await splitsOf(name);
+  deepEqual(records.map(({ partition }) => partition.seriesId).toSorted(), series.toSorted());
+  ok(records.every(({ state, history }) => state === "DETECTED" && history.length === 1));
+  ok((await recordedBy(survivor)) > 0);
+  await untilLong(async () => (await metricOf(survivor.url, "braid_queue_lag")) === 0);
+  await victim.start();
+});
+
+test("D27: a server that is killed loses nothing it acknowledged, and another keeps the slices", async () => {
+  const [a, b, c] = threeServers();
+  const name = uniqueName("killed");
+  await b.client.createNamespace(name, { acceptLimit: "10s" });
+  const before = await keeperLease();
+  const acknowledged = new Map<string, string[]>();
+  let writing = true;
+  const writeOn = async (server: Server, series: string): Promise<void> => {
+    const ids: string[] = [];
+    acknowledged.set(series, ids);
+    for (let n = 0; writing; n++) {
+      const events = Array.from({ length: 10 }, (_, i) =>
+        newEvent(series, Date.now(), `${n}-${i}`),
+      );
+      const result = await server.client.writeSync(name, events);
+      deepEqual(result.failures, []);
+      ids.push(...events.map((event) => event.eventId));
+    }
+  };
+  const countOf = (series: string): number => acknowledged.get(series)?.length ?? 0;
+  const ends = writeOn(a, "a").catch((error: unknown) => {
+    ok(error instanceof BraidError && error.outcome === "unknown", String(error));
+  });
+  const others = Promise.all([writeOn(b, "b"), writeOn(c, "c")]);
+  await until(() => countOf("a") >= 100);
+  await a.stop("SIGKILL");
+  await ends;
+  const then = countOf("b") + countOf("c");
+  await until(() => countOf("b") + countOf("c") >= then + 200);
+  writing = false;
+  await others;
+  for (const server of [b, c]) {
+    for (const [series, ids] of acknowledged) {
+      const found = new Set<string>();
+      const query = { ...aroundNow(), timeSeriesId: series, pageSize: 1_000 };
+      for await (const event of server.client.read(name, query)) found.add(event.eventId);
+      deepEqual(
+        ids.filter((id) => !found.has(id)),
+        [],
+      );
+    }
+  }
+
+  // The lease runs out on the clock of whoever wants it.
+  await untilLong(async () => (await keeperLease()).fence > before.fence);
+  const floor = await floorOf(name);
+  await untilLong(async () => (await floorOf(name)) > floor);
+  await a.start();
+  equal(await write(a, name, newEvent("a", Date.now(), "again")), "written");
+});
+
+/**
+ * Asks every server again and again. From L after the change on, which is when this is called at the
+ * latest, none may answer from before it.
+ */
+async function reachesAll(isSeen: (server: Server) => Promise<boolean>): Promise<void> {
+  const changedAt = performance.now();
+  await Promise.all(
+    servers.map(async (server, i) => {
+      for (let late = 0; late < LATE_LOOKS;) {
+        const askedAt = performance.now();
+        const seen = await isSeen(server);
+        if (askedAt >= changedAt + L_MS) {
+          ok(seen, `server ${i} has not seen it ${askedAt - changedAt} ms after the change`);
+          late++;
+        }
+        await pause(LOOK_AGAIN_MS);
+      }
+    }),
+  );
+}
+
+function threeServers(): [Server, Server, Server] {
+  return [serverAt(0), serverAt(1), serverAt(2)];
+}
+
+function serverAt(i: number): Server {
+  return servers[i % servers.length] as Server;
+}
+
+function newEvent(series: string, atMs: number, id: string, bytes = 1): NewEvent {
+  return {
+    timeSeriesId: series,
+    eventTime: new Date(atMs),
+    eventId: id,
+    items: { v: "x".repeat(bytes) },
+  };
+}
+
+/** "written", or the code of what it was refused with. */
+async function write(server: Server, namespace: string, event: NewEvent): Promise<string> {
+  const result = server.client.writeSync(namespace, [event]);
+  return answerOf(result.then(({ failures }) => failures[0]?.code ?? "written"));
+}
+
+async function read(server: Server, namespace: string, interval = aroundNow()): Promise<string> {
+  const query = { ...interval, timeSeriesId: "s" };
+  const pages = server.client.read(namespace, query).pages();
+  return answerOf(pages.next().then(() => "read"));
+}
+
+async function answerOf(answer: Promise<string>): Promise<string> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof BraidError) return error.code;
+    throw error;
+  }
+}
+
+async function readPage(
+  server: Server,
+  namespace: string,
+  pageToken: string,
+  pageSize = 7,
+  timeSeriesId = "s",
+): Promise<EventPage> {
+  const query = { ...interval, timeSeriesId, pageSize, pageToken };
+  for await (const page of server.client.read(namespace, query).pages()) return page;
+  throw new Error("there is at least one page");
+}
+
+function aroundNow(): { start: Date; end: Date } {
+  const hour = 3_600_000;
+  return { start: new Date(Date.now() - hour), end: new Date(Date.now() + hour) };
+}
+
+/** The same for all pages of a read: a token belongs to its query. */
+const interval = aroundNow();
+
+/** Wide above 64 KiB or 100 events. */
+async function namespaceOfSmallPartitions(prefix: string): Promise<string> {
+  const name = uniqueName(prefix);
+  const widePartition = { bytesMax: "65536", targetBytes: "65536", eventsMax: "100" };
+  await serverAt(0).client.createNamespace(name, { widePartition });
+  return name;
+}
+
+async function splitsOf(name: string): Promise<SplitRecord[]> {
+  const record = await readNamespace(fleet.catalog, name);
+  ok(record !== undefined);
+  const found: SplitRecord[] = [];
+  for (const { name: slice, events } of await serverAt(0).client.listTimeSlices(name)) {
+    if (Number(events) === 0) continue;
+    const splits = listSplits(fleet.catalog, { namespaceId: record.id, slice });
+    for await (const split of splits) found.push(split);
+  }
+  return found;
+}
+
+async function floorOf(name: string): Promise<number> {
+  return (await readNamespace(fleet.catalog, name))?.floor ?? 0;
+}
+
+interface StoredLease {
+  readonly fence: number;
+  readonly held: boolean;
+}
+
+async function keeperLease(): Promise<StoredLease> {
+  const stored = await fleet.catalog.read("leases", "keeper");
+  // The keeper itself has written it.
+  return stored === undefined
+    ? { fence: 0, held: false }
+    : (JSON.parse(stored.value) as StoredLease);
+}
+
+async function sumOf(processes: readonly BraidProcess[], series: string): Promise<number> {
+  const values = await Promise.all(processes.map(({ url }) => metricOf(url, series)));
+  return values.reduce((sum, value) => sum + value, 0);
+}
+
+/** Somebody has to be taken for dead first. */
+async function untilLong(claim: () => Promise<boolean>): Promise<void> {
+  await until(claim).catch(() => until(claim));
+}

@@ -1,5 +1,5 @@
 /** Keeps `docs/specs/faults.md` true: what it claims is tested, what is tested is in it, nothing is missing. */
-import { deepEqual, equal } from "node:assert/strict";
+import { deepEqual, equal, ok } from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { coverageOf, FAULT_TABLE, fillTable, readTests, rowsOf } from "../scripts/fault-table.ts";
@@ -17,10 +17,12 @@ function numbered(letter: string, count: number): string[] {
 
 test("the table of faults has every fault once, in order", () => {
   const all = [...numbered("W", WRITE_FAULTS), ...numbered("R", READ_FAULTS)];
-  deepEqual(
-    rows.map((row) => row.id),
-    all,
-  );
+  const ids = rows.map((row) => row.id);
+  const others = ids.slice(all.length).map((id) => Number(id.slice(1)));
+  deepEqual(ids.slice(0, all.length), all);
+  ok(ids.slice(all.length).every((id) => id.startsWith("D")));
+  // Gaps are allowed: ids are given out in advance and never used again.
+  ok(others.every((number, i) => i === 0 || number > (others[i - 1] ?? 0)));
 });
 
 test("every fault that is not put off has a test that names it", () => {

@@ -46,6 +46,21 @@ test("an answer that took longer than L is not acted on", async () => {
   await got;
 });
 
+test("who joins a question that was asked too long ago asks again himself", async () => {
+  const world = await worldWithPlays();
+  const { views } = world.start();
+  let slow = true;
+  world.catalog.before = () => (slow ? world.clock.sleep(2 * VIEW_MAX_AGE_MS) : undefined);
+  const first = views.get("plays");
+  slow = false;
+  await world.clock.advance(VIEW_MAX_AGE_MS + 1);
+  const joined = views.get("plays");
+  await world.clock.advance(2 * VIEW_MAX_AGE_MS);
+  for (const view of await Promise.all([first, joined])) {
+    equal(view.askedAtMs >= VIEW_MAX_AGE_MS, true);
+  }
+});
+
 test("many who ask at once cost one request, and unknown names are not remembered", async () => {
   const world = await worldWithPlays();
   const { views, namespaces } = world.start();

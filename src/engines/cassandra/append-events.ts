@@ -2,9 +2,10 @@
  * Stores the events of one slice: those of one partition together, in batches that one replica set takes
  * as a single mutation.
  *
- * A batch is one prepared statement of 2, 4, 8, … inserts, so that Cassandra parses nothing and the
- * driver looks up one statement, not one an event. It never leaves its partition and is bounded in
- * events and bytes.
+ * A batch is one prepared statement of several inserts, so that Cassandra parses nothing and the driver
+ * looks up one statement, not one an event. It never leaves its partition and is bounded in events and
+ * bytes. There are statements for twenty numbers of inserts, not for each: a batch in between repeats its
+ * last event, which changes nothing and costs less than a second statement.
  */
 import cassandra from "cassandra-driver";
 import type { policies } from "cassandra-driver";
@@ -99,7 +100,6 @@ function groupByPartition(events: readonly PlacedEvent[]): PartitionGroup[] {
   return [...groups.values()];
 }
 
-/** In sizes that there are statements for. */
 function cutIntoBatches(group: PartitionGroup): PartitionGroup[] {
   const { key, events } = group;
   const batches: PartitionGroup[] = [];
@@ -112,11 +112,16 @@ function cutIntoBatches(group: PartitionGroup): PartitionGroup[] {
       if (count > 0 && bytes > BATCH_BYTES_MAX) break;
       count++;
     }
-    const size = 2 ** Math.floor(Math.log2(count));
-    batches.push({ key, events: events.slice(at, at + size) });
-    at += size;
+    batches.push(count === events.length ? group : { key, events: events.slice(at, at + count) });
+    at += count;
   }
   return batches;
+}
+
+/** The inserts of the statement for so many events: every number up to 8, then in steps of an eighth. */
+export function insertsFor(events: number): number {
+  const step = events <= 8 ? 1 : 2 ** (Math.ceil(Math.log2(events)) - 3);
+  return Math.ceil(events / step) * step;
 }
 
 async function insert(
@@ -125,12 +130,13 @@ async function insert(
   { key, events }: PartitionGroup,
   attempts: Attempts,
 ): Promise<void> {
-  const query = insertStatement(table, events.length);
+  const inserts = insertsFor(events.length);
+  const query = insertStatement(table, inserts);
   session.speculation.setDelay(query, level.speculateMs);
-  const times = Buffer.allocUnsafe(8 * events.length);
+  const times = Buffer.allocUnsafe(8 * inserts);
   const params: Buffer[] = [];
-  for (let i = 0; i < events.length; i++) {
-    const { event } = events[i] as PlacedEvent;
+  for (let i = 0; i < inserts; i++) {
+    const { event } = events[Math.min(i, events.length - 1)] as PlacedEvent;
     const bytes = asBuffer(event.bytes);
     writeInt64(times, 8 * i, event.time);
     params.push(

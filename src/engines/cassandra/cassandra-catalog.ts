@@ -24,6 +24,7 @@ const { consistencies } = cassandra.types;
 const SHARDS = 8;
 const SHARD_SEED = 0x5d;
 const READ_MS = 2_000;
+const READ_TRIES = 2;
 /** A node that is frozen must not make views old: long before they are, another one is asked as well. */
 const ASK_ANOTHER_MS = 500;
 const CHANGE_MS = 5_000;
@@ -207,7 +208,7 @@ export class CassandraCatalog implements Catalog {
       try {
         return await this.#session.execute("catalog read", query, params, options);
       } catch (error) {
-        if (attempt === 3) throw catalogUnavailable(error);
+        if (attempt === READ_TRIES) throw catalogUnavailable(error);
         await this.#clock.sleep(RETRY_MS * attempt);
       }
     }

@@ -10,7 +10,7 @@ import { hash32 } from "../../lib/hash.ts";
 const KEYSPACE_CHARS_MAX = 48;
 
 /** The keyspace of the catalog is the prefix itself: `braid`. */
-export const KEYSPACE_PREFIX = /^[a-z][a-z0-9_]{0,15}$/;
+const KEYSPACE_PREFIX = /^[a-z][a-z0-9_]{0,15}$/;
 
 /** `braid_plays_3f1c9a…` for the namespace id `plays-3f1c9a…`. */
 export function keyspaceOf(prefix: string, namespaceId: string): string {

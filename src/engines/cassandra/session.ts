@@ -178,8 +178,8 @@ export class Session {
 
   /**
    * The driver also waits for nodes that are down, which may take for ever. A node that is silent
-   * twice is left out too: one that is frozen passes for up for a while, and learns from the others
-   * what it has missed when it wakes.
+   * twice is left out too: one that is frozen passes for up for a while. It learns from the others
+   * what it has missed some time after it wakes.
    */
   async #agree(): Promise<void> {
     const give = this.#clock.monotonicMs() + SCHEMA_MS_MAX;

@@ -174,7 +174,7 @@ export class SliceRegister {
   }
 }
 
-export function noSlice(slice: SliceRef): ServiceError {
+function noSlice(slice: SliceRef): ServiceError {
   return new ServiceError("STORAGE_UNAVAILABLE", `there is no slice ${slice.slice}`, {
     details: { slice: slice.slice },
   });

@@ -1,0 +1,241 @@
+/**
+ * A real cluster of three nodes that keeps everything three times: it passes the suites that every engine
+ * passes; and while callers read and write through two servers, its nodes are killed, frozen and started
+ * again, one of them and all. What is acknowledged stays, what fails is told with a documented code, and
+ * the servers need no restart. @needs java
+ */
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import { randomInt } from "node:crypto";
+import { after, before, test } from "node:test";
+import type { TestContext } from "node:test";
+import type { CassandraNode } from "../../scripts/services/cassandra-cluster.ts";
+import { BraidError, connect } from "../../src/client/connect.ts";
+import type { BraidClient } from "../../src/client/connect.ts";
+import { startBraid } from "../support/braid-processes.ts";
+import type { BraidProcess } from "../support/braid-processes.ts";
+import { metricOf, until } from "../support/conditions.ts";
+import { uniqueName } from "../support/services.ts";
+import { conformanceOn } from "./conformance-on.ts";
+import { startOwnCluster } from "./own-cluster.ts";
+import type { OwnCluster } from "./own-cluster.ts";
+import { callerOf, DOCUMENTED, SteadyLoad } from "./steady-load.ts";
+
+const seed = Number(process.env["BRAID_SEED"] ?? randomInt(2 ** 31));
+/** How many writes through each server show that a fault does not stop them. */
+const ENOUGH = 25;
+
+let cluster: OwnCluster;
+let servers: BraidProcess[] = [];
+let load: SteadyLoad;
+
+before(async () => {
+  cluster = await startOwnCluster({ nodes: 3, heapMiB: 576 });
+});
+
+after(async () => {
+  await load?.stop();
+  await Promise.all(servers.map((server) => server.stop("SIGKILL")));
+  await cluster?.stop();
+});
+
+conformanceOn("three nodes", () => cluster);
+
+test("two servers on three nodes take and give events", async (t) => {
+  t.diagnostic(`seed ${seed} (BRAID_SEED)`);
+  const keyspace = uniqueName("f");
+  servers = [await serve("first", keyspace, "2s"), await serve("second", keyspace, "2s")];
+  const client = firstCaller();
+  await client.createNamespace("load");
+  // A short one, so that its keeper always has something to do.
+  await client.createNamespace("ticking", {
+    timePartition: { secondsPerTimeSlice: 10, secondsPerTimeBucket: 10, eventBuckets: 1 },
+    acceptLimit: "1s",
+    futureLimit: "1s",
+    retention: { closeAfter: "3600s", deleteAfter: "7200s" },
+  });
+  load = new SteadyLoad({ urls: servers.map(({ url }) => url), namespace: "load", seed });
+  await load.goesOn(ENOUGH);
+  await nodesUp(3);
+  told(t);
+});
+
+test("D1: with one of three nodes killed, writes and reads go on", async (t) => {
+  load.begin();
+  await node(0).kill();
+  await load.goesOn(ENOUGH);
+  await nodesUp(2);
+  await load.goesOn(ENOUGH);
+  told(t);
+});
+
+test("D2: a namespace is created while a node is down", async (t) => {
+  load.begin();
+  await worksInNewNamespace("while_down");
+  told(t);
+});
+
+test("D3: the keeper makes slices while a node is down", async (t) => {
+  load.begin();
+  await keeperGoesOn();
+  told(t);
+});
+
+test("D4: a node that comes back is used again, and lacks nothing", async (t) => {
+  load.begin();
+  await node(0).start();
+  await nodesUp(3);
+  await load.goesOn(ENOUGH);
+  told(t);
+});
+
+test("D5: with one of three nodes frozen, writes and reads go on, and so they do when it wakes", async (t) => {
+  load.begin();
+  node(1).pause();
+  // For a while it still passes for up.
+  await worksInNewNamespace("while_frozen");
+  await load.goesOn(ENOUGH);
+  await nodesUp(2);
+  await load.goesOn(ENOUGH);
+  t.diagnostic(`frozen: ${load.summary()}`);
+  node(1).resume();
+  await nodesUp(3);
+  await load.goesOn(ENOUGH);
+  told(t);
+});
+
+test("D6: with all nodes down every answer is a documented code, and readiness says why", async (t) => {
+  load.begin();
+  await Promise.all(cluster.nodes.map((each) => each.kill()));
+  await load.isRefused(5);
+  for (const { url } of servers) {
+    await until(async () => (await fetch(`${url}/readyz`)).status === 503);
+    match(await (await fetch(`${url}/readyz`)).text(), /no node of Cassandra can be reached/);
+    equal((await fetch(`${url}/healthz`)).status, 200);
+    await rejects(callerOf(url).createNamespace("all_down"), (error) => {
+      return error instanceof BraidError && error.code === "STORAGE_UNAVAILABLE";
+    });
+  }
+  await rejects(serve("third", uniqueName("f"), "2s"), /Cassandra cannot be reached at /);
+  await load.isRefused(5);
+  told(t);
+});
+
+test("D7: when the nodes are back everything works again, without a restart of Braid", async (t) => {
+  load.begin();
+  await Promise.all(cluster.nodes.map((each) => each.start()));
+  await nodesUp(3);
+  await load.goesOn(ENOUGH);
+  for (const { url } of servers) equal((await fetch(`${url}/readyz`)).status, 200);
+  await keeperGoesOn();
+  await worksInNewNamespace("all_back");
+  told(t);
+});
+
+test("D8: whatever was acknowledged is read back byte for byte from every server, and nothing else", async (t) => {
+  await load.stop();
+  ok(load.acknowledged > 0 && load.readsCompared > 0);
+  for (const server of servers.keys()) await load.compareAll(server);
+  t.diagnostic(`${load.acknowledged} events, ${load.readsCompared} reads compared`);
+  deepEqual(load.wrong, [], `seed ${seed}`);
+  for (const server of servers) equal(await server.stop("SIGTERM"), 0);
+});
+
+test("D9: an EVENTUAL namespace goes on with two of three nodes down, for as long as views are young", async (t) => {
+  const patient = await serve("patient", uniqueName("f"), "10m");
+  const hasty = await serve("hasty", uniqueName("f"), "2s");
+  servers = [patient, hasty];
+  for (const { url } of servers) {
+    await callerOf(url).createNamespace("loose", { consistency: "EVENTUAL" });
+    await callerOf(url).createNamespace("strict");
+    for (const namespace of ["loose", "strict"])
+      await writeAndRead(callerOf(url), namespace, "before");
+  }
+  await Promise.all([node(0).kill(), node(2).kill()]);
+  const client = callerOf(patient.url);
+  await until(() => works(() => writeAndRead(client, "loose", "while two are down")));
+  for (let i = 0; i < 10; i++) await writeAndRead(client, "loose", `while two are down ${i}`);
+  await refused(() => writeAndRead(client, "strict", "without a majority"));
+  // The catalog is read from a majority: this one cannot know that nothing has changed.
+  await until(async () => !(await works(() => writeAndRead(callerOf(hasty.url), "loose", "late"))));
+  await refused(() => writeAndRead(callerOf(hasty.url), "loose", "too late"));
+  t.diagnostic(`nodes up as seen: ${await metricOf(patient.url, "braid_engine_nodes_up")}`);
+});
+
+function serve(name: string, keyspace: string, viewMaxAge: string): Promise<BraidProcess> {
+  return startBraid({
+    command: "serve",
+    name,
+    directory: cluster.directory,
+    flags: ["--engine", "cassandra"],
+    env: {
+      ...cluster.env,
+      BRAID_CASSANDRA_KEYSPACE: keyspace,
+      BRAID_VIEW_MAX_AGE: viewMaxAge,
+    },
+  });
+}
+
+function node(i: number): CassandraNode {
+  const found = cluster.nodes[i];
+  if (found === undefined) throw new RangeError(`there is no node ${i}`);
+  return found;
+}
+
+function firstCaller(): BraidClient {
+  const [first] = servers;
+  if (first === undefined) throw new RangeError("no server was started");
+  return callerOf(first.url);
+}
+
+/** As every server sees it. */
+async function nodesUp(count: number): Promise<void> {
+  for (const { url } of servers) {
+    await until(async () => (await metricOf(url, "braid_engine_nodes_up")) === count);
+  }
+}
+
+function told(t: TestContext): void {
+  t.diagnostic(load.summary());
+  deepEqual(load.wrong, [], `seed ${seed}`);
+}
+
+/** Making tables may take longer than a caller waits for events: a node may have to be waited for. */
+async function worksInNewNamespace(namespace: string): Promise<void> {
+  const [first] = servers;
+  await connect(first?.url ?? "", { retries: { attemptsMax: 1 } }).createNamespace(namespace);
+  for (const { url } of servers) await writeAndRead(callerOf(url), namespace, url);
+}
+
+async function keeperGoesOn(): Promise<void> {
+  const slices = async (): Promise<string[]> =>
+    (await firstCaller().listTimeSlices("ticking")).map(({ name }) => name);
+  const known = new Set(await slices());
+  await until(async () => (await slices()).some((name) => !known.has(name)));
+}
+
+async function writeAndRead(client: BraidClient, namespace: string, text: string): Promise<void> {
+  const nowMs = Date.now();
+  const event = { timeSeriesId: "a", eventTime: new Date(nowMs), eventId: text, items: { text } };
+  const { written, failures } = await client.writeSync(namespace, [event]);
+  if (written !== 1) throw new BraidError(failures[0]?.code ?? "", "it was not written");
+  const interval = { start: new Date(nowMs), end: new Date(nowMs + 1) };
+  const found: string[] = [];
+  for await (const read of client.read(namespace, { timeSeriesId: "a", ...interval })) {
+    found.push(read.eventId);
+  }
+  ok(found.includes(text), `${text} is not among ${found.join(", ")}`);
+}
+
+async function works(call: () => Promise<void>): Promise<boolean> {
+  try {
+    await call();
+    return true;
+  } catch (error) {
+    if (error instanceof BraidError && error.status !== undefined) return false;
+    throw error;
+  }
+}
+
+async function refused(call: () => Promise<void>): Promise<void> {
+  await rejects(call, (error) => error instanceof BraidError && DOCUMENTED.includes(error.code));
+}

@@ -191,7 +191,7 @@ export class OpenRequest {
     // A caller whose time is over leaves at that very moment: that is what ended it.
     const takenMs = this.#clock.monotonicMs() - this.#startedMs;
     const over = this.#deadlineMs !== undefined && takenMs >= this.#deadlineMs;
-    this.#controller.abort(over ? timeOver(takenMs) : new CallerGone());
+    this.#controller.abort(over ? timeOver(takenMs) : CALLER_GONE);
   }
 
   /** What to tell the caller; undefined if it has gone. */
@@ -225,6 +225,9 @@ export class OpenRequest {
     this.#cancelTimer = this.#clock.after(Math.min(ms, 2 ** 31 - 1), over);
   }
 }
+
+/** Made once: an error is made with its stack each time. */
+const CALLER_GONE = new CallerGone();
 
 function overloaded(): ServiceError {
   return new ServiceError(

@@ -6,7 +6,8 @@
  * matches nothing still makes progress (rule C11), and belongs to one namespace (by its internal id,
  * rule C12) and one query. Bound by HMAC-SHA-256; compared in constant time.
  */
-import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { createHash, createHmac, createSecretKey, timingSafeEqual } from "node:crypto";
+import type { KeyObject } from "node:crypto";
 import { ServiceError } from "../lib/errors.ts";
 import type { Position } from "../wire/frames.ts";
 import type { ReadQuery } from "./read-query.ts";
@@ -29,10 +30,10 @@ const QUERY_BYTES = 16;
 const HEADER_BYTES = 1 + QUERY_BYTES + 5 * 8;
 
 export class PageTokens {
-  readonly #key: Uint8Array;
+  readonly #key: KeyObject;
 
   constructor(key: Uint8Array) {
-    this.#key = key;
+    this.#key = createSecretKey(key);
   }
 
   encode(query: ReadQuery, namespaceId: string, state: PageState, nowMicros: number): string {

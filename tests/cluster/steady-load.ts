@@ -23,7 +23,8 @@ export const DOCUMENTED = [
 
 const WRITERS = 4;
 const BATCH = 10;
-const PAUSE_MS = 40;
+/** Little enough to leave nodes that start some of a small machine. */
+const PAUSE_MS = 100;
 const PAGE = 64;
 /** The reader looks at this much of the latest. */
 const WINDOW_MS = 6_000;

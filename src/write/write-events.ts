@@ -37,6 +37,7 @@ const OVERLOAD_RETRY_MS = 100;
 
 /** Each open slice costs the engine memory. */
 const SLICES_AT_ONCE = 4;
+const LATER_SLICES_MS = 2_000;
 
 const NOT_STORED = "the storage of this event's time slice did not take it; repeat it in a moment";
 
@@ -80,9 +81,16 @@ export class EventWriter {
 
   /** An outcome for each group; a batch over many slices writes to a few of them at a time. */
   async #appendAll(view: NamespaceView, groups: readonly SliceGroup[]): Promise<unknown[]> {
+    const { clock } = this.#deps;
     const outcomes: unknown[] = [];
+    const startedMs = clock.monotonicMs();
     for (let at = 0; at < groups.length; at += SLICES_AT_ONCE) {
       const some = groups.slice(at, at + SLICES_AT_ONCE);
+      // They were checked before the first of them: a slow storage must not stretch the time between.
+      if (clock.monotonicMs() - startedMs > LATER_SLICES_MS) {
+        outcomes.push(...some.map(() => new ServiceError("STORAGE_UNAVAILABLE", NOT_STORED)));
+        continue;
+      }
       outcomes.push(...(await Promise.all(some.map((group) => this.#append(view, group)))));
     }
     return outcomes;

@@ -35,6 +35,8 @@ interface PartitionGroup {
 export interface AppendTarget {
   /** `keyspace.table`. */
   readonly table: string;
+  /** What is not sent by then, on the monotonic clock, is not sent at all. */
+  readonly sendByMs: number;
   readonly what: string;
   readonly level: WriteLevel;
 }
@@ -53,11 +55,10 @@ export async function appendEvents(
 ): Promise<void> {
   const batches = groupByPartition(events).flatMap(cutIntoBatches);
   const attempts = new Attempts();
-  const sendByMs = clock.monotonicMs() + target.level.waitMs;
   const send = (batch: PartitionGroup): Promise<void> => {
     // Whoever counts on no write being longer in flight must not be surprised by one that only begins.
-    if (clock.monotonicMs() > sendByMs) return Promise.reject(waitedTooLong(target));
-    return insert(session, target, batch, attempts);
+    if (clock.monotonicMs() > target.sendByMs) return Promise.reject(waitedTooLong(target));
+    return insert(session, target, batch, attempts, clock);
   };
   const outcomes = await Promise.allSettled(
     batches.map((batch) => inFlight.run(() => send(batch))),
@@ -129,6 +130,7 @@ async function insert(
   { table, level }: AppendTarget,
   { key, events }: PartitionGroup,
   attempts: Attempts,
+  clock: Clock,
 ): Promise<void> {
   const inserts = insertsFor(events.length);
   const query = insertStatement(table, inserts);
@@ -146,12 +148,19 @@ async function insert(
       bytes.subarray(event.itemsStart, event.end),
     );
   }
-  await session.execute("write", query, params, {
-    consistency: level.consistency,
-    readTimeout: level.readTimeout,
-    retry: attempts,
-    routingKey: [...key],
-  });
+  const startedMs = clock.monotonicMs();
+  try {
+    await session.execute("write", query, params, {
+      consistency: level.consistency,
+      readTimeout: level.readTimeout,
+      retry: attempts,
+      routingKey: [...key],
+    });
+  } catch (error) {
+    // A second node may have been asked, and the driver does not wait for both: one may still store it.
+    if (clock.monotonicMs() - startedMs >= level.speculateMs) attempts.inDoubt = true;
+    throw error;
+  }
 }
 
 const STATEMENTS = new Map<string, string[]>();

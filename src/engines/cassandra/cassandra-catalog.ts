@@ -4,7 +4,7 @@
  *
  * A space is spread over shards by the hash of the key, so that a large one is not a wide partition
  * and changes of different records seldom meet. `last`, one per shard, is compared and raised with
- * every change, so that a version is never given twice, also not after a removal.
+ * every version that is given, so that none is given twice, also not after a removal.
  *
  * A transaction whose answer is lost is looked up by the mark its writer left: it is done, not done, or,
  * if someone has changed the record since, OUTCOME_UNKNOWN.
@@ -16,10 +16,11 @@ import { ServiceError } from "../../lib/errors.ts";
 import { hash32 } from "../../lib/hash.ts";
 import type { Random } from "../../lib/random.ts";
 import type { Catalog, CatalogRecord } from "../../ports/catalog.ts";
-import { isRefusal, unavailable } from "./driver-errors.ts";
+import { isRefusedTransaction, unavailable } from "./driver-errors.ts";
 import type { QueryOptions, Result, Row, Session } from "./session.ts";
 
 const { consistencies } = cassandra.types;
+const { FallthroughRetryPolicy } = cassandra.policies.retry;
 
 const SHARDS = 8;
 const SHARD_SEED = 0x5d;
@@ -32,11 +33,21 @@ const ATTEMPTS_MAX = 20;
 const RETRY_MS = 20;
 const GUESSES_MAX = 10_000;
 
+/** What it needs of a session. */
+export type CatalogSession = Pick<Session, "execute" | "speculation" | "spansDatacenters">;
+
 export interface CassandraCatalogOptions {
-  readonly session: Session;
+  readonly session: CatalogSession;
   readonly keyspace: string;
   readonly clock: Clock;
   readonly random: Random;
+}
+
+/** A record as the transactions left it: null where there is none. */
+interface Found {
+  readonly version: number | null;
+  readonly writer: string | undefined;
+  readonly last: number | null;
 }
 
 /** Where a record is. */
@@ -48,7 +59,7 @@ interface Place {
 
 export class CassandraCatalog implements Catalog {
   readonly shared = true;
-  readonly #session: Session;
+  readonly #session: CatalogSession;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #reading: QueryOptions;
@@ -65,8 +76,6 @@ export class CassandraCatalog implements Catalog {
     this.#clock = clock;
     this.#random = random;
     this.#cql = statements(keyspace);
-    session.speculation.setDelay(this.#cql.read, ASK_ANOTHER_MS);
-    session.speculation.setDelay(this.#cql.list, ASK_ANOTHER_MS);
     // With several data centres a local quorum of one does not see what another has changed.
     const wide = session.spansDatacenters;
     const consistency = wide ? consistencies.quorum : consistencies.localQuorum;
@@ -78,6 +87,8 @@ export class CassandraCatalog implements Catalog {
       consistency,
       serialConsistency: serial,
       isIdempotent: false,
+      // The driver would also repeat what is called unavailable.
+      retry: new FallthroughRetryPolicy(),
       readTimeout: CHANGE_MS,
     };
   }
@@ -123,36 +134,48 @@ export class CassandraCatalog implements Catalog {
     const writer = Buffer.from(this.#random.bytes(9)).toString("base64url");
     const { space, shard, key } = place;
     const before = expected === 0 ? null : expected;
+    /** The first version that was tried without an answer: it may still be done, later. */
+    let inDoubt: number | undefined;
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
       const last = this.#last.get(turn) ?? null;
       const version = (last ?? 0) + 1;
       const set = [value, version, writer, version, space, shard, key, last, before];
-      const answer = await this.#change(this.#cql.write, set, () =>
-        this.#lookUp(place, writer, before),
-      );
+      const answer = await this.#change(this.#cql.write, set);
       if (answer === "done") {
         this.#guess(turn, version);
         return version;
       }
-      if (answer === "not done") continue;
-      this.#guess(turn, numberOf(answer["last"]));
-      if (numberOf(answer["version"]) !== before) return undefined;
-      // Another record of the shard has changed: the same again with its next version.
+      if (answer !== "lost") {
+        this.#guess(turn, numberOf(answer["last"]));
+        // Only another record of the shard has changed: the same again with its next version.
+        if (numberOf(answer["version"]) === before) continue;
+        if (inDoubt === undefined) return undefined;
+      }
+      inDoubt ??= version;
+      const found = await this.#lookUp(place);
+      if (found.writer === writer && found.version !== null) return found.version;
+      // A record that was not there may have been made by us and removed since, unless no version was given.
+      const untouched = before === null ? (found.last ?? 0) < inDoubt : true;
+      if (found.version !== before || !untouched) throw unknown(place);
+      this.#guess(turn, found.last);
     }
-    throw busy(place);
+    throw inDoubt === undefined ? busy(place) : unknown(place);
   }
 
   async #remove(place: Place, expected: number): Promise<boolean> {
     if (expected === 0) return false;
     const { space, shard, key } = place;
+    let inDoubt = false;
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-      const answer = await this.#change(this.#cql.remove, [space, shard, key, expected], () =>
-        this.#lookUp(place, undefined, expected),
-      );
+      const answer = await this.#change(this.#cql.remove, [space, shard, key, expected]);
       if (answer === "done") return true;
-      if (answer !== "not done") return false;
+      if (answer !== "lost" && !inDoubt) return false;
+      inDoubt = true;
+      const { version } = await this.#lookUp(place);
+      if (version === null) return true;
+      if (version !== expected) throw unknown(place);
     }
-    throw busy(place);
+    throw unknown(place);
   }
 
   #guess(turn: string, last: number | null): void {
@@ -160,43 +183,39 @@ export class CassandraCatalog implements Catalog {
     this.#last.set(turn, last);
   }
 
-  /** What the transaction answered: done, or what it found instead. */
-  async #change(
-    query: string,
-    params: unknown[],
-    lookUp: () => Promise<"done" | "not done">,
-  ): Promise<"done" | "not done" | Row> {
+  /** Done, or what it found instead; "lost" if there was no answer that tells. */
+  async #change(query: string, params: unknown[]): Promise<"done" | "lost" | Row> {
     try {
       const { rows } = await this.#session.execute("catalog change", query, params, this.#changing);
       const [row] = rows;
       return row?.["[applied]"] === true ? "done" : (row ?? {});
     } catch (error) {
-      if (isRefusal(error)) throw catalogUnavailable(error);
+      if (isRefusedTransaction(error)) throw catalogUnavailable(error);
       await this.#clock.sleep(RETRY_MS);
-      return await lookUp();
+      return "lost";
     }
   }
 
-  /**
-   * After a lost answer: a serial read first ends what is under way. `writer` undefined asks whether
-   * the record is gone.
-   */
-  async #lookUp(
-    { space, shard, key }: Place,
-    writer: string | undefined,
-    before: number | null,
-  ): Promise<"done" | "not done"> {
-    const { rows } = await this.#ask(this.#cql.lookUp, [space, shard, key], this.#readingLatest);
+  /** The record after a lost answer: a serial read first ends what is under way. */
+  async #lookUp(place: Place): Promise<Found> {
+    const { space, shard, key } = place;
+    let rows: readonly Row[];
+    try {
+      ({ rows } = await this.#ask(this.#cql.lookUp, [space, shard, key], this.#readingLatest));
+      // A row that is not there has no static column either: the shard itself is asked.
+      if (rows.length === 0) {
+        ({ rows } = await this.#ask(this.#cql.lookUpShard, [space, shard], this.#readingLatest));
+      }
+    } catch {
+      throw unknown(place);
+    }
     const [row] = rows;
-    const version = numberOf(row?.["version"]);
-    const done = writer === undefined ? version === null : row?.["writer"] === writer;
-    if (done) return "done";
-    if (version === before) return "not done";
-    throw new ServiceError(
-      "OUTCOME_UNKNOWN",
-      "a change of the catalog may or may not have been made; look at it and try again",
-      { details: { space, key }, retryAfterMs: 1_000 },
-    );
+    const writer = row?.["writer"];
+    return {
+      version: numberOf(row?.["version"]),
+      writer: typeof writer === "string" ? writer : undefined,
+      last: numberOf(row?.["last"]),
+    };
   }
 
   async #ask(
@@ -204,6 +223,7 @@ export class CassandraCatalog implements Catalog {
     params: unknown[],
     options: QueryOptions = this.#reading,
   ): Promise<Result> {
+    this.#session.speculation.setDelay(query, ASK_ANOTHER_MS);
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#session.execute("catalog read", query, params, options);
@@ -232,7 +252,8 @@ function statements(keyspace: string) {
   return {
     read: `SELECT key, value, version FROM ${table} ${where} AND key = ?`,
     list: `SELECT key, value, version FROM ${table} ${where} AND key > ? LIMIT ?`,
-    lookUp: `SELECT version, writer FROM ${table} ${where} AND key = ?`,
+    lookUp: `SELECT key, version, writer, last FROM ${table} ${where} AND key = ?`,
+    lookUpShard: `SELECT DISTINCT last FROM ${table} ${where}`,
     write:
       `UPDATE ${table} SET value = ?, version = ?, writer = ?, last = ? ${where} AND key = ? ` +
       "IF last = ? AND version = ?",
@@ -265,6 +286,14 @@ function catalogUnavailable(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   const reason = error instanceof Error ? error.message : String(error);
   return unavailable(`the catalog cannot be reached: ${reason}`, error);
+}
+
+function unknown({ space, key }: Place): ServiceError {
+  return new ServiceError(
+    "OUTCOME_UNKNOWN",
+    "a change of the catalog may or may not have been made; look at it and try again",
+    { details: { space, key }, retryAfterMs: 1_000 },
+  );
 }
 
 function busy({ space, key }: Place): ServiceError {

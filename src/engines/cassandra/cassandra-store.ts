@@ -80,7 +80,11 @@ export class CassandraStore implements EventStore {
     // From here on it is dropped, whatever happens: repeating goes on from there.
     await this.#register.move(slice, "DROPPED");
     await this.#dropTable(slice);
-    await this.#counts.forget(slice);
+    try {
+      await this.#counts.forget(slice);
+    } catch (error) {
+      throw unavailable(`the counts of slice ${slice.slice} cannot be removed now`, error);
+    }
   }
 
   async dropNamespace(namespaceId: string): Promise<void> {
@@ -97,6 +101,8 @@ export class CassandraStore implements EventStore {
   ): Promise<void> {
     if (events.length === 0) return;
     this.#requireOpen();
+    const statementLevel = writeLevel(this.#writeMaxMs, level);
+    const sendByMs = this.#clock.monotonicMs() + statementLevel.waitMs;
     let largest = 0;
     let bytes = 0;
     for (const { event } of events) {
@@ -108,7 +114,8 @@ export class CassandraStore implements EventStore {
     const target = {
       table: this.#tableName(slice),
       what: `slice ${slice.slice}`,
-      level: writeLevel(this.#writeMaxMs, level),
+      level: statementLevel,
+      sendByMs,
     };
     const means = { session: this.#session, inFlight: this.#writes, clock: this.#clock };
     await appendEvents(means, target, events);
@@ -123,14 +130,10 @@ export class CassandraStore implements EventStore {
     this.#requireOpen();
     signal.throwIfAborted();
     const entry = await this.#register.recent(partition);
-    if (entry?.state !== "LIVE") {
-      // It may have been made a moment ago: what is known is only as young as readers need it.
-      const latest = await this.#register.read(partition);
-      if (latest?.state !== "LIVE") return;
-      yield* this.#scanTable(partition, range, latest.eventBytesMax, signal);
+    // It may have been made a moment ago: what is known is only as young as readers need it.
+    if (entry?.state !== "LIVE" && (await this.#register.refresh(partition))?.state !== "LIVE")
       return;
-    }
-    yield* this.#scanTable(partition, range, entry.eventBytesMax, signal);
+    yield* this.#scanTable(partition, range, signal);
   }
 
   async sliceStats(slice: SliceRef): Promise<SliceStats> {
@@ -153,7 +156,6 @@ export class CassandraStore implements EventStore {
   async *#scanTable(
     partition: PartitionKey,
     range: ScanRange,
-    eventBytesMax: number,
     signal: AbortSignal,
   ): AsyncGenerator<Run, void, undefined> {
     const source = {
@@ -162,7 +164,7 @@ export class CassandraStore implements EventStore {
       clock: this.#clock,
       table: this.#tableName(partition),
       level: readLevel(range.level),
-      eventBytesMax,
+      eventBytesMax: async () => (await this.#register.recent(partition))?.eventBytesMax,
     };
     try {
       yield* scanPartition(source, partition, range, signal);

@@ -2,7 +2,13 @@ import { equal, match } from "node:assert/strict";
 import { test } from "node:test";
 import cassandra from "cassandra-driver";
 import { ServiceError } from "../../lib/errors.ts";
-import { cannotConnect, isMissingTable, isRefusal, writeFailure } from "./driver-errors.ts";
+import {
+  cannotConnect,
+  isMissingTable,
+  isRefusal,
+  isRefusedTransaction,
+  writeFailure,
+} from "./driver-errors.ts";
 
 const { errors, types } = cassandra;
 const codes = types.responseErrorCodes;
@@ -43,8 +49,18 @@ test("a write is unavailable if it is certain, and unknown if it is not", () => 
   const refused = writeFailure(answered(codes.unavailableException), "slice a", true);
   equal(refused.code, "STORAGE_UNAVAILABLE");
   equal(writeFailure(answered(codes.writeTimeout), "slice a", false).code, "OUTCOME_UNKNOWN");
+  const waited = new ServiceError("STORAGE_UNAVAILABLE", "waited too long");
+  equal(writeFailure(waited, "slice a", true), waited);
+  equal(writeFailure(waited, "slice a", false).code, "OUTCOME_UNKNOWN");
   const own = new ServiceError("DATA_LOSS", "x");
   equal(writeFailure(own, "slice a", true), own);
+});
+
+test("a transaction that a node calls unavailable may have been made", () => {
+  equal(isRefusedTransaction(answered(codes.unavailableException)), false);
+  equal(isRefusedTransaction(noHost("down", answered(codes.unavailableException))), false);
+  equal(isRefusedTransaction(noHost("Host considered as DOWN")), true);
+  equal(isRefusedTransaction(answered(codes.invalid, "unconfigured table x")), true);
 });
 
 test("a missing table is told from other invalid statements", () => {

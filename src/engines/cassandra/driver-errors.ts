@@ -60,13 +60,28 @@ export function isRefusal(error: unknown): boolean {
   return error instanceof errors.BusyConnectionError;
 }
 
+/**
+ * The same for a transaction, which a node can also call unavailable in its middle, when it has been
+ * agreed upon and not yet been written.
+ */
+export function isRefusedTransaction(error: unknown): boolean {
+  const inner = [error, ...innerErrors(error)];
+  return isRefusal(error) && !inner.some(isUnavailable);
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof errors.ResponseError && error.code === codes.unavailableException;
+}
+
 export function readFailure(error: unknown, what: string): ServiceError {
   if (error instanceof ServiceError) return error;
   return unavailable(`${what} cannot be read at the moment: ${reasonOf(error)}`, error);
 }
 
 export function writeFailure(error: unknown, what: string, certain: boolean): ServiceError {
-  if (error instanceof ServiceError) return error;
+  // One of ours that says "not stored" speaks of one statement, not of all.
+  const ours = error instanceof ServiceError;
+  if (ours && (certain || error.code !== "STORAGE_UNAVAILABLE")) return error;
   if (certain)
     return unavailable(`${what} takes no writes at the moment: ${reasonOf(error)}`, error);
   return new ServiceError(

@@ -2,6 +2,8 @@
  * At most so many statements at a time; the others wait in line. What waits is bounded by the memory
  * budgets of those who ask.
  */
+const CUT_AT = 1_024;
+
 export class InFlight {
   readonly #max: number;
   #running = 0;
@@ -34,8 +36,9 @@ export class InFlight {
       return;
     }
     this.#next++;
-    if (this.#next === this.#waiting.length) {
-      this.#waiting = [];
+    // Those let in are cut off now and then, also while the line never ends.
+    if (this.#next === this.#waiting.length || this.#next === CUT_AT) {
+      this.#waiting = this.#waiting.slice(this.#next);
       this.#next = 0;
     }
     enter();

@@ -7,6 +7,7 @@
  * cluster's own settings (`docs/operate/cassandra.md`).
  */
 import type { Clock } from "../../lib/clock.ts";
+import { ServiceError } from "../../lib/errors.ts";
 import type { Random } from "../../lib/random.ts";
 import type { Catalog } from "../../ports/catalog.ts";
 import type { EventStore } from "../../ports/event-store.ts";
@@ -16,6 +17,7 @@ import { CassandraStore } from "./cassandra-store.ts";
 import type { ClusterOptions } from "./cluster-options.ts";
 import { cassandraPartitionSizes } from "./partition-sizes.ts";
 import { createCatalogTable, createCountsTable, createKeyspace } from "./schema.ts";
+import type { Replication } from "./schema.ts";
 import { Session } from "./session.ts";
 import type { ObserveStatement } from "./session.ts";
 import { SliceRegister } from "./slice-register.ts";
@@ -58,6 +60,7 @@ export async function openCassandraEngine(
   });
   try {
     await session.changeSchema(createKeyspace(keyspace, replication));
+    requireReplication(keyspace, await session.replicationOf(keyspace), replication);
     await session.changeSchema(createCatalogTable(keyspace));
     await session.changeSchema(createCountsTable(keyspace));
   } catch (error) {
@@ -90,4 +93,26 @@ export async function openCassandraEngine(
       await session.close();
     },
   };
+}
+
+/**
+ * A keyspace that is there keeps its copies, whatever is configured. Which data centres they are in
+ * decides how changes are agreed upon, so every process must know it right.
+ */
+function requireReplication(keyspace: string, found: Replication, wanted: Replication): void {
+  const [there, here] = [textOf(found), textOf(wanted)];
+  if (there === here) return;
+  throw new ServiceError(
+    "CONFIG_INVALID",
+    `keyspace ${keyspace} has the replication "${there}", and this process is set to "${here}": ` +
+      `set cassandra.replication (BRAID_CASSANDRA_REPLICATION) to "${there}" for all of them, or change the keyspaces ` +
+      "(ALTER KEYSPACE, then nodetool repair) while none runs",
+  );
+}
+
+function textOf(replication: Replication): string {
+  return Object.entries(replication)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([datacenter, count]) => `${datacenter}:${count}`)
+    .join(",");
 }

@@ -27,6 +27,8 @@ const FETCH_EVENTS_MAX = 2_000;
 const FIRST_SHARE = 2;
 const TRIES_MAX = 6;
 const RETRY_MS = 10;
+/** If the slice is not known any more: what the API takes at most. */
+const EVENT_BYTES_MAX = 1 << 20;
 const TIME_END = Number.MAX_SAFE_INTEGER;
 const NONE = Buffer.alloc(0);
 
@@ -37,8 +39,8 @@ export interface ScanSource {
   /** `keyspace.table`. */
   readonly table: string;
   readonly level: StatementLevel;
-  /** No event of the slice has more bytes. */
-  readonly eventBytesMax: number;
+  /** No event of the slice has more bytes, as far as is known now; asked before each fetch, at no cost. */
+  readonly eventBytesMax: () => Promise<number | undefined>;
 }
 
 export async function* scanPartition(
@@ -61,8 +63,8 @@ export async function* scanPartition(
       const id = row["event_id"] as string;
       const items = (row["items"] as Buffer | null) ?? NONE;
       const time = timeOf(row);
-      const full = frames.count >= range.runEventsMax;
-      if (full || !frames.fits(time, id, items, range.runBytesMax)) yield frames.take();
+      // A fetch has no more rows than a run may have.
+      if (!frames.fits(time, id, items, range.runBytesMax)) yield frames.take();
       frames.add(time, id, items);
     }
     if (frames.count > 0) yield frames.take();
@@ -78,7 +80,9 @@ class Fetcher {
   readonly #query: string;
   readonly #key: readonly [Buffer, Buffer, Buffer];
   #after: Position | undefined;
+  /** Lowered when the node runs out of time, and raised again when it does not. */
   #limit: number;
+  #asked = 0;
   ended = false;
   #fetched = false;
 
@@ -93,7 +97,7 @@ class Fetcher {
     buckets.writeInt32BE(partition.eventBucket, 4);
     this.#key = [Buffer.from(partition.seriesId), buckets.subarray(0, 4), buckets.subarray(4)];
     this.#after = range.after;
-    this.#limit = this.#rowsFor(range.runBytesMax * FIRST_SHARE);
+    this.#limit = Math.max(1, Math.min(range.runEventsMax, FETCH_EVENTS_MAX));
   }
 
   /** The next rows; none, and `ended`, at the end. */
@@ -110,7 +114,7 @@ class Fetcher {
           throw error instanceof ServiceError ? error : readFailure(error, this.#what);
         }
         // Fewer rows cost the node less; a partition written in many pieces may be slow for long.
-        this.#limit = Math.max(1, this.#limit >> 2);
+        this.#limit = Math.max(1, this.#asked >> 2);
         await this.#source.clock.sleep(RETRY_MS * tries, this.#signal);
       }
     }
@@ -118,26 +122,27 @@ class Fetcher {
 
   async #fetchOnce(): Promise<readonly Row[]> {
     const { session, inFlight, level } = this.#source;
-    const limit = this.#limit;
+    const limit = Math.min(this.#limit, await this.#rowsMax());
+    this.#asked = limit;
     const params = [...this.#key, ...this.#bounds(), limit];
-    const { rows, more } = await inFlight.run(() =>
-      session.execute("read", this.#query, params, {
+    const { rows, more } = await inFlight.run(() => {
+      // Whoever left while it waited in line wants it no more.
+      this.#signal.throwIfAborted();
+      return session.execute("read", this.#query, params, {
         consistency: level.consistency,
         readTimeout: level.readTimeout,
         fetchSize: limit,
         routingKey: [...this.#key],
-      }),
-    );
+      });
+    });
     const last = rows.at(-1);
     if (rows.length < limit && !more) this.ended = true;
     if (last !== undefined) {
       const id = Buffer.from(last["event_id"] as string);
       this.#after = { time: timeOf(last), id };
     }
-    if (!this.#fetched) {
-      this.#fetched = true;
-      this.#limit = Math.min(this.#limit, this.#rowsFor(this.#range.runBytesMax));
-    }
+    this.#fetched = true;
+    this.#limit = Math.min(2 * this.#limit, this.#range.runEventsMax, FETCH_EVENTS_MAX);
     return rows;
   }
 
@@ -161,10 +166,11 @@ class Fetcher {
     return [times.subarray(0, 8), bufferOf(lower.id), times.subarray(8), bufferOf(upper.id)];
   }
 
-  #rowsFor(bytes: number): number {
-    const { eventBytesMax } = this.#source;
-    const rows = Math.floor(bytes / eventBytesMax);
-    return Math.max(1, Math.min(rows, this.#range.runEventsMax, FETCH_EVENTS_MAX));
+  /** As many of the largest as fit: a first fetch also has what is set aside for reading ahead. */
+  async #rowsMax(): Promise<number> {
+    const largest = (await this.#source.eventBytesMax()) ?? EVENT_BYTES_MAX;
+    const bytes = this.#range.runBytesMax * (this.#fetched ? 1 : FIRST_SHARE);
+    return Math.max(1, Math.floor(bytes / largest));
   }
 }
 

@@ -16,7 +16,7 @@ export interface StatementLevel {
 }
 
 export interface WriteLevel extends StatementLevel {
-  /** A statement that was not sent by then is not sent at all. */
+  /** Of the append: a statement that was not sent by then is not sent at all. */
   readonly waitMs: number;
 }
 

@@ -10,6 +10,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
 import type { ClusterOptions } from "./cluster-options.ts";
 import { cannotConnect } from "./driver-errors.ts";
+import type { Replication } from "./schema.ts";
 import { Speculation } from "./speculation.ts";
 
 const { auth, policies, types } = cassandra;
@@ -39,6 +40,7 @@ export interface Result {
 /** Enough for the variants of every slice in use; the driver forgets the others. */
 const PREPARED_MAX = 10_000;
 const CONNECT_MS = 5_000;
+const ANSWER_MS = 2_000;
 /** A node that does not answer this often in a row is taken for dead. */
 const UNANSWERED_MAX = 16;
 const HEARTBEAT_MS = 5_000;
@@ -93,6 +95,8 @@ export class Session {
       },
       socketOptions: {
         connectTimeout: CONNECT_MS,
+        // Of what has no time of its own, such as preparing a statement.
+        readTimeout: ANSWER_MS,
         defunctReadTimeoutThreshold: UNANSWERED_MAX,
         coalescingThreshold: 64 << 10,
       },
@@ -100,6 +104,8 @@ export class Session {
       // A value is a view of the answer it came in: whoever keeps it copies it.
       encoding: { copyBuffer: false },
       maxPrepared: PREPARED_MAX,
+      // One that does not answer would hold up the first use of every statement.
+      prepareOnAllHosts: false,
       policies: {
         reconnection: new policies.reconnection.ExponentialReconnectionPolicy(200, 5_000),
         speculativeExecution: speculation,
@@ -130,9 +136,22 @@ export class Session {
     return this.#client.hosts.values().filter((host) => host.datacenter === datacenter);
   }
 
-  /** Nodes that are up, as the driver sees it. */
+  /** Nodes of our data centre that are up, as the driver sees it. It does not look at the others. */
   get hostsUp(): readonly Host[] {
-    return this.#client.hosts.values().filter((host) => host.isUp());
+    return this.localHosts.filter((host) => host.isUp());
+  }
+
+  /** The copies of a keyspace that is there. */
+  async replicationOf(keyspace: string): Promise<Replication> {
+    const query = "SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = ?";
+    const { rows } = await this.#client.execute(query, [keyspace], {
+      consistency: types.consistencies.one,
+    });
+    // A map of text, the class among it.
+    const { class: _, ...copies } = (rows[0]?.["replication"] ?? {}) as Record<string, string>;
+    return Object.fromEntries(
+      Object.entries(copies).map(([datacenter, count]) => [datacenter, Number(count)]),
+    );
   }
 
   async execute(
@@ -154,7 +173,7 @@ export class Session {
     }
   }
 
-  /** Changes the schema and waits until every node that is up has seen it. */
+  /** Changes the schema and waits until every node of our data centre that is up has seen it. */
   changeSchema(statement: string): Promise<void> {
     const change = this.#changing.then(async () => {
       if (this.#closed) throw closed();

@@ -12,12 +12,13 @@ import type { SliceStats } from "../../ports/event-store.ts";
 import type { Session } from "./session.ts";
 
 const { consistencies } = cassandra.types;
+const { FallthroughRetryPolicy } = cassandra.policies.retry;
 
 const ADD_EVERY_MS = 1_000;
 const KIND = "counts";
 const OPTIONS = { consistency: consistencies.localQuorum, readTimeout: 5_000 };
 /** Adding twice counts twice. */
-const ADDING = { ...OPTIONS, isIdempotent: false };
+const ADDING = { ...OPTIONS, isIdempotent: false, retry: new FallthroughRetryPolicy() };
 
 interface Pending {
   readonly slice: SliceRef;
@@ -33,6 +34,7 @@ export class SliceCounts {
   #pending = new Map<string, Pending>();
   #adding: Promise<void> | undefined;
   #cancel: (() => void) | undefined;
+  #closed = false;
 
   constructor(session: Session, clock: Clock, keyspace: string) {
     this.#session = session;
@@ -48,6 +50,7 @@ export class SliceCounts {
       pending.events += events;
       pending.bytes += bytes;
     }
+    if (this.#closed) return;
     this.#cancel ??= this.#clock.after(ADD_EVERY_MS, () => {
       this.#cancel = undefined;
       void this.flush();
@@ -85,6 +88,7 @@ export class SliceCounts {
   }
 
   async close(): Promise<void> {
+    this.#closed = true;
     this.#cancel?.();
     await this.flush();
   }

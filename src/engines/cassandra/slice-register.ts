@@ -29,6 +29,8 @@ const ATTEMPTS_MAX = 20;
 /** Of slices in use; beyond it the oldest are asked for again. */
 const KNOWN_MAX = 10_000;
 const LIST_PAGE = 1_000;
+/** More than are ever looked for: nobody makes a slice before the newest that was dropped. */
+const DROPPED_KEPT = 4_000;
 
 interface Known {
   readonly entry: SliceEntry | undefined;
@@ -54,6 +56,11 @@ export class SliceRegister {
     return (await this.#readStored(slice))?.entry;
   }
 
+  /** As it is now, and known from now on. */
+  refresh(slice: SliceRef): Promise<SliceEntry | undefined> {
+    return this.#askAnew(slice);
+  }
+
   /** Known already if possible. Asked for again in the background before it is too old. */
   async recent(slice: SliceRef): Promise<SliceEntry | undefined> {
     const known = this.#known.get(nameOf(slice));
@@ -71,7 +78,7 @@ export class SliceRegister {
    * expects events as large as those of the namespace's other slices.
    */
   async move(slice: SliceRef, state: SliceEntry["state"]): Promise<SliceEntry> {
-    const first = state === "LIVE" ? await this.#largestOf(slice.namespaceId) : EVENT_BYTES_FIRST;
+    const first = state === "LIVE" ? await this.#tidy(slice.namespaceId) : EVENT_BYTES_FIRST;
     return this.#change(slice, (before) =>
       before?.state === "DROPPED"
         ? before
@@ -103,12 +110,27 @@ export class SliceRegister {
     }
   }
 
-  async #largestOf(namespaceId: string): Promise<number> {
-    const records = await this.#catalog.list(spaceOf(namespaceId), "", LIST_PAGE);
-    return records.reduce(
-      (largest, { value }) => Math.max(largest, decode(value).eventBytesMax),
-      EVENT_BYTES_FIRST,
-    );
+  /** Forgets the oldest dropped slices above a limit; gives the largest event of those that live. */
+  async #tidy(namespaceId: string): Promise<number> {
+    const space = spaceOf(namespaceId);
+    const dropped: { readonly key: string; readonly version: number }[] = [];
+    let largest = EVENT_BYTES_FIRST;
+    for (let after = ""; ;) {
+      const records = await this.#catalog.list(space, after, LIST_PAGE);
+      for (const { key, value, version } of records) {
+        const { state, eventBytesMax } = decode(value);
+        if (state === "DROPPED") dropped.push({ key, version });
+        else largest = Math.max(largest, eventBytesMax);
+      }
+      const last = records.at(-1);
+      if (last === undefined || records.length < LIST_PAGE) break;
+      after = last.key;
+    }
+    // Their names tell the time.
+    for (const { key, version } of dropped.slice(0, Math.max(0, dropped.length - DROPPED_KEPT))) {
+      await this.#catalog.remove(space, key, version);
+    }
+    return largest;
   }
 
   async #change(

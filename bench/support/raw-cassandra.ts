@@ -94,6 +94,21 @@ export class RawCassandra {
     return rows.length;
   }
 
+  /** Until the node has nothing left to flush or compact: what one side wrote must not slow the other. */
+  async settled(): Promise<void> {
+    const query = "SELECT name, active_tasks, pending_tasks FROM system_views.thread_pools";
+    for (let quiet = 0; quiet < 3;) {
+      const { rows } = await this.#client.execute(query, [], { prepare: false });
+      const busy = rows.some(
+        (row) =>
+          /^(?:Compaction|Memtable|PerDiskMemtable)/.test(String(row["name"])) &&
+          Number(row["active_tasks"]) + Number(row["pending_tasks"]) > 0,
+      );
+      quiet = busy ? 0 : quiet + 1;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+
   close(): Promise<void> {
     return this.#client.shutdown();
   }

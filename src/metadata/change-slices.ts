@@ -96,9 +96,14 @@ export async function makeFirstSlices(
   const namespaceId = creating.id;
   await forEachBounded(planned, (slice) => writeSlice(catalog, namespaceId, newSliceRecord(slice)));
   await forEachBounded(planned, async ({ name }) => {
-    if (!isOwner()) throw slicesBusy(creating.name);
+    requireOwner(isOwner, creating);
     await store.createSlice({ namespaceId, slice: name });
   });
+}
+
+/** Whoever is not the owner any more, or is told to stop, leaves the rest to others. */
+export function requireOwner(isOwner: () => boolean, { name }: NamespaceRecord): void {
+  if (!isOwner()) throw slicesBusy(name);
 }
 
 export async function forEachBounded<T>(
@@ -145,8 +150,13 @@ async function carryOut(
     }
     // An answer from before the decision: nothing may rest on it.
     if (current.changing === null) throw namespaceConflict(record.name);
-    if (steps.count > 0) await takeSteps(work, steps);
-    else if (await endChange(catalog, current)) return moved;
+    if (steps.count === 0) {
+      if (await endChange(catalog, current)) return moved;
+      continue;
+    }
+    // Only after a look: what was made too late had to be taken back.
+    requireOwner(isOwner, record);
+    await takeSteps(work, steps);
   }
   throw namespaceConflict(record.name);
 }
@@ -197,10 +207,14 @@ function stepsLeft(
   return { ...steps, count: list.length + opening.length + closing.length + mark.length };
 }
 
-/** Whenever someone else was faster the slice is left as it is: the next look tells what is left. */
+/**
+ * Whenever someone else was faster the slice is left as it is, and whoever is not the owner any more, or
+ * is told to stop, leaves the rest: the next look tells what is left.
+ */
 async function takeSteps(work: Work, steps: Steps): Promise<void> {
-  const { catalog, record, moved, listed } = work;
+  const { catalog, record, moved, listed, isOwner } = work;
   for (const slice of steps.list) {
+    if (!isOwner()) return;
     // Closed until the store has room for it: so whoever sees an open one can write to it, and
     // nothing is in the store that is not listed.
     const closed = newSliceRecord({ ...slice, state: "CLOSED" });
@@ -212,10 +226,12 @@ async function takeSteps(work: Work, steps: Steps): Promise<void> {
   if (steps.list.length > 0) return;
   await forEachBounded(steps.open, (slice) => openSlice(work, slice));
   for (const slice of steps.close) {
+    if (!isOwner()) return;
     const written = await writeSlice(catalog, record.id, { ...slice, state: "CLOSED" });
     if (written !== undefined) moved.closed.push(slice.name);
   }
   for (const slice of steps.mark) {
+    if (!isOwner()) return;
     const written = await writeSlice(catalog, record.id, { ...slice, state: "DROPPED" });
     if (written !== undefined) moved.marked.push(slice.name);
   }
@@ -223,7 +239,7 @@ async function takeSteps(work: Work, steps: Steps): Promise<void> {
 
 async function openSlice(work: Work, slice: SliceRecord): Promise<void> {
   const { catalog, store, record, change, isOwner, moved, created } = work;
-  if (!isOwner()) throw slicesBusy(record.name);
+  if (!isOwner()) return;
   created.add(slice.name);
   let state: TimeSlice["state"] = "OPEN";
   try {

@@ -2,10 +2,10 @@
  * Removes all that a namespace had, once it is marked as DELETING and everybody knows (within L).
  *
  * Safe to repeat from anywhere, also by two at a time: the record of the namespace goes last, and
- * with it the reason to come back.
+ * with it the reason to come back. Who is not the owner any more stops before the next slice.
  */
 import { readBlocked, removeBlocked } from "./blocked-records.ts";
-import { forEachBounded } from "./change-slices.ts";
+import { forEachBounded, requireOwner } from "./change-slices.ts";
 import type { Storage } from "./change-slices.ts";
 import { readNamespace, removeNamespace } from "./namespace-records.ts";
 import type { NamespaceRecord } from "./namespace-records.ts";
@@ -16,15 +16,20 @@ import { removeOwnership } from "./slice-turns.ts";
 /** Ids removed at a time: they are listed anew each time, so memory stays small. */
 const BLOCKED_BATCH = 1_000;
 
-export async function finishDeletion(storage: Storage, record: NamespaceRecord): Promise<void> {
+export async function finishDeletion(
+  storage: Storage,
+  record: NamespaceRecord,
+  isOwner: () => boolean,
+): Promise<void> {
   const { catalog, store } = storage;
   const namespaceId = record.id;
   let removed: number;
   do {
     // Until none is left: who was making slices when it was marked may have listed one meanwhile.
-    removed = await removeSlices(storage, namespaceId);
+    removed = await removeSlices(storage, record, isOwner);
   } while (removed > 0);
   do {
+    requireOwner(isOwner, record);
     removed = await removeSomeBlocked(storage, namespaceId);
   } while (removed > 0);
   await store.dropNamespace(namespaceId);
@@ -37,9 +42,15 @@ export async function finishDeletion(storage: Storage, record: NamespaceRecord):
   }
 }
 
-async function removeSlices({ catalog, store }: Storage, namespaceId: string): Promise<number> {
+async function removeSlices(
+  { catalog, store }: Storage,
+  record: NamespaceRecord,
+  isOwner: () => boolean,
+): Promise<number> {
+  const namespaceId = record.id;
   const slices = await readSlices(catalog, namespaceId);
   await forEachBounded(slices, async (slice) => {
+    requireOwner(isOwner, record);
     const ref = { namespaceId, slice: slice.name };
     if (!slice.storeDropped) {
       await store.dropSlice(ref);

@@ -35,8 +35,13 @@ export interface NamespaceRecord extends Namespace {
    * a view re-reads the slices each time.
    */
   readonly changing: SliceChange | null;
-  /** The same for its blocked ids. */
+  /** The same for its blocked ids: raised when a change of them begins and when it ends. */
   readonly blockedChange: number;
+  /**
+   * Changes of its blocked ids that are under way, each by the `blockedChange` it began with. Until
+   * they end a view re-reads the ids each time: some may be stored already, whatever comes of the rest.
+   */
+  readonly blockedChanging: readonly number[];
   /** About how many ids are blocked; never too low but for crashes. */
   readonly blockedCount: number;
 }
@@ -148,6 +153,18 @@ export function widestAcceptMicros(record: NamespaceRecord): number {
   return Math.max(record.config.acceptLimitMicros, record.reopening?.acceptLimitMicros ?? 0);
 }
 
+/** Changes of the blocked ids are over, by those who made them or because they have died. */
+export function endedBlockedChanges(
+  { blockedChange, blockedChanging }: NamespaceRecord,
+  ended: readonly number[],
+): Pick<NamespaceRecord, "blockedChange" | "blockedChanging"> {
+  return {
+    // Who has read the ids meanwhile may have missed the last of them.
+    blockedChange: blockedChange + 1,
+    blockedChanging: blockedChanging.filter((began) => !ended.includes(began)),
+  };
+}
+
 const count = z.number().int().nonnegative();
 
 const latencySchema = z.strictObject({ targetMs: z.number(), maxMs: z.number() });
@@ -186,6 +203,7 @@ const recordSchema: z.ZodType<Omit<NamespaceRecord, "name" | "version">> = z.str
   slicesChange: count,
   changing: sliceChangeSchema.nullable(),
   blockedChange: count,
+  blockedChanging: z.array(count),
   blockedCount: count,
 });
 

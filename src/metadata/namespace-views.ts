@@ -172,7 +172,7 @@ export class NamespaceViews implements ViewSource {
         ? sameCount(same.record.slicesChange, record.slicesChange, same.view.slices)
         : undefined;
     const blocked =
-      same !== undefined
+      same !== undefined && record.blockedChanging.length === 0
         ? sameCount(same.record.blockedChange, record.blockedChange, same.view.blocked)
         : undefined;
     const view: NamespaceView = {

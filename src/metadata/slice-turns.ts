@@ -54,19 +54,20 @@ export class SliceTurns {
 
   /**
    * Does `work` as the owner of a namespace's tables, within a turn. "busy", and nothing done, if
-   * another process owns them and does not let go in time. `work` may ask, before each table, whether
-   * it still is the owner.
+   * another process owns them and does not let go in time. `work` asks, before each table, whether it
+   * still is the owner; who is told to stop is not.
    */
   async own<T>(
     namespaceId: string,
     { waitMs, signal }: OwnerWait,
     work: (isOwner: () => boolean) => Promise<T>,
   ): Promise<T | "busy"> {
-    if (!this.#shared) return work(() => true);
+    const goesOn = (): boolean => signal?.aborted !== true;
+    if (!this.#shared) return work(goesOn);
     const lease = await this.#leases.take(leaseOf(namespaceId), waitMs, signal);
     if (lease === undefined) return "busy";
     try {
-      return await work(() => lease.held);
+      return await work(() => lease.held && goesOn());
     } finally {
       await lease.release();
     }

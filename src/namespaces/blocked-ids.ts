@@ -3,6 +3,11 @@
  *
  * Those of the configuration file stand beside those of the API, win over them, and go away only
  * with the file. A change is in force here at once, and everywhere within L.
+ *
+ * The ids are many records, their namespace is one. A change is noted in the namespace before the
+ * first id is stored, and counted there when the last one is, also if it failed in between: so what
+ * was stored is in force everywhere within L, whatever became of the rest. What a crash leaves noted
+ * the keeper counts.
  */
 import { compareBytes, utf8 } from "../lib/bytes.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -17,6 +22,7 @@ import {
 } from "../metadata/blocked-records.ts";
 import { forEachBounded } from "../metadata/change-slices.ts";
 import {
+  endedBlockedChanges,
   readReadyNamespace,
   requireReady,
   updateNamespace,
@@ -45,6 +51,10 @@ export interface BlockedIdsOptions {
 }
 
 const IDS_PER_REQUEST_MAX = 10_000;
+/** More than this are several changes one after another: the keeper takes a long one for dead. */
+const IDS_PER_CHANGE_MAX = 500;
+/** Each is under way for seconds; those of dead processes are gone after a minute. */
+const CHANGES_AT_ONCE_MAX = 100;
 const SERIES_ID_BYTES_MAX = 512;
 const REASON_BYTES_MAX = 1_024;
 
@@ -59,7 +69,7 @@ export class BlockedIds {
 
   /** Blocks each id, or gives its block a new reason and expiry. */
   async block(name: string, requests: readonly BlockRequest[]): Promise<readonly BlockedId[]> {
-    const { catalog, clock, changed } = this.#options;
+    const { catalog, clock } = this.#options;
     const now = clock.nowMicros();
     checkRequests(requests, now);
     let record = await readReadyNamespace(catalog, name);
@@ -73,18 +83,17 @@ export class BlockedIds {
       blockedAt: now,
       source: "API",
     }));
-    let added = 0;
-    await forEachBounded(blocks, async (block) => {
-      if (await putBlocked(catalog, record.id, block)) added++;
+    await this.#change(record, blocks, async (block, count) => {
+      // Counted before it is known: what fails may have been stored.
+      count(1);
+      if (!(await putBlocked(catalog, record.id, block))) count(-1);
     });
-    await this.#countChange(record, added);
-    await changed(name);
     return blocks;
   }
 
   /** How many of the ids were blocked by the API and no longer are. */
   async unblock(name: string, seriesIds: readonly string[]): Promise<number> {
-    const { catalog, changed } = this.#options;
+    const { catalog } = this.#options;
     const problems = new Problems();
     checkCount(seriesIds.length, "timeSeriesIds", problems);
     for (const [i, id] of seriesIds.entries()) {
@@ -93,11 +102,11 @@ export class BlockedIds {
     problems.throwIfAny("REQUEST_INVALID");
     const record = await readReadyNamespace(catalog, name);
     let removed = 0;
-    await forEachBounded(new Set(seriesIds), async (id) => {
-      if (await removeBlocked(catalog, record.id, id)) removed++;
+    await this.#change(record, [...new Set(seriesIds)], async (id, count) => {
+      if (!(await removeBlocked(catalog, record.id, id))) return;
+      count(-1);
+      removed++;
     });
-    await this.#countChange(record, -removed);
-    await changed(name);
     return removed;
   }
 
@@ -148,10 +157,44 @@ export class BlockedIds {
     );
   }
 
-  async #countChange(record: NamespaceRecord, difference: number): Promise<void> {
+  /** Does `work` for each; it tells by how much the count of blocked ids changes. */
+  async #change<T>(
+    record: NamespaceRecord,
+    items: readonly T[],
+    work: (item: T, count: (difference: number) => void) => Promise<void>,
+  ): Promise<void> {
+    try {
+      for (let first = 0; first < items.length; first += IDS_PER_CHANGE_MAX) {
+        let difference = 0;
+        const count = (by: number): void => void (difference += by);
+        const began = await this.#beginChange(record);
+        try {
+          const some = items.slice(first, first + IDS_PER_CHANGE_MAX);
+          await forEachBounded(some, (item) => work(item, count));
+        } finally {
+          await this.#endChange(record, began, difference);
+        }
+      }
+    } finally {
+      await this.#options.changed(record.name);
+    }
+  }
+
+  async #beginChange(record: NamespaceRecord): Promise<number> {
+    const noted = await updateNamespace(this.#options.catalog, record.name, (current) => {
+      const blockedChange = current.blockedChange + 1;
+      if (current.blockedChanging.length >= CHANGES_AT_ONCE_MAX) throw tooManyAtOnce(record.name);
+      const blockedChanging = [...current.blockedChanging, blockedChange];
+      return sameReady(current, record, { blockedChange, blockedChanging });
+    });
+    return noted.blockedChange;
+  }
+
+  /** Also if the keeper has taken it for dead meanwhile: what came since has to be counted. */
+  async #endChange(record: NamespaceRecord, began: number, difference: number): Promise<void> {
     await updateNamespace(this.#options.catalog, record.name, (current) =>
       sameReady(current, record, {
-        blockedChange: current.blockedChange + 1,
+        ...endedBlockedChanges(current, [began]),
         blockedCount: Math.max(0, current.blockedCount + difference),
       }),
     );
@@ -166,6 +209,14 @@ function sameReady(
 ): NamespaceRecord {
   requireReady(current.id === record.id ? current : undefined, record.name);
   return { ...current, ...change };
+}
+
+function tooManyAtOnce(name: string): ServiceError {
+  return new ServiceError(
+    "CONFLICT",
+    `the blocked ids of namespace "${name}" are being changed by too many at once; try again soon`,
+    { details: { namespace: name, limit: CHANGES_AT_ONCE_MAX }, retryAfterMs: 5_000 },
+  );
 }
 
 function checkRequests(requests: readonly BlockRequest[], now: number): void {

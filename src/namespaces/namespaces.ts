@@ -184,8 +184,8 @@ export class Namespaces {
     await changed(name);
     await this.#waitForViews(signal);
     const finished = await turns.take(name, () =>
-      turns.own(marked.id, { waitMs: OWNER_WAIT_MS, signal }, async () => {
-        await finishDeletion(this.#options, marked);
+      turns.own(marked.id, { waitMs: OWNER_WAIT_MS, signal }, async (isOwner) => {
+        await finishDeletion(this.#options, marked, isOwner);
         return "finished";
       }),
     );
@@ -255,7 +255,7 @@ export class Namespaces {
     const marked = await updateNamespace(catalog, name, (current) =>
       current.id === there.id ? { ...current, phase: "DELETING" } : undefined,
     );
-    if (marked.id === there.id) await finishDeletion(this.#options, marked);
+    if (marked.id === there.id) await finishDeletion(this.#options, marked, () => true);
   }
 
   async #createNew(name: string, config: NamespaceConfig): Promise<Namespace> {
@@ -275,6 +275,7 @@ export class Namespaces {
       slicesChange: 1,
       changing: null,
       blockedChange: 0,
+      blockedChanging: [],
       blockedCount: 0,
     });
     if (creating === undefined) throw namespaceExists(name);
@@ -313,7 +314,7 @@ export class Namespaces {
       // made some since.
       if (there?.id === namespaceId && there.phase === "READY") return;
       await forEachBounded(planned, ({ name }) => store.dropSlice({ namespaceId, slice: name }));
-      await finishDeletion(this.#options, creating);
+      await finishDeletion(this.#options, creating, () => true);
     } catch {
       // The caller is told of the first failure, which is the one that matters.
     }

@@ -159,6 +159,7 @@ test("an epoch ahead of the view is right if the catalog has it", async () => {
     slicesChange: 0,
     changing: null,
     blockedChange: 0,
+    blockedChanging: [],
     blockedCount: 0,
     version: 0,
   });

@@ -211,6 +211,70 @@ const HOURLY: NamespaceConfigPatch = {
   retention: { closeAfterMicros: DAY, deleteAfterMicros: 2 * DAY },
 };
 
+for (const shared of [false, true]) {
+  const where = shared ? "shared" : "its own";
+  test(`told to stop, it leaves the slices it has not made to the next (catalog ${where})`, async () => {
+    const process = await start(HOURLY, { shared });
+    const { world, keeper, events } = process;
+    const before = world.store.sliceNames().length;
+    await world.clock.advance(DAY_MS);
+    const stop = new AbortController();
+    let asked = 0;
+    world.store.before = () => {
+      asked++;
+      stop.abort();
+    };
+    await keeper.runOnce(stop.signal);
+    // What was begun at the same time is finished.
+    ok(asked > 0 && asked <= 8, `${asked} were asked for`);
+    equal(world.store.sliceNames().length, before + asked);
+    ok(!events.some(({ kind }) => kind === "failed"));
+    world.recover();
+    await live({ world, ...world.start({ clockSettleMs: 0 }) }, 60_000, 5_000);
+    equal(world.store.sliceNames().length, before + 24);
+    equal((await readNamespace(world.catalog, "plays"))?.changing, null);
+  });
+
+  test(`told to stop, it leaves the slices it has not dropped to the next (catalog ${where})`, async () => {
+    const process = await start(HOURLY, { shared });
+    const { world, keeper, events } = process;
+    await live(process, 2 * DAY_MS, DAY_MS / 24);
+    await world.clock.advance(6 * 3_600_000);
+    await keeper.runOnce(never);
+    const marked = world.store.sliceNames().length;
+    await world.clock.advance(VIEW_MAX_AGE_MS);
+    const stop = new AbortController();
+    world.store.before = () => stop.abort();
+    await keeper.runOnce(stop.signal);
+    equal(world.store.sliceNames().length, marked - 1);
+    ok(!events.some(({ kind }) => kind === "failed"));
+    world.recover();
+    await live({ world, ...world.start({ clockSettleMs: 0 }) }, 60_000, 5_000);
+    ok(world.store.sliceNames().length < marked - 2);
+  });
+}
+
+test("told to stop, it leaves the rest of a deletion to the next", async () => {
+  const process = await start({ ...HOURLY, acceptLimitMicros: DAY / 2 }, { shared: true });
+  const { world, keeper, events } = process;
+  const record = await readNamespace(world.catalog, "plays");
+  ok(record !== undefined);
+  await writeNamespace(world.catalog, { ...record, phase: "DELETING" });
+  const before = world.store.sliceNames().length;
+  await keeper.runOnce(never);
+  await world.clock.advance(VIEW_MAX_AGE_MS);
+  const stop = new AbortController();
+  world.store.before = () => stop.abort();
+  await keeper.runOnce(stop.signal);
+  const left = world.store.sliceNames().length;
+  ok(left < before && left >= before - 8, `${left} of ${before} are left`);
+  ok(!events.some(({ kind }) => kind === "failed"));
+  world.recover();
+  await live({ world, ...world.start() }, 60_000, 5_000);
+  deepEqual(world.store.sliceNames(), []);
+  deepEqual(world.catalog.peek("namespaces"), []);
+});
+
 test("a clock that jumps months ahead drops nothing, closes nothing and does not raise the floor", async () => {
   const process = await start(HOURLY);
   const { world, keeper, events } = process;

@@ -1,7 +1,7 @@
 /**
  * Keeps the slices of every namespace in step with time: made ahead of need, closed and dropped
  * behind it, and the sealed line raised (rule C1). Also finishes what a crash has left half done:
- * changes of slices, deletions, creations, re-openings.
+ * changes of slices and of blocked ids, deletions, creations, re-openings.
  *
  * Where processes share a catalog the keeper of one of them works, by a lease, and another takes over
  * when that one dies. Each run looks at what is stored, so it may stop anywhere and start anew; a
@@ -10,17 +10,23 @@
  * first, for good, and its events go only when everybody has had the time to see the mark (rule C18).
  */
 import type { Clock } from "../lib/clock.ts";
+import { ServiceError } from "../lib/errors.ts";
 import { mapBounded } from "../lib/map-bounded.ts";
 import { changeSlices, finishChange } from "../metadata/change-slices.ts";
 import type { Changing, SlicesMoved } from "../metadata/change-slices.ts";
 import { finishDeletion } from "../metadata/finish-deletion.ts";
 import { Leases } from "../metadata/lease.ts";
 import type { Lease } from "../metadata/lease.ts";
-import { listNamespaces, writeNamespace } from "../metadata/namespace-records.ts";
+import {
+  endedBlockedChanges,
+  listNamespaces,
+  writeNamespace,
+} from "../metadata/namespace-records.ts";
 import type { NamespaceRecord } from "../metadata/namespace-records.ts";
 import { finishReopening } from "../metadata/reopen.ts";
 import { readSlices, removeSlice, writeSlice } from "../metadata/slice-records.ts";
 import type { SliceRecord } from "../metadata/slice-records.ts";
+import type { OwnerWait } from "../metadata/slice-turns.ts";
 import { removeSplits } from "../metadata/split-records.ts";
 import type { ConfigMargins } from "../model/check-config.ts";
 import { SECOND_MICROS } from "../model/namespace-config.ts";
@@ -77,12 +83,12 @@ export interface SliceKeeperOptions extends Changing {
 }
 
 const LEASE = "keeper";
-/** Who is at the slices of a namespace goes on; the next run looks again. */
-const AT_ONCE_OR_LATER = { waitMs: 0 };
 const NAMESPACES_PAGE = 500;
 const NAMESPACES_AT_ONCE = 8;
 /** A creation that takes longer than this, and does not own its slices any more, has died. */
 const CREATING_MAX_MS = 60_000;
+/** The same for a change of blocked ids, of which each is bounded. */
+const BLOCKING_MAX_MS = 60_000;
 const FLOOR_STEP_MICROS_MAX = 60 * SECOND_MICROS;
 
 export class SliceKeeper {
@@ -99,6 +105,8 @@ export class SliceKeeper {
   #slices = new Map<string, { readonly change: number; readonly slices: readonly SliceRecord[] }>();
   /** Namespaces whose refused drops were told. */
   readonly #refusing = new Set<string>();
+  /** Who is at the slices of a namespace goes on; the next run looks again. */
+  #atOnceOrLater: OwnerWait = { waitMs: 0 };
   #report = { namespaces: 0, made: 0, dropped: 0, refused: 0, failed: 0 };
 
   constructor(options: SliceKeeperOptions) {
@@ -141,8 +149,9 @@ export class SliceKeeper {
   }
 
   /**
-   * Goes over all namespaces once; stops between two of them when the signal aborts or someone else
-   * has taken over. Never rejects: failures are observed and counted.
+   * Goes over all namespaces once. When the signal aborts it stops before the next slice, when someone
+   * else has taken over before the next namespace; what is left is done by whoever runs next. Never
+   * rejects: failures are observed and counted.
    */
   async runOnce(signal: AbortSignal, isKeeper: () => boolean = () => true): Promise<KeeperReport> {
     const trust = this.#watch.look();
@@ -150,6 +159,7 @@ export class SliceKeeper {
     this.#report = { namespaces: 0, made: 0, dropped: 0, refused: 0, failed: 0 };
     this.#seenBefore = this.#seen;
     this.#seen = new Map();
+    this.#atOnceOrLater = { waitMs: 0, signal };
     try {
       const goesOn = (): boolean => !signal.aborted && isKeeper();
       for (let after = ""; goesOn();) {
@@ -162,7 +172,8 @@ export class SliceKeeper {
             known.add(record.id);
             await this.#keep(record, trust);
           } catch (error) {
-            this.#failed(name, error);
+            // Who was told to stop has not failed.
+            if (!(signal.aborted && isConflict(error))) this.#failed(name, error);
           }
         };
         const never = new AbortController().signal;
@@ -206,15 +217,15 @@ export class SliceKeeper {
   async #endDeletion(record: NamespaceRecord): Promise<void> {
     const waited = this.#seenForMs(`deleting/${record.id}`) >= this.#viewMaxAgeMs;
     if (this.#options.catalog.shared && !waited) return;
-    await this.#own(record, async () => {
-      await finishDeletion(this.#options, record);
+    await this.#own(record, async (isOwner) => {
+      await finishDeletion(this.#options, record, isOwner);
       this.#observe({ kind: "deleted", namespace: record.name });
     });
   }
 
   async #keepReady(found: NamespaceRecord, trust: ClockTrust): Promise<void> {
     const { clock, margins } = this.#options;
-    const record = await this.#endReopening(found);
+    const record = await this.#endBlocking(await this.#endReopening(found));
     const slices = await this.#slicesOf(record);
     const now = clock.nowMicros();
     const due = dueChanges(record, slices, now, margins.clockSkewMicros, trust);
@@ -228,7 +239,8 @@ export class SliceKeeper {
     } else {
       await this.#raiseFloor(record, due.floor);
     }
-    if (marked.length > 0) await this.#own(record, () => this.#dropMarked(record, marked));
+    if (marked.length > 0)
+      await this.#own(record, (isOwner) => this.#dropMarked(record, marked, isOwner));
     await this.#forgetDropped(record, slices);
   }
 
@@ -242,9 +254,9 @@ export class SliceKeeper {
   }
 
   /** Work on tables: in a turn, as the owner, or not at all this time. */
-  #own(record: NamespaceRecord, work: () => Promise<unknown>): Promise<void> {
+  #own(record: NamespaceRecord, work: (isOwner: () => boolean) => Promise<unknown>): Promise<void> {
     const { turns } = this.#options;
-    return this.#inTurn(record, () => turns.own(record.id, AT_ONCE_OR_LATER, work));
+    return this.#inTurn(record, () => turns.own(record.id, this.#atOnceOrLater, work));
   }
 
   async #endReopening(record: NamespaceRecord): Promise<NamespaceRecord> {
@@ -256,6 +268,20 @@ export class SliceKeeper {
     await changed(record.name);
     this.#observe({ kind: "reopened", namespace: record.name });
     return finished;
+  }
+
+  /**
+   * Of changes of blocked ids that died: views need not re-read the ids any more. One that was only
+   * slow counts itself when it ends.
+   */
+  async #endBlocking(record: NamespaceRecord): Promise<NamespaceRecord> {
+    const dead = record.blockedChanging.filter(
+      (began) => this.#seenForMs(`blocking/${record.id}/${began}`) >= BLOCKING_MAX_MS,
+    );
+    if (dead.length === 0) return record;
+    const ended = { ...record, ...endedBlockedChanges(record, dead) };
+    // Someone else has changed the namespace: the next run looks again.
+    return (await writeNamespace(this.#options.catalog, ended)) ?? record;
   }
 
   async #slicesOf(record: NamespaceRecord): Promise<readonly SliceRecord[]> {
@@ -274,14 +300,14 @@ export class SliceKeeper {
       drop: namesOf(due.drop),
     };
     const raised = { ...record, floor: due.floor };
-    const moved = await changeSlices(this.#options, raised, change, AT_ONCE_OR_LATER);
+    const moved = await changeSlices(this.#options, raised, change, this.#atOnceOrLater);
     // Someone else has changed the namespace, or is at its slices: the next run decides anew.
     if (moved === "overtaken" || moved === "busy") return;
     await this.#tellMoved(record, moved);
   }
 
   async #finishChange(record: NamespaceRecord): Promise<void> {
-    const moved = await finishChange(this.#options, record, AT_ONCE_OR_LATER);
+    const moved = await finishChange(this.#options, record, this.#atOnceOrLater);
     if (moved !== "busy") await this.#tellMoved(record, moved);
   }
 
@@ -309,11 +335,16 @@ export class SliceKeeper {
     return marked.filter(({ name }) => this.#seenForMs(markOf(record, name)) >= this.#viewMaxAgeMs);
   }
 
-  async #dropMarked(record: NamespaceRecord, marked: readonly SliceRecord[]): Promise<void> {
+  async #dropMarked(
+    record: NamespaceRecord,
+    marked: readonly SliceRecord[],
+    isOwner: () => boolean,
+  ): Promise<void> {
     const { catalog, store } = this.#options;
     this.#slices.delete(record.id);
     const dropped: SliceRecord[] = [];
     for (const slice of marked) {
+      if (!isOwner()) break;
       const ref = { namespaceId: record.id, slice: slice.name };
       await store.dropSlice(ref);
       await removeSplits(catalog, ref);
@@ -375,6 +406,10 @@ export class SliceKeeper {
     this.#report.failed++;
     this.#observe({ kind: "failed", namespace, error });
   }
+}
+
+function isConflict(error: unknown): boolean {
+  return error instanceof ServiceError && error.code === "CONFLICT";
 }
 
 function markOf(record: NamespaceRecord, slice: string): string {

@@ -24,7 +24,7 @@ import { DEFAULT_WRITE_QUEUE_OPTIONS, WriteQueue } from "../write/write-queue.ts
 import { startCommonParts } from "./common-parts.ts";
 import { isLoopback } from "./config.ts";
 import type { ServiceConfig } from "./config.ts";
-import { consumeDetections } from "./detections.ts";
+import { consumeOwnDetections } from "./detections.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import type { World } from "./world.ts";
 
@@ -58,7 +58,7 @@ async function startParts(
   const namespaces = new Namespaces({ ...parts, store, catalog, clock, random });
   // On a queue that others share, they do the work: `braid worker`.
   if (config.queue === "embedded") {
-    consumeDetections({ catalog, views, queue: detections }, world, metrics, lifecycle);
+    consumeOwnDetections({ catalog, views, queue: detections }, world, metrics, lifecycle);
   }
 
   const written = metrics.counter("braid_written_events_total", "Events made durable.", [

@@ -160,6 +160,8 @@ export const ConfigSchema = z.strictObject({
         .string({ error: "must be text" })
         .regex(/^[A-Za-z0-9._-]{0,100}$/, "must be at most 100 of A-Z, a-z, 0-9, ., _ and -")
         .prefault(""),
+      // Copies of the topics. 0: three, or as many as there are brokers when the topics are made.
+      replication: count({ min: 0, max: 99 }).prefault(0),
     })
     .prefault({}),
   view_max_age: durationSchema({ min: "100ms", max: "1h" }).prefault("10s"),

@@ -122,6 +122,20 @@ test("Cassandra and Kafka are set in the file or by the environment alike", asyn
   );
 });
 
+test("Kafka is refused where no worker could take part", async () => {
+  const flags = { queue: "kafka" };
+  match((await problemsOf(undefined, { flags })).join(), /^--queue: kafka is for engine cassandra/);
+  match((await problemsOf("queue: kafka\n")).join(), /^test\.yaml:1: queue: kafka is for engine/);
+  deepEqual(await problemsOf("queue: kafka\nengine: cassandra\n"), []);
+});
+
+test("the copies of Kafka's topics are a number, and 0 leaves it to Braid", async () => {
+  equal((await load(undefined)).config.kafka.replication, 0);
+  const env = { BRAID_KAFKA_REPLICATION: "3" };
+  equal((await load(undefined, { env })).config.kafka.replication, 3);
+  match((await problemsOf("kafka: { replication: many }")).join(), /kafka\.replication: "many"/);
+});
+
 test("limits can only be lowered", async () => {
   match(
     (await problemsOf("limits: { page_events: 10001 }")).join(),

@@ -298,6 +298,12 @@ function checkTogether(config: ServiceConfig, given: Given, problems: Problems):
         "say so with --insecure-listen (insecure_listen: true)",
     );
   }
+  if (config.engine === "embedded" && config.queue === "kafka") {
+    problems.add(
+      `${given.placeOf(["queue"])}: kafka is for engine cassandra: it hands detections to workers, and a worker cannot ` +
+        "share the embedded engine, so nobody would handle them. Use engine cassandra, or queue embedded",
+    );
+  }
   const { replication, datacenter } = config.cassandra;
   if (typeof replication === "object" && replication[datacenter] === undefined) {
     problems.add(

@@ -10,6 +10,12 @@ import type { ServiceConfig } from "./config.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { World } from "./world.ts";
 
+interface DetectionParts {
+  readonly catalog: Catalog;
+  readonly views: ViewSource;
+  readonly queue: WorkQueue;
+}
+
 /** It is closed with everything else. */
 export async function openQueue(
   config: ServiceConfig,
@@ -37,22 +43,39 @@ export async function openQueue(
     trouble: (what, error) => log.warn({ err: error }, what),
   };
   const shared = { clock, random, observer };
+  const { brokers, prefix, replication } = config.kafka;
   const queue =
     config.queue === "embedded"
       ? new EmbeddedQueue(shared)
       : await openKafkaQueue({
           ...shared,
-          brokers: config.kafka.brokers,
-          prefix: config.kafka.prefix,
+          brokers,
+          prefix,
+          ...(replication > 0 && { replication }),
         });
   metrics.gauge("braid_queue_lag", "Detections that wait to be handled here.", () => queue.lag());
   lifecycle.started("the queue of detections", () => queue.close());
   return queue;
 }
 
-/** Handles detections until the process stops. */
+/**
+ * Handles detections of a queue that this process alone has. When it stops, what waits is handled
+ * first, for as long as the queue's grace allows: nobody else could do it.
+ */
+export function consumeOwnDetections(
+  parts: DetectionParts,
+  world: World,
+  metrics: Metrics,
+  lifecycle: Lifecycle,
+): void {
+  consumeDetections(parts, world, metrics, lifecycle);
+  // Closed once more with everything else, which does nothing then.
+  lifecycle.started("what waits in the queue of detections", () => parts.queue.close());
+}
+
+/** Handles detections until the process stops. What is left waits for others. */
 export function consumeDetections(
-  { catalog, views, queue }: { catalog: Catalog; views: ViewSource; queue: WorkQueue },
+  { catalog, views, queue }: DetectionParts,
   { clock, random }: World,
   metrics: Metrics,
   lifecycle: Lifecycle,

@@ -3,8 +3,7 @@
  *
  * A restart forgets what was accepted and not yet handled. That is right here: a message only says that
  * a read has noticed a wide partition, and the next read of it notices it again; what a handler had made
- * durable is in the catalog, where a sweeper looks at all that is unfinished. A log on disk would cost an
- * fsync to keep what costs nothing to find again.
+ * durable is in the catalog. A log on disk would cost an fsync to keep what costs nothing to find again.
  *
  * Keys are spread over lanes as Kafka spreads them over partitions: in order within a lane, lanes beside
  * each other. Until somebody consumes, messages wait. Dead letters are kept in a short list, the newest.

@@ -139,6 +139,8 @@ export class ConsumerSession {
     this.#askingLag = true;
     try {
       const lags = await consumer.getLag({ topics: [topic] });
+      // The answer to a session that is over is no longer ours to tell.
+      if (this.#ending.signal.aborted) return;
       // Partitions of other members are negative.
       const ours = lags.get(topic)?.filter((lag) => lag > 0n) ?? [];
       this.#work.lagSeen(ours.reduce((sum, lag) => sum + Number(lag), 0));

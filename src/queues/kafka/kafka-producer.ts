@@ -17,8 +17,9 @@ import type { KafkaSettings } from "./kafka-settings.ts";
 const SEND_MS_MAX = 15_000;
 const CLOSE_MS_MAX = 2_000;
 
+const TOO_LARGE = ["MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"];
 /** What no repeat can change: the message itself is at fault. */
-const REFUSALS = ["MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE", "INVALID_RECORD"];
+const REFUSALS = [...TOO_LARGE, "INVALID_RECORD"];
 
 export class KafkaProducer {
   readonly #settings: KafkaSettings;
@@ -62,5 +63,13 @@ export class KafkaProducer {
 }
 
 export function isRefusal(error: unknown): boolean {
-  return error instanceof Error && REFUSALS.some((id) => findErrorBy(error, "apiId", id) !== null);
+  return isAnyOf(REFUSALS, error);
+}
+
+export function isTooLarge(error: unknown): boolean {
+  return isAnyOf(TOO_LARGE, error);
+}
+
+function isAnyOf(ids: readonly string[], error: unknown): boolean {
+  return error instanceof Error && ids.some((id) => findErrorBy(error, "apiId", id) !== null);
 }

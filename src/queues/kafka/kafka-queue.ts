@@ -17,6 +17,7 @@ import type {
   WorkQueue,
 } from "../../ports/work-queue.ts";
 import { ConsumerSession } from "./consumer-session.ts";
+import { sendDeadLetter } from "./dead-letter.ts";
 import type { KafkaSettings } from "./kafka-settings.ts";
 import { KafkaProducer } from "./kafka-producer.ts";
 import { PublishBuffer } from "./publish-buffer.ts";
@@ -25,14 +26,14 @@ import { ensureTopics } from "./topics.ts";
 const TOPICS_MS_MAX = 20_000;
 /** How long a start waits for the topics before it goes on without having seen them. */
 const OPEN_MS_MAX = 5_000;
-/** Headers are for people: enough to see what was wrong. */
-const WHY_CHARS_MAX = 500;
 
 export class KafkaQueue implements WorkQueue {
   readonly #settings: KafkaSettings;
   readonly #producer: KafkaProducer;
   readonly #buffer: PublishBuffer;
   #topics: Promise<void> | undefined;
+  /** What was told of the topics: they are looked at again and again. */
+  readonly #toldOfTopics = new Set<string>();
   #consuming = false;
   #closed = false;
   #lag = 0;
@@ -65,7 +66,6 @@ export class KafkaQueue implements WorkQueue {
       await this.#runSessions(handler, signal);
     } finally {
       this.#consuming = false;
-      this.#lag = 0;
     }
   }
 
@@ -94,7 +94,8 @@ export class KafkaQueue implements WorkQueue {
       });
       try {
         await this.#ready();
-        await session.run(signal);
+        // Without a session nothing is known of what waits.
+        await session.run(signal).finally(() => (this.#lag = 0));
       } catch (error) {
         this.#topics = undefined;
         failures++;
@@ -110,19 +111,11 @@ export class KafkaQueue implements WorkQueue {
     const bytes = value ?? Buffer.alloc(0);
     const handled = await handler({ key: key?.toString("utf8") ?? "", value: bytes }, signal);
     if (handled.kind === "done") return;
-    await this.#bury(message, handled.why);
+    const { deadTopic } = this.#settings;
+    await sendDeadLetter(message, handled.why, deadTopic, (letters) =>
+      this.#producer.send(letters),
+    );
     this.#settings.observer.deadLettered?.(handled.why);
-  }
-
-  /** Resolves when the dead letter is acknowledged: only then may the message be committed. */
-  async #bury({ key, value, topic, partition, offset }: Message, why: string): Promise<void> {
-    const headers = new Map([
-      [Buffer.from("braid-reason"), Buffer.from(why.slice(0, WHY_CHARS_MAX))],
-      [Buffer.from("braid-topic"), Buffer.from(topic)],
-      [Buffer.from("braid-partition"), Buffer.from(`${partition}`)],
-      [Buffer.from("braid-offset"), Buffer.from(`${offset}`)],
-    ]);
-    await this.#producer.send([{ topic: this.#settings.deadTopic, key, value, headers }]);
   }
 
   async #send(messages: readonly QueueMessage[]): Promise<void> {
@@ -149,11 +142,19 @@ export class KafkaQueue implements WorkQueue {
       clock,
       TOPICS_MS_MAX,
       "looking at Kafka's topics",
-      ensureTopics(this.#settings),
+      this.#lookAtTopics(),
     ));
     asked.catch(() => {
       if (this.#topics === asked) this.#topics = undefined;
     });
     return asked;
+  }
+
+  async #lookAtTopics(): Promise<void> {
+    for (const doubt of await ensureTopics(this.#settings)) {
+      if (this.#toldOfTopics.has(doubt)) continue;
+      this.#toldOfTopics.add(doubt);
+      this.#settings.observer.trouble?.(doubt, undefined);
+    }
   }
 }

@@ -16,7 +16,7 @@ export interface KafkaQueueOptions {
   readonly clientId?: string;
   /** Of the topic, if it has to be made: as many workers can share the work. */
   readonly partitions?: number;
-  /** Copies of the topic, if it has to be made. Default: three, or as many as there are brokers. */
+  /** Copies of each topic. Default: three, or as many as there are brokers. */
   readonly replication?: number;
   readonly retentionMs?: number;
   /** The buffer of what is accepted and not yet at the broker. */

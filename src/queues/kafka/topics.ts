@@ -1,8 +1,9 @@
 /**
  * The two topics: made with the right settings if they are missing, checked if they are there.
  *
- * What cannot work is CONFIG_INVALID and says what to create with which settings; everything else that
- * fails is passing, and worth another try.
+ * What cannot work is CONFIG_INVALID and says what to create with which settings; what works, but not
+ * as well as was asked for, is given back in words; everything else that fails is passing, and worth
+ * another try.
  */
 import { Admin, ConfigResourceTypes, findErrorBy } from "@platformatic/kafka";
 import { ServiceError } from "../../lib/errors.ts";
@@ -29,16 +30,21 @@ const NOT_ALLOWED = [
   "INVALID_CONFIG",
 ];
 
-export async function ensureTopics(settings: KafkaSettings): Promise<void> {
+/** A sentence for each topic that has fewer copies than it should. */
+export async function ensureTopics(settings: KafkaSettings): Promise<readonly string[]> {
   const admin = new Admin(clientOptions(settings));
   try {
     const { brokers } = await admin.metadata({ topics: [] });
     const replicas = settings.replication ?? Math.min(REPLICATION_MAX, brokers.size);
     const there = new Set(await admin.listTopics());
+    const doubts: string[] = [];
     for (const wanted of wantedTopics(settings)) {
-      if (there.has(wanted.topic)) await checkTopic(admin, wanted, replicas);
-      else await createTopic(admin, wanted, replicas);
+      const doubt = there.has(wanted.topic)
+        ? await checkTopic(admin, wanted, replicas)
+        : await createTopic(admin, wanted, replicas);
+      if (doubt !== undefined) doubts.push(doubt);
     }
+    return doubts;
   } finally {
     await admin.close();
   }
@@ -56,7 +62,12 @@ function wantedTopics({ topic, deadTopic, partitions, retentionMs }: KafkaSettin
   ];
 }
 
-async function createTopic(admin: Admin, wanted: Wanted, replicas: number): Promise<void> {
+/** Undefined, unless another process was faster: then what there is to say of what that one made. */
+async function createTopic(
+  admin: Admin,
+  wanted: Wanted,
+  replicas: number,
+): Promise<string | undefined> {
   try {
     await admin.createTopics({
       topics: [wanted.topic],
@@ -64,6 +75,7 @@ async function createTopic(admin: Admin, wanted: Wanted, replicas: number): Prom
       replicas,
       configs: Object.entries(wanted.configs).map(([name, value]) => ({ name, value })),
     });
+    return undefined;
   } catch (error) {
     // Another process was faster; or the broker that was asked did not know of it yet.
     if (hasApiId(error, "TOPIC_ALREADY_EXISTS")) return checkTopic(admin, wanted, replicas);
@@ -78,10 +90,14 @@ async function createTopic(admin: Admin, wanted: Wanted, replicas: number): Prom
   }
 }
 
-async function checkTopic(admin: Admin, wanted: Wanted, replicas: number): Promise<void> {
+async function checkTopic(
+  admin: Admin,
+  wanted: Wanted,
+  replicas: number,
+): Promise<string | undefined> {
   const { topics } = await admin.metadata({ topics: [wanted.topic] });
-  const partitions = topics.get(wanted.topic)?.partitionsCount ?? 0;
-  if (partitions < 1) throw misconfigured(wanted, replicas, "has no partitions");
+  const partitions = topics.get(wanted.topic)?.partitions ?? [];
+  if (partitions.length < 1) throw misconfigured(wanted, replicas, "has no partitions");
   const found = await topicConfigs(admin, wanted.topic);
   const policy = found?.get("cleanup.policy");
   if (policy !== undefined && policy !== "delete") {
@@ -93,6 +109,21 @@ async function checkTopic(admin: Admin, wanted: Wanted, replicas: number): Promi
   if (bytesMax !== undefined && Number(bytesMax) < Number(neededBytes)) {
     throw misconfigured(wanted, replicas, `has max.message.bytes=${bytesMax}, less than it needs`);
   }
+  return tooFewCopies(wanted.topic, partitions, replicas);
+}
+
+/** What to say of a topic some of whose partitions have fewer copies than wanted. */
+export function tooFewCopies(
+  topic: string,
+  partitions: readonly { readonly replicas: readonly number[] }[],
+  wanted: number,
+): string | undefined {
+  const fewest = Math.min(...partitions.map(({ replicas }) => replicas.length));
+  if (fewest >= wanted) return undefined;
+  return (
+    `Kafka's topic ${topic} has replication factor ${fewest}, and ${wanted} is wanted: it goes away with fewer brokers ` +
+    "than meant; raise it with kafka-reassign-partitions.sh, or set kafka.replication to what is meant"
+  );
 }
 
 /** Undefined if we may not ask: then the topic is taken as it is. */

@@ -100,7 +100,9 @@ async function openCassandra(
     observe: (kind, ms, outcome) => statements.observe(ms / 1000, kind, outcome),
     warn: (message) => log.warn(message),
   });
-  metrics.gauge("braid_engine_nodes_up", "Nodes of Cassandra in our data centre that answer.", () => engine.nodesUp());
+  metrics.gauge("braid_engine_nodes_up", "Nodes of Cassandra in our data centre that answer.", () =>
+    engine.nodesUp(),
+  );
   lifecycle.started("the engine", () => engine.close());
   return engine;
 }

@@ -23,12 +23,7 @@ interface StoredSlice {
 }
 
 export type StoreCall =
-  | "createSlice"
-  | "dropSlice"
-  | "dropNamespace"
-  | "append"
-  | "scan"
-  | "sliceStats";
+  "createSlice" | "dropSlice" | "dropNamespace" | "append" | "scan" | "sliceStats";
 
 export class MemoryStore implements EventStore {
   readonly #slices = new Map<string, StoredSlice>();

@@ -10,14 +10,20 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startCassandra } from "../scripts/services/cassandra-cluster.ts";
-import { makeEvent, nextRandom, writeRequest } from "./support/events.ts";
-import type { BenchEvent } from "./support/events.ts";
+import { nextRandom, writeRequest } from "./support/events.ts";
 import { frameMessage, GrpcLoad } from "./support/grpc-load.ts";
 import { RawCassandra } from "./support/raw-cassandra.ts";
 import { note, Report } from "./support/report.ts";
 import { startServer } from "./support/server-process.ts";
 import { inFlight, median, percentile, seconds } from "./support/stats.ts";
-import { describe, makeBatches, readRequest, thousands, WRITE } from "./support/workload.ts";
+import {
+  describe,
+  loadSeries,
+  makeBatches,
+  readRequest,
+  thousands,
+  WRITE,
+} from "./support/workload.ts";
 
 const ROUNDS = 5;
 /** Rounds before those that count: the node compiles its code, and so does the server. */
@@ -207,21 +213,10 @@ async function load(
   series: string,
   count: number,
 ): Promise<{ start: number; end: number }> {
-  const step = 500;
-  const end = Date.now() * 1000;
-  const start = end - count * step;
-  const batches: BenchEvent[][] = [];
-  for (let n = 0; n < count; n += 1_000) {
-    batches.push(
-      Array.from({ length: Math.min(1_000, count - n) }, (_, i) =>
-        makeEvent(series, start + (n + i) * step, n + i),
-      ),
-    );
-  }
-  await inFlight(batches, 4, async (batch) => {
+  const range = await loadSeries(series, count, async (batch) => {
     await raw.write(RawCassandra.statements(batch));
     await grpc.call(WRITE, frameMessage(writeRequest("bench", batch)));
   });
   note(`loaded ${thousands(count)} events of ${series}`);
-  return { start, end };
+  return range;
 }

@@ -12,7 +12,6 @@ import {
   writeJson,
   writeRequest,
 } from "./support/events.ts";
-import type { BenchEvent } from "./support/events.ts";
 import { frameMessage, GrpcLoad } from "./support/grpc-load.ts";
 import { HttpLoad, httpRequest } from "./support/http-load.ts";
 import { RawEngine } from "./support/raw-engine.ts";
@@ -20,7 +19,15 @@ import { note, Report } from "./support/report.ts";
 import { startServer } from "./support/server-process.ts";
 import type { ServerProcess } from "./support/server-process.ts";
 import { inFlight, median, percentile, seconds } from "./support/stats.ts";
-import { BATCH, describe, makeBatches, readRequest, thousands, WRITE } from "./support/workload.ts";
+import {
+  BATCH,
+  describe,
+  loadSeries,
+  makeBatches,
+  readRequest,
+  thousands,
+  WRITE,
+} from "./support/workload.ts";
 
 const ROUNDS = 5;
 /** Rounds before those that count: code gets compiled and stores get their shape. */
@@ -255,23 +262,10 @@ async function load(
   series: string,
   count: number,
 ): Promise<{ start: number; end: number }> {
-  const step = 500;
-  const end = Date.now() * 1000;
-  const start = end - count * step;
-  for (let from = 0; from < count; from += 50_000) {
-    const batches: BenchEvent[][] = [];
-    for (let n = from; n < Math.min(from + 50_000, count); n += 1000) {
-      batches.push(
-        Array.from({ length: Math.min(1000, count - n) }, (_, i) =>
-          makeEvent(series, start + (n + i) * step, n + i),
-        ),
-      );
-    }
-    await inFlight(batches, 4, async (batch) => {
-      await raw.write(batch.map(rawEntry));
-      await grpc.call(WRITE, frameMessage(writeRequest("bench", batch)));
-    });
-  }
+  const range = await loadSeries(series, count, async (batch) => {
+    await raw.write(batch.map(rawEntry));
+    await grpc.call(WRITE, frameMessage(writeRequest("bench", batch)));
+  });
   note(`loaded ${thousands(count)} events of ${series}`);
-  return { start, end };
+  return range;
 }

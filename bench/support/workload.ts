@@ -7,6 +7,7 @@ import {
 } from "../../src/gen/braid/v1/time_series_service_pb.js";
 import { makeEvent, nextRandom } from "./events.ts";
 import type { BenchEvent } from "./events.ts";
+import { inFlight } from "./stats.ts";
 
 export const BATCH = 100;
 export const WRITE = "TimeSeriesService/WriteEventRecordsSync";
@@ -30,6 +31,30 @@ export function makeBatches(round: number, count: number, together: number): Ben
     );
   }
   return batches;
+}
+
+/** Gives a series of one event per half millisecond, a thousand at a time; returns the interval it fills. */
+export async function loadSeries(
+  series: string,
+  count: number,
+  write: (batch: BenchEvent[]) => Promise<void>,
+): Promise<{ start: number; end: number }> {
+  const step = 500;
+  const end = Date.now() * 1000;
+  const start = end - count * step;
+  // Not all at once: a million of them would be the most of what the process holds.
+  for (let from = 0; from < count; from += 50_000) {
+    const batches: BenchEvent[][] = [];
+    for (let n = from; n < Math.min(from + 50_000, count); n += 1000) {
+      batches.push(
+        Array.from({ length: Math.min(1000, count - n) }, (_, i) =>
+          makeEvent(series, start + (n + i) * step, n + i),
+        ),
+      );
+    }
+    await inFlight(batches, 4, write);
+  }
+  return { start, end };
 }
 
 export function readRequest(

@@ -6,7 +6,7 @@
  * written.
  */
 import { assert } from "../lib/errors.ts";
-import { TAG_ID, TAG_NANOS, TAG_SECONDS, TAG_SERIES, TAG_TIME } from "./event-record.ts";
+import { TAG_ID, TAG_SERIES, timeFieldLength, writeTimeField } from "./event-record.ts";
 import { TAG_FRAME } from "./frames.ts";
 import type { Position, Run } from "./frames.ts";
 import { varintLength, writeVarint } from "./varint.ts";
@@ -74,31 +74,17 @@ export class EventFrames {
     bytes[start] = TAG_FRAME;
     let at = writeVarint(bytes, start + 1, length);
     at += this.#series.copy(bytes, at);
-    const seconds = Math.floor(time / 1_000_000);
-    const nanos = (time - seconds * 1_000_000) * 1000;
-    bytes[at++] = TAG_TIME;
-    bytes[at++] = timeLength(seconds, nanos);
-    if (seconds !== 0) {
-      bytes[at++] = TAG_SECONDS;
-      at = writeVarint(bytes, at, seconds);
-    }
-    if (nanos !== 0) {
-      bytes[at++] = TAG_NANOS;
-      at = writeVarint(bytes, at, nanos);
-    }
+    at = writeTimeField(bytes, at, time);
     bytes[at++] = TAG_ID;
     at = writeVarint(bytes, at, Buffer.byteLength(id));
     return at + bytes.write(id, at);
   }
 
   #lengthOf(time: number, id: string, items: Buffer): number {
-    const seconds = Math.floor(time / 1_000_000);
-    const nanos = (time - seconds * 1_000_000) * 1000;
     const idLength = Buffer.byteLength(id);
     return (
       this.#series.length +
-      2 +
-      timeLength(seconds, nanos) +
+      timeFieldLength(time) +
       1 +
       varintLength(idLength) +
       idLength +
@@ -113,11 +99,4 @@ function positionAt(bytes: Buffer, idEnd: number, { time, id }: Parts): Position
 
 function framed(length: number): number {
   return 1 + varintLength(length) + length;
-}
-
-/** Below 128 always: one byte tells it. */
-function timeLength(seconds: number, nanos: number): number {
-  return (
-    (seconds === 0 ? 0 : 1 + varintLength(seconds)) + (nanos === 0 ? 0 : 1 + varintLength(nanos))
-  );
 }

@@ -16,8 +16,8 @@ import {
   TAG_ITEM_KEY,
   TAG_ITEM_VALUE,
   TAG_SERIES,
-  TAG_TIME,
   TIME_MICROS_MAX,
+  writeTimeField,
 } from "./event-record.ts";
 import type { EventBytes } from "./event-record.ts";
 import { eventOfFrame } from "./frames.ts";
@@ -152,9 +152,6 @@ function writeItems(target: JsonBytes, { bytes, itemsStart, end }: EventBytes): 
 /** Shorter texts are copied here, longer ones by a call into native code, which costs about as much as this many steps. */
 const NATIVE_FROM = 64;
 
-const TAG_SECONDS = 0x08;
-const TAG_NANOS = 0x10;
-
 const BASE64_VALUES = base64Values();
 /** Node's decoder passes over what is not base64 instead of refusing it. */
 const NOT_BASE64 = /[^A-Za-z0-9+/=_-]/;
@@ -246,23 +243,7 @@ class EventEncoder {
     if (micros > TIME_MICROS_MAX) {
       return { problem: "EVENT_TOO_NEW", message: "eventTime is after the year 2255" };
     }
-    const seconds = Math.floor(micros / 1_000_000);
-    const nanos = (micros - seconds * 1_000_000) * 1000;
-    const bytes = this.#bytes;
-    bytes[this.#at] = TAG_TIME;
-    // The length is one byte: seconds and nanoseconds take at most 13.
-    const lengthAt = this.#at + 1;
-    let at = lengthAt + 1;
-    if (seconds !== 0) {
-      bytes[at] = TAG_SECONDS;
-      at = writeVarint(bytes, at + 1, seconds);
-    }
-    if (nanos !== 0) {
-      bytes[at] = TAG_NANOS;
-      at = writeVarint(bytes, at + 1, nanos);
-    }
-    bytes[lengthAt] = at - lengthAt - 1;
-    this.#at = at;
+    this.#at = writeTimeField(this.#bytes, this.#at, micros);
     return undefined;
   }
 

@@ -24,13 +24,13 @@ export interface EventBytes {
 }
 
 export const TAG_SERIES = 0x0a;
-export const TAG_TIME = 0x12;
+const TAG_TIME = 0x12;
 export const TAG_ID = 0x1a;
 export const TAG_ITEM = 0x22;
 export const TAG_ITEM_KEY = 0x0a;
 export const TAG_ITEM_VALUE = 0x12;
-export const TAG_SECONDS = 0x08;
-export const TAG_NANOS = 0x10;
+const TAG_SECONDS = 0x08;
+const TAG_NANOS = 0x10;
 
 const reader = new VarintReader();
 
@@ -93,26 +93,14 @@ export function encodeEvent(
   id: Uint8Array,
   items: readonly ItemBytes[],
 ): EventBytes {
-  const seconds = Math.floor(time / 1_000_000);
-  const nanos = (time % 1_000_000) * 1000;
-  const timeLength =
-    (seconds === 0 ? 0 : 1 + varintLength(seconds)) + (nanos === 0 ? 0 : 1 + varintLength(nanos));
-  let length = fieldLength(series.length) + fieldLength(timeLength) + fieldLength(id.length);
+  let length = fieldLength(series.length) + timeFieldLength(time) + fieldLength(id.length);
   for (const item of items) length += fieldLength(itemLength(item));
 
   const bytes = Buffer.allocUnsafe(length);
   let at = writeHeader(bytes, 0, TAG_SERIES, series.length);
   const seriesStart = at;
   bytes.set(series, at);
-  at = writeHeader(bytes, at + series.length, TAG_TIME, timeLength);
-  if (seconds !== 0) {
-    bytes[at++] = TAG_SECONDS;
-    at = writeVarint(bytes, at, seconds);
-  }
-  if (nanos !== 0) {
-    bytes[at++] = TAG_NANOS;
-    at = writeVarint(bytes, at, nanos);
-  }
+  at = writeTimeField(bytes, at + series.length, time);
   at = writeHeader(bytes, at, TAG_ID, id.length);
   const idStart = at;
   bytes.set(id, at);
@@ -139,6 +127,38 @@ export function encodeEvent(
     idEnd: idStart + id.length,
     itemsStart,
   };
+}
+
+/** Length of the field of an event's time, tag and all. */
+export function timeFieldLength(time: number): number {
+  const seconds = Math.floor(time / 1_000_000);
+  const nanos = (time - seconds * 1_000_000) * 1000;
+  return 2 + timestampLength(seconds, nanos);
+}
+
+/** Writes that field at `at` and returns the position behind it. */
+export function writeTimeField(bytes: Uint8Array, start: number, time: number): number {
+  const seconds = Math.floor(time / 1_000_000);
+  const nanos = (time - seconds * 1_000_000) * 1000;
+  bytes[start] = TAG_TIME;
+  // Far below 128: one byte tells it.
+  bytes[start + 1] = timestampLength(seconds, nanos);
+  let at = start + 2;
+  if (seconds !== 0) {
+    bytes[at++] = TAG_SECONDS;
+    at = writeVarint(bytes, at, seconds);
+  }
+  if (nanos !== 0) {
+    bytes[at++] = TAG_NANOS;
+    at = writeVarint(bytes, at, nanos);
+  }
+  return at;
+}
+
+function timestampLength(seconds: number, nanos: number): number {
+  return (
+    (seconds === 0 ? 0 : 1 + varintLength(seconds)) + (nanos === 0 ? 0 : 1 + varintLength(nanos))
+  );
 }
 
 /** The items of a canonical event, as views into its bytes. */

@@ -245,6 +245,14 @@ const REFUSALS: readonly Refusal[] = [
     body: read({ namespace: "nowhere" }),
   },
   {
+    code: "TIME_SLICE_NOT_FOUND",
+    http: 404,
+    grpc: status.NOT_FOUND,
+    retry: false,
+    method: `${CONTROL}/GetHistogram`,
+    body: () => ({ namespace: QUERY.namespace, timeSlice: "data_19990101" }),
+  },
+  {
     code: "NAMESPACE_EXISTS",
     http: 409,
     grpc: status.ALREADY_EXISTS,

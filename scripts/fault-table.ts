@@ -8,7 +8,7 @@ import { readSourceText, testNamesOf } from "../tests/source-text.ts";
 export const FAULT_TABLE = "docs/specs/faults.md";
 
 const LATER = "_later_";
-const ROW = /^\| (?<id>[WRD]\d+) \|(?<middle>.*)\|(?<covered>[^|]*)\|$/;
+const ROW = /^\| (?<id>[WRDS]\d+) \|(?<middle>.*)\|(?<covered>[^|]*)\|$/;
 
 export interface FaultRow {
   readonly id: string;
@@ -41,7 +41,7 @@ export function coverageOf(files: readonly { path: string; source: string }[]): 
   const coverage = new Map<string, string[]>();
   for (const { path, source } of files) {
     const names = testNamesOf(readSourceText(source)).join("\n");
-    for (const id of new Set(names.match(/\b[WRD]\d+\b/g) ?? [])) {
+    for (const id of new Set(names.match(/\b[WRDS]\d+\b/g) ?? [])) {
       coverage.set(id, [...(coverage.get(id) ?? []), path]);
     }
   }

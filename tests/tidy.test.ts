@@ -10,7 +10,18 @@ import { importsOf, lineAt, readSourceText } from "./source-text.ts";
 import type { Import, SourceText } from "./source-text.ts";
 
 const BASE = ["ports", "model", "wire", "lib"];
-const STAGES = ["namespaces", "write", "read", "detect", "sizes", "retain"];
+const STAGES = [
+  "namespaces",
+  "write",
+  "read",
+  "detect",
+  "sizes",
+  "retain",
+  "plan",
+  "splits",
+  "serve",
+  "verify",
+];
 const STAGE_MAY = ["partition", "metadata", ...BASE];
 const ENGINES = ["engines/embedded", "engines/cassandra", "queues/embedded", "queues/kafka"];
 
@@ -25,10 +36,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   metadata: BASE,
   ...Object.fromEntries(STAGES.map((stage) => [stage, STAGE_MAY])),
   pipeline: STAGE_MAY,
+  // What carries a plan out has the planner at hand.
+  split: ["plan", ...STAGE_MAY],
   ...Object.fromEntries(ENGINES.map((engine) => [engine, BASE])),
   client: ["model", "wire", "gen"],
   api: [...STAGES, ...STAGE_MAY, "gen"],
-  service: ["api", "pipeline", "client", "gen", ...ENGINES, ...STAGES, ...STAGE_MAY],
+  service: ["api", "pipeline", "split", "client", "gen", ...ENGINES, ...STAGES, ...STAGE_MAY],
   cli: ["client", "service", "model", "wire", "lib", "gen"],
 };
 

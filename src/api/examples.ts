@@ -1,9 +1,6 @@
 /** One example of each method's request and answer: shown by /openapi.json and /docs, and checked by a test. */
-
-export interface Example {
-  readonly request: Readonly<Record<string, unknown>>;
-  readonly answer: Readonly<Record<string, unknown>>;
-}
+import type { Example } from "./example.ts";
+import { SPLIT_EXAMPLES } from "./split-examples.ts";
 
 const READ = {
   namespace: "plays",
@@ -34,7 +31,7 @@ const PAGE = { records: [EVENT], nextPageToken: "", responseContext: [CONTEXT] }
 
 const NAMESPACE = {
   namespace: "plays",
-  id: "n-5f0c2a9d4b71",
+  id: "plays-0e16bdd2304ec250",
   config: {
     timePartition: { secondsPerTimeSlice: 86_400, secondsPerTimeBucket: 3_600, eventBuckets: 1 },
     acceptLimit: "600s",
@@ -44,6 +41,8 @@ const NAMESPACE = {
   epoch: "0",
   createTime: "2026-11-15T09:00:00Z",
   version: "1",
+  readMode: "SHADOW",
+  splitsPaused: false,
 };
 
 const BLOCKED = {
@@ -94,7 +93,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
           timeSlice: "data_20261115",
           timeBucket: 10,
           eventBucket: 0,
-          route: "ORIGINAL_NOT_SPLIT",
+          route: "ORIGINAL_FILTER_MISS",
           why: "no partition of this slice is split",
           parts: 0,
           bytes: "64",
@@ -196,4 +195,5 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       ],
     },
   },
+  ...SPLIT_EXAMPLES,
 };

@@ -26,7 +26,7 @@ import { assert, ServiceError } from "../lib/errors.ts";
 import { addReflection } from "./grpc-reflection.ts";
 import { CODE_TRAILER, REQUEST_ID_HEADER, statusOf, trailersOf } from "./grpc-status.ts";
 import { pathOf } from "./methods/method.ts";
-import type { Method, StreamMethod, UnaryMethod } from "./methods/method.ts";
+import type { CopiedBytes, Method, StreamMethod, UnaryMethod } from "./methods/method.ts";
 import { callerRequestId } from "./request-id.ts";
 import type { OpenRequest, Requests } from "./requests.ts";
 
@@ -109,10 +109,10 @@ export class GrpcServer {
     );
   }
 
-  #unaryHandler(method: UnaryMethod): handleUnaryCall<Buffer, Uint8Array> {
+  #unaryHandler(method: UnaryMethod): handleUnaryCall<Buffer, CopiedBytes> {
     return (call, callback) => {
       const open = this.#begin(method, call);
-      const answer = async (): Promise<Uint8Array> => {
+      const answer = async (): Promise<CopiedBytes> => {
         open.admit(call.request.length);
         const request = method.fromBinary(call.request);
         open.namespace = request.namespace;
@@ -133,7 +133,7 @@ export class GrpcServer {
     };
   }
 
-  #streamHandler(method: StreamMethod): handleServerStreamingCall<Buffer, Uint8Array> {
+  #streamHandler(method: StreamMethod): handleServerStreamingCall<Buffer, CopiedBytes> {
     return (call) => {
       const open = this.#begin(method, call);
       const send = async (): Promise<void> => {
@@ -194,8 +194,8 @@ const CANCELLED: Partial<StatusObject> = { code: status.CANCELLED, details: "can
 
 /** Resolves when the page has left for the socket; rejects when there is no more point in waiting. */
 function written(
-  call: ServerWritableStream<Buffer, Uint8Array>,
-  page: Uint8Array,
+  call: ServerWritableStream<Buffer, CopiedBytes>,
+  page: CopiedBytes,
   signal: AbortSignal,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -215,8 +215,8 @@ function written(
 
 function definitionOf(methods: readonly Method[]): ServiceDefinition {
   const asIs = (bytes: Buffer): Buffer => bytes;
-  const asBuffer = (bytes: Uint8Array): Buffer =>
-    Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  // Of what is sent the library asks for its length, and then to be copied behind the five bytes it puts in front.
+  const asBuffer = (bytes: CopiedBytes): Buffer => bytes as Buffer;
   return Object.fromEntries(
     methods.map((method) => [
       method.desc.name,

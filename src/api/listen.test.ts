@@ -12,6 +12,7 @@ import {
   CreateNamespaceRequestSchema,
   NamespaceSchema,
 } from "../gen/braid/v1/control_service_pb.js";
+import { KillSwitchSchema } from "../gen/braid/v1/read_mode_pb.js";
 import {
   ReadEventRecordsRequestSchema,
   ReadEventRecordsResponseSchema,
@@ -29,6 +30,7 @@ import { Metrics } from "../lib/metrics.ts";
 import { systemRandom } from "../lib/random.ts";
 import type { Namespace } from "../model/namespace.ts";
 import { DEFAULT_NAMESPACE_CONFIG } from "../model/namespace-config.ts";
+import { FIRST_READ_MODE } from "../model/read-mode.ts";
 import type { ReadPage } from "../read/read-page.ts";
 import { DEFAULT_READ_LIMITS } from "../read/read-query.ts";
 import type { ReadQuery } from "../read/read-query.ts";
@@ -77,7 +79,7 @@ function page(records: number, valueBytes: number, nextPageToken: string): ReadP
     partial: false,
     partialReason: "",
   };
-  return { chunks, count: records, nextPageToken, context };
+  return { wide: false, chunks, count: records, nextPageToken, context };
 }
 
 const plays: Namespace = {
@@ -87,6 +89,9 @@ const plays: Namespace = {
   epoch: 0,
   floor: 0,
   createdAt: 1_763_200_000_000_000,
+  readMode: { ...FIRST_READ_MODE, since: 1_763_200_000_000_000 },
+  splitsPaused: null,
+  everEventual: false,
   version: 3,
 };
 
@@ -109,11 +114,29 @@ const namespaces: NamespaceUseCases = {
   listBlockedIds: () => Promise.resolve({ ids: [], nextPageToken: "" }),
 };
 
+const notAsked = (): Promise<never> => Promise.reject(new Error("not asked here"));
+
 async function open(options: { inFlightMax: number }): Promise<Listener> {
   const own = options.inFlightMax === 1_000 ? metrics : new Metrics();
   const methods = allMethods({
     namespaces,
-    sizes: { of: () => Promise.reject(new Error("not asked here")) },
+    sizes: { of: notAsked },
+    splits: {
+      list: notAsked,
+      get: notAsked,
+      request: notAsked,
+      retry: notAsked,
+      rollback: notAsked,
+      pause: notAsked,
+      resume: notAsked,
+    },
+    modes: {
+      get: notAsked,
+      set: notAsked,
+      killSwitch: () => Promise.resolve({ on: true, at: 1_000_000, by: "operator", reason: "why" }),
+      setKillSwitch: notAsked,
+    },
+    verify: { start: notAsked, get: notAsked },
     writing: {
       limits: CONTRACT_EVENT_LIMITS,
       write: (batch) => {
@@ -341,10 +364,18 @@ test("control methods answer over both, and an empty body is an empty request", 
   equal(fromBinary(NamespaceSchema, answer.bytes).config?.acceptLimit?.seconds, 600n);
   const list = await fetch(`${url}/braid.v1.ControlService/ListNamespaces`, { method: "POST" });
   const body = (await list.json()) as {
-    namespaces: { epoch: string; config: { acceptLimit: string } }[];
+    namespaces: {
+      epoch: string;
+      config: { acceptLimit: string };
+      readMode: string;
+      splitsPaused: boolean;
+    }[];
   };
   equal(body.namespaces[0]?.epoch, "0");
   equal(body.namespaces[0]?.config.acceptLimit, "600s");
+  deepEqual([body.namespaces[0].readMode, body.namespaces[0].splitsPaused], ["SHADOW", false]);
+  const kill = await call("/braid.v1.ControlService/GetKillSwitch", Buffer.alloc(0));
+  equal(fromBinary(KillSwitchSchema, kill.bytes).setTime?.seconds, 1n);
 });
 
 test("an error is told with its code, status and retry hint over both", async () => {

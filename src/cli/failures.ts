@@ -61,6 +61,8 @@ function hintFor(error: BraidError): string | undefined {
 const HINTS: Readonly<Record<string, string>> = {
   NAMESPACE_NOT_FOUND: "see what there is: braid ns ls",
   TIME_SLICE_NOT_FOUND: "see what there is: braid slices NAMESPACE",
+  SPLIT_NOT_FOUND: "see what there is: braid splits ls NAMESPACE",
+  VERIFY_NOT_FOUND: "start one: braid verify NAMESPACE",
   NAMESPACE_EXISTS: "look at it: braid ns get NAME; change it: braid ns update NAME",
   ID_BLOCKED: "see why: braid block ls NAMESPACE",
   SERVER_UNREACHABLE: "start one: braid serve; or say where it is: --url, BRAID_URL",

@@ -109,7 +109,8 @@ async function show(
   await terminal.print(options.json === true ? json(namespace) : description(namespace));
 }
 
-function description({ namespace, id, config, epoch, version, createTime }: Namespace): string {
+function description(shown: Namespace): string {
+  const { namespace, id, config, epoch, version, createTime } = shown;
   const { timePartition: layout, retention, slos, widePartition: wide, tuning } = config;
   return pairs([
     ["namespace", namespace],
@@ -140,11 +141,19 @@ function description({ namespace, id, config, epoch, version, createTime }: Name
           `parts of ${size(wide.targetBytes)}, ${wide.layout}, ${wide.strategy}`
         : "not detected",
     ],
+    ["splits", splitsLine(shown)],
     [
       "tuning",
       `${tuning.mode}, ${size(tuning.densityMinBytes)} to ${size(tuning.densityMaxBytes)}`,
     ],
   ]);
+}
+
+function splitsLine({ readMode, splitsPause }: Namespace): string {
+  if (splitsPause === undefined) return `read mode ${readMode}`;
+  const { since, by, reason } = splitsPause;
+  const why = reason === "" ? "" : `: ${reason}`;
+  return `read mode ${readMode}; paused since ${since} by ${by}${why}`;
 }
 
 function listing(namespaces: readonly Namespace[]): string {

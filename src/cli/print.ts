@@ -45,6 +45,16 @@ export function millis(number: number): string {
   return `${trimZero(number.toFixed(number < 10 ? 1 : 0))}ms`;
 }
 
+/** How long ago a time of the API is, in its largest unit: `3m`, `2d`. */
+export function ageOf(time: string, nowMicros: number): string {
+  const milliseconds = Math.max(0, nowMicros / 1000 - Date.parse(time));
+  if (Number.isNaN(milliseconds)) return time;
+  for (const [unit, factor] of DURATIONS) {
+    if (milliseconds >= factor) return `${Math.floor(milliseconds / factor)}${unit}`;
+  }
+  return "0s";
+}
+
 /** Text of others, with control characters spelled out: an id must not move the cursor or clear the screen. */
 export function printable(text: string): string {
   return text.replace(UNSAFE, (character) => {

@@ -27,12 +27,25 @@ const LEAVES = [
   "block add",
   "block ls",
   "block rm",
+  "splits ls",
+  "splits show",
+  "splits request",
+  "splits retry",
+  "splits rollback",
+  "splits pause",
+  "splits resume",
+  "modes get",
+  "modes set",
+  "kill-switch on",
+  "kill-switch off",
+  "kill-switch status",
+  "verify",
   "config",
   "completion",
 ];
 
 test("every command has help with an example, on stdout, and succeeds", async () => {
-  for (const command of ["", "ns", "block", ...LEAVES]) {
+  for (const command of ["", "ns", "block", "splits", "modes", "kill-switch", ...LEAVES]) {
     const { code, out, err } = await runBraid([...command.split(" ").filter(Boolean), "--help"]);
     equal(code, 0, command);
     match(out, /Example:\n {2}\$ /, command);
@@ -58,6 +71,14 @@ test("wrong usage exits 2 with the usage line and the nearest that exists", asyn
     ["ns update plays", /nothing to change/],
     ["ns get plays --url localhost:1", /not an address such as http/],
     ["block add plays id --for 1h --until now", /not both/],
+    ["splits show plays", /--slice, --id, --time-bucket not given[^]*usage: braid splits show /],
+    ["splits retry plays --slice s --id i", /which partition\? --time-bucket not given/],
+    ["splits show plays --slice s --id i --time-bucket -1", /count from 0/],
+    ["splits ls plays --state done", /'done' is invalid\. It is one of DETECTED, /],
+    ["modes set plays on", /'on' is invalid[^]*It is one of OFF, SHADOW, COMPARE, SERVE/],
+    ["kill-switch of", /Did you mean one of off, on\?/],
+    ["verify plays --id i", /--slice, --time-bucket not given/],
+    ["verify plays --follow v --slice s", /takes nothing else/],
     ["ns", /Usage: braid ns/],
     ["", /Usage: braid/],
   ];

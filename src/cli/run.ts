@@ -12,11 +12,14 @@ import { DEFAULT_URL } from "./connection.ts";
 import { addExplain } from "./explain.ts";
 import { EXIT, ExitError, exitCodeOf, explainFailure, UsageError } from "./failures.ts";
 import { addHistogram } from "./histogram.ts";
+import { addKillSwitch, addModes } from "./modes.ts";
 import { addNs } from "./ns.ts";
 import { addRead } from "./read.ts";
 import { addServe, addWorker } from "./serve.ts";
 import { addSlices } from "./slices.ts";
+import { addSplits } from "./splits.ts";
 import type { Terminal } from "./terminal.ts";
+import { addVerify } from "./verify.ts";
 import { addWrite } from "./write.ts";
 
 /** Runs one command, `args` being what stands behind `braid`, and resolves with its exit code. */
@@ -87,6 +90,10 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 refused, 130 interru
   addSlices(program, terminal);
   addHistogram(program, terminal);
   addBlock(program, terminal);
+  addSplits(program, terminal);
+  addModes(program, terminal);
+  addKillSwitch(program, terminal);
+  addVerify(program, terminal);
   addConfig(program, terminal);
   addCompletion(program, terminal);
   settle(program, terminal, printed);

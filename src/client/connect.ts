@@ -23,6 +23,7 @@ import { Reading, readPages, readRequest, streamPages } from "./reading.ts";
 import type { ReadQuery } from "./reading.ts";
 import { DEFAULT_RETRIES, Retries } from "./retries.ts";
 import type { RetryLimits } from "./retries.ts";
+import { SplitCalls } from "./split-calls.ts";
 import { Transport } from "./transport.ts";
 import type { CallOptions, Effect } from "./transport.ts";
 
@@ -37,6 +38,9 @@ export type { Pace } from "./pace.ts";
 export { Reading } from "./reading.ts";
 export type { EventPage, ReadQuery } from "./reading.ts";
 export type { RetryLimits } from "./retries.ts";
+export { SplitCalls } from "./split-calls.ts";
+export type { SplitPage, WishOptions } from "./split-calls.ts";
+export type * from "./split-messages.ts";
 export type { CallOptions } from "./transport.ts";
 
 export interface ConnectOptions {
@@ -89,10 +93,15 @@ export function connect(url: string, options: ConnectOptions = {}): BraidClient 
 }
 
 export class BraidClient {
+  /** Splits of wide partitions, read modes, the kill switch and comparisons. */
+  readonly splits: SplitCalls;
   readonly #transport: Transport;
 
   constructor(transport: Transport) {
     this.#transport = transport;
+    this.splits = new SplitCalls((name, effect, request, options) =>
+      this.#control(name, effect, request, options),
+    );
   }
 
   /** Resolves when the events are durable, but for those in `failures`. */

@@ -1,4 +1,5 @@
 /** The control side's messages in proto3 JSON: durations as `"600s"`, 64-bit numbers as text. */
+import type { ReadModeName } from "./split-messages.ts";
 
 export interface TimePartition {
   readonly secondsPerTimeSlice: number;
@@ -42,6 +43,14 @@ export interface Namespace {
   readonly epoch: string;
   readonly createTime: string;
   readonly version: string;
+  readonly readMode: ReadModeName;
+  readonly splitsPaused: boolean;
+  /** Left out if it is not paused. */
+  readonly splitsPause?: {
+    readonly since: string;
+    readonly by: string;
+    readonly reason: string;
+  };
 }
 
 export interface TimeSlice {

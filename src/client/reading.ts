@@ -4,6 +4,7 @@
  *
  * Nothing is fetched before it is asked for, and leaving the loop stops what is under way. Every page is
  * fetched again if the connection fails; the token makes that exact, with no event twice and none left out.
+ * CONFLICT ends a read: what it has answered may lack events, and the caller begins it again.
  */
 import { BraidError } from "./braid-error.ts";
 import { CallSignal } from "./call-signal.ts";
@@ -170,7 +171,7 @@ function parseLine(line: Uint8Array | undefined): EventPage {
   return parsePage(answer["result"]);
 }
 
-/** The status line was sent before the stream failed, so the code alone says whether to go on. */
+/** The status line was sent before the stream failed, so the code alone says whether to go on: never after CONFLICT. */
 const STREAM_ERROR_STATUS: Readonly<Record<string, number>> = {
   OVERLOADED: 429,
   STORAGE_UNAVAILABLE: 503,

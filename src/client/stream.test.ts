@@ -79,6 +79,29 @@ test("an error at the end of a stream is told, or waited out if it passes", asyn
   deepEqual(ids, ["a", "b"]);
 });
 
+test("a stream that may lack an event is neither gone on with nor repeated", async () => {
+  const body = { code: "CONFLICT", message: "begin the read again, without a page token" };
+  await using server = await fakeBraid((_request, response) => {
+    response.end(`${line(pageJson(["a"], "after-a"))}${JSON.stringify({ error: body })}\n`);
+    return undefined;
+  });
+  const client = connect(server.url, { pace: new SkippingPace() });
+  await rejects(collect(client.stream("plays", QUERY)), { code: "CONFLICT", outcome: "failed" });
+  equal(server.requests.length, 1);
+});
+
+test("a page that may lack an event is not asked for again", async () => {
+  const body = { code: "CONFLICT", message: "begin the read again, without a page token" };
+  await using server = await fakeBraid((_request, response) => {
+    response.writeHead(409, { "content-type": "application/json", "retry-after": "1" });
+    response.end(JSON.stringify(body));
+    return undefined;
+  });
+  const client = connect(server.url, { pace: new SkippingPace() });
+  await rejects(collect(client.read("plays", QUERY)), { code: "CONFLICT", outcome: "failed" });
+  equal(server.requests.length, 1);
+});
+
 test("leaving the loop tells the server to stop", async () => {
   const gone = Promise.withResolvers<undefined>();
   await using server = await fakeBraid(async (_request, response) => {

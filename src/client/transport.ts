@@ -146,6 +146,10 @@ function mayRepeat(error: BraidError, effect: Effect): boolean {
   return passing && (effect !== "writes once" || error.status === 429);
 }
 
+/**
+ * Not 409: a read in CONFLICT may have lacked events in what it has answered, so it is begun again by the
+ * caller, without a token; going on from the last page would leave them out for good.
+ */
 const PASSING_STATUS = new Set([429, 502, 503, 504]);
 
 async function readJson(response: Response): Promise<unknown> {

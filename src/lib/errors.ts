@@ -31,6 +31,8 @@ export const CODES = {
   PAGE_TOKEN_EXPIRED: { http: 400, grpc: grpc.INVALID_ARGUMENT, retry: false },
   NAMESPACE_NOT_FOUND: { http: 404, grpc: grpc.NOT_FOUND, retry: false },
   TIME_SLICE_NOT_FOUND: { http: 404, grpc: grpc.NOT_FOUND, retry: false },
+  SPLIT_NOT_FOUND: { http: 404, grpc: grpc.NOT_FOUND, retry: false },
+  VERIFY_NOT_FOUND: { http: 404, grpc: grpc.NOT_FOUND, retry: false },
   METHOD_NOT_FOUND: { http: 404, grpc: grpc.UNIMPLEMENTED, retry: false },
   NAMESPACE_EXISTS: { http: 409, grpc: grpc.ALREADY_EXISTS, retry: false },
   CONFLICT: { http: 409, grpc: grpc.ABORTED, retry: true },

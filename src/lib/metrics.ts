@@ -63,6 +63,32 @@ export class Metrics {
     return { observe: (value, ...values) => child(values).observe(value) };
   }
 
+  /** Values that are asked for when they are scraped; beyond a bound the rest is added up. */
+  gauges(
+    name: string,
+    help: string,
+    labels: readonly string[],
+    read: () => Iterable<LabelledValue>,
+  ): void {
+    void new Gauge({
+      name,
+      help,
+      labelNames: labels,
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        let shown = 0;
+        let rest = 0;
+        for (const { value, labels: values } of read()) {
+          if (shown++ < SERIES_MAX) this.set(labelsOf(labels, values), value);
+          else rest += value;
+        }
+        const others = labels.map(() => OTHER);
+        if (shown > SERIES_MAX) this.set(labelsOf(labels, others), rest);
+      },
+    });
+  }
+
   /** A value that is asked for when it is scraped. */
   gauge(name: string, help: string, read: () => number): void {
     // The gauge lives in the registry: nobody else needs it.
@@ -77,6 +103,12 @@ export class Metrics {
   }
 }
 
+/** A value under its labels, in their order. */
+export interface LabelledValue {
+  readonly value: number;
+  readonly labels: readonly string[];
+}
+
 /** Finding a child by its labels is most of the cost of counting, so children are kept. */
 function boundedChildren<C>(
   labels: readonly string[],
@@ -88,9 +120,13 @@ function boundedChildren<C>(
     const known = children.get(key);
     if (known !== undefined) return known;
     if (children.size >= SERIES_MAX && values[0] !== OTHER) return childOf(labels.map(() => OTHER));
-    const child = make(Object.fromEntries(labels.map((label, i) => [label, values[i] ?? ""])));
+    const child = make(labelsOf(labels, values));
     children.set(key, child);
     return child;
   };
   return childOf;
+}
+
+function labelsOf(labels: readonly string[], values: readonly string[]): Record<string, string> {
+  return Object.fromEntries(labels.map((label, i) => [label, values[i] ?? ""]));
 }

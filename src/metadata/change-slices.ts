@@ -30,6 +30,7 @@ import { boundedChange } from "./slice-change.ts";
 import type { SliceChange } from "./slice-change.ts";
 import { newSliceRecord, readSlice, readSlices, removeSlice, writeSlice } from "./slice-records.ts";
 import type { SliceRecord } from "./slice-records.ts";
+import { dropTables, makeTables } from "./slice-tables.ts";
 import type { OwnerWait, SliceTurns } from "./slice-turns.ts";
 
 /** How many slices a store is asked to make or drop at a time. */
@@ -97,7 +98,7 @@ export async function makeFirstSlices(
   await forEachBounded(planned, (slice) => writeSlice(catalog, namespaceId, newSliceRecord(slice)));
   await forEachBounded(planned, async ({ name }) => {
     requireOwner(isOwner, creating);
-    await store.createSlice({ namespaceId, slice: name });
+    await makeTables(store, { namespaceId, slice: name });
   });
 }
 
@@ -243,7 +244,7 @@ async function openSlice(work: Work, slice: SliceRecord): Promise<void> {
   created.add(slice.name);
   let state: TimeSlice["state"] = "OPEN";
   try {
-    await store.createSlice({ namespaceId: record.id, slice: slice.name });
+    await makeTables(store, { namespaceId: record.id, slice: slice.name });
   } catch (error) {
     if (!(error instanceof ServiceError && error.code === "CONFLICT")) throw error;
     // The store has dropped it and makes it never again, so neither the decision nor the time waits.
@@ -265,7 +266,7 @@ async function takeBack({ catalog, store, record, listed, created }: Work): Prom
   for (const slice of listed.values()) await removeSlice(catalog, namespaceId, slice);
   for (const name of created) {
     const there = await readSlice(catalog, namespaceId, name);
-    if (there === undefined) await store.dropSlice({ namespaceId, slice: name });
+    if (there === undefined) await dropTables(store, { namespaceId, slice: name });
   }
   if (created.size === 0) return;
   const current = await readNamespace(catalog, record.name);

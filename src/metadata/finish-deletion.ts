@@ -10,11 +10,15 @@ import type { Storage } from "./change-slices.ts";
 import { readNamespace, removeNamespace } from "./namespace-records.ts";
 import type { NamespaceRecord } from "./namespace-records.ts";
 import { readSlices, removeSlice } from "./slice-records.ts";
-import { removeSplits } from "./split-records.ts";
+import { dropTables } from "./slice-tables.ts";
 import { removeOwnership } from "./slice-turns.ts";
+import { removeSplits } from "./split-records.ts";
+import { removeAll } from "./split-spaces.ts";
 
 /** Ids removed at a time: they are listed anew each time, so memory stays small. */
 const BLOCKED_BATCH = 1_000;
+/** What else a namespace has in the catalog, each in a space of its own beside its slices. */
+const SPACES = ["id-strategies", "evidence", "split-changes", "split-slices", "verify"];
 
 export async function finishDeletion(
   storage: Storage,
@@ -32,6 +36,10 @@ export async function finishDeletion(
     requireOwner(isOwner, record);
     removed = await removeSomeBlocked(storage, namespaceId);
   } while (removed > 0);
+  for (const space of SPACES) {
+    requireOwner(isOwner, record);
+    await removeAll(catalog, `${space}/${namespaceId}`);
+  }
   await store.dropNamespace(namespaceId);
   if (catalog.shared) await removeOwnership(catalog, namespaceId);
   for (;;) {
@@ -53,7 +61,7 @@ async function removeSlices(
     requireOwner(isOwner, record);
     const ref = { namespaceId, slice: slice.name };
     if (!slice.storeDropped) {
-      await store.dropSlice(ref);
+      await dropTables(store, ref);
       await removeSplits(catalog, ref);
     }
     await removeSlice(catalog, namespaceId, slice);

@@ -10,6 +10,7 @@ import { z } from "zod";
 import { ServiceError } from "../lib/errors.ts";
 import type { Namespace } from "../model/namespace.ts";
 import type { NamespaceConfig } from "../model/namespace-config.ts";
+import { READ_MODES } from "../model/read-mode.ts";
 import type { Catalog, CatalogRecord } from "../ports/catalog.ts";
 import { sliceChangeSchema, sliceFields } from "./slice-change.ts";
 import type { SliceChange } from "./slice-change.ts";
@@ -44,6 +45,17 @@ export interface NamespaceRecord extends Namespace {
   readonly blockedChanging: readonly number[];
   /** About how many ids are blocked; never too low but for crashes. */
   readonly blockedCount: number;
+  /** The same for the strategies of its ids. */
+  readonly idStrategyChange: number;
+  readonly idStrategyChanging: readonly IdStrategyChanging[];
+  /** About how many ids have one; never too low. */
+  readonly idStrategyCount: number;
+}
+
+/** A change of an id's strategy that is under way, by the `idStrategyChange` it began with. */
+export interface IdStrategyChanging {
+  readonly began: number;
+  readonly seriesId: string;
 }
 
 /** Undefined if there is none; also one that is being created or deleted is given. */
@@ -165,6 +177,23 @@ export function endedBlockedChanges(
   };
 }
 
+/** The same for the strategies of ids. */
+export function endedIdStrategyChanges(
+  { idStrategyChange, idStrategyChanging }: NamespaceRecord,
+  ended: readonly number[],
+): Pick<NamespaceRecord, "idStrategyChange" | "idStrategyChanging"> {
+  return {
+    idStrategyChange: idStrategyChange + 1,
+    idStrategyChanging: idStrategyChanging.filter(({ began }) => !ended.includes(began)),
+  };
+}
+
+/** The record with another configuration, and what has to be remembered of it for good. */
+export function configured(record: NamespaceRecord, config: NamespaceConfig): NamespaceRecord {
+  const everEventual = record.everEventual || config.consistency === "EVENTUAL";
+  return { ...record, config, everEventual };
+}
+
 const count = z.number().int().nonnegative();
 
 const latencySchema = z.strictObject({ targetMs: z.number(), maxMs: z.number() });
@@ -205,6 +234,22 @@ const recordSchema: z.ZodType<Omit<NamespaceRecord, "name" | "version">> = z.str
   blockedChange: count,
   blockedChanging: z.array(count),
   blockedCount: count,
+  readMode: z.strictObject({
+    mode: z.enum(READ_MODES),
+    autoAdvance: z.boolean(),
+    since: z.number().int(),
+    by: z.string(),
+    reason: z.string(),
+    round: count,
+    kinds: z.array(z.string()).nullable(),
+  }),
+  splitsPaused: z
+    .strictObject({ at: z.number().int(), by: z.string(), reason: z.string() })
+    .nullable(),
+  everEventual: z.boolean(),
+  idStrategyChange: count,
+  idStrategyChanging: z.array(z.strictObject({ began: count, seriesId: z.string() })),
+  idStrategyCount: count,
 });
 
 function decode(stored: CatalogRecord): NamespaceRecord {

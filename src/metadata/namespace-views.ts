@@ -10,9 +10,11 @@ import type { Clock } from "../lib/clock.ts";
 import { ServiceError } from "../lib/errors.ts";
 import { mapBounded } from "../lib/map-bounded.ts";
 import type { BlockedId, NamespaceView, ViewSource } from "../model/namespace.ts";
+import type { IdStrategyStep } from "../model/read-mode.ts";
 import type { TimeSlice } from "../model/time-slice.ts";
 import type { Catalog } from "../ports/catalog.ts";
 import { readBlocked } from "./blocked-records.ts";
+import { readIdStrategies } from "./id-strategies.ts";
 import { readReadyNamespace } from "./namespace-records.ts";
 import type { NamespaceRecord } from "./namespace-records.ts";
 import { readSlices } from "./slice-records.ts";
@@ -175,10 +177,15 @@ export class NamespaceViews implements ViewSource {
       same !== undefined && record.blockedChanging.length === 0
         ? sameCount(same.record.blockedChange, record.blockedChange, same.view.blocked)
         : undefined;
+    const idStrategies =
+      same !== undefined && record.idStrategyChanging.length === 0
+        ? sameCount(same.record.idStrategyChange, record.idStrategyChange, same.view.idStrategies)
+        : undefined;
     const view: NamespaceView = {
       namespace: record,
       slices: slices ?? (await this.#openSlices(record)),
       blocked: blocked ?? (await this.#allBlocked(record)),
+      idStrategies: idStrategies ?? (await this.#allIdStrategies(record)),
       askedAtMs,
     };
     this.#remember(name, { view, record, usedAtMs: known?.usedAtMs ?? askedAtMs });
@@ -201,6 +208,17 @@ export class NamespaceViews implements ViewSource {
       blocked.set(block.seriesId, block);
     }
     return blocked;
+  }
+
+  async #allIdStrategies(
+    record: NamespaceRecord,
+  ): Promise<ReadonlyMap<string, readonly IdStrategyStep[]>> {
+    const strategies = new Map<string, readonly IdStrategyStep[]>();
+    if (record.idStrategyChange === 0) return strategies;
+    for await (const { seriesId, steps } of readIdStrategies(this.#catalog, record.id)) {
+      if (steps.length > 0) strategies.set(seriesId, steps);
+    }
+    return strategies;
   }
 
   #remember(name: string, entry: Entry): void {

@@ -1,23 +1,37 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MemoryCatalog } from "../../tests/support/memory-catalog.ts";
-import { listSplits, readSplit, removeSplits, writeSplit } from "./split-records.ts";
-import type { SplitRecord } from "./split-records.ts";
+import { newSplit } from "../model/split-moves.ts";
+import type { SplitRecord } from "../model/split.ts";
+import { publishRoute } from "./route-records.ts";
+import {
+  listSplits,
+  listSplitsPage,
+  readSplit,
+  removeSplits,
+  slicesWithSplits,
+  writeSplit,
+} from "./split-records.ts";
 
 const SLICE = { namespaceId: "plays-1", slice: "data_20260328" };
 
 function recordOf(seriesId: string, timeBucket = 7, eventBucket = 2): SplitRecord {
-  return {
-    partition: { ...SLICE, seriesId, timeBucket, eventBucket },
-    state: "DETECTED",
-    epoch: 1,
-    bytes: 11_000_000,
-    events: 4_000,
-    immutable: true,
-    detectedAt: 5,
-    history: [{ at: 6, by: "worker-1", from: null, to: "DETECTED", reason: "wide" }],
-    version: 0,
-  };
+  return newSplit(
+    {
+      partition: { ...SLICE, seriesId, timeBucket, eventBucket },
+      namespace: "plays",
+      epoch: 1,
+      bytes: 11_000_000,
+      events: 4_000,
+      immutable: true,
+      detectedAt: 5,
+    },
+    { at: 6, by: "worker-1", reason: "wide" },
+  );
+}
+
+function splitPaths(catalog: MemoryCatalog): string[] {
+  return catalog.dump().filter((path) => path.startsWith("splits/"));
 }
 
 test("a record is written, read, and changed by its version", async () => {
@@ -37,7 +51,7 @@ test("records of a slice are spread over shards, and listed with their partition
   const ids = [...Array(60).keys()].map((i) => `profile|${i}|3`);
   for (const id of ids) await writeSplit(catalog, recordOf(id, 1, 0));
   await writeSplit(catalog, recordOf("é|x", 2, 5));
-  const spaces = new Set(catalog.dump().map((path) => path.split("/").slice(0, 4).join("/")));
+  const spaces = new Set(splitPaths(catalog).map((path) => path.split("/").slice(0, 4).join("/")));
   assert.ok(spaces.size > 8 && spaces.size <= 16, `${spaces.size} shards`);
   const listed: SplitRecord[] = [];
   for await (const record of listSplits(catalog, SLICE)) listed.push(record);
@@ -50,22 +64,74 @@ test("records of a slice are spread over shards, and listed with their partition
   );
 });
 
+test("they are listed in pages, none twice and none left out, whatever the page's size", async () => {
+  const catalog = new MemoryCatalog();
+  const ids = [...Array(40).keys()].map((i) => `profile|${i}|3`);
+  for (const id of ids) await writeSplit(catalog, recordOf(id));
+  for (const limit of [1, 3, 7, 40, 1_000]) {
+    const seen: string[] = [];
+    let cursor = "";
+    do {
+      const page = await listSplitsPage(catalog, SLICE, cursor, limit);
+      assert.ok(page.records.length <= limit);
+      seen.push(...page.records.map(({ partition }) => partition.seriesId));
+      cursor = page.cursor;
+    } while (cursor !== "");
+    assert.deepEqual(seen.toSorted(), ids.toSorted(), `pages of ${limit}`);
+  }
+});
+
+test("a history keeps how it began and how it is going", async () => {
+  const catalog = new MemoryCatalog();
+  const record = recordOf("profile:1");
+  const [move] = record.history;
+  assert.ok(move);
+  const history = [...Array(200).keys()].map((i) => ({ ...move, at: i }));
+  const written = await writeSplit(catalog, { ...record, history });
+  assert.deepEqual(await readSplit(catalog, record.partition), written);
+  assert.deepEqual(
+    written?.history.map(({ at }) => at),
+    [...history.slice(0, 10), ...history.slice(-40)].map(({ at }) => at),
+  );
+});
+
 test("they go with their slice, and those of others stay", async () => {
   const catalog = new MemoryCatalog();
   for (let i = 0; i < 20; i++) await writeSplit(catalog, recordOf(`profile:${i}`));
   const other = recordOf("profile:1");
   const stays = { ...other, partition: { ...other.partition, slice: "data_20260329" } };
   await writeSplit(catalog, stays);
+  assert.deepEqual(
+    await slicesWithSplits(catalog, SLICE.namespaceId),
+    new Set([SLICE.slice, "data_20260329"]),
+  );
+  await publishRoute(catalog, recordOf("profile:1"));
   await removeSplits(catalog, SLICE);
-  assert.equal(catalog.dump().length, 1);
+  assert.deepEqual(await slicesWithSplits(catalog, SLICE.namespaceId), new Set(["data_20260329"]));
+  assert.ok(catalog.dump().every((path) => path.includes("data_20260329")));
   assert.ok(await readSplit(catalog, stays.partition));
+});
+
+test("one that changes while it is removed goes as well", async () => {
+  const catalog = new MemoryCatalog();
+  const record = await writeSplit(catalog, recordOf("profile:1"));
+  assert.ok(record);
+  let changes = 0;
+  catalog.before = async (call, space) => {
+    if (call === "remove" && space.startsWith("splits/") && changes++ === 0) {
+      await writeSplit(catalog, record);
+    }
+  };
+  await removeSplits(catalog, SLICE);
+  assert.equal(changes, 2);
+  assert.deepEqual(catalog.dump(), []);
 });
 
 test("a record that cannot be read is DATA_LOSS, not a guess", async () => {
   const catalog = new MemoryCatalog();
   const record = recordOf("profile:1");
   await writeSplit(catalog, record);
-  const [path = ""] = catalog.dump();
+  const [path = ""] = splitPaths(catalog);
   const space = path.split("/").slice(0, 4).join("/");
   const key = path.slice(space.length + 1);
   const stored = await catalog.read(space, key);

@@ -1,82 +1,55 @@
 /**
  * The records of splits as the catalog holds them: space `splits/<namespace id>/<slice>/<shard>`, key =
- * the partition.
+ * the partition. Every change is compare-and-set and goes through `moveSplit`, which keeps the route and
+ * the due time in step with the record.
  *
- * A slice's records are spread over shards by the hash of the series id (rule C19), so that no space
- * becomes what it is there to cure, and those of one id are together. Every change is compare-and-set.
+ * Most slices have none, and looking for them takes a call for each shard: so the slices that may have
+ * some are noted before the first is written, in space `split-slices/<namespace id>`, key = the slice.
  */
-import { z } from "zod";
-import { utf8 } from "../lib/bytes.ts";
-import { hash32 } from "../lib/hash.ts";
 import type { PartitionKey, SliceRef } from "../model/partition.ts";
+import type { SplitMove, SplitRecord } from "../model/split.ts";
 import type { Catalog, CatalogRecord } from "../ports/catalog.ts";
+import { splitSchema } from "./split-schema.ts";
+import {
+  keyOf,
+  partitionOf,
+  removeAll,
+  removeShards,
+  SHARDS,
+  shardSpace,
+  spaceOf,
+} from "./split-spaces.ts";
 import { decodeStored, listAll } from "./stored-json.ts";
 
-/** Where records lie: neither the number nor the seed may change. */
-const SHARDS = 16;
-const SHARD_SEED = 0;
-
-const SPLIT_STATES = [
-  "DETECTED",
-  "PLANNING",
-  "PLANNED",
-  "SPLITTING",
-  "VALIDATING",
-  "COMPLETED",
-  "PARKED",
-  "REFUSED",
-  "FAILED",
-  "INVALIDATED",
-] as const;
-
-export type SplitState = (typeof SPLIT_STATES)[number];
-
-export interface SplitMove {
-  /** Microseconds. */
-  readonly at: number;
-  /** Which process, or which person. */
-  readonly by: string;
-  /** Null: there was no record. */
-  readonly from: SplitState | null;
-  readonly to: SplitState;
-  readonly reason: string;
-}
-
-export interface SplitRecord {
-  readonly partition: PartitionKey;
-  readonly state: SplitState;
-  /** Of the namespace when the state was entered. */
-  readonly epoch: number;
-  /** What the detection saw, at least. */
-  readonly bytes: number;
-  readonly events: number;
-  readonly immutable: boolean;
-  readonly detectedAt: number;
-  /** Oldest first. */
-  readonly history: readonly SplitMove[];
-  /** 0: not written yet. */
-  readonly version: number;
-}
+/** A history shows how it began and how it is going. */
+const FIRST_MOVES = 10;
+const LAST_MOVES = 40;
 
 export async function readSplit(
   catalog: Catalog,
   partition: PartitionKey,
 ): Promise<SplitRecord | undefined> {
-  const space = splitSpace(partition, shardOf(partition.seriesId));
-  const stored = await catalog.read(space, splitKey(partition));
+  const space = spaceOf("splits", partition);
+  const stored = await catalog.read(space, keyOf(partition));
   return stored === undefined ? undefined : decode(space, partition, stored);
 }
 
-/** Writes over the version it was read with (0: a new one). Undefined if it has changed meanwhile. */
+/**
+ * Writes over the version it was read with (0: a new one). Undefined if it has changed meanwhile. The
+ * route and the due time are not looked at: `moveSplit` is the way to change a record.
+ */
 export async function writeSplit(
   catalog: Catalog,
   record: SplitRecord,
 ): Promise<SplitRecord | undefined> {
-  const { partition, version, ...stored } = record;
-  const space = splitSpace(partition, shardOf(partition.seriesId));
+  const history = boundedHistory(record.history);
+  const { partition, version, ...stored } = { ...record, history };
+  const space = spaceOf("splits", partition);
   const value = JSON.stringify(stored);
-  const written = await catalog.write(space, splitKey(partition), value, version);
-  return written === undefined ? undefined : { ...record, version: written };
+  // One that is there already says the same.
+  if (version === 0) await catalog.write(slicesSpace(partition), partition.slice, "{}", 0);
+  const written = await catalog.write(space, keyOf(partition), value, version);
+  return written === undefined ? undefined : { ...record, history, version: written };
 }
 
 /** Every record of a slice, shard by shard, a bounded page at a time. */
@@ -85,71 +58,88 @@ export async function* listSplits(
   slice: SliceRef,
 ): AsyncGenerator<SplitRecord, void, undefined> {
   for (let shard = 0; shard < SHARDS; shard++) {
-    const space = splitSpace(slice, shard);
+    const space = shardSpace("splits", slice, shard);
     for await (const stored of listAll(catalog, space)) {
-      yield decode(space, { ...slice, ...partitionOf(stored.key) }, stored);
+      yield decode(space, partitionOf(slice, stored.key), stored);
     }
   }
 }
 
-/** Once its slice is dropped for good. One that changes meanwhile stays, and is removed by a repeat. */
+/**
+ * At most `limit` of them, behind what `cursor` ("" for the first) has told. The cursor that is given
+ * back is "" at the end.
+ */
+export async function listSplitsPage(
+  catalog: Catalog,
+  slice: SliceRef,
+  cursor: string,
+  limit: number,
+): Promise<{ readonly records: SplitRecord[]; readonly cursor: string }> {
+  const bar = cursor.indexOf("|");
+  let after = cursor.slice(bar + 1);
+  const records: SplitRecord[] = [];
+  for (let shard = bar < 0 ? 0 : Number(cursor.slice(0, bar)); shard < SHARDS; shard++) {
+    const space = shardSpace("splits", slice, shard);
+    const page = await catalog.list(space, after, limit - records.length);
+    for (const stored of page) {
+      records.push(decode(space, partitionOf(slice, stored.key), stored));
+    }
+    const last = page.at(-1);
+    if (last !== undefined && records.length >= limit) {
+      return { records, cursor: `${shard}|${last.key}` };
+    }
+    after = "";
+  }
+  return { records, cursor: "" };
+}
+
+/** The names of the slices that may have splits: no other has any. */
+export async function slicesWithSplits(
+  catalog: Catalog,
+  namespaceId: string,
+): Promise<ReadonlySet<string>> {
+  const names = new Set<string>();
+  for await (const { key } of listAll(catalog, slicesSpace({ namespaceId }))) names.add(key);
+  return names;
+}
+
+/**
+ * Once its slice is dropped for good: also its routes and parts. What is due of them settles itself. One
+ * that is made meanwhile, by somebody who is late, is due, and goes when it is looked at.
+ */
 export async function removeSplits(catalog: Catalog, slice: SliceRef): Promise<void> {
-  for (let shard = 0; shard < SHARDS; shard++) {
-    const space = splitSpace(slice, shard);
-    for await (const { key, version } of listAll(catalog, space)) {
-      await catalog.remove(space, key, version);
-    }
+  const noted = await catalog.read(slicesSpace(slice), slice.slice);
+  if (noted === undefined) return;
+  // The splits first: from then on nobody moves one, so nobody publishes a route.
+  for (const kind of ["splits", "routes", "parts"] as const) {
+    await removeShards(catalog, kind, slice);
   }
+  await catalog.remove(slicesSpace(slice), slice.slice, noted.version);
 }
 
-function splitSpace({ namespaceId, slice }: SliceRef, shard: number): string {
-  return `splits/${namespaceId}/${slice}/${shard}`;
+/** Once `removeSplits` was done: what somebody who was late has made since, in the shard of a partition. */
+export async function removeLateSplits(catalog: Catalog, partition: PartitionKey): Promise<void> {
+  for (const kind of ["parts", "splits", "routes"] as const) {
+    await removeAll(catalog, spaceOf(kind, partition));
+  }
+  const noted = await catalog.read(slicesSpace(partition), partition.slice);
+  if (noted !== undefined) await catalog.remove(slicesSpace(partition), noted.key, noted.version);
 }
 
-function shardOf(seriesId: string): number {
-  return hash32(utf8(seriesId), SHARD_SEED) % SHARDS;
+function slicesSpace({ namespaceId }: Pick<SliceRef, "namespaceId">): string {
+  return `split-slices/${namespaceId}`;
 }
 
-/** An id may have any characters, numbers have no bar: the last two bars are ours. */
-function splitKey({ seriesId, timeBucket, eventBucket }: PartitionKey): string {
-  return `${seriesId}|${timeBucket}|${eventBucket}`;
+function boundedHistory(history: readonly SplitMove[]): readonly SplitMove[] {
+  if (history.length <= FIRST_MOVES + LAST_MOVES) return history;
+  return [...history.slice(0, FIRST_MOVES), ...history.slice(-LAST_MOVES)];
 }
-
-function partitionOf(key: string): Pick<PartitionKey, "seriesId" | "timeBucket" | "eventBucket"> {
-  const second = key.lastIndexOf("|");
-  const first = key.lastIndexOf("|", second - 1);
-  return {
-    seriesId: key.slice(0, first),
-    timeBucket: Number(key.slice(first + 1, second)),
-    eventBucket: Number(key.slice(second + 1)),
-  };
-}
-
-const count = z.number().int().nonnegative();
-const state = z.enum(SPLIT_STATES);
-
-const splitSchema: z.ZodType<Omit<SplitRecord, "partition" | "version">> = z.strictObject({
-  state,
-  epoch: count,
-  bytes: count,
-  events: count,
-  immutable: z.boolean(),
-  detectedAt: z.number().int(),
-  history: z.array(
-    z.strictObject({
-      at: z.number().int(),
-      by: z.string(),
-      from: state.nullable(),
-      to: state,
-      reason: z.string(),
-    }),
-  ),
-});
 
 function decode(space: string, partition: PartitionKey, stored: CatalogRecord): SplitRecord {
+  const { namespaceId, slice, seriesId, timeBucket, eventBucket } = partition;
   return {
     ...decodeStored(splitSchema, space, stored),
-    partition,
+    partition: { namespaceId, slice, seriesId, timeBucket, eventBucket },
     version: stored.version,
   };
 }

@@ -108,6 +108,12 @@ for (const [what, patch, expected] of CASES) {
   });
 }
 
+test("the planner may be left to choose, or told which strategy to take", () => {
+  for (const strategy of ["AUTO", "EVENT_BUCKETS", "TIME_BUCKETS", "HASH"]) {
+    deepEqual(problemsOf({ widePartition: { strategy } }), []);
+  }
+});
+
 test("all problems are told at once", () => {
   const problems = problemsOf({
     timePartition: { eventBuckets: 5_000 },

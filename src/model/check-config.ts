@@ -5,6 +5,8 @@
  */
 import { SECOND_MICROS } from "./namespace-config.ts";
 import type { NamespaceConfig } from "./namespace-config.ts";
+import { EVENT_BUCKETS_MAX } from "./partition.ts";
+import { SPLIT_STRATEGIES } from "./split.ts";
 
 /** What a server and its clock may be behind by, all in microseconds. */
 export interface ConfigMargins {
@@ -19,7 +21,6 @@ export interface ConfigMargins {
 export const SLICES_MAX = 10_000;
 /** A read of a whole slice visits each of its time buckets. */
 const BUCKETS_PER_SLICE_MAX = 100_000;
-const EVENT_BUCKETS_MAX = 1_024;
 const SLICE_SECONDS_MAX = 31_536_000;
 const YEAR_MICROS = SLICE_SECONDS_MAX * SECOND_MICROS;
 const SLO_MS_MAX = 3_600_000;
@@ -146,7 +147,7 @@ function widePartitionProblems({ widePartition: wide }: NamespaceConfig): string
     ...within("widePartition.targetBytes", wide.targetBytes, WIDE_BYTES_MIN, BYTES_MAX, bytes),
     ...within("widePartition.maxParts", wide.maxParts, 1, 65_536, String),
     ...oneOf("widePartition.layout", wide.layout, ["PACKED", "ROWS"]),
-    ...oneOf("widePartition.strategy", wide.strategy, ["AUTO"]),
+    ...oneOf("widePartition.strategy", wide.strategy, ["AUTO", ...SPLIT_STRATEGIES]),
   ];
   if (wide.targetBytes > wide.bytesMax) {
     found.push(

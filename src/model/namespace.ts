@@ -1,5 +1,6 @@
 /** A namespace as the catalog holds it, and a server's view of it. */
 import type { NamespaceConfig } from "./namespace-config.ts";
+import type { IdStrategyStep, ReadModeState } from "./read-mode.ts";
 import type { TimeSlice } from "./time-slice.ts";
 
 export interface Namespace {
@@ -15,8 +16,19 @@ export interface Namespace {
    */
   readonly floor: number;
   readonly createdAt: number;
+  readonly readMode: ReadModeState;
+  /** No split goes on while it is paused. */
+  readonly splitsPaused: SplitsPaused | null;
+  /** Whether it was ever written at less than a majority: then a copy must ask every replica (rule C5). */
+  readonly everEventual: boolean;
   /** Raised by every change of this record. */
   readonly version: number;
+}
+
+export interface SplitsPaused {
+  readonly at: number;
+  readonly by: string;
+  readonly reason: string;
 }
 
 export interface BlockedId {
@@ -37,6 +49,8 @@ export interface NamespaceView {
   /** The OPEN slices, by start. */
   readonly slices: readonly TimeSlice[];
   readonly blocked: ReadonlyMap<string, BlockedId>;
+  /** Of ids that have more event buckets than their slice: by time, oldest first. */
+  readonly idStrategies: ReadonlyMap<string, readonly IdStrategyStep[]>;
   readonly askedAtMs: number;
 }
 

@@ -6,6 +6,7 @@
  */
 import { hash32 } from "../lib/hash.ts";
 import { SECOND_MICROS } from "./namespace-config.ts";
+import type { IdStrategyStep } from "./read-mode.ts";
 import type { TimeSlice } from "./time-slice.ts";
 
 /** A slice as storage knows it: the namespace's internal id, so that a name used again means nothing. */
@@ -23,13 +24,35 @@ export interface PartitionKey extends SliceRef {
 
 const EVENT_BUCKET_SEED = 0;
 
+/** Of one time bucket of one id: every read of it asks them all. */
+export const EVENT_BUCKETS_MAX = 1_024;
+
 export function timeBucketOf(slice: TimeSlice, time: number): number {
   return Math.floor((time - slice.start) / bucketMicros(slice));
 }
 
-export function eventBucketOf(slice: TimeSlice, eventId: Uint8Array): number {
-  const buckets = slice.timePartition.eventBuckets;
+/** `buckets`: see `eventBucketsOf`. */
+export function eventBucketOf(buckets: number, eventId: Uint8Array): number {
   return buckets === 1 ? 0 : hash32(eventId, EVENT_BUCKET_SEED) % buckets;
+}
+
+/**
+ * How many event buckets a time bucket of a series has: the slice's, times what the id was given before
+ * that bucket opened (rule C15).
+ */
+export function eventBucketsOf(
+  slice: TimeSlice,
+  timeBucket: number,
+  steps: readonly IdStrategyStep[] | undefined,
+): number {
+  const { eventBuckets } = slice.timePartition;
+  if (steps === undefined) return eventBuckets;
+  const { start } = timeBucketRange(slice, timeBucket);
+  let factor = 1;
+  for (const step of steps) if (step.from <= start) factor = step.factor;
+  // A slice may have come to have more by itself; both are frozen, so everybody cuts alike.
+  while (factor > 1 && eventBuckets * factor > EVENT_BUCKETS_MAX) factor = Math.ceil(factor / 2);
+  return eventBuckets * factor;
 }
 
 /** The event time a bucket of a slice covers, start included, end not. */

@@ -5,14 +5,18 @@ import {
   DAY,
   HOUR,
   NOON,
+  TABLES_PER_SLICE,
   VIEW_MAX_AGE_MS,
   never,
 } from "../../tests/support/control-world.ts";
 import { settle } from "../../tests/support/virtual-clock.ts";
 import { ServiceError } from "../lib/errors.ts";
+import { addIdStep } from "../metadata/id-strategies.ts";
 import { readNamespace } from "../metadata/namespace-records.ts";
+import { addEvidence } from "../metadata/read-modes.ts";
 import { readSlices, writeSlice } from "../metadata/slice-records.ts";
 import { SliceTurns } from "../metadata/slice-turns.ts";
+import { noteChange } from "../metadata/split-changes.ts";
 import { SECOND_MICROS } from "../model/namespace-config.ts";
 
 const ACCEPT_3_DAYS = { acceptLimitMicros: 3 * DAY };
@@ -32,10 +36,10 @@ test("a namespace has its slices, in the store too, before anyone sees it", asyn
     slices.map(({ name }) => name),
     ["data_20260327", "data_20260328", "data_20260329"],
   );
-  deepEqual(
-    world.store.sliceNames(),
-    slices.map(({ name }) => `${created.id}/${name}`),
-  );
+  deepEqual(world.store.sliceNames(), [
+    ...slices.map(({ name }) => `${created.id}/${name}`),
+    ...slices.map(({ name }) => `${created.id}/wide_${name}_0`),
+  ]);
 });
 
 test("a name is given once: of several who create it one succeeds", async () => {
@@ -290,14 +294,53 @@ test("a deleted namespace is gone with all it had, and its name begins anew", as
   equal((await views.get("plays")).blocked.size, 0);
 });
 
+test("the records around its splits go with a namespace", async () => {
+  const world = new ControlWorld();
+  const { namespaces } = world.start();
+  const { id } = await namespaces.create("plays", {});
+  await addIdStep(world.catalog, "plays", "a", { from: NOON, factor: 2 });
+  const kind = { layout: "PACKED", layoutVersion: 1, strategy: "HASH", round: 0, since: 0 };
+  const counts = { readsCompared: 1, bytesMatched: 1, bytesDiffered: 0 };
+  await addEvidence(world.catalog, id, { ...kind, ...counts });
+  const slice = { namespaceId: id, slice: "data_20260328" };
+  await noteChange(world.catalog, NOON, { ...slice, seriesId: "a", timeBucket: 0, eventBucket: 0 });
+  await namespaces.delete("plays");
+  deepEqual(world.catalog.dump(), []);
+});
+
+test("that a namespace was ever EVENTUAL is never forgotten", async () => {
+  const { namespaces } = new ControlWorld().start();
+  const ever = async (name: string): Promise<boolean> => (await namespaces.get(name)).everEventual;
+  await namespaces.create("plays", {});
+  await namespaces.create("shows", { consistency: "EVENTUAL" });
+  deepEqual([await ever("plays"), await ever("shows")], [false, true]);
+  await namespaces.update("shows", { consistency: "READ_YOUR_WRITES" }, []);
+  equal(await ever("shows"), true);
+  // Each of these is written in another way: alone, with other slices, with a re-opening.
+  const others = [{}, { futureLimitMicros: HOUR }, ACCEPT_3_DAYS];
+  for (const [i, other] of others.entries()) {
+    const name = `n${i}`;
+    await namespaces.create(name, {});
+    await namespaces.update(name, { consistency: "EVENTUAL", ...other }, []);
+    await namespaces.update(name, { consistency: "READ_YOUR_WRITES" }, []);
+    equal(await ever(name), true, name);
+  }
+});
+
 test("what is left of a namespace in the store goes when all of its slices are gone", async () => {
   const world = new ControlWorld();
   const { namespaces } = world.start();
   await namespaces.create("plays", {});
   const calls: string[] = [];
-  world.store.before = (call) => void calls.push(call);
+  world.store.before = (call, { slice }) => void calls.push(`${call} ${slice}`);
   await namespaces.delete("plays");
-  deepEqual(calls, ["dropSlice", "dropSlice", "dropNamespace"]);
+  deepEqual(calls.slice(0, -1).toSorted(), [
+    "dropSlice data_20260328",
+    "dropSlice data_20260329",
+    "dropSlice wide_data_20260328_0",
+    "dropSlice wide_data_20260329_0",
+  ]);
+  equal(calls.at(-1), "dropNamespace ");
 });
 
 test("a slice that a late process moves while its namespace is deleted goes too", async () => {
@@ -326,7 +369,7 @@ test("where others hold views, nothing is dropped until L after a namespace is m
   await world.clock.advance(VIEW_MAX_AGE_MS - 1);
   await rejects(namespaces.get("plays"), { code: "NAMESPACE_NOT_FOUND" });
   await rejects(namespaces.create("plays", {}), { code: "CONFLICT" });
-  equal(world.store.sliceNames().length, 2);
+  equal(world.store.sliceNames().length, 2 * TABLES_PER_SLICE);
   await world.clock.advance(1);
   await deleting;
   deepEqual(world.store.sliceNames(), []);
@@ -396,7 +439,7 @@ test("of several servers that create a name at once one succeeds, the others are
   );
   equal(refused.length, 3);
   for (const code of refused) ok(["NAMESPACE_EXISTS", "CONFLICT"].includes(code), code);
-  equal(world.store.sliceNames().length, 2);
+  equal(world.store.sliceNames().length, 2 * TABLES_PER_SLICE);
 });
 
 test("who needs slices that another server is changing waits a while, then is told to try again", async () => {
@@ -482,7 +525,10 @@ async function checkConsistent(world: ControlWorld): Promise<void> {
   equal(record.reopening, null);
   equal(record.changing, null);
   const slices = await readSlices(world.catalog, record.id);
-  const names = slices.map(({ name }) => `${record.id}/${name}`);
+  const names = slices.flatMap(({ name }) => [
+    `${record.id}/${name}`,
+    `${record.id}/wide_${name}_0`,
+  ]);
   deepEqual(world.store.sliceNames(), names.toSorted());
   const now = world.clock.nowMicros();
   ok((slices[0]?.start ?? now) <= now - record.config.acceptLimitMicros);

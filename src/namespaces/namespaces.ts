@@ -19,7 +19,9 @@ import {
 } from "../metadata/change-slices.ts";
 import type { Changing } from "../metadata/change-slices.ts";
 import { finishDeletion } from "../metadata/finish-deletion.ts";
+import { invalidateSplits } from "../metadata/invalidate-splits.ts";
 import {
+  configured,
   listNamespaces,
   namespaceConflict,
   readNamespace,
@@ -35,6 +37,7 @@ import { beginReopening, finishReopening } from "../metadata/reopen.ts";
 import type { SliceChange } from "../metadata/slice-change.ts";
 import { readSlices } from "../metadata/slice-records.ts";
 import type { SliceRecord } from "../metadata/slice-records.ts";
+import { dropTables } from "../metadata/slice-tables.ts";
 import { floorFor, plausibleNow, sliceWindow } from "../metadata/slice-window.ts";
 import { configProblems, namespaceNameProblem } from "../model/check-config.ts";
 import type { ConfigMargins } from "../model/check-config.ts";
@@ -46,6 +49,7 @@ import type { NamespaceConfig } from "../model/namespace-config.ts";
 import type { SliceRef } from "../model/partition.ts";
 import { commonWidthSeconds, planSlices, statusOf, writableFrom } from "../model/plan-slices.ts";
 import type { SliceStatus } from "../model/plan-slices.ts";
+import { FIRST_READ_MODE } from "../model/read-mode.ts";
 import type { TimeSlice } from "../model/time-slice.ts";
 import type { SliceStats } from "../ports/event-store.ts";
 import { BlockedIds } from "./blocked-ids.ts";
@@ -151,7 +155,7 @@ export class Namespaces {
     reset: readonly string[],
     signal?: AbortSignal,
   ): Promise<Namespace> {
-    const { catalog, turns, changed } = this.#options;
+    const { catalog, clock, turns, changed } = this.#options;
     const before = await readReadyNamespace(catalog, name);
     const written = await this.#untilDone(name, () =>
       turns.take(name, () => this.#changeConfig(name, patch, reset, signal)),
@@ -161,7 +165,8 @@ export class Namespaces {
       await this.#openClosed(name, signal);
     }
     if (written.reopening === null) return readReadyNamespace(catalog, name);
-    // What relies on the old line is invalidated here, between the new epoch and the acceptance.
+    // What relies on the old line: between the new epoch and the acceptance.
+    await invalidateSplits(catalog, clock, written, signal);
     await this.#waitForViews(signal);
     const finished = requireReady(await finishReopening(catalog, written), name);
     await changed(name);
@@ -277,6 +282,12 @@ export class Namespaces {
       blockedChange: 0,
       blockedChanging: [],
       blockedCount: 0,
+      readMode: { ...FIRST_READ_MODE, since: now },
+      splitsPaused: null,
+      everEventual: config.consistency === "EVENTUAL",
+      idStrategyChange: 0,
+      idStrategyChanging: [],
+      idStrategyCount: 0,
     });
     if (creating === undefined) throw namespaceExists(name);
     const window = sliceWindow(config, floor, now, margins.clockSkewMicros);
@@ -313,7 +324,7 @@ export class Namespaces {
       // stays. Else the keeper may have taken us for dead and removed all that is listed, and we have
       // made some since.
       if (there?.id === namespaceId && there.phase === "READY") return;
-      await forEachBounded(planned, ({ name }) => store.dropSlice({ namespaceId, slice: name }));
+      await forEachBounded(planned, ({ name }) => dropTables(store, { namespaceId, slice: name }));
       await finishDeletion(this.#options, creating, () => true);
     } catch {
       // The caller is told of the first failure, which is the one that matters.
@@ -341,7 +352,7 @@ export class Namespaces {
     problems.push(...widthProblems(slices, config));
     if (problems.length > 0) throw invalid("CONFIG_INVALID", problems);
     if (before.reopening === null && sameSlices(before.config, config)) {
-      return written(await writeNamespace(catalog, { ...before, config }));
+      return written(await writeNamespace(catalog, configured(before, config)));
     }
     if (before.changing !== null) return this.#changeSlices(before, {}, signal);
 
@@ -350,16 +361,25 @@ export class Namespaces {
     const clockNow = clock.nowMicros();
     const now = plausibleNow(before.floor, widestAcceptMicros(before), clockNow, skew);
     const opens = acceptLimitMicros > before.config.acceptLimitMicros;
-    const lower = floorFor(acceptLimitMicros, now, skew);
+    const lowerBy = (time: number): number => floorFor(acceptLimitMicros, time, skew);
+    const lower = lowerBy(now);
     // Dropped time never comes back, whatever the limit says.
     const floor = opens ? Math.max(lower, writableFrom(slices)) : before.floor;
     const window = sliceWindow(config, Math.min(floor, before.floor), now, skew);
     const make = planSlices(slices, window, config.timePartition);
     if (make.length > 0) return this.#changeSlices(keepingLonger(before, config), { make }, signal);
-    if (!opens)
-      return written(await writeNamespace(catalog, { ...before, config, reopening: null }));
+    if (!opens) {
+      // A re-opening that is given up has begun an epoch all the same, and the splits belong to it.
+      if (before.reopening !== null) await invalidateSplits(catalog, clock, before, signal);
+      // As far as the lower limit seals by the time the line was last raised at: nobody has to wait for
+      // the keeper to believe a leap. A clock that is behind is believed.
+      const sealed = before.floor + widestAcceptMicros(before) - acceptLimitMicros;
+      const raised = Math.max(before.floor, Math.min(sealed, lowerBy(clockNow)));
+      const settled = { ...configured(before, config), floor: raised, reopening: null };
+      return written(await writeNamespace(catalog, settled));
+    }
     const inForce = { ...config, acceptLimitMicros: before.config.acceptLimitMicros };
-    const reopening = beginReopening({ ...before, config: inForce }, acceptLimitMicros, floor);
+    const reopening = beginReopening(configured(before, inForce), acceptLimitMicros, floor);
     return written(await writeNamespace(catalog, reopening));
   }
 

@@ -1,20 +1,27 @@
 /**
- * Reads one partition in order: bounded runs, counted, gone on with after a hiccup of the storage.
- *
- * It is what every stage reads partitions with. Where the events come from is the router's matter.
+ * Reads one partition as it was written, in order: bounded runs, counted, gone on with after a hiccup of
+ * the storage.
  */
 import type { Clock } from "../lib/clock.ts";
 import { ServiceError } from "../lib/errors.ts";
 import type { PartitionKey } from "../model/partition.ts";
 import type { EventStore, ScanRange } from "../ports/event-store.ts";
 import type { Run } from "../wire/frames.ts";
+import type { PartitionRoute, PartitionSource } from "./partition-source.ts";
 
 /** Storage that fails this often at one place is told to the caller. */
 const ATTEMPTS_MAX = 3;
 const RETRY_MS = 20;
 
-export class PartitionReader {
+export const NOT_SPLIT: PartitionRoute = {
+  route: "ORIGINAL_NOT_SPLIT",
+  why: "the partition is not split",
+  parts: 0,
+};
+
+export class PartitionReader implements PartitionSource {
   readonly partition: PartitionKey;
+  readonly route: PartitionRoute;
   readonly #store: EventStore;
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
@@ -32,7 +39,9 @@ export class PartitionReader {
     partition: PartitionKey,
     range: ScanRange,
     signal: AbortSignal,
+    route: PartitionRoute = NOT_SPLIT,
   ) {
+    this.route = route;
     this.#store = store;
     this.#clock = clock;
     this.partition = partition;
@@ -40,7 +49,14 @@ export class PartitionReader {
     this.#signal = signal;
   }
 
-  /** The next run, or undefined at the end. */
+  get originalBytes(): number {
+    return this.bytes;
+  }
+
+  get originalEvents(): number {
+    return this.events;
+  }
+
   async next(): Promise<Run | undefined> {
     if (this.#done) return undefined;
     const startedMs = this.#clock.monotonicMs();

@@ -6,12 +6,16 @@ import { VirtualClock } from "../../tests/support/virtual-clock.ts";
 import { utf8 } from "../lib/bytes.ts";
 import { ServiceError } from "../lib/errors.ts";
 import { writeNamespace } from "../metadata/namespace-records.ts";
+import { moveSplit } from "../metadata/move-split.ts";
 import { listSplits } from "../metadata/split-records.ts";
-import type { SplitRecord } from "../metadata/split-records.ts";
 import { detectionKey, encodeDetection } from "../model/detection.ts";
 import type { Detection } from "../model/detection.ts";
 import { DEFAULT_NAMESPACE_CONFIG } from "../model/namespace-config.ts";
 import type { NamespaceView } from "../model/namespace.ts";
+import { FIRST_READ_MODE } from "../model/read-mode.ts";
+import { movedSplit } from "../model/split-moves.ts";
+import { NO_LATENCY } from "../model/split.ts";
+import type { Segment, SplitRecord, SplitState } from "../model/split.ts";
 import { recordDetection } from "./record-detection.ts";
 
 const START = Date.UTC(2026, 2, 28) * 1000;
@@ -33,6 +37,7 @@ class World {
   readonly catalog = new MemoryCatalog();
   readonly clock = new VirtualClock(START + 5);
   readonly outcomes: string[] = [];
+  readonly nudged: string[] = [];
   readonly signal = new AbortController().signal;
   view: NamespaceView;
   viewError: Error | undefined;
@@ -46,6 +51,7 @@ class World {
       catalog: this.catalog,
       clock: this.clock,
       by: "worker-1",
+      nudge: ({ seriesId, timeBucket }) => void this.nudged.push(`${seriesId}/${timeBucket}`),
       observe: (_, outcome) => void this.outcomes.push(outcome),
       views: viewSource(() => {
         if (this.viewError !== undefined) throw this.viewError;
@@ -62,6 +68,17 @@ class World {
 
   handleBytes(text: string) {
     return this.#handler({ key: "k", value: utf8(text) }, this.signal);
+  }
+
+  /** The record of the detection as others have left it. */
+  async leave(state: SplitState, change: Partial<SplitRecord> = {}): Promise<SplitRecord> {
+    const [before] = await this.records();
+    assert.ok(before);
+    const why = { at: this.clock.nowMicros(), by: "worker-2", reason: "a test" };
+    const after = movedSplit(before, state, why, { dueAt: null, ...change });
+    const moved = await moveSplit(this.catalog, this.clock, before, after);
+    assert.ok(moved);
+    return moved;
   }
 
   async records(): Promise<SplitRecord[]> {
@@ -90,12 +107,23 @@ test("a detection makes one record, however often it comes", async () => {
       timeBucket: 7,
       eventBucket: 0,
     },
+    namespace: "plays",
     state: "DETECTED",
+    askedBy: null,
     epoch: 1,
     bytes: 11_000_000,
     events: 4_321,
     immutable: true,
     detectedAt: START + 1,
+    segments: [],
+    fence: 0,
+    owner: null,
+    nextPart: 0,
+    nextGeneration: 0,
+    failures: 0,
+    dueAt: START + 5,
+    heldBy: null,
+    latency: { before: NO_LATENCY, after: NO_LATENCY },
     history: [
       {
         at: START + 5,
@@ -106,6 +134,7 @@ test("a detection makes one record, however often it comes", async () => {
       },
     ],
   });
+  assert.deepEqual(world.nudged, ["profile:123/7"]);
 });
 
 test("of two at once one makes the record, and both are done", async () => {
@@ -161,6 +190,10 @@ test("an epoch ahead of the view is right if the catalog has it", async () => {
     blockedChange: 0,
     blockedChanging: [],
     blockedCount: 0,
+    idStrategyChange: 0,
+    idStrategyChanging: [],
+    idStrategyCount: 0,
+    readMode: { ...FIRST_READ_MODE, since: 0 },
     version: 0,
   });
   await world.handle({ epoch: 2 });
@@ -181,4 +214,91 @@ test("while the catalog fails the message comes again, and then is recorded", as
   world.viewError = undefined;
   await world.handle();
   assert.deepEqual(world.outcomes, ["recorded"]);
+});
+
+const HOUR = 3_600_000_000;
+const BUCKET = START + 7 * HOUR;
+
+function segmentTo(to: number): Segment {
+  return {
+    from: BUCKET,
+    to,
+    state: "COMPLETED",
+    generation: 0,
+    layout: "PACKED",
+    strategy: "EVENT_BUCKETS",
+    why: "",
+    partBytes: 1,
+    partsPlanned: 0,
+    runs: [],
+    copiedTo: BUCKET,
+    bytes: 0,
+    events: 0,
+    checksum: "",
+    confirmedAt: null,
+  };
+}
+
+test("one that is being worked on, waits or is held is left alone", async () => {
+  const held = { heldBy: "operator" };
+  const table: [SplitState, Partial<SplitRecord>][] = [
+    ["DETECTED", {}],
+    ["SPLITTING", { dueAt: START }],
+    ["PARKED", { dueAt: START + 9 * HOUR }],
+    ["FAILED", {}],
+    ["INVALIDATED", held],
+    ["REFUSED", held],
+    ["COMPLETED", { ...held, segments: [segmentTo(BUCKET + 1)] }],
+    // All of its bucket is split: what a read of the original sees is nothing new.
+    ["COMPLETED", { segments: [segmentTo(BUCKET + HOUR)] }],
+    // It is looked at soon in any case.
+    ["COMPLETED", { segments: [segmentTo(BUCKET + 1)], dueAt: START + 50_000_000 }],
+  ];
+  for (const [state, change] of table) {
+    const world = new World();
+    await world.handle();
+    const left = await world.leave(state, change);
+    world.clock.stepWall(2 * (state === "REFUSED" ? HOUR : 1));
+    await world.handle({ bytes: 99_000_000 });
+    assert.deepEqual(world.outcomes, ["recorded", "known"], state);
+    assert.deepEqual(await world.records(), [left], state);
+    assert.equal(world.nudged.length, 1);
+  }
+});
+
+test("a split is looked at again when a read sees more outside of it", async () => {
+  for (const dueAt of [null, START + HOUR]) {
+    const world = new World();
+    await world.handle();
+    const left = await world.leave("COMPLETED", { segments: [segmentTo(BUCKET + 1)], dueAt });
+    await world.handle({ bytes: 12_000_000 });
+    const [record] = await world.records();
+    assert.ok(record);
+    assert.deepEqual([record.state, record.dueAt], ["COMPLETED", START + 5]);
+    assert.deepEqual([record.bytes, record.segments], [12_000_000, left.segments]);
+    assert.match(record.history.at(-1)?.reason ?? "", /12000000 bytes .* outside what is split/);
+    assert.deepEqual(world.outcomes, ["recorded", "again"]);
+    assert.equal(world.nudged.length, 2);
+  }
+});
+
+test("what was refused is asked again after an hour, or when it has doubled", async () => {
+  const world = new World();
+  await world.handle();
+  await world.leave("REFUSED");
+  await world.handle({ bytes: 21_999_999 });
+  await world.handle({ bytes: 22_000_000 });
+  const [record] = await world.records();
+  assert.deepEqual(
+    [record?.state, record?.dueAt, record?.bytes],
+    ["DETECTED", START + 5, 22_000_000],
+  );
+  await world.leave("REFUSED");
+  await world.handle({ events: 8_642, bytes: 1 });
+  await world.leave("REFUSED");
+  world.clock.stepWall(HOUR);
+  await world.handle({ bytes: 1, events: 1 });
+  world.clock.stepWall(1);
+  await world.handle({ bytes: 1, events: 1 });
+  assert.deepEqual(world.outcomes, ["recorded", "known", "again", "again", "known", "again"]);
 });

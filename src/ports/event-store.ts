@@ -21,7 +21,8 @@ export interface PlacedEvent {
  * to make and does not look at it.
  */
 export interface ServiceLevel extends LatencyTargets {
-  readonly consistency: NamespaceConfig["consistency"];
+  /** ALL asks every replica: for whoever must not miss what was written with less (rules C5 and C14). */
+  readonly consistency: NamespaceConfig["consistency"] | "ALL";
 }
 
 export type Order = "NEWEST_FIRST" | "OLDEST_FIRST";
@@ -37,6 +38,33 @@ export interface ScanRange {
   readonly runEventsMax: number;
   /** No run has more bytes than this, but for one that is a single larger event. */
   readonly runBytesMax: number;
+  readonly level?: ServiceLevel;
+}
+
+/** A stored block of events of a sealed part: the store looks at its key only. */
+export interface StoredBlock {
+  /** The position of the block's oldest event: what it is found by. */
+  readonly key: Position;
+  readonly bytes: Uint8Array;
+  /** Every byte was held against a checksum by the store when it was read: nobody need do it again. */
+  readonly checked?: true;
+}
+
+export interface BlockRange {
+  readonly order: Order;
+  /**
+   * The first block is the one with the greatest key at or before this (the only one that can hold it),
+   * in either order; undefined begins at the end of the part. OLDEST_FIRST, and no such block: the oldest.
+   */
+  readonly at: Position | undefined;
+  /** OLDEST_FIRST: no block with a key at or behind this. NEWEST_FIRST: none behind the first block with a key at or before this. */
+  readonly until: Position | undefined;
+  /** How many blocks the first fetch asks for; the following ones ask for as many as fit. */
+  readonly firstBlocks: number;
+  /** No fetch has more bytes than this, but for one block. */
+  readonly fetchBytesMax: number;
+  /** No block of the part is larger. */
+  readonly blockBytesMax: number;
   readonly level?: ServiceLevel;
 }
 
@@ -74,6 +102,23 @@ export interface EventStore {
    * partition that is not there. Rejects with DATA_LOSS rather than hand out bytes it cannot vouch for.
    */
   scan(partition: PartitionKey, range: ScanRange, signal: AbortSignal): AsyncIterable<Run>;
+
+  /**
+   * Stores blocks of one part of a split (`partition` is a partition of a split table, itself a slice);
+   * when it resolves they are durable. The same key again replaces the block.
+   */
+  appendBlocks(
+    partition: PartitionKey,
+    blocks: readonly StoredBlock[],
+    level?: ServiceLevel,
+  ): Promise<void>;
+
+  /** The blocks of a part in order of their keys, fetch by fetch, each fetched when asked for. Empty for a part that is not there. */
+  scanBlocks(
+    partition: PartitionKey,
+    range: BlockRange,
+    signal: AbortSignal,
+  ): AsyncIterable<readonly StoredBlock[]>;
 
   sliceStats(slice: SliceRef): Promise<SliceStats>;
 

@@ -1,41 +1,68 @@
 /** One time bucket of a time series: its partitions, one or several, read as one. */
-import type { Clock } from "../lib/clock.ts";
+import type { NamespaceView } from "../model/namespace.ts";
 import type { PartitionKey } from "../model/partition.ts";
-import { PartitionReader } from "../partition/partition-reader.ts";
-import type { EventStore, ScanRange } from "../ports/event-store.ts";
+import { MergedRuns } from "../partition/merge-runs.ts";
+import type { RunSource } from "../partition/merge-runs.ts";
+import type { PartitionDoor, PartitionSource } from "../partition/partition-source.ts";
+import type { ScanRange } from "../ports/event-store.ts";
 import type { Run } from "../wire/frames.ts";
 import type { BucketRange } from "./buckets-of.ts";
-import { MergedRuns } from "./merge-runs.ts";
-import type { RunSource } from "./merge-runs.ts";
 
 /** A run smaller than this costs more in round trips than it saves in memory. */
-export const RUN_BYTES_MIN = 16 * 1024;
+const RUN_BYTES_MIN = 16 * 1024;
+/** But where partitions are very many, their first runs together must still fit into memory. */
+const FANOUT_BYTES_MAX = 4 * 1024 * 1024;
+const FANOUT_RUN_BYTES_MIN = 4 * 1024;
+
+/** The least that is fetched of each of so many partitions. */
+export function runBytesMin(partitions: number): number {
+  const share = Math.floor(FANOUT_BYTES_MAX / partitions);
+  return Math.min(RUN_BYTES_MIN, Math.max(FANOUT_RUN_BYTES_MIN, share));
+}
 
 export class BucketReader {
   readonly bucket: BucketRange;
-  readonly readers: readonly PartitionReader[];
+  readonly sources: readonly PartitionSource[];
   readonly #runs: RunSource;
   #first: Promise<Run | undefined> | undefined;
 
   constructor(
-    store: EventStore,
-    clock: Clock,
+    door: PartitionDoor,
+    view: NamespaceView,
     bucket: BucketRange,
     partitions: readonly PartitionKey[],
     range: ScanRange,
     signal: AbortSignal,
   ) {
     this.bucket = bucket;
+    const count = partitions.length;
     // What one partition may fetch shrinks with their number: together they stay within the request's share.
-    const runBytesMax = Math.max(RUN_BYTES_MIN, Math.floor(range.runBytesMax / partitions.length));
-    this.readers = partitions.map(
-      (partition) =>
-        new PartitionReader(store, clock, partition, { ...range, runBytesMax }, signal),
+    const runBytesMax = Math.max(runBytesMin(count), Math.floor(range.runBytesMax / count));
+    this.sources = partitions.map((partition) =>
+      door.open(view, partition, { ...range, runBytesMax }, signal),
     );
     this.#runs =
-      this.readers.length === 1
-        ? (this.readers[0] as PartitionReader)
-        : new MergedRuns(this.readers, range.order, range.runEventsMax);
+      count === 1
+        ? (this.sources[0] as PartitionSource)
+        : new MergedRuns(this.sources, range.order, range.runEventsMax);
+  }
+
+  /** What was handed on so far, also what no page has examined yet. */
+  get bytes(): number {
+    return this.sources.reduce((sum, source) => sum + source.bytes, 0);
+  }
+
+  get events(): number {
+    return this.sources.reduce((sum, source) => sum + source.events, 0);
+  }
+
+  /** Of this, what the originals gave: the rest has been split already and is not wide any more. */
+  get originalBytes(): number {
+    return this.sources.reduce((sum, source) => sum + source.originalBytes, 0);
+  }
+
+  get originalEvents(): number {
+    return this.sources.reduce((sum, source) => sum + source.originalEvents, 0);
   }
 
   /** Fetches the first run ahead of its turn. */
@@ -52,6 +79,6 @@ export class BucketReader {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.readers.map((reader) => reader.close()));
+    await Promise.all(this.sources.map((source) => source.close()));
   }
 }

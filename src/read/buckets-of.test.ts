@@ -1,8 +1,15 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { eventBucketsOf } from "../model/partition.ts";
 import type { TimeSlice } from "../model/time-slice.ts";
-import { bucketsOf, countBuckets, endOfBucket } from "./buckets-of.ts";
+import {
+  bucketsOf,
+  countBuckets,
+  countPartitions,
+  endOfBucket,
+  eventBucketsMax,
+} from "./buckets-of.ts";
 import type { BucketRange } from "./buckets-of.ts";
 
 const SECOND = 1_000_000;
@@ -56,6 +63,28 @@ test("going on from inside a microsecond still looks at the rest of that microse
   equal(up.from, 15 * SECOND);
   const down = first(bucketsOf(slices, { ...range, order: "NEWEST_FIRST" }));
   equal(down.to, 15 * SECOND + 1);
+});
+
+test("the partitions of an id that was given more event buckets are counted bucket by bucket", () => {
+  const time = fc.integer({ min: -10 * SECOND, max: 250 * SECOND });
+  const step = fc.tuple(time, time).map(([a, b]) => [
+    { from: Math.min(a, b), factor: 2 },
+    { from: Math.max(a, b), factor: 8 },
+  ]);
+  fc.assert(
+    fc.property(fc.option(step, { nil: undefined }), time, time, (steps, start, end) => {
+      const range = { start, end, order: "OLDEST_FIRST" as const, after: undefined };
+      const each = [...bucketsOf(slices, range)].map((bucket) =>
+        eventBucketsOf(bucket.slice, bucket.timeBucket, steps),
+      );
+      const counted = slices.reduce((sum, s) => sum + countPartitions(s, start, end, steps), 0);
+      equal(
+        counted,
+        each.reduce((sum, n) => sum + n, 0),
+      );
+      ok(eventBucketsMax(slices, range, steps) >= Math.max(1, ...each));
+    }),
+  );
 });
 
 function first(buckets: Iterable<BucketRange>): BucketRange {

@@ -1,5 +1,7 @@
 /** The time buckets an interval touches, in the order of the read, from where the last page ended. Pure and lazy: a long interval over short buckets is many. */
+import { SECOND_MICROS } from "../model/namespace-config.ts";
 import { timeBucketOf, timeBucketRange } from "../model/partition.ts";
+import type { IdStrategyStep } from "../model/read-mode.ts";
 import type { TimeSlice } from "../model/time-slice.ts";
 import type { Order } from "../ports/event-store.ts";
 import type { Position } from "../wire/frames.ts";
@@ -58,6 +60,44 @@ export function countBuckets(slice: TimeSlice, start: number, end: number): numb
   const from = Math.max(start, slice.start);
   const to = Math.min(end, slice.end);
   return from >= to ? 0 : timeBucketOf(slice, to - 1) - timeBucketOf(slice, from) + 1;
+}
+
+/** How many partitions of an id an interval touches in a slice; `steps` of the id, by time. */
+export function countPartitions(
+  slice: TimeSlice,
+  start: number,
+  end: number,
+  steps: readonly IdStrategyStep[] | undefined,
+): number {
+  const { eventBuckets, secondsPerTimeBucket } = slice.timePartition;
+  let buckets = countBuckets(slice, start, end);
+  let factor = 1;
+  for (const step of steps ?? []) {
+    // A step applies to the buckets that begin at or behind it, and adds what its factor is above the one before.
+    const bucketMicros = secondsPerTimeBucket * SECOND_MICROS;
+    const first = Math.max(0, Math.ceil((step.from - slice.start) / bucketMicros));
+    const from = Math.max(start, slice.start + first * bucketMicros);
+    buckets += countBuckets(slice, from, end) * (step.factor - factor);
+    factor = step.factor;
+  }
+  return buckets * eventBuckets;
+}
+
+/** The most event buckets that a time bucket of an interval can have; at least 1. */
+export function eventBucketsMax(
+  slices: readonly TimeSlice[],
+  { start, end }: { readonly start: number; readonly end: number },
+  steps: readonly IdStrategyStep[] | undefined,
+): number {
+  let most = 1;
+  for (const slice of slices) {
+    if (slice.end <= start || slice.start >= end) continue;
+    let factor = 1;
+    // The last one that begins before the end has the greatest factor: they only grow.
+    for (const step of steps ?? []) if (step.from < Math.min(end, slice.end)) factor = step.factor;
+    most = Math.max(most, slice.timePartition.eventBuckets * factor);
+  }
+  return most;
 }
 
 function remaining(range: ReadRange): { start: number; end: number } {

@@ -12,10 +12,14 @@ import type { Position, Run } from "../wire/frames.ts";
 import { assert } from "../lib/errors.ts";
 import type { ItemFilter } from "./read-query.ts";
 
+/** Where a full page may be cut. */
+export type PageCut = "EVENT" | "RUN";
+
 export class PageBuilder {
   readonly #eventsMax: number;
   readonly #bytesMax: number;
   readonly #filters: readonly ItemFilter[];
+  readonly #cutAt: PageCut;
   /** Whole frames, in order. */
   readonly chunks: Uint8Array[] = [];
   count = 0;
@@ -27,29 +31,39 @@ export class PageBuilder {
   examinedBytes = 0;
   examinedEvents = 0;
 
-  constructor(eventsMax: number, bytesMax: number, filters: readonly ItemFilter[]) {
+  constructor(eventsMax: number, bytesMax: number, filters: readonly ItemFilter[], cutAt: PageCut) {
     this.#eventsMax = eventsMax;
     this.#bytesMax = bytesMax;
     this.#filters = filters;
+    this.#cutAt = cutAt;
   }
 
   /** Takes what fits and gives back the rest of the run, if there is any. */
   add(run: Run): Run | undefined {
-    const whole =
-      this.#filters.length === 0 &&
-      this.count + run.count <= this.#eventsMax &&
-      this.#bytes + run.bytes <= this.#bytesMax;
-    if (whole) {
-      for (const chunk of run.chunks) this.chunks.push(chunk);
-      this.count += run.count;
-      this.#bytes += run.bytes;
-      this.examinedBytes += run.bytes;
-      this.examinedEvents += run.count;
-      this.examined = run.last;
+    if (this.#filters.length > 0) return this.#addOneByOne(run);
+    if (this.#hasRoom(run)) {
+      this.#addWhole(run);
+      return undefined;
     }
-    const rest = whole ? undefined : this.#addOneByOne(run);
+    if (this.#cutAt === "RUN" && this.count > 0) {
+      this.full = true;
+      return run;
+    }
+    return this.#addOneByOne(run);
+  }
+
+  #hasRoom(run: Run): boolean {
+    return this.count + run.count <= this.#eventsMax && this.#bytes + run.bytes <= this.#bytesMax;
+  }
+
+  #addWhole(run: Run): void {
+    for (const chunk of run.chunks) this.chunks.push(chunk);
+    this.count += run.count;
+    this.#bytes += run.bytes;
+    this.examinedBytes += run.bytes;
+    this.examinedEvents += run.count;
+    this.examined = run.last;
     if (this.count === this.#eventsMax) this.full = true;
-    return rest;
   }
 
   #addOneByOne(run: Run): Run | undefined {
@@ -88,6 +102,7 @@ export class PageBuilder {
         at = event.end;
       }
     }
+    if (this.count === this.#eventsMax) this.full = true;
     return undefined;
   }
 }

@@ -6,23 +6,28 @@ import { assert } from "../lib/errors.ts";
 import { LinkedAbort } from "../lib/linked-abort.ts";
 import { mapBounded } from "../lib/map-bounded.ts";
 import type { NamespaceView } from "../model/namespace.ts";
-import { timeBucketRange } from "../model/partition.ts";
+import { eventBucketsOf, timeBucketRange } from "../model/partition.ts";
 import type { PartitionKey } from "../model/partition.ts";
 import type { Run } from "../wire/frames.ts";
-import { BucketReader, RUN_BYTES_MIN } from "./bucket-reader.ts";
-import { bucketsOf, endOfBucket } from "./buckets-of.ts";
+import { BucketReader, runBytesMin } from "./bucket-reader.ts";
+import { bucketsOf, endOfBucket, eventBucketsMax } from "./buckets-of.ts";
 import type { BucketRange } from "./buckets-of.ts";
 import { PageBuilder } from "./page-builder.ts";
+import type { PageCut } from "./page-builder.ts";
 import type { PageState } from "./page-tokens.ts";
 import { PartialReturn } from "./partial-return.ts";
 import type { ReadDependencies } from "./read-dependencies.ts";
 import type { ExplainedPartition, ReadPage } from "./read-page.ts";
 import type { ReadQuery } from "./read-query.ts";
+import { partOf, readsSplit, widthShares } from "./width-shares.ts";
+import type { Width } from "./width-shares.ts";
 
 /** How a page is cut; a stream cuts differently from a single page. */
 export interface PageShape {
   readonly eventsMax: number;
   readonly bytesMax: number;
+  /** EVENT fills it to the last event; RUN ends it before a run that does not fit whole, which saves looking at the events of that run. */
+  readonly cutAt: PageCut;
 }
 
 export interface PageOutcome {
@@ -58,9 +63,14 @@ export class PageReader {
   #pending: Promise<Run | BucketReader | undefined> | undefined;
   /** Events still to be returned under the total limit; 0 for none. */
   #left: number;
-  /** Read so far in the bucket at hand, by the pages before too. */
-  #bucketBytes: number;
-  #bucketEvents: number;
+  /** Read of the originals so far in the bucket at hand by the pages before this reader. */
+  #beforeBytes: number;
+  #beforeEvents: number;
+  /** Examined so far in the bucket at hand by this reader. */
+  #bucketBytes = 0;
+  #bucketEvents = 0;
+  /** Of the page being read. */
+  #wide = false;
   /** Buckets without an event since the last one that had some: the more, the further ahead is read. */
   #emptyBuckets = 0;
 
@@ -78,17 +88,15 @@ export class PageReader {
     this.#state = state;
     this.#shape = shape;
     this.#left = state?.left ?? query.totalLimit;
-    this.#bucketBytes = state?.bucketBytes ?? 0;
-    this.#bucketEvents = state?.bucketEvents ?? 0;
-    const eventBuckets = Math.max(
-      1,
-      ...view.slices.map((slice) => slice.timePartition.eventBuckets),
-    );
+    this.#beforeBytes = state?.bucketBytes ?? 0;
+    this.#beforeEvents = state?.bucketEvents ?? 0;
+    const steps = view.idStrategies.get(query.seriesId);
+    const eventBuckets = eventBucketsMax(view.slices, query, steps);
     // Every partition fetches something, however small its share: many of them are read one bucket at a time.
     this.#aheadMax = Math.max(1, Math.floor(deps.limits.aheadMax / eventBuckets));
     this.#fetchBytes = Math.max(
       fetchBytesOf(shape, this.#eventsMax()),
-      eventBuckets * RUN_BYTES_MIN,
+      eventBuckets * runBytesMin(eventBuckets),
     );
     this.#leaving = new LinkedAbort(signal);
     this.#buckets = mapBounded(
@@ -109,8 +117,8 @@ export class PageReader {
     const startedMs = clock.monotonicMs();
     const maxMs = this.#view.namespace.config.slos.read.maxMs;
     using partial = new PartialReturn(clock, this.#query.allowPartial ? maxMs : undefined);
-    const { bytesMax } = this.#shape;
-    const builder = new PageBuilder(this.#eventsMax(), bytesMax, this.#query.filters);
+    const { bytesMax, cutAt } = this.#shape;
+    const builder = new PageBuilder(this.#eventsMax(), bytesMax, this.#query.filters, cutAt);
     const partitions: ExplainedPartition[] = [];
     const ending = await this.#fill(builder, partitions, partial);
     if (ending !== "end" && this.#bucket !== undefined) {
@@ -176,16 +184,17 @@ export class PageReader {
   ): Promise<void> {
     this.#note(bucket, partitions, { ended: true });
     builder.examined = endOfBucket(bucket.bucket, this.#query.order);
-    this.#emptyBuckets = this.#bucketEvents === 0 ? this.#emptyBuckets + 1 : 0;
-    this.#bucketBytes = 0;
-    this.#bucketEvents = 0;
+    const empty = this.#bucketEvents === 0 && this.#beforeEvents === 0;
+    this.#emptyBuckets = empty ? this.#emptyBuckets + 1 : 0;
+    [this.#beforeBytes, this.#beforeEvents] = [0, 0];
+    [this.#bucketBytes, this.#bucketEvents] = [0, 0];
     this.#bucket = undefined;
     this.#opened.delete(bucket);
     await bucket.close();
   }
 
   #openBucket(bucket: BucketRange, signal: AbortSignal): Promise<BucketReader> {
-    const { store, clock, limits } = this.#deps;
+    const { door, limits } = this.#deps;
     const { slos, consistency } = this.#view.namespace.config;
     // Buckets read ahead share one more fetch between them.
     const share = this.#emptyBuckets === 0 ? 1 : this.#aheadMax;
@@ -200,7 +209,7 @@ export class PageReader {
       level: { ...slos.read, consistency },
     };
     const partitions = partitionsOf(this.#query.seriesId, this.#view, bucket);
-    const reader = new BucketReader(store, clock, bucket, partitions, range, signal);
+    const reader = new BucketReader(door, this.#view, bucket, partitions, range, signal);
     this.#opened.add(reader);
     return reader.open();
   }
@@ -211,31 +220,38 @@ export class PageReader {
     partitions: ExplainedPartition[],
     { ended }: { ended: boolean },
   ): void {
-    const { router, onPartitionRead } = this.#deps;
-    const count = bucket.readers.length;
+    const { onPartitionRead } = this.#deps;
+    const before = { bytes: this.#beforeBytes, events: this.#beforeEvents };
+    const shares = widthShares(bucket.sources, before, this.#examinedOf(bucket));
     const { start, end } = timeBucketRange(bucket.bucket.slice, bucket.bucket.timeBucket);
-    const whole = ended && this.#query.start <= start && this.#query.end >= end;
-    for (const { partition, bytes, events, millis } of bucket.readers) {
+    const toTheEnd = ended && this.#query.start <= start && this.#query.end >= end;
+    const { bytesMax, eventsMax } = this.#view.namespace.config.widePartition;
+    for (const [nth, source] of bucket.sources.entries()) {
+      const width = shares[nth] ?? NOTHING;
+      if (width.bytes > bytesMax || width.events > eventsMax) this.#wide = true;
+      const { partition, bytes, events, millis, route } = source;
       const { timeBucket, eventBucket } = partition;
       const place = { timeSlice: partition.slice, timeBucket, eventBucket };
-      partitions.push({
-        ...place,
-        ...router(partition),
-        parts: 0,
-        bytes,
-        events,
-        millis,
-        read: true,
-      });
+      partitions.push({ ...place, ...route, bytes, events, millis, read: true });
       onPartitionRead?.({
         view: this.#view,
         partition,
-        // Partitions that were merged are known together: hashing spread the events evenly over them.
-        bytes: Math.round(this.#bucketBytes / count),
-        events: Math.round(this.#bucketEvents / count),
-        whole,
+        route: route.route,
+        ...width,
+        whole: toTheEnd && source.originalBytes === bytes,
       });
     }
+  }
+
+  /**
+   * What this reader has examined of the bucket's originals. Sources hand on what a page may not have room
+   * for: what was examined came from originals and splits as what they handed on did.
+   */
+  #examinedOf(bucket: BucketReader): Width {
+    return {
+      bytes: Math.round(partOf(this.#bucketBytes, bucket.originalBytes, bucket.bytes)),
+      events: Math.round(partOf(this.#bucketEvents, bucket.originalEvents, bucket.events)),
+    };
   }
 
   #outcome(
@@ -256,20 +272,27 @@ export class PageReader {
     const context = {
       namespace: this.#query.namespace,
       partitionsRead: partitions.length,
-      splitPartitionsRead: 0,
+      splitPartitionsRead: partitions.filter(({ route }) => readsSplit(route)).length,
       bytesRead: builder.examinedBytes,
       partial: ending === "partial",
       ...told,
     };
-    const page = { chunks: builder.chunks, count: builder.count, nextPageToken, context };
+    const { chunks, count } = builder;
+    const page = { chunks, count, nextPageToken, wide: this.#wide, context };
+    this.#wide = false;
     return { page, ended, partitions };
   }
 
   #nextState(builder: PageBuilder): PageState {
     const position = builder.examined;
     assert(position !== undefined, "a page that is not the last has moved on");
-    const [bucketBytes, bucketEvents] = [this.#bucketBytes, this.#bucketEvents];
-    return { position, left: this.#left, bucketBytes, bucketEvents };
+    // Between two buckets there is nothing to go on with.
+    if (this.#bucket === undefined) {
+      return { position, left: this.#left, bucketBytes: 0, bucketEvents: 0 };
+    }
+    const { bytes, events } = this.#examinedOf(this.#bucket);
+    const bucketBytes = this.#beforeBytes + bytes;
+    return { position, left: this.#left, bucketBytes, bucketEvents: this.#beforeEvents + events };
   }
 
   #eventsMax(): number {
@@ -277,6 +300,8 @@ export class PageReader {
     return this.#left === 0 ? eventsMax : Math.min(eventsMax, this.#left);
   }
 }
+
+const NOTHING: Width = { bytes: 0, events: 0 };
 
 function fetchBytesOf(shape: PageShape, eventsMax: number): number {
   return Math.min(shape.bytesMax, Math.max(FETCH_BYTES_MIN, eventsMax * EVENT_BYTES_GUESS));
@@ -289,7 +314,8 @@ export function partitionsOf(
   bucket: BucketRange,
 ): PartitionKey[] {
   const { slice, timeBucket } = bucket;
-  return Array.from({ length: slice.timePartition.eventBuckets }, (_, eventBucket) => ({
+  const eventBuckets = eventBucketsOf(slice, timeBucket, view.idStrategies.get(seriesId));
+  return Array.from({ length: eventBuckets }, (_, eventBucket) => ({
     namespaceId: view.namespace.id,
     slice: slice.name,
     seriesId,

@@ -3,8 +3,7 @@ import type { ByteBudget } from "../lib/byte-budget.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { NamespaceView, ViewSource } from "../model/namespace.ts";
 import type { PartitionKey } from "../model/partition.ts";
-import type { PartitionRouter } from "../partition/partition-router.ts";
-import type { EventStore } from "../ports/event-store.ts";
+import type { PartitionDoor, RouteName } from "../partition/partition-source.ts";
 import type { PageTokens } from "./page-tokens.ts";
 import type { ReadLimits } from "./read-query.ts";
 
@@ -13,7 +12,8 @@ export interface PartitionRead {
   /** The one the read was made with. */
   readonly view: NamespaceView;
   readonly partition: PartitionKey;
-  /** By this read so far, the pages before included. */
+  readonly route: RouteName;
+  /** By this read so far, the pages before included; what a split covers is left out (rule C10). */
   readonly bytes: number;
   readonly events: number;
   /** Whether these are all its events: the read began before the first and went behind the last. */
@@ -28,9 +28,9 @@ export interface OtherProcesses {
 
 export interface ReadDependencies {
   readonly clock: Clock;
-  readonly store: EventStore;
   readonly views: ViewSource;
-  readonly router: PartitionRouter;
+  /** Where partitions are opened: it knows which are read from their splits. */
+  readonly door: PartitionDoor;
   /** Of all pages being read in this process. */
   readonly budget: ByteBudget;
   /** Of all streams: apart, so that slow readers of streams do not keep pages waiting. */

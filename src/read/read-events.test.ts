@@ -8,10 +8,13 @@ import { ByteBudget } from "../lib/byte-budget.ts";
 import { utf8 } from "../lib/bytes.ts";
 import { ServiceError } from "../lib/errors.ts";
 import type { NamespaceView } from "../model/namespace.ts";
-import { routeToOriginals } from "../partition/partition-router.ts";
+import { DEFAULT_NAMESPACE_CONFIG } from "../model/namespace-config.ts";
+import { OriginalDoor } from "../partition/original-door.ts";
+import type { PartitionSource } from "../partition/partition-source.ts";
 import { encodeEvent } from "../wire/event-record.ts";
 import { eventOfFrame } from "../wire/frames.ts";
 import { PageTokens } from "./page-tokens.ts";
+import type { PartitionRead } from "./read-dependencies.ts";
 import { EventReader } from "./read-events.ts";
 import type { ReadPage } from "./read-page.ts";
 import { DEFAULT_READ_LIMITS } from "./read-query.ts";
@@ -273,6 +276,40 @@ test("an explanation shows what was read, by which route, and what was not reach
   equal(newest?.events, 5);
 });
 
+test("C10: of four event buckets with three split, only the one that is not is found wide, on every page", async () => {
+  const { widePartition } = DEFAULT_NAMESPACE_CONFIG;
+  const strategy = { secondsPerTimeSlice: 60, secondsPerTimeBucket: 60, eventBuckets: 4 };
+  const world = await World.open(0, {
+    slices: joinedSlices(START, [strategy]),
+    config: { widePartition: { ...widePartition, eventsMax: 10 } },
+  });
+  for (let n = 0; n < 60; n++) {
+    const event = encodeEvent(utf8("s"), START + n * SECOND, utf8(idOf(n)), []);
+    const slice = { namespaceId: "plays-1", slice: "data_0" };
+    await world.store.append(slice, [{ event, timeBucket: 0, eventBucket: n % 4 }]);
+  }
+  world.opened = (source) => (source.partition.eventBucket === 2 ? source : asSplit(source));
+  for (const pageSize of [60, 7]) {
+    world.reads.length = 0;
+    let pageToken = "";
+    let wide = false;
+    do {
+      const page = await world.read({ pageSize, pageToken });
+      wide ||= page.wide;
+      pageToken = page.nextPageToken;
+    } while (pageToken !== "");
+    const most = [0, 1, 2, 3].map((eventBucket) =>
+      world.reads
+        .filter(({ partition }) => partition.eventBucket === eventBucket)
+        .reduce((events, read) => Math.max(events, read.events), 0),
+    );
+    const [first, second, third = 0, fourth] = most;
+    deepEqual([first, second, fourth, wide], [0, 0, 0, true], `pages of ${pageSize}`);
+    // It has 15; what a page had no room for is counted by its share, rounded.
+    ok(Math.abs(third - 15) <= (pageSize === 60 ? 0 : 3), `${third} of 15, pages of ${pageSize}`);
+  }
+});
+
 test("D30: a read beyond the slices this server knows asks whether others have made more", async () => {
   const world = await World.open(30);
   const whole = world.view;
@@ -295,17 +332,24 @@ class World {
   newView: NamespaceView | undefined;
   refreshes = 0;
   scans = 0;
+  /** Told of every partition that was read. */
+  readonly reads: PartitionRead[] = [];
+  /** What the door hands out instead of an original. */
+  opened: (source: PartitionSource) => PartitionSource = (source) => source;
 
   constructor(options: Partial<StaticViewOptions>, limits: Partial<ReadLimits>) {
     const strategy = { secondsPerTimeSlice: 20, secondsPerTimeBucket: 10, eventBuckets: 1 };
     const slices = joinedSlices(START, [strategy, strategy, strategy]);
     this.view = staticView({ slices, ...options });
     const { clock, store, budget } = this;
+    const door = new OriginalDoor(store, clock);
     this.reader = new EventReader({
       clock,
-      store,
       views: viewSource(() => this.view),
-      router: routeToOriginals,
+      door: {
+        open: (...asked) => this.opened(door.open(...asked)),
+        explain: () => door.explain(),
+      },
       budget,
       streamBudget: budget,
       tokens: new PageTokens(new Uint8Array(32)),
@@ -317,6 +361,7 @@ class World {
           this.view = this.newView ?? this.view;
         },
       },
+      onPartitionRead: (read) => this.reads.push(read),
     });
   }
 
@@ -364,6 +409,25 @@ class World {
   ids(count: number): string[] {
     return Array.from({ length: count }, (_, n) => idOf(n)).toReversed();
   }
+}
+
+/** The same events, as if a split had given them. */
+function asSplit(source: PartitionSource): PartitionSource {
+  return {
+    partition: source.partition,
+    route: { route: "SPLIT", why: "", parts: 1 },
+    get bytes() {
+      return source.bytes;
+    },
+    get events() {
+      return source.events;
+    },
+    originalBytes: 0,
+    originalEvents: 0,
+    millis: 0,
+    next: () => source.next(),
+    close: () => source.close(),
+  };
 }
 
 /** Ten empty minutes before the first event, in buckets of a minute. */

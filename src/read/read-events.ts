@@ -5,9 +5,11 @@
  * token that goes on exactly behind the last position examined.
  */
 import { ServiceError } from "../lib/errors.ts";
+import { mapBounded } from "../lib/map-bounded.ts";
 import { blockedMessage, blockOf } from "../model/namespace.ts";
 import type { NamespaceView } from "../model/namespace.ts";
-import { bucketsOf, countBuckets } from "./buckets-of.ts";
+import type { PartitionKey } from "../model/partition.ts";
+import { bucketsOf, countBuckets, countPartitions } from "./buckets-of.ts";
 import { mayMissSlice } from "./may-miss-slice.ts";
 import { PageReader, partitionsOf } from "./page-reader.ts";
 import type { PageOutcome, PageShape } from "./page-reader.ts";
@@ -18,6 +20,7 @@ import type { ReadQuery } from "./read-query.ts";
 
 /** An explanation is for people: beyond this many partitions it only counts. */
 const EXPLAINED_PARTITIONS_MAX = 1_000;
+const EXPLAINED_AT_ONCE = 8;
 
 export class EventReader {
   readonly #deps: ReadDependencies;
@@ -59,15 +62,17 @@ export class EventReader {
   async explain(query: ReadQuery, signal: AbortSignal): Promise<ReadExplanation> {
     const { page, partitions } = await this.#readOne(query, signal);
     const view = await this.#admit(query);
+    const { start, end } = query;
+    const steps = view.idStrategies.get(query.seriesId);
     const slices = view.slices
-      .map((slice) => ({ slice, timeBuckets: countBuckets(slice, query.start, query.end) }))
+      .map((slice) => ({ slice, timeBuckets: countBuckets(slice, start, end) }))
       .filter(({ timeBuckets }) => timeBuckets > 0);
     return {
       slices: slices.map(({ slice, timeBuckets }) => ({ timeSlice: slice.name, timeBuckets })),
-      partitions: this.#withUnread(query, view, partitions),
+      partitions: await this.#withUnread(query, view, partitions, signal),
       totals: {
         partitions: slices.reduce(
-          (sum, { slice, timeBuckets }) => sum + timeBuckets * slice.timePartition.eventBuckets,
+          (sum, { slice }) => sum + countPartitions(slice, start, end, steps),
           0,
         ),
         partitionsRead: page.context.partitionsRead,
@@ -136,6 +141,7 @@ export class EventReader {
     return {
       eventsMax: query.pageSize === 0 ? pageSizeDefault : query.pageSize,
       bytesMax: pageBytesMax,
+      cutAt: "EVENT",
     };
   }
 
@@ -144,27 +150,46 @@ export class EventReader {
     return {
       eventsMax: query.pageSize === 0 ? pageEventsMax : query.pageSize,
       bytesMax: streamPageBytes,
+      // Nobody counts the events of a page of a stream, unless a caller asked for so many.
+      cutAt: query.pageSize === 0 ? "RUN" : "EVENT",
     };
   }
 
   /** The partitions that were read, then those that were not reached. */
-  #withUnread(
+  async #withUnread(
     query: ReadQuery,
     view: NamespaceView,
     read: readonly ExplainedPartition[],
-  ): ExplainedPartition[] {
+    signal: AbortSignal,
+  ): Promise<ExplainedPartition[]> {
     const rows = read.slice(0, EXPLAINED_PARTITIONS_MAX);
-    const seen = new Set(read.map((row) => `${row.timeSlice}/${row.timeBucket}`));
-    for (const bucket of bucketsOf(view.slices, { ...query, after: undefined })) {
-      if (seen.has(`${bucket.slice.name}/${bucket.timeBucket}`)) continue;
-      for (const partition of partitionsOf(query.seriesId, view, bucket)) {
-        if (rows.length >= EXPLAINED_PARTITIONS_MAX) return rows;
-        const { timeBucket, eventBucket } = partition;
-        const place = { timeSlice: partition.slice, timeBucket, eventBucket };
-        const nothing = { parts: 0, bytes: 0, events: 0, millis: 0, read: false };
-        rows.push({ ...place, ...this.#deps.router(partition), ...nothing });
-      }
+    const unread = unreadPartitions(query, view, read, EXPLAINED_PARTITIONS_MAX - rows.length);
+    const explainOne = async (partition: PartitionKey): Promise<ExplainedPartition> => {
+      const route = await this.#deps.door.explain(view, partition);
+      const { timeBucket, eventBucket } = partition;
+      const place = { timeSlice: partition.slice, timeBucket, eventBucket };
+      return { ...place, ...route, bytes: 0, events: 0, millis: 0, read: false };
+    };
+    for await (const row of mapBounded(unread, () => EXPLAINED_AT_ONCE, signal, explainOne)) {
+      rows.push(row);
     }
     return rows;
+  }
+}
+
+function* unreadPartitions(
+  query: ReadQuery,
+  view: NamespaceView,
+  read: readonly ExplainedPartition[],
+  max: number,
+): Generator<PartitionKey, void, undefined> {
+  const seen = new Set(read.map((row) => `${row.timeSlice}/${row.timeBucket}`));
+  let left = max;
+  for (const bucket of bucketsOf(view.slices, { ...query, after: undefined })) {
+    if (seen.has(`${bucket.slice.name}/${bucket.timeBucket}`)) continue;
+    for (const partition of partitionsOf(query.seriesId, view, bucket)) {
+      if (left-- <= 0) return;
+      yield partition;
+    }
   }
 }

@@ -1,5 +1,5 @@
 /** What a read gives back. */
-import type { RouteName } from "../partition/partition-router.ts";
+import type { RouteName } from "../partition/partition-source.ts";
 
 export interface ReadContext {
   readonly namespace: string;
@@ -19,6 +19,8 @@ export interface ReadPage {
   readonly count: number;
   /** "" at the end. */
   readonly nextPageToken: string;
+  /** Whether an original was read that has turned out wide. */
+  readonly wide: boolean;
   readonly context: ReadContext;
 }
 

@@ -5,6 +5,7 @@ import {
   DAY,
   HOUR,
   NOON,
+  TABLES_PER_SLICE,
   VIEW_MAX_AGE_MS,
   never,
 } from "../../tests/support/control-world.ts";
@@ -12,8 +13,10 @@ import type { ControlProcess } from "../../tests/support/control-world.ts";
 import { OneByOne, StopAfter } from "../../tests/support/stopped-process.ts";
 import { settle } from "../../tests/support/virtual-clock.ts";
 import { readNamespace, writeNamespace } from "../metadata/namespace-records.ts";
+import { listChanges, noteChange } from "../metadata/split-changes.ts";
 import { readSplit, writeSplit } from "../metadata/split-records.ts";
-import type { SplitRecord } from "../metadata/split-records.ts";
+import { newSplit } from "../model/split-moves.ts";
+import type { SplitRecord } from "../model/split.ts";
 import type { NamespaceConfigPatch } from "../model/merge-config.ts";
 import { SECOND_MICROS } from "../model/namespace-config.ts";
 
@@ -125,17 +128,19 @@ test("the records of splits go with their slice, and with their namespace", asyn
   });
   const { world, namespaces } = process;
   const { id } = await namespaces.get("plays");
-  const split = (slice: string): SplitRecord => ({
-    partition: { namespaceId: id, slice, seriesId: "a", timeBucket: 0, eventBucket: 0 },
-    state: "DETECTED",
-    epoch: 0,
-    bytes: 1,
-    events: 1,
-    immutable: true,
-    detectedAt: NOON,
-    history: [],
-    version: 0,
-  });
+  const split = (slice: string): SplitRecord =>
+    newSplit(
+      {
+        partition: { namespaceId: id, slice, seriesId: "a", timeBucket: 0, eventBucket: 0 },
+        namespace: "plays",
+        epoch: 0,
+        bytes: 1,
+        events: 1,
+        immutable: true,
+        detectedAt: NOON,
+      },
+      { at: NOON, by: "worker-1", reason: "wide" },
+    );
   const slices = await namespaces.listTimeSlices("plays");
   for (const { name } of slices) await writeSplit(world.catalog, split(name));
   const left = async (): Promise<string[]> => {
@@ -158,6 +163,40 @@ test("the records of splits go with their slice, and with their namespace", asyn
   deepEqual(await left(), []);
 });
 
+test("the table for a slice's splits is made before the slice and dropped before it", async () => {
+  const process = await start({ retention: { closeAfterMicros: DAY, deleteAfterMicros: 2 * DAY } });
+  const { world } = process;
+  const calls: string[] = [];
+  world.store.before = (call, { slice }) => void calls.push(`${call} ${slice}`);
+  await live(process, 4 * DAY_MS, DAY_MS / 4);
+  for (const call of ["createSlice", "dropSlice"]) {
+    const own = calls.filter((made) => made.startsWith(`${call} data_`));
+    ok(own.length > 0);
+    for (const made of own) {
+      const name = made.slice(call.length + 1);
+      const wide = calls.indexOf(`${call} wide_${name}_0`);
+      ok(wide >= 0 && wide < calls.indexOf(made), made);
+    }
+  }
+});
+
+test("which routes have changed is forgotten after an hour", async () => {
+  const process = await start({});
+  const { world, namespaces } = process;
+  const { id } = await namespaces.get("plays");
+  const partition = { namespaceId: id, slice: "data_1", timeBucket: 0, eventBucket: 0 };
+  await noteChange(world.catalog, NOON, { ...partition, seriesId: "a" });
+  await noteChange(world.catalog, NOON + HOUR, { ...partition, seriesId: "b" });
+  await live(process, 3_600_000, 300_000);
+  equal((await listChanges(world.catalog, id, "", 10)).length, 2);
+  await live(process, 1_200_000, 300_000);
+  const left = await listChanges(world.catalog, id, "", 10);
+  deepEqual(
+    left.map((change) => change.partition.seriesId),
+    ["b"],
+  );
+});
+
 test("a keeper that starts after the mark waits L of its own", async () => {
   const process = await start({
     retention: { closeAfterMicros: DAY, deleteAfterMicros: DAY + HOUR },
@@ -166,9 +205,9 @@ test("a keeper that starts after the mark waits L of its own", async () => {
   await process.world.clock.advance(DAY_MS / 24);
   const next = { ...process, ...process.world.start() };
   await next.keeper.runOnce(never);
-  equal(next.world.store.sliceNames().length, 4);
+  equal(next.world.store.sliceNames().length, 4 * TABLES_PER_SLICE);
   await live(next, VIEW_MAX_AGE_MS);
-  equal(next.world.store.sliceNames().length, 3);
+  equal(next.world.store.sliceNames().length, 3 * TABLES_PER_SLICE);
 });
 
 test("closed slices open again when closeAfter is raised, dropped ones never", async () => {
@@ -226,12 +265,12 @@ for (const shared of [false, true]) {
     };
     await keeper.runOnce(stop.signal);
     // What was begun at the same time is finished.
-    ok(asked > 0 && asked <= 8, `${asked} were asked for`);
+    ok(asked > 0 && asked <= 8 * TABLES_PER_SLICE, `${asked} were asked for`);
     equal(world.store.sliceNames().length, before + asked);
     ok(!events.some(({ kind }) => kind === "failed"));
     world.recover();
     await live({ world, ...world.start({ clockSettleMs: 0 }) }, 60_000, 5_000);
-    equal(world.store.sliceNames().length, before + 24);
+    equal(world.store.sliceNames().length, before + 24 * TABLES_PER_SLICE);
     equal((await readNamespace(world.catalog, "plays"))?.changing, null);
   });
 
@@ -246,11 +285,11 @@ for (const shared of [false, true]) {
     const stop = new AbortController();
     world.store.before = () => stop.abort();
     await keeper.runOnce(stop.signal);
-    equal(world.store.sliceNames().length, marked - 1);
+    equal(world.store.sliceNames().length, marked - TABLES_PER_SLICE);
     ok(!events.some(({ kind }) => kind === "failed"));
     world.recover();
     await live({ world, ...world.start({ clockSettleMs: 0 }) }, 60_000, 5_000);
-    ok(world.store.sliceNames().length < marked - 2);
+    ok(world.store.sliceNames().length < marked - 2 * TABLES_PER_SLICE);
   });
 }
 
@@ -267,7 +306,7 @@ test("told to stop, it leaves the rest of a deletion to the next", async () => {
   world.store.before = () => stop.abort();
   await keeper.runOnce(stop.signal);
   const left = world.store.sliceNames().length;
-  ok(left < before && left >= before - 8, `${left} of ${before} are left`);
+  ok(left < before && left >= before - 8 * TABLES_PER_SLICE, `${left} of ${before} are left`);
   ok(!events.some(({ kind }) => kind === "failed"));
   world.recover();
   await live({ world, ...world.start() }, 60_000, 5_000);
@@ -381,7 +420,7 @@ test("after a long time without a keeper much is dropped, once the clock has bee
   const there = (await statuses(next)).filter((status) => !status.endsWith("DROPPED"));
   // Two days of retention, the hour it is, and what is made ahead.
   equal(there.length, 2 * 24 + 2);
-  equal(next.world.store.sliceNames().length, there.length);
+  equal(next.world.store.sliceNames().length, there.length * TABLES_PER_SLICE);
 });
 
 test("a failure in one namespace does not hold up the others", async () => {
@@ -581,7 +620,7 @@ test("a creation that is slow but alive is left alone; one that died is removed"
     }
     equal(await created, alive ? "created" : "refused");
     await live(process, 300_000, 5_000);
-    equal(world.store.sliceNames().length, alive ? 2 : 0);
+    equal(world.store.sliceNames().length, alive ? 2 * TABLES_PER_SLICE : 0);
   }
 });
 

@@ -1,7 +1,7 @@
 /**
  * Keeps the slices of every namespace in step with time: made ahead of need, closed and dropped
  * behind it, and the sealed line raised (rule C1). Also finishes what a crash has left half done:
- * changes of slices and of blocked ids, deletions, creations, re-openings.
+ * changes of slices, of blocked ids and of ids' strategies, deletions, creations, re-openings.
  *
  * Where processes share a catalog the keeper of one of them works, by a lease, and another takes over
  * when that one dies. Each run looks at what is stored, so it may stop anywhere and start anew; a
@@ -15,10 +15,13 @@ import { mapBounded } from "../lib/map-bounded.ts";
 import { changeSlices, finishChange } from "../metadata/change-slices.ts";
 import type { Changing, SlicesMoved } from "../metadata/change-slices.ts";
 import { finishDeletion } from "../metadata/finish-deletion.ts";
+import { fenceIdStrategy, ID_CHANGE_MAX_MS } from "../metadata/id-strategies.ts";
+import { invalidateSplits } from "../metadata/invalidate-splits.ts";
 import { Leases } from "../metadata/lease.ts";
 import type { Lease } from "../metadata/lease.ts";
 import {
   endedBlockedChanges,
+  endedIdStrategyChanges,
   listNamespaces,
   writeNamespace,
 } from "../metadata/namespace-records.ts";
@@ -26,7 +29,9 @@ import type { NamespaceRecord } from "../metadata/namespace-records.ts";
 import { finishReopening } from "../metadata/reopen.ts";
 import { readSlices, removeSlice, writeSlice } from "../metadata/slice-records.ts";
 import type { SliceRecord } from "../metadata/slice-records.ts";
+import { dropTables } from "../metadata/slice-tables.ts";
 import type { OwnerWait } from "../metadata/slice-turns.ts";
+import { trimChanges } from "../metadata/split-changes.ts";
 import { removeSplits } from "../metadata/split-records.ts";
 import type { ConfigMargins } from "../model/check-config.ts";
 import { SECOND_MICROS } from "../model/namespace-config.ts";
@@ -87,8 +92,9 @@ const NAMESPACES_PAGE = 500;
 const NAMESPACES_AT_ONCE = 8;
 /** A creation that takes longer than this, and does not own its slices any more, has died. */
 const CREATING_MAX_MS = 60_000;
-/** The same for a change of blocked ids, of which each is bounded. */
-const BLOCKING_MAX_MS = 60_000;
+/** How long it is remembered which routes have changed; and how often the older ones are removed. */
+const CHANGES_KEPT_MICROS = 3_600 * SECOND_MICROS;
+const TRIM_EVERY_MS = 600_000;
 const FLOOR_STEP_MICROS_MAX = 60 * SECOND_MICROS;
 
 export class SliceKeeper {
@@ -103,6 +109,8 @@ export class SliceKeeper {
   #seenBefore = new Map<string, number>();
   /** The slices of a namespace's id, as of a change. */
   #slices = new Map<string, { readonly change: number; readonly slices: readonly SliceRecord[] }>();
+  /** When the changes of a namespace's id were last trimmed, on the monotonic clock. */
+  readonly #trimmed = new Map<string, number>();
   /** Namespaces whose refused drops were told. */
   readonly #refusing = new Set<string>();
   /** Who is at the slices of a namespace goes on; the next run looks again. */
@@ -225,7 +233,7 @@ export class SliceKeeper {
 
   async #keepReady(found: NamespaceRecord, trust: ClockTrust): Promise<void> {
     const { clock, margins } = this.#options;
-    const record = await this.#endBlocking(await this.#endReopening(found));
+    const record = await this.#endIdChanges(await this.#endReopening(found));
     const slices = await this.#slicesOf(record);
     const now = clock.nowMicros();
     const due = dueChanges(record, slices, now, margins.clockSkewMicros, trust);
@@ -242,6 +250,7 @@ export class SliceKeeper {
     if (marked.length > 0)
       await this.#own(record, (isOwner) => this.#dropMarked(record, marked, isOwner));
     await this.#forgetDropped(record, slices);
+    await this.#trimChanges(record);
   }
 
   /**
@@ -260,9 +269,14 @@ export class SliceKeeper {
   }
 
   async #endReopening(record: NamespaceRecord): Promise<NamespaceRecord> {
-    const { catalog, changed } = this.#options;
+    const { catalog, clock, changed } = this.#options;
     if (record.reopening === null) return record;
-    const waited = this.#seenForMs(`reopening/${record.id}/${record.epoch}`) >= this.#viewMaxAgeMs;
+    const mark = `reopening/${record.id}/${record.epoch}`;
+    // What relies on the old line goes first, and then L passes. Who begins to keep does it again.
+    if (!this.#hasSeen(mark)) {
+      await invalidateSplits(catalog, clock, record, this.#atOnceOrLater.signal);
+    }
+    const waited = this.#seenForMs(mark) >= this.#viewMaxAgeMs;
     if (catalog.shared && !waited) return record;
     const finished = await finishReopening(catalog, record);
     await changed(record.name);
@@ -271,17 +285,34 @@ export class SliceKeeper {
   }
 
   /**
-   * Of changes of blocked ids that died: views need not re-read the ids any more. One that was only
-   * slow counts itself when it ends.
+   * Of changes of blocked ids and of ids' strategies that died: views need not re-read the ids any more.
+   * One that was only slow counts itself when it ends.
    */
-  async #endBlocking(record: NamespaceRecord): Promise<NamespaceRecord> {
-    const dead = record.blockedChanging.filter(
-      (began) => this.#seenForMs(`blocking/${record.id}/${began}`) >= BLOCKING_MAX_MS,
-    );
-    if (dead.length === 0) return record;
-    const ended = { ...record, ...endedBlockedChanges(record, dead) };
+  async #endIdChanges(record: NamespaceRecord): Promise<NamespaceRecord> {
+    const { catalog } = this.#options;
+    const isDead = (kind: string, began: number): boolean =>
+      this.#seenForMs(`${kind}/${record.id}/${began}`) >= ID_CHANGE_MAX_MS;
+    const blocking = record.blockedChanging.filter((began) => isDead("blocking", began));
+    const growing = record.idStrategyChanging.filter(({ began }) => isDead("growing", began));
+    if (blocking.length + growing.length === 0) return record;
+    for (const { seriesId } of growing) await fenceIdStrategy(catalog, record.id, seriesId);
+    const grown = growing.map(({ began }) => began);
+    const ended = {
+      ...record,
+      ...(blocking.length === 0 ? {} : endedBlockedChanges(record, blocking)),
+      ...(grown.length === 0 ? {} : endedIdStrategyChanges(record, grown)),
+    };
     // Someone else has changed the namespace: the next run looks again.
-    return (await writeNamespace(this.#options.catalog, ended)) ?? record;
+    return (await writeNamespace(catalog, ended)) ?? record;
+  }
+
+  /** Who follows the routes has read them all anew by then. */
+  async #trimChanges({ id }: NamespaceRecord): Promise<void> {
+    const { catalog, clock } = this.#options;
+    const nowMs = clock.monotonicMs();
+    if (nowMs - (this.#trimmed.get(id) ?? -Infinity) < TRIM_EVERY_MS) return;
+    await trimChanges(catalog, id, clock.nowMicros() - CHANGES_KEPT_MICROS);
+    this.#trimmed.set(id, nowMs);
   }
 
   async #slicesOf(record: NamespaceRecord): Promise<readonly SliceRecord[]> {
@@ -346,7 +377,7 @@ export class SliceKeeper {
     for (const slice of marked) {
       if (!isOwner()) break;
       const ref = { namespaceId: record.id, slice: slice.name };
-      await store.dropSlice(ref);
+      await dropTables(store, ref);
       await removeSplits(catalog, ref);
       await writeSlice(catalog, record.id, { ...slice, storeDropped: true });
       dropped.push(slice);
@@ -372,8 +403,13 @@ export class SliceKeeper {
     return nowMs - since;
   }
 
+  #hasSeen(what: string): boolean {
+    return this.#seen.has(what) || this.#seenBefore.has(what);
+  }
+
   #forgetAllBut(known: ReadonlySet<string>): void {
     for (const id of this.#slices.keys()) if (!known.has(id)) this.#slices.delete(id);
+    for (const id of this.#trimmed.keys()) if (!known.has(id)) this.#trimmed.delete(id);
     for (const id of this.#refusing) if (!known.has(id)) this.#refusing.delete(id);
   }
 

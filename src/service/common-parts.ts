@@ -8,6 +8,8 @@ import { NamespaceViews } from "../metadata/namespace-views.ts";
 import { SliceTurns } from "../metadata/slice-turns.ts";
 import type { ConfigMargins } from "../model/check-config.ts";
 import type { BlockedId } from "../model/namespace.ts";
+import type { Catalog } from "../ports/catalog.ts";
+import type { EventStore } from "../ports/event-store.ts";
 import type { WorkQueue } from "../ports/work-queue.ts";
 import { SliceKeeper } from "../retain/slice-keeper.ts";
 import type { KeeperEvent } from "../retain/slice-keeper.ts";
@@ -21,6 +23,8 @@ import type { World } from "./world.ts";
 export interface CommonParts {
   readonly metrics: Metrics;
   readonly storage: Storage;
+  readonly store: EventStore;
+  readonly catalog: Catalog;
   readonly views: NamespaceViews;
   readonly turns: SliceTurns;
   readonly margins: ConfigMargins;
@@ -64,7 +68,18 @@ export async function startCommonParts(
   });
   lifecycle.run("the keeper of slices", (signal) => keeper.run(signal));
   const queue = await openQueue(config, world, metrics, lifecycle);
-  return { metrics, storage, views, turns, margins, queue, configuredBlocks, changed };
+  return {
+    metrics,
+    storage,
+    store,
+    catalog,
+    views,
+    turns,
+    margins,
+    queue,
+    configuredBlocks,
+    changed,
+  };
 }
 
 function blocksOf(

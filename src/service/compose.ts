@@ -9,7 +9,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { loadTokenKey } from "../metadata/token-key.ts";
 import { Namespaces } from "../namespaces/namespaces.ts";
-import { routeToOriginals } from "../partition/partition-router.ts";
+import type { PartitionKey } from "../model/partition.ts";
 import type { WorkQueue } from "../ports/work-queue.ts";
 import { PageTokens } from "../read/page-tokens.ts";
 import { EventReader } from "../read/read-events.ts";
@@ -21,11 +21,19 @@ import { SliceSizes } from "../sizes/slice-sizes.ts";
 import type { EventLimits } from "../wire/validate-event.ts";
 import { EventWriter } from "../write/write-events.ts";
 import { DEFAULT_WRITE_QUEUE_OPTIONS, WriteQueue } from "../write/write-queue.ts";
+import { ReadModes } from "../splits/read-modes.ts";
+import { Splits } from "../splits/splits.ts";
 import { startCommonParts } from "./common-parts.ts";
+import type { CommonParts } from "./common-parts.ts";
 import { isLoopback } from "./config.ts";
 import type { ServiceConfig } from "./config.ts";
 import { consumeOwnDetections } from "./detections.ts";
 import { Lifecycle } from "./lifecycle.ts";
+import { LiveLatency } from "./live-latency.ts";
+import { startServing } from "./serving.ts";
+import { processName, startSplitting, thresholdsOf } from "./splitting.ts";
+import type { SplittingOptions } from "./splitting.ts";
+import { startVerifying } from "./verifying.ts";
 import type { World } from "./world.ts";
 
 export interface Service {
@@ -53,13 +61,17 @@ async function startParts(
 ): Promise<Listener> {
   const { clock, random, log } = world;
   const parts = await startCommonParts(config, world, lifecycle);
-  const { metrics, storage, views, queue: detections } = parts;
-  const { store, catalog } = storage;
-  const namespaces = new Namespaces({ ...parts, store, catalog, clock, random });
-  // On a queue that others share, they do the work: `braid worker`.
-  if (config.queue === "embedded") {
-    consumeOwnDetections({ catalog, views, queue: detections }, world, metrics, lifecycle);
-  }
+  const { metrics, storage, store, catalog, views, queue: detections } = parts;
+  const namespaces = new Namespaces({ ...parts, clock, random });
+  const by = processName("server", random);
+  const serving = await startServing(config, world, parts, lifecycle, by);
+  const latency = new LiveLatency(clock);
+  const nudge = startOwnWork(config, world, parts, lifecycle, {
+    by,
+    readLatencyMs: () => latency.recentMs(),
+    confirmed: (partition) => serving.splits.changed(partition),
+  });
+  const verifier = startVerifying(parts, world, lifecycle, by);
 
   const written = metrics.counter("braid_written_events_total", "Events made durable.", [
     "namespace",
@@ -86,9 +98,8 @@ async function startParts(
   const readLimits = readLimitsOf(config);
   const reader = new EventReader({
     clock,
-    store,
     views,
-    router: routeToOriginals,
+    door: serving.splits.door,
     budget: readBudget,
     streamBudget,
     tokens: new PageTokens(await loadTokenKey(catalog, random)),
@@ -123,9 +134,24 @@ async function startParts(
         write: (batch, signal) => writer.write(batch, signal),
         enqueue: (batch) => queue.enqueue(batch),
       },
-      reading: countedReading(reader, readLimits, metrics),
+      reading: countedReading(reader, readLimits, metrics, latency),
       namespaces,
       sizes: new SliceSizes({ catalog, clock, sources: [readSizes, ...storage.sizes] }),
+      splits: new Splits({
+        catalog,
+        clock,
+        nudge,
+        changed: (partition) => serving.splits.changed(partition),
+        namespaceChanged: parts.changed,
+      }),
+      modes: new ReadModes({
+        catalog,
+        clock,
+        thresholds: thresholdsOf(config),
+        namespaceChanged: parts.changed,
+        killSwitchChanged: () => serving.killSwitch.refresh(),
+      }),
+      verify: verifier,
     }),
     requests,
     metrics,
@@ -145,6 +171,25 @@ async function startParts(
     await listener.close();
   });
   return listener;
+}
+
+/**
+ * On a queue of its own the server does the work itself. On one that others share it is `braid worker`'s,
+ * and whoever asks for a split here waits for a worker's sweep.
+ */
+function startOwnWork(
+  config: ServiceConfig,
+  world: World,
+  parts: CommonParts,
+  lifecycle: Lifecycle,
+  options: SplittingOptions,
+): (partition: PartitionKey) => void {
+  if (config.queue !== "embedded") return () => undefined;
+  const { by } = options;
+  const worker = startSplitting(config, world, parts, lifecycle, options);
+  const nudge = (partition: PartitionKey): void => worker.nudge(partition);
+  consumeOwnDetections({ ...parts, by, nudge }, world, parts.metrics, lifecycle);
+  return nudge;
 }
 
 function startEmitter(queue: WorkQueue, clock: Clock, metrics: Metrics): DetectionEmitter {
@@ -186,8 +231,16 @@ function startQueue(
   return queue;
 }
 
+/** What a read that fails counts for, at least, where splitting steps back for slow reads. */
+const FAILED_READ_MS = 5_000;
+
 /** Counts what is read on its way out. */
-function countedReading(reader: EventReader, limits: ReadLimits, metrics: Metrics): Reading {
+function countedReading(
+  reader: EventReader,
+  limits: ReadLimits,
+  metrics: Metrics,
+  latency: LiveLatency,
+): Reading {
   const events = metrics.counter("braid_read_events_total", "Events returned.", ["namespace"]);
   const seconds = metrics.histogram("braid_read_seconds", "Time of one page.", [
     "namespace",
@@ -196,14 +249,19 @@ function countedReading(reader: EventReader, limits: ReadLimits, metrics: Metric
   const count = (page: ReadPage): ReadPage => {
     const { namespace, timeTakenMs, splitPartitionsRead } = page.context;
     events.add(page.count, namespace);
-    seconds.observe(timeTakenMs / 1000, namespace, splitPartitionsRead > 0 ? "split" : "original");
+    const original = page.wide ? "wide original" : "original";
+    seconds.observe(timeTakenMs / 1000, namespace, splitPartitionsRead > 0 ? "split" : original);
     return page;
   };
   return {
     limits,
-    readPage: async (query, signal) => count(await reader.readPage(query, signal)),
+    readPage: async (query, signal) =>
+      count(await latency.measure(FAILED_READ_MS, () => reader.readPage(query, signal))),
     stream: async function* (query, signal) {
-      for await (const page of reader.stream(query, signal)) yield count(page);
+      for await (const page of reader.stream(query, signal)) {
+        latency.note(page.context.timeTakenMs);
+        yield count(page);
+      }
     },
     explain: (query, signal) => reader.explain(query, signal),
   };

@@ -199,6 +199,23 @@ export const ConfigSchema = z.strictObject({
       drain_grace: durationSchema({ min: "0ms", max: "10m" }).prefault("10s"),
     })
     .prefault({}),
+  splits: z
+    .strictObject({
+      // Partitions one process splits at a time.
+      concurrency: count({ min: 1, max: 64 }).prefault(2),
+      // How often unfinished splits are looked for, beside what the queue tells.
+      sweep_every: durationSchema({ min: "100ms", max: "10m" }).prefault("2s"),
+      // A read mode advances after this many compared reads, bytes and time, none of them different.
+      advance_reads: count({ min: 1, max: 1_000_000_000 }).prefault(100),
+      advance_bytes: bytesSchema({ min: "1", max: "1TiB" }).prefault("16MiB"),
+      advance_after: durationSchema({ min: "0ms", max: "365d" }).prefault("10m"),
+      // One read in so many is compared, where not every one is.
+      shadow_sample: count({ min: 1, max: 1_000_000 }).prefault(10),
+      serve_sample: count({ min: 1, max: 1_000_000 }).prefault(1_000),
+      // Of routes and lists of parts that are kept at hand.
+      route_memory: bytesSchema({ min: "1MiB", max: "64GiB" }).prefault("32MiB"),
+    })
+    .prefault({}),
   block_ids: z
     .record(
       z.string().refine((name) => namespaceNameProblem(name) === undefined, {

@@ -48,7 +48,14 @@ async function start(consume: typeof consumeDetections) {
   const { config } = await loadConfig({ flags: {}, file: undefined, env: {}, cwd: "/nowhere" });
   const queue = await openQueue(config, world, metrics, lifecycle);
   const views = new SlowViews();
-  consume({ catalog: new MemoryCatalog(), views, queue }, world, metrics, lifecycle);
+  const parts = {
+    catalog: new MemoryCatalog(),
+    views,
+    queue,
+    by: "worker-1",
+    nudge: () => undefined,
+  };
+  consume(parts, world, metrics, lifecycle);
   return { clock, metrics, lifecycle, queue, views };
 }
 

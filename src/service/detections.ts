@@ -1,6 +1,7 @@
 /** The queue of detections that the configuration names, and what is done with them. */
 import { recordDetection } from "../pipeline/record-detection.ts";
 import type { ViewSource } from "../model/namespace.ts";
+import type { PartitionKey } from "../model/partition.ts";
 import type { Catalog } from "../ports/catalog.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { QueueObserver, WorkQueue } from "../ports/work-queue.ts";
@@ -10,10 +11,14 @@ import type { ServiceConfig } from "./config.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { World } from "./world.ts";
 
-interface DetectionParts {
+export interface DetectionParts {
   readonly catalog: Catalog;
   readonly views: ViewSource;
   readonly queue: WorkQueue;
+  /** Which process this is. */
+  readonly by: string;
+  /** Told of a split that is due now. */
+  readonly nudge: (partition: PartitionKey) => void;
 }
 
 /** It is closed with everything else. */
@@ -75,8 +80,8 @@ export function consumeOwnDetections(
 
 /** Handles detections until the process stops. What is left waits for others. */
 export function consumeDetections(
-  { catalog, views, queue }: DetectionParts,
-  { clock, random }: World,
+  { catalog, views, queue, by, nudge }: DetectionParts,
+  { clock }: World,
   metrics: Metrics,
   lifecycle: Lifecycle,
 ): void {
@@ -85,12 +90,12 @@ export function consumeDetections(
     "Detections that a worker has handled, by what came of them.",
     ["namespace", "outcome"],
   );
-  const by = `worker-${Buffer.from(random.bytes(4)).toString("hex")}`;
   const handler = recordDetection({
     catalog,
     views,
     clock,
     by,
+    nudge,
     observe: (namespace, outcome) => handled.add(1, namespace, outcome.replaceAll(" ", "_")),
   });
   lifecycle.run("handling detections", (signal) => queue.consume(handler, signal));

@@ -1,6 +1,7 @@
 /** Opens the engine that the configuration names. The only file that knows more than one. */
 import { openEmbeddedEngine } from "../engines/embedded/index.ts";
 import type { Metrics } from "../lib/metrics.ts";
+import type { SliceRef } from "../model/partition.ts";
 import type { Catalog } from "../ports/catalog.ts";
 import type { EventStore } from "../ports/event-store.ts";
 import type { PartitionSizes } from "../ports/partition-sizes.ts";
@@ -13,6 +14,12 @@ export interface Storage {
   readonly catalog: Catalog;
   /** What the engine itself knows of its partitions' sizes. */
   readonly sizes: readonly PartitionSizes[];
+  /** Whether events are kept in more than one data centre. */
+  readonly severalDatacenters: boolean;
+  /** In how many files a slice lies, where that matters and can be told. Never rejects. */
+  fragments(slice: SliceRef): Promise<number | undefined>;
+  /** What an operator runs to bring them together; "" where there is nothing to run. */
+  compactCommand(slice: SliceRef): string;
   /** Why nothing can be served now, or undefined. */
   notReady(): string | undefined;
 }
@@ -67,7 +74,14 @@ async function openEmbedded(
     warn: (message, cause) => log.warn({ err: cause }, message),
   });
   lifecycle.started("the engine", () => engine.close());
-  return { ...engine, sizes: [], notReady: () => undefined };
+  return {
+    ...engine,
+    sizes: [],
+    severalDatacenters: false,
+    fragments: async () => undefined,
+    compactCommand: () => "",
+    notReady: () => undefined,
+  };
 }
 
 async function openCassandra(
@@ -78,6 +92,7 @@ async function openCassandra(
 ): Promise<Storage> {
   // Whoever keeps events on one machine need not load the driver.
   const { openCassandraEngine } = await import("../engines/cassandra/index.ts");
+  const { keyspaceOf } = await import("../engines/cassandra/keyspaces.ts");
   const { contact_points, datacenter, replication, username, password, keyspace } =
     config.cassandra;
   const statements = metrics.histogram(
@@ -104,5 +119,9 @@ async function openCassandra(
     engine.nodesUp(),
   );
   lifecycle.started("the engine", () => engine.close());
-  return engine;
+  return {
+    ...engine,
+    compactCommand: ({ namespaceId, slice }) =>
+      `nodetool compact ${keyspaceOf(keyspace, namespaceId)} ${slice}`,
+  };
 }

@@ -2,21 +2,28 @@
 import { Listener } from "../api/listen.ts";
 import { Requests } from "../api/requests.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
+import type { PartitionKey } from "../model/partition.ts";
 import { startCommonParts } from "./common-parts.ts";
 import type { Service } from "./compose.ts";
 import { isLoopback } from "./config.ts";
 import type { ServiceConfig } from "./config.ts";
 import { consumeDetections } from "./detections.ts";
 import { Lifecycle } from "./lifecycle.ts";
+import { processName, startSplitting } from "./splitting.ts";
+import { startVerifying } from "./verifying.ts";
 import type { World } from "./world.ts";
 
 /** Its port has health and metrics only. */
 export async function startWorker(config: ServiceConfig, world: World): Promise<Service> {
   const lifecycle = new Lifecycle(world.log);
   try {
-    const { metrics, storage, views, queue } = await startCommonParts(config, world, lifecycle);
-    const { catalog } = storage;
-    consumeDetections({ catalog, views, queue }, world, metrics, lifecycle);
+    const parts = await startCommonParts(config, world, lifecycle);
+    const { metrics, storage } = parts;
+    const by = processName("worker", world.random);
+    const worker = startSplitting(config, world, parts, lifecycle, { by });
+    const nudge = (partition: PartitionKey): void => worker.nudge(partition);
+    consumeDetections({ ...parts, by, nudge }, world, metrics, lifecycle);
+    startVerifying(parts, world, lifecycle, by);
     const listener = await Listener.open({
       methods: [],
       requests: new Requests({

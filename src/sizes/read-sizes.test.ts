@@ -6,7 +6,7 @@ import { ByteBudget } from "../lib/byte-budget.ts";
 import { utf8 } from "../lib/bytes.ts";
 import { systemClock } from "../lib/clock.ts";
 import type { PartitionKey } from "../model/partition.ts";
-import { routeToOriginals } from "../partition/partition-router.ts";
+import { OriginalDoor } from "../partition/original-door.ts";
 import type { SizeReport } from "../ports/partition-sizes.ts";
 import { PageTokens } from "../read/page-tokens.ts";
 import { EventReader } from "../read/read-events.ts";
@@ -120,9 +120,8 @@ test("reads in small pages tell a partition's size: at least that much at first,
   const budget = new ByteBudget(1 << 24);
   const reader = new EventReader({
     clock: systemClock,
-    store,
     views: viewSource(() => view),
-    router: routeToOriginals,
+    door: new OriginalDoor(store, systemClock),
     budget,
     streamBudget: budget,
     tokens: new PageTokens(new Uint8Array(32)),

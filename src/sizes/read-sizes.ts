@@ -33,7 +33,8 @@ const TELLS =
   "the sizes of the partitions this server has read, in bytes of events as the API encodes them";
 const DOES_NOT_TELL =
   "partitions nobody has read, or only through other servers; of one that was never read to its end " +
-  "only what was read, at least; event buckets of one time bucket are told by their mean";
+  "only what was read, at least; event buckets of one time bucket that were read in several pages are " +
+  "told by their mean";
 
 export class ReadSizes implements PartitionSizes {
   readonly source = "READS";

@@ -5,7 +5,7 @@
 import type { EventCode } from "../lib/errors.ts";
 import { blockedMessage, blockOf } from "../model/namespace.ts";
 import type { NamespaceView } from "../model/namespace.ts";
-import { eventBucketOf, timeBucketOf } from "../model/partition.ts";
+import { eventBucketOf, eventBucketsOf, timeBucketOf } from "../model/partition.ts";
 import { sliceAt } from "../model/time-slice.ts";
 import type { TimeSlice } from "../model/time-slice.ts";
 import type { PlacedEvent } from "../ports/event-store.ts";
@@ -47,6 +47,7 @@ export function placeEvents(
   const from = acceptFrom(view, nowMicros);
   const to = nowMicros + view.namespace.config.futureLimitMicros;
   const blocking = view.blocked.size > 0;
+  const growing = view.idStrategies.size > 0;
   let group: SliceGroup | undefined;
   for (let index = 0; index < events.length; index++) {
     const event = events[index] as EventBytes | EventProblem;
@@ -63,10 +64,8 @@ export function placeEvents(
       failures.push({ index, code: "EVENT_TOO_NEW", message: tooNew(view, time, nowMicros) });
       continue;
     }
+    const series = blocking || growing ? seriesOf(event) : "";
     if (blocking) {
-      const series = Buffer.from(
-        event.bytes.subarray(event.seriesStart, event.seriesEnd),
-      ).toString();
       const block = blockOf(view, series, nowMicros);
       if (block !== undefined) {
         failures.push({ index, code: "ID_BLOCKED", message: blockedMessage(block) });
@@ -86,17 +85,25 @@ export function placeEvents(
       }
     }
     const { slice } = group;
+    const timeBucket = timeBucketOf(slice, time);
+    const buckets = growing
+      ? eventBucketsOf(slice, timeBucket, view.idStrategies.get(series))
+      : slice.timePartition.eventBuckets;
     group.events.push({
       event,
-      timeBucket: timeBucketOf(slice, time),
+      timeBucket,
       eventBucket:
-        slice.timePartition.eventBuckets === 1
+        buckets === 1
           ? 0
-          : eventBucketOf(slice, event.bytes.subarray(event.idStart, event.idEnd)),
+          : eventBucketOf(buckets, event.bytes.subarray(event.idStart, event.idEnd)),
     });
     group.indexes.push(index);
   }
   return { groups, failures };
+}
+
+function seriesOf(event: EventBytes): string {
+  return Buffer.from(event.bytes.subarray(event.seriesStart, event.seriesEnd)).toString();
 }
 
 function tooOld(view: NamespaceView, time: number, from: number, nowMicros: number): string {

@@ -7,7 +7,7 @@ import { VirtualClock } from "../../tests/support/virtual-clock.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
 import { utf8 } from "../lib/bytes.ts";
 import { ServiceError } from "../lib/errors.ts";
-import type { NamespaceView } from "../model/namespace.ts";
+import type { Namespace, NamespaceView } from "../model/namespace.ts";
 import { encodeEvent } from "../wire/event-record.ts";
 import type { EventBytes } from "../wire/event-record.ts";
 import type { EventProblem } from "../wire/validate-event.ts";
@@ -193,6 +193,28 @@ test("C2: an event that fell below the floor while it was stored is not acknowle
   );
 });
 
+test("C2: an event that the sealed line may have passed before time was opened again is not acknowledged", async () => {
+  for (const [before, inForce] of [
+    [8, 8],
+    // Lowered while it was stored, and then raised.
+    [30, 8],
+  ] as const) {
+    await using world = await World.open({ config: { acceptLimitMicros: before * SECOND } });
+    world.store.before = async () => {
+      await world.clock.advance(5_000);
+      world.change({ epoch: 2, floor: NOW - 60 * SECOND });
+      const { config } = world.view.namespace;
+      world.change({ config: { ...config, acceptLimitMicros: inForce * SECOND } });
+    };
+    const { taken, failures } = await world.write([event("a", -4), event("b", -3), event("c", 1)]);
+    equal(taken, 2, "what no line can have passed is");
+    deepEqual(
+      failures.map((failure) => [failure.index, failure.code]),
+      [[0, "OUTCOME_UNKNOWN"]],
+    );
+  }
+});
+
 test("C2: without a young view nothing is acknowledged, whatever the store said", async () => {
   await using world = await World.open();
   world.store.before = () => {
@@ -265,7 +287,7 @@ class World {
     return this.#writer.write({ namespace: "plays", events, bytes }, signal);
   }
 
-  change(change: { floor: number }): void {
+  change(change: Partial<Namespace>): void {
     this.view = { ...this.view, namespace: { ...this.view.namespace, ...change } };
   }
 

@@ -8,7 +8,7 @@
 import type { ByteBudget } from "../lib/byte-budget.ts";
 import type { Clock } from "../lib/clock.ts";
 import { ServiceError } from "../lib/errors.ts";
-import type { NamespaceView, ViewSource } from "../model/namespace.ts";
+import type { Namespace, NamespaceView, ViewSource } from "../model/namespace.ts";
 import type { EventStore } from "../ports/event-store.ts";
 import type { WriteBatch } from "../wire/write-request.ts";
 import { placeEvents } from "./place-events.ts";
@@ -125,10 +125,7 @@ export class EventWriter {
     }
 
     const latest = await this.#viewAgain(name);
-    const floor =
-      latest?.namespace.id === view.namespace.id
-        ? latest.namespace.floor
-        : Number.POSITIVE_INFINITY;
+    const floor = sealedBelow(view.namespace, latest?.namespace, this.#deps.clock.nowMicros());
     let taken = 0;
     groups.forEach((group, nth) => {
       const stored = outcomes[nth] === undefined;
@@ -171,6 +168,21 @@ export function overloaded(): ServiceError {
     "the server holds as many unwritten bytes as it may; repeat after the hint, with fewer in flight",
     { retryAfterMs: OVERLOAD_RETRY_MS },
   );
+}
+
+/**
+ * Below this event time an event may be missing from what others serve, so it is not acknowledged.
+ *
+ * A new epoch begins with a lower line, but until everybody knows of it some follow the splits of the one
+ * before. How far the line of that epoch had risen is not told any more: no further than the least limit that
+ * was in force allows.
+ */
+function sealedBelow(placed: Namespace, latest: Namespace | undefined, nowMicros: number): number {
+  if (latest?.id !== placed.id) return Number.POSITIVE_INFINITY;
+  if (latest.epoch === placed.epoch) return latest.floor;
+  // A limit that was lowered before it was raised is still the one in force while time is being opened.
+  const limit = Math.min(placed.config.acceptLimitMicros, latest.config.acceptLimitMicros);
+  return Math.max(latest.floor, nowMicros - limit);
 }
 
 /** Whether the store said that nothing was stored. */

@@ -1,14 +1,25 @@
 /**
  * The older Cassandra that is still in use, 4.1: the engine passes the suites that every engine passes, and
  * a server takes events, gives them back, and finds them again after both it and Cassandra were started
- * anew. @needs java
+ * anew; a wide partition is split there, in either layout, and served from its parts. @needs java
  */
 import { deepEqual, equal } from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { BraidClient } from "../../src/client/connect.ts";
 import { connect } from "../../src/client/connect.ts";
+import { Ledger } from "../e2e/splits-ledger.ts";
+import {
+  bucketBefore,
+  eventsOver,
+  readsAreRight,
+  shortBuckets,
+  SOON,
+  untilRoute,
+  untilServable,
+} from "../e2e/splits-support.ts";
 import { startBraid } from "../support/braid-processes.ts";
 import { uniqueName } from "../support/services.ts";
+import { braid } from "../support/started-server.ts";
 import { conformanceOn } from "./conformance-on.ts";
 import { startOwnCluster } from "./own-cluster.ts";
 import type { OwnCluster } from "./own-cluster.ts";
@@ -62,6 +73,53 @@ test("on Cassandra 4.1 events are there after a restart of the server, and of Ca
   }
   await server.start();
   deepEqual(await allOf(client, startMs), expected);
+});
+
+test("on Cassandra 4.1 a wide partition is noticed, split, served and verified, PACKED and as ROWS", async () => {
+  await using server = await startBraid({
+    command: "serve",
+    name: "splits",
+    directory: cluster.directory,
+    flags: ["--engine", "cassandra"],
+    env: {
+      ...cluster.env,
+      ...SOON,
+      BRAID_CASSANDRA_KEYSPACE: uniqueName("f"),
+      BRAID_VIEW_MAX_AGE: "2s",
+      BRAID_WRITE_MAX: "8s",
+    },
+  });
+  const client = connect(server.url);
+  const seconds = 60;
+  const from = bucketBefore(seconds, 5);
+  const bucket = { from, to: from + seconds * 1_000_000 };
+  const wide = { count: 1_200, bytes: 300 };
+  await Promise.all(
+    (["PACKED", "ROWS"] as const).map(async (layout) => {
+      const name = `wide_${layout.toLowerCase()}`;
+      // One slice, since tables take their time.
+      await client.createNamespace(name, {
+        ...shortBuckets(seconds, { widePartition: { layout } }),
+        timePartition: { secondsPerTimeSlice: 86_400, secondsPerTimeBucket: seconds },
+        retention: {},
+      });
+      const ledger = new Ledger();
+      await ledger.write(client, name, eventsOver(ledger, "wide", from, bucket.to, wide));
+      await client.updateNamespace(name, { acceptLimit: "1s" });
+      await client.splits.setReadMode(name, "SERVE", { force: true, reason: "a test" });
+      await readsAreRight([client], name, ledger, "wide", bucket);
+
+      const { segments } = await untilServable(client, name, "wide");
+      equal(segments[0]?.postSplitData.layout, layout);
+      equal(segments[0].postSplitData.events, String(wide.count));
+      await readsAreRight([client], name, ledger, "wide", bucket);
+      await untilRoute(client, name, "wide", bucket, "SPLIT");
+      await readsAreRight([client], name, ledger, "wide", bucket);
+      const { code, out, err } = await braid(["verify", name, "--json"], server.url);
+      equal(code, 0, err + out);
+      equal(JSON.parse(out).eventsCompared, String(wide.count));
+    }),
+  );
 });
 
 async function allOf(client: BraidClient, startMs: number): Promise<object[]> {

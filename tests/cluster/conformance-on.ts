@@ -77,6 +77,10 @@ function storeOf(store: EventStore, own: string): EventStore {
     append: (slice, events, level = PATIENT) => store.append(owned(slice), events, level),
     scan: (partition, range, signal) =>
       store.scan(owned(partition), { ...range, level: range.level ?? PATIENT }, signal),
+    appendBlocks: (partition, blocks, level = PATIENT) =>
+      store.appendBlocks(owned(partition), blocks, level),
+    scanBlocks: (partition, range, signal) =>
+      store.scanBlocks(owned(partition), { ...range, level: range.level ?? PATIENT }, signal),
     sliceStats: (slice) => store.sliceStats(owned(slice)),
     close: () => store.close(),
   };

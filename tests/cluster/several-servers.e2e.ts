@@ -11,7 +11,7 @@ import { BraidError } from "../../src/client/connect.ts";
 import type { EventPage, NewEvent } from "../../src/client/connect.ts";
 import { readNamespace } from "../../src/metadata/namespace-records.ts";
 import { listSplits } from "../../src/metadata/split-records.ts";
-import type { SplitRecord } from "../../src/metadata/split-records.ts";
+import type { SplitRecord } from "../../src/model/split.ts";
 import type { BraidProcess } from "../support/braid-processes.ts";
 import { metricOf, until } from "../support/conditions.ts";
 import { testCassandra, testKafka, uniqueName } from "../support/services.ts";
@@ -430,11 +430,13 @@ function aroundNow(): { start: Date; end: Date } {
 /** The same for all pages of a read: a token belongs to its query. */
 const interval = aroundNow();
 
-/** Wide above 64 KiB or 100 events. */
+/** Wide above 64 KiB or 100 events. Splits are paused, so that records stay as they were recorded. */
 async function namespaceOfSmallPartitions(prefix: string): Promise<string> {
   const name = uniqueName(prefix);
   const widePartition = { bytesMax: "65536", targetBytes: "65536", eventsMax: "100" };
-  await serverAt(0).client.createNamespace(name, { widePartition });
+  const { client } = serverAt(0);
+  await client.createNamespace(name, { widePartition });
+  await client.splits.pause(name, { reason: "a test" });
   return name;
 }
 

@@ -11,6 +11,7 @@ import type { EventStore, PlacedEvent, ScanRange } from "../../src/ports/event-s
 import { encodeEvent } from "../../src/wire/event-record.ts";
 import { comparePositions, eventsOfRun, positionOf } from "../../src/wire/frames.ts";
 import type { Position, Run } from "../../src/wire/frames.ts";
+import { storedBlockClaims } from "./stored-blocks.ts";
 
 /** An empty store. `reopen` closes it and opens what is there again, as a restart does. */
 export interface StoreUnderTest {
@@ -487,6 +488,8 @@ export function eventStoreSuite(engine: string, make: () => Promise<StoreUnderTe
     );
     await fc.assert(property, { numRuns: 40 });
   });
+
+  storedBlockClaims(claim, SLICE);
 }
 
 function isWellFormed(text: string): boolean {

@@ -111,7 +111,7 @@ test("a client with only the address finds the services by reflection and works 
     partitions.reduce((sum, partition) => sum + Number(partition.events), 0),
     900,
   );
-  deepEqual(new Set(partitions.map(({ route }) => route)), new Set(["ORIGINAL_NOT_SPLIT"]));
+  deepEqual(new Set(partitions.map(({ route }) => route)), new Set(["ORIGINAL_FILTER_MISS"]));
 });
 
 test("what is wrong with an event is told of that event, over both", async () => {
@@ -251,6 +251,25 @@ const REFUSALS: readonly Refusal[] = [
     retry: false,
     method: `${CONTROL}/GetHistogram`,
     body: () => ({ namespace: QUERY.namespace, timeSlice: "data_19990101" }),
+  },
+  {
+    code: "SPLIT_NOT_FOUND",
+    http: 404,
+    grpc: status.NOT_FOUND,
+    retry: false,
+    method: `${CONTROL}/GetSplit`,
+    body: () => ({
+      namespace: QUERY.namespace,
+      partition: { timeSlice: sliceOfToday(), timeSeriesId: "narrow", timeBucket: 0 },
+    }),
+  },
+  {
+    code: "VERIFY_NOT_FOUND",
+    http: 404,
+    grpc: status.NOT_FOUND,
+    retry: false,
+    method: `${CONTROL}/GetVerify`,
+    body: () => ({ namespace: QUERY.namespace, verifyId: "00000000" }),
   },
   {
     code: "NAMESPACE_EXISTS",
@@ -414,4 +433,9 @@ async function signLongAgo(): Promise<string> {
   const id = named.json?.["id"] as string;
   const longAgo = systemClock.nowMicros() - 25 * 3_600_000_000;
   return new PageTokens(key).encode(query, id, state, longAgo);
+}
+
+/** Slices are of a day here, and named by it. */
+function sliceOfToday(): string {
+  return `data_${new Date().toISOString().slice(0, 10).replaceAll("-", "")}`;
 }

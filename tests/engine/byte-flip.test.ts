@@ -12,11 +12,20 @@ import { openEmbeddedEngine } from "../../src/engines/embedded/index.ts";
 import { MarkFile } from "../../src/engines/embedded/mark-file.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { ServiceError } from "../../src/lib/errors.ts";
+import { partKey, splitTableOf } from "../../src/model/split.ts";
+import type { EventStore, StoredBlock } from "../../src/ports/event-store.ts";
 import { SLICE, WRITERS, eventOf, readNumbers, smallLevel } from "./numbered-events.ts";
 
 const EVENTS_EACH = 130;
 const SLICE_PATH = join("events", SLICE.namespaceId, SLICE.slice);
 const OTHER = { ...SLICE, slice: "data_20260329" };
+/** Blocks of a split lie in a table of their own. */
+const PART = partKey({ ...SLICE, seriesId: "ann", timeBucket: 0, eventBucket: 0 }, 0);
+const PART_PATH = join("events", PART.namespaceId, PART.slice);
+const BLOCKS = Array.from({ length: 60 }, (_, i) => ({
+  key: { time: 1 + i, id: Buffer.from(`e${i}`) },
+  bytes: Buffer.from(`block ${i} `.repeat(20)),
+}));
 /** How many flips for a directory; each file gets its share, and every file some. */
 const FLIPS = Number(process.env["BRAID_FLIPS"] ?? 100);
 const SEED = Number(process.env["BRAID_SEED"] ?? 20260328);
@@ -36,6 +45,8 @@ before(async () => {
   await engine.store.createSlice(SLICE);
   await engine.store.createSlice(OTHER);
   await engine.store.append(OTHER, [eventOf("ann", 0)]);
+  await engine.store.createSlice(splitTableOf(SLICE));
+  for (const block of BLOCKS) await engine.store.appendBlocks(PART, [block]);
   for (let number = 0; number < EVENTS_EACH; number++) {
     await engine.store.append(
       SLICE,
@@ -43,7 +54,8 @@ before(async () => {
     );
   }
   // Until the mark has caught up a damaged tail looks like a crash: that stretch is not looked at.
-  await markReaches(join(directory, SLICE_PATH, "mark"), EVENTS_EACH * WRITERS.length);
+  await markReaches(join(directory, SLICE_PATH, "mark"), EVENTS_EACH);
+  await markReaches(join(directory, PART_PATH, "mark"), BLOCKS.length);
   await cp(directory, join(base, "crashed"), { recursive: true });
   await engine.close();
   closed = await load(directory);
@@ -151,6 +163,7 @@ async function answerTo(files: Files, where = ""): Promise<Answer> {
           where,
         );
       }
+      assert.deepEqual(await readBlocks(engine.store), BLOCKS, where);
       return "exact";
     } finally {
       await engine.close();
@@ -164,6 +177,14 @@ async function answerTo(files: Files, where = ""): Promise<Answer> {
   }
 }
 
+async function readBlocks(store: EventStore): Promise<StoredBlock[]> {
+  const range = { order: "OLDEST_FIRST", at: undefined, until: undefined } as const;
+  const limits = { firstBlocks: 4, fetchBytesMax: 4_000, blockBytesMax: 1_000 };
+  const signal = new AbortController().signal;
+  const fetched = await Array.fromAsync(store.scanBlocks(PART, { ...range, ...limits }, signal));
+  return fetched.flat().map(({ key, bytes }) => ({ key, bytes }));
+}
+
 async function readOther(store: Parameters<typeof readNumbers>[0], where: string): Promise<void> {
   try {
     assert.deepEqual(await readNumbers(store, "ann", OTHER), [0], where);
@@ -173,11 +194,11 @@ async function readOther(store: Parameters<typeof readNumbers>[0], where: string
   }
 }
 
-async function markReaches(path: string, events: number): Promise<void> {
+async function markReaches(path: string, commits: number): Promise<void> {
   for (;;) {
     const mark = await MarkFile.open(path);
     await mark.close();
-    if (mark.last.events >= events) return;
+    if (mark.last.sequence >= commits) return;
     await nextTurn();
   }
 }

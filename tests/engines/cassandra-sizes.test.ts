@@ -31,6 +31,7 @@ async function open() {
     random: systemRandom,
     viewMaxAgeMs: 10_000,
     writeMaxMs: 10_000,
+    jolokiaPort: Number(new URL(testJolokia()).port),
   });
   const nobody = (): void => undefined;
   const session = await Session.connect(where, clock, { observe: nobody, warn: nobody });
@@ -39,6 +40,7 @@ async function open() {
   const keyspace = keyspaceOf(prefix, slice.namespaceId);
   return {
     slice,
+    engine,
     write: async (series: string, from: number, to: number): Promise<void> => {
       const events = Array.from({ length: to - from }, (_, nth) =>
         // One letter over and over: compressed, it would be next to nothing.
@@ -116,6 +118,17 @@ test("what is not flushed is not told, and a partition in two files counts twice
   equal(await counted(), 1);
   await world.flush();
   equal(await counted(), 2);
+});
+
+test("a slice's data files are counted, and a cluster that cannot say says nothing", async () => {
+  await using world = await open();
+  const { engine, slice } = world;
+  const before = await engine.fragments(slice);
+  await world.write("wide", 0, 5);
+  await world.flush();
+  equal(await engine.fragments(slice), (before ?? 0) + 1);
+  equal(await engine.fragments({ ...slice, slice: "data_none" }), undefined);
+  equal(engine.severalDatacenters, false);
 });
 
 test("without an agent there is a reason, and the estimates are still there", async () => {

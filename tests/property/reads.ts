@@ -9,7 +9,7 @@ import { ByteBudget } from "../../src/lib/byte-budget.ts";
 import { compareBytes, utf8 } from "../../src/lib/bytes.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import type { Clock } from "../../src/lib/clock.ts";
-import { routeToOriginals } from "../../src/partition/partition-router.ts";
+import { OriginalDoor } from "../../src/partition/original-door.ts";
 import type { EventStore } from "../../src/ports/event-store.ts";
 import { PageTokens } from "../../src/read/page-tokens.ts";
 import type { PartitionRead } from "../../src/read/read-dependencies.ts";
@@ -24,8 +24,8 @@ import type { Position, Run } from "../../src/wire/frames.ts";
 import { EventWriter } from "../../src/write/write-events.ts";
 import { joinedSlices, staticView, viewSource } from "../support/static-view.ts";
 
-const SECOND = 1_000_000;
-const START = 1_790_000_040 * SECOND;
+export const SECOND = 1_000_000;
+export const START = 1_790_000_040 * SECOND;
 
 /** Ids whose UTF-16 and UTF-8 orders differ, prefixes of one another, NUL, and lengths around a byte. */
 export const EVENT_IDS = [
@@ -48,7 +48,7 @@ export interface ModelEvent {
   readonly padding: number;
 }
 
-const strategy = fc
+export const strategy = fc
   .tuple(fc.constantFrom(1, 2, 3, 4), fc.constantFrom(5, 10, 20), fc.constantFrom(1, 2, 5))
   .map(([buckets, secondsPerTimeBucket, eventBuckets]) => ({
     secondsPerTimeSlice: buckets * secondsPerTimeBucket,
@@ -63,7 +63,7 @@ const offset = fc.oneof(
   fc.tuple(fc.nat({ max: 20 }), fc.constantFrom(-1, 0, 1)).map(([n, d]) => n * 5 * SECOND + d),
 );
 
-const event = fc.record({
+export const event = fc.record({
   series: fc.constantFrom("s", "sa", "\u{1F600}"),
   offset,
   id: fc.constantFrom(...EVENT_IDS),
@@ -71,7 +71,7 @@ const event = fc.record({
   padding: fc.oneof({ weight: 9, arbitrary: fc.nat(40) }, { weight: 1, arbitrary: fc.nat(9000) }),
 });
 
-const query = fc.record({
+export const query = fc.record({
   series: fc.constantFrom("s", "sa", "\u{1F600}", "unknown"),
   from: offset,
   length: fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 120 * SECOND })),
@@ -81,7 +81,17 @@ const query = fc.record({
   filter: fc.constantFrom(undefined, "ios", "tv", "", "none"),
 });
 
+/** More event buckets for one id, from some time on. */
+const steps = fc.oneof(
+  fc.constant([]),
+  fc.tuple(offset, offset).map(([a, b]) => [
+    { from: START + Math.min(a, b), factor: 2 },
+    { from: START + Math.max(a, b), factor: 6 },
+  ]),
+);
+
 const world = fc.record({
+  steps,
   strategies: fc.array(strategy, { minLength: 1, maxLength: 4 }),
   batches: fc.array(fc.array(event, { maxLength: 60 }), { minLength: 1, maxLength: 4 }),
   queries: fc.array(query, { minLength: 1, maxLength: 6 }),
@@ -117,6 +127,7 @@ async function checkWorld(store: EventStore, input: WorldInput): Promise<void> {
   const view = staticView({
     slices,
     config: { acceptLimitMicros: hour, futureLimitMicros: hour },
+    idStrategies: new Map([["s", input.steps]]),
   });
   const views = viewSource(() => view);
   for (const slice of slices) {
@@ -147,9 +158,8 @@ async function checkWorld(store: EventStore, input: WorldInput): Promise<void> {
   const seen: PartitionRead[] = [];
   const reader = new EventReader({
     clock,
-    store,
     views,
-    router: routeToOriginals,
+    door: new OriginalDoor(store, clock),
     budget: new ByteBudget(1 << 26),
     streamBudget: new ByteBudget(1 << 26),
     tokens: new PageTokens(new Uint8Array(32)),
@@ -179,7 +189,7 @@ async function checkWorld(store: EventStore, input: WorldInput): Promise<void> {
     deepEqual(await readAllPages(reader, readQuery, input.pageBytesMax), expected);
     deepEqual(await streamAll(reader, readQuery), expected);
     // Of several partitions merged, the pages before are counted by even shares.
-    if (input.strategies.every((s) => s.eventBuckets === 1)) {
+    if (input.steps.length === 0 && input.strategies.every((s) => s.eventBuckets === 1)) {
       await checkCounts(reader, readQuery, seen, model);
     }
   }
@@ -202,10 +212,11 @@ async function checkCounts(
   equal(counted, answerOf(model, whole, undefined).length);
 }
 
-async function readAllPages(
+export async function readAllPages(
   reader: EventReader,
   query: ReadQuery,
   pageBytesMax: number,
+  between: () => void | Promise<void> = () => undefined,
 ): Promise<unknown[]> {
   const events: unknown[] = [];
   let pageToken = "";
@@ -218,18 +229,24 @@ async function readAllPages(
     events.push(...eventsOf(page));
     pageToken = page.nextPageToken;
     if (pageToken === "") return events;
+    await between();
   }
 }
 
-async function streamAll(reader: EventReader, query: ReadQuery): Promise<unknown[]> {
+export async function streamAll(
+  reader: EventReader,
+  query: ReadQuery,
+  between: () => void | Promise<void> = () => undefined,
+): Promise<unknown[]> {
   const events: unknown[] = [];
   for await (const page of reader.stream(query, new AbortController().signal)) {
     events.push(...eventsOf(page));
+    await between();
   }
   return events;
 }
 
-function answerOf(
+export function answerOf(
   model: ReadonlyMap<string, ModelEvent>,
   query: ReadQuery,
   device: string | undefined,
@@ -261,13 +278,13 @@ function eventsOf(page: ReadPage): unknown[] {
   return events;
 }
 
-function encode(e: ModelEvent): EventBytes {
+export function encode(e: ModelEvent): EventBytes {
   return encodeEvent(utf8(e.series), e.time, utf8(e.id), [
     { key: utf8("device"), value: utf8(e.device) },
     { key: utf8("padding"), value: new Uint8Array(e.padding) },
   ]);
 }
 
-function keyOf(e: ModelEvent): string {
+export function keyOf(e: ModelEvent): string {
   return JSON.stringify([e.series, e.time, e.id]);
 }

@@ -6,10 +6,12 @@ import { utf8 } from "../../src/lib/bytes.ts";
 import { ServiceError } from "../../src/lib/errors.ts";
 import type { PartitionKey, SliceRef } from "../../src/model/partition.ts";
 import type {
+  BlockRange,
   EventStore,
   PlacedEvent,
   ScanRange,
   SliceStats,
+  StoredBlock,
 } from "../../src/ports/event-store.ts";
 import { locateEvent } from "../../src/wire/event-record.ts";
 import type { EventBytes } from "../../src/wire/event-record.ts";
@@ -19,11 +21,20 @@ import type { Position, Run } from "../../src/wire/frames.ts";
 interface StoredSlice {
   /** By partition; each by position, oldest first. */
   readonly partitions: Map<string, EventBytes[]>;
+  /** By part; each by key, oldest first. */
+  readonly parts: Map<string, StoredBlock[]>;
   written: number;
 }
 
 export type StoreCall =
-  "createSlice" | "dropSlice" | "dropNamespace" | "append" | "scan" | "sliceStats";
+  | "createSlice"
+  | "dropSlice"
+  | "dropNamespace"
+  | "append"
+  | "scan"
+  | "appendBlocks"
+  | "scanBlocks"
+  | "sliceStats";
 
 export class MemoryStore implements EventStore {
   readonly #slices = new Map<string, StoredSlice>();
@@ -40,7 +51,9 @@ export class MemoryStore implements EventStore {
     if (this.#dropped.has(name)) {
       throw new ServiceError("CONFLICT", `slice ${name} was dropped; its name is not used again`);
     }
-    if (!this.#slices.has(name)) this.#slices.set(name, { partitions: new Map(), written: 0 });
+    if (!this.#slices.has(name)) {
+      this.#slices.set(name, { partitions: new Map(), parts: new Map(), written: 0 });
+    }
   }
 
   async dropSlice(slice: SliceRef): Promise<void> {
@@ -58,18 +71,14 @@ export class MemoryStore implements EventStore {
 
   async append(slice: SliceRef, events: readonly PlacedEvent[]): Promise<void> {
     await this.#begin("append", slice);
-    const stored = this.#slices.get(nameOf(slice));
-    if (stored === undefined) {
-      throw new ServiceError("STORAGE_UNAVAILABLE", `slice ${nameOf(slice)} is not there`);
-    }
+    const stored = this.#sliceThere(slice);
     for (const placed of events) put(stored, placed);
   }
 
   async *scan(partition: PartitionKey, range: ScanRange, signal: AbortSignal): AsyncIterable<Run> {
     await this.#begin("scan", partition);
-    const { seriesId, timeBucket, eventBucket } = partition;
-    const key = partitionName(utf8(seriesId), timeBucket, eventBucket);
-    const all = this.#slices.get(nameOf(partition))?.partitions.get(key) ?? [];
+    const all =
+      this.#slices.get(nameOf(partition))?.partitions.get(nameOfPartition(partition)) ?? [];
     const ordered = range.order === "OLDEST_FIRST" ? [...all] : all.toReversed();
     const sign = range.order === "OLDEST_FIRST" ? 1 : -1;
     const { after } = range;
@@ -87,12 +96,42 @@ export class MemoryStore implements EventStore {
     }
   }
 
+  async appendBlocks(partition: PartitionKey, blocks: readonly StoredBlock[]): Promise<void> {
+    await this.#begin("appendBlocks", partition);
+    const { parts } = this.#sliceThere(partition);
+    const name = nameOfPartition(partition);
+    const stored = parts.get(name) ?? [];
+    parts.set(name, stored);
+    for (const block of blocks) putBlock(stored, block);
+  }
+
+  async *scanBlocks(
+    partition: PartitionKey,
+    range: BlockRange,
+    signal: AbortSignal,
+  ): AsyncIterable<readonly StoredBlock[]> {
+    await this.#begin("scanBlocks", partition);
+    const all = this.#slices.get(nameOf(partition))?.parts.get(nameOfPartition(partition)) ?? [];
+    const wanted = blocksIn(all, range);
+    const later = Math.max(1, Math.floor(range.fetchBytesMax / range.blockBytesMax));
+    let count = Math.min(range.firstBlocks, later);
+    for (let at = 0; at < wanted.length; count = later) {
+      signal.throwIfAborted();
+      const fetched = wanted.slice(at, at + count);
+      at += fetched.length;
+      yield fetched;
+    }
+  }
+
   async sliceStats(slice: SliceRef): Promise<SliceStats> {
     await this.#begin("sliceStats", slice);
     const stored = this.#slices.get(nameOf(slice));
     let bytes = 0;
     for (const events of stored?.partitions.values() ?? []) {
       for (const event of events) bytes += frameLength(event.end - event.start);
+    }
+    for (const blocks of stored?.parts.values() ?? []) {
+      for (const block of blocks) bytes += block.bytes.length;
     }
     return { bytes, events: stored?.written ?? 0 };
   }
@@ -104,6 +143,12 @@ export class MemoryStore implements EventStore {
   async #begin(call: StoreCall, slice: SliceRef): Promise<void> {
     if (this.#closed) throw new ServiceError("STORAGE_UNAVAILABLE", "the store is closed");
     await this.before(call, slice);
+  }
+
+  #sliceThere(slice: SliceRef): StoredSlice {
+    const stored = this.#slices.get(nameOf(slice));
+    if (stored !== undefined) return stored;
+    throw new ServiceError("STORAGE_UNAVAILABLE", `slice ${nameOf(slice)} is not there`);
   }
 
   /** The slices there are, for a test to look at. */
@@ -145,6 +190,34 @@ function firstNotBefore(events: readonly EventBytes[], position: Position): numb
   return low;
 }
 
+function putBlock(stored: StoredBlock[], { key, bytes }: StoredBlock): void {
+  const at = stored.findIndex((other) => comparePositions(other.key, key) >= 0);
+  const index = at < 0 ? stored.length : at;
+  const next = stored[index];
+  const same = next !== undefined && comparePositions(next.key, key) === 0;
+  // As above. A Buffer's `slice` would be a view.
+  const id = Uint8Array.from(key.id);
+  stored.splice(index, same ? 1 : 0, {
+    key: { time: key.time, id },
+    bytes: Uint8Array.from(bytes),
+  });
+}
+
+/** In the order of the range. */
+function blocksIn(all: readonly StoredBlock[], range: BlockRange): readonly StoredBlock[] {
+  const { at, until } = range;
+  const isBehind = (key: Position, limit: Position): boolean => comparePositions(key, limit) > 0;
+  const floor = at === undefined ? -1 : all.findLastIndex(({ key }) => !isBehind(key, at));
+  if (range.order === "OLDEST_FIRST") {
+    return all
+      .slice(Math.max(0, floor))
+      .filter(({ key }) => until === undefined || comparePositions(key, until) < 0);
+  }
+  const newestFirst = (at === undefined ? all : all.slice(0, floor + 1)).toReversed();
+  const last = until === undefined ? -1 : newestFirst.findIndex(({ key }) => !isBehind(key, until));
+  return last < 0 ? newestFirst : newestFirst.slice(0, last + 1);
+}
+
 function nextRun(wanted: readonly EventBytes[], at: number, range: ScanRange): EventBytes[] {
   const events: EventBytes[] = [];
   let bytes = 0;
@@ -170,6 +243,10 @@ function runOf(events: readonly EventBytes[]): Run {
 
 function nameOf({ namespaceId, slice }: SliceRef): string {
   return `${namespaceId}/${slice}`;
+}
+
+function nameOfPartition({ seriesId, timeBucket, eventBucket }: PartitionKey): string {
+  return partitionName(utf8(seriesId), timeBucket, eventBucket);
 }
 
 function partitionName(series: Uint8Array, timeBucket: number, eventBucket: number): string {

@@ -27,4 +27,6 @@ export const NAMESPACE: Namespace = {
   epoch: "0",
   createTime: "2026-11-15T12:00:00Z",
   version: "1",
+  readMode: "SHADOW",
+  splitsPaused: false,
 };

@@ -2,9 +2,20 @@
  * A gRPC client that has no proto file of ours: it asks the server's reflection service what there is,
  * as grpcurl does, and speaks JSON to the test.
  */
-import { createFileRegistry, fromBinary, fromJson, toBinary, toJson } from "@bufbuild/protobuf";
+import {
+  create,
+  createFileRegistry,
+  fromBinary,
+  fromJson,
+  toBinary,
+  toJson,
+} from "@bufbuild/protobuf";
 import type { DescMethod, FileRegistry, JsonValue } from "@bufbuild/protobuf";
-import { anyUnpack, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+import {
+  anyUnpack,
+  FileDescriptorProtoSchema,
+  FileDescriptorSetSchema,
+} from "@bufbuild/protobuf/wkt";
 import type { FileDescriptorProto } from "@bufbuild/protobuf/wkt";
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { Client, credentials, Metadata, status } from "@grpc/grpc-js";
@@ -69,10 +80,8 @@ export class ReflectedClient {
         if (!files.has(name)) addFiles(files, await ask(client, ASK.fileByFilename, name));
       }
     }
-    const registries = [...files.values()].map((file) =>
-      createFileRegistry(file, (name) => files.get(name)),
-    );
-    return new ReflectedClient(client, createFileRegistry(...registries), services);
+    const set = create(FileDescriptorSetSchema, { file: importsFirst(files) });
+    return new ReflectedClient(client, createFileRegistry(set), services);
   }
 
   /** `braid.v1.ControlService/GetNamespace`; never rejects for what the server answered. */
@@ -186,4 +195,17 @@ function fieldsOf(message: Uint8Array, wanted: number): Uint8Array[] {
     else reader.skip(type);
   }
   return found;
+}
+
+/** A set of files is taken in its order. */
+function importsFirst(files: ReadonlyMap<string, FileDescriptorProto>): FileDescriptorProto[] {
+  const ordered = new Set<FileDescriptorProto>();
+  const add = (name: string): void => {
+    const file = files.get(name);
+    if (file === undefined || ordered.has(file)) return;
+    for (const dependency of file.dependency) add(dependency);
+    ordered.add(file);
+  };
+  for (const name of files.keys()) add(name);
+  return [...ordered];
 }

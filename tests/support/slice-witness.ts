@@ -8,6 +8,7 @@ import { deepEqual, equal } from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
 import type { NamespaceRecord } from "../../src/metadata/namespace-records.ts";
 import type { SliceRecord } from "../../src/metadata/slice-records.ts";
+import { splitTableOf } from "../../src/model/split.ts";
 import type { CatalogRecord } from "../../src/ports/catalog.ts";
 import type { ControlWorld } from "./control-world.ts";
 
@@ -25,7 +26,9 @@ export class SliceWitness {
     };
     world.store.before = (call, { namespaceId, slice }) => {
       if (call !== "dropSlice" || this.#namespaceOf(namespaceId)?.phase !== "READY") return;
-      const record = this.#slicesOf(namespaceId).find(({ name }) => name === slice);
+      const record = this.#slicesOf(namespaceId).find(
+        ({ name }) => name === slice || splitTableOf({ namespaceId, slice: name }).slice === slice,
+      );
       if (record !== undefined && record.state !== "DROPPED") {
         this.#note(`the store drops ${slice}, which is ${record.state}`);
       }
@@ -46,7 +49,9 @@ export class SliceWitness {
       const slices = this.#slicesOf(id);
       for (const [i, slice] of slices.entries()) {
         if (i > 0) equal(slice.start, slices[i - 1]?.end, `${where}: no gap and no overlap`);
-        if (!slice.storeDropped) inStore.add(`${id}/${slice.name}`);
+        if (slice.storeDropped) continue;
+        inStore.add(`${id}/${slice.name}`);
+        inStore.add(`${id}/${splitTableOf({ namespaceId: id, slice: slice.name }).slice}`);
       }
     }
     deepEqual(store.sliceNames(), [...inStore].toSorted(), where);

@@ -2,6 +2,8 @@
 import { DEFAULT_NAMESPACE_CONFIG } from "../../src/model/namespace-config.ts";
 import type { NamespaceConfig, TimePartition } from "../../src/model/namespace-config.ts";
 import type { BlockedId, NamespaceView, ViewSource } from "../../src/model/namespace.ts";
+import { FIRST_READ_MODE } from "../../src/model/read-mode.ts";
+import type { IdStrategyStep, ReadMode } from "../../src/model/read-mode.ts";
 import type { TimeSlice } from "../../src/model/time-slice.ts";
 
 export interface StaticViewOptions {
@@ -9,6 +11,8 @@ export interface StaticViewOptions {
   readonly config?: Partial<NamespaceConfig>;
   readonly floor?: number;
   readonly blocked?: readonly BlockedId[];
+  readonly readMode?: ReadMode;
+  readonly idStrategies?: ReadonlyMap<string, readonly IdStrategyStep[]>;
 }
 
 export function staticView(options: StaticViewOptions): NamespaceView {
@@ -20,10 +24,18 @@ export function staticView(options: StaticViewOptions): NamespaceView {
       epoch: 1,
       floor: options.floor ?? 0,
       createdAt: 0,
+      readMode: {
+        ...FIRST_READ_MODE,
+        since: 0,
+        mode: options.readMode ?? FIRST_READ_MODE.mode,
+      },
+      splitsPaused: null,
+      everEventual: false,
       version: 1,
     },
     slices: options.slices,
     blocked: new Map((options.blocked ?? []).map((block) => [block.seriesId, block])),
+    idStrategies: options.idStrategies ?? new Map(),
     askedAtMs: 0,
   };
 }

@@ -68,6 +68,8 @@ export function gatedStore(store: EventStore, gate: Gate): EventStore {
     dropNamespace: (...call) => through(gate, () => store.dropNamespace(...call)),
     append: (...call) => through(gate, () => store.append(...call)),
     scan: (...call) => store.scan(...call),
+    appendBlocks: (...call) => through(gate, () => store.appendBlocks(...call)),
+    scanBlocks: (...call) => store.scanBlocks(...call),
     sliceStats: (...call) => through(gate, () => store.sliceStats(...call)),
     close: () => store.close(),
   };

@@ -21,7 +21,8 @@ export class VirtualClock implements Clock {
   }
 
   nowMicros(): number {
-    return this.#wallMicros;
+    // Whole, as the system's: milliseconds may have fractions.
+    return Math.floor(this.#wallMicros);
   }
 
   monotonicMs(): number {
@@ -35,7 +36,8 @@ export class VirtualClock implements Clock {
 
   after(ms: number, run: () => void): () => void {
     const sleeper = {
-      wakeAtMs: this.#monotonicMs + ms,
+      // Some time passes on every clock: less than a number can hold would be none.
+      wakeAtMs: this.#monotonicMs + Math.max(ms, 0.001),
       wake: (): void => {
         this.#sleepers.delete(sleeper);
         run();

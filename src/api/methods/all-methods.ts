@@ -1,4 +1,5 @@
 /** The one table of methods: what gRPC, HTTP, OpenAPI and the docs page all follow. */
+import type { ReadModeUseCases, SplitUseCases, VerifyUseCases } from "../../model/split-control.ts";
 import { blockedIdMethods } from "./blocked-ids.ts";
 import { histogramMethods } from "./histogram.ts";
 import type { SizesUseCase } from "./histogram.ts";
@@ -7,6 +8,9 @@ import { namespaceMethods } from "./namespaces.ts";
 import type { NamespaceUseCases } from "./namespaces.ts";
 import { readMethods } from "./read-events.ts";
 import type { Reading } from "./read-events.ts";
+import { readModeMethods } from "./read-modes.ts";
+import { splitMethods } from "./splits.ts";
+import { verifyMethods } from "./verify.ts";
 import { writeMethods } from "./write-events.ts";
 import type { Writing } from "./write-events.ts";
 
@@ -15,6 +19,9 @@ export interface MethodDependencies {
   readonly reading: Reading;
   readonly namespaces: NamespaceUseCases;
   readonly sizes: SizesUseCase;
+  readonly splits: SplitUseCases;
+  readonly modes: ReadModeUseCases;
+  readonly verify: VerifyUseCases;
 }
 
 export function allMethods(deps: MethodDependencies): Method[] {
@@ -24,5 +31,8 @@ export function allMethods(deps: MethodDependencies): Method[] {
     ...namespaceMethods(deps.namespaces),
     ...blockedIdMethods(deps.namespaces),
     ...histogramMethods(deps.sizes),
+    ...splitMethods(deps.splits),
+    ...readModeMethods(deps.modes),
+    ...verifyMethods(deps.verify),
   ];
 }

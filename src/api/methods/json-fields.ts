@@ -1,9 +1,9 @@
-/** Finds every field of a JSON body that its message does not have, before the rest is looked at. */
-import type { DescField, DescMessage } from "@bufbuild/protobuf";
+/** Finds every field and name of a JSON body that its message does not have, before the rest is looked at. */
+import type { DescEnum, DescField, DescMessage } from "@bufbuild/protobuf";
 import { Problems } from "../../lib/problems.ts";
 import { nearest } from "../../lib/nearest.ts";
 
-/** Throws REQUEST_INVALID that names all unknown fields by their path. Types are left to the decoder. */
+/** Throws REQUEST_INVALID that names all unknown fields, and unknown names of enums, by their path. Types are left to the decoder. */
 export function checkJsonFields(schema: DescMessage, value: unknown): void {
   const problems = new Problems();
   collect(schema, value, "", problems);
@@ -23,6 +23,9 @@ function collect(schema: DescMessage, value: unknown, path: string, problems: Pr
     }
     if (field.fieldKind === "message") {
       collect(field.message, content, `${path}${key}.`, problems);
+    } else if (field.fieldKind === "enum") {
+      const problem = unknownName(field.enum, content, `${path}${key}`);
+      if (problem !== undefined) problems.add(problem);
     } else if (field.fieldKind === "list" && field.listKind === "message") {
       if (!Array.isArray(content)) continue;
       content.forEach((item, i) => collect(field.message, item, `${path}${key}[${i}].`, problems));
@@ -32,6 +35,13 @@ function collect(schema: DescMessage, value: unknown, path: string, problems: Pr
 
 function fieldNamed(schema: DescMessage, key: string): DescField | undefined {
   return schema.fields.find((field) => field.jsonName === key || field.name === key);
+}
+
+function unknownName(type: DescEnum, content: unknown, path: string): string | undefined {
+  if (typeof content !== "string") return undefined;
+  if (type.values.some(({ name }) => name === content)) return undefined;
+  const names = type.values.filter(({ number }) => number !== 0).map(({ name }) => name);
+  return `${path} ${JSON.stringify(content.slice(0, 120))} is not known; it is ${names.join(" or ")}`;
 }
 
 function unknownField(schema: DescMessage, key: string, path: string): string {

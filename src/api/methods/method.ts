@@ -22,9 +22,15 @@ export interface JsonBody {
   readonly bytes: number;
 }
 
+/** Bytes that are copied once, to where they are wanted. Every Buffer is such. */
+export interface CopiedBytes {
+  readonly byteLength: number;
+  copy(target: Uint8Array, at: number): unknown;
+}
+
 /** An answer that can be put in either form; only the one asked for is made. */
 export interface Answer {
-  binary(): Uint8Array;
+  binary(): CopiedBytes;
   json(): Uint8Array | string;
 }
 
@@ -114,9 +120,13 @@ export function messageFromJson<T extends DescMessage>(schema: T, body: JsonBody
 }
 
 export function messageAnswer<T extends DescMessage>(schema: T, init: MessageInitShape<T>): Answer {
-  const message = create(schema, init);
   return {
-    binary: () => toBinary(schema, message),
-    json: () => JSON.stringify(toJson(schema, message, { alwaysEmitImplicit: true })),
+    binary: () => messageBytes(schema, init),
+    json: () => JSON.stringify(toJson(schema, create(schema, init), { alwaysEmitImplicit: true })),
   };
+}
+
+export function messageBytes<T extends DescMessage>(schema: T, init: MessageInitShape<T>): Buffer {
+  const { buffer, byteOffset, byteLength } = toBinary(schema, create(schema, init));
+  return Buffer.from(buffer, byteOffset, byteLength);
 }

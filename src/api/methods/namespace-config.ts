@@ -13,6 +13,7 @@ import type {
 import type { Problems } from "../../lib/problems.ts";
 import type { NamespaceConfigPatch } from "../../model/merge-config.ts";
 import type { LatencyTargets, NamespaceConfig } from "../../model/namespace-config.ts";
+import { nameOf } from "./enum-names.ts";
 import { durationOfMicros, microsOfDuration } from "./times.ts";
 
 /** What a request gives; the rest is left out. What cannot be understood goes to `problems`. */
@@ -111,19 +112,6 @@ const MODES = new Map([
   [Mode.OFF, "OFF" as const],
   [Mode.AUTO, "AUTO" as const],
 ]);
-
-/** The name of an enum's value. UNSPECIFIED is as good as not given; any other number can come over the wire. */
-function nameOf<E extends number, N extends string>(
-  value: E | undefined,
-  names: ReadonlyMap<E, N>,
-  field: string,
-  problems: Problems,
-): N | undefined {
-  if (value === undefined || value === 0) return undefined;
-  const name = names.get(value);
-  if (name === undefined) problems.add(`${field} must be ${[...names.values()].join(" or ")}`);
-  return name;
-}
 
 function numberOf(
   value: bigint | undefined,

@@ -2,6 +2,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ControlService, TimeSlice_Status } from "../../gen/braid/v1/control_service_pb.js";
 import type { NamespaceSchema, TimeSliceSchema } from "../../gen/braid/v1/control_service_pb.js";
+import { ReadMode_Mode } from "../../gen/braid/v1/read_mode_pb.js";
 import { Problems } from "../../lib/problems.ts";
 import type { Namespace } from "../../model/namespace.ts";
 import type { Namespaces, SliceListing } from "../../namespaces/namespaces.ts";
@@ -79,6 +80,7 @@ export function namespaceMethods(namespaces: NamespaceUseCases): UnaryMethod[] {
 }
 
 function namespaceMessage(namespace: Namespace): MessageInitShape<typeof NamespaceSchema> {
+  const { splitsPaused } = namespace;
   return {
     namespace: namespace.name,
     id: namespace.id,
@@ -86,6 +88,15 @@ function namespaceMessage(namespace: Namespace): MessageInitShape<typeof Namespa
     epoch: BigInt(namespace.epoch),
     createTime: timeOfMicros(namespace.createdAt),
     version: BigInt(namespace.version),
+    readMode: ReadMode_Mode[namespace.readMode.mode],
+    splitsPaused: splitsPaused !== null,
+    ...(splitsPaused !== null && {
+      splitsPause: {
+        since: timeOfMicros(splitsPaused.at),
+        by: splitsPaused.by,
+        reason: splitsPaused.reason,
+      },
+    }),
   };
 }
 

@@ -1,5 +1,4 @@
 /** ReadEventRecords, StreamEventRecords and ExplainRead: one request, three kinds of answer. */
-import { create, toBinary } from "@bufbuild/protobuf";
 import {
   ExplainedPartition_Route,
   ExplainReadResponseSchema,
@@ -17,8 +16,8 @@ import { queryProblems } from "../../read/read-query.ts";
 import type { ReadLimits, ReadQuery } from "../../read/read-query.ts";
 import { writeFramesJson } from "../../wire/event-json.ts";
 import { JsonBytes } from "../../wire/json-bytes.ts";
-import { messageAnswer, messageFromBinary, messageFromJson } from "./method.ts";
-import type { Answer, JsonBody, Method } from "./method.ts";
+import { messageAnswer, messageBytes, messageFromBinary, messageFromJson } from "./method.ts";
+import type { Answer, CopiedBytes, JsonBody, Method } from "./method.ts";
 import { contextJson, contextMessage } from "./response-context.ts";
 import { microsOfTime } from "./times.ts";
 
@@ -127,16 +126,26 @@ function pageAnswer(page: ReadPage): Answer {
   return { binary: () => pageBinary(page), json: () => pageJson(page) };
 }
 
-/** The frames are records of the answer as they are; what else it holds is put behind them. */
-function pageBinary(page: ReadPage): Uint8Array {
-  const rest = toBinary(
-    ReadEventRecordsResponseSchema,
-    create(ReadEventRecordsResponseSchema, {
-      nextPageToken: page.nextPageToken,
-      responseContext: [contextMessage(page.context)],
-    }),
-  );
-  return Buffer.concat([...page.chunks, rest]);
+/**
+ * The frames are records of the answer as they are; what else it holds is put behind them. Nothing is put together
+ * here: whoever sends it copies each frame once, into what is sent.
+ */
+function pageBinary(page: ReadPage): CopiedBytes {
+  const rest = messageBytes(ReadEventRecordsResponseSchema, {
+    nextPageToken: page.nextPageToken,
+    responseContext: [contextMessage(page.context)],
+  });
+  const chunks = [...page.chunks, rest];
+  return {
+    byteLength: chunks.reduce((sum, chunk) => sum + chunk.length, 0),
+    copy: (target, at) => {
+      let to = at;
+      for (const chunk of chunks) {
+        target.set(chunk, to);
+        to += chunk.length;
+      }
+    },
+  };
 }
 
 function pageJson(page: ReadPage): Uint8Array {

@@ -1,5 +1,4 @@
 /** WriteEventRecordsSync and WriteEventRecords: the same batch, written now or queued. */
-import { create, toBinary } from "@bufbuild/protobuf";
 import {
   TimeSeriesService,
   WriteEventRecordsResponseSchema,
@@ -10,6 +9,7 @@ import type { EventLimits } from "../../wire/validate-event.ts";
 import { parseWriteRequest } from "../../wire/write-request.ts";
 import type { WriteBatch } from "../../wire/write-request.ts";
 import type { WriteResult } from "../../write/write-events.ts";
+import { messageBytes } from "./method.ts";
 import type { Answer, UnaryMethod, UnaryRequest } from "./method.ts";
 import { contextJson, contextMessage, writeContext } from "./response-context.ts";
 
@@ -52,14 +52,11 @@ function syncAnswer(namespace: string, result: WriteResult): Answer {
   const context = writeContext(namespace, result.timeTakenMs);
   return {
     binary: () =>
-      toBinary(
-        WriteEventRecordsSyncResponseSchema,
-        create(WriteEventRecordsSyncResponseSchema, {
-          written: result.taken,
-          failures: [...result.failures],
-          responseContext: [contextMessage(context)],
-        }),
-      ),
+      messageBytes(WriteEventRecordsSyncResponseSchema, {
+        written: result.taken,
+        failures: [...result.failures],
+        responseContext: [contextMessage(context)],
+      }),
     json: () => `{"written":${result.taken},${restJson(result)}[${contextJson(context)}]}`,
   };
 }
@@ -68,14 +65,11 @@ function queuedAnswer(namespace: string, result: WriteResult): Answer {
   const context = writeContext(namespace, result.timeTakenMs);
   return {
     binary: () =>
-      toBinary(
-        WriteEventRecordsResponseSchema,
-        create(WriteEventRecordsResponseSchema, {
-          accepted: result.taken,
-          failures: [...result.failures],
-          responseContext: [contextMessage(context)],
-        }),
-      ),
+      messageBytes(WriteEventRecordsResponseSchema, {
+        accepted: result.taken,
+        failures: [...result.failures],
+        responseContext: [contextMessage(context)],
+      }),
     json: () => `{"accepted":${result.taken},${restJson(result)}[${contextJson(context)}]}`,
   };
 }

@@ -7,23 +7,30 @@
  */
 import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
+import { isSplitTable } from "../../model/slice-tables.ts";
 import type { PartitionKey, SliceRef } from "../../model/partition.ts";
 import type {
+  BlockRange,
   EventStore,
   PlacedEvent,
   ScanRange,
   ServiceLevel,
   SliceStats,
+  StoredBlock,
 } from "../../ports/event-store.ts";
 import { frameLength } from "../../wire/frames.ts";
 import type { Run } from "../../wire/frames.ts";
+import { appendBlocks } from "./append-blocks.ts";
 import { appendEvents } from "./append-events.ts";
 import { isMissingTable, readFailure, unavailable } from "./driver-errors.ts";
 import { InFlight } from "./in-flight.ts";
 import { keyspaceOf, tableOf } from "./keyspaces.ts";
+import { scanBlocks } from "./scan-blocks.ts";
 import { scanPartition } from "./scan-partition.ts";
 import { createEventTable, createKeyspace } from "./schema.ts";
-import { readLevel, writeLevel } from "./service-level.ts";
+import type { SelectSource } from "./select-rows.ts";
+import type { InsertTarget } from "./send-inserts.ts";
+import { partWriteLevel, readLevel, writeLevel } from "./service-level.ts";
 import type { Session } from "./session.ts";
 import { SliceCounts } from "./slice-counts.ts";
 import type { SliceRegister } from "./slice-register.ts";
@@ -31,6 +38,8 @@ import type { SliceRegister } from "./slice-register.ts";
 /** Far more than a cluster on a few machines works on at once; what is beyond it waits here. */
 const WRITES_IN_FLIGHT = 256;
 const READS_IN_FLIGHT = 256;
+/** Blocks are large and nobody waits for them: they leave the cluster to others' writes. */
+const BLOCKS_IN_FLIGHT = 16;
 
 export interface CassandraStoreOptions {
   readonly session: Session;
@@ -48,6 +57,7 @@ export class CassandraStore implements EventStore {
   readonly #writeMaxMs: number;
   readonly #counts: SliceCounts;
   readonly #writes = new InFlight(WRITES_IN_FLIGHT);
+  readonly #blockWrites = new InFlight(BLOCKS_IN_FLIGHT);
   readonly #reads = new InFlight(READS_IN_FLIGHT);
   #closed = false;
 
@@ -101,8 +111,7 @@ export class CassandraStore implements EventStore {
   ): Promise<void> {
     if (events.length === 0) return;
     this.#requireOpen();
-    const statementLevel = writeLevel(this.#writeMaxMs, level);
-    const sendByMs = this.#clock.monotonicMs() + statementLevel.waitMs;
+    const target = this.#targetFor(slice, level);
     let largest = 0;
     let bytes = 0;
     for (const { event } of events) {
@@ -111,29 +120,47 @@ export class CassandraStore implements EventStore {
       if (length > largest) largest = length;
     }
     await this.#register.allowEvents(slice, largest);
-    const target = {
-      table: this.#tableName(slice),
-      what: `slice ${slice.slice}`,
-      level: statementLevel,
-      sendByMs,
-    };
     const means = { session: this.#session, inFlight: this.#writes, clock: this.#clock };
     await appendEvents(means, target, events);
     this.#counts.add(slice, events.length, bytes);
   }
 
-  async *scan(
+  /** They count as bytes of their slice and as no events: those are copies. */
+  async appendBlocks(
+    partition: PartitionKey,
+    blocks: readonly StoredBlock[],
+    level?: ServiceLevel,
+  ): Promise<void> {
+    if (blocks.length === 0) return;
+    this.#requireOpen();
+    const target = this.#targetFor(partition, level);
+    const means = { session: this.#session, inFlight: this.#blockWrites, clock: this.#clock };
+    await appendBlocks(means, target, partition, blocks);
+    const bytes = blocks.reduce((sum, block) => sum + block.bytes.length, 0);
+    this.#counts.add(partition, 0, bytes);
+  }
+
+  scan(
     partition: PartitionKey,
     range: ScanRange,
     signal: AbortSignal,
   ): AsyncGenerator<Run, void, undefined> {
-    this.#requireOpen();
-    signal.throwIfAborted();
-    const entry = await this.#register.recent(partition);
-    // It may have been made a moment ago: what is known is only as young as readers need it.
-    if (entry?.state !== "LIVE" && (await this.#register.refresh(partition))?.state !== "LIVE")
-      return;
-    yield* this.#scanTable(partition, range, signal);
+    const eventBytesMax = async (): Promise<number | undefined> =>
+      (await this.#register.recent(partition))?.eventBytesMax;
+    return this.#ifThere(partition, signal, () => {
+      const source = { ...this.#sourceFor(partition, range.level), eventBytesMax };
+      return scanPartition(source, partition, range, signal);
+    });
+  }
+
+  scanBlocks(
+    partition: PartitionKey,
+    range: BlockRange,
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly StoredBlock[], void, undefined> {
+    return this.#ifThere(partition, signal, () =>
+      scanBlocks(this.#sourceFor(partition, range.level), partition, range, signal),
+    );
   }
 
   async sliceStats(slice: SliceRef): Promise<SliceStats> {
@@ -153,27 +180,47 @@ export class CassandraStore implements EventStore {
     await this.#counts.close();
   }
 
-  async *#scanTable(
-    partition: PartitionKey,
-    range: ScanRange,
+  /** What a scan of the slice's table brings; nothing if there is no such slice. */
+  async *#ifThere<T>(
+    slice: SliceRef,
     signal: AbortSignal,
-  ): AsyncGenerator<Run, void, undefined> {
-    const source = {
-      session: this.#session,
-      inFlight: this.#reads,
-      clock: this.#clock,
-      table: this.#tableName(partition),
-      level: readLevel(range.level),
-      eventBytesMax: async () => (await this.#register.recent(partition))?.eventBytesMax,
-    };
+    scan: () => AsyncGenerator<T, void, undefined>,
+  ): AsyncGenerator<T, void, undefined> {
+    this.#requireOpen();
+    signal.throwIfAborted();
+    const entry = await this.#register.recent(slice);
+    // It may have been made a moment ago: what is known is only as young as readers need it.
+    if (entry?.state !== "LIVE" && (await this.#register.refresh(slice))?.state !== "LIVE") return;
     try {
-      yield* scanPartition(source, partition, range, signal);
+      yield* scan();
     } catch (error) {
       const cause = error instanceof ServiceError ? error.cause : error;
       if (!isMissingTable(cause)) throw error;
       // Dropped meanwhile, or not known yet to the node that was asked: only the first means "empty".
-      if ((await this.#register.read(partition))?.state === "LIVE") throw error;
+      if ((await this.#register.read(slice))?.state === "LIVE") throw error;
     }
+  }
+
+  #sourceFor(slice: SliceRef, level: ServiceLevel | undefined): SelectSource {
+    return {
+      session: this.#session,
+      inFlight: this.#reads,
+      clock: this.#clock,
+      table: this.#tableName(slice),
+      level: readLevel(level),
+    };
+  }
+
+  #targetFor(slice: SliceRef, level: ServiceLevel | undefined): InsertTarget {
+    const statementLevel = isSplitTable(slice.slice)
+      ? partWriteLevel(level)
+      : writeLevel(this.#writeMaxMs, level);
+    return {
+      table: this.#tableName(slice),
+      what: `slice ${slice.slice}`,
+      level: statementLevel,
+      sendByMs: this.#clock.monotonicMs() + statementLevel.waitMs,
+    };
   }
 
   async #dropTable(slice: SliceRef): Promise<void> {

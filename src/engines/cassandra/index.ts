@@ -9,12 +9,14 @@
 import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
 import type { Random } from "../../lib/random.ts";
+import type { SliceRef } from "../../model/partition.ts";
 import type { Catalog } from "../../ports/catalog.ts";
 import type { EventStore } from "../../ports/event-store.ts";
 import type { PartitionSizes } from "../../ports/partition-sizes.ts";
 import { CassandraCatalog } from "./cassandra-catalog.ts";
 import { CassandraStore } from "./cassandra-store.ts";
 import type { ClusterOptions } from "./cluster-options.ts";
+import { dataFilesOf } from "./data-files.ts";
 import { cassandraPartitionSizes } from "./partition-sizes.ts";
 import { createCatalogTable, createCountsTable, createKeyspace } from "./schema.ts";
 import type { Replication } from "./schema.ts";
@@ -43,6 +45,10 @@ export interface CassandraEngine {
   readonly store: EventStore;
   readonly catalog: Catalog;
   readonly sizes: readonly PartitionSizes[];
+  /** Whether events have copies in more than one data centre, which a local majority does not span. */
+  readonly severalDatacenters: boolean;
+  /** In how many data files the slice's table lies, at most, on one node; undefined if it is not to be had. Never rejects. */
+  fragments(slice: SliceRef): Promise<number | undefined>;
   /** Why no request can be served now, or undefined. */
   notReady(): string | undefined;
   nodesUp(): number;
@@ -76,15 +82,13 @@ export async function openCassandraEngine(
     prefix: keyspace,
     writeMaxMs: options.writeMaxMs,
   });
+  const nodes = { session, prefix: keyspace, clock, jolokiaPort: options.jolokiaPort ?? 0 };
   return {
     store,
     catalog,
-    sizes: cassandraPartitionSizes({
-      session,
-      prefix: keyspace,
-      clock,
-      jolokiaPort: options.jolokiaPort ?? 0,
-    }),
+    sizes: cassandraPartitionSizes(nodes),
+    severalDatacenters: session.spansDatacenters,
+    fragments: (slice) => dataFilesOf(nodes, slice),
     notReady: () =>
       session.hostsUp.length > 0 ? undefined : "no node of Cassandra can be reached",
     nodesUp: () => session.hostsUp.length,

@@ -1,5 +1,6 @@
 /**
- * Asks the Jolokia agent of one node, which gives out JMX over HTTP, for the sizes in one table.
+ * Asks the Jolokia agent of one node, which gives out JMX over HTTP, for what Cassandra counts in one
+ * table.
  *
  * An agent that is not there is normal. Whatever answers is believed only if it is what Cassandra
  * would say, and is neither waited for long nor read without a bound.
@@ -9,29 +10,63 @@ import type { Clock } from "../../lib/clock.ts";
 import { LinkedAbort } from "../../lib/linked-abort.ts";
 import { SIZE_BUCKETS, SizeHistogram } from "../../model/size-histogram.ts";
 import type { NodeAnswer } from "./partition-sizes-nodes.ts";
+import type { Host } from "./session.ts";
 
 const ANSWER_MS_MAX = 2_000;
 /** An answer has about 2 KB. */
 const ANSWER_BYTES_MAX = 64 * 1024;
 
-/** Jolokia answers 200 also when the status inside is another. */
-const answerSchema = z.object({
-  status: z.number(),
-  value: z.array(z.number().nonnegative()).max(SIZE_BUCKETS).optional(),
-  error: z.string().optional(),
-  error_type: z.string().optional(),
-});
+/** Of Cassandra's metrics of a table: its name, and what its value looks like. */
+interface Metric<T> {
+  readonly name: string;
+  readonly value: z.ZodType<T>;
+}
+
+const PARTITION_SIZES: Metric<readonly number[]> = {
+  name: "EstimatedPartitionSizeHistogram",
+  value: z.array(z.number().nonnegative()).max(SIZE_BUCKETS),
+};
+
+const LIVE_SSTABLES: Metric<number> = {
+  name: "LiveSSTableCount",
+  value: z.number().int().nonnegative(),
+};
+
+export interface TableName {
+  readonly keyspace: string;
+  readonly table: string;
+}
 
 /** `agent` is `http://host:port`. Rejects only when the signal aborts, with its reason. */
 export async function readSizeHistogram(
   clock: Clock,
   agent: string,
-  { keyspace, table }: { readonly keyspace: string; readonly table: string },
+  table: TableName,
   signal: AbortSignal,
 ): Promise<NodeAnswer<SizeHistogram>> {
+  const answer = await readMetric(clock, agent, table, PARTITION_SIZES, signal);
+  return "said" in answer ? { said: SizeHistogram.ofCounts(answer.said) } : answer;
+}
+
+/** In how many data files (SSTables) the node has the table. As `readSizeHistogram`. */
+export function readDataFiles(
+  clock: Clock,
+  agent: string,
+  table: TableName,
+  signal: AbortSignal,
+): Promise<NodeAnswer<number>> {
+  return readMetric(clock, agent, table, LIVE_SSTABLES, signal);
+}
+
+async function readMetric<T>(
+  clock: Clock,
+  agent: string,
+  { keyspace, table }: TableName,
+  metric: Metric<T>,
+  signal: AbortSignal,
+): Promise<NodeAnswer<T>> {
   signal.throwIfAborted();
-  const name = "EstimatedPartitionSizeHistogram";
-  const bean = `org.apache.cassandra.metrics:type=Table,keyspace=${keyspace},scope=${table},name=${name}`;
+  const bean = `org.apache.cassandra.metrics:type=Table,keyspace=${keyspace},scope=${table},name=${metric.name}`;
   const leaving = new LinkedAbort(signal);
   const cancel = clock.after(ANSWER_MS_MAX, () => leaving.abort());
   try {
@@ -41,7 +76,7 @@ export async function readSizeHistogram(
     });
     const body = await textOf(response, ANSWER_BYTES_MAX);
     if (!response.ok) return { reason: `the agent at ${agent} answers ${response.status}` };
-    return histogramOf(body, agent);
+    return valueOf(body, agent, metric);
   } catch (error) {
     signal.throwIfAborted();
     if (leaving.signal.aborted) {
@@ -54,16 +89,29 @@ export async function readSizeHistogram(
   }
 }
 
-function histogramOf(body: string, agent: string): NodeAnswer<SizeHistogram> {
+function valueOf<T>(body: string, agent: string, metric: Metric<T>): NodeAnswer<T> {
+  // Jolokia answers 200 also when the status inside is another.
+  const answerSchema = z.object({
+    status: z.number(),
+    value: metric.value.optional(),
+    error: z.string().optional(),
+    error_type: z.string().optional(),
+  });
   const { success, data } = answerSchema.safeParse(jsonOf(body));
   if (!success) return { reason: `what answers at ${agent} does not speak as Jolokia does` };
   const { status, value, error, error_type } = data;
-  if (status === 200 && value !== undefined) return { said: SizeHistogram.ofCounts(value) };
+  if (status === 200 && value !== undefined) return { said: value };
   if (error_type?.endsWith(".InstanceNotFoundException") === true) {
     return { reason: `the node of the agent at ${agent} does not know the slice's table` };
   }
   const why = (error ?? "no reason given").slice(0, 200);
   return { reason: `the agent at ${agent} answers ${status}: ${why}` };
+}
+
+/** On the address at which the node answers CQL. */
+export function agentOf({ address }: Host, port: number): string {
+  const host = address.slice(0, address.lastIndexOf(":"));
+  return `http://${host.includes(":") && !host.startsWith("[") ? `[${host}]` : host}:${port}`;
 }
 
 async function textOf(response: Response, bytesMax: number): Promise<string> {

@@ -3,11 +3,10 @@ import type { Clock } from "../../lib/clock.ts";
 import type { SliceRef } from "../../model/partition.ts";
 import { SizeHistogram } from "../../model/size-histogram.ts";
 import type { NoSizes, PartitionSizes, SizeReport } from "../../ports/partition-sizes.ts";
-import { readSizeHistogram } from "./jolokia.ts";
+import { agentOf, readSizeHistogram } from "./jolokia.ts";
 import { keyspaceOf, tableOf } from "./keyspaces.ts";
 import { askNodes } from "./partition-sizes-nodes.ts";
 import type { CassandraSizesOptions, SizesSession } from "./partition-sizes-nodes.ts";
-import type { Host } from "./session.ts";
 
 const TELLS =
   "the sizes of all partitions in the data files (SSTables) of the slice's table, in bytes before " +
@@ -67,10 +66,4 @@ export class JmxSizes implements PartitionSizes {
     const { replication, datacenter } = this.#session.options;
     return Math.max(1, Math.min(replication[datacenter] ?? 1, nodes));
   }
-}
-
-/** On the address at which the node answers CQL. */
-function agentOf({ address }: Host, port: number): string {
-  const host = address.slice(0, address.lastIndexOf(":"));
-  return `http://${host.includes(":") && !host.startsWith("[") ? `[${host}]` : host}:${port}`;
 }

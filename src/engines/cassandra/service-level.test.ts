@@ -1,17 +1,20 @@
 import { equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import cassandra from "cassandra-driver";
-import { readLevel, writeLevel } from "./service-level.ts";
+import { partWriteLevel, readLevel, writeLevel } from "./service-level.ts";
 
 const { consistencies } = cassandra.types;
 
-test("reads and writes meet in a majority unless the namespace asks for less", () => {
+test("reads and writes meet in a majority unless less or more is asked for", () => {
   for (const level of [readLevel(), writeLevel(10_000)]) {
     equal(level.consistency, consistencies.localQuorum);
   }
   const eventual = { consistency: "EVENTUAL", targetMs: 50, maxMs: 500 } as const;
   equal(readLevel(eventual).consistency, consistencies.localOne);
   equal(writeLevel(10_000, eventual).consistency, consistencies.localOne);
+  const all = { ...eventual, consistency: "ALL" } as const;
+  equal(readLevel(all).consistency, consistencies.all);
+  equal(writeLevel(10_000, all).consistency, consistencies.all);
 });
 
 test("timeouts and second tries follow from the latency the namespace asks for", () => {
@@ -29,4 +32,12 @@ test("C1: a write that waits, and its repeats, end before the longest a write ma
     const { waitMs, readTimeout } = writeLevel(writeMaxMs, patient);
     ok(waitMs + 3 * readTimeout <= writeMaxMs);
   }
+});
+
+test("a part of a split is written with patience, whatever the longest a write may be in flight", () => {
+  const level = { consistency: "READ_YOUR_WRITES", targetMs: 5, maxMs: 10 } as const;
+  const { consistency, readTimeout, waitMs } = partWriteLevel(level);
+  equal(consistency, consistencies.localQuorum);
+  equal(readTimeout, 30_000);
+  equal(waitMs, 120_000);
 });

@@ -26,6 +26,7 @@ const DEFAULT_WRITE: ServiceLevel = { consistency: "READ_YOUR_WRITES", targetMs:
 const PATIENCE = 4;
 const TIMEOUT_MS_MIN = 1_000;
 const TIMEOUT_MS_MAX = 30_000;
+const PART_WAIT_MS = 120_000;
 /** Waiting for its turn, the first try and two repeats must end before the longest a write may be in flight. */
 const WRITE_STEPS = 4;
 
@@ -49,7 +50,21 @@ export function writeLevel(writeMaxMs: number, level: ServiceLevel = DEFAULT_WRI
   };
 }
 
+/**
+ * Parts of splits: nobody waits for them, and none is read before it is listed, so a write of one that is
+ * long in flight harms nobody. Giving up would mean to copy the part again.
+ */
+export function partWriteLevel(level: ServiceLevel = DEFAULT_WRITE): WriteLevel {
+  return {
+    consistency: consistencyOf(level),
+    readTimeout: TIMEOUT_MS_MAX,
+    speculateMs: TIMEOUT_MS_MAX,
+    waitMs: PART_WAIT_MS,
+  };
+}
+
 function consistencyOf({ consistency }: ServiceLevel): number {
+  if (consistency === "ALL") return consistencies.all;
   return consistency === "EVENTUAL" ? consistencies.localOne : consistencies.localQuorum;
 }
 

@@ -44,6 +44,21 @@ test("a new slice expects events as large as those of the others", async () => {
   equal((await one.move(NEXT, "LIVE")).eventBytesMax, 131_072);
 });
 
+test("the oldest dropped slices are forgotten, by the time that their names tell", async () => {
+  const { catalog, clock } = world();
+  const register = new SliceRegister(catalog, clock, MAX_AGE_MS, 3);
+  for (const day of [26, 25, 27]) {
+    for (const slice of [`data_202603${day}`, `wide_data_202603${day}_0`]) {
+      await register.move({ ...SLICE, slice }, "DROPPED");
+    }
+  }
+  await register.move(SLICE, "LIVE");
+  deepEqual(
+    (await catalog.list("tables/plays-1", "", 10)).map(({ key }) => key),
+    ["data_20260327", "data_20260328", "wide_data_20260326_0", "wide_data_20260327_0"],
+  );
+});
+
 test("a namespace that is gone leaves nothing behind", async () => {
   const { catalog, one, other } = world();
   await one.move(SLICE, "LIVE");

@@ -11,6 +11,7 @@ import { z } from "zod";
 import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
 import type { SliceRef } from "../../model/partition.ts";
+import { compareTables } from "../../model/slice-tables.ts";
 import type { Catalog } from "../../ports/catalog.ts";
 
 export interface SliceEntry {
@@ -29,8 +30,8 @@ const ATTEMPTS_MAX = 20;
 /** Of slices in use; beyond it the oldest are asked for again. */
 const KNOWN_MAX = 10_000;
 const LIST_PAGE = 1_000;
-/** More than are ever looked for: nobody makes a slice before the newest that was dropped. */
-const DROPPED_KEPT = 4_000;
+/** With split tables. More than are ever looked for: nobody makes a slice before the newest that was dropped. */
+const DROPPED_KEPT = 8_000;
 
 interface Known {
   readonly entry: SliceEntry | undefined;
@@ -41,14 +42,21 @@ export class SliceRegister {
   readonly #catalog: Catalog;
   readonly #clock: Clock;
   readonly #maxAgeMs: number;
+  readonly #droppedKept: number;
   readonly #known = new Map<string, Known>();
   readonly #asking = new Map<string, Promise<SliceEntry | undefined>>();
 
   /** What it tells a reader is at most `maxAgeMs` old. */
-  constructor(catalog: Catalog, clock: Clock, maxAgeMs: number) {
+  constructor(
+    catalog: Catalog,
+    clock: Clock,
+    maxAgeMs: number,
+    droppedKept: number = DROPPED_KEPT,
+  ) {
     this.#catalog = catalog;
     this.#clock = clock;
     this.#maxAgeMs = maxAgeMs;
+    this.#droppedKept = droppedKept;
   }
 
   /** As it is now. */
@@ -126,8 +134,8 @@ export class SliceRegister {
       if (last === undefined || records.length < LIST_PAGE) break;
       after = last.key;
     }
-    // Their names tell the time.
-    for (const { key, version } of dropped.slice(0, Math.max(0, dropped.length - DROPPED_KEPT))) {
+    const byTime = dropped.toSorted((a, b) => compareTables(a.key, b.key));
+    for (const { key, version } of byTime.slice(0, -this.#droppedKept)) {
       await this.#catalog.remove(space, key, version);
     }
     return largest;

@@ -7,9 +7,17 @@
  */
 import { mkdir, readdir, rename, rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { utf8 } from "../../lib/bytes.ts";
 import { ServiceError, assert } from "../../lib/errors.ts";
 import type { PartitionKey, SliceRef } from "../../model/partition.ts";
-import type { EventStore, PlacedEvent, ScanRange, SliceStats } from "../../ports/event-store.ts";
+import type {
+  BlockRange,
+  EventStore,
+  PlacedEvent,
+  ScanRange,
+  SliceStats,
+  StoredBlock,
+} from "../../ports/event-store.ts";
 import type { Run } from "../../wire/frames.ts";
 import {
   CheckedLevel,
@@ -18,11 +26,12 @@ import {
   sizeOfDirectory,
   unavailable,
 } from "./checked-level.ts";
-import type { CheckedLevelOptions } from "./checked-level.ts";
+import type { CheckedLevelOptions, LevelBatch } from "./checked-level.ts";
 import { isThere, syncDirectory } from "./data-directory.ts";
-import { putEvent } from "./key-codec.ts";
+import { putBlock, putEvent } from "./key-codec.ts";
 import type { LevelOptions } from "./level-options.ts";
 import { MarkFile } from "./mark-file.ts";
+import { scanBlocks } from "./scan-blocks.ts";
 import { scanPartition } from "./scan-partition.ts";
 import type { SliceRegister } from "./slice-register.ts";
 import { StorePool } from "./store-pool.ts";
@@ -118,37 +127,38 @@ export class EmbeddedStore implements EventStore {
 
   async append(slice: SliceRef, events: readonly PlacedEvent[]): Promise<void> {
     if (events.length === 0) return;
-    const name = this.#liveName(slice);
-    if (name === undefined) {
-      throw new ServiceError("STORAGE_UNAVAILABLE", `there is no slice ${nameOf(slice)}`, {
-        details: { slice: slice.slice },
-      });
-    }
-    const { level, release } = await this.#pool.acquire(name);
-    try {
-      await level.write(events.length, (batch) => {
-        let bytes = 0;
-        for (const event of events) bytes += putEvent(batch, event);
-        return bytes;
-      });
-    } finally {
-      release();
-    }
+    await this.#write(slice, events.length, (batch) => {
+      let bytes = 0;
+      for (const event of events) bytes += putEvent(batch, event);
+      return bytes;
+    });
   }
 
-  async *scan(
+  /** They count as bytes of their slice and as no events: those are copies. */
+  async appendBlocks(partition: PartitionKey, blocks: readonly StoredBlock[]): Promise<void> {
+    if (blocks.length === 0) return;
+    const series = utf8(partition.seriesId);
+    await this.#write(partition, 0, (batch) => {
+      let bytes = 0;
+      for (const block of blocks) bytes += putBlock(batch, series, partition, block);
+      return bytes;
+    });
+  }
+
+  scan(
     partition: PartitionKey,
     range: ScanRange,
     signal: AbortSignal,
   ): AsyncGenerator<Run, void, undefined> {
-    const name = this.#liveName(partition);
-    if (name === undefined) return;
-    const { level, release } = await this.#pool.acquire(name);
-    try {
-      yield* scanPartition(level, partition, range, signal);
-    } finally {
-      release();
-    }
+    return this.#read(partition, (level) => scanPartition(level, partition, range, signal));
+  }
+
+  scanBlocks(
+    partition: PartitionKey,
+    range: BlockRange,
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly StoredBlock[], void, undefined> {
+    return this.#read(partition, (level) => scanBlocks(level, partition, range, signal));
   }
 
   /** Of a slice that is not open the count is the mark's: after a crash it may lack the youngest. */
@@ -172,6 +182,39 @@ export class EmbeddedStore implements EventStore {
     this.#closed = true;
     await Promise.allSettled(this.#turns.values());
     await this.#pool.close();
+  }
+
+  async #write(
+    slice: SliceRef,
+    events: number,
+    fill: (batch: LevelBatch) => number,
+  ): Promise<void> {
+    const name = this.#liveName(slice);
+    if (name === undefined) {
+      throw new ServiceError("STORAGE_UNAVAILABLE", `there is no slice ${nameOf(slice)}`, {
+        details: { slice: slice.slice },
+      });
+    }
+    const { level, release } = await this.#pool.acquire(name);
+    try {
+      await level.write(events, fill);
+    } finally {
+      release();
+    }
+  }
+
+  async *#read<T>(
+    slice: SliceRef,
+    scan: (level: CheckedLevel) => AsyncGenerator<T, void, undefined>,
+  ): AsyncGenerator<T, void, undefined> {
+    const name = this.#liveName(slice);
+    if (name === undefined) return;
+    const { level, release } = await this.#pool.acquire(name);
+    try {
+      yield* scan(level);
+    } finally {
+      release();
+    }
   }
 
   #liveName(slice: SliceRef): string | undefined {

@@ -1,15 +1,20 @@
 /**
- * How an event lies in a slice's store.
+ * How an event, or a block of them, lies in a slice's store.
  *
  * Key: series id, 0xFF (which no UTF-8 has, so no series is a prefix of another's keys), time bucket
  * and event bucket (u32), event time (u64), event id; numbers big-endian, so that bytes compare as
  * events do. Value: a checksum (u32) and the event's frame as an answer wants it. The checksum covers
  * the frame, which repeats series, time and id, and by its seed the buckets: the whole key.
+ *
+ * A block has the key of its oldest event. What is in it is not looked at here, so its checksum goes
+ * over the whole key too. Blocks are large, which a call into native code is worth.
  */
+import { crc32c } from "@node-rs/crc32";
 import { hash32 } from "../../lib/hash.ts";
 import type { PartitionKey } from "../../model/partition.ts";
-import type { PlacedEvent } from "../../ports/event-store.ts";
+import type { PlacedEvent, StoredBlock } from "../../ports/event-store.ts";
 import { eventOfFrame, frameLength, writeFrame } from "../../wire/frames.ts";
+import type { Position } from "../../wire/frames.ts";
 import type { EventBytes } from "../../wire/event-record.ts";
 import type { LevelBatch } from "./checked-level.ts";
 
@@ -89,6 +94,35 @@ export function readValue(
   if (value.length <= CHECKSUM_BYTES || readU32(value, 0) !== hash32(frame, seed)) return undefined;
   const event = eventOfFrame(frame, 0);
   return event?.end === frame.length ? event : undefined;
+}
+
+/** Puts one block into a batch and returns the bytes of its key and value. */
+export function putBlock(
+  batch: LevelBatch,
+  series: Uint8Array,
+  partition: PartitionKey,
+  block: StoredBlock,
+): number {
+  const key = placeKey(series, partition, block.key.time, block.key.id);
+  const value = Buffer.allocUnsafeSlow(CHECKSUM_BYTES + block.bytes.length);
+  value.set(block.bytes, CHECKSUM_BYTES);
+  writeU32(value, 0, crc32c(block.bytes, crc32c(key)));
+  batch.put(key, value);
+  return key.length + value.length;
+}
+
+/** The block's bytes, a view, or undefined if this is not what was stored under the key. */
+export function readBlockValue(key: Uint8Array, value: Buffer): Buffer | undefined {
+  if (value.length < CHECKSUM_BYTES) return undefined;
+  const bytes = value.subarray(CHECKSUM_BYTES);
+  return readU32(value, 0) === crc32c(bytes, crc32c(key)) ? bytes : undefined;
+}
+
+/** The place that a key of the series tells; its id is a view. */
+export function positionOfKey(key: Buffer, series: Uint8Array): Position {
+  const timeAt = series.length + FIXED_BYTES - 8;
+  const time = readU32(key, timeAt) * TWO_32 + readU32(key, timeAt + 4);
+  return { time, id: key.subarray(timeAt + 8) };
 }
 
 function writeFixed(

@@ -11,9 +11,9 @@ import type { ScanRange } from "../../ports/event-store.ts";
 import type { EventBytes } from "../../wire/event-record.ts";
 import { comparePositions, positionOf } from "../../wire/frames.ts";
 import type { Run } from "../../wire/frames.ts";
-import { levelCode } from "./checked-level.ts";
-import type { CheckedLevel, LevelIterator, LevelIteratorOptions } from "./checked-level.ts";
+import type { CheckedLevel, LevelIteratorOptions } from "./checked-level.ts";
 import { CHECKSUM_BYTES, partitionSeed, placeKey, readValue } from "./key-codec.ts";
+import { SteadyIterator } from "./steady-iterator.ts";
 
 /** Most reads want little: the first fetch is small, and the following ones double. */
 const FETCH_EVENTS_FIRST = 256;
@@ -167,14 +167,11 @@ class EventCheck {
 }
 
 class Fetcher {
-  readonly #level: CheckedLevel;
+  readonly #iterator: SteadyIterator;
   readonly #partition: PartitionKey;
   readonly #range: ScanRange;
-  readonly #signal: AbortSignal;
   readonly #check: EventCheck;
   readonly #bytesMax: number;
-  #iterator: LevelIterator | undefined;
-  #generation = -1;
   #events: number;
   #last: Buffer | undefined;
   #ended: boolean;
@@ -186,10 +183,9 @@ class Fetcher {
     signal: AbortSignal,
     check: EventCheck,
   ) {
-    this.#level = level;
+    this.#iterator = new SteadyIterator(level, () => this.#bounds(), signal);
     this.#partition = partition;
     this.#range = range;
-    this.#signal = signal;
     this.#check = check;
     this.#bytesMax = Math.max(1, Math.min(range.runBytesMax, FETCH_BYTES_MAX));
     this.#events = Math.max(1, Math.min(range.runEventsMax, FETCH_EVENTS_FIRST));
@@ -202,7 +198,7 @@ class Fetcher {
 
   async fetch(): Promise<Buffer[]> {
     if (this.#ended) return [];
-    const entries = await this.#next();
+    const entries = await this.#iterator.next(this.#events);
     const values: Buffer[] = [];
     let bytes = 0;
     for (const [, value] of entries) {
@@ -219,32 +215,7 @@ class Fetcher {
   }
 
   async close(): Promise<void> {
-    await this.#iterator?.close();
-  }
-
-  async #next(): Promise<[Buffer, Buffer][]> {
-    for (;;) {
-      this.#signal.throwIfAborted();
-      try {
-        if (this.#iterator === undefined) {
-          this.#iterator = await this.#level.iterate(this.#bounds());
-          this.#generation = this.#level.generation;
-        }
-        return await this.#iterator.nextv(this.#events);
-      } catch (error) {
-        this.#signal.throwIfAborted();
-        // The store was opened anew: go on behind what was read.
-        if (
-          isClosed(error) &&
-          this.#iterator !== undefined &&
-          this.#level.isOpenedAnew(this.#generation)
-        ) {
-          this.#iterator = undefined;
-          continue;
-        }
-        throw this.#level.readError(error);
-      }
-    }
+    await this.#iterator.close();
   }
 
   #bounds(): LevelIteratorOptions {
@@ -263,15 +234,9 @@ class Fetcher {
       keys: false,
       reverse: !forward,
       highWaterMarkBytes: this.#bytesMax,
-      signal: this.#signal,
       // A position outside the range must not widen it.
       ...(forward && edge !== undefined && edge.compare(low) >= 0 ? { gt: edge } : { gte: low }),
       lt: !forward && edge !== undefined && edge.compare(high) < 0 ? edge : high,
     };
   }
-}
-
-function isClosed(error: unknown): boolean {
-  const code = levelCode(error);
-  return code === "LEVEL_ITERATOR_NOT_OPEN" || code === "LEVEL_DATABASE_NOT_OPEN";
 }

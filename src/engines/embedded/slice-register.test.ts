@@ -21,9 +21,15 @@ test("only the newest dropped slices of a namespace are remembered, and every li
   await register.record("a/data_20260327", "LIVE");
   for (const day of [31, 28, 30, 29]) await register.record(`a/data_202603${day}`, "DROPPED");
   await register.record("b/data_20260301", "DROPPED");
-  await register.forgetOldest(2);
+  for (const day of [31, 28, 29]) await register.record(`a/wide_data_202603${day}_0`, "DROPPED");
+  await register.forgetOldest(3);
   for (const each of [register, await SliceRegister.open(level)]) {
-    deepEqual(each.dropped().sort(), ["a/data_20260330", "a/data_20260331", "b/data_20260301"]);
+    deepEqual(each.dropped().sort(), [
+      "a/data_20260330",
+      "a/data_20260331",
+      "a/wide_data_20260331_0",
+      "b/data_20260301",
+    ]);
     equal(each.stateOf("a/data_20260327"), "LIVE");
   }
   await level.close();

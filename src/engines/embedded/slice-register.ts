@@ -3,6 +3,7 @@
  */
 import { ServiceError } from "../../lib/errors.ts";
 import { hash32 } from "../../lib/hash.ts";
+import { compareTables } from "../../model/slice-tables.ts";
 import type { CheckedLevel } from "./checked-level.ts";
 import { systemKey } from "./system-keys.ts";
 
@@ -11,10 +12,10 @@ export type SliceState = "LIVE" | "DROPPED";
 const STATES: readonly SliceState[] = ["LIVE", "DROPPED"];
 const KIND = "s";
 /**
- * Dropped slices of a namespace that are remembered. More than are ever looked for: whoever makes
- * slices never makes one before the newest that was dropped.
+ * Dropped slices of a namespace that are remembered, split tables among them. More than are ever looked
+ * for: whoever makes slices never makes one before the newest that was dropped.
  */
-const DROPPED_KEPT = 4_000;
+const DROPPED_KEPT = 8_000;
 
 export class SliceRegister {
   readonly #level: CheckedLevel;
@@ -61,9 +62,10 @@ export class SliceRegister {
 
   /** Forgets the oldest dropped slices of each namespace above the limit. Their names tell the time. */
   async forgetOldest(kept: number = DROPPED_KEPT): Promise<void> {
-    const byNamespace = Map.groupBy(this.dropped().sort(), (name) => name.split("/", 1)[0]);
+    const byNamespace = Map.groupBy(this.dropped(), (name) => name.split("/", 1)[0]);
     for (const names of byNamespace.values()) {
-      await this.#forget(names.slice(0, -kept));
+      const byTime = names.toSorted((a, b) => compareTables(tableIn(a), tableIn(b)));
+      await this.#forget(byTime.slice(0, -kept));
     }
   }
 
@@ -91,6 +93,11 @@ export class SliceRegister {
     });
     this.#states.set(name, state);
   }
+}
+
+/** `data_20260328` of `plays-1/data_20260328`. */
+function tableIn(name: string): string {
+  return name.slice(name.indexOf("/") + 1);
 }
 
 function encodeState(key: Uint8Array, state: SliceState): Buffer {

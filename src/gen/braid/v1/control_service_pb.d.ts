@@ -5,6 +5,9 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import type { GetKillSwitchRequestSchema, GetReadModeRequestSchema, KillSwitchSchema, ReadMode_Mode, ReadModeSchema, SetKillSwitchRequestSchema, SetReadModeRequestSchema } from "./read_mode_pb.js";
+import type { GetSplitRequestSchema, ListSplitsRequestSchema, ListSplitsResponseSchema, PauseSplitsRequestSchema, PauseSplitsResponseSchema, RequestSplitRequestSchema, ResumeSplitsRequestSchema, ResumeSplitsResponseSchema, RetrySplitRequestSchema, RollbackSplitRequestSchema, SplitSchema } from "./split_pb.js";
+import type { GetVerifyRequestSchema, StartVerifyRequestSchema, StartVerifyResponseSchema, VerificationSchema } from "./verify_pb.js";
 
 /**
  * Describes the file braid/v1/control_service.proto.
@@ -209,11 +212,15 @@ export declare const NamespaceConfig_SlosSchema: GenMessage<NamespaceConfig_Slos
  */
 export declare type NamespaceConfig_WidePartition = Message<"braid.v1.NamespaceConfig.WidePartition"> & {
   /**
+   * Whether reads report wide partitions.
+   *
    * @generated from field: optional bool detect = 1;
    */
   detect?: boolean | undefined;
 
   /**
+   * A read that saw more of one partition reports it: 10 MiB, or 100,000 events, by default.
+   *
    * @generated from field: optional uint64 bytes_max = 2;
    */
   bytesMax?: bigint | undefined;
@@ -224,21 +231,29 @@ export declare type NamespaceConfig_WidePartition = Message<"braid.v1.NamespaceC
   eventsMax?: bigint | undefined;
 
   /**
+   * Of a part: 8 MiB by default, at most bytes_max.
+   *
    * @generated from field: optional uint64 target_bytes = 4;
    */
   targetBytes?: bigint | undefined;
 
   /**
+   * Of one partition: 4,096 by default. Beyond it parts grow.
+   *
    * @generated from field: optional uint32 max_parts = 5;
    */
   maxParts?: number | undefined;
 
   /**
+   * PACKED by default.
+   *
    * @generated from field: optional braid.v1.NamespaceConfig.WidePartition.Layout layout = 6;
    */
   layout?: NamespaceConfig_WidePartition_Layout | undefined;
 
   /**
+   * AUTO (the default), EVENT_BUCKETS, TIME_BUCKETS or HASH.
+   *
    * @generated from field: optional string strategy = 7;
    */
   strategy?: string | undefined;
@@ -370,6 +385,27 @@ export declare type Namespace = Message<"braid.v1.Namespace"> & {
    * @generated from field: uint64 version = 6;
    */
   version: bigint;
+
+  /**
+   * How far reads trust splits; GetReadMode tells more.
+   *
+   * @generated from field: braid.v1.ReadMode.Mode read_mode = 7;
+   */
+  readMode: ReadMode_Mode;
+
+  /**
+   * Whether work on splits is paused.
+   *
+   * @generated from field: bool splits_paused = 8;
+   */
+  splitsPaused: boolean;
+
+  /**
+   * Since when, by whom and why, if it is.
+   *
+   * @generated from field: braid.v1.SplitsPause splits_pause = 9;
+   */
+  splitsPause?: SplitsPause | undefined;
 };
 
 /**
@@ -377,6 +413,32 @@ export declare type Namespace = Message<"braid.v1.Namespace"> & {
  * Use `create(NamespaceSchema)` to create a new message.
  */
 export declare const NamespaceSchema: GenMessage<Namespace>;
+
+/**
+ * @generated from message braid.v1.SplitsPause
+ */
+export declare type SplitsPause = Message<"braid.v1.SplitsPause"> & {
+  /**
+   * @generated from field: google.protobuf.Timestamp since = 1;
+   */
+  since?: Timestamp | undefined;
+
+  /**
+   * @generated from field: string by = 2;
+   */
+  by: string;
+
+  /**
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message braid.v1.SplitsPause.
+ * Use `create(SplitsPauseSchema)` to create a new message.
+ */
+export declare const SplitsPauseSchema: GenMessage<SplitsPause>;
 
 /**
  * @generated from message braid.v1.CreateNamespaceRequest
@@ -1079,7 +1141,7 @@ export enum SizeReport_Source {
 export declare const SizeReport_SourceSchema: GenEnum<SizeReport_Source>;
 
 /**
- * Namespaces, their time slices, and the ids that are refused.
+ * Namespaces, their time slices, the ids that are refused, and the splits of wide partitions.
  *
  * @generated from service braid.v1.ControlService
  */
@@ -1183,6 +1245,136 @@ export declare const ControlService: GenService<{
     methodKind: "unary";
     input: typeof GetHistogramRequestSchema;
     output: typeof GetHistogramResponseSchema;
+  },
+  /**
+   * The splits of a namespace, page by page, without their parts.
+   *
+   * @generated from rpc braid.v1.ControlService.ListSplits
+   */
+  listSplits: {
+    methodKind: "unary";
+    input: typeof ListSplitsRequestSchema;
+    output: typeof ListSplitsResponseSchema;
+  },
+  /**
+   * One split with its parts, sizes and latencies before and after, and its history.
+   *
+   * @generated from rpc braid.v1.ControlService.GetSplit
+   */
+  getSplit: {
+    methodKind: "unary";
+    input: typeof GetSplitRequestSchema;
+    output: typeof SplitSchema;
+  },
+  /**
+   * Does by hand what a detection does. One that is there already is looked at again.
+   *
+   * @generated from rpc braid.v1.ControlService.RequestSplit
+   */
+  requestSplit: {
+    methodKind: "unary";
+    input: typeof RequestSplitRequestSchema;
+    output: typeof SplitSchema;
+  },
+  /**
+   * Lets a split that failed, was refused, parked or rolled back be planned anew.
+   *
+   * @generated from rpc braid.v1.ControlService.RetrySplit
+   */
+  retrySplit: {
+    methodKind: "unary";
+    input: typeof RetrySplitRequestSchema;
+    output: typeof SplitSchema;
+  },
+  /**
+   * Goes back to the original, on every server within BRAID_VIEW_MAX_AGE, until RetrySplit.
+   *
+   * @generated from rpc braid.v1.ControlService.RollbackSplit
+   */
+  rollbackSplit: {
+    methodKind: "unary";
+    input: typeof RollbackSplitRequestSchema;
+    output: typeof SplitSchema;
+  },
+  /**
+   * Stops all work on the splits of a namespace. Those that are completed stay in use.
+   *
+   * @generated from rpc braid.v1.ControlService.PauseSplits
+   */
+  pauseSplits: {
+    methodKind: "unary";
+    input: typeof PauseSplitsRequestSchema;
+    output: typeof PauseSplitsResponseSchema;
+  },
+  /**
+   * Lets the work on a namespace's splits go on.
+   *
+   * @generated from rpc braid.v1.ControlService.ResumeSplits
+   */
+  resumeSplits: {
+    methodKind: "unary";
+    input: typeof ResumeSplitsRequestSchema;
+    output: typeof ResumeSplitsResponseSchema;
+  },
+  /**
+   * Begins to compare splits with their originals, event by event, and answers at once.
+   *
+   * @generated from rpc braid.v1.ControlService.StartVerify
+   */
+  startVerify: {
+    methodKind: "unary";
+    input: typeof StartVerifyRequestSchema;
+    output: typeof StartVerifyResponseSchema;
+  },
+  /**
+   * How far a comparison has come, and what it found.
+   *
+   * @generated from rpc braid.v1.ControlService.GetVerify
+   */
+  getVerify: {
+    methodKind: "unary";
+    input: typeof GetVerifyRequestSchema;
+    output: typeof VerificationSchema;
+  },
+  /**
+   * How far the reads of a namespace trust its splits, on what evidence, and what stands in the way of more.
+   *
+   * @generated from rpc braid.v1.ControlService.GetReadMode
+   */
+  getReadMode: {
+    methodKind: "unary";
+    input: typeof GetReadModeRequestSchema;
+    output: typeof ReadModeSchema;
+  },
+  /**
+   * Sets the read mode. Without force only where the evidence allows it.
+   *
+   * @generated from rpc braid.v1.ControlService.SetReadMode
+   */
+  setReadMode: {
+    methodKind: "unary";
+    input: typeof SetReadModeRequestSchema;
+    output: typeof ReadModeSchema;
+  },
+  /**
+   * Whether all splits are turned off.
+   *
+   * @generated from rpc braid.v1.ControlService.GetKillSwitch
+   */
+  getKillSwitch: {
+    methodKind: "unary";
+    input: typeof GetKillSwitchRequestSchema;
+    output: typeof KillSwitchSchema;
+  },
+  /**
+   * Turns all splits of all namespaces off, on every server within BRAID_VIEW_MAX_AGE, or on again.
+   *
+   * @generated from rpc braid.v1.ControlService.SetKillSwitch
+   */
+  setKillSwitch: {
+    methodKind: "unary";
+    input: typeof SetKillSwitchRequestSchema;
+    output: typeof KillSwitchSchema;
   },
 }>;
 

@@ -1,0 +1,33 @@
+import { deepEqual, ok } from "node:assert/strict";
+import { test } from "node:test";
+import { fromJson } from "@bufbuild/protobuf";
+import type { JsonValue } from "@bufbuild/protobuf";
+import { ControlService } from "../gen/braid/v1/control_service_pb.js";
+import { TimeSeriesService } from "../gen/braid/v1/time_series_service_pb.js";
+import { EXAMPLES } from "./examples.ts";
+
+const METHODS = [...TimeSeriesService.methods, ...ControlService.methods];
+
+test("every method has an example, and nothing else has", () => {
+  deepEqual(Object.keys(EXAMPLES).toSorted(), METHODS.map(({ name }) => name).toSorted());
+});
+
+test("examples are what the methods take and answer, and show every field of the answer", () => {
+  for (const { name, input, output } of METHODS) {
+    const example = EXAMPLES[name];
+    ok(example !== undefined, name);
+    // Throws where a field is unknown or of another type.
+    fromJson(input, example.request as JsonValue);
+    fromJson(output, example.answer as JsonValue);
+    const missing = output.fields
+      .map(({ jsonName }) => jsonName)
+      .filter((field) => !(field in example.answer) && !LEFT_OUT.has(`${name}.${field}`));
+    deepEqual(missing, [], name);
+  }
+});
+
+/** Only there in some answers: nothing is left to do, or nothing is paused. */
+const LEFT_OUT = new Set([
+  ...["GetSplit", "RequestSplit", "RetrySplit", "RollbackSplit"].map((name) => `${name}.dueTime`),
+  ...["CreateNamespace", "GetNamespace", "UpdateNamespace"].map((name) => `${name}.splitsPause`),
+]);

@@ -1,0 +1,143 @@
+import { deepEqual, equal, rejects } from "node:assert/strict";
+import { test } from "node:test";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { SetReadModeRequestSchema } from "../../gen/braid/v1/read_mode_pb.js";
+import type { ReadMode_Mode } from "../../gen/braid/v1/read_mode_pb.js";
+import type { ReadModeReport, ReadModeUseCases } from "../../model/split-control.ts";
+import { readModeMethods } from "./read-modes.ts";
+
+const never = new AbortController().signal;
+const NOON = Date.UTC(2026, 10, 15, 12) * 1000;
+
+const REPORT: ReadModeReport = {
+  state: {
+    mode: "SHADOW",
+    autoAdvance: true,
+    since: NOON,
+    by: "braid",
+    reason: "first",
+    round: 2,
+    kinds: null,
+  },
+  evidence: [
+    {
+      layout: "PACKED",
+      layoutVersion: 1,
+      strategy: "EVENT_BUCKETS",
+      round: 2,
+      readsCompared: 41,
+      bytesMatched: 1_000,
+      bytesDiffered: 0,
+      since: NOON + 1,
+    },
+  ],
+  nextMode: "COMPARE",
+  blockedBy: "41 of 100 reads",
+};
+
+/** Use cases that write down how they were called. */
+function fakes(report: ReadModeReport = REPORT): { modes: ReadModeUseCases; calls: unknown[][] } {
+  const calls: unknown[][] = [];
+  const modes: ReadModeUseCases = {
+    get: (namespace) => {
+      calls.push([namespace]);
+      return Promise.resolve(report);
+    },
+    set: (...args) => {
+      calls.push(args);
+      return Promise.resolve(report);
+    },
+    killSwitch: () => Promise.resolve({ on: false, at: 0, by: "", reason: "" }),
+    setKillSwitch: (on, wish) => {
+      calls.push([on, wish]);
+      return Promise.resolve({ on, at: NOON, ...wish });
+    },
+  };
+  return { modes, calls };
+}
+
+async function ask(
+  modes: ReadModeUseCases,
+  name: string,
+  value: object,
+): Promise<Record<string, unknown>> {
+  const method = readModeMethods(modes).find(({ desc }) => desc.name === name);
+  const answer = await method?.fromJson({ value, bytes: 0 }).run(never);
+  return JSON.parse(String(answer?.json())) as Record<string, unknown>;
+}
+
+test("a read mode is told with its evidence, what is next, and what is in the way", async () => {
+  const { modes, calls } = fakes();
+  deepEqual(await ask(modes, "GetReadMode", { namespace: "plays" }), {
+    mode: "SHADOW",
+    evidence: [
+      {
+        layout: "PACKED",
+        strategy: "EVENT_BUCKETS",
+        readsCompared: "41",
+        bytesMatched: "1000",
+        bytesDiffered: "0",
+        since: "2026-11-15T12:00:00.000001Z",
+      },
+    ],
+    nextMode: "COMPARE",
+    blockedBy: "41 of 100 reads",
+    autoAdvance: true,
+    since: "2026-11-15T12:00:00Z",
+    by: "braid",
+    reason: "first",
+  });
+  deepEqual(calls, [["plays"]]);
+  const last = fakes({ ...REPORT, nextMode: undefined }).modes;
+  equal("nextMode" in (await ask(last, "GetReadMode", { namespace: "plays" })), false);
+});
+
+test("a mode is set with who and why, and what is not given stays as it is", async () => {
+  const { modes, calls } = fakes();
+  await ask(modes, "SetReadMode", { namespace: "plays", mode: "SERVE" });
+  await ask(modes, "SetReadMode", {
+    namespace: "plays",
+    mode: "OFF",
+    force: true,
+    autoAdvance: false,
+    reason: "why",
+  });
+  deepEqual(calls, [
+    ["plays", "SERVE", { force: false, autoAdvance: undefined }, { by: "operator", reason: "" }],
+    ["plays", "OFF", { force: true, autoAdvance: false }, { by: "operator", reason: "why" }],
+  ]);
+});
+
+test("a mode that is none is refused with all else that is wrong, and nothing is done", async () => {
+  const { modes, calls } = fakes();
+  await rejects(ask(modes, "SetReadMode", { namespace: "plays", reason: "x".repeat(1_025) }), {
+    code: "REQUEST_INVALID",
+    message:
+      "mode is missing; it is OFF or SHADOW or COMPARE or SERVE; reason has 1025 characters, the limit is 1024",
+  });
+  await rejects(ask(modes, "SetReadMode", { namespace: "plays", mode: "ON" }), {
+    code: "REQUEST_INVALID",
+  });
+  const method = readModeMethods(modes).find(({ desc }) => desc.name === "SetReadMode");
+  const odd = create(SetReadModeRequestSchema, { namespace: "p", mode: 99 as ReadMode_Mode });
+  await rejects(
+    async () => method?.fromBinary(toBinary(SetReadModeRequestSchema, odd)).run(never),
+    { message: /^mode 99 is not known/ },
+  );
+  await rejects(ask(modes, "SetKillSwitch", { on: true, reason: "x".repeat(1_025) }), {
+    code: "REQUEST_INVALID",
+  });
+  deepEqual(calls, []);
+});
+
+test("the kill switch is told and set", async () => {
+  const { modes, calls } = fakes();
+  deepEqual(await ask(modes, "GetKillSwitch", {}), { on: false, by: "", reason: "" });
+  deepEqual(await ask(modes, "SetKillSwitch", { on: true, reason: "why" }), {
+    on: true,
+    setTime: "2026-11-15T12:00:00Z",
+    by: "operator",
+    reason: "why",
+  });
+  deepEqual(calls, [[true, { by: "operator", reason: "why" }]]);
+});

@@ -1,0 +1,96 @@
+/** The methods on read modes and the kill switch: messages to the use cases and back. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { ControlService } from "../../gen/braid/v1/control_service_pb.js";
+import { ReadMode_Mode } from "../../gen/braid/v1/read_mode_pb.js";
+import type { KillSwitchSchema, ReadModeSchema } from "../../gen/braid/v1/read_mode_pb.js";
+import { Problems } from "../../lib/problems.ts";
+import { READ_MODES } from "../../model/read-mode.ts";
+import type { ReadMode } from "../../model/read-mode.ts";
+import type {
+  KillSwitchState,
+  ReadModeReport,
+  ReadModeUseCases,
+} from "../../model/split-control.ts";
+import { messageMethod } from "./method.ts";
+import type { UnaryMethod } from "./method.ts";
+import { timeOfMicros } from "./times.ts";
+import { onlyWishOf, wishOf } from "./wishes.ts";
+
+export function readModeMethods(modes: ReadModeUseCases): UnaryMethod[] {
+  const service = ControlService.method;
+  return [
+    messageMethod({
+      desc: service.getReadMode,
+      changes: false,
+      namespaceOf: (request) => request.namespace,
+      handle: async ({ namespace }) => modeMessage(await modes.get(namespace)),
+    }),
+    messageMethod({
+      desc: service.setReadMode,
+      changes: true,
+      namespaceOf: (request) => request.namespace,
+      handle: async ({ namespace, mode, force, autoAdvance, reason }) => {
+        const problems = new Problems();
+        const wanted = modeOf(mode, problems);
+        const wish = wishOf(reason, problems);
+        problems.throwIfAny("REQUEST_INVALID");
+        return modeMessage(await modes.set(namespace, wanted, { force, autoAdvance }, wish));
+      },
+    }),
+    messageMethod({
+      desc: service.getKillSwitch,
+      changes: false,
+      namespaceOf: () => "",
+      handle: async () => switchMessage(await modes.killSwitch()),
+    }),
+    messageMethod({
+      desc: service.setKillSwitch,
+      changes: true,
+      namespaceOf: () => "",
+      handle: async ({ on, reason }) =>
+        switchMessage(await modes.setKillSwitch(on, onlyWishOf(reason))),
+    }),
+  ];
+}
+
+function modeOf(mode: ReadMode_Mode, problems: Problems): ReadMode {
+  const known = READ_MODES.find((name) => ReadMode_Mode[name] === mode);
+  if (known !== undefined) return known;
+  const given = mode === ReadMode_Mode.UNSPECIFIED ? "is missing" : `${String(mode)} is not known`;
+  problems.add(`mode ${given}; it is ${READ_MODES.join(" or ")}`);
+  return "OFF";
+}
+
+function modeMessage({
+  state,
+  evidence,
+  nextMode,
+  blockedBy,
+}: ReadModeReport): MessageInitShape<typeof ReadModeSchema> {
+  return {
+    mode: ReadMode_Mode[state.mode],
+    evidence: evidence.map((seen) => ({
+      layout: seen.layout,
+      strategy: seen.strategy,
+      readsCompared: BigInt(seen.readsCompared),
+      bytesMatched: BigInt(seen.bytesMatched),
+      bytesDiffered: BigInt(seen.bytesDiffered),
+      since: timeOfMicros(seen.since),
+    })),
+    ...(nextMode !== undefined && { nextMode: ReadMode_Mode[nextMode] }),
+    blockedBy,
+    autoAdvance: state.autoAdvance,
+    since: timeOfMicros(state.since),
+    by: state.by,
+    reason: state.reason,
+  };
+}
+
+function switchMessage({
+  on,
+  at,
+  by,
+  reason,
+}: KillSwitchState): MessageInitShape<typeof KillSwitchSchema> {
+  return { on, ...(at > 0 && { setTime: timeOfMicros(at) }), by, reason };
+}

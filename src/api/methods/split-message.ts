@@ -1,0 +1,109 @@
+/** A split as the API shows it: what it was made from, what it was made into, and how that came. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { Split_PostSplitData_Layout as Layout, Split_State } from "../../gen/braid/v1/split_pb.js";
+import type { Split_SegmentSchema, SplitSchema } from "../../gen/braid/v1/split_pb.js";
+import type { SplitDetail } from "../../model/split-control.ts";
+import { partKey, splitTableOf } from "../../model/split.ts";
+import type {
+  PartRecord,
+  SeenLatency,
+  Segment,
+  SplitMove,
+  SplitRecord,
+} from "../../model/split.ts";
+import { timeOfMicros } from "./times.ts";
+
+export function splitMessage({ record, parts }: SplitDetail): MessageInitShape<typeof SplitSchema> {
+  const { dueAt, owner, heldBy, latency } = record;
+  return {
+    preSplitData: preSplitMessage(record),
+    segments: record.segments.map((segment, i) => segmentMessage(record, segment, parts[i] ?? [])),
+    state: Split_State[record.state],
+    epoch: BigInt(record.epoch),
+    latency: { before: latencyMessage(latency.before), after: latencyMessage(latency.after) },
+    history: record.history.map(moveMessage),
+    namespace: record.namespace,
+    reason: record.history.at(-1)?.reason ?? "",
+    detectTime: timeOfMicros(record.detectedAt),
+    ...(dueAt !== null && { dueTime: timeOfMicros(dueAt) }),
+    owner: owner?.by ?? "",
+    failures: record.failures,
+    held: heldBy !== null,
+    heldBy: heldBy ?? "",
+    immutable: record.immutable,
+    version: BigInt(record.version),
+  };
+}
+
+function preSplitMessage({ partition, segments, bytes, events }: SplitRecord) {
+  const copied = { bytes: 0, events: 0 };
+  for (const segment of segments) {
+    copied.bytes += segment.bytes;
+    copied.events += segment.events;
+  }
+  const checksums = segments.map(({ checksum }) => checksum).filter((checksum) => checksum !== "");
+  return {
+    timeSlice: partition.slice,
+    timeSeriesId: partition.seriesId,
+    timeBucket: partition.timeBucket,
+    eventBucket: partition.eventBucket,
+    // A detection stops counting when it has seen enough.
+    bytes: BigInt(Math.max(bytes, copied.bytes)),
+    events: BigInt(Math.max(events, copied.events)),
+    checksum: checksums.join("+"),
+  };
+}
+
+function segmentMessage(
+  { partition }: SplitRecord,
+  segment: Segment,
+  parts: readonly PartRecord[],
+): MessageInitShape<typeof Split_SegmentSchema> {
+  const { confirmedAt, runs } = segment;
+  const [first] = runs;
+  const bucketOf = (part: number): number => partKey(partition, part).eventBucket;
+  return {
+    from: timeOfMicros(segment.from),
+    to: timeOfMicros(segment.to),
+    state: Split_State[segment.state],
+    generation: BigInt(segment.generation),
+    postSplitData: {
+      timeSlice: splitTableOf(partition).slice,
+      layout: Layout[segment.layout],
+      strategy: segment.strategy,
+      eventBucketPartitionStrategy: {
+        targetEventBuckets: runs.reduce((sum, run) => sum + run.count, 0),
+        startEventBucket: first === undefined ? 0 : bucketOf(first.start),
+      },
+      parts: parts.map(({ part, from, to, bytes, events }) => ({
+        eventBucket: bucketOf(part),
+        from: timeOfMicros(from),
+        to: timeOfMicros(to),
+        bytes: BigInt(bytes),
+        events: BigInt(events),
+      })),
+      bytes: BigInt(segment.bytes),
+      events: BigInt(segment.events),
+      checksum: segment.checksum,
+    },
+    why: segment.why,
+    copiedTo: timeOfMicros(segment.copiedTo),
+    confirmed: confirmedAt !== null,
+    ...(confirmedAt !== null && { confirmTime: timeOfMicros(confirmedAt) }),
+    partBytes: BigInt(segment.partBytes),
+  };
+}
+
+function latencyMessage({ reads, meanMs, maxMs }: SeenLatency) {
+  return { reads: BigInt(reads), meanMs, maxMs };
+}
+
+function moveMessage({ at, by, from, to, reason }: SplitMove) {
+  return {
+    at: timeOfMicros(at),
+    by,
+    ...(from !== null && { from: Split_State[from] }),
+    to: Split_State[to],
+    reason,
+  };
+}

@@ -1,0 +1,319 @@
+import { deepEqual, equal, rejects } from "node:assert/strict";
+import { test } from "node:test";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { ListSplitsRequestSchema, Split_State, SplitSchema } from "../../gen/braid/v1/split_pb.js";
+import type { SplitDetail, SplitUseCases } from "../../model/split-control.ts";
+import { NO_LATENCY, PARTS_PER_PARTITION } from "../../model/split.ts";
+import type { PartRecord, Segment, SplitRecord } from "../../model/split.ts";
+import { EXAMPLES } from "../examples.ts";
+import { splitMethods } from "./splits.ts";
+
+const never = new AbortController().signal;
+const HOUR = 3_600_000_000;
+const START = Date.UTC(2026, 10, 14, 7) * 1000;
+
+const PARTITION = { timeSlice: "data_20261114", timeSeriesId: "p", timeBucket: 7, eventBucket: 2 };
+
+const SEGMENT: Segment = {
+  from: START,
+  to: START + HOUR,
+  state: "COMPLETED",
+  generation: 3,
+  layout: "PACKED",
+  strategy: "EVENT_BUCKETS",
+  why: "it is wide",
+  partBytes: 8_388_608,
+  partsPlanned: 0,
+  runs: [
+    { start: 5, count: 1 },
+    { start: 9, count: 1 },
+  ],
+  copiedTo: START,
+  bytes: 300,
+  events: 30,
+  checksum: "c1",
+  confirmedAt: START + 2 * HOUR,
+};
+
+const RECORD: SplitRecord = {
+  partition: {
+    namespaceId: "plays-1",
+    slice: "data_20261114",
+    seriesId: "p",
+    timeBucket: 7,
+    eventBucket: 2,
+  },
+  namespace: "plays",
+  state: "SPLITTING",
+  epoch: 4,
+  bytes: 350,
+  events: 35,
+  immutable: false,
+  detectedAt: START,
+  segments: [
+    SEGMENT,
+    {
+      ...SEGMENT,
+      from: START + HOUR,
+      to: START + 2 * HOUR,
+      state: "SPLITTING",
+      generation: 4,
+      runs: [],
+      copiedTo: START + 2 * HOUR,
+      bytes: 100,
+      events: 10,
+      checksum: "",
+      confirmedAt: null,
+    },
+  ],
+  fence: 2,
+  owner: { by: "worker-1", beat: 3 },
+  nextPart: 10,
+  nextGeneration: 5,
+  failures: 1,
+  dueAt: START + 3 * HOUR,
+  heldBy: null,
+  askedBy: null,
+  latency: { before: { reads: 2, meanMs: 1.5, maxMs: 2 }, after: NO_LATENCY },
+  history: [
+    { at: START, by: "server-1", from: null, to: "DETECTED", reason: "wide" },
+    { at: START + 1, by: "worker-1", from: "DETECTED", to: "SPLITTING", reason: "copying" },
+  ],
+  version: 12,
+};
+
+function part(number: number, from: number, to: number): PartRecord {
+  const kept = { blocks: 1, blockBytesMax: 100, digest: "d" };
+  return { part: number, from, to, bytes: 150, events: 15, ...kept };
+}
+
+const DETAIL: SplitDetail = {
+  record: RECORD,
+  parts: [[part(5, START + HOUR / 2, START + HOUR), part(9, START, START + HOUR / 2)]],
+};
+
+/** Use cases that write down how they were called. */
+function fakes(): { splits: SplitUseCases; calls: unknown[][] } {
+  const calls: unknown[][] = [];
+  const seen =
+    <T>(name: string, answer: T) =>
+    (...args: unknown[]): Promise<T> => {
+      calls.push([name, ...args]);
+      return Promise.resolve(answer);
+    };
+  return {
+    calls,
+    splits: {
+      list: seen("list", { splits: [{ ...DETAIL, parts: [] }], nextPageToken: "more" }),
+      get: seen("get", DETAIL),
+      request: seen("request", DETAIL),
+      retry: seen("retry", DETAIL),
+      rollback: seen("rollback", DETAIL),
+      pause: seen("pause", undefined),
+      resume: seen("resume", undefined),
+    },
+  };
+}
+
+async function ask(
+  splits: SplitUseCases,
+  name: string,
+  value: object,
+): Promise<Record<string, unknown>> {
+  const method = splitMethods(splits).find(({ desc }) => desc.name === name);
+  const answer = await method?.fromJson({ value, bytes: 0 }).run(never);
+  return JSON.parse(String(answer?.json())) as Record<string, unknown>;
+}
+
+test("a split has the contract's shape, and all that operators need beside it", async () => {
+  const answer = await ask(fakes().splits, "GetSplit", {
+    namespace: "plays",
+    partition: PARTITION,
+  });
+  const bucket = (number: number): number => 2 * PARTS_PER_PARTITION + number;
+  deepEqual(answer, {
+    preSplitData: { ...PARTITION, bytes: "400", events: "40", checksum: "c1" },
+    segments: [
+      {
+        from: "2026-11-14T07:00:00Z",
+        to: "2026-11-14T08:00:00Z",
+        state: "COMPLETED",
+        generation: "3",
+        postSplitData: {
+          timeSlice: "wide_data_20261114_0",
+          layout: "PACKED",
+          strategy: "EVENT_BUCKETS",
+          eventBucketPartitionStrategy: { targetEventBuckets: 2, startEventBucket: bucket(5) },
+          parts: [
+            {
+              eventBucket: bucket(5),
+              from: "2026-11-14T07:30:00Z",
+              to: "2026-11-14T08:00:00Z",
+              bytes: "150",
+              events: "15",
+            },
+            {
+              eventBucket: bucket(9),
+              from: "2026-11-14T07:00:00Z",
+              to: "2026-11-14T07:30:00Z",
+              bytes: "150",
+              events: "15",
+            },
+          ],
+          bytes: "300",
+          events: "30",
+          checksum: "c1",
+        },
+        why: "it is wide",
+        copiedTo: "2026-11-14T07:00:00Z",
+        confirmed: true,
+        confirmTime: "2026-11-14T09:00:00Z",
+        partBytes: "8388608",
+      },
+      {
+        from: "2026-11-14T08:00:00Z",
+        to: "2026-11-14T09:00:00Z",
+        state: "SPLITTING",
+        generation: "4",
+        postSplitData: {
+          timeSlice: "wide_data_20261114_0",
+          layout: "PACKED",
+          strategy: "EVENT_BUCKETS",
+          eventBucketPartitionStrategy: { targetEventBuckets: 0, startEventBucket: 0 },
+          parts: [],
+          bytes: "100",
+          events: "10",
+          checksum: "",
+        },
+        why: "it is wide",
+        copiedTo: "2026-11-14T09:00:00Z",
+        confirmed: false,
+        partBytes: "8388608",
+      },
+    ],
+    state: "SPLITTING",
+    epoch: "4",
+    latency: {
+      before: { reads: "2", meanMs: 1.5, maxMs: 2 },
+      after: { reads: "0", meanMs: 0, maxMs: 0 },
+    },
+    history: [
+      { at: "2026-11-14T07:00:00Z", by: "server-1", to: "DETECTED", reason: "wide" },
+      {
+        at: "2026-11-14T07:00:00.000001Z",
+        by: "worker-1",
+        from: "DETECTED",
+        to: "SPLITTING",
+        reason: "copying",
+      },
+    ],
+    namespace: "plays",
+    reason: "copying",
+    detectTime: "2026-11-14T07:00:00Z",
+    dueTime: "2026-11-14T10:00:00Z",
+    owner: "worker-1",
+    failures: 1,
+    held: false,
+    heldBy: "",
+    immutable: false,
+    version: "12",
+  });
+});
+
+test("an unfinished split has no due time, owner or holder unless it has one, over gRPC too", async () => {
+  const { splits } = fakes();
+  const record: SplitRecord = { ...RECORD, dueAt: null, owner: null, heldBy: "operator" };
+  const held = { ...splits, get: () => Promise.resolve({ record, parts: [] }) };
+  const method = splitMethods(held).find(({ desc }) => desc.name === "GetSplit");
+  const request = { value: { namespace: "plays", partition: PARTITION }, bytes: 0 };
+  const answer = await method?.fromJson(request).run(never);
+  const bytes = answer?.binary();
+  const copy = new Uint8Array(bytes?.byteLength ?? 0);
+  bytes?.copy(copy, 0);
+  const message = fromBinary(SplitSchema, copy);
+  deepEqual(
+    [message.dueTime, message.owner, message.held, message.heldBy],
+    [undefined, "", true, "operator"],
+  );
+  equal(message.history[0]?.from, undefined);
+  equal(message.history[1]?.from, Split_State.DETECTED);
+});
+
+test("an operator's wish reaches its use case with the partition, who and why", async () => {
+  const { splits, calls } = fakes();
+  const { timeSeriesId: seriesId, ...rest } = PARTITION;
+  const place = { namespace: "plays", seriesId, ...rest };
+  const wish = { by: "operator", reason: "slow" };
+  for (const name of ["Request", "Retry", "Rollback"]) {
+    const request = { namespace: "plays", partition: PARTITION, reason: "slow" };
+    equal((await ask(splits, `${name}Split`, request))["state"], "SPLITTING");
+    deepEqual(calls.pop(), [name.toLowerCase(), place, wish]);
+  }
+  for (const name of ["Pause", "Resume"]) {
+    deepEqual(await ask(splits, `${name}Splits`, { namespace: "plays", reason: "slow" }), {});
+    deepEqual(calls.pop(), [name.toLowerCase(), "plays", wish]);
+  }
+  await ask(splits, "GetSplit", { namespace: "plays", partition: PARTITION });
+  deepEqual(calls.pop(), ["get", place]);
+});
+
+test("a list is asked for by state and page, of the default size if none is given", async () => {
+  const { splits, calls } = fakes();
+  const page = await ask(splits, "ListSplits", { namespace: "plays", state: "FAILED" });
+  equal(page["nextPageToken"], "more");
+  equal((page["splits"] as unknown[]).length, 1);
+  deepEqual(calls.pop(), ["list", "plays", { state: "FAILED", pageSize: 100, pageToken: "" }]);
+  const request = { namespace: "plays", page_size: 7, pageToken: "t" };
+  await ask(splits, "ListSplits", request);
+  deepEqual(calls.pop(), ["list", "plays", { state: undefined, pageSize: 7, pageToken: "t" }]);
+  await rejects(ask(splits, "ListSplits", { namespace: "plays", pageSize: 1_001 }), {
+    code: "REQUEST_INVALID",
+  });
+  await rejects(ask(splits, "ListSplits", { namespace: "plays", state: "DONE" }), {
+    code: "REQUEST_INVALID",
+    message: /^state "DONE" is not known; it is DETECTED or PLANNING or /,
+  });
+  // Any number can come over gRPC.
+  const method = splitMethods(splits).find(({ desc }) => desc.name === "ListSplits");
+  const odd = create(ListSplitsRequestSchema, { namespace: "plays", state: 99 as Split_State });
+  await rejects(async () => method?.fromBinary(toBinary(ListSplitsRequestSchema, odd)).run(never), {
+    code: "REQUEST_INVALID",
+    message: /state must be DETECTED or PLANNING or /,
+  });
+  equal(calls.length, 0);
+});
+
+test("all that is wrong with a wish is told at once, and nothing is done", async () => {
+  const { splits, calls } = fakes();
+  const partition = { timeSlice: "s".repeat(65), timeSeriesId: "é".repeat(257), timeBucket: 1 };
+  const request = { namespace: "plays", partition, reason: "x".repeat(1_025) };
+  await rejects(ask(splits, "RetrySplit", request), {
+    code: "REQUEST_INVALID",
+    message:
+      "partition.timeSeriesId has 514 bytes, the limit is 512; " +
+      "partition.timeSlice is longer than any slice's name, such as data_20260328; " +
+      "reason has 1025 characters, the limit is 1024",
+  });
+  for (const name of ["GetSplit", "RequestSplit", "RetrySplit", "RollbackSplit"]) {
+    await rejects(ask(splits, name, { namespace: "plays" }), { message: "partition is missing" });
+    await rejects(ask(splits, name, { namespace: "plays", partition: {} }), {
+      message: "partition.timeSeriesId is missing; partition.timeSlice is missing",
+    });
+  }
+  for (const name of ["PauseSplits", "ResumeSplits"]) {
+    await rejects(ask(splits, name, { namespace: "plays", reason: "x".repeat(1_025) }), {
+      code: "REQUEST_INVALID",
+    });
+  }
+  equal(calls.length, 0);
+});
+
+test("the documents' example has every field that a split has", async () => {
+  const answer = await ask(fakes().splits, "GetSplit", {
+    namespace: "plays",
+    partition: PARTITION,
+  });
+  const fields = (value: object): string[] => Object.keys(value).toSorted();
+  const { dueTime: _dueTime, ...told } = answer;
+  deepEqual(fields(EXAMPLES["GetSplit"]?.answer ?? {}), fields(told));
+});

@@ -1,0 +1,112 @@
+import { deepEqual, equal, rejects } from "node:assert/strict";
+import { test } from "node:test";
+import type { VerifyProgress, VerifyUseCases } from "../../model/split-control.ts";
+import { verifyMethods } from "./verify.ts";
+
+const never = new AbortController().signal;
+const NOON = Date.UTC(2026, 10, 15, 12) * 1000;
+
+const PARTITION = { timeSlice: "data_20261114", timeSeriesId: "p", timeBucket: 7, eventBucket: 2 };
+const PLACE = {
+  namespace: "plays",
+  timeSlice: "data_20261114",
+  seriesId: "p",
+  timeBucket: 7,
+  eventBucket: 2,
+};
+
+const PROGRESS: VerifyProgress = {
+  verifyId: "v-1",
+  namespace: "plays",
+  state: "DONE",
+  splitsDone: 3,
+  splitsTotal: 4,
+  eventsCompared: 50,
+  bytesCompared: 600,
+  differences: [
+    { place: PLACE, kind: "other bytes", eventTime: NOON + 1, eventId: "e-1", detail: "at 7" },
+  ],
+  differencesFound: 9,
+  startedAt: NOON,
+  endedAt: NOON + 2_000_000,
+  reason: "",
+};
+
+async function ask(
+  name: string,
+  value: object,
+  progress: VerifyProgress = PROGRESS,
+): Promise<{ answer: Record<string, unknown>; calls: unknown[][] }> {
+  const calls: unknown[][] = [];
+  const verify: VerifyUseCases = {
+    start: (...args) => {
+      calls.push(args);
+      return Promise.resolve("v-1");
+    },
+    get: (...args) => {
+      calls.push(args);
+      return Promise.resolve(progress);
+    },
+  };
+  const method = verifyMethods(verify).find(({ desc }) => desc.name === name);
+  const answer = await method?.fromJson({ value, bytes: 0 }).run(never);
+  return { answer: JSON.parse(String(answer?.json())) as Record<string, unknown>, calls };
+}
+
+test("a comparison is started of one partition, of a slice, or of all", async () => {
+  const cases: readonly (readonly [object, object])[] = [
+    [{}, {}],
+    [{ timeSlice: "data_20261114" }, { timeSlice: "data_20261114" }],
+    [{ partition: PARTITION }, { place: PLACE }],
+  ];
+  for (const [given, target] of cases) {
+    const { answer, calls } = await ask("StartVerify", { namespace: "plays", ...given });
+    deepEqual(answer, { verifyId: "v-1" });
+    deepEqual(calls, [["plays", target]]);
+  }
+});
+
+test("what cannot be compared is refused with all that is wrong", async () => {
+  await rejects(ask("StartVerify", { namespace: "plays", timeSlice: "s", partition: {} }), {
+    code: "REQUEST_INVALID",
+    message: /not both; partition\.timeSeriesId is missing; partition\.timeSlice is missing$/,
+  });
+  await rejects(ask("StartVerify", { namespace: "plays", timeSlice: "s".repeat(65) }), {
+    code: "REQUEST_INVALID",
+  });
+  await rejects(ask("GetVerify", { namespace: "plays" }), { message: /^verifyId is missing/ });
+  await rejects(ask("GetVerify", { namespace: "plays", verifyId: "v".repeat(129) }), {
+    code: "REQUEST_INVALID",
+  });
+});
+
+test("what was found is told with where and how much", async () => {
+  const request = { namespace: "plays", verifyId: "v-1" };
+  const { answer, calls } = await ask("GetVerify", request);
+  deepEqual(calls, [["plays", "v-1"]]);
+  deepEqual(answer, {
+    state: "DONE",
+    eventsCompared: "50",
+    bytesCompared: "600",
+    differences: [
+      {
+        partition: PARTITION,
+        kind: "other bytes",
+        eventTime: "2026-11-15T12:00:00.000001Z",
+        eventId: "e-1",
+        detail: "at 7",
+      },
+    ],
+    differencesFound: "9",
+    verifyId: "v-1",
+    namespace: "plays",
+    splitsDone: "3",
+    splitsTotal: "4",
+    startTime: "2026-11-15T12:00:00Z",
+    endTime: "2026-11-15T12:00:02Z",
+    reason: "",
+  });
+  const running = await ask("GetVerify", request, { ...PROGRESS, state: "RUNNING", endedAt: 0 });
+  equal(running.answer["state"], "RUNNING");
+  equal("endTime" in running.answer, false);
+});

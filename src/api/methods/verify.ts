@@ -1,0 +1,86 @@
+/** StartVerify and GetVerify: messages to the use cases and back. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { ControlService } from "../../gen/braid/v1/control_service_pb.js";
+import { Verification_State } from "../../gen/braid/v1/verify_pb.js";
+import type { StartVerifyRequest, VerificationSchema } from "../../gen/braid/v1/verify_pb.js";
+import { Problems } from "../../lib/problems.ts";
+import type { SplitPlace, VerifyProgress, VerifyUseCases } from "../../model/split-control.ts";
+import { messageMethod } from "./method.ts";
+import type { UnaryMethod } from "./method.ts";
+import { timeOfMicros } from "./times.ts";
+import { checkTimeSlice, placeOf } from "./wishes.ts";
+
+/** No comparison has a longer id. */
+const VERIFY_ID_CHARACTERS_MAX = 128;
+
+export function verifyMethods(verify: VerifyUseCases): UnaryMethod[] {
+  const service = ControlService.method;
+  return [
+    messageMethod({
+      desc: service.startVerify,
+      changes: true,
+      namespaceOf: (request) => request.namespace,
+      handle: async (request) => ({
+        verifyId: await verify.start(request.namespace, targetOf(request)),
+      }),
+    }),
+    messageMethod({
+      desc: service.getVerify,
+      changes: false,
+      namespaceOf: (request) => request.namespace,
+      handle: async ({ namespace, verifyId }) => {
+        const problems = new Problems();
+        if (verifyId === "") problems.add("verifyId is missing; StartVerify answers with it");
+        if (verifyId.length > VERIFY_ID_CHARACTERS_MAX) {
+          problems.add("verifyId is not one that StartVerify answered with");
+        }
+        problems.throwIfAny("REQUEST_INVALID");
+        return progressMessage(await verify.get(namespace, verifyId));
+      },
+    }),
+  ];
+}
+
+function targetOf({ namespace, partition, timeSlice }: StartVerifyRequest): {
+  place?: SplitPlace;
+  timeSlice?: string;
+} {
+  const problems = new Problems();
+  if (partition !== undefined && timeSlice !== "") {
+    problems.add("give partition, which has a timeSlice of its own, or timeSlice, not both");
+  }
+  checkTimeSlice(timeSlice, "timeSlice", problems);
+  const place = partition && placeOf(namespace, partition, problems);
+  problems.throwIfAny("REQUEST_INVALID");
+  if (place !== undefined) return { place };
+  return timeSlice === "" ? {} : { timeSlice };
+}
+
+function progressMessage(progress: VerifyProgress): MessageInitShape<typeof VerificationSchema> {
+  const { startedAt, endedAt } = progress;
+  return {
+    state: Verification_State[progress.state],
+    eventsCompared: BigInt(progress.eventsCompared),
+    bytesCompared: BigInt(progress.bytesCompared),
+    differences: progress.differences.map(({ place, kind, eventTime, eventId, detail }) => ({
+      partition: {
+        timeSlice: place.timeSlice,
+        timeSeriesId: place.seriesId,
+        timeBucket: place.timeBucket,
+        eventBucket: place.eventBucket,
+      },
+      kind,
+      eventTime: timeOfMicros(eventTime),
+      eventId,
+      detail,
+    })),
+    differencesFound: BigInt(progress.differencesFound),
+    verifyId: progress.verifyId,
+    namespace: progress.namespace,
+    splitsDone: BigInt(progress.splitsDone),
+    splitsTotal: BigInt(progress.splitsTotal),
+    startTime: timeOfMicros(startedAt),
+    ...(endedAt > 0 && { endTime: timeOfMicros(endedAt) }),
+    reason: progress.reason,
+  };
+}

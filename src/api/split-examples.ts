@@ -1,0 +1,209 @@
+/** Examples of the methods on splits, read modes and comparisons: see `examples.ts`. */
+import type { Example } from "./example.ts";
+
+const PARTITION = {
+  timeSlice: "data_20261114",
+  timeSeriesId: "profile:123",
+  timeBucket: 7,
+  eventBucket: 0,
+};
+
+const WISH = { namespace: "plays", partition: PARTITION, reason: "reads of it are slow" };
+
+const CHECKSUM = "9f2c4e1ab07d55c8d3e6f0a1b2c3d4e5";
+
+const PART = { from: "2026-11-14T07:30:00Z", to: "2026-11-14T08:00:00Z" };
+
+const SPLIT = {
+  preSplitData: { ...PARTITION, bytes: "16000000", events: "160000", checksum: CHECKSUM },
+  segments: [
+    {
+      from: "2026-11-14T07:00:00Z",
+      to: "2026-11-14T08:00:00Z",
+      state: "COMPLETED",
+      generation: "1",
+      postSplitData: {
+        timeSlice: "wide_data_20261114_0",
+        layout: "PACKED",
+        strategy: "EVENT_BUCKETS",
+        eventBucketPartitionStrategy: { targetEventBuckets: 2, startEventBucket: 0 },
+        parts: [
+          { eventBucket: 0, ...PART, bytes: "8388600", events: "83886" },
+          {
+            eventBucket: 1,
+            from: "2026-11-14T07:00:00Z",
+            to: "2026-11-14T07:30:00Z",
+            bytes: "7611400",
+            events: "76114",
+          },
+        ],
+        bytes: "16000000",
+        events: "160000",
+        checksum: CHECKSUM,
+      },
+      why: "reads found it wide: at least 16,000,000 bytes in 160,000 events, the bucket is closed",
+      copiedTo: "2026-11-14T07:00:00Z",
+      confirmed: true,
+      confirmTime: "2026-11-14T08:11:20Z",
+      partBytes: "8388608",
+    },
+  ],
+  state: "COMPLETED",
+  epoch: "0",
+  latency: {
+    before: { reads: "6", meanMs: 310.5, maxMs: 802 },
+    after: { reads: "6", meanMs: 6.2, maxMs: 19.4 },
+  },
+  history: [
+    {
+      at: "2026-11-14T08:10:40Z",
+      by: "worker-5f0c2a9d4b71",
+      to: "DETECTED",
+      reason: "a read saw 16000000 bytes in 160000 events",
+    },
+    {
+      at: "2026-11-14T08:11:10Z",
+      by: "worker-5f0c2a9d4b71",
+      from: "COMPLETED",
+      to: "COMPLETED",
+      reason: "confirmed: a second read of the original agrees with the copy",
+    },
+  ],
+  namespace: "plays",
+  reason: "confirmed: a second read of the original agrees with the copy",
+  detectTime: "2026-11-14T08:10:40Z",
+  owner: "",
+  failures: 0,
+  held: false,
+  heldBy: "",
+  immutable: true,
+  version: "9",
+};
+
+/** Without its parts. */
+const LISTED = {
+  ...SPLIT,
+  segments: SPLIT.segments.map((segment) => ({
+    ...segment,
+    postSplitData: { ...segment.postSplitData, parts: [] },
+  })),
+};
+
+const UNREAD = { ...SPLIT.preSplitData, checksum: "" };
+
+const ASKED = { at: "2026-11-15T10:00:00Z", by: "operator" };
+
+/** Where nothing is done yet. */
+function wished(reason: string): Example["answer"] {
+  return {
+    ...SPLIT,
+    preSplitData: UNREAD,
+    segments: [],
+    state: "DETECTED",
+    latency: { before: NOT_MEASURED, after: NOT_MEASURED },
+    reason,
+    history: [{ ...ASKED, to: "DETECTED", reason }],
+    dueTime: "2026-11-15T10:00:00Z",
+  };
+}
+
+const NOT_MEASURED = { reads: "0", meanMs: 0, maxMs: 0 };
+
+const READ_MODE = {
+  mode: "SHADOW",
+  evidence: [
+    {
+      layout: "PACKED",
+      strategy: "EVENT_BUCKETS",
+      readsCompared: "41",
+      bytesMatched: "20971520",
+      bytesDiffered: "0",
+      since: "2026-11-14T08:12:00Z",
+    },
+  ],
+  nextMode: "COMPARE",
+  blockedBy: "PACKED/1 EVENT_BUCKETS: 41 of at least 100 reads compared",
+  autoAdvance: true,
+  since: "2026-11-14T08:00:00Z",
+  by: "braid",
+  reason: "how every namespace begins",
+};
+
+const KILL_SWITCH = {
+  on: true,
+  setTime: "2026-11-15T10:00:00Z",
+  by: "operator",
+  reason: "looking into a difference",
+};
+
+export const SPLIT_EXAMPLES: Readonly<Record<string, Example>> = {
+  ListSplits: {
+    request: { namespace: "plays", state: "COMPLETED", pageSize: 100 },
+    answer: { splits: [LISTED], nextPageToken: "" },
+  },
+  GetSplit: { request: { namespace: "plays", partition: PARTITION }, answer: SPLIT },
+  RequestSplit: { request: WISH, answer: wished("requested: reads of it are slow") },
+  RetrySplit: { request: WISH, answer: wished("retried: reads of it are slow") },
+  RollbackSplit: {
+    request: WISH,
+    answer: {
+      ...SPLIT,
+      preSplitData: UNREAD,
+      segments: [],
+      state: "INVALIDATED",
+      reason: "rolled back: reads of it are slow",
+      history: [
+        ...SPLIT.history,
+        {
+          ...ASKED,
+          from: "COMPLETED",
+          to: "INVALIDATED",
+          reason: "rolled back: reads of it are slow",
+        },
+      ],
+      held: true,
+      heldBy: "operator",
+    },
+  },
+  PauseSplits: { request: { namespace: "plays", reason: "a load test" }, answer: {} },
+  ResumeSplits: { request: { namespace: "plays", reason: "it is over" }, answer: {} },
+  StartVerify: {
+    request: { namespace: "plays", timeSlice: "data_20261114" },
+    answer: { verifyId: "1794736800000000-5f0c2a9d" },
+  },
+  GetVerify: {
+    request: { namespace: "plays", verifyId: "1794736800000000-5f0c2a9d" },
+    answer: {
+      state: "DONE",
+      eventsCompared: "160000",
+      bytesCompared: "16000000",
+      differences: [
+        {
+          partition: PARTITION,
+          kind: "only in original",
+          eventTime: "2026-11-14T07:12:00.000001Z",
+          eventId: "e-1",
+          detail: "100 bytes",
+        },
+      ],
+      differencesFound: "1",
+      verifyId: "1794736800000000-5f0c2a9d",
+      namespace: "plays",
+      splitsDone: "1",
+      splitsTotal: "1",
+      startTime: "2026-11-15T10:00:00Z",
+      endTime: "2026-11-15T10:00:02Z",
+      reason: "",
+    },
+  },
+  GetReadMode: { request: { namespace: "plays" }, answer: READ_MODE },
+  SetReadMode: {
+    request: { namespace: "plays", mode: "SHADOW", force: false, reason: "begin again" },
+    answer: READ_MODE,
+  },
+  GetKillSwitch: { request: {}, answer: KILL_SWITCH },
+  SetKillSwitch: {
+    request: { on: true, reason: "looking into a difference" },
+    answer: KILL_SWITCH,
+  },
+};

@@ -1,0 +1,194 @@
+import { deepEqual, equal, match } from "node:assert/strict";
+import { test } from "node:test";
+import { fakeBraid, refuse } from "../../tests/support/fake-braid.ts";
+import { runBraid } from "../../tests/support/fake-terminal.ts";
+import { NAMESPACE } from "../../tests/support/namespace-json.ts";
+import { EXAMPLES } from "../api/examples.ts";
+import type { Split } from "../client/connect.ts";
+
+// The answer that the API's documents show. A test of their own sees to it that it is one.
+const SPLIT = EXAMPLES["GetSplit"]?.answer as unknown as Split;
+
+const PARTITION = {
+  timeSlice: "data_20261114",
+  timeSeriesId: "profile:123",
+  timeBucket: 7,
+  eventBucket: 0,
+};
+const PLACE = "--slice data_20261114 --id profile:123 --time-bucket 7".split(" ");
+
+test("splits ls prints a table of a state, and JSON as it came", async () => {
+  await using server = await fakeBraid(() => ({ splits: [SPLIT], nextPageToken: "" }));
+  const { url } = server;
+  const ran = await runBraid("splits ls plays --state completed".split(" "), { url });
+  equal(ran.code, 0, ran.err);
+  deepEqual(ran.out.split("\n"), [
+    "STATE      ID           SLICE          BUCKET  EVENT BUCKET      SIZE  PARTS  AGE  REASON",
+    "COMPLETED  profile:123  data_20261114       7             0  15.3 MiB      2   1d  confirmed: a second read of the original agrees with the copy",
+    "",
+  ]);
+  deepEqual(server.requests[0]?.body, {
+    namespace: "plays",
+    state: "COMPLETED",
+    pageSize: 0,
+    pageToken: "",
+  });
+  const asJson = await runBraid("splits ls plays --json".split(" "), { url });
+  deepEqual(JSON.parse(asJson.out), { splits: [SPLIT] });
+  equal("state" in (server.requests[1]?.body ?? {}), false);
+});
+
+test("splits ls stops at a screenful and says so, unless all are wanted", async () => {
+  const pages = ["", "a", "b"];
+  await using server = await fakeBraid(({ body }) => {
+    const at = pages.indexOf(String(body["pageToken"]));
+    const splits = Array.from({ length: 60 }, () => SPLIT);
+    return { splits, nextPageToken: pages[at + 1] ?? "" };
+  });
+  const { url } = server;
+  const first = await runBraid(["splits", "ls", "plays"], { url });
+  equal(first.out.split("\n").length, 102);
+  match(first.err, /more than 100; see them with --all/);
+  equal(server.requests.length, 2);
+  const all = await runBraid(["splits", "ls", "plays", "--all"], { url });
+  equal(all.out.split("\n").length, 182);
+  equal(all.err, "");
+});
+
+test("splits show tells sizes and latencies before and after, and the history", async () => {
+  await using server = await fakeBraid(() => SPLIT);
+  const { url } = server;
+  const ran = await runBraid(["splits", "show", "plays", ...PLACE, "--parts"], { url });
+  equal(ran.code, 0, ran.err);
+  deepEqual(server.requests[0]?.body, { namespace: "plays", partition: PARTITION });
+  equal(
+    ran.out,
+    `namespace     plays
+id            profile:123
+partition     data_20261114, time bucket 7, event bucket 0
+state         COMPLETED: confirmed: a second read of the original agrees with the copy
+next          nothing unless somebody asks
+before        15.3 MiB, 160,000 events
+after         15.3 MiB, 160,000 events in 2 parts, the largest 8 MiB
+pages before  mean 311ms, at most 802ms, over 6
+pages after   mean 6.2ms, at most 19ms, over 6
+epoch         0
+
+segments:
+2026-11-14T07:00:00Z to 2026-11-14T08:00:00Z
+  state      COMPLETED, generation 1
+  why        reads found it wide: at least 16,000,000 bytes in 160,000 events, the bucket is closed
+  how        PACKED, EVENT_BUCKETS, parts of 8 MiB
+  copied     15.3 MiB, 160,000 events in 2 parts of wide_data_20261114_0
+  checksum   9f2c4e1ab07d55c8d3e6f0a1b2c3d4e5
+  confirmed  by a second read of the original, 2026-11-14T08:11:20Z
+
+parts:
+EVENT BUCKET  FROM                  TO                       SIZE  EVENTS
+           0  2026-11-14T07:30:00Z  2026-11-14T08:00:00Z    8 MiB  83,886
+           1  2026-11-14T07:00:00Z  2026-11-14T07:30:00Z  7.3 MiB  76,114
+
+history:
+AT                    BY                   FROM       TO         REASON
+2026-11-14T08:10:40Z  worker-5f0c2a9d4b71             DETECTED   a read saw 16000000 bytes in 160000 events
+2026-11-14T08:11:10Z  worker-5f0c2a9d4b71  COMPLETED  COMPLETED  confirmed: a second read of the original agrees with the copy
+`,
+  );
+});
+
+test("splits show tells who has it, its checkpoint, and what it waits for", async () => {
+  const [segment] = SPLIT.segments;
+  const unfinished = {
+    ...SPLIT,
+    state: "SPLITTING",
+    owner: "worker-2",
+    segments: [
+      { ...segment, state: "SPLITTING", copiedTo: "2026-11-14T07:30:00Z", confirmed: false },
+    ],
+  };
+  let answer: object = unfinished;
+  await using server = await fakeBraid(() => answer);
+  const show = async (): Promise<string> => {
+    const ran = await runBraid(["splits", "show", "plays", ...PLACE], { url: server.url });
+    return ran.out;
+  };
+  const working = await show();
+  match(working, /^next +worker-2 works on it$/m);
+  match(working, /^ {2}checkpoint +all from 2026-11-14T07:30:00Z on is copied$/m);
+  match(working, /^ {2}confirmed +no: not served yet$/m);
+  answer = { ...SPLIT, dueTime: "2026-11-15T13:00:00Z", failures: 2, segments: [] };
+  const parked = await show();
+  match(parked, /^next +looked at again at 2026-11-15T13:00:00Z; 2 differences in a row$/m);
+  match(parked, /^after +nothing copied$/m);
+  answer = { ...SPLIT, held: true, heldBy: "operator" };
+  match(await show(), /^next +nothing until a retry: held by operator$/m);
+});
+
+test("splits that wait are told to be paused where the namespace is", async () => {
+  const waiting = { ...SPLIT, dueTime: "2026-11-15T12:00:00Z" };
+  const splitsPause = { since: "2026-11-15T11:00:00Z", by: "ada", reason: "a load test" };
+  await using server = await fakeBraid(({ method }) => {
+    if (method === "GetNamespace") return { ...NAMESPACE, splitsPaused: true, splitsPause };
+    return method === "GetSplit" ? waiting : { splits: [waiting], nextPageToken: "" };
+  });
+  const { url } = server;
+  const ran = await runBraid(["splits", "ls", "plays"], { url });
+  equal(
+    ran.err,
+    "braid: the splits of plays are paused since 2026-11-15T11:00:00Z by ada (a load test); " +
+      '"braid splits resume plays" lets them go on\n',
+  );
+  equal((await runBraid(["splits", "show", "plays", ...PLACE], { url })).err, ran.err);
+});
+
+test("request, retry and rollback name the partition and the reason, and show the split", async () => {
+  await using server = await fakeBraid(() => SPLIT);
+  const { url } = server;
+  const methods = { request: "RequestSplit", retry: "RetrySplit", rollback: "RollbackSplit" };
+  for (const [name, method] of Object.entries(methods)) {
+    const args = ["splits", name, "plays", ...PLACE, "--event-bucket", "3", "--reason", "slow"];
+    const ran = await runBraid([...args, "--json"], { url });
+    equal(ran.code, 0, ran.err);
+    deepEqual(JSON.parse(ran.out), SPLIT);
+    const asked = server.requests.at(-1);
+    equal(asked?.method, method);
+    deepEqual(asked?.body, {
+      namespace: "plays",
+      partition: { ...PARTITION, eventBucket: 3 },
+      reason: "slow",
+    });
+  }
+});
+
+test("a split that is not there exits 3 and says where to look", async () => {
+  await using server = await fakeBraid((_request, response) =>
+    refuse(response, 404, "SPLIT_NOT_FOUND"),
+  );
+  const ran = await runBraid(["splits", "show", "plays", ...PLACE], { url: server.url });
+  equal(ran.code, 3);
+  match(ran.err, /braid splits ls NAMESPACE/);
+});
+
+test("splits pause and resume say what they did, and ns get shows it", async () => {
+  await using server = await fakeBraid(({ method }) =>
+    method === "GetNamespace"
+      ? {
+          ...NAMESPACE,
+          splitsPaused: true,
+          splitsPause: { since: "2026-11-15T10:00:00Z", by: "operator", reason: "a test" },
+        }
+      : {},
+  );
+  const { url } = server;
+  const paused = await runBraid("splits pause plays --reason test".split(" "), { url });
+  equal(paused.out, "paused the splits of plays\n");
+  deepEqual(server.requests[0]?.body, { namespace: "plays", reason: "test" });
+  const resumed = await runBraid("splits resume plays --json".split(" "), { url });
+  equal(resumed.out, "{}\n");
+  equal(server.requests[1]?.method, "ResumeSplits");
+  const shown = await runBraid(["ns", "get", "plays"], { url });
+  match(
+    shown.out,
+    /^splits +read mode SHADOW; paused since 2026-11-15T10:00:00Z by operator: a test$/m,
+  );
+});

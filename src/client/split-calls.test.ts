@@ -1,0 +1,82 @@
+import { deepEqual, equal, rejects } from "node:assert/strict";
+import { test } from "node:test";
+import { collect, fakeBraid, refuse, SkippingPace } from "../../tests/support/fake-braid.ts";
+import { connect } from "./connect.ts";
+
+const PARTITION = {
+  timeSlice: "data_20261114",
+  timeSeriesId: "profile:123",
+  timeBucket: 7,
+  eventBucket: 0,
+};
+
+test("splits are listed over all pages, empty ones too", async () => {
+  const pages: Readonly<Record<string, object>> = {
+    "": { splits: [{ state: "FAILED", version: "1" }], nextPageToken: "a" },
+    a: { splits: [], nextPageToken: "b" },
+    b: { splits: [{ state: "FAILED", version: "2" }], nextPageToken: "" },
+  };
+  await using server = await fakeBraid(({ body }) => pages[String(body["pageToken"])]);
+  const { splits } = connect(server.url);
+  const found = await collect(splits.list("plays", { state: "FAILED" }));
+  deepEqual(
+    found.map(({ version }) => version),
+    ["1", "2"],
+  );
+  deepEqual(server.requests[1]?.body, {
+    namespace: "plays",
+    state: "FAILED",
+    pageSize: 0,
+    pageToken: "a",
+  });
+});
+
+test("each call asks for what the contract has", async () => {
+  await using server = await fakeBraid(() => ({ verifyId: "v-1" }));
+  const { splits } = connect(server.url);
+  const namespace = "plays";
+  // As a split names its partition, with what else is known of it.
+  const split = { preSplitData: { ...PARTITION, bytes: "1", events: "1", checksum: "" } };
+  await splits.get(namespace, split.preSplitData);
+  await splits.request(namespace, PARTITION);
+  await splits.retry(namespace, PARTITION, { reason: "why" });
+  await splits.rollback(namespace, PARTITION, { reason: "why" });
+  await splits.pause(namespace, { reason: "why" });
+  await splits.resume(namespace);
+  await splits.getReadMode(namespace);
+  await splits.setReadMode(namespace, "SERVE", { force: true, autoAdvance: false, reason: "why" });
+  await splits.getKillSwitch();
+  await splits.setKillSwitch(true);
+  equal(await splits.startVerify(namespace, { timeSlice: "data_20261114" }), "v-1");
+  await splits.getVerify(namespace, "v-1");
+  const place = { namespace, partition: PARTITION };
+  deepEqual(
+    server.requests.map(({ method, body }) => [method, body]),
+    [
+      ["GetSplit", place],
+      ["RequestSplit", { ...place, reason: "" }],
+      ["RetrySplit", { ...place, reason: "why" }],
+      ["RollbackSplit", { ...place, reason: "why" }],
+      ["PauseSplits", { namespace, reason: "why" }],
+      ["ResumeSplits", { namespace, reason: "" }],
+      ["GetReadMode", { namespace }],
+      ["SetReadMode", { namespace, mode: "SERVE", force: true, autoAdvance: false, reason: "why" }],
+      ["GetKillSwitch", {}],
+      ["SetKillSwitch", { on: true, reason: "" }],
+      ["StartVerify", { namespace, timeSlice: "data_20261114" }],
+      ["GetVerify", { namespace, verifyId: "v-1" }],
+    ],
+  );
+});
+
+test("a comparison is not started twice by a lost answer, and a wish is repeated", async () => {
+  await using server = await fakeBraid((_request, response) =>
+    refuse(response, 503, "STORAGE_UNAVAILABLE"),
+  );
+  const options = { pace: new SkippingPace(), retries: { attemptsMax: 3 } };
+  const { splits } = connect(server.url, options);
+  await rejects(splits.startVerify("plays"), { code: "STORAGE_UNAVAILABLE" });
+  equal(server.requests.length, 1);
+  await rejects(splits.rollback("plays", PARTITION), { code: "STORAGE_UNAVAILABLE" });
+  equal(server.requests.length, 4);
+});

@@ -1,0 +1,176 @@
+/** What operators do with splits, read modes and comparisons, through a client: `client.splits`. */
+import type {
+  KillSwitch,
+  Partition,
+  ReadMode,
+  ReadModeName,
+  Split,
+  SplitState,
+  Verification,
+} from "./split-messages.ts";
+import type { CallOptions, Effect } from "./transport.ts";
+
+/** One call of the control side, as the client makes it. */
+export type ControlCall = <T>(
+  name: string,
+  effect: Effect,
+  request: object,
+  options?: CallOptions,
+) => Promise<T>;
+
+/** Why; kept with what was done. */
+export type WishOptions = CallOptions & { readonly reason?: string };
+
+export interface SplitPage {
+  readonly splits: readonly Split[];
+  /** Empty at the end. */
+  readonly nextPageToken: string;
+}
+
+export class SplitCalls {
+  readonly #call: ControlCall;
+
+  constructor(call: ControlCall) {
+    this.#call = call;
+  }
+
+  /** All splits of a namespace, fetched page by page, without their parts. */
+  async *list(
+    namespace: string,
+    options: CallOptions & { readonly state?: SplitState } = {},
+  ): AsyncGenerator<Split, void, undefined> {
+    let pageToken = "";
+    do {
+      const page = await this.listPage(namespace, { ...options, pageToken });
+      yield* page.splits;
+      pageToken = page.nextPageToken;
+    } while (pageToken !== "");
+  }
+
+  /** One page: it may be short, even empty, and still not be the last. */
+  async listPage(
+    namespace: string,
+    options: CallOptions & {
+      readonly state?: SplitState;
+      readonly pageSize?: number;
+      readonly pageToken?: string;
+    } = {},
+  ): Promise<SplitPage> {
+    const { state, pageSize = 0, pageToken = "" } = options;
+    const request = { namespace, ...(state !== undefined && { state }), pageSize, pageToken };
+    return this.#call<SplitPage>("ListSplits", "reads", request, options);
+  }
+
+  /** With its parts. */
+  async get(namespace: string, partition: Partition, options?: CallOptions): Promise<Split> {
+    const request = { namespace, partition: placeOf(partition) };
+    return this.#call<Split>("GetSplit", "reads", request, options);
+  }
+
+  /** Does by hand what a detection does. */
+  async request(namespace: string, partition: Partition, options?: WishOptions): Promise<Split> {
+    return this.#wish("RequestSplit", namespace, partition, options);
+  }
+
+  /** Lets one that failed, was refused, parked or rolled back be planned anew. */
+  async retry(namespace: string, partition: Partition, options?: WishOptions): Promise<Split> {
+    return this.#wish("RetrySplit", namespace, partition, options);
+  }
+
+  /** Back to the original, until a retry. */
+  async rollback(namespace: string, partition: Partition, options?: WishOptions): Promise<Split> {
+    return this.#wish("RollbackSplit", namespace, partition, options);
+  }
+
+  /** Stops all work on the splits of a namespace; those that are completed stay in use. */
+  async pause(namespace: string, options: WishOptions = {}): Promise<void> {
+    const { reason = "" } = options;
+    await this.#call<object>("PauseSplits", "writes", { namespace, reason }, options);
+  }
+
+  async resume(namespace: string, options: WishOptions = {}): Promise<void> {
+    const { reason = "" } = options;
+    await this.#call<object>("ResumeSplits", "writes", { namespace, reason }, options);
+  }
+
+  async getReadMode(namespace: string, options?: CallOptions): Promise<ReadMode> {
+    return this.#call<ReadMode>("GetReadMode", "reads", { namespace }, options);
+  }
+
+  /** Without `force` only where the evidence allows it. `autoAdvance` stays as it is if not given. */
+  async setReadMode(
+    namespace: string,
+    mode: ReadModeName,
+    options: WishOptions & { readonly force?: boolean; readonly autoAdvance?: boolean } = {},
+  ): Promise<ReadMode> {
+    const { force = false, autoAdvance, reason = "" } = options;
+    const request = {
+      namespace,
+      mode,
+      force,
+      ...(autoAdvance !== undefined && { autoAdvance }),
+      reason,
+    };
+    return this.#call<ReadMode>("SetReadMode", "writes", request, options);
+  }
+
+  async getKillSwitch(options?: CallOptions): Promise<KillSwitch> {
+    return this.#call<KillSwitch>("GetKillSwitch", "reads", {}, options);
+  }
+
+  /** While it is on every read of every namespace is served from originals. */
+  async setKillSwitch(on: boolean, options: WishOptions = {}): Promise<KillSwitch> {
+    const { reason = "" } = options;
+    return this.#call<KillSwitch>("SetKillSwitch", "writes", { on, reason }, options);
+  }
+
+  /**
+   * Begins to compare one partition, a slice, or all slices with their originals, event by event.
+   * Resolves at once, with the id to ask for with `getVerify`.
+   */
+  async startVerify(
+    namespace: string,
+    target: { readonly partition?: Partition; readonly timeSlice?: string } = {},
+    options?: CallOptions,
+  ): Promise<string> {
+    const { partition, timeSlice } = target;
+    const request = {
+      namespace,
+      ...(partition !== undefined && { partition: placeOf(partition) }),
+      ...(timeSlice !== undefined && { timeSlice }),
+    };
+    // Twice would be two comparisons.
+    const started = await this.#call<{ verifyId: string }>(
+      "StartVerify",
+      "writes once",
+      request,
+      options,
+    );
+    return started.verifyId;
+  }
+
+  async getVerify(
+    namespace: string,
+    verifyId: string,
+    options?: CallOptions,
+  ): Promise<Verification> {
+    return this.#call<Verification>("GetVerify", "reads", { namespace, verifyId }, options);
+  }
+
+  /** These may be repeated: the second finds the split as the first left it. */
+  #wish(
+    name: string,
+    namespace: string,
+    partition: Partition,
+    options: WishOptions = {},
+  ): Promise<Split> {
+    const { reason = "" } = options;
+    const request = { namespace, partition: placeOf(partition), reason };
+    return this.#call<Split>(name, "writes", request, options);
+  }
+}
+
+/** A split's own `preSplitData` names its partition too, and has more than the server takes. */
+function placeOf({ timeSlice, timeSeriesId, timeBucket, eventBucket }: Partition): Partition {
+  return { timeSlice, timeSeriesId, timeBucket, eventBucket };
+}

@@ -1,0 +1,36 @@
+/**
+ * In how many data files the cluster has a slice's table: many make reads slow, and compaction cures
+ * that where a split would not.
+ */
+import type { SliceRef } from "../../model/partition.ts";
+import { agentOf, readDataFiles } from "./jolokia.ts";
+import { keyspaceOf, tableOf } from "./keyspaces.ts";
+import { askNodes } from "./partition-sizes-nodes.ts";
+import type { CassandraSizesOptions } from "./partition-sizes-nodes.ts";
+
+const ALL_NODES_MS_MAX = 5_000;
+
+/** The most that any node has; undefined if none says, or not in time. Never rejects. */
+export async function dataFilesOf(
+  { session, prefix, clock, jolokiaPort }: CassandraSizesOptions,
+  slice: SliceRef,
+): Promise<number | undefined> {
+  if (jolokiaPort === 0) return undefined;
+  const leaving = new AbortController();
+  const cancel = clock.after(ALL_NODES_MS_MAX, () => leaving.abort());
+  try {
+    const table = {
+      keyspace: keyspaceOf(prefix, slice.namespaceId),
+      table: tableOf(slice.slice),
+    };
+    const { said } = await askNodes(session, leaving.signal, (node, signal) =>
+      readDataFiles(clock, agentOf(node, jolokiaPort), table, signal),
+    );
+    return said.length === 0 ? undefined : Math.max(...said);
+  } catch {
+    // It only adds a word to a decision: whoever asks goes on without it.
+    return undefined;
+  } finally {
+    cancel();
+  }
+}

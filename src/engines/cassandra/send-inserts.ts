@@ -1,0 +1,149 @@
+/**
+ * Sends the inserts of one call, so many at a time, and says what became of all of them together.
+ */
+import cassandra from "cassandra-driver";
+import type { policies } from "cassandra-driver";
+import type { Clock } from "../../lib/clock.ts";
+import { ServiceError } from "../../lib/errors.ts";
+import { isMissingTable, isRefusal, writeFailure } from "./driver-errors.ts";
+import type { InFlight } from "./in-flight.ts";
+import type { WriteLevel } from "./service-level.ts";
+import type { Session } from "./session.ts";
+
+const { RetryPolicy } = cassandra.policies.retry;
+type OperationInfo = policies.retry.OperationInfo;
+type DecisionInfo = policies.retry.DecisionInfo;
+
+const RETRIES_MAX = 2;
+
+export interface InsertTarget {
+  /** `keyspace.table`. */
+  readonly table: string;
+  /** What is not sent by then, on the monotonic clock, is not sent at all. */
+  readonly sendByMs: number;
+  readonly what: string;
+  readonly level: WriteLevel;
+}
+
+export interface InsertMeans {
+  readonly session: Session;
+  readonly inFlight: InFlight;
+  readonly clock: Clock;
+}
+
+/** Series, time bucket and event bucket, as they are bound. */
+export type BoundPartition = readonly [Buffer, Buffer, Buffer];
+
+/** A statement of one or more rows of one partition. */
+export interface Insert {
+  readonly query: string;
+  readonly params: Buffer[];
+  readonly partition: BoundPartition;
+}
+
+/**
+ * Each insert is made when its turn comes. Rejects as the port says: STORAGE_UNAVAILABLE only if no
+ * statement can have done anything.
+ */
+export async function sendInserts(
+  means: InsertMeans,
+  target: InsertTarget,
+  inserts: readonly (() => Insert)[],
+): Promise<void> {
+  const attempts = new Attempts();
+  const send = (make: () => Insert): Promise<void> => {
+    // Whoever counts on no write being longer in flight must not be surprised by one that only begins.
+    if (means.clock.monotonicMs() > target.sendByMs) return Promise.reject(waitedTooLong(target));
+    return sendOne(means, target.level, make(), attempts);
+  };
+  const outcomes = await Promise.allSettled(
+    inserts.map((make) => means.inFlight.run(() => send(make))),
+  );
+  const failures = outcomes.filter((outcome) => outcome.status === "rejected");
+  if (failures.length === 0) return;
+  const errors = failures.map(({ reason }): unknown => reason);
+  const certain =
+    failures.length === inserts.length && !attempts.inDoubt && errors.every(isRefusal);
+  const unsure = errors.find((error) => !isRefusal(error)) ?? errors[0];
+  if (certain && errors.every(isMissingTable)) {
+    throw new ServiceError("STORAGE_UNAVAILABLE", `there is no ${target.what}`);
+  }
+  throw writeFailure(unsure, target.what, certain);
+}
+
+function waitedTooLong({ what }: InsertTarget): ServiceError {
+  return new ServiceError(
+    "STORAGE_UNAVAILABLE",
+    `${what} has more to write than it can take; repeat with fewer events in flight`,
+    { retryAfterMs: 1_000 },
+  );
+}
+
+async function sendOne(
+  { session, clock }: InsertMeans,
+  level: WriteLevel,
+  { query, params, partition }: Insert,
+  attempts: Attempts,
+): Promise<void> {
+  session.speculation.setDelay(query, level.speculateMs);
+  const startedMs = clock.monotonicMs();
+  try {
+    await session.execute("write", query, params, {
+      consistency: level.consistency,
+      readTimeout: level.readTimeout,
+      retry: attempts,
+      routingKey: [...partition],
+    });
+  } catch (error) {
+    // A second node may have been asked, and the driver does not wait for both: one may still store it.
+    if (clock.monotonicMs() - startedMs >= level.speculateMs) attempts.inDoubt = true;
+    throw error;
+  }
+}
+
+const STATEMENTS = new Map<string, string[]>();
+
+/** The same text each time, so that the driver finds what it has prepared. */
+export function insertStatement(table: string, rows: number): string {
+  let bySize = STATEMENTS.get(table);
+  if (bySize === undefined) {
+    // Texts of tables long dropped are not worth keeping; those in use are made again.
+    if (STATEMENTS.size > 1_000) STATEMENTS.clear();
+    STATEMENTS.set(table, (bySize = []));
+  }
+  return (bySize[rows] ??= makeInsert(table, rows));
+}
+
+function makeInsert(table: string, rows: number): string {
+  const one =
+    `INSERT INTO ${table} (time_series_id, time_bucket, event_bucket, event_time, event_id, items) ` +
+    "VALUES (?, ?, ?, ?, ?, ?)";
+  if (rows === 1) return one;
+  return `BEGIN UNLOGGED BATCH ${`${one}; `.repeat(rows)}APPLY BATCH`;
+}
+
+/**
+ * Repeats a bounded number of times, since a repeat writes the same; and knows afterwards whether a
+ * node was asked that may have stored the events without saying so.
+ */
+class Attempts extends RetryPolicy {
+  inDoubt = false;
+
+  override onRequestError(info: OperationInfo, consistency: number): DecisionInfo {
+    this.inDoubt = true;
+    return this.#again(info, consistency);
+  }
+
+  override onWriteTimeout(info: OperationInfo, consistency: number): DecisionInfo {
+    this.inDoubt = true;
+    return this.#again(info, consistency);
+  }
+
+  override onUnavailable(info: OperationInfo, consistency: number): DecisionInfo {
+    return this.#again(info, consistency);
+  }
+
+  #again(info: OperationInfo, consistency: number): DecisionInfo {
+    return info.nbRetry < RETRIES_MAX ? this.retryResult(consistency, false) : this.rethrowResult();
+  }
+}

@@ -1,0 +1,64 @@
+/**
+ * A set that answers "no" or "perhaps": small, fixed in size, never wrong about "no".
+ *
+ * Sized for a number of keys, it says "perhaps" to at most one in a hundred others. Beyond that number it
+ * is still right, but says "perhaps" too often: whoever fills it makes a larger one.
+ *
+ * Keys are 64-bit hashes in two halves of 32 bits, so that no object is made for one.
+ */
+
+/** Bits for each key, and how many of them a key sets: at 10 and 7 fewer than 1 in 100 others are taken for a key. */
+const BITS_PER_KEY = 10;
+const HASHES = 7;
+const BITS_MIN = 512;
+const BITS_MAX = 2 ** 32;
+
+export class BloomFilter {
+  readonly #words: Uint32Array;
+  readonly #mask: number;
+  /** How many keys it is made for. */
+  readonly capacity: number;
+  #count = 0;
+
+  constructor(capacity: number) {
+    // A power of two, so that a position is found without dividing.
+    let bits = BITS_MIN;
+    while (bits < capacity * BITS_PER_KEY && bits < BITS_MAX) bits *= 2;
+    this.#words = new Uint32Array(bits / 32);
+    this.#mask = bits - 1;
+    this.capacity = Math.floor(bits / BITS_PER_KEY);
+  }
+
+  /** About how many keys were put in: one that looked as if it were there is not counted. */
+  get count(): number {
+    return this.#count;
+  }
+
+  get bytes(): number {
+    return this.#words.byteLength;
+  }
+
+  add(low: number, high: number): void {
+    const step = high | 1;
+    let fresh = false;
+    for (let nth = 0, hash = low; nth < HASHES; nth++, hash += step) {
+      const bit = (hash & this.#mask) >>> 0;
+      const word = this.#words[bit >>> 5] as number;
+      const set = word | (1 << (bit & 31));
+      if (set >>> 0 !== word) {
+        this.#words[bit >>> 5] = set;
+        fresh = true;
+      }
+    }
+    if (fresh) this.#count++;
+  }
+
+  has(low: number, high: number): boolean {
+    const step = high | 1;
+    for (let nth = 0, hash = low; nth < HASHES; nth++, hash += step) {
+      const bit = (hash & this.#mask) >>> 0;
+      if (((this.#words[bit >>> 5] as number) & (1 << (bit & 31))) === 0) return false;
+    }
+    return true;
+  }
+}

@@ -1,0 +1,176 @@
+/**
+ * Ids that have more event buckets than their slices, as the catalog holds them: space
+ * `id-strategies/<namespace id>`, key = the series id. Append-only (rule C15).
+ *
+ * A step applies from a time bucket on that nobody can write to yet, and multiplies the buckets by a
+ * whole factor of what was before: so what was placed with fewer buckets lies in one of those that a
+ * reader with more of them looks at. As with blocked ids a change is noted in the namespace before it
+ * is made and counted there when it is, so that views read the ids again only then.
+ */
+import { z } from "zod";
+import type { IdStrategyStep } from "../model/read-mode.ts";
+import type { Catalog } from "../ports/catalog.ts";
+import {
+  endedIdStrategyChanges,
+  readReadyNamespace,
+  requireReady,
+  updateNamespace,
+} from "./namespace-records.ts";
+import type { NamespaceRecord } from "./namespace-records.ts";
+import { decodeStored, listAll } from "./stored-json.ts";
+
+/** Every server holds all of them in memory, for the namespaces it serves. */
+export const ID_STRATEGIES_MAX = 10_000;
+/** Of the event buckets of one time bucket: a read looks at each. */
+const FACTOR_MAX = 1_024;
+const CHANGES_AT_ONCE_MAX = 100;
+
+/** A change that is seen for longer has died: then it is fenced, and ended. */
+export const ID_CHANGE_MAX_MS = 60_000;
+/**
+ * By when a change that has not ended is fenced, so that no step is stored later than this: also if another
+ * keeper takes over, which counts anew, with the time until its runs come round, and to fence.
+ */
+export const ID_CHANGE_FENCED_MS = 3 * ID_CHANGE_MAX_MS;
+
+export interface IdStrategy {
+  readonly seriesId: string;
+  /** Oldest first. */
+  readonly steps: readonly IdStrategyStep[];
+}
+
+/** By the bytes of the id. */
+export async function* readIdStrategies(
+  catalog: Catalog,
+  namespaceId: string,
+): AsyncGenerator<IdStrategy, void, undefined> {
+  const space = strategiesSpace(namespaceId);
+  for await (const stored of listAll(catalog, space)) {
+    yield { seriesId: stored.key, ...decodeStored(strategySchema, space, stored) };
+  }
+}
+
+/** Undefined if the id has none. */
+export async function readIdSteps(
+  catalog: Catalog,
+  namespaceId: string,
+  seriesId: string,
+): Promise<readonly IdStrategyStep[] | undefined> {
+  const space = strategiesSpace(namespaceId);
+  const stored = await catalog.read(space, seriesId);
+  return stored === undefined ? undefined : decodeStored(strategySchema, space, stored).steps;
+}
+
+/**
+ * Gives an id more event buckets from a time on. False, and nothing changed, if it has as many by then,
+ * if the step does not continue those there are, if somebody else was faster, if the namespace has too
+ * many such ids or too many changes at once, or if it is too late: `inTime` is asked right before the
+ * write, since a process can sleep between deciding on a step and storing it. It is given the namespace as
+ * it was when the change was noted in it, by compare-and-set: its limits may have changed as well.
+ */
+export async function addIdStep(
+  catalog: Catalog,
+  name: string,
+  seriesId: string,
+  step: IdStrategyStep,
+  inTime: (namespace: NamespaceRecord) => boolean = () => true,
+): Promise<boolean> {
+  const { id } = await readReadyNamespace(catalog, name);
+  const space = strategiesSpace(id);
+  // Read before the change is noted: so whoever takes us for dead later can make the write below fail.
+  const stored = await catalog.read(space, seriesId);
+  const steps = stored === undefined ? [] : decodeStored(strategySchema, space, stored).steps;
+  if (!continues(steps, step)) return false;
+  const begun = await begin(catalog, name, id, seriesId);
+  if (begun === undefined) return false;
+  let added = false;
+  try {
+    if (inTime(begun)) {
+      const value = JSON.stringify({ steps: [...steps, step] });
+      const written = await catalog.write(space, seriesId, value, stored?.version ?? 0);
+      added = written !== undefined;
+    }
+  } catch (error) {
+    // It may have been stored, so it counts; or be about to be, which must not come after the end.
+    await fenceIdStrategy(catalog, id, seriesId);
+    await end(catalog, begun, 0);
+    throw error;
+  }
+  await end(catalog, begun, added && stored === undefined ? 0 : -1);
+  return added;
+}
+
+/**
+ * Sees to it that a change that was taken for dead cannot be made any more: its id gets another version.
+ * Nobody would be told of it, and processes that start later would place events where others do not look.
+ */
+export async function fenceIdStrategy(
+  catalog: Catalog,
+  namespaceId: string,
+  seriesId: string,
+): Promise<void> {
+  const space = strategiesSpace(namespaceId);
+  const stored = await catalog.read(space, seriesId);
+  const value = stored?.value ?? JSON.stringify({ steps: [] });
+  await catalog.write(space, seriesId, value, stored?.version ?? 0);
+}
+
+/** Whether a step continues those there are: later, and by a whole factor greater than 1. */
+function continues(steps: readonly IdStrategyStep[], step: IdStrategyStep): boolean {
+  const last = steps.at(-1) ?? { from: -Infinity, factor: 1 };
+  return (
+    Number.isInteger(step.from) &&
+    step.from > last.from &&
+    Number.isInteger(step.factor) &&
+    step.factor > last.factor &&
+    step.factor % last.factor === 0 &&
+    step.factor <= FACTOR_MAX
+  );
+}
+
+/** Counted before it is known whether the id is a new one: the count is never too low. */
+async function begin(
+  catalog: Catalog,
+  name: string,
+  id: string,
+  seriesId: string,
+): Promise<NamespaceRecord | undefined> {
+  let full = false;
+  const noted = await updateNamespace(catalog, name, (found) => {
+    const current = requireReady(found.id === id ? found : undefined, name);
+    full =
+      current.idStrategyCount >= ID_STRATEGIES_MAX ||
+      current.idStrategyChanging.length >= CHANGES_AT_ONCE_MAX;
+    if (full) return undefined;
+    const idStrategyChange = current.idStrategyChange + 1;
+    return {
+      ...current,
+      idStrategyChange,
+      idStrategyChanging: [...current.idStrategyChanging, { began: idStrategyChange, seriesId }],
+      idStrategyCount: current.idStrategyCount + 1,
+    };
+  });
+  return full ? undefined : noted;
+}
+
+/** Also if the keeper has taken it for dead meanwhile. */
+async function end(catalog: Catalog, begun: NamespaceRecord, count: number): Promise<void> {
+  await updateNamespace(catalog, begun.name, (current) => {
+    if (current.id !== begun.id || current.phase !== "READY") return undefined;
+    return {
+      ...current,
+      ...endedIdStrategyChanges(current, [begun.idStrategyChange]),
+      idStrategyCount: Math.max(0, current.idStrategyCount + count),
+    };
+  });
+}
+
+function strategiesSpace(namespaceId: string): string {
+  return `id-strategies/${namespaceId}`;
+}
+
+const strategySchema = z.strictObject({
+  steps: z.array(
+    z.strictObject({ from: z.number().int(), factor: z.number().int().min(2).max(FACTOR_MAX) }),
+  ),
+});

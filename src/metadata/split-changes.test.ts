@@ -1,0 +1,41 @@
+import { deepEqual, equal } from "node:assert/strict";
+import { test } from "node:test";
+import { MemoryCatalog } from "../../tests/support/memory-catalog.ts";
+import type { PartitionKey } from "../model/partition.ts";
+import { changesFrom, listChanges, noteChange, trimChanges } from "./split-changes.ts";
+
+function partition(seriesId: string): PartitionKey {
+  return { namespaceId: "plays-1", slice: "data_1", seriesId, timeBucket: 2, eventBucket: 3 };
+}
+
+test("changes are listed by time, from a time on or behind one, and noted once", async () => {
+  const catalog = new MemoryCatalog();
+  await noteChange(catalog, 1_000, partition("b|1|2"));
+  await noteChange(catalog, 200, partition("a"));
+  await noteChange(catalog, 200, partition("a"));
+  await noteChange(catalog, 30, partition("c"));
+  const all = await listChanges(catalog, "plays-1", "", 10);
+  deepEqual(
+    all.map(({ at, partition: changed }) => [at, changed]),
+    [
+      [30, partition("c")],
+      [200, partition("a")],
+      [1_000, partition("b|1|2")],
+    ],
+  );
+  deepEqual(await listChanges(catalog, "plays-1", changesFrom(200), 10), all.slice(1));
+  deepEqual(await listChanges(catalog, "plays-1", all[1]?.key ?? "", 10), all.slice(2));
+  deepEqual(await listChanges(catalog, "plays-2", "", 10), []);
+});
+
+test("older ones are trimmed, also if they are many", async () => {
+  const catalog = new MemoryCatalog();
+  for (let at = 0; at < 1_500; at++) await noteChange(catalog, at, partition("a"));
+  await trimChanges(catalog, "plays-1", 1_498);
+  deepEqual(
+    (await listChanges(catalog, "plays-1", "", 10)).map(({ at }) => at),
+    [1_498, 1_499],
+  );
+  await trimChanges(catalog, "plays-1", 9_999);
+  equal(catalog.dump().length, 0);
+});

@@ -1,0 +1,92 @@
+/** What is stored of splits, parts and routes: checked on reading. */
+import { z } from "zod";
+import { SPLIT_LAYOUTS, SPLIT_STATES, SPLIT_STRATEGIES } from "../model/split.ts";
+import type { PartRecord, RouteRecord, SplitRecord } from "../model/split.ts";
+
+const count = z.number().int().nonnegative();
+const time = z.number().int();
+const state = z.enum(SPLIT_STATES);
+const layout = z.enum(SPLIT_LAYOUTS);
+const strategy = z.enum(SPLIT_STRATEGIES);
+const runs = z.array(z.strictObject({ start: count, count }));
+
+const segment = z.strictObject({
+  from: time,
+  to: time,
+  state: z.enum(["PLANNED", "SPLITTING", "VALIDATING", "COMPLETED", "FAILED"]),
+  generation: count,
+  layout,
+  strategy,
+  why: z.string(),
+  partBytes: count,
+  partsPlanned: count,
+  runs,
+  copiedTo: time,
+  bytes: count,
+  events: count,
+  checksum: z.string(),
+  confirmedAt: time.nullable(),
+});
+
+const latency = z.strictObject({
+  reads: count,
+  meanMs: z.number().nonnegative(),
+  maxMs: z.number().nonnegative(),
+});
+
+export const splitSchema: z.ZodType<Omit<SplitRecord, "partition" | "version">> = z.strictObject({
+  namespace: z.string(),
+  state,
+  epoch: count,
+  bytes: count,
+  events: count,
+  immutable: z.boolean(),
+  detectedAt: time,
+  segments: z.array(segment),
+  fence: count,
+  owner: z.strictObject({ by: z.string(), beat: count }).nullable(),
+  nextPart: count,
+  nextGeneration: count,
+  failures: count,
+  dueAt: time.nullable(),
+  heldBy: z.string().nullable(),
+  askedBy: z.string().nullable(),
+  latency: z.strictObject({ before: latency, after: latency }),
+  history: z.array(
+    z.strictObject({
+      at: time,
+      by: z.string(),
+      from: state.nullable(),
+      to: state,
+      reason: z.string(),
+    }),
+  ),
+});
+
+export const partSchema: z.ZodType<Omit<PartRecord, "part">> = z.strictObject({
+  from: time,
+  to: time,
+  bytes: count,
+  events: count,
+  blocks: count,
+  blockBytesMax: count,
+  digest: z.string(),
+});
+
+export const routeSchema: z.ZodType<Omit<RouteRecord, "partition">> = z.strictObject({
+  epoch: count,
+  of: count,
+  segments: z.array(
+    z.strictObject({
+      from: time,
+      to: time,
+      generation: count,
+      layout,
+      strategy,
+      runs,
+      bytes: count,
+      events: count,
+      confirmed: z.boolean(),
+    }),
+  ),
+});

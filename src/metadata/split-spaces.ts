@@ -1,0 +1,86 @@
+/**
+ * Where the records of splits lie: `<kind>/<namespace id>/<slice>/<shard>`, keys by partition.
+ *
+ * A slice's records are spread over shards by the hash of the series id (rule C19), so that no space
+ * becomes what it is there to cure, and those of one id are together.
+ */
+import { utf8 } from "../lib/bytes.ts";
+import { hash32 } from "../lib/hash.ts";
+import type { PartitionKey, SliceRef } from "../model/partition.ts";
+import type { Catalog, CatalogRecord } from "../ports/catalog.ts";
+import { listAll } from "./stored-json.ts";
+
+export type SplitSpace = "splits" | "parts" | "routes";
+
+/** Where records lie: neither the number nor the seed may change. */
+export const SHARDS = 16;
+const SHARD_SEED = 0;
+const ATTEMPTS_MAX = 5;
+
+export function spaceOf(kind: SplitSpace, partition: PartitionKey): string {
+  return shardSpace(kind, partition, hash32(utf8(partition.seriesId), SHARD_SEED) % SHARDS);
+}
+
+export function shardSpace(
+  kind: SplitSpace,
+  { namespaceId, slice }: SliceRef,
+  shard: number,
+): string {
+  return `${kind}/${namespaceId}/${slice}/${shard}`;
+}
+
+/** An id may have any characters, numbers have no bar: the last two bars are ours. */
+export function keyOf({ seriesId, timeBucket, eventBucket }: PartitionKey): string {
+  return `${seriesId}|${timeBucket}|${eventBucket}`;
+}
+
+export function partitionOf(slice: SliceRef, key: string): PartitionKey {
+  const second = key.lastIndexOf("|");
+  const first = key.lastIndexOf("|", second - 1);
+  return {
+    namespaceId: slice.namespaceId,
+    slice: slice.slice,
+    seriesId: key.slice(0, first),
+    timeBucket: Number(key.slice(first + 1, second)),
+    eventBucket: Number(key.slice(second + 1)),
+  };
+}
+
+/** A key of a slice and a partition of it. Neither namespace ids nor names of slices have a bar. */
+export function slicedKeyOf(partition: PartitionKey): string {
+  return `${partition.slice}|${keyOf(partition)}`;
+}
+
+export function slicedPartitionOf(namespaceId: string, key: string): PartitionKey {
+  const bar = key.indexOf("|");
+  return partitionOf({ namespaceId, slice: key.slice(0, bar) }, key.slice(bar + 1));
+}
+
+/** Times as keys: in the order of time. */
+export function timeKey(micros: number): string {
+  return String(Math.max(0, Math.floor(micros))).padStart(16, "0");
+}
+
+/** Those that are made meanwhile may stay. */
+export async function removeShards(
+  catalog: Catalog,
+  kind: SplitSpace,
+  slice: SliceRef,
+): Promise<void> {
+  for (let shard = 0; shard < SHARDS; shard++) {
+    await removeAll(catalog, shardSpace(kind, slice, shard));
+  }
+}
+
+export async function removeAll(catalog: Catalog, space: string): Promise<void> {
+  for await (const record of listAll(catalog, space)) await removeOne(catalog, space, record);
+}
+
+/** Also if it changes meanwhile, unless it does so again and again. */
+async function removeOne(catalog: Catalog, space: string, record: CatalogRecord): Promise<void> {
+  let there: CatalogRecord | undefined = record;
+  for (let attempt = 0; attempt < ATTEMPTS_MAX && there !== undefined; attempt++) {
+    if (await catalog.remove(space, there.key, there.version)) return;
+    there = await catalog.read(space, there.key);
+  }
+}

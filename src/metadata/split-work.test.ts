@@ -1,0 +1,130 @@
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { test } from "node:test";
+import { MemoryCatalog } from "../../tests/support/memory-catalog.ts";
+import { gatedCatalog, StopAfter } from "../../tests/support/stopped-process.ts";
+import { settle } from "../../tests/support/virtual-clock.ts";
+import type { Catalog } from "../ports/catalog.ts";
+import { closeWindows, WINDOW_MICROS } from "./split-work-windows.ts";
+import { listDue, putDue, readDue, removeDue } from "./split-work.ts";
+import type { DueEntry } from "./split-work.ts";
+
+const NOW = 1_774_699_200_000_000;
+const MINUTE = 60_000_000;
+const DAY = 1_440 * MINUTE;
+const PARTITION = {
+  namespaceId: "plays-1",
+  slice: "data_20260328",
+  seriesId: "a|b",
+  timeBucket: 12,
+  eventBucket: 0,
+};
+
+function put(catalog: Catalog, dueAt: number, seriesId = "a|b"): Promise<DueEntry | undefined> {
+  const partition = { ...PARTITION, seriesId };
+  return putDue(catalog, { dueAt, partition, namespace: "plays", from: 1, publishes: false });
+}
+
+async function timesDue(catalog: Catalog, now: number, limit = 1_000): Promise<number[]> {
+  return (await listDue(catalog, now, limit)).map(({ dueAt }) => dueAt);
+}
+
+test("what is due is listed by time across windows, a page at a time", async () => {
+  const catalog = new MemoryCatalog();
+  const times = [5, 0, 700, 11, 12, 1_300, 650, 21].map((minutes) => NOW + minutes * MINUTE);
+  for (const time of times) await put(catalog, time);
+  const sorted = times.toSorted((a, b) => a - b);
+  deepEqual(await timesDue(catalog, NOW + DAY), sorted);
+  deepEqual(await timesDue(catalog, NOW + 12 * MINUTE), sorted.slice(0, 4));
+  const paged: number[] = [];
+  for (let page = await listDue(catalog, NOW + DAY, 3); page.length > 0;) {
+    paged.push(...page.map(({ dueAt }) => dueAt));
+    page = await listDue(catalog, NOW + DAY, 3, page.at(-1));
+  }
+  deepEqual(paged, sorted);
+});
+
+test("days of entries that came and went are walked over by nobody", async () => {
+  const catalog = new MemoryCatalog();
+  const removed = new Map<string, number>();
+  catalog.changed = (space, _before, after) => {
+    if (after === undefined) removed.set(space, (removed.get(space) ?? 0) + 1);
+  };
+  // One stays due all the time, and must not keep what lies behind it.
+  await put(catalog, NOW, "stays");
+  let [most, listed] = [0, 0];
+  for (let at = NOW; at < NOW + 3 * DAY; at += 2 * MINUTE) {
+    const entry = await put(catalog, at);
+    ok(entry);
+    await removeDue(catalog, entry);
+    await closeWindows(catalog, at, "");
+    let walked = 0;
+    listed = 0;
+    catalog.before = (call, space) => {
+      if (call !== "list") return;
+      listed++;
+      walked += removed.get(space) ?? 0;
+    };
+    deepEqual(await timesDue(catalog, at), [NOW]);
+    catalog.before = () => undefined;
+    most = Math.max(most, walked);
+  }
+  // Three days have 432 windows; each but the first, the last and the one before it is forgotten.
+  ok(listed <= 5, `${listed} lists`);
+  ok(most < 500, `${most} removed entries in what is listed`);
+});
+
+test("a turn of the spaces later an old entry is still found, and entries of both windows are kept apart", async () => {
+  const catalog = new MemoryCatalog();
+  const turn = 2_048 * WINDOW_MICROS;
+  await put(catalog, NOW);
+  await put(catalog, NOW + turn);
+  deepEqual(await timesDue(catalog, NOW + turn - 1), [NOW]);
+  deepEqual(await timesDue(catalog, NOW + turn), [NOW, NOW + turn]);
+  const later = await readDue(catalog, { dueAt: NOW + turn, partition: PARTITION });
+  const first = await readDue(catalog, { dueAt: NOW, partition: PARTITION });
+  ok(later && first);
+  await removeDue(catalog, first);
+  equal(await closeWindows(catalog, NOW + turn, ""), "");
+  deepEqual(await timesDue(catalog, NOW + turn), [NOW + turn]);
+  equal(catalog.peek("split-work-windows").length, 1);
+});
+
+test("no entry is missed, wherever who makes it or who forgets its window stops, and whatever their clocks say", async () => {
+  // Long over by the clock of whoever forgets windows.
+  const late = NOW + DAY;
+  const acts: Readonly<Record<string, (catalog: Catalog) => Promise<unknown>>> = {
+    put: (catalog) => put(catalog, NOW),
+    close: (catalog) => closeWindows(catalog, late, ""),
+  };
+  for (const [stopping, other] of [
+    ["put", "close"],
+    ["close", "put"],
+    ["close", "close"],
+  ] as const) {
+    for (const open of [true, false]) {
+      for (let passes = 0; ; passes++) {
+        const catalog = new MemoryCatalog();
+        if (open) {
+          const before = await put(catalog, NOW + 1, "before");
+          ok(before);
+          await removeDue(catalog, before);
+        }
+        const stop = new StopAfter(passes);
+        const stopped = acts[stopping]?.(gatedCatalog(catalog, stop.gate));
+        await settle();
+        const made = await acts[other]?.(catalog);
+        if (stopping !== "put" && other !== "put") await put(catalog, NOW);
+        stop.resume();
+        const madeLate = await stopped;
+        const where = `${stopping} stopped after ${passes}, window ${open ? "there" : "not there"}`;
+        ok(stopping !== "put" || madeLate !== undefined, where);
+        ok(other !== "put" || made !== undefined, where);
+        deepEqual(await timesDue(catalog, late), [NOW], where);
+        await acts["close"]?.(catalog);
+        deepEqual(await timesDue(catalog, late), [NOW], where);
+        if (!stop.stopped) break;
+        ok(passes < 100, "it ends");
+      }
+    }
+  }
+});

@@ -1,0 +1,23 @@
+/** The tables of slices by the time that their names tell, a slice's own and its split table together. */
+
+/** `wide_data_20260328_0`: the first split table of `data_20260328`. */
+const SPLIT_TABLE = /^wide_(?<slice>.+)_\d+$/;
+
+/** The slice that a table belongs to: its own, or the one that the table has the parts of. */
+export function sliceOfTable(table: string): string {
+  return SPLIT_TABLE.exec(table)?.groups?.["slice"] ?? table;
+}
+
+export function isSplitTable(table: string): boolean {
+  return SPLIT_TABLE.test(table);
+}
+
+/** Oldest first. */
+export function compareTables(a: string, b: string): number {
+  return compareText(sliceOfTable(a), sliceOfTable(b)) || compareText(a, b);
+}
+
+function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}

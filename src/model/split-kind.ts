@@ -1,0 +1,37 @@
+/** The kind of a split, by which evidence is kept and splits are served (rule C13). */
+import type { ReadModeState, SplitKind } from "./read-mode.ts";
+import { SPLIT_LAYOUTS, SPLIT_STRATEGIES } from "./split.ts";
+import type { SplitLayout, SplitStrategyName } from "./split.ts";
+
+/** Raised with every change of what a part looks like: what was seen of another version proves nothing. */
+const LAYOUT_VERSIONS: Readonly<Record<SplitLayout, number>> = { PACKED: 1, ROWS: 1 };
+
+interface SegmentKind {
+  readonly layout: SplitLayout;
+  readonly strategy: SplitStrategyName;
+}
+
+export function kindOf({ layout, strategy }: SegmentKind): SplitKind {
+  return { layout, layoutVersion: LAYOUT_VERSIONS[layout], strategy };
+}
+
+/** For maps, lists and people. */
+export function kindName({ layout, layoutVersion, strategy }: SplitKind): string {
+  return `${layout}/${layoutVersion} ${strategy}`;
+}
+
+/** Made once: every read asks. */
+const NAMES = Object.fromEntries(
+  SPLIT_LAYOUTS.map((layout) => {
+    const named = SPLIT_STRATEGIES.map((strategy) => [
+      strategy,
+      kindName(kindOf({ layout, strategy })),
+    ]);
+    return [layout, Object.fromEntries(named)];
+  }),
+) as Readonly<Record<SplitLayout, Readonly<Record<SplitStrategyName, string>>>>;
+
+/** Whether SERVE means this kind of split, too. */
+export function servesKind({ kinds }: ReadModeState, { layout, strategy }: SegmentKind): boolean {
+  return kinds === null || kinds.includes(NAMES[layout][strategy]);
+}

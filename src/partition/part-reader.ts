@@ -1,0 +1,239 @@
+/**
+ * Reads one part of a split in order, and vouches that nothing is missing in what it hands on.
+ *
+ * Whole blocks pass as they are, newest first, with nothing done per event; in the other direction they are
+ * turned round, and at the edges of the range they are cut. Whatever is not exactly as it was listed is a
+ * doubt, and a doubt means the original.
+ */
+import { ServiceError } from "../lib/errors.ts";
+import type { PartitionKey } from "../model/partition.ts";
+import { partKey } from "../model/split.ts";
+import type { PartRecord, SplitLayout } from "../model/split.ts";
+import type {
+  BlockRange,
+  EventStore,
+  Order,
+  ScanRange,
+  ServiceLevel,
+  StoredBlock,
+} from "../ports/event-store.ts";
+import { comparePositions } from "../wire/frames.ts";
+import type { Position, Run } from "../wire/frames.ts";
+import { bindingOf, readBlock } from "../wire/packed-block.ts";
+import type { BlockContext, BlockHead } from "../wire/packed-block.ts";
+import { BlockChain } from "./block-chain.ts";
+import type { ChainBreak } from "./block-chain.ts";
+import { boundsOf, startOf } from "./block-cut.ts";
+import type { Bounds } from "./block-cut.ts";
+import { BlockRun } from "./block-run.ts";
+
+/** Of a part in rows; bytes bound a run first, unless events are tiny. */
+const ROWS_RUN_EVENTS_MAX = 4096;
+
+export interface PartRange {
+  readonly from: number;
+  readonly to: number;
+  readonly order: Order;
+  readonly after: Position | undefined;
+  /** No run has more bytes than this, but for one that is a single larger block or event. */
+  readonly runBytesMax: number;
+  /** How much the first fetch should bring, in bytes for blocks, in events for rows. */
+  readonly firstBytes: number;
+  readonly firstEvents?: number;
+  /** Of a long range, how many pieces of it are read ahead in parallel; without it parts are read one by one, whole. */
+  readonly piecesAhead?: number;
+  readonly level?: ServiceLevel;
+}
+
+export type DoubtReason = ChainBreak | "damaged block" | "gap between parts" | "storage";
+
+/** The split cannot be vouched for: read the original. */
+export class SplitDoubt extends Error {
+  readonly reason: DoubtReason;
+  /**
+   * False: what was handed on before is right, and the original goes on behind it. True: it was noticed only at
+   * the end that something in between is not as it was listed, so nothing that came from this part may be used.
+   */
+  readonly late: boolean;
+
+  constructor(
+    reason: DoubtReason,
+    where: string,
+    options: { late?: boolean; cause?: unknown } = {},
+  ) {
+    super(
+      `${reason}: ${where}`,
+      options.cause === undefined ? undefined : { cause: options.cause },
+    );
+    this.name = "SplitDoubt";
+    this.reason = reason;
+    this.late = options.late ?? false;
+  }
+}
+
+/** Runs of one part within a range, in order. Throws SplitDoubt. Runs may have more events than a page wants. */
+export async function* readPart(
+  store: EventStore,
+  original: PartitionKey,
+  generation: number,
+  layout: SplitLayout,
+  part: PartRecord,
+  range: PartRange,
+  signal: AbortSignal,
+): AsyncGenerator<Run, void, undefined> {
+  const bounds = boundsOf(range);
+  const reading = { store, place: partKey(original, part.part), part, range, bounds, signal };
+  if (part.events === 0 || !mayHold(part, bounds)) return;
+  try {
+    yield* layout === "PACKED" ? readBlocks(reading, generation) : readRows(reading);
+  } catch (error) {
+    if (signal.aborted || !(error instanceof ServiceError)) throw error;
+    const reason = error.code === "DATA_LOSS" ? "damaged block" : "storage";
+    throw new SplitDoubt(reason, nameOf(part), { cause: error });
+  }
+}
+
+interface Reading {
+  readonly store: EventStore;
+  readonly place: PartitionKey;
+  readonly part: PartRecord;
+  readonly range: PartRange;
+  readonly bounds: Bounds;
+  readonly signal: AbortSignal;
+}
+
+async function* readBlocks(reading: Reading, generation: number): AsyncGenerator<Run> {
+  const { store, place, part, range, bounds, signal } = reading;
+  const context = { binding: bindingOf(place), generation, part: place.eventBucket };
+  const chain = new BlockChain(part, range.order, bounds);
+  for await (const blocks of store.scanBlocks(place, blockRange(reading), signal)) {
+    const run = new BlockRun(range.order);
+    for (const block of blocks) {
+      const head = soundHead(context, part, block);
+      const broken = chain.add(head);
+      if (broken !== undefined) throw new SplitDoubt(broken, nameOf(part, head));
+      if (!run.add(block.bytes, head, bounds)) {
+        throw new SplitDoubt("damaged block", nameOf(part, head));
+      }
+      if (chain.over) break;
+    }
+    const built = run.build();
+    if (built !== undefined) yield built;
+    if (chain.over) break;
+  }
+  if (!chain.begun) {
+    if (chain.provesNothing(await oldestBlock(reading, context))) return;
+    throw new SplitDoubt("missing block", nameOf(part));
+  }
+  const broken = chain.end();
+  if (broken === undefined) return;
+  throw new SplitDoubt(broken, nameOf(part), { late: broken === "wrong count" });
+}
+
+/** Which key it came under does not matter: what a block says of itself is under its checksum. */
+function soundHead(
+  context: BlockContext,
+  part: PartRecord,
+  { bytes, checked }: StoredBlock,
+): BlockHead {
+  const head = readBlock(context, bytes, checked);
+  if (head !== undefined) return head;
+  throw new SplitDoubt("damaged block", nameOf(part));
+}
+
+/** Asked for when a range came back empty: blocks that are not there cannot tell that they are missing. */
+async function oldestBlock(
+  { store, place, part, range, signal }: Reading,
+  context: BlockContext,
+): Promise<BlockHead | undefined> {
+  const oldest: BlockRange = {
+    order: "OLDEST_FIRST",
+    at: undefined,
+    until: undefined,
+    firstBlocks: 1,
+    fetchBytesMax: part.blockBytesMax,
+    blockBytesMax: part.blockBytesMax,
+    ...levelOf(range),
+  };
+  for await (const [block] of store.scanBlocks(place, oldest, signal)) {
+    if (block !== undefined) return soundHead(context, part, block);
+  }
+  return undefined;
+}
+
+function blockRange({ part, range, bounds }: Reading): BlockRange {
+  // Where the range covers an end of the part, nothing has to be looked for there.
+  const low = comparePositions(bounds.low, startOf(part.from)) > 0 ? bounds.low : undefined;
+  const high = comparePositions(bounds.high, startOf(part.to)) < 0 ? bounds.high : undefined;
+  const [at, until] = range.order === "NEWEST_FIRST" ? [high, low] : [low, high];
+  return {
+    order: range.order,
+    at,
+    until,
+    // One more, as the first one is often cut, or used up by the page before.
+    firstBlocks: Math.min(part.blocks, Math.ceil(range.firstBytes / part.blockBytesMax) + 1),
+    fetchBytesMax: range.runBytesMax,
+    blockBytesMax: part.blockBytesMax,
+    ...levelOf(range),
+  };
+}
+
+/** Rows are not bound to each other: only when all of a part was read can it be told that one is missing. */
+async function* readRows({
+  store,
+  place,
+  part,
+  range,
+  bounds,
+  signal,
+}: Reading): AsyncGenerator<Run> {
+  let events = 0;
+  let bytes = 0;
+  // The first fetch is small, as a page may want no more; the others are as large as they may be.
+  let runEventsMax = Math.min(range.firstEvents ?? ROWS_RUN_EVENTS_MAX, ROWS_RUN_EVENTS_MAX);
+  let { after } = range;
+  for (let going = true; going;) {
+    going = false;
+    const scan: ScanRange = {
+      from: Math.max(range.from, part.from),
+      to: Math.min(range.to, part.to),
+      order: range.order,
+      after,
+      runEventsMax,
+      runBytesMax: range.runBytesMax,
+      ...levelOf(range),
+    };
+    for await (const run of store.scan(place, scan, signal)) {
+      events += run.count;
+      bytes += run.bytes;
+      yield run;
+      if (runEventsMax === ROWS_RUN_EVENTS_MAX) continue;
+      ({ last: after } = run);
+      runEventsMax = ROWS_RUN_EVENTS_MAX;
+      going = true;
+      break;
+    }
+  }
+  const whole =
+    comparePositions(bounds.low, startOf(part.from)) <= 0 &&
+    comparePositions(bounds.high, startOf(part.to)) >= 0;
+  if (!whole || (events === part.events && bytes === part.bytes)) return;
+  throw new SplitDoubt("wrong count", nameOf(part), { late: true });
+}
+
+/** Whether the range and the time of the part meet. */
+function mayHold(part: PartRecord, { low, high }: Bounds): boolean {
+  return (
+    comparePositions(low, high) < 0 &&
+    comparePositions(low, startOf(part.to)) < 0 &&
+    comparePositions(high, startOf(part.from)) > 0
+  );
+}
+
+function levelOf({ level }: PartRange): { level?: ServiceLevel } {
+  return level === undefined ? {} : { level };
+}
+
+function nameOf(part: PartRecord, head?: BlockHead): string {
+  return `part ${part.part}${head === undefined ? "" : `, block ${head.sequence}`}`;
+}

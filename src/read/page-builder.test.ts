@@ -1,0 +1,56 @@
+import { deepEqual, equal } from "node:assert/strict";
+import { test } from "node:test";
+import { utf8 } from "../lib/bytes.ts";
+import { encodeEvent } from "../wire/event-record.ts";
+import { frameLength, positionOf, writeFrame } from "../wire/frames.ts";
+import type { Run } from "../wire/frames.ts";
+import { PageBuilder } from "./page-builder.ts";
+
+test("cut at runs, a run that does not fit begins the next page, whole and untouched", () => {
+  const [first, second] = [runOf(0, 4), runOf(4, 4)];
+  const page = new PageBuilder(6, 1 << 20, [], "RUN");
+  equal(page.add(first), undefined);
+  equal(page.add(second), second);
+  equal(page.full, true);
+  equal(page.count, 4);
+  deepEqual(page.examined, first.last);
+  equal(page.examinedBytes, first.bytes);
+  const next = new PageBuilder(6, 1 << 20, [], "RUN");
+  next.add(second);
+  // The very bytes that came from the storage: nothing was looked at.
+  equal(next.chunks[0], second.chunks[0]);
+});
+
+test("cut at runs, one that fits no page at all is cut at an event: pages make progress", () => {
+  const run = runOf(0, 10);
+  const page = new PageBuilder(4, 1 << 20, [], "RUN");
+  const rest = page.add(run);
+  equal(page.count, 4);
+  equal(rest?.count, 6);
+  const small = new PageBuilder(100, 1, [], "RUN");
+  equal(small.add(run)?.count, 9);
+  equal(small.count, 1);
+});
+
+test("cut at events, a page is as full as it can be", () => {
+  const page = new PageBuilder(6, 1 << 20, [], "EVENT");
+  page.add(runOf(0, 4));
+  equal(page.add(runOf(4, 4))?.count, 2);
+  equal(page.count, 6);
+  equal(page.full, true);
+  equal(page.examinedEvents, 6);
+});
+
+/** One chunk with `count` events. */
+function runOf(from: number, count: number): Run {
+  const events = Array.from({ length: count }, (_, n) =>
+    encodeEvent(utf8("s"), from + n, utf8("e"), []),
+  );
+  const bytes = events.reduce((sum, event) => sum + frameLength(event.end - event.start), 0);
+  const chunk = new Uint8Array(bytes);
+  let at = 0;
+  for (const event of events) at = writeFrame(chunk, at, event);
+  const [first, last] = [events[0], events.at(-1)];
+  if (first === undefined || last === undefined) throw new Error("a run is never empty");
+  return { chunks: [chunk], count, bytes, first: positionOf(first), last: positionOf(last) };
+}

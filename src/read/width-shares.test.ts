@@ -1,0 +1,42 @@
+import { deepEqual } from "node:assert/strict";
+import { test } from "node:test";
+import type { RouteName } from "../partition/partition-source.ts";
+import { widthShares } from "./width-shares.ts";
+import type { SharedSource } from "./width-shares.ts";
+
+const NONE = { bytes: 0, events: 0 };
+
+/** Ten bytes an event. */
+function source(original: number, covered = 0, route: RouteName = "ORIGINAL_NOT_SPLIT") {
+  const told: SharedSource = {
+    route: { route, why: "", parts: 0 },
+    bytes: 10 * (original + covered),
+    originalBytes: 10 * original,
+    originalEvents: original,
+  };
+  return told;
+}
+
+function eventsOf(sources: readonly SharedSource[], before: number, examined: number): number[] {
+  const width = (events: number) => ({ bytes: 10 * events, events });
+  const shares = widthShares(sources, width(before), width(examined));
+  for (const { bytes, events } of shares) deepEqual(bytes, 10 * events);
+  return shares.map(({ events }) => events);
+}
+
+test("what was read is shared as it was read, what is split has none of it", () => {
+  deepEqual(eventsOf([source(12), source(0, 12), source(0, 12, "SPLIT")], 0, 12), [12, 0, 0]);
+  deepEqual(eventsOf([source(30), source(10)], 0, 40), [30, 10]);
+  // A page had no room for all that was handed on.
+  deepEqual(eventsOf([source(30), source(10)], 0, 20), [15, 5]);
+  deepEqual(widthShares([source(0)], NONE, NONE), [NONE]);
+});
+
+test("of the pages before each has an even share, but not those that are split", () => {
+  deepEqual(eventsOf([source(12), source(0, 12)], 100, 12), [112, 0]);
+  deepEqual(eventsOf([source(2), source(2)], 100, 4), [52, 52]);
+  // The last events of a bucket lie where they will: they say nothing of the pages before.
+  deepEqual(eventsOf([source(3), source(1), source(0), source(0)], 1_000, 4), [253, 251, 250, 250]);
+  deepEqual(eventsOf([source(0), source(0, 0, "SPLIT")], 100, 0), [100, 0]);
+  deepEqual(eventsOf([source(0, 5), source(0, 0, "SPLIT")], 100, 0), [0, 0]);
+});

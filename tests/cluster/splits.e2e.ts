@@ -1,0 +1,316 @@
+/**
+ * Splitting by several workers on a real Cassandra and Kafka, under callers that never stop: workers are killed
+ * and frozen in the middle of it, race for the same splits, hear everything from the queue again and again, and
+ * have time opened again under their hands. No read is ever wrong, and in the end every split is whole.
+ * @needs cassandra
+ * @needs kafka
+ */
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { Producer } from "@platformatic/kafka";
+import { connect } from "../../src/client/connect.ts";
+import type { BraidClient, Split, SplitState } from "../../src/client/connect.ts";
+import { readNamespace } from "../../src/metadata/namespace-records.ts";
+import type { BraidProcess } from "../support/braid-processes.ts";
+import { testCassandra, testKafka, uniqueName } from "../support/services.ts";
+import { braid } from "../support/started-server.ts";
+import { Ledger } from "../e2e/splits-ledger.ts";
+import {
+  bucketBefore,
+  eventsOver,
+  eventually,
+  isServable,
+  shortBuckets,
+} from "../e2e/splits-support.ts";
+import { readWholeTopic } from "../queues/read-topic.ts";
+import type { TopicMessage } from "../queues/read-topic.ts";
+import { Fleet } from "./several-servers-fleet.ts";
+import type { Server } from "./several-servers-fleet.ts";
+import { SplitLoad } from "./splits-load.ts";
+import { metricsOf, sumIn, sumOf } from "./splits-metrics.ts";
+import { sleepOverSplit } from "./splits-sleepers.ts";
+
+const L_MS = 2_000;
+const KILLS = 8;
+const SLEEPS = 2;
+/** A worker may be between two splits when it falls asleep. */
+const SLEEP_ATTEMPTS_MAX = 5;
+/** While it looks for a busy worker, how often it sees to it that there is work. */
+const LOOKS_FOR_WORK = 5;
+const SECOND = 1_000_000;
+const BUCKET_SECONDS = 30;
+const SETTLED = ["settled-0", "settled-1", "settled-2", "settled-3"];
+/** Of each: some thirty parts. */
+const SETTLED_EVENTS = { count: 2_400, bytes: 800 };
+const LIVE = ["live-0", "live-1"];
+const NAME = "splits";
+/** How far the time is opened again. */
+const OPENED_SECONDS = 150;
+
+let fleet: Fleet;
+let servers: readonly [Server, Server];
+let workers: readonly BraidProcess[] = [];
+let clients: readonly BraidClient[];
+const topicPrefix = `${uniqueName("k")}.`;
+
+before(async () => {
+  fleet = await Fleet.open({
+    cassandra: testCassandra().contactPoints,
+    kafka: testKafka(),
+    viewMaxAgeMs: L_MS,
+    env: {
+      BRAID_KAFKA_PREFIX: topicPrefix,
+      BRAID_WRITE_MAX: "8s",
+      BRAID_CLOCK_SKEW: "0ms",
+      BRAID_SPLITS_SWEEP_EVERY: "300ms",
+      BRAID_SPLITS_CONCURRENCY: "1",
+      BRAID_SPLITS_SERVE_SAMPLE: "4",
+    },
+  });
+  servers = [await fleet.serve("a"), await fleet.serve("b")];
+  clients = servers.map(({ client }) => client);
+});
+
+after(() => fleet[Symbol.asyncDispose]());
+
+test("workers die, sleep, race and hear everything again, time is opened again, and no read is ever wrong", async (t) => {
+  const [a, b] = servers;
+  const partition = { secondsPerTimeSlice: 86_400, secondsPerTimeBucket: BUCKET_SECONDS };
+  await a.client.createNamespace(NAME, {
+    ...shortBuckets(BUCKET_SECONDS),
+    timePartition: partition,
+    retention: {},
+  });
+  await a.client.splits.setReadMode(NAME, "SERVE", { force: true, reason: "a test" });
+  const ledger = new Ledger();
+  const from = bucketBefore(BUCKET_SECONDS, 5);
+  const bucket = { from, to: from + BUCKET_SECONDS * SECOND };
+  const patient = connect(a.url);
+  for (const series of SETTLED) {
+    const events = eventsOver(ledger, series, from, bucket.to, SETTLED_EVENTS);
+    await ledger.write(patient, NAME, events);
+  }
+  await b.client.updateNamespace(NAME, { acceptLimit: "3s" });
+  const settled = SETTLED.map((series) => ({ series, ...bucket }));
+  const load = new SplitLoad({ clients, namespace: NAME, ledger, live: LIVE, settled });
+  try {
+    // Workers that have never seen another line wait for this one, and look at nothing too soon.
+    await eventually("sealed", floor, (sealed) => sealed >= bucket.to);
+    workers = await Promise.all(["u", "v", "w"].map((name) => fleet.work(name)));
+    // Before any is killed: whose heart has stopped is the sleeper.
+    for (let sleeps = 0; sleeps < SLEEPS; sleeps++) {
+      t.diagnostic(`a worker slept over ${await freezeBusyWorker()}`);
+    }
+    await killBusyWorkers();
+    t.diagnostic(`${KILLS} workers killed while they copied`);
+
+    const replayed = await replayQueue();
+    t.diagnostic(`${replayed.length} messages of the queue sent again`);
+
+    // Sealed time is opened again, and late events come into what was split.
+    await b.client.updateNamespace(NAME, { acceptLimit: `${OPENED_SECONDS}s` });
+    const opened = await listed("INVALIDATED");
+    ok(opened.length > 0, "some of what was split is open again");
+    t.diagnostic(`${await replayOlderEpoch()} messages of an older epoch sent again`);
+    load.lateMicros = (OPENED_SECONDS - 10) * SECOND;
+    await eventually(
+      "late events are taken",
+      () => load.lateAcknowledged,
+      (count) => count >= 20,
+    );
+    load.lateMicros = 0;
+    await a.client.updateNamespace(NAME, { acceptLimit: "3s" });
+    t.diagnostic(`${opened.length} splits opened again`);
+    const judged = ledger.readsJudged;
+    await eventually(
+      "reads go on",
+      () => ledger.readsJudged - judged,
+      (count) => count >= 10,
+    );
+  } finally {
+    await load.stop();
+  }
+  const stoppedAt = Date.now() * 1_000;
+  deepEqual(ledger.wrong, []);
+
+  await eventually(
+    "every split is at rest",
+    async () => {
+      // They would wait for as long as late events were taken; nobody here wants to.
+      if ((await floor()) >= stoppedAt) await retryOpened();
+      return listed();
+    },
+    (found) => found.every((split) => isServable(split) && split.dueTime === undefined),
+  );
+  const splits = await Promise.all(
+    (await listed()).map(({ preSplitData }) => a.client.splits.get(NAME, preSplitData)),
+  );
+  const ids = new Set(splits.map(({ preSplitData }) => preSplitData.timeSeriesId));
+  for (const series of [...SETTLED, ...LIVE]) ok(ids.has(series), `${series} was split`);
+  const by = new Set(splits.flatMap(({ history }) => history.map((move) => move.by)));
+  for (const split of splits) isWhole(split);
+
+  const verified = await braid(["verify", NAME, "--json"], b.url);
+  equal(verified.code, 0, verified.err + verified.out);
+  const verify = JSON.parse(verified.out);
+  deepEqual([verify.differencesFound, verify.splitsTotal], ["0", String(splits.length)]);
+
+  const to = Date.now() * 1_000 + SECOND;
+  for (const client of clients) {
+    for (const series of [...SETTLED, ...LIVE]) {
+      const query = { series, from, to, order: "OLDEST_FIRST", over: "stream" } as const;
+      await ledger.read([client], NAME, query);
+    }
+  }
+  deepEqual(ledger.wrong, []);
+  equal(await sumOf(servers, "braid_comparisons_total", 'result="differ"'), 0);
+  equal((await a.client.splits.getReadMode(NAME)).mode, "SERVE");
+  const served = await sumOf(servers, "braid_read_seconds_count", 'route="split"');
+  ok(served > 0, "some reads were served from splits");
+  t.diagnostic(
+    `${splits.length} splits by ${by.size} workers, ${verify.eventsCompared} events verified`,
+  );
+  t.diagnostic(`${ledger.acknowledged} events acknowledged, ${load.lateAcknowledged} batches late`);
+  t.diagnostic(
+    `${ledger.readsJudged} reads judged, ${served} pages from splits; ${load.summary()}`,
+  );
+});
+
+/** Freezes whoever is in the middle of a copy until another has gone on with it. What it was, in words. */
+async function freezeBusyWorker(): Promise<string> {
+  for (let attempt = 0; attempt < SLEEP_ATTEMPTS_MAX; attempt++) {
+    const slept = await sleepOverSplit(fleet.catalog, NAME, await busyWorker());
+    if (slept !== undefined) return slept;
+  }
+  throw new Error("no worker fell asleep over a split");
+}
+
+/** Kills whoever is in the middle of a copy and starts another, again and again. */
+async function killBusyWorkers(): Promise<void> {
+  const starting: Promise<void>[] = [];
+  for (let kills = 0; kills < KILLS; kills++) {
+    const busy = await busyWorker();
+    await busy.stop("SIGKILL");
+    starting.push(busy.start());
+    // One at least is always there.
+    if (starting.length >= workers.length - 1) await starting.shift();
+  }
+  await Promise.all(starting);
+}
+
+/** One that has written since the last look, and is still at it. */
+async function busyWorker(): Promise<BraidProcess> {
+  const written = new Map<BraidProcess, number>();
+  let looks = 0;
+  const busy = await eventually(
+    "a worker is copying",
+    async () => {
+      if (++looks % LOOKS_FOR_WORK === 0) await giveWork();
+      const found = await Promise.all(
+        workers.map(async (worker) => {
+          const text = await metricsOf(worker);
+          const active = sumIn(text, "braid_splits_active", "");
+          const bytes = sumIn(text, "braid_split_bytes_total", 'stage="written"');
+          const before = written.get(worker) ?? bytes;
+          written.set(worker, bytes);
+          return active > 0 && bytes > before;
+        }),
+      );
+      return workers[found.indexOf(true)];
+    },
+    (worker) => worker !== undefined,
+  );
+  ok(busy !== undefined);
+  return busy;
+}
+
+/** When all that was settled is split, it is taken back and asked for anew, at both servers at once. */
+async function giveWork(): Promise<void> {
+  const splits = await listed();
+  const settled = splits.filter(({ preSplitData }) => SETTLED.includes(preSplitData.timeSeriesId));
+  if (settled.length < SETTLED.length || !settled.every(isServable)) return;
+  for (const { preSplitData } of settled) {
+    await servers[0].client.splits.rollback(NAME, preSplitData, { reason: "a test" });
+    // Of two who retry at once one may find it under way, and one may be told to repeat it.
+    await Promise.allSettled(
+      clients.map((client) => client.splits.retry(NAME, preSplitData, { reason: "a test" })),
+    );
+  }
+}
+
+/** All that reads have told the queue so far, once more. What it was. */
+async function replayQueue(): Promise<readonly TopicMessage[]> {
+  const topic = `${topicPrefix}braid.detections`;
+  const messages = await readWholeTopic(testKafka(), topic);
+  // Each that became a record was a message.
+  ok(messages.length >= (await listed()).length, `${messages.length} messages`);
+  const before = await handled();
+  const producer = new Producer({ clientId: "braid-test", bootstrapBrokers: testKafka() });
+  try {
+    const again = messages.map(({ key, value }) => {
+      return { topic, key: Buffer.from(key), value: Buffer.from(value) };
+    });
+    await producer.send({ messages: again });
+  } finally {
+    await producer.close();
+  }
+  await eventually("all of them are handled", handled, (now) => now >= before + messages.length);
+  return messages;
+}
+
+/** The same when time was opened again: what was told before begins nothing. How many that were. */
+async function replayOlderEpoch(): Promise<number> {
+  const { epoch = 0 } = (await readNamespace(fleet.catalog, NAME)) ?? {};
+  const before = new Map((await listed()).map((split) => [nameOf(split), Number(split.epoch)]));
+  const ignored = () => handled('outcome="other_epoch"');
+  const ignoredBefore = await ignored();
+  const messages = await replayQueue();
+  const older = messages.filter(({ value }) => Number(JSON.parse(value).version) < epoch);
+  ok(older.length >= SETTLED.length);
+  await eventually("they are ignored", ignored, (now) => now >= ignoredBefore + older.length);
+  for (const split of await listed()) {
+    ok(Number(split.epoch) >= (before.get(nameOf(split)) ?? 0), nameOf(split));
+  }
+  return older.length;
+}
+
+/** By all workers that live. */
+function handled(label = ""): Promise<number> {
+  return sumOf(workers, "braid_detections_handled_total", label);
+}
+
+function nameOf({ preSplitData }: Split): string {
+  const { timeSlice, timeSeriesId, timeBucket, eventBucket } = preSplitData;
+  return [timeSlice, timeSeriesId, timeBucket, eventBucket].join("/");
+}
+
+/** Its segments join, and no part is listed twice. */
+function isWhole({ segments, preSplitData }: Split): void {
+  const parts = new Set<number>();
+  let listed = 0;
+  for (const [i, { from, postSplitData }] of segments.entries()) {
+    if (i > 0) equal(from, segments[i - 1]?.to, preSplitData.timeSeriesId);
+    for (const { eventBucket } of postSplitData.parts) parts.add(eventBucket);
+    listed += postSplitData.parts.length;
+  }
+  equal(parts.size, listed, preSplitData.timeSeriesId);
+}
+
+async function retryOpened(): Promise<void> {
+  for (const { preSplitData } of await listed("INVALIDATED")) {
+    await servers[1].client.splits.retry(NAME, preSplitData, { reason: "sealed again" });
+  }
+}
+
+/** Without their parts. */
+async function listed(state?: SplitState): Promise<Split[]> {
+  const found: Split[] = [];
+  const query = state === undefined ? {} : { state };
+  for await (const split of servers[0].client.splits.list(NAME, query)) found.push(split);
+  return found;
+}
+
+/** The sealed line as it is stored. */
+async function floor(): Promise<number> {
+  return (await readNamespace(fleet.catalog, NAME))?.floor ?? 0;
+}

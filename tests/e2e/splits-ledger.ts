@@ -1,0 +1,193 @@
+/**
+ * What was sent and what was acknowledged, and whether a read may answer what it did: everything that was
+ * acknowledged before it began, nothing that was never sent, in order, every byte.
+ *
+ * What an event holds follows from its id, so that it need not be kept to be compared.
+ */
+import { createHash } from "node:crypto";
+import { equal } from "node:assert/strict";
+import type { BraidClient, NewEvent, ReceivedEvent } from "../../src/client/connect.ts";
+import { formatTime } from "../../src/wire/time-text.ts";
+
+export interface JudgedQuery {
+  readonly series: string;
+  /** Event time in microseconds; `from` belongs to it, `to` does not. */
+  readonly from: number;
+  readonly to: number;
+  readonly order: "NEWEST_FIRST" | "OLDEST_FIRST";
+  /** Only events of this device. */
+  readonly device?: Device;
+  /** A stream is one request to the first server; pages go round all of them. */
+  readonly over: number | "stream";
+}
+
+type Device = "ios" | "tv";
+
+interface SentEvent {
+  readonly series: string;
+  readonly micros: number;
+  readonly bytes: number;
+  acknowledged: boolean;
+}
+
+const BATCH = 400;
+/** More would be told of one mistake again and again. */
+const WRONG_MAX = 50;
+
+export class Ledger {
+  /** By event id. */
+  readonly #sent = new Map<string, SentEvent>();
+  readonly #bySeries = new Map<string, string[]>();
+  /** What must never be. */
+  readonly wrong: string[] = [];
+  readsJudged = 0;
+  eventsJudged = 0;
+
+  /** An event that is about to be sent: `bytes` of payload, at a time in microseconds. */
+  event(series: string, micros: number, bytes: number): NewEvent {
+    const ids = this.#bySeries.get(series) ?? [];
+    this.#bySeries.set(series, ids);
+    const eventId = `${series}/${ids.length}`;
+    ids.push(eventId);
+    this.#sent.set(eventId, { series, micros, bytes, acknowledged: false });
+    const items = { device: deviceOf(eventId), payload: payloadOf(eventId, bytes) };
+    return { timeSeriesId: series, eventTime: formatTime(micros), eventId, items };
+  }
+
+  /** `refused`: places in `events` of those that were not written. */
+  acknowledge(events: readonly NewEvent[], refused: ReadonlySet<number> = new Set()): void {
+    for (const [index, { eventId }] of events.entries()) {
+      const sent = this.#sent.get(eventId);
+      if (sent !== undefined && !refused.has(index)) sent.acknowledged = true;
+    }
+  }
+
+  /** Writes events that all have to be taken. */
+  async write(client: BraidClient, namespace: string, events: readonly NewEvent[]): Promise<void> {
+    for (let at = 0; at < events.length; at += BATCH) {
+      const batch = events.slice(at, at + BATCH);
+      const { written, failures } = await client.writeSync(namespace, batch);
+      equal(written, batch.length, JSON.stringify(failures[0]));
+      this.acknowledge(batch);
+    }
+  }
+
+  get acknowledged(): number {
+    return this.#sent.values().reduce((count, event) => count + (event.acknowledged ? 1 : 0), 0);
+  }
+
+  /** Reads and judges; what is not as it must be is added to `wrong`. How many events came. */
+  async read(
+    clients: readonly BraidClient[],
+    namespace: string,
+    query: JudgedQuery,
+  ): Promise<number> {
+    const must = this.#acknowledgedIn(query);
+    const found: ReceivedEvent[] = [];
+    for await (const event of eventsOf(clients, namespace, query)) found.push(event);
+    this.#judge(query, must, found);
+    this.readsJudged++;
+    this.eventsJudged += found.length;
+    return found.length;
+  }
+
+  #acknowledgedIn({ series, from, to, device }: JudgedQuery): Set<string> {
+    const ids = (this.#bySeries.get(series) ?? []).filter((id) => {
+      const sent = this.#sent.get(id);
+      if (sent?.acknowledged !== true || sent.micros < from || sent.micros >= to) return false;
+      return device === undefined || deviceOf(id) === device;
+    });
+    return new Set(ids);
+  }
+
+  /** `must` were acknowledged before the read began. */
+  #judge(query: JudgedQuery, must: Set<string>, found: readonly ReceivedEvent[]): void {
+    const where = `${query.series} ${query.order} over ${query.over}`;
+    const sign = query.order === "OLDEST_FIRST" ? 1 : -1;
+    let before: ReceivedEvent | undefined;
+    for (const event of found) {
+      const { eventId, eventTime } = event;
+      must.delete(eventId);
+      if (!this.#isAsSent(event, query)) {
+        this.#isWrong(`${where}: ${eventId} at ${eventTime} was never sent so`);
+      }
+      if (before !== undefined && compare(before, event) * sign >= 0) {
+        this.#isWrong(`${where}: ${eventId} at ${eventTime} comes behind ${before.eventId}`);
+      }
+      before = event;
+    }
+    for (const id of must) this.#isWrong(`${where}: ${id} was acknowledged and is not there`);
+  }
+
+  #isAsSent(event: ReceivedEvent, { series, from, to, device }: JudgedQuery): boolean {
+    const { eventId, timeMicros, timeSeriesId, items } = event;
+    const sent = this.#sent.get(eventId);
+    return (
+      sent?.series === series &&
+      timeSeriesId === series &&
+      sent.micros === timeMicros &&
+      timeMicros >= from &&
+      timeMicros < to &&
+      items.length === 2 &&
+      (device === undefined || deviceOf(eventId) === device) &&
+      items.find(({ key }) => key === "device")?.text === deviceOf(eventId) &&
+      payloadOf(eventId, sent.bytes).equals(event.get("payload") ?? new Uint8Array())
+    );
+  }
+
+  #isWrong(what: string): void {
+    if (this.wrong.length < WRONG_MAX) this.wrong.push(what);
+  }
+}
+
+async function* eventsOf(
+  clients: readonly BraidClient[],
+  namespace: string,
+  { series, from, to, order, device, over }: JudgedQuery,
+): AsyncGenerator<ReceivedEvent, void, undefined> {
+  const query = {
+    timeSeriesId: series,
+    start: formatTime(from),
+    end: formatTime(to),
+    order,
+    ...(device !== undefined && { filters: { device } }),
+  };
+  if (over === "stream") {
+    yield* clientAt(clients, 0).stream(namespace, query);
+    return;
+  }
+  let pageToken = "";
+  for (let n = 0; n === 0 || pageToken !== ""; n++) {
+    // A token goes on at any server.
+    const pages = clientAt(clients, n)
+      .read(namespace, { ...query, pageSize: over, pageToken })
+      .pages();
+    const { value } = await pages.next();
+    if (value === undefined) throw new Error("a read has at least one page");
+    yield* value.events;
+    pageToken = value.nextPageToken;
+  }
+}
+
+function clientAt(clients: readonly BraidClient[], n: number): BraidClient {
+  const client = clients[n % clients.length];
+  if (client === undefined) throw new RangeError("there is no server to ask");
+  return client;
+}
+
+function deviceOf(eventId: string): Device {
+  return ((hashOf(eventId)[0] ?? 0) & 1) === 0 ? "ios" : "tv";
+}
+
+function payloadOf(eventId: string, bytes: number): Buffer {
+  return Buffer.alloc(bytes, hashOf(eventId));
+}
+
+function hashOf(eventId: string): Buffer {
+  return createHash("sha256").update(eventId).digest();
+}
+
+function compare(a: ReceivedEvent, b: ReceivedEvent): number {
+  const byTime = a.timeMicros - b.timeMicros;
+  return byTime === 0 ? Buffer.from(a.eventId).compare(Buffer.from(b.eventId)) : byTime;
+}

@@ -1,0 +1,345 @@
+/**
+ * A wide partition's whole life through a real server: noticed by a read, split, proven, served, and steered
+ * by operators, over the API and from the command line.
+ */
+import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { connect } from "../../src/client/connect.ts";
+import type { BraidClient, Split } from "../../src/client/connect.ts";
+import { metricOf } from "../support/conditions.ts";
+import { braid, startServer } from "../support/started-server.ts";
+import type { Ended, StartedServer } from "../support/started-server.ts";
+import { Ledger } from "./splits-ledger.ts";
+import {
+  bucketBefore,
+  eventsOver,
+  eventually,
+  L_MS,
+  readsAreRight,
+  refusalOf,
+  routesOf,
+  seal,
+  shortBuckets,
+  SOON,
+  splitOf,
+  untilRoute,
+  untilServable,
+  WIDE_BYTES,
+} from "./splits-support.ts";
+
+const BUCKET_SECONDS = 60;
+const WIDE = { count: 1_500, bytes: 250 };
+const NARROW = { count: 30, bytes: 250 };
+
+let server: StartedServer;
+let client: BraidClient;
+/** The bucket that everything is written to. */
+let bucket: { readonly from: number; readonly to: number };
+
+before(async () => {
+  server = await startServer({ env: SOON });
+  client = connect(server.url);
+  const from = bucketBefore(BUCKET_SECONDS, 30);
+  bucket = { from, to: from + BUCKET_SECONDS * 1_000_000 };
+});
+
+after(async () => {
+  await server[Symbol.asyncDispose]();
+});
+
+for (const layout of ["PACKED", "ROWS"] as const) {
+  test(`a wide id is split into ${layout} parts and served from them when reads have agreed often enough`, async () => {
+    const name = `life_${layout.toLowerCase()}`;
+    const ledger = await wideNamespace(name, { layout });
+    deepEqual(await routes(name, "wide"), ["ORIGINAL_FILTER_MISS"]);
+    const split = await untilServable(client, name, "wide");
+
+    const [segment, ...others] = split.segments;
+    deepEqual(others, []);
+    const { postSplitData } = segment ?? {};
+    equal(postSplitData?.layout, layout);
+    equal(postSplitData?.strategy, "EVENT_BUCKETS");
+    equal(postSplitData?.events, String(WIDE.count));
+    ok((postSplitData?.parts.length ?? 0) >= 4, "it was worth the while");
+    for (const part of postSplitData?.parts ?? []) ok(Number(part.bytes) < 2 * WIDE_BYTES);
+    deepEqual(statesOf(split), [
+      "DETECTED",
+      "PLANNING",
+      "PLANNED",
+      "SPLITTING",
+      "VALIDATING",
+      "COMPLETED",
+      "COMPLETED",
+    ]);
+
+    await untilServing(name, ledger);
+    const modes = await braid(["modes", "get", name], server.url);
+    match(modes.out, /^mode +SERVE$/m);
+    const [route] = await untilRoute(client, name, "wide", bucket, "SPLIT");
+    equal(route?.events, String(WIDE.count));
+    equal(route.parts, postSplitData?.parts.length);
+    await readsAreRight([client], name, ledger, "wide", bucket);
+    await readsAreRight([client], name, ledger, "narrow-1", bucket);
+    deepEqual(await routes(name, "narrow-1"), ["ORIGINAL_FILTER_MISS"]);
+    deepEqual(await routes(name, "wide"), ["SPLIT"]);
+
+    const verified = await braid(["verify", name, "--json"], server.url);
+    equal(verified.code, 0, verified.err + verified.out);
+    const { state, eventsCompared, differencesFound } = JSON.parse(verified.out);
+    deepEqual([state, eventsCompared, differencesFound], ["DONE", String(WIDE.count), "0"]);
+    equal(
+      await metricOf(server.url, `braid_comparisons_total{namespace="${name}",result="differ"}`),
+      0,
+    );
+  });
+}
+
+test("a paused namespace's splits wait, and go on when it is resumed", async () => {
+  const name = "paused";
+  await client.createNamespace(name, shortBuckets(BUCKET_SECONDS));
+  equal((await run("splits", "pause", name, "--reason", "a load test")).code, 0);
+  const ledger = await fill(name);
+  await seal(client, name, bucket.to);
+  await readsAreRight([client], name, ledger, "wide", bucket);
+  await eventually(
+    "noticed",
+    () => splitOf(client, name, "wide"),
+    (split) => split !== undefined,
+  );
+  // Another's, noticed later, is split meanwhile.
+  const other = await wideNamespace("not_paused", { layout: "PACKED" });
+  await readsAreRight([client], "not_paused", other, "wide", bucket);
+  await untilServable(client, "not_paused", "wide");
+  const waiting = await splitOf(client, name, "wide");
+  deepEqual([waiting?.state, waiting?.segments], ["DETECTED", []]);
+  match((await run("splits", "ls", name)).err, /paused since .* by .* \(a load test\)/);
+  ok((await client.getNamespace(name)).splitsPaused);
+  equal((await run("splits", "resume", name)).code, 0);
+  await untilServable(client, name, "wide");
+});
+
+test("what operators say counts: rolled back it stays, retried it is split again, and the kill switch ends it all", async () => {
+  const name = "operated";
+  const ledger = await wideNamespace(name, { layout: "PACKED" });
+  deepEqual(await routes(name, "wide"), ["ORIGINAL_FILTER_MISS"]);
+  const first = await untilServable(client, name, "wide");
+  const place = placeOf(first);
+  // Without evidence only by force.
+  const tooSoon = await run("modes", "set", name, "SERVE");
+  deepEqual([tooSoon.code, tooSoon.out], [1, ""]);
+  match(tooSoon.err, /--force skips the evidence/);
+  equal((await run("modes", "set", name, "SERVE", "--force", "--reason", "a test")).code, 0);
+  await readsAreRight([client], name, ledger, "wide", bucket);
+  await untilRoute(client, name, "wide", bucket, "SPLIT");
+
+  const listed = await run("splits", "ls", name);
+  equal(listed.code, 0);
+  match(listed.out, /^COMPLETED +wide /m);
+  const shown = await run("splits", "show", name, ...place, "--parts");
+  equal(shown.code, 0, shown.err);
+  match(shown.out, /COMPLETED[^]*confirmed/);
+  equal((await run("splits", "show", name, ...place.with(3, "narrow-1"))).code, 3);
+  equal((await run("splits", "show", name)).code, 2);
+
+  equal((await run("splits", "rollback", name, ...place, "--reason", "I doubt it")).code, 0);
+  await isNeverReadFromSplit(name);
+  await readsAreRight([client], name, ledger, "wide", bucket);
+  const held = await splitOf(client, name, "wide");
+  deepEqual([held?.state, held?.held, held?.segments.length], ["INVALIDATED", true, 0]);
+  equal(await refusalOf(client.splits.request(name, first.preSplitData)), "REQUEST_INVALID");
+
+  equal((await run("splits", "retry", name, ...place)).code, 0);
+  const second = await untilServable(client, name, "wide");
+  ok(Number(second.segments[0]?.generation) > Number(first.segments[0]?.generation));
+  equal(second.segments[0]?.postSplitData.checksum, first.segments[0]?.postSplitData.checksum);
+  await readsAreRight([client], name, ledger, "wide", bucket);
+  await untilRoute(client, name, "wide", bucket, "SPLIT");
+  equal((await run("splits", "retry", name, ...place)).code, 2);
+
+  const on = await run("kill-switch", "on", "--reason", "a fire drill");
+  deepEqual([on.code, on.err], [0, ""]);
+  await isNeverReadFromSplit(name);
+  await readsAreRight([client], name, ledger, "wide", bucket);
+  match((await run("kill-switch", "status")).out, /on: [^]*a fire drill/);
+  equal((await run("kill-switch", "off")).code, 0);
+  await untilRoute(client, name, "wide", bucket, "SPLIT");
+
+  equal((await run("modes", "set", name, "OFF", "--reason", "enough")).code, 0);
+  await isNeverReadFromSplit(name);
+  await readsAreRight([client], name, ledger, "wide", bucket);
+  equal((await run("verify", name)).code, 0);
+  equal((await run("verify", name, "--slice", "data_19700101")).code, 3);
+  equal((await run("verify", "nowhere")).code, 3);
+});
+
+test("what splitting does is told as metrics, with the labels and the sizes it has", async () => {
+  const name = "measured";
+  const ledger = await wideNamespace(name, { layout: "PACKED" });
+  await readsAreRight([client], name, ledger, "wide", bucket);
+  const { segments, preSplitData } = await untilServable(client, name, "wide");
+  await untilServing(name, ledger);
+  await untilRoute(client, name, "wide", bucket, "SPLIT");
+  await readsAreRight([client], name, ledger, "wide", bucket);
+  await readsAreRight([client], name, ledger, "narrow-1", bucket);
+  const { parts = [], bytes: bytesText } = segments[0]?.postSplitData ?? {};
+  const bytes = Number(bytesText);
+  const of = `namespace="${name}"`;
+
+  const told = await scrape();
+  for (const stage of ["read", "written", "validated", "confirmed"]) {
+    equal(told(`braid_split_bytes_total{${of},stage="${stage}"}`), bytes, stage);
+  }
+  const sizes = "braid_split_partition_bytes";
+  equal(told(`${sizes}_count{${of},when="before"}`), 1);
+  equal(told(`${sizes}_sum{${of},when="before"}`), bytes);
+  equal(told(`${sizes}_count{${of},when="after"}`), parts.length);
+  equal(told(`${sizes}_sum{${of},when="after"}`), bytes);
+  equal(told(`braid_filter_entries{${of},slice="${preSplitData.timeSlice}"}`), 1);
+  ok(told(`braid_filter_bytes{${of},slice="${preSplitData.timeSlice}"}`) > 0);
+  for (const result of ["hit", "miss"]) {
+    ok(told(`braid_filter_checks_total{result="${result}"}`) > 0, result);
+  }
+  ok(told("braid_filter_check_seconds_count") > 0);
+  ok(told("braid_filter_false_positives_total") >= 0);
+  ok(told("braid_wide_row_fetch_seconds_count") > 0);
+  for (const result of ["hit", "miss"]) {
+    ok(told(`braid_wide_row_cache_total{result="${result}"}`) > 0, result);
+  }
+  ok(told(`braid_compare_bytes_total{${of},result="match"}`) >= bytes);
+  equal(told(`braid_compare_bytes_total{${of},result="differ"}`, 0), 0);
+  equal(told(`braid_detections_total{${of},outcome="emitted"}`), 1);
+  for (const route of ["original", "wide original", "split"]) {
+    ok(told(`braid_read_seconds_count{${of},route="${route}"}`) > 0, route);
+  }
+  equal(told("braid_queue_lag"), 0);
+
+  // They are counted when a process starts, and then once a minute.
+  await server.restart("SIGTERM");
+  const counted = await eventually("the splits are counted", scrape, (now) => {
+    return now(`braid_splits{${of},state="COMPLETED"}`, 0) === 1;
+  });
+  for (const state of ["DETECTED", "SPLITTING", "PARKED", "FAILED", "INVALIDATED"]) {
+    equal(counted(`braid_splits{${of},state="${state}"}`), 0, state);
+  }
+  const stored = counted(`braid_split_storage_bytes{${of}}`);
+  ok(stored > bytes / 2 && stored < 2 * bytes, `${stored} bytes are stored of ${bytes}`);
+
+  await fallsBack(name, ledger);
+});
+
+/**
+ * Opens sealed time again under a reader. Between the new epoch and the news of the split's end there is a
+ * moment in which the split is there and must not be used; now and then the news is faster.
+ */
+async function fallsBack(name: string, ledger: Ledger): Promise<void> {
+  const query = { ...bucket, series: "wide", order: "NEWEST_FIRST", over: "stream" } as const;
+  await eventually(
+    "a read falls back",
+    async () => {
+      await seal(client, name, bucket.to);
+      await untilServable(client, name, "wide");
+      await ledger.read([client], name, query);
+      await untilRoute(client, name, "wide", bucket, "SPLIT");
+      let opened = false;
+      const opening = client
+        .updateNamespace(name, { acceptLimit: "600s" })
+        .finally(() => (opened = true));
+      const last = { ...query, from: bucket.to - 1_000_000 };
+      while (!opened) await ledger.read([client], name, last);
+      await opening;
+      await ledger.read([client], name, last);
+      return metricOf(server.url, `braid_fallbacks_total{namespace="${name}",reason="epoch"}`);
+    },
+    (fallbacks) => fallbacks > 0,
+  );
+  deepEqual(ledger.wrong, []);
+}
+
+/** The value of a series at one moment; `absent` if there is none, which is a failure where it is not given. */
+type Scrape = (series: string, absent?: number) => number;
+
+async function scrape(): Promise<Scrape> {
+  const text = await (await fetch(`${server.url}/metrics`)).text();
+  const lines = text.split("\n");
+  return (series, absent) => {
+    const line = lines.find((each) => each.startsWith(`${series} `));
+    const value = line === undefined ? absent : Number(line.slice(series.length + 1));
+    ok(value !== undefined, `${series} is told`);
+    return value;
+  };
+}
+
+/** Filled, sealed, and read once: from here on the split comes by itself. */
+async function wideNamespace(
+  name: string,
+  widePartition: { readonly layout: "PACKED" | "ROWS" },
+): Promise<Ledger> {
+  await client.createNamespace(name, shortBuckets(BUCKET_SECONDS, { widePartition }));
+  const ledger = await fill(name);
+  await seal(client, name, bucket.to);
+  return ledger;
+}
+
+/** One wide id among narrow ones. */
+async function fill(name: string): Promise<Ledger> {
+  const ledger = new Ledger();
+  const { from, to } = bucket;
+  await ledger.write(client, name, eventsOver(ledger, "wide", from, to, WIDE));
+  for (let n = 0; n < 3; n++) {
+    await ledger.write(client, name, eventsOver(ledger, `narrow-${n}`, from, to, NARROW));
+  }
+  return ledger;
+}
+
+/** Reads until evidence has brought the namespace to SERVE; every read must be right. */
+async function untilServing(name: string, ledger: Ledger): Promise<void> {
+  const modes = new Set<string>();
+  await eventually(
+    "SERVE",
+    async () => {
+      await ledger.read([client], name, {
+        ...bucket,
+        series: "wide",
+        order: "NEWEST_FIRST",
+        over: "stream",
+      });
+      const { mode, blockedBy } = await client.splits.getReadMode(name);
+      modes.add(mode);
+      return { mode, blockedBy };
+    },
+    ({ mode }) => mode === "SERVE",
+  );
+  deepEqual([...modes], ["SHADOW", "COMPARE", "SERVE"]);
+}
+
+/** From L on, and however often it is asked. */
+async function isNeverReadFromSplit(name: string): Promise<void> {
+  await pause(L_MS);
+  for (let look = 0; look < 5; look++) {
+    for (const route of await routes(name, "wide")) {
+      notEqual(route, "SPLIT");
+      notEqual(route, "SPLIT_AND_ORIGINAL");
+    }
+    await pause(L_MS / 4);
+  }
+}
+
+async function routes(name: string, series: string): Promise<string[]> {
+  const found = await routesOf(client, name, series, bucket.from, bucket.to);
+  return found.map(({ route }) => route);
+}
+
+function run(...args: string[]): Promise<Ended> {
+  return braid(args, server.url);
+}
+
+function statesOf({ history }: Split): string[] {
+  return history.map(({ to }) => to);
+}
+
+/** As the command line wants it. */
+function placeOf({ preSplitData }: Split): string[] {
+  const { timeSlice, timeSeriesId, timeBucket } = preSplitData;
+  return ["--slice", timeSlice, "--id", timeSeriesId, "--time-bucket", String(timeBucket)];
+}

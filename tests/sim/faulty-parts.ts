@@ -1,0 +1,121 @@
+/**
+ * A process's way to the catalog and the store, with what happens on such ways: answers that come late or
+ * never, calls that fail before or after they were done, and the end of the process.
+ */
+import { ServiceError } from "../../src/lib/errors.ts";
+import type { Clock } from "../../src/lib/clock.ts";
+import type { Catalog } from "../../src/ports/catalog.ts";
+import type { EventStore } from "../../src/ports/event-store.ts";
+import type { SeededRandom } from "./seeded-random.ts";
+
+export interface Chaos {
+  /** Of one call. */
+  readonly delayed: number;
+  readonly delayMsMax: number;
+  /** Much longer than any lease, view or write may last. */
+  readonly asleep: number;
+  readonly asleepMsMax: number;
+  readonly failed: number;
+  /** Done, and the answer lost. */
+  readonly lost: number;
+}
+
+export const CALM: Chaos = {
+  delayed: 0,
+  delayMsMax: 0,
+  asleep: 0,
+  asleepMsMax: 0,
+  failed: 0,
+  lost: 0,
+};
+
+export class FaultyWay {
+  readonly #clock: Clock;
+  readonly #random: SeededRandom;
+  #chaos: Chaos;
+  #dead = false;
+
+  constructor(clock: Clock, random: SeededRandom, chaos: Chaos) {
+    this.#clock = clock;
+    this.#random = random;
+    this.#chaos = chaos;
+  }
+
+  set chaos(chaos: Chaos) {
+    this.#chaos = chaos;
+  }
+
+  /** Nothing it asked for is answered any more, and nothing it asks for is done. */
+  kill(): void {
+    this.#dead = true;
+  }
+
+  get dead(): boolean {
+    return this.#dead;
+  }
+
+  async call<T>(work: () => Promise<T>): Promise<T> {
+    await this.#pass();
+    if (this.#random.chance(this.#chaos.failed)) throw unavailable("before");
+    const answer = await work();
+    await this.#pass();
+    if (this.#random.chance(this.#chaos.lost)) throw unavailable("after");
+    return answer;
+  }
+
+  async *scan<T>(work: () => AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
+    await this.#pass();
+    for await (const item of work()) {
+      await this.#pass();
+      if (this.#random.chance(this.#chaos.failed)) throw unavailable("in the middle");
+      yield item;
+    }
+  }
+
+  async #pass(): Promise<void> {
+    if (this.#dead) await new Promise(() => undefined);
+    const { delayed, delayMsMax, asleep, asleepMsMax } = this.#chaos;
+    if (this.#random.chance(asleep)) await this.#clock.sleep(this.#random.below(asleepMsMax));
+    else if (this.#random.chance(delayed)) await this.#clock.sleep(this.#random.below(delayMsMax));
+    if (this.#dead) await new Promise(() => undefined);
+  }
+}
+
+function unavailable(when: string): ServiceError {
+  return new ServiceError("STORAGE_UNAVAILABLE", `the call failed ${when}`);
+}
+
+export function faultyCatalog(catalog: Catalog, way: FaultyWay): Catalog {
+  return {
+    shared: catalog.shared,
+    read: (...args) => way.call(() => catalog.read(...args)),
+    list: (...args) => way.call(() => catalog.list(...args)),
+    write: (...args) => way.call(() => catalog.write(...args)),
+    remove: (...args) => way.call(() => catalog.remove(...args)),
+  };
+}
+
+export function faultyStore(store: EventStore, way: FaultyWay): EventStore {
+  return {
+    createSlice: (...args) => way.call(() => store.createSlice(...args)),
+    dropSlice: (...args) => way.call(() => store.dropSlice(...args)),
+    dropNamespace: (...args) => way.call(() => store.dropNamespace(...args)),
+    append: (...args) => unknownIfLost(way.call(() => store.append(...args))),
+    appendBlocks: (...args) => unknownIfLost(way.call(() => store.appendBlocks(...args))),
+    scan: (...args) => way.scan(() => store.scan(...args)),
+    scanBlocks: (...args) => way.scan(() => store.scanBlocks(...args)),
+    sliceStats: (...args) => way.call(() => store.sliceStats(...args)),
+    close: () => store.close(),
+  };
+}
+
+/** The port wants to be told when something may have been stored. */
+async function unknownIfLost(append: Promise<void>): Promise<void> {
+  try {
+    await append;
+  } catch (error) {
+    const lost = error instanceof ServiceError && error.message.endsWith("after");
+    if (!lost) throw error;
+    throw new ServiceError("OUTCOME_UNKNOWN", error.message, { cause: error });
+  }
+}

@@ -1,0 +1,234 @@
+/** A server and a worker as the program puts them together, each on its own faulty way to what they share. */
+import { ByteBudget } from "../../src/lib/byte-budget.ts";
+import { ServiceError } from "../../src/lib/errors.ts";
+import { DetectionEmitter } from "../../src/detect/detection-emitter.ts";
+import { KillSwitch } from "../../src/metadata/kill-switch.ts";
+import { NamespaceViews } from "../../src/metadata/namespace-views.ts";
+import { SliceTurns } from "../../src/metadata/slice-turns.ts";
+import type { ConfigMargins } from "../../src/model/check-config.ts";
+import { Namespaces } from "../../src/namespaces/namespaces.ts";
+import { recordDetection } from "../../src/pipeline/record-detection.ts";
+import { PageTokens } from "../../src/read/page-tokens.ts";
+import { EventReader } from "../../src/read/read-events.ts";
+import { DEFAULT_READ_LIMITS } from "../../src/read/read-query.ts";
+import { SliceKeeper } from "../../src/retain/slice-keeper.ts";
+import type { ServeObserver } from "../../src/serve/observer.ts";
+import { SplitServing } from "../../src/serve/split-serving.ts";
+import { SplitWorker } from "../../src/split/split-worker.ts";
+import { fallBack, ModeKeeper } from "../../src/splits/mode-keeper.ts";
+import { ReadModes } from "../../src/splits/read-modes.ts";
+import { Splits } from "../../src/splits/splits.ts";
+import { EventWriter } from "../../src/write/write-events.ts";
+import type { MemoryCatalog } from "../support/memory-catalog.ts";
+import type { MemoryStore } from "../support/memory-store.ts";
+import type { VirtualClock } from "../support/virtual-clock.ts";
+import { faultyCatalog, FaultyWay, faultyStore } from "./faulty-parts.ts";
+import type { Chaos } from "./faulty-parts.ts";
+import type { SeededRandom } from "./seeded-random.ts";
+import type { SimQueue } from "./sim-queue.ts";
+
+export const NAMESPACE = "plays";
+const VIEW_MAX_AGE_MS = 4_000;
+const WRITE_MAX_MS = 3_000;
+const SKEW_MS = 500;
+
+const MARGINS: ConfigMargins = {
+  clockSkewMicros: SKEW_MS * 1_000,
+  writeMaxMicros: WRITE_MAX_MS * 1_000,
+  viewMaxAgeMicros: VIEW_MAX_AGE_MS * 1_000,
+};
+
+/** What all processes share, and what is counted. */
+export interface Shared {
+  readonly clock: VirtualClock;
+  readonly catalog: MemoryCatalog;
+  readonly store: MemoryStore;
+  readonly queue: SimQueue;
+  readonly random: SeededRandom;
+  readonly count: (what: string) => void;
+}
+
+interface Process {
+  readonly name: string;
+  readonly way: FaultyWay;
+  kill(): void;
+}
+
+export interface SimServer extends Process {
+  readonly writer: EventWriter;
+  readonly reader: EventReader;
+  readonly namespaces: Namespaces;
+  readonly splits: Splits;
+  readonly modes: ReadModes;
+}
+
+export type SimWorker = Process;
+
+const PROCESS_BUDGET = 1 << 26;
+
+function begin(shared: Shared, name: string, chaos: Chaos) {
+  const { clock } = shared;
+  const random = shared.random.fork();
+  const way = new FaultyWay(clock, random.fork(), chaos);
+  const catalog = faultyCatalog(shared.catalog, way);
+  const store = faultyStore(shared.store, way);
+  const stop = new AbortController();
+  const views = new NamespaceViews({ catalog, clock, viewMaxAgeMs: VIEW_MAX_AGE_MS });
+  void views.run(stop.signal);
+  const changed = (of: string): Promise<void> => views.refresh(of);
+  const turns = new SliceTurns({ catalog, clock });
+  const kill = (): void => {
+    way.kill();
+    stop.abort();
+    shared.queue.leave(name);
+  };
+  return { name, clock, random, way, catalog, store, views, changed, turns, stop, kill };
+}
+
+export function startServer(shared: Shared, name: string, chaos: Chaos): SimServer {
+  const process = begin(shared, name, chaos);
+  const { clock, random, catalog, store, views, changed, turns, stop, way, kill } = process;
+  const killSwitch = new KillSwitch({ catalog, clock, viewMaxAgeMs: VIEW_MAX_AGE_MS });
+  void killSwitch.run(stop.signal);
+  const serving = new SplitServing({
+    catalog,
+    store,
+    views,
+    clock,
+    random,
+    killSwitch,
+    margins: MARGINS,
+    observe: counting(shared.count),
+    fallBack: async (namespace, reason) => {
+      shared.count(`fell back to SHADOW: ${reason}`);
+      await fallBack(catalog, clock, namespace, reason, name);
+      await changed(namespace);
+    },
+    by: name,
+    shadowSample: 2,
+    serveSample: 2,
+  });
+  void serving.run(stop.signal);
+  const emitter = new DetectionEmitter({
+    clock,
+    publish: (message) => shared.queue.publish(message),
+    windowMs: 10_000,
+  });
+  const reader = new EventReader({
+    clock,
+    views,
+    door: serving.door,
+    budget: new ByteBudget(PROCESS_BUDGET),
+    streamBudget: new ByteBudget(PROCESS_BUDGET),
+    tokens: new PageTokens(new Uint8Array(32)),
+    limits: DEFAULT_READ_LIMITS,
+    others: { clockSkewMicros: MARGINS.clockSkewMicros, refreshView: changed },
+    onPartitionRead: (read) => {
+      if (read.route === "SPLIT" || read.route === "SPLIT_AND_ORIGINAL") shared.count("served");
+      emitter.note(read, read.view);
+    },
+  });
+  const budget = new ByteBudget(PROCESS_BUDGET);
+  return {
+    name,
+    way,
+    kill,
+    writer: new EventWriter({ clock, store, views, budget }),
+    reader,
+    namespaces: new Namespaces({
+      catalog,
+      store,
+      turns,
+      clock,
+      random,
+      margins: MARGINS,
+      changed,
+    }),
+    splits: new Splits({
+      catalog,
+      clock,
+      changed: (partition) => serving.changed(partition),
+      namespaceChanged: changed,
+    }),
+    modes: new ReadModes({ catalog, clock, namespaceChanged: changed }),
+  };
+}
+
+export function startWorker(shared: Shared, name: string, chaos: Chaos): SimWorker {
+  const process = begin(shared, name, chaos);
+  const { clock, random, catalog, store, views, changed, turns, stop, way, kill } = process;
+  const keeper = new SliceKeeper({ catalog, store, turns, clock, margins: MARGINS, changed });
+  void keeper.run(stop.signal);
+  const worker = new SplitWorker({
+    catalog,
+    store,
+    views,
+    clock,
+    random,
+    by: name,
+    margins: {
+      viewMaxAgeMs: VIEW_MAX_AGE_MS,
+      writeMaxMs: WRITE_MAX_MS,
+      clockSkewMs: SKEW_MS,
+    },
+    copyAtAll: false,
+    observe: (event) => {
+      if (event.kind === "moved") shared.count(`to ${event.to}`);
+    },
+    sweepMs: 1_000,
+    leaseMs: 5_000,
+  });
+  void worker.run(stop.signal);
+  const modes = new ModeKeeper({
+    catalog,
+    clock,
+    by: name,
+    thresholds: { shadowReads: 2, compareReads: 2, bytes: 1, afterMs: 5_000 },
+    namespaceChanged: changed,
+    everyMs: 3_000,
+    observe: ({ to }) => shared.count(`mode ${to}`),
+  });
+  void modes.run(stop.signal);
+  shared.queue.consume(
+    name,
+    recordDetection({
+      catalog,
+      views,
+      clock,
+      by: name,
+      nudge: (partition) => worker.nudge(partition),
+    }),
+  );
+  return { name, way, kill };
+}
+
+function counting(count: (what: string) => void): ServeObserver {
+  return {
+    filterChecked: () => undefined,
+    filterCheckTook: () => undefined,
+    filterFalsePositive: () => count("false positive"),
+    routeCache: () => undefined,
+    routeFetchTook: () => undefined,
+    fellBack: (_, reason) => count(`fallback: ${reason}`),
+    compared: (_, __, result) => count(`compared: ${result}`),
+    differenceChecked: (_, verdict) => count(`difference: ${verdict}`),
+    trouble: () => undefined,
+  };
+}
+
+/** What a caller may be told while parts of the world are away; anything else is a bug. */
+export function isExpected(error: unknown): boolean {
+  return (
+    error instanceof ServiceError &&
+    [
+      "STORAGE_UNAVAILABLE",
+      "OUTCOME_UNKNOWN",
+      "CONFLICT",
+      "OVERLOADED",
+      "SPLIT_NOT_FOUND",
+      // An operator that comes too late.
+      "REQUEST_INVALID",
+      "DEADLINE_EXCEEDED",
+    ].includes(error.code)
+  );
+}

@@ -1,0 +1,60 @@
+/**
+ * `npm run demo [-- --cassandra]`: the story of a wide partition, told while it happens.
+ *
+ * Skewed data is loaded and read; the wide partitions are found, split, proven and served, and the same reads
+ * are measured before and after. Every number is measured in this run. Nothing of it is left behind.
+ */
+import { parseArgs } from "node:util";
+import { tellStory } from "./demo/story.ts";
+import { line, Untold } from "./demo/tell.ts";
+import { startDemoWorld } from "./demo/world.ts";
+import type { DemoWorld } from "./demo/world.ts";
+
+const USAGE = "usage: npm run demo [-- --cassandra]\n";
+
+/** Ends everything that was started, once. */
+async function end(world: Promise<DemoWorld>): Promise<void> {
+  // A start that failed has ended what it had begun.
+  const started = await world.catch(() => undefined);
+  await started?.stop();
+}
+
+async function demo(cassandra: boolean): Promise<number> {
+  const leaving = new AbortController();
+  const world = startDemoWorld(cassandra, leaving.signal);
+  const interrupted = new Promise<number>((resolve) => {
+    const leave = (): void => {
+      process.stdout.write("\nstopping what was started, and removing its data\n");
+      leaving.abort(new Error("interrupted"));
+      resolve(130);
+    };
+    process.once("SIGINT", leave);
+    process.once("SIGTERM", leave);
+  });
+  const told = world.then(tellStory).then(
+    () => 0,
+    async (error: unknown) => {
+      if (leaving.signal.aborted) return 130;
+      const why = error instanceof Error ? error.message : String(error);
+      process.stderr.write(`\ndemo: ${error instanceof Untold ? "" : "it went wrong: "}${why}\n`);
+      const warnings = await world.then((started) => started.warnings()).catch(() => []);
+      for (const warning of warnings) process.stderr.write(`  ${warning}\n`);
+      return 1;
+    },
+  );
+  const code = await Promise.race([told, interrupted]);
+  await end(world);
+  if (code === 0) line("\nAll processes have ended, and the data of this demo is removed.");
+  return code;
+}
+
+let cassandra: boolean;
+try {
+  const { values } = parseArgs({ options: { cassandra: { type: "boolean", default: false } } });
+  ({ cassandra } = values);
+} catch (error) {
+  process.stderr.write(`demo: ${error instanceof Error ? error.message : String(error)}\n${USAGE}`);
+  process.exit(2);
+}
+// What a step has left behind must not keep the process.
+process.exit(await demo(cassandra));

@@ -1,22 +1,31 @@
-/** `npm run bench -- NAME [--json]`: ratios measured side by side in one run. */
+/** `npm run bench -- NAME [--json] [flags of the bench]`: ratios measured side by side in one run. */
 import { benchCassandra } from "./cassandra.ts";
 import { benchEmbedded } from "./embedded.ts";
+import { benchSplit, SPLIT_FLAGS } from "./split.ts";
 import type { Report } from "./support/report.ts";
 
-const BENCHES: Readonly<Record<string, () => Promise<Report>>> = {
-  embedded: benchEmbedded,
-  cassandra: benchCassandra,
+interface Bench {
+  /** What it takes beside --json. */
+  readonly flags: string;
+  run(flags: readonly string[]): Promise<Report>;
+}
+
+const BENCHES: Readonly<Record<string, Bench>> = {
+  embedded: { flags: "", run: benchEmbedded },
+  cassandra: { flags: "", run: benchCassandra },
+  split: { flags: SPLIT_FLAGS, run: benchSplit },
 };
 
 const [name = "", ...flags] = process.argv.slice(2);
 const bench = Object.hasOwn(BENCHES, name) ? BENCHES[name] : undefined;
 if (bench === undefined) {
+  const names = Object.entries(BENCHES).map(([each, { flags: takes }]) => `  ${each} ${takes}`);
   process.stderr.write(
-    `usage: npm run bench -- NAME [--json]\nNAME is one of: ${Object.keys(BENCHES).join(", ")}\n`,
+    `usage: npm run bench -- NAME [--json]\nNAME is one of:\n${names.join("\n")}\n`,
   );
   process.exitCode = 2;
 } else {
-  const report = await bench();
+  const report = await bench.run(flags.filter((flag) => flag !== "--json"));
   const json = JSON.stringify(report.toJson(), undefined, 2);
   process.stdout.write(flags.includes("--json") ? `${json}\n` : `${report.toTable()}\n\n${json}\n`);
 }

@@ -1,8 +1,9 @@
-/** Events of a bench: 250 bytes each, with payloads that do not compress to nothing. */
+/** Events of a bench: 250 bytes each if not asked otherwise, with payloads that do not compress to nothing. */
 import { utf8 } from "../../src/lib/bytes.ts";
 import { encodeEvent } from "../../src/wire/event-record.ts";
 import type { EventBytes } from "../../src/wire/event-record.ts";
 import { formatTime } from "../../src/wire/time-text.ts";
+import { varintLength, writeVarint } from "../../src/wire/varint.ts";
 import type { RawEntry } from "./raw-engine.ts";
 
 export interface BenchEvent {
@@ -23,12 +24,15 @@ export function nextRandom(): number {
   return (seed >>> 0) / 0x1_0000_0000;
 }
 
-export function makeEvent(series: string, time: number, number: number): BenchEvent {
+/** `bytes` are those of the whole event, and no fewer than its ids need. */
+export function makeEvent(
+  series: string,
+  time: number,
+  number: number,
+  bytes = EVENT_BYTES,
+): BenchEvent {
   const id = `e-${String(number).padStart(12, "0")}`;
-  const head = encodeEvent(utf8(series), time, utf8(id), [
-    { key: utf8("payload"), value: new Uint8Array(150) },
-  ]).end;
-  const payload = Buffer.alloc(150 + EVENT_BYTES - head);
+  const payload = Buffer.allocUnsafe(payloadBytes(series, time, id, bytes));
   // Half random, half text: about what real events compress to.
   for (let i = 0; i < payload.length; i++) {
     payload[i] = i % 2 === 0 ? 97 + (i % 7) : Math.floor(nextRandom() * 256);
@@ -36,9 +40,27 @@ export function makeEvent(series: string, time: number, number: number): BenchEv
   return { series, time, id, payload };
 }
 
+const KEY = utf8("payload");
+/** By series: what everything but the payload takes. Times of one bench are of one length. */
+const headBytes = new Map<string, number>();
+
+function payloadBytes(series: string, time: number, id: string, bytes: number): number {
+  const known = `${series} ${bytes}`;
+  let head = headBytes.get(known);
+  if (head === undefined) {
+    // Encoded with a payload of about the length it will have, whose own length then takes as many bytes.
+    const value = new Uint8Array(Math.max(1, bytes - 50));
+    const { end } = encodeEvent(utf8(series), time, utf8(id), [{ key: KEY, value }]);
+    head = end - value.length;
+    if (headBytes.size > 1_000) headBytes.clear();
+    headBytes.set(known, head);
+  }
+  return Math.max(0, bytes - head);
+}
+
 export function encodeBenchEvent(event: BenchEvent): EventBytes {
   return encodeEvent(utf8(event.series), event.time, utf8(event.id), [
-    { key: utf8("payload"), value: event.payload },
+    { key: KEY, value: event.payload },
   ]);
 }
 
@@ -47,8 +69,10 @@ export function writeRequest(namespace: string, events: readonly BenchEvent[]): 
   const parts: Uint8Array[] = [Uint8Array.of(0x0a, namespace.length), utf8(namespace)];
   for (const event of events) {
     const { bytes } = encodeBenchEvent(event);
-    const length = bytes.length;
-    parts.push(Uint8Array.of(0x12, (length & 0x7f) | 0x80, length >> 7), bytes);
+    const head = Buffer.allocUnsafe(1 + varintLength(bytes.length));
+    head[0] = 0x12;
+    writeVarint(head, 1, bytes.length);
+    parts.push(head, bytes);
   }
   return Buffer.concat(parts);
 }

@@ -14,7 +14,10 @@ const END_STREAM = 1;
 const END_HEADERS = 4;
 const ACK = 1;
 const WINDOW_MAX = 2 ** 31 - 1;
+/** The connection's window is for all of its calls together, and is filled up again by so much. */
+const REFILL_BYTES = 2 ** 28;
 const FRAME_BYTES_MAX = 16_384;
+const HEAD_BYTES = 9;
 
 interface Call {
   bytes: number;
@@ -28,7 +31,11 @@ export class GrpcLoad {
   readonly #calls = new Map<number, Call>();
   readonly #heads = new Map<string, Buffer>();
   #received: Buffer = Buffer.alloc(0);
+  /** Bytes still to come of the DATA frame at hand. */
+  #passing = 0;
   #nextStream = 1;
+  /** Since the connection's window was last filled up. */
+  #taken = 0;
 
   private constructor(socket: Socket) {
     this.#socket = socket;
@@ -38,13 +45,11 @@ export class GrpcLoad {
     const window = Buffer.alloc(6);
     window.writeUInt16BE(4, 0); // SETTINGS_INITIAL_WINDOW_SIZE
     window.writeUInt32BE(WINDOW_MAX, 2);
-    const more = Buffer.alloc(4);
-    more.writeUInt32BE(WINDOW_MAX - 65_535);
     socket.write(
       Buffer.concat([
         PREFACE,
         frame(FRAME.settings, 0, 0, window),
-        frame(FRAME.windowUpdate, 0, 0, more),
+        windowUpdate(WINDOW_MAX - 65_535),
       ]),
     );
   }
@@ -79,21 +84,36 @@ export class GrpcLoad {
     this.#socket.removeAllListeners("close").destroy();
   }
 
+  /** What a DATA frame holds is passed over as it comes; only what is smaller than a head is put together. */
   #take(chunk: Buffer): void {
-    this.#received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk]);
-    let at = 0;
-    while (this.#received.length - at >= 9) {
-      const length = this.#received.readUIntBE(at, 3);
-      if (this.#received.length - at < 9 + length) break;
-      const stream = this.#received.readUInt32BE(at + 5);
-      const payload = this.#received.subarray(at + 9, at + 9 + length);
-      this.#takeFrame(this.#received[at + 3], this.#received[at + 4] ?? 0, stream, payload);
-      at += 9 + length;
+    let at = Math.min(this.#passing, chunk.length);
+    this.#passing -= at;
+    if (this.#passing > 0) return;
+    const received =
+      this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk.subarray(at)]);
+    if (this.#received.length > 0) at = 0;
+    while (received.length - at >= HEAD_BYTES) {
+      const length = received.readUIntBE(at, 3);
+      const type = received[at + 3];
+      const whole = received.length - at - HEAD_BYTES >= length;
+      if (!whole && type !== FRAME.data) break;
+      const payload = received.subarray(at + HEAD_BYTES, at + HEAD_BYTES + length);
+      const [flags, stream] = [received[at + 4] ?? 0, received.readUInt32BE(at + 5)];
+      at += HEAD_BYTES + payload.length;
+      this.#passing = length - payload.length;
+      this.#takeFrame(type, flags, stream, length, payload);
     }
-    this.#received = this.#received.subarray(at);
+    this.#received = received.subarray(at);
   }
 
-  #takeFrame(type: number | undefined, flags: number, stream: number, payload: Buffer): void {
+  /** `payload`: of a DATA frame what is there of it. */
+  #takeFrame(
+    type: number | undefined,
+    flags: number,
+    stream: number,
+    length: number,
+    payload: Buffer,
+  ): void {
     if (type === FRAME.settings && (flags & ACK) === 0) {
       this.#socket.write(frame(FRAME.settings, ACK, 0, Buffer.alloc(0)));
     }
@@ -101,15 +121,23 @@ export class GrpcLoad {
       this.#socket.write(frame(FRAME.ping, ACK, 0, payload));
     }
     if (type === FRAME.goAway) this.#failAll(new Error("the server sent GOAWAY"));
+    if (type === FRAME.data) this.#refill(length);
     const call = this.#calls.get(stream);
     if (call === undefined) return;
-    if (type === FRAME.data) call.bytes += payload.length;
+    if (type === FRAME.data) call.bytes += length;
     const ended =
       type === FRAME.reset || ((type === 0 || type === 1) && (flags & END_STREAM) !== 0);
     if (!ended) return;
     this.#calls.delete(stream);
     if (call.bytes > 0 && type !== FRAME.reset) call.resolve(call.bytes);
     else call.reject(new Error("the call ended without an answer"));
+  }
+
+  #refill(bytes: number): void {
+    this.#taken += bytes;
+    if (this.#taken < REFILL_BYTES) return;
+    this.#socket.write(windowUpdate(this.#taken));
+    this.#taken = 0;
   }
 
   #failAll(error: Error): void {
@@ -143,6 +171,12 @@ export function frameMessage(message: Uint8Array): Uint8Array {
   framed.writeUInt32BE(message.length, 1);
   framed.set(message, 5);
   return framed;
+}
+
+function windowUpdate(bytes: number): Buffer {
+  const more = Buffer.alloc(4);
+  more.writeUInt32BE(bytes);
+  return frame(FRAME.windowUpdate, 0, 0, more);
 }
 
 function literal(text: string): Buffer {

@@ -11,7 +11,7 @@ import type { BenchEvent } from "./events.ts";
 const KEYSPACE = "raw_driver";
 const TABLE = `${KEYSPACE}.events`;
 const PAGE_ROWS = 5_000;
-const BATCH_ROWS_MAX = 64;
+export const BATCH_ROWS_MAX = 64;
 
 /** One statement, ready to be sent. */
 export interface RawStatement {
@@ -27,19 +27,7 @@ export class RawCassandra {
   }
 
   static async open(contactPoint: string): Promise<RawCassandra> {
-    const client = new cassandra.Client({
-      contactPoints: [contactPoint],
-      localDataCenter: "datacenter1",
-      queryOptions: {
-        prepare: true,
-        isIdempotent: true,
-        consistency: cassandra.types.consistencies.localQuorum,
-      },
-      pooling: { coreConnectionsPerHost: { [cassandra.types.distance.local]: 2 } },
-      socketOptions: { readTimeout: 60_000, coalescingThreshold: 64 << 10 },
-      encoding: { copyBuffer: false },
-    });
-    await client.connect();
+    const client = await openDriver(contactPoint);
     for (const statement of [
       createKeyspace(KEYSPACE, { datacenter1: 1 }),
       createEventTable(KEYSPACE, "events"),
@@ -56,7 +44,10 @@ export class RawCassandra {
     for (const group of bySeries.values()) {
       for (let at = 0; at < group.length; at += BATCH_ROWS_MAX) {
         const some = group.slice(at, at + BATCH_ROWS_MAX);
-        statements.push({ query: insert(some.length), params: some.flatMap(paramsOf) });
+        statements.push({
+          query: insertInto(TABLE, some.length),
+          params: some.flatMap((event) => paramsOf(event, 0)),
+        });
       }
     }
     return statements;
@@ -68,19 +59,8 @@ export class RawCassandra {
   }
 
   /** Every event of a series; returns the bytes of their items. */
-  async scan(series: string): Promise<number> {
-    const query = `SELECT event_time, event_id, items FROM ${TABLE} WHERE time_series_id = ? AND time_bucket = 0 AND event_bucket = 0`;
-    let bytes = 0;
-    let pageState: string | undefined;
-    do {
-      const answer = await this.#client.execute(query, [series], {
-        fetchSize: PAGE_ROWS,
-        ...(pageState === undefined ? {} : { pageState }),
-      });
-      for (const row of answer.rows) bytes += (row["items"] as Buffer).length;
-      pageState = answer.pageState ?? undefined;
-    } while (pageState !== undefined);
-    return bytes;
+  scan(series: string): Promise<number> {
+    return scanPartition(this.#client, TABLE, series, 0);
   }
 
   /** The first events from a time on; returns how many. */
@@ -114,25 +94,68 @@ export class RawCassandra {
   }
 }
 
-function insert(count: number): string {
-  const one = `INSERT INTO ${TABLE} (time_series_id, time_bucket, event_bucket, event_time, event_id, items) VALUES (?, ?, ?, ?, ?, ?)`;
+export async function openDriver(contactPoint: string): Promise<Client> {
+  const client = new cassandra.Client({
+    contactPoints: [contactPoint],
+    localDataCenter: "datacenter1",
+    queryOptions: {
+      prepare: true,
+      isIdempotent: true,
+      consistency: cassandra.types.consistencies.localQuorum,
+    },
+    pooling: { coreConnectionsPerHost: { [cassandra.types.distance.local]: 2 } },
+    socketOptions: { readTimeout: 60_000, coalescingThreshold: 64 << 10 },
+    encoding: { copyBuffer: false },
+  });
+  await client.connect();
+  return client;
+}
+
+/** `count` events of one partition in one statement. */
+export function insertInto(table: string, count: number): string {
+  const one = `INSERT INTO ${table} (time_series_id, time_bucket, event_bucket, event_time, event_id, items) VALUES (?, ?, ?, ?, ?, ?)`;
   return count === 1 ? one : `BEGIN UNLOGGED BATCH ${`${one}; `.repeat(count)}APPLY BATCH`;
 }
 
-const BUCKET = Buffer.alloc(4);
-
-function paramsOf(event: BenchEvent): Buffer[] {
+/** What `insertInto` wants of one event. */
+export function paramsOf(event: BenchEvent, timeBucket: number): Buffer[] {
   const { bytes, idStart, idEnd, itemsStart, end } = encodeBenchEvent(event);
-  const buffer = Buffer.from(bytes);
-  const series = Buffer.from(event.series);
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   return [
-    series,
-    BUCKET,
-    BUCKET,
+    Buffer.from(event.series),
+    int32(timeBucket),
+    int32(0),
     int64(event.time),
     buffer.subarray(idStart, idEnd),
     buffer.subarray(itemsStart, end),
   ];
+}
+
+/** Every event of a partition, newest first as it is stored; returns the bytes of their items. */
+export async function scanPartition(
+  client: Client,
+  table: string,
+  series: string,
+  timeBucket: number,
+): Promise<number> {
+  const query = `SELECT event_time, event_id, items FROM ${table} WHERE time_series_id = ? AND time_bucket = ? AND event_bucket = 0`;
+  let bytes = 0;
+  let pageState: string | undefined;
+  do {
+    const answer = await client.execute(query, [series, int32(timeBucket)], {
+      fetchSize: PAGE_ROWS,
+      ...(pageState === undefined ? {} : { pageState }),
+    });
+    for (const row of answer.rows) bytes += (row["items"] as Buffer).length;
+    pageState = answer.pageState ?? undefined;
+  } while (pageState !== undefined);
+  return bytes;
+}
+
+function int32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeInt32BE(value);
+  return bytes;
 }
 
 function int64(value: number): Buffer {

@@ -1,10 +1,13 @@
-/** A real server in its own process, on a free port and an empty directory, gone when done. */
+/** A real server, or a worker, in its own process, on a free port; gone when done. */
 import { spawn } from "node:child_process";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { endWithUs } from "../../scripts/services/java-process.ts";
+import { memoryOf } from "./process-figures.ts";
 
 const LAUNCHER = new URL("../../bin/braid", import.meta.url).pathname;
+const MEMORY_EVERY_MS = 250;
 
 export interface ServerProcess {
   readonly port: number;
@@ -17,40 +20,65 @@ export interface ServerProcess {
   stop(): Promise<void>;
 }
 
-/** `env` is set on top of the present one. */
-export async function startServer(env: NodeJS.ProcessEnv = {}): Promise<ServerProcess> {
-  return startOn(await mkdtemp(join(tmpdir(), "braid-bench-")), env);
+/** Where warnings go: an open file, or where ours do. */
+export type LogTo = number | "inherit";
+
+/** On an empty directory. `env` is set on top of the present one. */
+export async function startServer(
+  env: NodeJS.ProcessEnv = {},
+  log: LogTo = "inherit",
+): Promise<ServerProcess> {
+  return startOn("serve", await mkdtemp(join(tmpdir(), "braid-bench-")), env, log);
 }
 
-async function startOn(data: string, env: NodeJS.ProcessEnv): Promise<ServerProcess> {
+/** A `braid worker`; its port has health and metrics only. */
+export async function startWorker(
+  env: NodeJS.ProcessEnv,
+  log: LogTo = "inherit",
+): Promise<ServerProcess> {
+  return startOn("worker", await mkdtemp(join(tmpdir(), "braid-bench-")), env, log);
+}
+
+async function startOn(
+  command: "serve" | "worker",
+  data: string,
+  env: NodeJS.ProcessEnv,
+  log: LogTo,
+): Promise<ServerProcess> {
   const child = spawn(
     LAUNCHER,
-    ["serve", "--listen", "127.0.0.1:0", "--data", data, "--log-level", "warn"],
+    [command, "--listen", "127.0.0.1:0", "--data", data, "--log-level", "warn"],
     {
-      stdio: ["ignore", "pipe", "inherit"],
+      stdio: ["ignore", "pipe", log],
       env: { ...process.env, ...env },
+      // Ctrl-C is for us alone: what we started is stopped in order.
+      detached: true,
     },
   );
+  if (child.pid !== undefined) endWithUs(child.pid, child);
   const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
   const port = await new Promise<number>((resolve, reject) => {
     let text = "";
-    child.stdout.on("data", (chunk: Buffer) => {
+    child.stdout?.on("data", (chunk: Buffer) => {
       text += chunk.toString();
-      const match = /listening on http:\/\/127\.0\.0\.1:(\d+)/.exec(text);
+      const match = /http:\/\/127\.0\.0\.1:(\d+)/.exec(text);
       if (match !== null) resolve(Number(match[1]));
     });
-    void exited.then((code) => reject(new Error(`the server exited with ${code}`)));
+    void exited.then((code) => reject(new Error(`the ${command} process exited with ${code}`)));
   });
-  const anonymous: number[] = [0];
+  let anonymous = 0;
   const sampler = setInterval(() => {
-    void memoryOf(child.pid).then(({ RssAnon = 0 }) => anonymous.push(RssAnon));
-  }, 250);
+    void memoryOf(child.pid).then(({ RssAnon = 0 }) => {
+      anonymous = Math.max(anonymous, RssAnon);
+    });
+  }, MEMORY_EVERY_MS);
+  sampler.unref();
   return {
     port,
     pid: child.pid,
     peakMemoryMiB: async () => {
       const { VmHWM = 0 } = await memoryOf(child.pid);
-      return { resident: VmHWM, anonymous: Math.max(...anonymous) };
+      return { resident: VmHWM, anonymous };
     },
     post: async (method, body) => {
       const response = await fetch(`http://127.0.0.1:${port}/braid.v1.${method}`, {
@@ -59,14 +87,14 @@ async function startOn(data: string, env: NodeJS.ProcessEnv): Promise<ServerProc
         body: JSON.stringify(body),
       });
       const answer = await response.json();
-      if (!response.ok) throw new Error(JSON.stringify(answer));
+      if (!response.ok) throw new Error(`${method}: ${JSON.stringify(answer)}`);
       return answer;
     },
     killAndRestart: async () => {
       clearInterval(sampler);
       child.kill("SIGKILL");
       await exited;
-      return startOn(data, env);
+      return startOn(command, data, env, log);
     },
     stop: async () => {
       clearInterval(sampler);
@@ -75,15 +103,4 @@ async function startOn(data: string, env: NodeJS.ProcessEnv): Promise<ServerProc
       await rm(data, { recursive: true, force: true });
     },
   };
-}
-
-/** From /proc, in MiB; empty where there is none. */
-async function memoryOf(pid: number | undefined): Promise<Record<string, number>> {
-  const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
-  const lines = status.matchAll(/^(\w+):\s+(\d+) kB$/gm);
-  const entries = [...lines].map(([, name = "", kib]): [string, number] => [
-    name,
-    Number(kib) / 1024,
-  ]);
-  return Object.fromEntries(entries);
 }

@@ -63,6 +63,7 @@ export function readRequest(
   end: number,
   pageSize: number,
   order: keyof typeof ReadEventRecordsRequest_Order = "OLDEST_FIRST",
+  namespace = "bench",
 ): Uint8Array {
   const time = (micros: number) => {
     const stamp = timestampFromMs(Math.floor(micros / 1000));
@@ -71,7 +72,7 @@ export function readRequest(
   return toBinary(
     ReadEventRecordsRequestSchema,
     create(ReadEventRecordsRequestSchema, {
-      namespace: "bench",
+      namespace,
       timeSeriesId: series,
       timeInterval: { start: time(start), end: time(end) },
       order: ReadEventRecordsRequest_Order[order],

@@ -1,0 +1,22 @@
+/** How much is measured, the same for every part. */
+export interface SplitBenchOptions {
+  /** Of the widest partition. */
+  readonly mb: number;
+  readonly quick: boolean;
+  /** Rounds that count: the median of their ratios is what is told. */
+  readonly rounds: number;
+  /** A round. */
+  readonly pages: number;
+  readonly warmUp: number;
+  readonly eventSizes: readonly number[];
+}
+
+/** Views of a second instead of ten: what is measured is work, not the age of views. */
+export const QUICK_VIEWS = { BRAID_VIEW_MAX_AGE: "1s", BRAID_WRITE_MAX: "1s" };
+
+/** On Cassandra a write has a quarter of its longest time for one try, which a busy node needs. */
+export const QUICK_VIEWS_CASSANDRA = { BRAID_VIEW_MAX_AGE: "1s", BRAID_WRITE_MAX: "8s" };
+
+/** A part of eight megabytes, and wide from a part on, so that a short read detects. */
+export const PART_BYTES = 8 << 20;
+export const WIDE = { bytesMax: String(PART_BYTES), targetBytes: String(PART_BYTES) };

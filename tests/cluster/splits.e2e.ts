@@ -138,9 +138,9 @@ test("workers die, sleep, race and hear everything again, time is opened again, 
     async () => {
       // They would wait for as long as late events were taken; nobody here wants to.
       if ((await floor()) >= stoppedAt) await retryOpened();
-      return listed();
+      return (await listed()).filter((split) => !isAtRest(split)).map(standing);
     },
-    (found) => found.every((split) => isServable(split) && split.dueTime === undefined),
+    (restless) => restless.length === 0,
   );
   const splits = await Promise.all(
     (await listed()).map(({ preSplitData }) => a.client.splits.get(NAME, preSplitData)),
@@ -282,6 +282,19 @@ function handled(label = ""): Promise<number> {
 function nameOf({ preSplitData }: Split): string {
   const { timeSlice, timeSeriesId, timeBucket, eventBucket } = preSplitData;
   return [timeSlice, timeSeriesId, timeBucket, eventBucket].join("/");
+}
+
+function isAtRest(split: Split): boolean {
+  return isServable(split) && split.dueTime === undefined;
+}
+
+/** As much of it as tells why it is not at rest. */
+function standing(split: Split): object {
+  const segments = split.segments.map(({ from, to, state, confirmed }) => {
+    return `${from} to ${to} ${state}${confirmed ? ", confirmed" : ""}`;
+  });
+  const { state, dueTime } = split;
+  return { name: nameOf(split), state, dueTime, segments, latest: split.history.slice(-4) };
 }
 
 /** Its segments join, and no part is listed twice. */

@@ -22,8 +22,8 @@ const TEST_FILES = ["tests/**/*.e2e.ts", "tests/**/*.test.ts", "src/**/*.test.ts
 
 /** A file that hangs fails after this instead of holding up the run for ever. */
 const FILE_MS_MAX = 300_000;
-/** One that starts and restarts whole clusters takes longer. */
-const ALONE_FILE_MS_MAX = 900_000;
+/** One with real services, or that starts and restarts whole clusters, takes longer. */
+const SERVICES_FILE_MS_MAX = 900_000;
 
 const filters = process.argv.slice(2);
 const startedAt = performance.now();
@@ -53,9 +53,9 @@ const report = new TestReport();
 const checked = filters.length > 0 || (await runChecks());
 await runFiles(rounds.plain, availableParallelism(), FILE_MS_MAX);
 const served = await servicesReady();
-if (served) await runFiles(rounds.shared, availableParallelism(), FILE_MS_MAX);
+if (served) await runFiles(rounds.shared, availableParallelism(), SERVICES_FILE_MS_MAX);
 await services.stop();
-await runFiles(rounds.alone, 1, ALONE_FILE_MS_MAX);
+await runFiles(rounds.alone, 1, SERVICES_FILE_MS_MAX);
 
 report.printFailures();
 const seconds = Math.round((performance.now() - startedAt) / 1000);

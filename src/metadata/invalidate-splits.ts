@@ -11,17 +11,14 @@ import type { Clock } from "../lib/clock.ts";
 import { ServiceError } from "../lib/errors.ts";
 import { SECOND_MICROS } from "../model/namespace-config.ts";
 import { movedSplit } from "../model/split-moves.ts";
-import type { PartitionKey, SliceRef } from "../model/partition.ts";
+import type { PartitionKey } from "../model/partition.ts";
 import type { SplitRecord } from "../model/split.ts";
 import type { Catalog } from "../ports/catalog.ts";
-import { forEachBounded } from "./change-slices.ts";
+import { forEachSplit, readIfSound } from "./each-split.ts";
 import { moveSplit } from "./move-split.ts";
 import { widestAcceptMicros } from "./namespace-records.ts";
 import type { NamespaceRecord } from "./namespace-records.ts";
-import { readSplit, slicesWithSplits } from "./split-records.ts";
-import { partitionOf, SHARDS, shardSpace } from "./split-spaces.ts";
 
-const PAGE = 500;
 /** Whoever works on a split moves it every few seconds, and stops as soon as one of its moves fails. */
 const ATTEMPTS_MAX = 20;
 /** A backfill may end long before the limit that was raised for it has passed. */
@@ -34,33 +31,12 @@ export async function invalidateSplits(
   namespace: NamespaceRecord,
   signal?: AbortSignal,
 ): Promise<void> {
-  for (const name of await slicesWithSplits(catalog, namespace.id)) {
-    const slice = { namespaceId: namespace.id, slice: name };
-    for (let shard = 0; shard < SHARDS; shard++) {
-      await invalidateShard(catalog, clock, namespace, slice, shard, signal);
-    }
-  }
-}
-
-async function invalidateShard(
-  catalog: Catalog,
-  clock: Clock,
-  namespace: NamespaceRecord,
-  slice: SliceRef,
-  shard: number,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  const space = shardSpace("splits", slice, shard);
-  for (let after = ""; ;) {
-    signal?.throwIfAborted();
-    const page = await catalog.list(space, after, PAGE);
-    await forEachBounded(page, ({ key }) =>
-      invalidate(catalog, clock, namespace, partitionOf(slice, key)),
-    );
-    const last = page.at(-1);
-    if (last === undefined || page.length < PAGE) return;
-    after = last.key;
-  }
+  await forEachSplit(
+    catalog,
+    namespace.id,
+    (partition) => invalidate(catalog, clock, namespace, partition),
+    signal,
+  );
 }
 
 async function invalidate(
@@ -70,6 +46,7 @@ async function invalidate(
   partition: PartitionKey,
 ): Promise<void> {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+    // Of one that cannot be read the route is of an old epoch: it must not keep time closed.
     const record = await readIfSound(catalog, partition);
     if (record === undefined || record.epoch >= namespace.epoch) return;
     const after = reopened(record, namespace, clock.nowMicros());
@@ -80,19 +57,6 @@ async function invalidate(
     `a split of namespace "${namespace.name}" is changed by others again and again; try again`,
     { details: { namespace: namespace.name }, retryAfterMs: 1_000 },
   );
-}
-
-/** One that cannot be read must not keep time closed: nobody can move it, and its route is of an old epoch. */
-async function readIfSound(
-  catalog: Catalog,
-  partition: PartitionKey,
-): Promise<SplitRecord | undefined> {
-  try {
-    return await readSplit(catalog, partition);
-  } catch (error) {
-    if (error instanceof ServiceError && error.code === "DATA_LOSS") return undefined;
-    throw error;
-  }
 }
 
 /** The record in the namespace's new epoch. */

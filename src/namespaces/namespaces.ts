@@ -19,6 +19,7 @@ import {
 } from "../metadata/change-slices.ts";
 import type { Changing } from "../metadata/change-slices.ts";
 import { finishDeletion } from "../metadata/finish-deletion.ts";
+import { hastenSplits, lineSettledAt } from "../metadata/hasten-splits.ts";
 import { invalidateSplits } from "../metadata/invalidate-splits.ts";
 import {
   configured,
@@ -164,7 +165,12 @@ export class Namespaces {
     if (written.config.retention.closeAfterMicros > before.config.retention.closeAfterMicros) {
       await this.#openClosed(name, signal);
     }
-    if (written.reopening === null) return readReadyNamespace(catalog, name);
+    if (written.reopening === null) {
+      if (written.config.acceptLimitMicros < widestAcceptMicros(before)) {
+        await this.#hastenSplits(written, signal);
+      }
+      return readReadyNamespace(catalog, name);
+    }
     // What relies on the old line: between the new epoch and the acceptance.
     await invalidateSplits(catalog, clock, written, signal);
     await this.#waitForViews(signal);
@@ -173,6 +179,21 @@ export class Namespaces {
     // Another change has begun an epoch of its own meanwhile, and its limit is not in force yet.
     if (finished.reopening !== null) throw namespaceConflict(name);
     return finished;
+  }
+
+  /** What waits for time to be sealed waits no longer than it must. */
+  async #hastenSplits({ id }: NamespaceRecord, signal: AbortSignal | undefined): Promise<void> {
+    const { catalog, clock, margins } = this.#options;
+    const { clockSkewMicros, viewMaxAgeMicros, writeMaxMicros } = margins;
+    const settleMicros = viewMaxAgeMicros + writeMaxMicros;
+    const at = lineSettledAt(clock.nowMicros(), { clockSkewMicros, settleMicros });
+    try {
+      await hastenSplits(catalog, clock, id, at, signal);
+    } catch (error) {
+      signal?.throwIfAborted();
+      // The limit is in force all the same, and each split has a time of its own.
+      if (!(error instanceof ServiceError)) throw error;
+    }
   }
 
   /** Deletes it with all its events. Repeating it after a failure goes on where that stopped. */

@@ -5,7 +5,11 @@
  * Whatever stops it on the way leaves a record that says how to go on, and nothing that a reader could
  * follow by mistake.
  */
+import { hastenSplit, lineSettledAt } from "../metadata/hasten-splits.ts";
 import { moveSplit, removeIfGone } from "../metadata/move-split.ts";
+import { readNamespace } from "../metadata/namespace-records.ts";
+import type { NamespaceRecord } from "../metadata/namespace-records.ts";
+import type { PartitionKey } from "../model/partition.ts";
 import { movedSplit } from "../model/split-moves.ts";
 import { failedDueAt } from "../model/split-retries.ts";
 import type { SplitRecord } from "../model/split.ts";
@@ -22,6 +26,7 @@ import { confirmIt, copyIt, validateIt } from "./steps.ts";
 import type { Work } from "./steps.ts";
 import { isGone, Paused, Reopened, WorkPace } from "./work-pace.ts";
 import { findPlace } from "./work-place.ts";
+import type { WorkPlace } from "./work-place.ts";
 
 /** Of a reason: what a storage has to say can be long. */
 const REASON_LENGTH_MAX = 500;
@@ -37,7 +42,7 @@ export async function workOnSplit(
   record: SplitRecord,
   signal: AbortSignal,
 ): Promise<void> {
-  const { clock, owners, sealed, margins } = shop;
+  const { clock, owners } = shop;
   const { heldBy, dueAt } = record;
   if (heldBy !== null || dueAt === null || dueAt > clock.nowMicros()) return;
   if (!owners.isFree(record)) return;
@@ -46,16 +51,27 @@ export async function workOnSplit(
     await removeIfGone(shop.catalog, clock, record);
     return;
   }
-  const nowMicros = clock.nowMicros();
   if (place === "closed") {
-    const changes = { dueAt: nowMicros + CLOSED_SLICE_MICROS };
+    const changes = { dueAt: clock.nowMicros() + CLOSED_SLICE_MICROS };
     const to = restingState(record);
     await moveUnowned(shop, record, { to, reason: "the slice is closed", changes });
     return;
   }
+  await workAt(shop, place, record, signal);
+  await hastenIfSealedSooner(shop, place.namespace, record.partition);
+}
+
+async function workAt(
+  shop: SplitWorkshop,
+  place: WorkPlace,
+  record: SplitRecord,
+  signal: AbortSignal,
+): Promise<void> {
+  const { sealed, margins, clock } = shop;
   const { namespace, bucket } = place;
   sealed.observe(namespace);
   const floor = sealed.floorFor(namespace.id, namespace.epoch);
+  const nowMicros = clock.nowMicros();
   const look = firstLook({ record, namespace, bucket, floor, margins, nowMicros });
   if (look.kind === "leave") return;
   if (look.kind === "move") {
@@ -70,6 +86,25 @@ export async function workOnSplit(
   } finally {
     await owned.close();
   }
+}
+
+/**
+ * Whoever lowered the limit meanwhile has brought forward all that waited, but not what was in our hands and
+ * waits now by the limit we knew. One of us two comes second, and sees what the other has written.
+ */
+async function hastenIfSealedSooner(
+  { catalog, clock, margins }: SplitWorkshop,
+  { name, id, config }: NamespaceRecord,
+  partition: PartitionKey,
+): Promise<void> {
+  const now = await readNamespace(catalog, name);
+  if (now?.id !== id || now.config.acceptLimitMicros >= config.acceptLimitMicros) return;
+  const { clockSkewMs, viewMaxAgeMs, writeMaxMs } = margins;
+  const at = lineSettledAt(clock.nowMicros(), {
+    clockSkewMicros: clockSkewMs * 1_000,
+    settleMicros: (viewMaxAgeMs + writeMaxMs) * 1_000,
+  });
+  await hastenSplit(catalog, clock, partition, at);
 }
 
 /** Whoever owned it is dead, and is overtaken if not. */

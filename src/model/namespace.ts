@@ -79,3 +79,8 @@ export interface ViewSource {
   /** The same, fetched if need be. Rejects with NAMESPACE_NOT_FOUND, or STORAGE_UNAVAILABLE if none young enough is to be had. */
   get(name: string): Promise<NamespaceView>;
 }
+
+/** An internal id is the name and what makes it unique. */
+export function namespaceNameOf(namespaceId: string): string {
+  return namespaceId.slice(0, namespaceId.lastIndexOf("-"));
+}

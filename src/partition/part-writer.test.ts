@@ -75,7 +75,7 @@ test("the record is true of what was written, in both layouts alike", async () =
       blocks: blocks.length,
       blockBytesMax: Math.max(0, ...blocks.map(({ bytes }) => bytes.length)),
     });
-    equal(blocks.length, layout === "PACKED" ? 7 : 0);
+    equal(blocks.length, layout === "PACKED" ? 10 : 0);
   }
 });
 

@@ -228,8 +228,10 @@ export class PageReader {
     const { bytesMax, eventsMax } = this.#view.namespace.config.widePartition;
     for (const [nth, source] of bucket.sources.entries()) {
       const width = shares[nth] ?? NOTHING;
-      if (width.bytes > bytesMax || width.events > eventsMax) this.#wide = true;
       const { partition, bytes, events, millis, route } = source;
+      // What a split covers was wide, and is so for whoever reads it from the original all the same.
+      const covered = source.originalBytes < bytes && !readsSplit(route.route);
+      if (covered || width.bytes > bytesMax || width.events > eventsMax) this.#wide = true;
       const { timeBucket, eventBucket } = partition;
       const place = { timeSlice: partition.slice, timeBucket, eventBucket };
       partitions.push({ ...place, ...route, bytes, events, millis, read: true });

@@ -38,12 +38,12 @@ export interface ServeObserver {
   /** NONE: no partition of the slice is split. NOT_LOADED: the filter is not there yet. */
   filterChecked(namespace: string, result: FilterAnswer): void;
   /** Of a sample of the checks. */
-  filterCheckTook(seconds: number): void;
+  filterCheckTook(namespace: string, seconds: number): void;
   /** The filter said perhaps, and there was no route. */
   filterFalsePositive(namespace: string): void;
-  routeCache(result: "hit" | "miss"): void;
+  routeCache(namespace: string, result: "hit" | "miss"): void;
   /** Of a route or a list of parts, from the catalog. */
-  routeFetchTook(seconds: number): void;
+  routeFetchTook(namespace: string, seconds: number): void;
   fellBack(namespace: string, reason: FallbackReason, detail: string): void;
   compared(namespace: string, kind: SplitKind, result: ComparisonResult, bytes: number): void;
   differenceChecked(namespace: string, verdict: DifferenceVerdict, detail: string): void;

@@ -22,8 +22,8 @@ export interface RouteCacheOptions {
   /** L. */
   readonly viewMaxAgeMs: number;
   readonly bytesMax: number;
-  readonly observe: (result: "hit" | "miss") => void;
-  readonly fetchTook: (seconds: number) => void;
+  readonly observe: (partition: PartitionKey, result: "hit" | "miss") => void;
+  readonly fetchTook: (partition: PartitionKey, seconds: number) => void;
   readonly trouble: (what: string, error: unknown) => void;
 }
 
@@ -80,7 +80,7 @@ export class RouteCache {
   /** The same, asked for if need be. Rejects if the catalog cannot be asked. */
   async get(partition: PartitionKey, text: string = textOf(partition)): Promise<KnownRoute> {
     const current = this.current(partition, text);
-    this.#options.observe(current === undefined ? "miss" : "hit");
+    this.#options.observe(partition, current === undefined ? "miss" : "hit");
     return current ?? this.#ask(partition);
   }
 
@@ -96,7 +96,7 @@ export class RouteCache {
     }
     const asking = this.#askingParts.get(key);
     if (asking !== undefined) return asking;
-    const ask = this.#timed(() => this.#readParts(partition, runs))
+    const ask = this.#timed(partition, () => this.#readParts(partition, runs))
       .then((parts) => {
         const bytes = ENTRY_BYTES + 2 * key.length + PART_BYTES * parts.length;
         this.#parts.set(key, { parts, bytes });
@@ -159,7 +159,9 @@ export class RouteCache {
     const asking = this.#asking.get(key);
     if (asking !== undefined) return asking;
     const askedAtMs = this.#options.clock.monotonicMs();
-    const ask: Promise<KnownRoute> = this.#timed(() => readRoute(this.#options.catalog, partition))
+    const ask: Promise<KnownRoute> = this.#timed(partition, () =>
+      readRoute(this.#options.catalog, partition),
+    )
       .then((route) => {
         const known = { partition, route, askedAtMs };
         if (this.#asking.get(key) === ask) this.#keep(key, known);
@@ -172,13 +174,13 @@ export class RouteCache {
     return ask;
   }
 
-  async #timed<T>(work: () => Promise<T>): Promise<T> {
+  async #timed<T>(partition: PartitionKey, work: () => Promise<T>): Promise<T> {
     const { clock, fetchTook } = this.#options;
     const startedMs = clock.monotonicMs();
     try {
       return await work();
     } finally {
-      fetchTook((clock.monotonicMs() - startedMs) / 1_000);
+      fetchTook(partition, (clock.monotonicMs() - startedMs) / 1_000);
     }
   }
 

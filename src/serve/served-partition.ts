@@ -76,9 +76,8 @@ export class ServedPartition implements SourceServing {
       this.fellBack("route", told.why);
       return { ...this.#planFor(undefined), route: told };
     }
-    if (route === undefined || route.segments.length === 0) {
-      observe.filterFalsePositive(this.#view.namespace.name);
-    }
+    // An empty route is that of a split that was taken back: the filter has it until it is filled anew.
+    if (route === undefined) observe.filterFalsePositive(this.#view.namespace.name);
     const plan = this.#planFor(route);
     if (plan.fallback !== undefined) this.fellBack(plan.fallback, plan.route.why);
     return plan;

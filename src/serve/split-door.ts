@@ -101,7 +101,7 @@ export class SplitDoor implements PartitionDoor {
     if (this.#checks++ % TIMED_CHECKS === 0) {
       const startedMs = clock.monotonicMs();
       answer = filters.check(partition);
-      observe.filterCheckTook((clock.monotonicMs() - startedMs) / 1_000);
+      observe.filterCheckTook(namespace, (clock.monotonicMs() - startedMs) / 1_000);
     } else answer = filters.check(partition);
     observe.filterChecked(namespace, answer);
     return answer;

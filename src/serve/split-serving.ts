@@ -2,6 +2,7 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Random } from "../lib/random.ts";
 import type { ConfigMargins } from "../model/check-config.ts";
+import { namespaceNameOf } from "../model/namespace.ts";
 import type { ViewSource } from "../model/namespace.ts";
 import type { PartitionKey } from "../model/partition.ts";
 import type { Catalog } from "../ports/catalog.ts";
@@ -60,8 +61,10 @@ export class SplitServing {
       clock,
       viewMaxAgeMs,
       bytesMax: options.routeBytesMax ?? ROUTE_BYTES_MAX,
-      observe: (result) => observe.routeCache(result),
-      fetchTook: (seconds) => observe.routeFetchTook(seconds),
+      observe: ({ namespaceId }, result) =>
+        observe.routeCache(namespaceNameOf(namespaceId), result),
+      fetchTook: ({ namespaceId }, seconds) =>
+        observe.routeFetchTook(namespaceNameOf(namespaceId), seconds),
       trouble,
     });
     this.#filters = new SliceFilters({

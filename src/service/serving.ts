@@ -2,6 +2,7 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { Log } from "../lib/log.ts";
+import { namespaceNameOf } from "../model/namespace.ts";
 import { KillSwitch } from "../metadata/kill-switch.ts";
 import type { ServeObserver } from "../serve/observer.ts";
 import { SplitServing } from "../serve/split-serving.ts";
@@ -58,9 +59,7 @@ function addSizes(metrics: Metrics, splits: SplitServing): void {
     function* () {
       for (const filter of splits.filterSizes()) {
         const { namespaceId, slice } = filter.slice;
-        // An internal id is the name and what makes it unique.
-        const namespace = namespaceId.slice(0, namespaceId.lastIndexOf("-"));
-        yield { value: filter[size], labels: [namespace, slice] };
+        yield { value: filter[size], labels: [namespaceNameOf(namespaceId), slice] };
       }
     };
   metrics.gauges("braid_filter_entries", "Split partitions in a filter.", labels, of("entries"));
@@ -90,25 +89,27 @@ function serveObserver(metrics: Metrics, log: Log, clock: Clock): ServeObserver 
   const checks = metrics.counter(
     "braid_filter_checks_total",
     "Partitions that were looked up in a filter, by what it said.",
-    ["result"],
+    ["namespace", "result"],
   );
   const falsePositives = metrics.counter(
     "braid_filter_false_positives_total",
     "Filters that said perhaps where nothing is split.",
+    ["namespace"],
   );
   const checkSeconds = metrics.histogram(
     "braid_filter_check_seconds",
     "Time of one look into a filter, of a sample.",
-    [],
+    ["namespace"],
     [1e-7, 2.5e-7, 5e-7, 1e-6, 2.5e-6, 5e-6, 1e-5, 1e-4, 1e-3],
   );
   const cache = metrics.counter("braid_wide_row_cache_total", "Routes that were wanted.", [
+    "namespace",
     "result",
   ]);
   const fetchSeconds = metrics.histogram(
     "braid_wide_row_fetch_seconds",
     "Time to fetch a route or a list of parts.",
-    [],
+    ["namespace"],
   );
   const fallbacks = metrics.counter(
     "braid_fallbacks_total",
@@ -126,11 +127,11 @@ function serveObserver(metrics: Metrics, log: Log, clock: Clock): ServeObserver 
     ["namespace", "result"],
   );
   return {
-    filterChecked: (_, result) => checks.add(1, result.toLowerCase()),
-    filterCheckTook: (seconds) => checkSeconds.observe(seconds),
-    filterFalsePositive: () => falsePositives.add(1),
-    routeCache: (result) => cache.add(1, result),
-    routeFetchTook: (seconds) => fetchSeconds.observe(seconds),
+    filterChecked: (namespace, result) => checks.add(1, namespace, result.toLowerCase()),
+    filterCheckTook: (namespace, seconds) => checkSeconds.observe(seconds, namespace),
+    filterFalsePositive: (namespace) => falsePositives.add(1, namespace),
+    routeCache: (namespace, result) => cache.add(1, namespace, result),
+    routeFetchTook: (namespace, seconds) => fetchSeconds.observe(seconds, namespace),
     fellBack: (namespace, reason, detail) => {
       fallbacks.add(1, namespace, reason);
       // These two are the ordinary course of a split that is new.

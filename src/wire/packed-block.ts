@@ -12,8 +12,11 @@ import { comparePositions, TAG_FRAME } from "./frames.ts";
 import type { Position } from "./frames.ts";
 import { VarintReader } from "./varint.ts";
 
-/** Frames of one block, about; a larger event has a block of its own. */
-export const BLOCK_BYTES_TARGET = 16 * 1024;
+/**
+ * Frames of one block, about; a larger event has a block of its own. With its row it fits into one of the chunks of
+ * 16 KiB that Cassandra compresses (docs/decisions/0011).
+ */
+export const BLOCK_BYTES_TARGET = 12 * 1024;
 
 const VERSION = 1;
 const BINDING_BYTES = 8;

@@ -1,10 +1,13 @@
 /**
  * The older Cassandra that is still in use, 4.1: the engine passes the suites that every engine passes, and
  * a server takes events, gives them back, and finds them again after both it and Cassandra were started
- * anew; a wide partition is split there, in either layout, and served from its parts. @needs java
+ * anew; with Kafka and a worker beside it a wide partition is split there, in either layout, and served from
+ * its parts. @needs java
  */
 import { deepEqual, equal } from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { startKafka } from "../../scripts/services/kafka-broker.ts";
+import type { KafkaBroker } from "../../scripts/services/kafka-broker.ts";
 import type { BraidClient } from "../../src/client/connect.ts";
 import { connect } from "../../src/client/connect.ts";
 import { Ledger } from "../e2e/splits-ledger.ts";
@@ -27,12 +30,18 @@ import type { OwnCluster } from "./own-cluster.ts";
 const EVENTS = 250;
 
 let cluster: OwnCluster;
+let kafka: KafkaBroker;
 
 before(async () => {
   cluster = await startOwnCluster({ nodes: 1, version: "4.1.10", heapMiB: 768 });
+  kafka = await startKafka({ directory: cluster.directory });
 });
 
-after(() => cluster?.stop());
+after(async () => {
+  // Its files lie with the cluster's, which are removed.
+  await kafka?.kill();
+  await cluster?.stop();
+});
 
 conformanceOn("cassandra 4.1", () => cluster);
 
@@ -76,19 +85,20 @@ test("on Cassandra 4.1 events are there after a restart of the server, and of Ca
 });
 
 test("on Cassandra 4.1 a wide partition is noticed, split, served and verified, PACKED and as ROWS", async () => {
-  await using server = await startBraid({
-    command: "serve",
-    name: "splits",
+  const process = {
     directory: cluster.directory,
-    flags: ["--engine", "cassandra"],
+    flags: ["--engine", "cassandra", "--queue", "kafka"],
     env: {
       ...cluster.env,
       ...SOON,
       BRAID_CASSANDRA_KEYSPACE: uniqueName("f"),
+      BRAID_KAFKA_BROKERS: kafka.address,
       BRAID_VIEW_MAX_AGE: "2s",
       BRAID_WRITE_MAX: "8s",
     },
-  });
+  };
+  await using server = await startBraid({ ...process, command: "serve", name: "splits" });
+  await using _worker = await startBraid({ ...process, command: "worker", name: "splitting" });
   const client = connect(server.url);
   const seconds = 60;
   const from = bucketBefore(seconds, 5);

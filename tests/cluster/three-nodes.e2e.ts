@@ -2,7 +2,7 @@
  * A real cluster of three nodes that keeps everything three times: it passes the suites that every engine
  * passes; and while callers read and write through two servers, its nodes are killed, frozen and started
  * again, one of them and all. What is acknowledged stays, what fails is told with a documented code, and
- * the servers need no restart. @needs java
+ * the servers need no restart. A partition is split while a node is down, and served while others are. @needs java
  */
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { randomInt } from "node:crypto";
@@ -11,6 +11,15 @@ import type { TestContext } from "node:test";
 import type { CassandraNode } from "../../scripts/services/cassandra-cluster.ts";
 import { BraidError, connect } from "../../src/client/connect.ts";
 import type { BraidClient } from "../../src/client/connect.ts";
+import { Ledger } from "../e2e/splits-ledger.ts";
+import {
+  bucketBefore,
+  eventsOver,
+  readsAreRight,
+  shortBuckets,
+  untilRoute,
+  untilServable,
+} from "../e2e/splits-support.ts";
 import { startBraid } from "../support/braid-processes.ts";
 import type { BraidProcess } from "../support/braid-processes.ts";
 import { metricOf, until } from "../support/conditions.ts";
@@ -23,6 +32,11 @@ import { callerOf, DOCUMENTED, SteadyLoad } from "./steady-load.ts";
 const seed = Number(process.env["BRAID_SEED"] ?? randomInt(2 ** 31));
 /** How many writes through each server show that a fault does not stop them. */
 const ENOUGH = 25;
+
+const BUCKET_SECONDS = 60;
+const bucketStart = bucketBefore(BUCKET_SECONDS, 5);
+const bucket = { from: bucketStart, to: bucketStart + BUCKET_SECONDS * 1_000_000 };
+const wide = new Ledger();
 
 let cluster: OwnCluster;
 let servers: BraidProcess[] = [];
@@ -80,6 +94,29 @@ test("D3: the keeper makes slices while a node is down", async (t) => {
   told(t);
 });
 
+test("D31: a wide partition is split and served while a node is down", async (t) => {
+  load.begin();
+  const [first] = servers;
+  const client = connect(first?.url ?? "");
+  await client.createNamespace("wide", {
+    ...shortBuckets(BUCKET_SECONDS),
+    timePartition: { secondsPerTimeSlice: 86_400, secondsPerTimeBucket: BUCKET_SECONDS },
+    retention: {},
+  });
+  const events = eventsOver(wide, "wide", bucket.from, bucket.to, { count: 1_200, bytes: 300 });
+  await wide.write(client, "wide", events);
+  await client.updateNamespace("wide", { acceptLimit: "1s" });
+  await client.splits.setReadMode("wide", "SERVE", { force: true, reason: "a test" });
+  await wideIsRight();
+  await untilServable(client, "wide", "wide");
+  for (const { url } of servers) {
+    await wideIsRight();
+    await untilRoute(connect(url), "wide", "wide", bucket, "SPLIT");
+  }
+  await wideIsRight();
+  told(t);
+});
+
 test("D4: a node that comes back is used again, and lacks nothing", async (t) => {
   load.begin();
   await node(0).start();
@@ -96,6 +133,8 @@ test("D5: with one of three nodes frozen, writes and reads go on, and so they do
   await load.goesOn(ENOUGH);
   await nodesUp(2);
   await load.goesOn(ENOUGH);
+  // One of the two that are left was down when it was split.
+  await wideIsRight();
   t.diagnostic(`frozen: ${load.summary()}`);
   node(1).resume();
   await nodesUp(3);
@@ -128,6 +167,7 @@ test("D7: when the nodes are back everything works again, without a restart of B
   for (const { url } of servers) equal((await fetch(`${url}/readyz`)).status, 200);
   await keeperGoesOn();
   await worksInNewNamespace("all_back");
+  await wideIsRight();
   told(t);
 });
 
@@ -185,6 +225,12 @@ function firstCaller(): BraidClient {
   const [first] = servers;
   if (first === undefined) throw new RangeError("no server was started");
   return callerOf(first.url);
+}
+
+/** Of the partition that was split, read in every way, through both servers. */
+function wideIsRight(): Promise<void> {
+  const clients = servers.map(({ url }) => connect(url));
+  return readsAreRight(clients, "wide", wide, "wide", bucket);
 }
 
 /** As every server sees it. */

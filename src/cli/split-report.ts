@@ -31,6 +31,14 @@ export function listing(splits: readonly Split[], nowMicros: number): string {
   return table(heads, rows);
 }
 
+/** What they cost, since the originals stay. */
+export function extraSpace(splits: readonly Split[]): string {
+  const copies = splits.flatMap(({ segments }) => segments);
+  const bytes = sum(copies.map(({ postSplitData }) => postSplitData.bytes));
+  const number = splits.length === 1 ? "one split" : `${count(splits.length)} splits`;
+  return `${number}, whose copies take ${size(bytes)} beside the originals`;
+}
+
 /** Everything but the single parts, unless they are asked for. */
 export function report(split: Split, withParts: boolean): string {
   const { preSplitData: before, segments, history } = split;

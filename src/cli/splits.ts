@@ -8,7 +8,7 @@ import type { GlobalOptions } from "./connection.ts";
 import { addPlaceFlags, partitionOf, PLACE_ARGUMENTS } from "./place-flags.ts";
 import type { PlaceFlags } from "./place-flags.ts";
 import { json } from "./print.ts";
-import { listing, report } from "./split-report.ts";
+import { extraSpace, listing, report } from "./split-report.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface ListOptions extends GlobalOptions {
@@ -44,7 +44,10 @@ export function addSplits(program: Command, terminal: Terminal): void {
         signal: terminal.interrupted,
       });
       if (options.json === true) await terminal.print(json({ splits: found }));
-      else await terminal.print(listing(found, terminal.clock.nowMicros()));
+      else {
+        await terminal.print(listing(found, terminal.clock.nowMicros()));
+        if (found.length > 0 && !more) terminal.note(`braid: ${extraSpace(found)}\n`);
+      }
       await notePause(client, namespace, found, terminal);
       if (more) terminal.note(`braid: there are more than ${LISTED_MAX}; see them with --all\n`);
     });

@@ -1,4 +1,4 @@
-import { deepEqual, equal, match } from "node:assert/strict";
+import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { fakeBraid, refuse } from "../../tests/support/fake-braid.ts";
 import { runBraid } from "../../tests/support/fake-terminal.ts";
@@ -133,13 +133,12 @@ test("splits that wait are told to be paused where the namespace is", async () =
     return method === "GetSplit" ? waiting : { splits: [waiting], nextPageToken: "" };
   });
   const { url } = server;
-  const ran = await runBraid(["splits", "ls", "plays"], { url });
-  equal(
-    ran.err.split("\n").at(-2),
+  const paused =
     "braid: the splits of plays are paused since 2026-11-15T11:00:00Z by ada (a load test); " +
-      '"braid splits resume plays" lets them go on',
-  );
-  equal((await runBraid(["splits", "show", "plays", ...PLACE], { url })).err, ran.err);
+    '"braid splits resume plays" lets them go on\n';
+  const ran = await runBraid(["splits", "ls", "plays"], { url });
+  ok(ran.err.endsWith(paused), ran.err);
+  equal((await runBraid(["splits", "show", "plays", ...PLACE], { url })).err, paused);
 });
 
 test("request, retry and rollback name the partition and the reason, and show the split", async () => {

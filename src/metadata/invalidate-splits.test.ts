@@ -188,15 +188,16 @@ test("a re-opening that is given up half way takes the splits to its epoch too",
   await check(process);
 });
 
-test("a split that missed an epoch keeps nothing", async () => {
+test("C3: a split that missed an epoch keeps nothing, also of time that is sealed by now", async () => {
   const { world, namespaces, partition } = await setting();
   const missing = await readSplit(world.catalog, partition("sealed"));
   ok(missing);
   await namespaces.update("plays", LATER, []);
-  // As if restored from a backup.
+  // As if restored from a backup. Below both lines: only the epoch tells that it may have been open between.
   const now = await readSplit(world.catalog, partition("sealed"));
   ok(now);
-  await moveSplit(world.catalog, world.clock, now, { ...missing, version: now.version });
+  const segments = [segment(NEW_FLOOR - 4 * HOUR, NEW_FLOOR - 3 * HOUR)];
+  await moveSplit(world.catalog, world.clock, now, { ...missing, segments, version: now.version });
   await namespaces.update("plays", { acceptLimitMicros: 7 * HOUR }, []);
   const after = await readSplit(world.catalog, partition("sealed"));
   deepEqual([after?.state, after?.epoch, after?.segments], ["INVALIDATED", 2, []]);

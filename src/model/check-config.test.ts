@@ -58,6 +58,11 @@ const CASES: readonly [string, NamespaceConfigPatch, RegExp][] = [
     /acceptLimit \(1295990s\) and 21s .* less than retention.closeAfter \(1296000s\)/,
   ],
   [
+    "accepting until the very moment of closing, by clocks, writes and views that are all late",
+    { acceptLimitMicros: 1_295_979 * SECOND_MICROS },
+    /acceptLimit \(1295979s\) and 21s .* less than retention.closeAfter \(1296000s\)/,
+  ],
+  [
     "closing after deleting",
     { retention: { closeAfterMicros: 1_382_400 * SECOND_MICROS } },
     /retention.closeAfter \(1382400s\) must be less than retention.deleteAfter/,

@@ -69,6 +69,20 @@ test("all problems of a configuration are told, in the message and in the detail
   await rejects(namespaces.create("No!", patch), { code: "REQUEST_INVALID" });
 });
 
+test("C4: what cannot work is refused in an update as well, and nothing is changed", async () => {
+  const { namespaces } = new ControlWorld().start();
+  const { config, version } = await namespaces.create("plays", {});
+  const { closeAfterMicros } = config.retention;
+  for (const patch of [
+    { acceptLimitMicros: closeAfterMicros },
+    { retention: { deleteAfterMicros: closeAfterMicros } },
+    { futureLimitMicros: config.timePartition.secondsPerTimeSlice * SECOND_MICROS },
+  ]) {
+    await rejects(namespaces.update("plays", patch, []), { code: "CONFIG_INVALID" });
+  }
+  equal((await namespaces.get("plays")).version, version);
+});
+
 test("namespaces are listed in pages, by name", async () => {
   const { namespaces } = new ControlWorld().start();
   for (const name of ["c", "a", "b"]) await namespaces.create(name, {});

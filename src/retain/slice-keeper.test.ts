@@ -1,4 +1,4 @@
-import { deepEqual, equal, ok } from "node:assert/strict";
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import {
   ControlWorld,
@@ -90,12 +90,46 @@ test("the floor does not fall when the clock is set back, nor are old slices mad
   equal((await statuses(process)).length, slices.length);
 });
 
+test("C1: nor does it fall with a change of slices, which a clock that is set back makes due", async () => {
+  const process = await start({
+    retention: { closeAfterMicros: DAY, deleteAfterMicros: YEAR },
+  });
+  await live(process, 1.5 * DAY_MS, DAY_MS / 4);
+  equal((await statuses(process))[0], "0328 CLOSED");
+  const before = await floorOf(process.world);
+  process.world.clock.stepWall(-DAY);
+  await live(process, 60_000);
+  equal((await statuses(process))[0], "0328 SEALED");
+  equal(await floorOf(process.world), before);
+});
+
 test("lowering acceptLimit seals earlier", async () => {
   const process = await start({ acceptLimitMicros: DAY });
   await live(process, SETTLE_MS);
   await process.namespaces.update("plays", { acceptLimitMicros: 60 * SECOND_MICROS }, []);
   await process.keeper.runOnce(never);
   equal(await floorOf(process.world), process.world.clock.nowMicros() - 61 * SECOND_MICROS);
+});
+
+test("C3: a re-opening that was left half done is in force only L after the keeper first saw it", async () => {
+  const { world, namespaces } = await start({}, { shared: true });
+  const limitOf = async (): Promise<number | undefined> =>
+    (await readNamespace(world.catalog, "plays"))?.config.acceptLimitMicros;
+  const before = await limitOf();
+  // Its process dies when the new epoch has begun.
+  world.catalog.before = (call, space) => {
+    if (call === "list" && space.startsWith("split-slices/")) throw new Error("died");
+  };
+  await rejects(namespaces.update("plays", { acceptLimitMicros: 6 * HOUR }, []), /died/);
+  world.recover();
+  const { keeper } = world.start();
+  await keeper.runOnce(never);
+  await world.clock.advance(VIEW_MAX_AGE_MS - 1);
+  await keeper.runOnce(never);
+  equal(await limitOf(), before);
+  await world.clock.advance(1);
+  await keeper.runOnce(never);
+  equal(await limitOf(), 6 * HOUR);
 });
 
 test("a slice is closed, then marked, and its events go only L after the mark", async () => {

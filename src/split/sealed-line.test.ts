@@ -58,6 +58,9 @@ test("another epoch begins anew, also with a lower floor; an older one is not he
   assert.equal(line.floorFor("plays-1", 2), undefined);
   await clock.advance(SETTLE_MS);
   assert.equal(line.floorFor("plays-1", 2), 50);
+  // What is known of one epoch says nothing of those before and behind it.
+  assert.equal(line.floorFor("plays-1", 1), undefined);
+  assert.equal(line.floorFor("plays-1", 3), undefined);
 });
 
 test("a namespace that was made again under the name is another", async () => {

@@ -1,14 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readIdSteps } from "../metadata/id-strategies.ts";
+import { readNamespace, writeNamespace } from "../metadata/namespace-records.ts";
+import { beginReopening } from "../metadata/reopen.ts";
 import { putDue } from "../metadata/split-work.ts";
 import type { NamespaceConfigPatch } from "../model/merge-config.ts";
 import type { PartitionKey } from "../model/partition.ts";
 import type { SplitRecord } from "../model/split.ts";
 import {
   HOUR,
+  MARGINS,
   MIDNIGHT,
   MINUTE,
+  NAME,
   SplitWorld,
   TARGET_BYTES,
 } from "../../tests/scenarios/split-world.ts";
@@ -163,6 +167,51 @@ test("S11: a nudge is followed at once, and without one the sweep finds the spli
   await world.until(untold, rests);
   await world.close();
 });
+
+test("C1: a worker begins no copy before it has seen the line for L and the longest a write may take", async () => {
+  const world = await SplitWorld.open();
+  await world.write(WIDE);
+  const partition = await world.partitionAt(TEN);
+  await world.detect(partition);
+  world.startWorker({ sweepMs: 100 });
+  const { viewMaxAgeMs, writeMaxMs } = MARGINS;
+  await world.clock.advance(viewMaxAgeMs + writeMaxMs - 1);
+  assert.equal((await world.record(partition))?.state, "DETECTED");
+  await world.clock.advance(200);
+  assert.equal((await world.record(partition))?.state, "COMPLETED");
+  await world.close();
+});
+
+test("C3: a copy is not completed when the epoch is over, also if its record was not invalidated yet", async () => {
+  const world = await SplitWorld.open();
+  const { catalog } = world;
+  await world.write(WIDE);
+  const partition = await world.partitionAt(TEN);
+  const states: (string | undefined)[] = [];
+  catalog.changed = (space, _before, after) => {
+    if (space.startsWith("splits/"))
+      states.push(/"state":"([A-Z]+)"/.exec(after?.value ?? "")?.[1]);
+  };
+  let reopened = false;
+  catalog.before = async () => {
+    if (states.at(-1) !== "VALIDATING" || reopened) return;
+    reopened = true;
+    await reopen(world);
+  };
+  world.startWorker();
+  await world.detect(partition);
+  await world.until(partition, ({ owner }) => reopened && owner === null);
+  assert.ok(!states.includes("COMPLETED"), states.join(" "));
+  await world.close();
+});
+
+/** The second step of a re-opening, and no more. */
+async function reopen({ catalog }: SplitWorld): Promise<void> {
+  const namespace = await readNamespace(catalog, NAME);
+  assert.ok(namespace);
+  const { config, floor } = namespace;
+  await writeNamespace(catalog, beginReopening(namespace, 2 * config.acceptLimitMicros, floor));
+}
 
 test("C16: more splits than may wait, that can only be left, do not keep out one that is due after them", async () => {
   const world = await SplitWorld.open();

@@ -198,6 +198,8 @@ test("C2: an event that the sealed line may have passed before time was opened a
     [8, 8],
     // Lowered while it was stored, and then raised.
     [30, 8],
+    // Raised, and in force by now.
+    [8, 30],
   ] as const) {
     await using world = await World.open({ config: { acceptLimitMicros: before * SECOND } });
     world.store.before = async () => {
@@ -230,6 +232,27 @@ test("C1: without a young view nothing is accepted", async () => {
   world.viewError = new ServiceError("STORAGE_UNAVAILABLE", "the catalog is away");
   await rejects(world.write([event("a", 0)]), code("STORAGE_UNAVAILABLE"));
   equal(await world.count(), 0);
+});
+
+test("C1: of a batch over many slices nothing is sent that was checked too long ago", async () => {
+  const narrow = { secondsPerTimeSlice: 10, secondsPerTimeBucket: 10, eventBuckets: 1 };
+  const many = joinedSlices(NOW, [narrow, narrow, narrow, narrow, narrow, narrow]);
+  await using world = await World.open({ slices: many });
+  const appended: string[] = [];
+  world.store.before = async (_call, { slice }) => {
+    appended.push(slice);
+    if (slice === many[0]?.name) await world.clock.advance(2_001);
+  };
+  const { taken, failures } = await world.write(many.map((_, nth) => event(`e${nth}`, 10 * nth)));
+  equal(taken, 4);
+  deepEqual(
+    failures.map((failure) => [failure.index, failure.code]),
+    [
+      [4, "OVERLOADED"],
+      [5, "OVERLOADED"],
+    ],
+  );
+  equal(appended.length, 4);
 });
 
 test("W13: a namespace deleted and made again during a write acknowledges nothing", async () => {
@@ -269,7 +292,7 @@ class World {
 
   static async open(options: Partial<StaticViewOptions> = {}, bytes = 1 << 20): Promise<World> {
     const world = new World(options, bytes);
-    for (const slice of slices()) {
+    for (const slice of world.view.slices) {
       await world.store.createSlice({ namespaceId: "plays-1", slice: slice.name });
     }
     return world;

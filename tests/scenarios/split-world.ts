@@ -38,7 +38,7 @@ export const HOUR = 60 * MINUTE;
 export const MIDNIGHT = NOON - 12 * HOUR;
 export const TARGET_BYTES = 65_536;
 
-const MARGINS = { viewMaxAgeMs: VIEW_MAX_AGE_MS, writeMaxMs: 10_000, clockSkewMs: 1_000 };
+export const MARGINS = { viewMaxAgeMs: VIEW_MAX_AGE_MS, writeMaxMs: 10_000, clockSkewMs: 1_000 };
 
 /** Dice that always show the same. */
 const EVEN: Random = {

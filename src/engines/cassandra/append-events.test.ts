@@ -1,6 +1,12 @@
-import { equal, ok } from "node:assert/strict";
+import { equal, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
-import { insertsFor } from "./append-events.ts";
+import { VirtualClock } from "../../../tests/support/virtual-clock.ts";
+import { utf8 } from "../../lib/bytes.ts";
+import { encodeEvent } from "../../wire/event-record.ts";
+import { appendEvents, insertsFor } from "./append-events.ts";
+import { InFlight } from "./in-flight.ts";
+import { writeLevel } from "./service-level.ts";
+import { Speculation } from "./speculation.ts";
 
 test("twenty statements are enough for every number of events, and little is repeated", () => {
   const sizes = new Set<number>();
@@ -12,4 +18,29 @@ test("twenty statements are enough for every number of events, and little is rep
   equal(Math.max(...sizes), 64);
   ok(sizes.size <= 20, `${sizes.size}`);
   for (let events = 1; events <= 8; events++) equal(insertsFor(events), events);
+});
+
+test("C1: a statement whose turn comes after its time is not sent", async () => {
+  const clock = new VirtualClock(0);
+  const level = writeLevel(10_000);
+  let sent = 0;
+  const execute = async (): Promise<{ rows: []; more: false }> => {
+    sent++;
+    await clock.sleep(level.waitMs + 1);
+    return { rows: [], more: false };
+  };
+  const session = { execute, speculation: new Speculation() };
+  const means = { session, inFlight: new InFlight(1), clock };
+  const target = { table: "k.t", what: "slice t", level, sendByMs: level.waitMs };
+  const placed = ["a", "b"].map((series) => ({
+    event: encodeEvent(utf8(series), 1, utf8("e"), []),
+    timeBucket: 0,
+    eventBucket: 0,
+  }));
+  // One of them may be stored: that nothing was cannot be said.
+  const appending = rejects(appendEvents(means, target, placed));
+  await clock.advance(level.waitMs + 1);
+  await clock.advance(level.waitMs + 1);
+  await appending;
+  equal(sent, 1);
 });

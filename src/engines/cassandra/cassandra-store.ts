@@ -41,8 +41,11 @@ const READS_IN_FLIGHT = 256;
 /** Blocks are large and nobody waits for them: they leave the cluster to others' writes. */
 const BLOCKS_IN_FLIGHT = 16;
 
+/** What it needs of a session. */
+export type StoreSession = Pick<Session, "execute" | "speculation" | "changeSchema" | "options">;
+
 export interface CassandraStoreOptions {
-  readonly session: Session;
+  readonly session: StoreSession;
   readonly register: SliceRegister;
   readonly clock: Clock;
   readonly prefix: string;
@@ -50,7 +53,7 @@ export interface CassandraStoreOptions {
 }
 
 export class CassandraStore implements EventStore {
-  readonly #session: Session;
+  readonly #session: StoreSession;
   readonly #register: SliceRegister;
   readonly #clock: Clock;
   readonly #prefix: string;

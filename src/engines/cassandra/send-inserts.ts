@@ -26,7 +26,7 @@ export interface InsertTarget {
 }
 
 export interface InsertMeans {
-  readonly session: Session;
+  readonly session: Pick<Session, "execute" | "speculation">;
   readonly inFlight: InFlight;
   readonly clock: Clock;
 }

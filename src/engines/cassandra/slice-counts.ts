@@ -27,7 +27,7 @@ interface Pending {
 }
 
 export class SliceCounts {
-  readonly #session: Session;
+  readonly #session: Pick<Session, "execute">;
   readonly #clock: Clock;
   readonly #table: string;
   /** By slice; as many as are being written to. */
@@ -36,7 +36,7 @@ export class SliceCounts {
   #cancel: (() => void) | undefined;
   #closed = false;
 
-  constructor(session: Session, clock: Clock, keyspace: string) {
+  constructor(session: Pick<Session, "execute">, clock: Clock, keyspace: string) {
     this.#session = session;
     this.#clock = clock;
     this.#table = `${keyspace}.slice_counts`;

@@ -76,6 +76,7 @@ test("C10: a route ends before the first segment that is not completed, or where
     [[first, failed, third], [100]],
     [[first, third], [100]],
     [[failed], []],
+    [[failed, third], []],
   ] as const) {
     const catalog = new MemoryCatalog();
     const split = splitWith(segments);

@@ -133,6 +133,20 @@ for (const layout of SPLIT_LAYOUTS) {
     equal((await adding).events, 4_000);
   });
 
+  test(`C8: ${layout}: a part is finished only when all of it is stored`, async () => {
+    const store = await storeWithTable();
+    const gate = Promise.withResolvers<void>();
+    store.before = () => gate.promise;
+    const writer = new PartWriter({ ...TARGET, store, layout });
+    for (const run of runsOf(eventsOf(500, 1_000), 50, 50)) await writer.addRun(run);
+    let finished = false;
+    const finishing = writer.finish(FROM, TO).then(() => (finished = true));
+    for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
+    equal(finished, false);
+    gate.resolve();
+    await finishing;
+  });
+
   test(`${layout}: a failed append fails the part, and nothing more is begun`, async () => {
     const store = await storeWithTable();
     let appends = 0;

@@ -299,6 +299,7 @@ test("parts that are not the whole segment are a doubt before anything is read",
     { ...made, parts: [a, { ...b, from: b.from + 1 }, c] },
     { ...made, parts: [a, { ...b, events: b.events + 1 }, c] },
     { ...made, parts: [a, { ...b, bytes: b.bytes + 1 }, c] },
+    { ...made, parts: [a, b, { ...c, from: c.from + 1 }] },
     { ...hashed, parts: others },
     { ...hashed, parts: [{ ...x, from: FROM + 1 }, ...others] },
   ];

@@ -150,6 +150,21 @@ test("S6: a sound block in the place of another means the original, and the spli
     blocks.map(({ key }, nth) => ({ key, bytes: blocks[nth === 0 ? 1 : 0]?.bytes ?? EMPTY })),
   ));
 
+test("C9: what a part gives that it gave before, or that is outside of what was asked for, means the original", async () => {
+  for (const wrong of [{ after: undefined }, { from: START }]) {
+    const other = await OnePartition.open();
+    await other.split({ layout: "ROWS" });
+    await other.proven();
+    const scan = other.store.scan.bind(other.store);
+    other.store.scan = (partition, range, signal) =>
+      scan(partition, partition.slice === place.slice ? range : { ...range, ...wrong }, signal);
+    const start = START + 20 * SECOND;
+    const page = await other.read({ start, pageSize: 1_000 });
+    deepEqual(idsOf(page), ids(EVENTS - 20));
+    equal(other.count("fallback doubt"), 1, JSON.stringify(wrong));
+  }
+});
+
 test("what was handed on and turns out wrong at the end is an error, and the repeat is right", async () => {
   await world.split({ layout: "ROWS" });
   await world.proven();

@@ -11,7 +11,9 @@ import {
   SECOND,
   START,
 } from "../../tests/property/one-partition.ts";
+import { moveSplit } from "../metadata/move-split.ts";
 import { readEvidence } from "../metadata/read-modes.ts";
+import { readSplit } from "../metadata/split-records.ts";
 
 const never = new AbortController().signal;
 
@@ -310,6 +312,16 @@ const WITHDRAWALS: readonly (readonly [string, () => unknown])[] = [
     () => {
       const { namespace } = world.view;
       world.view = { ...world.view, namespace: { ...namespace, epoch: 2 } };
+    },
+  ],
+  [
+    "a confirmation that is taken back (C6)",
+    async () => {
+      const record = await readSplit(world.catalog, place);
+      ok(record);
+      const segments = record.segments.map((segment) => ({ ...segment, confirmedAt: null }));
+      await moveSplit(world.catalog, world.clock, record, { ...record, segments });
+      await world.clock.advance(20_000);
     },
   ],
   [

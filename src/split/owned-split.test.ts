@@ -137,21 +137,23 @@ test("who is alive is not taken over; who has died is, a lease's time later", as
   await taken.close();
 });
 
-test("who was overtaken is told at his next change, and writes nothing more", async () => {
-  const world = new World();
-  const first = await world.claimed("w1");
-  const second = await world.claim(await world.stored(), "w2");
-  await assert.rejects(first.move("PLANNED", "late"), Overtaken);
-  assert.equal(first.signal.aborted, true);
-  await assert.rejects(
-    first.rest((record) => record),
-    Overtaken,
-  );
-  await second.move("PLANNED", "in time");
-  const { owner, history } = await world.stored();
-  assert.equal(owner?.by, "w2");
-  assert.equal(history.at(-1)?.reason, "in time");
-  await Promise.all([first.close(), second.close()]);
+test("C8: who was overtaken, be it by his own process, is told at his next change, and writes nothing more", async () => {
+  for (const by of ["w2", "w1"]) {
+    const world = new World();
+    const first = await world.claimed("w1");
+    const second = await world.claim(await world.stored(), by);
+    await assert.rejects(first.move("PLANNED", "late"), Overtaken, by);
+    assert.equal(first.signal.aborted, true);
+    await assert.rejects(
+      first.rest((record) => record),
+      Overtaken,
+    );
+    await second.move("PLANNED", "in time");
+    const { owner, history } = await world.stored();
+    assert.equal(owner?.by, by);
+    assert.equal(history.at(-1)?.reason, "in time");
+    await Promise.all([first.close(), second.close()]);
+  }
 });
 
 test("a change whose outcome is unknown is looked up before the next one is made", async () => {

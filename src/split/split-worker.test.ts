@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { readIdSteps } from "../metadata/id-strategies.ts";
 import { readNamespace, writeNamespace } from "../metadata/namespace-records.ts";
 import { beginReopening } from "../metadata/reopen.ts";
+import { readSplit } from "../metadata/split-records.ts";
 import { putDue } from "../metadata/split-work.ts";
 import type { NamespaceConfigPatch } from "../model/merge-config.ts";
 import type { PartitionKey } from "../model/partition.ts";
@@ -87,6 +88,29 @@ test("events of one microsecond are never parted", async () => {
   await done.world.close();
 });
 
+test("C8: a number is reserved in the record before anything is written under it", async () => {
+  for (const strategy of ["AUTO", "HASH"]) {
+    const world = await SplitWorld.open({ widePartition: { strategy } });
+    const { store, catalog } = world;
+    await world.write(WIDE);
+    const partition = await world.partitionAt(TEN);
+    const written = new Map<number, number>();
+    const append = store.appendBlocks.bind(store);
+    store.appendBlocks = async (place, blocks) => {
+      const { nextPart = 0 } = (await readSplit(catalog, partition)) ?? {};
+      // In the first event bucket a part's event bucket is its number.
+      written.set(place.eventBucket, nextPart);
+      return append(place, blocks);
+    };
+    world.startWorker();
+    await world.detect(partition);
+    await world.until(partition, rests);
+    assert.ok(written.size >= 6, strategy);
+    for (const [part, nextPart] of written) assert.ok(part < nextPart, `${strategy} ${part}`);
+    await world.close();
+  }
+});
+
 test("an event larger than a part is a part of its own, or the end of one", async () => {
   const done = await split({ events: 5, bytes: 3 * TARGET_BYTES, from: TEN, to: TEN + HOUR });
   const parts = await done.world.parts(done.partition);
@@ -129,6 +153,24 @@ test("a bucket that grows while it is split ends as several segments without a g
   }
   const { same, events } = await world.compare(partition);
   assert.deepEqual({ same, events }, { same: true, events: 400 });
+  await world.close();
+});
+
+test("C10: a further stretch that is refused takes nothing from what is split", async () => {
+  const eleven = MIDNIGHT + 11 * HOUR;
+  const world = await SplitWorld.open();
+  await world.write({ ...WIDE, from: eleven, to: eleven + 40 * MINUTE });
+  const partition = await world.partitionAt(eleven);
+  world.startWorker();
+  await world.detect(partition);
+  await world.until(partition, ({ segments }) => (segments[0]?.confirmedAt ?? null) !== null);
+  const { namespaces } = world.control;
+  await namespaces.update(NAME, { widePartition: { detect: false } }, []);
+  const { state, segments, history } = await world.until(partition, rests, 3_600);
+  assert.match(history.at(-1)?.reason ?? "", /^detect off/);
+  assert.deepEqual([state, segments.length], ["COMPLETED", 1]);
+  const { same, events } = await world.compare(partition);
+  assert.deepEqual({ same, events }, { same: true, events: 200 });
   await world.close();
 });
 

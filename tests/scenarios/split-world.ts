@@ -56,6 +56,8 @@ export interface Written {
   readonly to: number;
   /** What its ids begin with. */
   readonly id?: string;
+  /** The byte that all values are made of; without it each event has another. */
+  readonly fill?: number;
 }
 
 export interface WorkerHandle {
@@ -147,7 +149,8 @@ export class SplitWorld extends ControlWorld {
   }
 
   /** Past every limit: straight into the store. */
-  async write({ series = SERIES, events, bytes, from, to, id = "e" }: Written): Promise<number> {
+  async write(written: Written): Promise<number> {
+    const { series = SERIES, events, bytes, from, to, id = "e", fill } = written;
     const byPartition = new Map<string, { slice: TimeSlice; placed: Placed[] }>();
     const { slices } = await this.control.views.get(NAME);
     for (let nth = 0; nth < events; nth++) {
@@ -155,7 +158,7 @@ export class SplitWorld extends ControlWorld {
       const slice = slices.find((each) => each.start <= time && time < each.end);
       if (slice === undefined) throw new Error(`no slice holds ${time}`);
       const eventId = utf8(`${id}-${String(nth).padStart(6, "0")}`);
-      const value = new Uint8Array(bytes).fill(nth);
+      const value = new Uint8Array(bytes).fill(fill ?? nth);
       const event = encodeEvent(utf8(series), time, eventId, [{ key: utf8("k"), value }]);
       const timeBucket = timeBucketOf(slice, time);
       const eventBucket = eventBucketOf(slice.timePartition.eventBuckets, eventId);

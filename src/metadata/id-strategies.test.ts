@@ -1,4 +1,4 @@
-import { deepEqual, equal, ok } from "node:assert/strict";
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import {
   ControlWorld,
@@ -68,6 +68,22 @@ test("whether it is in time is asked of the namespace as it is when the step is 
   const { idStrategyChanging, idStrategyCount } = await readReadyNamespace(catalog, "plays");
   deepEqual([idStrategyChanging, idStrategyCount], [[], 0]);
   ok(await inTime(limit + 1));
+});
+
+test("C15: a step whose storing failed is not stored later, when nobody would be told of it", async () => {
+  const { catalog } = await worldWithPlays();
+  const { id } = await readReadyNamespace(catalog, "plays");
+  const write = catalog.write.bind(catalog);
+  let late: (() => Promise<number | undefined>) | undefined;
+  catalog.write = (...call) => {
+    if (late !== undefined || !call[0].startsWith("id-strategies/")) return write(...call);
+    late = () => write(...call);
+    return Promise.reject(new Error("no answer"));
+  };
+  await rejects(addIdStep(catalog, "plays", "a", STEP), /no answer/);
+  deepEqual((await readReadyNamespace(catalog, "plays")).idStrategyChanging, []);
+  equal(await late?.(), undefined);
+  deepEqual(await readIdSteps(catalog, id, "a"), []);
 });
 
 test("views hold them, and read them again only when they have changed", async () => {

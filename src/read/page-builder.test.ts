@@ -1,8 +1,8 @@
-import { deepEqual, equal } from "node:assert/strict";
+import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { utf8 } from "../lib/bytes.ts";
 import { encodeEvent } from "../wire/event-record.ts";
-import { frameLength, positionOf, writeFrame } from "../wire/frames.ts";
+import { comparePositions, frameLength, positionOf, writeFrame } from "../wire/frames.ts";
 import type { Run } from "../wire/frames.ts";
 import { PageBuilder } from "./page-builder.ts";
 
@@ -39,6 +39,14 @@ test("cut at events, a page is as full as it can be", () => {
   equal(page.count, 6);
   equal(page.full, true);
   equal(page.examinedEvents, 6);
+});
+
+test("C11: what a filter leaves out was examined all the same", () => {
+  const run = runOf(0, 4);
+  const page = new PageBuilder(6, 1 << 20, [{ key: utf8("k"), value: utf8("v") }], "EVENT");
+  equal(page.add(run), undefined);
+  equal(page.count, 0);
+  ok(page.examined && comparePositions(page.examined, run.last) === 0);
 });
 
 /** One chunk with `count` events. */

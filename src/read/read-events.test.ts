@@ -190,6 +190,14 @@ test("R10: a long interval over many empty buckets is answered in bounded pages 
   ok(pages >= 6);
 });
 
+test("C12: a namespace that was made again under its name refuses the tokens of the one before", async () => {
+  const world = await World.open(30);
+  const { nextPageToken: pageToken } = await world.read({ pageSize: 5 });
+  equal((await world.read({ pageSize: 5, pageToken })).count, 5);
+  world.view = { ...world.view, namespace: { ...world.view.namespace, id: "plays-2" } };
+  await rejects(world.read({ pageSize: 5, pageToken }), code("PAGE_TOKEN_INVALID"));
+});
+
 test("R11: what is wrong with a query is told all at once", async () => {
   const world = await World.open(0);
   const bad = world.read({ seriesId: "", start: 5, end: 5, pageSize: 10_001 });

@@ -104,6 +104,15 @@ const GROUNDS: readonly (readonly [string, () => Promise<unknown>])[] = [
     () => updateNamespace(world.catalog, "plays", (found) => ({ ...found, epoch: 2 })),
   ],
   [
+    "an epoch begins that it goes on in",
+    async () => {
+      await updateNamespace(world.catalog, "plays", (found) => ({ ...found, epoch: 2 }));
+      const before = await readSplit(world.catalog, place);
+      ok(before !== undefined);
+      await moveSplit(world.catalog, world.clock, before, { ...before, epoch: 2 });
+    },
+  ],
+  [
     "its namespace is deleted",
     () => updateNamespace(world.catalog, "plays", (found) => ({ ...found, phase: "DELETING" })),
   ],

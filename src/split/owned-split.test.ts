@@ -137,6 +137,35 @@ test("who is alive is not taken over; who has died is, a lease's time later", as
   await taken.close();
 });
 
+test("C16: a wall clock that is set, either way, neither ends a lease nor keeps it", async () => {
+  const hour = 3_600_000_000;
+  for (const step of [hour, -hour]) {
+    const world = new World();
+    const owned = await world.claimed();
+    const watch = new OwnerWatch(world.clock, LEASE_MS);
+    await owned.close();
+    assert.equal(watch.isFree(await world.stored()), false);
+    world.clock.stepWall(step);
+    assert.equal(watch.isFree(await world.stored()), false, `set by ${step}`);
+    await world.clock.advance(LEASE_MS);
+    assert.equal(watch.isFree(await world.stored()), true, `set by ${step}`);
+  }
+});
+
+test("C16: who takes a split over begins a lease of his own, also with the same count", async () => {
+  const world = new World();
+  const watch = new OwnerWatch(world.clock, LEASE_MS);
+  await (await world.claimed("w1")).close();
+  const dead = await world.stored();
+  assert.equal(watch.isFree(dead), false);
+  await world.clock.advance(LEASE_MS);
+  assert.equal(watch.isFree(dead), true);
+  await (await world.claim(dead, "w2")).close();
+  const taken = await world.stored();
+  assert.equal(taken.owner?.beat, dead.owner?.beat);
+  assert.equal(watch.isFree(taken), false);
+});
+
 test("C8: who was overtaken, be it by his own process, is told at his next change, and writes nothing more", async () => {
   for (const by of ["w2", "w1"]) {
     const world = new World();

@@ -126,6 +126,7 @@ test("R8: leaving a stream early ends it and gives its memory back", async () =>
   const world = await World.open(30);
   for await (const page of world.reader.stream(world.query({ pageSize: 2 }), never)) {
     equal(page.count, 2);
+    ok(world.budget.used > 0, "what a stream holds counts (C20)");
     break;
   }
   await settle();

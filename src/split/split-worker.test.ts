@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readIdSteps } from "../metadata/id-strategies.ts";
+import { moveSplit } from "../metadata/move-split.ts";
 import { readNamespace, writeNamespace } from "../metadata/namespace-records.ts";
 import { beginReopening } from "../metadata/reopen.ts";
 import { readSplit } from "../metadata/split-records.ts";
@@ -254,6 +255,24 @@ async function reopen({ catalog }: SplitWorld): Promise<void> {
   const { config, floor } = namespace;
   await writeNamespace(catalog, beginReopening(namespace, 2 * config.acceptLimitMicros, floor));
 }
+
+test("C17: one that is held is left alone by every worker, due or not", async () => {
+  const world = await SplitWorld.open();
+  await world.write(WIDE);
+  const partition = await world.partitionAt(TEN);
+  await world.detect(partition);
+  const record = await world.record(partition);
+  assert.ok(record);
+  await moveSplit(world.catalog, world.clock, record, { ...record, heldBy: "ada" });
+  const before = await world.record(partition);
+  assert.ok((before?.dueAt ?? Infinity) <= world.clock.nowMicros());
+  const { worker } = world.startWorker();
+  await world.clock.advance(60_000);
+  worker.nudge(partition);
+  await world.clock.advance(60_000);
+  assert.deepEqual(await world.record(partition), before);
+  await world.close();
+});
 
 test("C16: more splits than may wait, that can only be left, do not keep out one that is due after them", async () => {
   const world = await SplitWorld.open();

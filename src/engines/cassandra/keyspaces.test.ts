@@ -1,4 +1,4 @@
-import { equal, match, notEqual, throws } from "node:assert/strict";
+import { deepEqual, equal, match, notEqual, throws } from "node:assert/strict";
 import { test } from "node:test";
 import { keyspaceOf, tableOf } from "./keyspaces.ts";
 import { createEventTable, createKeyspace } from "./schema.ts";
@@ -29,6 +29,16 @@ test("the id of a table follows from its name, and only from that", () => {
   equal(idIn(createEventTable("braid_a_1", "data_20260328")), id);
   notEqual(idIn(createEventTable("braid_a_2", "data_20260328")), id);
   notEqual(idIn(createEventTable("braid_a_1", "data_20260329")), id);
+});
+
+test("C21: all that is not an event's identity is one cell, so that of two versions one survives whole", () => {
+  const table = createEventTable("braid_a_1", "data_20260328");
+  const columns = [...table.matchAll(/(\w+) (?:text|int|bigint|blob)\b/g)].map(([, name]) => name);
+  const [, key = ""] = /PRIMARY KEY \((.+)\)\)/.exec(table) ?? [];
+  deepEqual(
+    columns.filter((name = "") => !key.includes(name)),
+    ["items"],
+  );
 });
 
 test("replicas are given for each data centre", () => {

@@ -120,6 +120,10 @@ test("C20: a fetch asks for no more of the largest blocks than fit", async () =>
     asked.map(({ limit }) => limit),
     [4, 16, 16, 16],
   );
+  // Nor the first, whatever the reader hopes to get with it.
+  asked.length = 0;
+  await timesOf(source, { firstBlocks: 30 });
+  equal(asked[0]?.limit, 16);
 });
 
 test("a node that runs out of time is asked for fewer, and for more again when it does not", async () => {

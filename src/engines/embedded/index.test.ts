@@ -99,10 +99,17 @@ test("more slices than may be open at once are all served", async () => {
 
 test("more slices than may be in use at once wait for a place, and all are served", async () => {
   const directory = await freshDirectory();
-  const engine = await openEmbeddedEngine({ directory, clock: systemClock, openStoresMax: 2 });
+  let most = 0;
+  const observer = {
+    committed: () => undefined,
+    openStoresChanged: (open: number) => void (most = Math.max(most, open)),
+  };
+  const options = { directory, clock: systemClock, openStoresMax: 2, observer };
+  const engine = await openEmbeddedEngine(options);
   const slices = Array.from({ length: 20 }, (_, i) => ({ namespaceId: "n", slice: `data_${i}` }));
   for (const slice of slices) await engine.store.createSlice(slice);
   await Promise.all(slices.map((slice) => engine.store.append(slice, [placed("a", 1, "e")])));
+  assert.ok(most > 0 && most <= 4, `${most} were open at once`);
   for (const slice of slices) assert.equal((await engine.store.sliceStats(slice)).events, 1);
   await engine.close();
   await rm(directory, { recursive: true });

@@ -60,6 +60,11 @@ export class StoreChild {
     if (!this.#ended) await once(this.#process, "close");
   }
 
+  /** However the test ends: a child that lives keeps it from ending. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.kill();
+  }
+
   async end(): Promise<void> {
     this.#process.stdin?.end();
     if (!this.#ended) await once(this.#process, "close");

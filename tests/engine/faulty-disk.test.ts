@@ -36,13 +36,14 @@ async function numbersOf(child: StoreChild): Promise<number[]> {
   return list === "" ? [] : list.split(",").map(Number);
 }
 
-async function heldBack(disk: FaultyDisk): Promise<void> {
+/** Until the disk holds back the sync of an append. One that is acknowledged needed none: then it never will. */
+async function heldBack(disk: FaultyDisk, child: StoreChild, number: number): Promise<void> {
   for (;;) {
     try {
       await access(`${disk.control}.held`);
       return;
     } catch {
-      // Not yet.
+      assert.ok(!child.lines.includes(`acked ${number}`), "it was acknowledged without a sync");
       await nextTurn();
     }
   }
@@ -50,11 +51,11 @@ async function heldBack(disk: FaultyDisk): Promise<void> {
 
 test("W2: no append is acknowledged before its fsync has returned", async () => {
   await onFaultyDisk(async (disk) => {
-    const child = await openChild(disk);
+    await using child = await openChild(disk);
     await appendUntilAcked(child, 1);
     await disk.set("hold");
     child.tell("append 2");
-    await heldBack(disk);
+    await heldBack(disk, child, 2);
     child.tell("append 3");
     // The child is alive and answers, only not these.
     for (let i = 0; i < 20; i++) assert.deepEqual(await numbersOf(child), [1]);
@@ -63,7 +64,7 @@ test("W2: no append is acknowledged before its fsync has returned", async () => 
     await child.hear((line) => line === "acked 2");
     await child.hear((line) => line === "acked 3");
     await child.kill();
-    const after = await openChild(disk);
+    await using after = await openChild(disk);
     assert.deepEqual(await numbersOf(after), [1, 2, 3]);
     await after.end();
   });
@@ -76,7 +77,7 @@ test("W15: while the disk is full nothing is acknowledged, reads go on, and writ
   onFaultyDisk((disk) => failsAndRecovers(disk, "full")));
 
 async function failsAndRecovers(disk: FaultyDisk, mode: DiskMode): Promise<void> {
-  const child = await openChild(disk);
+  await using child = await openChild(disk);
   await appendUntilAcked(child, 1);
   await appendUntilAcked(child, 2);
   await disk.set(mode);
@@ -97,7 +98,7 @@ async function failsAndRecovers(disk: FaultyDisk, mode: DiskMode): Promise<void>
     acked,
   );
   await child.kill();
-  const after = await openChild(disk);
+  await using after = await openChild(disk);
   assert.deepEqual(await numbersOf(after), found);
   await after.end();
 }

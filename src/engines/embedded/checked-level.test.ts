@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { ClassicLevel } from "classic-level";
+import { until } from "../../../tests/support/conditions.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { CheckedLevel } from "./checked-level.ts";
 import { LEVEL_OPTIONS } from "./level-options.ts";
@@ -26,16 +27,20 @@ function open(directory: string): Promise<CheckedLevel> {
   return CheckedLevel.open({ directory, what, clock: systemClock, tuning: LEVEL_OPTIONS });
 }
 
-/** A store of some commits, closed, with the marker of one of them gone, as if that had not been replayed. */
-async function storeWithout(directory: string, commit: number): Promise<void> {
-  await CheckedLevel.create(directory, LEVEL_OPTIONS);
-  const store = await open(directory);
+async function writeCommits(store: CheckedLevel): Promise<void> {
   for (let n = 1; n <= COMMITS; n++) {
     await store.write(1, (batch) => {
       batch.put(Buffer.from(`k${n}`), Buffer.from("v"));
       return 3;
     });
   }
+}
+
+/** A store of some commits, closed, with the marker of one of them gone, as if that had not been replayed. */
+async function storeWithout(directory: string, commit: number): Promise<void> {
+  await CheckedLevel.create(directory, LEVEL_OPTIONS);
+  const store = await open(directory);
+  await writeCommits(store);
   await store.close();
   const level = new ClassicLevel<Buffer, Buffer>(join(directory, "level"), {
     keyEncoding: "buffer",
@@ -64,6 +69,20 @@ test("C22: a commit that is missing before others, or that the mark tells of, is
     await storeWithout(directory, COMMITS + 1);
     const store = await open(directory);
     equal(store.events, COMMITS);
+    await store.close();
+  });
+});
+
+test("C22: the mark follows what was acknowledged while the store is open", async () => {
+  await inDirectory(async (directory) => {
+    await CheckedLevel.create(directory, LEVEL_OPTIONS);
+    const store = await open(directory);
+    await writeCommits(store);
+    await until(async () => {
+      const mark = await MarkFile.open(join(directory, "mark"));
+      await mark.close();
+      return mark.last.sequence === COMMITS;
+    });
     await store.close();
   });
 });

@@ -260,7 +260,7 @@ export function answerOf(
   return limited.map((e) => [e.series, e.time, e.id, e.device, e.padding]);
 }
 
-function eventsOf(page: ReadPage): unknown[] {
+export function eventsOf(page: ReadPage): unknown[] {
   const nowhere: Position = { time: 0, id: new Uint8Array() };
   const run: Run = { ...page, bytes: 0, first: nowhere, last: nowhere };
   const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString();

@@ -1,0 +1,529 @@
+/**
+ * Whatever is written, and however it is split: reads that begin and go on while workers are in the
+ * middle of it answer as a plain sorted list does.
+ *
+ * The splits are made by real workers, which stand still before and after each of their calls until they
+ * are let through. In between pages are read, with the tokens of the pages before, from one of two
+ * servers that hear of changes at different times; workers die and are taken over, splits are rolled back
+ * and retried, sealed time is opened again, and late events are written into it.
+ */
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { isDeepStrictEqual } from "node:util";
+import fc from "fast-check";
+import { utf8 } from "../../src/lib/bytes.ts";
+import { ServiceError } from "../../src/lib/errors.ts";
+import type { PartitionKey } from "../../src/model/partition.ts";
+import type { ReadMode } from "../../src/model/read-mode.ts";
+import { SPLIT_LAYOUTS, SPLIT_STRATEGIES } from "../../src/model/split.ts";
+import type { SplitRecord } from "../../src/model/split.ts";
+import type { ReadPage } from "../../src/read/read-page.ts";
+import type { ReadQuery } from "../../src/read/read-query.ts";
+import type { Engine } from "../support/busy-engine.ts";
+import { LiveSplits, NAME, placeOf, SETTLE_MS } from "../support/live-splits.ts";
+import type { LiveServer, LiveWorker } from "../support/live-splits.ts";
+import * as reads from "./reads.ts";
+import type { ModelEvent } from "./reads.ts";
+import { Turnstile } from "./turnstile.ts";
+
+const { SECOND } = reads;
+const START = Date.UTC(2026, 2, 28, 12) * 1_000;
+const SLICE_SECONDS = 1_200;
+/** Event time that is used, from START on. */
+const USED_SECONDS = 600;
+const ACCEPT_SECONDS = [30, 90, 400, 400];
+/** From START on: some of the time is sealed, some is open. */
+const NOW_SECONDS = [150, 200, 330, 400];
+const PAGE_SIZE_DEFAULT = 5;
+const SERIES = "s";
+
+/** Microseconds from START; often the same one, or on or beside an edge of a bucket or a part. */
+const offset = fc.oneof(
+  fc.nat({ max: USED_SECONDS * SECOND - 1 }),
+  fc.nat({ max: 20 }).map((nth) => nth * 30 * SECOND),
+  fc
+    .tuple(fc.constantFrom(0, 100, 300, 599), fc.constantFrom(0, 0, 1, 2, 999_999))
+    .map(([second, micros]) => second * SECOND + micros),
+  // Where a sealed line is likely to be: the limit of lateness and the skew of clocks before now.
+  fc
+    .tuple(fc.constantFrom(...NOW_SECONDS), fc.nat({ max: 2 }), fc.constantFrom(-1, 0, 0, 1))
+    .map(([now, steps, micros]) => (now - 30.5 + 5 * steps) * SECOND + micros),
+);
+
+/** Any but the halves of a pair. */
+const character = fc
+  .oneof(
+    fc.nat({ max: 0x7f }),
+    fc.nat({ max: 0xd7_ff }),
+    fc.integer({ min: 0xe0_00, max: 0x10_ff_ff }),
+  )
+  .map((code) => String.fromCodePoint(code));
+
+const id = fc.oneof(
+  { weight: 3, arbitrary: fc.constantFrom(...reads.EVENT_IDS) },
+  {
+    weight: 1,
+    arbitrary: fc.array(character, { minLength: 1, maxLength: 12 }).map((each) => each.join("")),
+  },
+);
+
+const event = fc.record({
+  offset,
+  id,
+  device: fc.constantFrom("ios", "tv", ""),
+  padding: fc.oneof(
+    { weight: 12, arbitrary: fc.nat(40) },
+    { weight: 2, arbitrary: fc.nat(3_000) },
+    { weight: 1, arbitrary: fc.nat(70_000) },
+  ),
+});
+
+const query = fc.record({
+  // Mostly of all there is: what is cut off at the edges is tried too.
+  range: fc.oneof(
+    { weight: 2, arbitrary: fc.constant([0, USED_SECONDS * SECOND + 1] as const) },
+    { weight: 1, arbitrary: fc.tuple(offset, fc.integer({ min: 1, max: 400 * SECOND })) },
+  ),
+  order: fc.constantFrom<ReadQuery["order"]>("NEWEST_FIRST", "OLDEST_FIRST"),
+  pageSize: fc.oneof(fc.integer({ min: 0, max: 12 }), fc.constant(1_000)),
+  totalLimit: fc.oneof(fc.constant(0), fc.constant(0), fc.nat(60)),
+  filter: fc.constantFrom(undefined, undefined, "ios", "tv", "none"),
+  streamed: fc.oneof({ weight: 3, arbitrary: fc.constant(false) }, fc.constant(true)),
+});
+
+const WHATS = [
+  ["begin", 8],
+  ["go on", 20],
+  ["end", 3],
+  ["roll back", 1],
+  ["retry", 2],
+  ["accept", 2],
+  ["write", 4],
+  ["hear", 3],
+  ["wait", 2],
+  ["kill", 1],
+  ["add a worker", 1],
+] as const;
+
+const action = fc.record({
+  what: fc.oneof(...WHATS.map(([what, weight]) => ({ weight, arbitrary: fc.constant(what) }))),
+  /** How many calls and answers are let through first. */
+  steps: fc.oneof(fc.nat({ max: 3 }), fc.nat({ max: 40 })),
+  which: fc.nat({ max: 1_000 }),
+  query,
+  event,
+});
+
+const world = fc.record({
+  secondsPerTimeBucket: fc.constantFrom(300, 600),
+  eventBuckets: fc.constantFrom(1, 1, 2),
+  nowSeconds: fc.constantFrom(...NOW_SECONDS, 700),
+  strategy: fc.constantFrom("AUTO", ...SPLIT_STRATEGIES),
+  layout: fc.constantFrom(...SPLIT_LAYOUTS),
+  targetBytes: fc.constantFrom(64, 64, 300, 300, 1_000, 5_000, 100_000),
+  maxParts: fc.constantFrom(1, 2, 5, 4_096, 4_096, 4_096),
+  /** Whether what is sealed at first is split and served before anything else happens. */
+  begun: fc.boolean(),
+  mode: fc.constantFrom<ReadMode>("SERVE", "SERVE", "SERVE", "SERVE", "COMPARE"),
+  events: fc.array(event, { minLength: 20, maxLength: 90, size: "max" }),
+  actions: fc.array(action, { minLength: 25, maxLength: 60, size: "max" }),
+  pageBytesMax: fc.constantFrom(300, 2_000, 3 * 1024 * 1024),
+  dice: fc.nat(),
+});
+
+type WorldInput = typeof world extends fc.Arbitrary<infer T> ? T : never;
+type Action = typeof action extends fc.Arbitrary<infer T> ? T : never;
+type Query = typeof query extends fc.Arbitrary<infer T> ? T : never;
+
+/** What was done in all worlds together, and how often: so that a test can see that it was done at all. */
+export type Tally = Map<string, number>;
+
+/** `openEngine` gives a fresh one each time; the seed is printed on failure. */
+export async function readsDuringSplitsEqualTheModel(
+  openEngine: () => Promise<Engine>,
+  numRuns: number,
+): Promise<Tally> {
+  const tally: Tally = new Map();
+  const property = fc.asyncProperty(world, async (input) => {
+    const at = await WorkingWorld.open(await openEngine(), input, tally);
+    try {
+      await at.live();
+    } finally {
+      await at.close();
+    }
+  });
+  await fc.assert(property, { numRuns });
+  return tally;
+}
+
+class WorkingWorld {
+  readonly #input: WorldInput;
+  readonly #live: LiveSplits;
+  readonly #tally: Tally;
+  readonly #turnstile: Turnstile;
+  readonly #servers: readonly LiveServer[];
+  readonly #workers: LiveWorker[] = [];
+  readonly #model = new Map<string, ModelEvent>();
+  readonly #open: OpenRead[] = [];
+  #partitions: readonly PartitionKey[] = [];
+  /** Of the limit of lateness; one at a time. */
+  #changing: Promise<unknown> | undefined;
+
+  private constructor(live: LiveSplits, input: WorldInput, tally: Tally) {
+    this.#live = live;
+    this.#input = input;
+    this.#tally = tally;
+    this.#turnstile = new Turnstile(input.dice);
+    const { pageBytesMax } = input;
+    const limits = {
+      pageSizeDefault: PAGE_SIZE_DEFAULT,
+      pageBytesMax,
+      streamPageBytes: pageBytesMax,
+    };
+    this.#servers = [live.startServer(limits), live.startServer(limits)];
+  }
+
+  static async open(engine: Engine, input: WorldInput, tally: Tally): Promise<WorkingWorld> {
+    const live = await LiveSplits.open(engine, START + input.nowSeconds * SECOND, {
+      timePartition: {
+        secondsPerTimeSlice: SLICE_SECONDS,
+        secondsPerTimeBucket: input.secondsPerTimeBucket,
+        eventBuckets: input.eventBuckets,
+      },
+      acceptLimitMicros: 30 * SECOND,
+      futureLimitMicros: 5 * SECOND,
+      retention: { closeAfterMicros: 36_000 * SECOND, deleteAfterMicros: 72_000 * SECOND },
+    });
+    const { targetBytes, maxParts, layout, strategy, mode } = input;
+    const wide = { targetBytes, bytesMax: targetBytes, eventsMax: 20 };
+    await live.tune({ ...wide, maxParts, layout, strategy }, mode);
+    return new WorkingWorld(live, input, tally);
+  }
+
+  async close(): Promise<void> {
+    for (const read of this.#open) await read.close();
+    await this.#live.close();
+  }
+
+  async live(): Promise<void> {
+    await this.#begin();
+    for (const each of this.#input.actions) {
+      for (let steps = 0; steps < each.steps; steps++) await this.#step();
+      await this.#act(each);
+    }
+    await this.#comeToRest();
+    for (const read of this.#open.splice(0)) await this.#finish(read, 0);
+    await this.#readAll();
+    for (const { told } of this.#servers) {
+      deepEqual(
+        told.filter((what) => what.startsWith("fell back")),
+        [],
+      );
+    }
+  }
+
+  async #begin(): Promise<void> {
+    for (const { offset: at, ...rest } of this.#input.events) {
+      const made = { ...rest, series: SERIES, time: START + at };
+      if (!this.#model.has(reads.keyOf(made))) this.#model.set(reads.keyOf(made), made);
+    }
+    const live = this.#live;
+    this.#partitions = await live.store([...this.#model.values()].map(reads.encode));
+    this.#startWorker();
+    await live.advance(SETTLE_MS);
+    for (const partition of this.#partitions) {
+      await live.pass(this.#server(0).splits.request(placeOf(partition), WISH));
+    }
+    if (!this.#input.begun) return;
+    this.#turnstile.open();
+    await live.rest(this.#partitions);
+    this.#turnstile.shut();
+    await this.#readWhole("NEWEST_FIRST");
+  }
+
+  #startWorker(): void {
+    this.#workers.push(this.#live.startWorker(this.#turnstile.gate));
+  }
+
+  /** One call or answer of a worker is let through; if none waits, time passes. */
+  async #step(): Promise<void> {
+    const turnstile = this.#turnstile;
+    if (turnstile.waiting === 0) await this.#live.advance(IDLE_MS);
+    else {
+      turnstile.letThrough();
+      await this.#live.engine.quiet();
+      await this.#live.clock.advance(turnstile.dice(100));
+    }
+    await this.#live.engine.quiet();
+  }
+
+  async #act({ what, which, query: asked, event: made }: Action): Promise<void> {
+    const live = this.#live;
+    const server = this.#server(which);
+    const partition = this.#partitions[which % this.#partitions.length];
+    const read = this.#open[which % Math.max(1, this.#open.length)];
+    switch (what) {
+      case "begin":
+        this.#open.push(new OpenRead(asked, this.#model, server));
+        break;
+      case "go on":
+        if (read !== undefined) await this.#goOn(read, which);
+        break;
+      case "end":
+        if (read !== undefined) await this.#finish(read, which);
+        break;
+      case "roll back":
+      case "retry":
+        if (partition !== undefined) await this.#wish(server, partition, what);
+        break;
+      case "accept":
+        this.#accept(ACCEPT_SECONDS[which % ACCEPT_SECONDS.length] ?? 30);
+        break;
+      case "write":
+        await this.#write(server, made);
+        break;
+      case "hear":
+        for (const each of this.#partitions) server.serving.changed(each);
+        break;
+      case "wait":
+        await live.advance(1_000 + 1_000 * (which % 10));
+        break;
+      case "kill":
+        this.#workers.splice(which % this.#workers.length, 1)[0]?.kill();
+        if (this.#workers.length === 0) this.#startWorker();
+        break;
+      case "add a worker":
+        if (this.#workers.length < 3) this.#startWorker();
+    }
+  }
+
+  #server(which: number): LiveServer {
+    const server = this.#servers[which % this.#servers.length];
+    ok(server !== undefined);
+    return server;
+  }
+
+  async #wish(server: LiveServer, partition: PartitionKey, what: "roll back" | "retry") {
+    const place = placeOf(partition);
+    try {
+      const { splits } = server;
+      await this.#live.pass(
+        what === "retry" ? splits.retry(place, WISH) : splits.rollback(place, WISH),
+      );
+      this.#count(what);
+    } catch (error) {
+      // There is nothing to retry.
+      if (!(error instanceof ServiceError && error.code === "REQUEST_INVALID")) throw error;
+    }
+  }
+
+  /** Raising it opens sealed time again, in steps that take a while. */
+  #accept(seconds: number): void {
+    if (this.#changing !== undefined) return;
+    const change = { acceptLimitMicros: seconds * SECOND };
+    this.#changing = this.#live.namespaces.update(NAME, change, []).then(() => {
+      this.#changing = undefined;
+      this.#count(`accept ${seconds} s`);
+    });
+    // It is awaited at the end.
+    this.#changing.catch(() => undefined);
+  }
+
+  /** As late as may be. */
+  async #write({ writer }: LiveServer, { offset: at, ...rest }: Action["event"]): Promise<void> {
+    const now = this.#live.clock.nowMicros();
+    const late = (at / (USED_SECONDS * SECOND)) * (await this.#live.acceptLimitMicros());
+    const made = { ...rest, series: SERIES, time: Math.min(Math.ceil(now - late), END - 1) };
+    // The same identity with other bytes is left to the engines (rule C21).
+    if (this.#model.has(reads.keyOf(made))) return;
+    const batch = { namespace: NAME, events: [reads.encode(made)], bytes: 1_000 };
+    const { failures } = await this.#live.pass(writer.write(batch, NEVER));
+    const [failure] = failures;
+    if (failure === undefined) this.#model.set(reads.keyOf(made), made);
+    else equal(failure.code, "EVENT_TOO_OLD");
+    this.#count(failure === undefined ? "written" : "too old");
+    const sealed = START + this.#input.nowSeconds * SECOND - 30 * SECOND;
+    if (failure === undefined && made.time < sealed)
+      this.#count("written into time that was sealed");
+  }
+
+  async #goOn(read: OpenRead, which: number): Promise<void> {
+    for (const what of await this.#whatGoesOn()) this.#count(`page while ${what}`);
+    await this.#live.pass(read.next(this.#server(which)));
+    if (read.ended) await this.#judge(read);
+  }
+
+  async #finish(read: OpenRead, which: number): Promise<void> {
+    while (!read.ended) await this.#live.pass(read.next(this.#server(which)));
+    await this.#judge(read);
+  }
+
+  async #judge(read: OpenRead): Promise<void> {
+    const at = this.#open.indexOf(read);
+    if (at >= 0) this.#open.splice(at, 1);
+    await read.close();
+    read.judge(this.#model);
+    this.#count("reads");
+  }
+
+  async #whatGoesOn(): Promise<Set<string>> {
+    const found = new Set<string>();
+    for (const partition of this.#partitions) {
+      const record = await this.#live.pass(this.#live.record(partition));
+      if (record !== undefined) found.add(stageOf(record));
+    }
+    return found;
+  }
+
+  async #comeToRest(): Promise<void> {
+    const live = this.#live;
+    this.#turnstile.open();
+    if (this.#changing !== undefined) await live.pass(this.#changing);
+    // All of the time that was used is sealed then, unless later events were accepted on the way.
+    const sealed = END + (await live.acceptLimitMicros()) + SETTLE_MS * 1_000;
+    const leftMs = Math.ceil((sealed - live.clock.nowMicros()) / 1_000);
+    await live.advance(Math.min(Math.max(0, leftMs), REST_MS_MAX));
+    await live.rest(this.#partitions);
+  }
+
+  /** What was not compared yet is compared by the first read, and served to the second. */
+  async #readAll(): Promise<void> {
+    await this.#readWhole("NEWEST_FIRST");
+    await this.#readWhole("OLDEST_FIRST");
+    for (const { reads: seen, told } of this.#servers) {
+      for (const { route } of seen) this.#count(`from ${route}`);
+      for (const what of told) this.#count(what);
+    }
+    for (const partition of this.#partitions) {
+      const record = await this.#live.pass(this.#live.record(partition));
+      this.#count(`ended ${record?.state ?? "without a record"}`);
+      for (const { strategy, layout } of record?.segments ?? []) {
+        this.#count(`segments ${strategy} ${layout}`);
+      }
+    }
+  }
+
+  /** Of both servers, when they know of all changes. */
+  async #readWhole(order: ReadQuery["order"]): Promise<void> {
+    await this.#live.advance(VIEWS_RENEWED_MS);
+    for (const server of this.#servers) {
+      const read = new OpenRead({ ...WHOLE, order }, this.#model, server);
+      while (!read.ended) await this.#live.pass(read.next(server));
+      await this.#judge(read);
+    }
+    await this.#live.engine.quiet();
+  }
+
+  #count(what: string): void {
+    this.#tally.set(what, (this.#tally.get(what) ?? 0) + 1);
+  }
+}
+
+/** Time that passes at once while no worker has anything to do. */
+const IDLE_MS = 5_000;
+const NEVER = new AbortController().signal;
+const WISH = { by: "operator", reason: "" };
+/** Longer than any server's knowledge of routes lasts. */
+const REST_MS_MAX = 500_000;
+const VIEWS_RENEWED_MS = 5_000;
+const END = START + USED_SECONDS * SECOND + 1;
+const WHOLE: Query = {
+  range: [0, USED_SECONDS * SECOND + 1],
+  order: "NEWEST_FIRST",
+  pageSize: 1_000,
+  totalLimit: 0,
+  filter: undefined,
+  streamed: false,
+};
+
+/** What happens to a split, for the tally. */
+function stageOf({ state, segments }: SplitRecord): string {
+  const newest = segments.at(-1);
+  if (state === "INVALIDATED") return state;
+  const further = segments.length > 1 ? "further " : "";
+  if (newest === undefined) return state;
+  if (newest.state !== "COMPLETED") return `${further}${newest.state}`;
+  return newest.confirmedAt === null ? "COMPLETED, not confirmed" : "COMPLETED";
+}
+
+/** A read that may take as long as it likes, page after page or as a stream. */
+class OpenRead {
+  readonly #asked: Query;
+  readonly #query: ReadQuery;
+  readonly #expected: readonly unknown[];
+  readonly #events: unknown[] = [];
+  /** A stream stays with its server; pages may come from any. */
+  readonly #stream: AsyncGenerator<ReadPage, void, undefined> | undefined;
+  #pageToken = "";
+  #pages = 0;
+  ended = false;
+
+  constructor(asked: Query, model: ReadonlyMap<string, ModelEvent>, server: LiveServer) {
+    this.#asked = asked;
+    const [from, length] = asked.range;
+    this.#query = {
+      namespace: NAME,
+      seriesId: SERIES,
+      start: START + from,
+      end: START + from + length,
+      filters:
+        asked.filter === undefined ? [] : [{ key: utf8("device"), value: utf8(asked.filter) }],
+      order: asked.order,
+      pageSize: asked.pageSize,
+      totalLimit: asked.totalLimit,
+      pageToken: "",
+      allowPartial: false,
+    };
+    this.#expected = reads.answerOf(model, this.#query, asked.filter);
+    this.#stream = asked.streamed ? server.reader.stream(this.#query, NEVER) : undefined;
+  }
+
+  async next(server: LiveServer): Promise<void> {
+    ok(this.#pages++ < 5_000, "reading ends");
+    if (this.#stream !== undefined) {
+      const page = await this.#stream.next();
+      this.ended = page.done === true;
+      if (page.done !== true) this.#events.push(...reads.eventsOf(page.value));
+      return;
+    }
+    const query = { ...this.#query, pageToken: this.#pageToken };
+    const page = await server.reader.readPage(query, NEVER);
+    const { pageSize } = this.#query;
+    ok(
+      page.count <= (pageSize === 0 ? PAGE_SIZE_DEFAULT : pageSize),
+      "a page is bounded in events",
+    );
+    this.#events.push(...reads.eventsOf(page));
+    this.#pageToken = page.nextPageToken;
+    this.ended = this.#pageToken === "";
+  }
+
+  async close(): Promise<void> {
+    await this.#stream?.return();
+  }
+
+  /** All that was there when it began, and of what came meanwhile some, in order and once each. */
+  judge(model: ReadonlyMap<string, ModelEvent>): void {
+    const expected = this.#expected;
+    const { totalLimit, filter } = this.#asked;
+    // Events only ever come: where it would answer the same now, it did so all the time.
+    if (isDeepStrictEqual(reads.answerOf(model, this.#query, filter), expected)) {
+      deepEqual(this.#events, expected);
+      return;
+    }
+    const now = reads.answerOf(model, { ...this.#query, totalLimit: 0 }, filter);
+    const found = this.#events.map((each) => JSON.stringify(each));
+    const texts = now.map((each) => JSON.stringify(each));
+    const kept = new Set(found);
+    deepEqual(
+      found,
+      texts.filter((each) => kept.has(each)),
+      "in order, once each, and written",
+    );
+    if (totalLimit > 0) {
+      ok(found.length <= totalLimit, "no more than the limit");
+      return;
+    }
+    const missing = expected.filter((each) => !kept.has(JSON.stringify(each)));
+    deepEqual(missing, [], "what was there when it began is there");
+  }
+}

@@ -1,0 +1,41 @@
+/** Lets the calls and answers of workers through one by one, in an order that a number decides. */
+export class Turnstile {
+  readonly #waiting: (() => void)[] = [];
+  #dice: number;
+  #open = false;
+
+  constructor(dice: number) {
+    this.#dice = dice;
+  }
+
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  readonly gate = (): void | Promise<void> => {
+    if (this.#open) return;
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  };
+
+  letThrough(): void {
+    const [chosen] = this.#waiting.splice(this.dice(this.#waiting.length), 1);
+    chosen?.();
+  }
+
+  /** From now on nobody waits. */
+  open(): void {
+    this.#open = true;
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+
+  /** From now on everybody waits again. */
+  shut(): void {
+    this.#open = false;
+  }
+
+  /** Below a limit; the same each time for the same number. */
+  dice(limit: number): number {
+    this.#dice = (Math.imul(this.#dice, 1_103_515_245) + 12_345) >>> 0;
+    return (this.#dice >>> 8) % Math.max(1, limit);
+  }
+}

@@ -3,9 +3,9 @@
  * middle of it answer as a plain sorted list does.
  *
  * The splits are made by real workers, which stand still before and after each of their calls until they
- * are let through. In between pages are read, with the tokens of the pages before, from one of two
- * servers that hear of changes at different times; workers die and are taken over, splits are rolled back
- * and retried, sealed time is opened again, and late events are written into it.
+ * are let through. In between, or beside them, pages are read, with the tokens of the pages before, from
+ * one of two servers that hear of changes at different times; workers die and are taken over, splits are
+ * rolled back and retried, sealed time is opened again, and late events are written into it.
  */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
@@ -30,7 +30,7 @@ const START = Date.UTC(2026, 2, 28, 12) * 1_000;
 const SLICE_SECONDS = 1_200;
 /** Event time that is used, from START on. */
 const USED_SECONDS = 600;
-const ACCEPT_SECONDS = [30, 90, 400, 400];
+const ACCEPT_SECONDS = [30, 30, 90, 400];
 /** From START on: some of the time is sealed, some is open. */
 const NOW_SECONDS = [150, 200, 330, 400];
 const PAGE_SIZE_DEFAULT = 5;
@@ -91,17 +91,18 @@ const query = fc.record({
 });
 
 const WHATS = [
-  ["begin", 8],
-  ["go on", 20],
-  ["end", 3],
+  ["begin", 12],
+  ["go on", 60],
+  ["end", 6],
   ["roll back", 1],
-  ["retry", 2],
+  ["retry", 3],
   ["accept", 2],
-  ["write", 4],
-  ["hear", 3],
-  ["wait", 2],
-  ["kill", 1],
-  ["add a worker", 1],
+  ["open again", 2],
+  ["write", 6],
+  ["hear", 6],
+  ["wait", 3],
+  ["kill", 2],
+  ["add a worker", 2],
 ] as const;
 
 const action = fc.record({
@@ -127,6 +128,8 @@ const world = fc.record({
   events: fc.array(event, { minLength: 20, maxLength: 90, size: "max" }),
   actions: fc.array(action, { minLength: 25, maxLength: 60, size: "max" }),
   pageBytesMax: fc.constantFrom(300, 2_000, 3 * 1024 * 1024),
+  /** Whether workers go on, too, while a page is being read. */
+  interleaved: fc.boolean(),
   dice: fc.nat(),
 });
 
@@ -137,10 +140,10 @@ type Query = typeof query extends fc.Arbitrary<infer T> ? T : never;
 /** What was done in all worlds together, and how often: so that a test can see that it was done at all. */
 export type Tally = Map<string, number>;
 
-/** `openEngine` gives a fresh one each time; the seed is printed on failure. */
+/** `openEngine` gives a fresh one each time; the seed is printed on failure, and another one each time unless given. */
 export async function readsDuringSplitsEqualTheModel(
   openEngine: () => Promise<Engine>,
-  numRuns: number,
+  runs: { readonly numRuns: number; readonly seed?: number },
 ): Promise<Tally> {
   const tally: Tally = new Map();
   const property = fc.asyncProperty(world, async (input) => {
@@ -151,7 +154,7 @@ export async function readsDuringSplitsEqualTheModel(
       await at.close();
     }
   });
-  await fc.assert(property, { numRuns });
+  await fc.assert(property, runs);
   return tally;
 }
 
@@ -165,6 +168,8 @@ class WorkingWorld {
   readonly #model = new Map<string, ModelEvent>();
   readonly #open: OpenRead[] = [];
   #partitions: readonly PartitionKey[] = [];
+  /** A page is being read while workers go on. */
+  #inPage = false;
   /** Of the limit of lateness; one at a time. */
   #changing: Promise<unknown> | undefined;
 
@@ -179,7 +184,8 @@ class WorkingWorld {
       pageBytesMax,
       streamPageBytes: pageBytesMax,
     };
-    this.#servers = [live.startServer(limits), live.startServer(limits)];
+    const gate = (): void | Promise<void> => (this.#inPage ? this.#turnstile.gate() : undefined);
+    this.#servers = [live.startServer(limits, gate), live.startServer(limits, gate)];
   }
 
   static async open(engine: Engine, input: WorldInput, tally: Tally): Promise<WorkingWorld> {
@@ -200,7 +206,8 @@ class WorkingWorld {
   }
 
   async close(): Promise<void> {
-    for (const read of this.#open) await read.close();
+    this.#turnstile.open();
+    for (const read of this.#open) await this.#pass(read.close());
     await this.#live.close();
   }
 
@@ -231,7 +238,7 @@ class WorkingWorld {
     this.#startWorker();
     await live.advance(SETTLE_MS);
     for (const partition of this.#partitions) {
-      await live.pass(this.#server(0).splits.request(placeOf(partition), WISH));
+      await this.#pass(this.#server(0).splits.request(placeOf(partition), WISH));
     }
     if (!this.#input.begun) return;
     this.#turnstile.open();
@@ -256,6 +263,19 @@ class WorkingWorld {
     await this.#live.engine.quiet();
   }
 
+  /** Steps until the work has ended: it may wait for its own turn, or for time. */
+  async #pass<T>(work: Promise<T>): Promise<T> {
+    let ended = false;
+    const end = (): void => void (ended = true);
+    work.then(end, end);
+    for (let steps = 0; ; steps++) {
+      await this.#live.engine.quiet();
+      if (ended) return work;
+      ok(steps < WORK_STEPS_MAX, "the work ends");
+      await this.#step();
+    }
+  }
+
   async #act({ what, which, query: asked, event: made }: Action): Promise<void> {
     const live = this.#live;
     const server = this.#server(which);
@@ -278,8 +298,11 @@ class WorkingWorld {
       case "accept":
         this.#accept(ACCEPT_SECONDS[which % ACCEPT_SECONDS.length] ?? 30);
         break;
+      case "open again":
+        if (partition !== undefined) await this.#openAgain(server, partition, made);
+        break;
       case "write":
-        await this.#write(server, made);
+        await this.#write(server, made, await this.#lateness());
         break;
       case "hear":
         for (const each of this.#partitions) server.serving.changed(each);
@@ -306,9 +329,7 @@ class WorkingWorld {
     const place = placeOf(partition);
     try {
       const { splits } = server;
-      await this.#live.pass(
-        what === "retry" ? splits.retry(place, WISH) : splits.rollback(place, WISH),
-      );
+      await this.#pass(what === "retry" ? splits.retry(place, WISH) : splits.rollback(place, WISH));
       this.#count(what);
     } catch (error) {
       // There is nothing to retry.
@@ -322,45 +343,72 @@ class WorkingWorld {
     const change = { acceptLimitMicros: seconds * SECOND };
     this.#changing = this.#live.namespaces.update(NAME, change, []).then(() => {
       this.#changing = undefined;
-      this.#count(`accept ${seconds} s`);
+      this.#count("accept");
     });
     // It is awaited at the end.
     this.#changing.catch(() => undefined);
   }
 
-  /** As late as may be. */
-  async #write({ writer }: LiveServer, { offset: at, ...rest }: Action["event"]): Promise<void> {
+  async #lateness(): Promise<{ readonly from: number; readonly to: number }> {
     const now = this.#live.clock.nowMicros();
-    const late = (at / (USED_SECONDS * SECOND)) * (await this.#live.acceptLimitMicros());
-    const made = { ...rest, series: SERIES, time: Math.min(Math.ceil(now - late), END - 1) };
+    return { from: now - (await this.#live.acceptLimitMicros()), to: now };
+  }
+
+  /** What is split is opened again, and written to. */
+  async #openAgain(server: LiveServer, partition: PartitionKey, made: Action["event"]) {
+    if (this.#changing !== undefined) return;
+    const segment = (await this.#pass(this.#live.record(partition)))?.segments.at(-1);
+    if (segment === undefined) return;
+    const late = this.#live.clock.nowMicros() - segment.from;
+    this.#accept(Math.ceil(late / SECOND) + 60);
+    await this.#pass(this.#changing ?? Promise.resolve());
+    // Until this server has heard of it.
+    for (let tries = 0; tries < 20; tries++) {
+      if (await this.#write(server, made, segment)) {
+        this.#count("written into split time");
+        return;
+      }
+      await this.#step();
+      await this.#live.advance(500);
+    }
+  }
+
+  /** Somewhere in that time; false if it was refused. */
+  async #write(
+    { writer }: LiveServer,
+    { offset: at, ...rest }: Action["event"],
+    { from, to }: { readonly from: number; readonly to: number },
+  ): Promise<boolean> {
+    const within = Math.floor((at / (USED_SECONDS * SECOND)) * (to - from));
+    const made = { ...rest, series: SERIES, time: Math.min(from + within, END - 1) };
     // The same identity with other bytes is left to the engines (rule C21).
-    if (this.#model.has(reads.keyOf(made))) return;
+    if (this.#model.has(reads.keyOf(made))) return true;
     const batch = { namespace: NAME, events: [reads.encode(made)], bytes: 1_000 };
-    const { failures } = await this.#live.pass(writer.write(batch, NEVER));
+    const { failures } = await this.#pass(writer.write(batch, NEVER));
     const [failure] = failures;
     if (failure === undefined) this.#model.set(reads.keyOf(made), made);
     else equal(failure.code, "EVENT_TOO_OLD");
     this.#count(failure === undefined ? "written" : "too old");
-    const sealed = START + this.#input.nowSeconds * SECOND - 30 * SECOND;
-    if (failure === undefined && made.time < sealed)
-      this.#count("written into time that was sealed");
+    return failure === undefined;
   }
 
   async #goOn(read: OpenRead, which: number): Promise<void> {
     for (const what of await this.#whatGoesOn()) this.#count(`page while ${what}`);
-    await this.#live.pass(read.next(this.#server(which)));
+    this.#inPage = this.#input.interleaved;
+    await this.#pass(read.next(this.#server(which)));
+    this.#inPage = false;
     if (read.ended) await this.#judge(read);
   }
 
   async #finish(read: OpenRead, which: number): Promise<void> {
-    while (!read.ended) await this.#live.pass(read.next(this.#server(which)));
+    while (!read.ended) await this.#pass(read.next(this.#server(which)));
     await this.#judge(read);
   }
 
   async #judge(read: OpenRead): Promise<void> {
     const at = this.#open.indexOf(read);
     if (at >= 0) this.#open.splice(at, 1);
-    await read.close();
+    await this.#pass(read.close());
     read.judge(this.#model);
     this.#count("reads");
   }
@@ -368,7 +416,7 @@ class WorkingWorld {
   async #whatGoesOn(): Promise<Set<string>> {
     const found = new Set<string>();
     for (const partition of this.#partitions) {
-      const record = await this.#live.pass(this.#live.record(partition));
+      const record = await this.#pass(this.#live.record(partition));
       if (record !== undefined) found.add(stageOf(record));
     }
     return found;
@@ -377,7 +425,7 @@ class WorkingWorld {
   async #comeToRest(): Promise<void> {
     const live = this.#live;
     this.#turnstile.open();
-    if (this.#changing !== undefined) await live.pass(this.#changing);
+    if (this.#changing !== undefined) await this.#pass(this.#changing);
     // All of the time that was used is sealed then, unless later events were accepted on the way.
     const sealed = END + (await live.acceptLimitMicros()) + SETTLE_MS * 1_000;
     const leftMs = Math.ceil((sealed - live.clock.nowMicros()) / 1_000);
@@ -394,7 +442,7 @@ class WorkingWorld {
       for (const what of told) this.#count(what);
     }
     for (const partition of this.#partitions) {
-      const record = await this.#live.pass(this.#live.record(partition));
+      const record = await this.#pass(this.#live.record(partition));
       this.#count(`ended ${record?.state ?? "without a record"}`);
       for (const { strategy, layout } of record?.segments ?? []) {
         this.#count(`segments ${strategy} ${layout}`);
@@ -407,7 +455,7 @@ class WorkingWorld {
     await this.#live.advance(VIEWS_RENEWED_MS);
     for (const server of this.#servers) {
       const read = new OpenRead({ ...WHOLE, order }, this.#model, server);
-      while (!read.ended) await this.#live.pass(read.next(server));
+      while (!read.ended) await this.#pass(read.next(server));
       await this.#judge(read);
     }
     await this.#live.engine.quiet();
@@ -420,6 +468,7 @@ class WorkingWorld {
 
 /** Time that passes at once while no worker has anything to do. */
 const IDLE_MS = 5_000;
+const WORK_STEPS_MAX = 20_000;
 const NEVER = new AbortController().signal;
 const WISH = { by: "operator", reason: "" };
 /** Longer than any server's knowledge of routes lasts. */

@@ -59,8 +59,8 @@ const LAST: Random = {
 
 type WidePartition = NamespaceConfig["widePartition"];
 
-/** Where a worker's calls wait, each before it is made and again before its answer. */
-export interface WorkerGate {
+/** Where a process's calls wait, each before it is made and again before its answer. */
+export interface CallGate {
   (): void | Promise<void>;
 }
 
@@ -176,7 +176,7 @@ export class LiveSplits {
     }
   }
 
-  startWorker(gate?: WorkerGate): LiveWorker {
+  startWorker(gate?: CallGate): LiveWorker {
     const { clock } = this;
     const name = `worker-${++this.#started}`;
     const events: SplitEvent[] = [];
@@ -205,17 +205,20 @@ export class LiveSplits {
     return { name, events, kill: () => stop.abort() };
   }
 
-  startServer(limits: Partial<ReadLimits> = {}): LiveServer {
+  /** Only what reads of events ask for waits at the gate. */
+  startServer(limits: Partial<ReadLimits> = {}, gate?: CallGate): LiveServer {
     const { clock } = this;
     const { catalog, store } = this.engine;
     const { signal } = this.#stopping();
+    const around = aroundOf(signal, gate);
+    const gated = catalogAround(catalog, around);
     const views = new NamespaceViews({ catalog, clock, viewMaxAgeMs: VIEW_MAX_AGE_MS });
     const refreshView = (name: string): Promise<void> => views.refresh(name);
     const told: string[] = [];
     const reads: PartitionRead[] = [];
     const serving = new SplitServing({
-      catalog,
-      store,
+      catalog: { ...catalog, read: readBy(gated.read, catalog.read) },
+      store: storeAround(store, around),
       views,
       clock,
       random: LAST,
@@ -321,7 +324,7 @@ class Dead extends Error {
   }
 }
 
-function aroundOf(dead: AbortSignal, gate: WorkerGate | undefined): Around {
+function aroundOf(dead: AbortSignal, gate: CallGate | undefined): Around {
   const died = Promise.withResolvers<never>();
   died.promise.catch(() => undefined);
   dead.addEventListener("abort", () => died.reject(new Dead()), { once: true });

@@ -137,6 +137,9 @@ type WorldInput = typeof world extends fc.Arbitrary<infer T> ? T : never;
 type Action = typeof action extends fc.Arbitrary<infer T> ? T : never;
 type Query = typeof query extends fc.Arbitrary<infer T> ? T : never;
 
+/** A failure is told after this long, whether or not a smaller one was found: a world takes a second on disk. */
+const SHRINK_MS_MAX = 120_000;
+
 /** What was done in all worlds together, and how often: so that a test can see that it was done at all. */
 export type Tally = Map<string, number>;
 
@@ -154,7 +157,7 @@ export async function readsDuringSplitsEqualTheModel(
       await at.close();
     }
   });
-  await fc.assert(property, runs);
+  await fc.assert(property, { ...runs, interruptAfterTimeLimit: SHRINK_MS_MAX });
   return tally;
 }
 

@@ -1,12 +1,16 @@
 /**
- * Stores blocks of one part of a split, a row each: they are large, so that batches of them would gain
- * nothing.
+ * Stores blocks of one part of a split, a row each, a few of them together: all belong to one partition, so that
+ * a batch is a single mutation, and a statement costs both sides as much as copying a block.
  */
 import type { PartitionKey } from "../../model/partition.ts";
 import type { StoredBlock } from "../../ports/event-store.ts";
 import { asBuffer, int32, int64 } from "./cql-values.ts";
 import { insertStatement, sendInserts } from "./send-inserts.ts";
-import type { BoundPartition, InsertMeans, InsertTarget } from "./send-inserts.ts";
+import type { BoundPartition, Insert, InsertMeans, InsertTarget } from "./send-inserts.ts";
+
+/** As of events: beyond this a batch gains little, and a slow one holds up more. There is a statement for each number. */
+const BATCH_BLOCKS_MAX = 8;
+const BATCH_BYTES_MAX = 64 << 10;
 
 /** Rejects as the port says. */
 export function appendBlocks(
@@ -20,14 +24,35 @@ export function appendBlocks(
     int32(part.timeBucket),
     int32(part.eventBucket),
   ];
-  const query = insertStatement(target.table, 1);
+  const batches = cutIntoBatches(blocks);
   return sendInserts(
     means,
     target,
-    blocks.map(({ key, bytes }) => () => ({
-      query,
-      params: [...partition, int64(key.time), asBuffer(key.id), asBuffer(bytes)],
-      partition,
-    })),
+    batches.map((batch) => () => insertOf(target.table, partition, batch)),
   );
+}
+
+function cutIntoBatches(blocks: readonly StoredBlock[]): StoredBlock[][] {
+  const batches: StoredBlock[][] = [];
+  let batch: StoredBlock[] = [];
+  let bytes = 0;
+  for (const block of blocks) {
+    const { length } = block.bytes;
+    const full = batch.length === BATCH_BLOCKS_MAX || bytes + length > BATCH_BYTES_MAX;
+    if (batch.length === 0 || full) {
+      batches.push((batch = []));
+      bytes = 0;
+    }
+    batch.push(block);
+    bytes += length;
+  }
+  return batches;
+}
+
+function insertOf(table: string, partition: BoundPartition, batch: readonly StoredBlock[]): Insert {
+  const params: Buffer[] = [];
+  for (const { key, bytes } of batch) {
+    params.push(...partition, int64(key.time), asBuffer(key.id), asBuffer(bytes));
+  }
+  return { query: insertStatement(table, batch.length), params, partition };
 }

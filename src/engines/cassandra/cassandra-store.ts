@@ -38,8 +38,8 @@ import type { SliceRegister } from "./slice-register.ts";
 /** Far more than a cluster on a few machines works on at once; what is beyond it waits here. */
 const WRITES_IN_FLIGHT = 256;
 const READS_IN_FLIGHT = 256;
-/** Blocks are large and nobody waits for them: they leave the cluster to others' writes. */
-const BLOCKS_IN_FLIGHT = 16;
+/** Batches of blocks are large and nobody waits for them: they leave the cluster to others' writes. */
+const BLOCKS_IN_FLIGHT = 8;
 
 /** What it needs of a session. */
 export type StoreSession = Pick<Session, "execute" | "speculation" | "changeSchema" | "options">;

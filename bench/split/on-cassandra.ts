@@ -66,6 +66,9 @@ async function benchEventSize(
   await splitRows(report, what, world, spaces);
 
   const sides = sidesOf(spaces, "wide");
+  // Else who is read would be measured beside what the node still does with what was copied.
+  const took = await seconds(() => world.figures.untilQuiet());
+  note(`the node has settled (${took.toFixed(0)} s)`);
   await compareSides(report, `${what}, ${filesOf(options.quick)} files`, world, options, sides, {
     // The goals are stated for small events.
     withGoals: eventBytes === 100,
@@ -74,6 +77,7 @@ async function benchEventSize(
   await readToTheEnd(report, what, world, sides.wide, options.mb * 1e6);
   await tellSpace(report, what, world, spaces);
   await tellCompactions(report, what, world, spaces);
+  await world.figures.untilQuiet();
   await compareSides(report, `${what}, wide compacted`, world, options, sides, {
     withGoals: false,
   });

@@ -7,6 +7,10 @@ const STORAGE = "org.apache.cassandra.db:type=StorageService";
 const PENDING_READS =
   "org.apache.cassandra.metrics:type=ThreadPools,path=request,scope=ReadStage,name=PendingTasks";
 const SAMPLE_MS = 100;
+/** Of one processor, in one look after another: a node that has nothing to do takes less. */
+const QUIET_SHARE = 0.1;
+const QUIET_LOOKS = 3;
+const QUIET_LOOKS_MAX = 300;
 
 /** What the node spent between two moments. */
 export interface NodeSpent {
@@ -53,6 +57,17 @@ export class NodeFigures {
   /** Of the table, by this node, since it started. */
   reads(keyspace: string, table: string): Promise<number> {
     return this.#metric(tableBean(keyspace, table, "ReadLatency"), "Count");
+  }
+
+  /** Resolves when it is done with what it does behind its answers: flushing, compacting, collecting. */
+  async untilQuiet(): Promise<void> {
+    let quiet = 0;
+    for (let looks = 0; quiet < QUIET_LOOKS && looks < QUIET_LOOKS_MAX; looks++) {
+      const before = await processorSeconds(this.#node.pid);
+      await pause(1_000);
+      const spent = (await processorSeconds(this.#node.pid)) - before;
+      quiet = spent < QUIET_SHARE ? quiet + 1 : 0;
+    }
   }
 
   /** What the node spends while `work` goes on. */

@@ -115,7 +115,7 @@ async function moveUnowned(
     to,
     reason,
     changes,
-  }: Pick<SplitRecord, never> & {
+  }: {
     readonly to: SplitRecord["state"];
     readonly reason: string;
     readonly changes: Partial<SplitRecord>;

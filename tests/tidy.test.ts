@@ -10,39 +10,53 @@ import { importsOf, lineAt, readSourceText } from "./source-text.ts";
 import type { Import, SourceText } from "./source-text.ts";
 
 const BASE = ["ports", "model", "wire", "lib"];
-const STAGES = [
-  "namespaces",
-  "write",
-  "read",
-  "detect",
-  "sizes",
-  "retain",
-  "plan",
-  "splits",
-  "serve",
-  "verify",
-];
-const STAGE_MAY = ["partition", "metadata", ...BASE];
 const ENGINES = ["engines/embedded", "engines/cassandra", "queues/embedded", "queues/kafka"];
+/** The life of a wide partition, in order. `splits/use-cases` is one file: what these folders offer. */
+const SPLIT_STAGES = [
+  "splits/detect",
+  "splits/plan",
+  "splits/work",
+  "splits/serve",
+  "splits/compare",
+  "splits/promote",
+  "splits/operate",
+  "splits/verify",
+];
+const STAGES = ["namespaces", "write", "read", ...SPLIT_STAGES];
+const SPLIT_STAGE_MAY = [
+  "splits/record",
+  "splits/use-cases",
+  "records",
+  "parts",
+  "partition",
+  ...BASE,
+];
+const STAGE_MAY = ["records", "partition", ...BASE];
 
-/** What each folder of src/ may import beside itself. A stage never imports a stage. */
+/** What each folder of src/ may import beside itself. A stage never imports a stage, but for three. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   lib: [],
   gen: [],
   wire: ["lib", "gen"],
   model: ["lib", "wire"],
   ports: ["model", "wire", "lib"],
+  records: BASE,
   partition: BASE,
-  metadata: BASE,
-  ...Object.fromEntries(STAGES.map((stage) => [stage, STAGE_MAY])),
-  pipeline: STAGE_MAY,
-  // What carries a plan out has the planner at hand.
-  split: ["plan", ...STAGE_MAY],
+  parts: ["partition", ...BASE],
+  "splits/record": ["records", ...BASE],
+  "splits/use-cases": BASE,
+  namespaces: ["splits/record", "records", ...BASE],
+  write: STAGE_MAY,
+  read: STAGE_MAY,
+  ...Object.fromEntries(SPLIT_STAGES.map((stage) => [stage, SPLIT_STAGE_MAY])),
+  "splits/work": ["splits/plan", ...SPLIT_STAGE_MAY],
+  "splits/compare": ["splits/serve", ...SPLIT_STAGE_MAY],
+  "splits/promote": ["splits/compare", ...SPLIT_STAGE_MAY],
   ...Object.fromEntries(ENGINES.map((engine) => [engine, BASE])),
   client: ["model", "wire", "gen"],
-  api: [...STAGES, ...STAGE_MAY, "gen"],
-  service: ["api", "pipeline", "split", "client", "gen", ...ENGINES, ...STAGES, ...STAGE_MAY],
-  cli: ["client", "service", "model", "wire", "lib", "gen"],
+  api: ["gen", ...STAGES, ...SPLIT_STAGE_MAY],
+  server: ["api", "client", "gen", ...ENGINES, ...STAGES, ...SPLIT_STAGE_MAY],
+  cli: ["client", "server", "model", "wire", "lib", "gen"],
 };
 
 /** Who alone may do a thing: a file, or a folder with everything in it. */
@@ -61,7 +75,7 @@ const RESERVED: readonly { what: string; pattern: RegExp; to: readonly string[] 
   {
     what: "reads the environment",
     pattern: /\bprocess\.env\b/g,
-    to: ["src/service/config.ts", "src/cli/"],
+    to: ["src/server/config.ts", "src/cli/"],
   },
 ];
 
@@ -101,9 +115,12 @@ function isTest(path: string): boolean {
   return path.endsWith(".test.ts") || path.endsWith(".e2e.ts");
 }
 
+/** Folders whose folders are the modules. */
+const GROUPS = new Set(["engines", "queues", "splits"]);
+
 function folderOf(path: string): string {
   const [, first = "", second = ""] = path.split("/");
-  return first === "engines" || first === "queues" ? `${first}/${second}` : first;
+  return GROUPS.has(first) ? `${first}/${second.replace(/\.ts$/, "")}` : first;
 }
 
 function targetOf(file: SourceFile, { from }: Import): string | undefined {
@@ -210,7 +227,7 @@ test("folders import only what the table allows, and a breach is found", () => {
   equal(forbiddenImports(breach).length, 1);
   const dynamic = sourceFile("src/lib/a.ts", 'const b = await import("../model/b.ts");');
   equal(forbiddenImports(dynamic).length, 1);
-  const typeOnly = sourceFile("src/api/a.ts", 'import type { B } from "../service/b.ts";');
+  const typeOnly = sourceFile("src/api/a.ts", 'import type { B } from "../server/b.ts";');
   equal(forbiddenImports(typeOnly).length, 1);
   equal(forbiddenImports(sourceFile("src/new-folder/a.ts", "")).length, 1);
   const inside = sourceFile("src/engines/embedded/a.ts", 'export { b } from "./b.ts";');

@@ -2,7 +2,7 @@
 import process from "node:process";
 import type { Command } from "commander";
 import { ServiceError } from "../lib/errors.ts";
-import type { LoadedConfig } from "../service/config.ts";
+import type { LoadedConfig } from "../server/config.ts";
 import { EXIT, ExitError } from "./failures.ts";
 import { printable } from "./print.ts";
 import type { Terminal } from "./terminal.ts";
@@ -34,7 +34,7 @@ export async function configOf(
   terminal: Terminal,
   defaults?: { readonly listen: string },
 ): Promise<LoadedConfig> {
-  const { loadConfig } = await import("../service/config.ts");
+  const { loadConfig } = await import("../server/config.ts");
   const { listen, data, engine, queue, insecureListen, logLevel } = flags;
   try {
     return await loadConfig({

@@ -17,7 +17,7 @@ export function addServe(program: Command, terminal: Terminal): void {
     .action(async (_options: unknown, command: Command) => {
       const loaded = await configOf(command.optsWithGlobals<ConfigFlags>(), terminal);
       process.stdout.on("error", goOnUnheard);
-      const { serve } = await import("../service/main.ts");
+      const { serve } = await import("../server/main.ts");
       throw new ExitError(await serve(loaded));
     });
 }
@@ -45,7 +45,7 @@ Example:
         );
       }
       process.stdout.on("error", goOnUnheard);
-      const { work } = await import("../service/main.ts");
+      const { work } = await import("../server/main.ts");
       throw new ExitError(await work(loaded));
     });
 }

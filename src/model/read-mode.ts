@@ -59,3 +59,11 @@ export interface IdStrategyStep {
   /** The slice's event buckets times this. Only grows, by whole factors. */
   readonly factor: number;
 }
+
+export interface KillSwitchState {
+  readonly on: boolean;
+  /** Microseconds; 0: never touched. */
+  readonly at: number;
+  readonly by: string;
+  readonly reason: string;
+}

@@ -49,7 +49,7 @@ export interface PartRecord {
   readonly blocks: number;
   /** PACKED: no stored block is larger; ROWS: 0. */
   readonly blockBytesMax: number;
-  /** Of its events, newest first: see `partition/range-digest.ts`. */
+  /** Of its events, newest first: see `parts/range-digest.ts`. */
   readonly digest: string;
 }
 

@@ -2,7 +2,7 @@ import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import { ControlWorld, VIEW_MAX_AGE_MS, never } from "../../tests/support/control-world.ts";
 import type { ControlProcess } from "../../tests/support/control-world.ts";
-import { readNamespace } from "../metadata/namespace-records.ts";
+import { readNamespace } from "../records/namespace-records.ts";
 import type { BlockRequest } from "./blocked-ids.ts";
 
 async function start(): Promise<{ world: ControlWorld; id: string; other: ControlProcess }> {

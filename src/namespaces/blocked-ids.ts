@@ -19,15 +19,15 @@ import {
   putBlocked,
   readBlocked,
   removeBlocked,
-} from "../metadata/blocked-records.ts";
-import { forEachBounded } from "../metadata/change-slices.ts";
+} from "../records/blocked-records.ts";
+import { forEachBounded } from "../lib/map-bounded.ts";
 import {
   endedBlockedChanges,
   readReadyNamespace,
   requireReady,
   updateNamespace,
-} from "../metadata/namespace-records.ts";
-import type { NamespaceRecord } from "../metadata/namespace-records.ts";
+} from "../records/namespace-records.ts";
+import type { NamespaceRecord } from "../records/namespace-records.ts";
 import type { BlockedId } from "../model/namespace.ts";
 import type { Catalog } from "../ports/catalog.ts";
 import { pageAfter, pageSizeOf, pageTokenAfter } from "./control-pages.ts";

@@ -11,12 +11,12 @@ import {
 } from "../../tests/support/control-world.ts";
 import { settle } from "../../tests/support/virtual-clock.ts";
 import { ServiceError } from "../lib/errors.ts";
-import { addIdStep } from "../metadata/id-strategies.ts";
-import { readNamespace } from "../metadata/namespace-records.ts";
-import { addEvidence } from "../metadata/read-modes.ts";
-import { readSlices, writeSlice } from "../metadata/slice-records.ts";
-import { SliceTurns } from "../metadata/slice-turns.ts";
-import { noteChange } from "../metadata/split-changes.ts";
+import { addIdStep } from "../records/id-strategies.ts";
+import { readNamespace } from "../records/namespace-records.ts";
+import { addEvidence } from "../splits/record/read-modes.ts";
+import { readSlices, writeSlice } from "../records/slice-records.ts";
+import { SliceTurns } from "./slice-turns.ts";
+import { noteChange } from "../records/split-changes.ts";
 import { SECOND_MICROS } from "../model/namespace-config.ts";
 
 const ACCEPT_3_DAYS = { acceptLimitMicros: 3 * DAY };

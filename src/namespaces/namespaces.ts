@@ -6,21 +6,17 @@
  * half done, the keeper of slices finishes. When a method resolves, its change is in force in this
  * process, and everywhere within L.
  */
+import { forEachBounded } from "../lib/map-bounded.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../lib/clock.ts";
 import { ServiceError } from "../lib/errors.ts";
 import { mapBounded } from "../lib/map-bounded.ts";
 import type { Random } from "../lib/random.ts";
-import {
-  changeSlices,
-  finishChange,
-  forEachBounded,
-  makeFirstSlices,
-} from "../metadata/change-slices.ts";
-import type { Changing } from "../metadata/change-slices.ts";
-import { finishDeletion } from "../metadata/finish-deletion.ts";
-import { hastenSplits, lineSettledAt } from "../metadata/hasten-splits.ts";
-import { invalidateSplits } from "../metadata/invalidate-splits.ts";
+import { changeSlices, finishChange, makeFirstSlices } from "./change-slices.ts";
+import type { Changing } from "./change-slices.ts";
+import { finishDeletion } from "./finish-deletion.ts";
+import { hastenSplits, lineSettledAt } from "../splits/record/hasten-splits.ts";
+import { invalidateSplits } from "../splits/record/invalidate-splits.ts";
 import {
   configured,
   listNamespaces,
@@ -32,14 +28,14 @@ import {
   updateNamespace,
   widestAcceptMicros,
   writeNamespace,
-} from "../metadata/namespace-records.ts";
-import type { NamespaceRecord } from "../metadata/namespace-records.ts";
-import { beginReopening, finishReopening } from "../metadata/reopen.ts";
-import type { SliceChange } from "../metadata/slice-change.ts";
-import { readSlices } from "../metadata/slice-records.ts";
-import type { SliceRecord } from "../metadata/slice-records.ts";
-import { dropTables } from "../metadata/slice-tables.ts";
-import { floorFor, plausibleNow, sliceWindow } from "../metadata/slice-window.ts";
+} from "../records/namespace-records.ts";
+import type { NamespaceRecord } from "../records/namespace-records.ts";
+import { beginReopening, finishReopening } from "./reopen.ts";
+import type { SliceChange } from "../records/slice-change.ts";
+import { readSlices } from "../records/slice-records.ts";
+import type { SliceRecord } from "../records/slice-records.ts";
+import { dropTables } from "./slice-tables.ts";
+import { floorFor, plausibleNow, sliceWindow } from "./slice-window.ts";
 import { configProblems, namespaceNameProblem } from "../model/check-config.ts";
 import type { ConfigMargins } from "../model/check-config.ts";
 import { mergeConfig } from "../model/merge-config.ts";

@@ -9,7 +9,7 @@ import { utf8 } from "../lib/bytes.ts";
 import { ServiceError } from "../lib/errors.ts";
 import type { NamespaceView } from "../model/namespace.ts";
 import { DEFAULT_NAMESPACE_CONFIG } from "../model/namespace-config.ts";
-import { OriginalDoor } from "../partition/original-door.ts";
+import { OriginalDoor } from "../../tests/support/original-door.ts";
 import type { PartitionSource } from "../partition/partition-source.ts";
 import { encodeEvent } from "../wire/event-record.ts";
 import { eventOfFrame } from "../wire/frames.ts";

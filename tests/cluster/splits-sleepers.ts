@@ -3,11 +3,11 @@
  *
  * The catalog is looked into directly, since only there is to be seen whose heart still beats.
  */
-import { readNamespace } from "../../src/metadata/namespace-records.ts";
-import { listSplits, readSplit, slicesWithSplits } from "../../src/metadata/split-records.ts";
+import { readNamespace } from "../../src/records/namespace-records.ts";
+import { listSplits, readSplit, slicesWithSplits } from "../../src/records/split-records.ts";
 import type { SplitRecord } from "../../src/model/split.ts";
 import type { Catalog } from "../../src/ports/catalog.ts";
-import { LEASE_MS } from "../../src/split/split-deps.ts";
+import { LEASE_MS } from "../../src/splits/work/split-deps.ts";
 import type { BraidProcess } from "../support/braid-processes.ts";
 import { eventually } from "../e2e/splits-support.ts";
 import { metricsOf } from "./splits-metrics.ts";

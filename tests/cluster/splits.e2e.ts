@@ -10,7 +10,7 @@ import { after, before, test } from "node:test";
 import { Producer } from "@platformatic/kafka";
 import { connect } from "../../src/client/connect.ts";
 import type { BraidClient, Split, SplitState } from "../../src/client/connect.ts";
-import { readNamespace } from "../../src/metadata/namespace-records.ts";
+import { readNamespace } from "../../src/records/namespace-records.ts";
 import type { BraidProcess } from "../support/braid-processes.ts";
 import { testCassandra, testKafka, uniqueName } from "../support/services.ts";
 import { braid } from "../support/started-server.ts";

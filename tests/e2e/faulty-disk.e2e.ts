@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { status } from "@grpc/grpc-js";
 import { BraidError, connect } from "../../src/client/connect.ts";
 import { formatTime } from "../../src/wire/time-text.ts";
-import { onFaultyDisk } from "../engine/faulty-disk.ts";
+import { onFaultyDisk } from "../engines/embedded/faulty-disk.ts";
 import { metricOf, until } from "../support/conditions.ts";
 import { collect } from "../support/fake-braid.ts";
 import { errorFacts, ReflectedClient } from "../support/reflected-client.ts";

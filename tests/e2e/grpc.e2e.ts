@@ -13,7 +13,7 @@ import { openEmbeddedEngine } from "../../src/engines/embedded/index.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { CODES } from "../../src/lib/errors.ts";
 import { systemRandom } from "../../src/lib/random.ts";
-import { loadTokenKey } from "../../src/metadata/token-key.ts";
+import { loadTokenKey } from "../../src/records/token-key.ts";
 import { PageTokens } from "../../src/read/page-tokens.ts";
 import { formatTime } from "../../src/wire/time-text.ts";
 import { metricOf, until } from "../support/conditions.ts";

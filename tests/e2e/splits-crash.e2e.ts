@@ -1,6 +1,6 @@
 /**
  * The server is killed without warning while it splits, again and again: every split ends, and is right. Only
- * in what takes a while, so that it can be caught; for every single call there is `src/split/worker-crash.test.ts`.
+ * in what takes a while, so that it can be caught; for every single call there is `src/splits/work/worker-crash.test.ts`.
  */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";

@@ -1,7 +1,7 @@
 /** A server and one partition of 200 events, one each second, about 400 bytes each, to be split as a test likes. */
 import { utf8 } from "../../src/lib/bytes.ts";
-import { writeNamespace } from "../../src/metadata/namespace-records.ts";
-import { writeSlice } from "../../src/metadata/slice-records.ts";
+import { writeNamespace } from "../../src/records/namespace-records.ts";
+import { writeSlice } from "../../src/records/slice-records.ts";
 import type { PartitionKey } from "../../src/model/partition.ts";
 import { splitTableOf } from "../../src/model/split.ts";
 import type { StoredBlock } from "../../src/ports/event-store.ts";

@@ -9,7 +9,7 @@ import { ByteBudget } from "../../src/lib/byte-budget.ts";
 import { compareBytes, utf8 } from "../../src/lib/bytes.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import type { Clock } from "../../src/lib/clock.ts";
-import { OriginalDoor } from "../../src/partition/original-door.ts";
+import { OriginalDoor } from "../support/original-door.ts";
 import type { EventStore } from "../../src/ports/event-store.ts";
 import { PageTokens } from "../../src/read/page-tokens.ts";
 import type { PartitionRead } from "../../src/read/read-dependencies.ts";

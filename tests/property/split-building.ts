@@ -1,14 +1,14 @@
 /** Splits made directly, as a worker would leave them, for tests of serving. */
 import { hash32 } from "../../src/lib/hash.ts";
 import type { Clock } from "../../src/lib/clock.ts";
-import { moveSplit } from "../../src/metadata/move-split.ts";
-import { writePart } from "../../src/metadata/part-records.ts";
-import { readSplit } from "../../src/metadata/split-records.ts";
+import { moveSplit } from "../../src/splits/record/move-split.ts";
+import { writePart } from "../../src/records/part-records.ts";
+import { readSplit } from "../../src/records/split-records.ts";
 import type { PartitionKey } from "../../src/model/partition.ts";
 import { NO_LATENCY } from "../../src/model/split.ts";
 import type { PartRecord, Segment, SplitLayout, SplitRecord } from "../../src/model/split.ts";
-import { PartWriter } from "../../src/partition/part-writer.ts";
-import { combineDigests } from "../../src/partition/range-digest.ts";
+import { PartWriter } from "../../src/parts/part-writer.ts";
+import { combineDigests } from "../../src/parts/range-digest.ts";
 import type { Catalog } from "../../src/ports/catalog.ts";
 import type { EventStore } from "../../src/ports/event-store.ts";
 import type { EventBytes } from "../../src/wire/event-record.ts";

@@ -8,7 +8,7 @@ import { ByteBudget } from "../../src/lib/byte-budget.ts";
 import { ServiceError } from "../../src/lib/errors.ts";
 import { eventBucketsOf, timeBucketOf, timeBucketRange } from "../../src/model/partition.ts";
 import type { PartitionKey } from "../../src/model/partition.ts";
-import { readSplit } from "../../src/metadata/split-records.ts";
+import { readSplit } from "../../src/records/split-records.ts";
 import type { ReadMode } from "../../src/model/read-mode.ts";
 import type { SplitLayout } from "../../src/model/split.ts";
 import type { TimeSlice } from "../../src/model/time-slice.ts";

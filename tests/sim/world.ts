@@ -7,15 +7,15 @@
  */
 import { ServiceError } from "../../src/lib/errors.ts";
 import { LinkedAbort } from "../../src/lib/linked-abort.ts";
-import { listSplits } from "../../src/metadata/split-records.ts";
-import { readNamespace } from "../../src/metadata/namespace-records.ts";
-import { readSlices } from "../../src/metadata/slice-records.ts";
+import { listSplits } from "../../src/records/split-records.ts";
+import { readNamespace } from "../../src/records/namespace-records.ts";
+import { readSlices } from "../../src/records/slice-records.ts";
 import { READ_MODES } from "../../src/model/read-mode.ts";
-import type { SplitPlace } from "../../src/model/split-control.ts";
+import type { SplitPlace } from "../../src/splits/use-cases.ts";
 import { SPLIT_LAYOUTS, SPLIT_STRATEGIES } from "../../src/model/split.ts";
 import type { SplitRecord } from "../../src/model/split.ts";
 import type { ReadQuery } from "../../src/read/read-query.ts";
-import { Verifier } from "../../src/verify/verifier.ts";
+import { Verifier } from "../../src/splits/verify/verifier.ts";
 import { eventOfFrame } from "../../src/wire/frames.ts";
 import { MemoryCatalog } from "../support/memory-catalog.ts";
 import { MemoryStore } from "../support/memory-store.ts";

@@ -3,14 +3,14 @@
  * can crash.
  */
 import { systemRandom } from "../../src/lib/random.ts";
-import { NamespaceViews } from "../../src/metadata/namespace-views.ts";
-import { SliceTurns } from "../../src/metadata/slice-turns.ts";
+import { NamespaceViews } from "../../src/namespaces/namespace-views.ts";
+import { SliceTurns } from "../../src/namespaces/slice-turns.ts";
 import type { ConfigMargins } from "../../src/model/check-config.ts";
 import type { BlockedId } from "../../src/model/namespace.ts";
 import { SECOND_MICROS } from "../../src/model/namespace-config.ts";
 import { Namespaces } from "../../src/namespaces/namespaces.ts";
-import { SliceKeeper } from "../../src/retain/slice-keeper.ts";
-import type { KeeperEvent } from "../../src/retain/slice-keeper.ts";
+import { SliceKeeper } from "../../src/namespaces/slice-keeper.ts";
+import type { KeeperEvent } from "../../src/namespaces/slice-keeper.ts";
 import { MemoryCatalog } from "./memory-catalog.ts";
 import { MemoryStore } from "./memory-store.ts";
 import { gatedCatalog, gatedStore } from "./stopped-process.ts";

@@ -5,9 +5,9 @@ import { utf8 } from "../../src/lib/bytes.ts";
 import type { PartitionKey } from "../../src/model/partition.ts";
 import { partKey, splitTableOf } from "../../src/model/split.ts";
 import type { PartRecord, SplitLayout } from "../../src/model/split.ts";
-import { SplitDoubt } from "../../src/partition/part-reader.ts";
-import type { PartRange } from "../../src/partition/part-reader.ts";
-import { PartWriter } from "../../src/partition/part-writer.ts";
+import { SplitDoubt } from "../../src/parts/part-reader.ts";
+import type { PartRange } from "../../src/parts/part-reader.ts";
+import { PartWriter } from "../../src/parts/part-writer.ts";
 import type { Order, StoredBlock } from "../../src/ports/event-store.ts";
 import { encodeEvent } from "../../src/wire/event-record.ts";
 import {

@@ -6,8 +6,8 @@
  */
 import { deepEqual, equal } from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
-import type { NamespaceRecord } from "../../src/metadata/namespace-records.ts";
-import type { SliceRecord } from "../../src/metadata/slice-records.ts";
+import type { NamespaceRecord } from "../../src/records/namespace-records.ts";
+import type { SliceRecord } from "../../src/records/slice-records.ts";
 import { splitTableOf } from "../../src/model/split.ts";
 import type { CatalogRecord } from "../../src/ports/catalog.ts";
 import type { ControlWorld } from "./control-world.ts";

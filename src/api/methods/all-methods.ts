@@ -1,5 +1,5 @@
 /** The one table of methods: what gRPC, HTTP, OpenAPI and the docs page all follow. */
-import type { ReadModeUseCases, SplitUseCases, VerifyUseCases } from "../../model/split-control.ts";
+import type { ReadModeUseCases, SplitUseCases, VerifyUseCases } from "../../splits/use-cases.ts";
 import { blockedIdMethods } from "./blocked-ids.ts";
 import { histogramMethods } from "./histogram.ts";
 import type { SizesUseCase } from "./histogram.ts";

@@ -2,7 +2,7 @@ import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { SizeHistogram } from "../../model/size-histogram.ts";
 import type { SizeReport } from "../../ports/partition-sizes.ts";
-import type { SliceSizeAnswer } from "../../sizes/slice-sizes.ts";
+import type { SliceSizeAnswer } from "../../namespaces/slice-sizes.ts";
 import { histogramMethods } from "./histogram.ts";
 
 const never = new AbortController().signal;

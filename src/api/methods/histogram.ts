@@ -7,7 +7,7 @@ import type {
 } from "../../gen/braid/v1/control_service_pb.js";
 import type { SizeHistogram } from "../../model/size-histogram.ts";
 import type { NoSizes, SizeReport } from "../../ports/partition-sizes.ts";
-import type { SliceSizeAnswer, SliceSizes } from "../../sizes/slice-sizes.ts";
+import type { SliceSizeAnswer, SliceSizes } from "../../namespaces/slice-sizes.ts";
 import { messageMethod } from "./method.ts";
 import type { UnaryMethod } from "./method.ts";
 import { timeOfMicros } from "./times.ts";

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { SetReadModeRequestSchema } from "../../gen/braid/v1/read_mode_pb.js";
 import type { ReadMode_Mode } from "../../gen/braid/v1/read_mode_pb.js";
-import type { ReadModeReport, ReadModeUseCases } from "../../model/split-control.ts";
+import type { ReadModeReport, ReadModeUseCases } from "../../splits/use-cases.ts";
 import { readModeMethods } from "./read-modes.ts";
 
 const never = new AbortController().signal;

@@ -1,4 +1,5 @@
 /** The methods on read modes and the kill switch: messages to the use cases and back. */
+import type { KillSwitchState } from "../../model/read-mode.ts";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ControlService } from "../../gen/braid/v1/control_service_pb.js";
 import { ReadMode_Mode } from "../../gen/braid/v1/read_mode_pb.js";
@@ -6,11 +7,7 @@ import type { KillSwitchSchema, ReadModeSchema } from "../../gen/braid/v1/read_m
 import { Problems } from "../../lib/problems.ts";
 import { READ_MODES } from "../../model/read-mode.ts";
 import type { ReadMode } from "../../model/read-mode.ts";
-import type {
-  KillSwitchState,
-  ReadModeReport,
-  ReadModeUseCases,
-} from "../../model/split-control.ts";
+import type { ReadModeReport, ReadModeUseCases } from "../../splits/use-cases.ts";
 import { messageMethod } from "./method.ts";
 import type { UnaryMethod } from "./method.ts";
 import { timeOfMicros } from "./times.ts";

@@ -2,7 +2,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { Split_PostSplitData_Layout as Layout, Split_State } from "../../gen/braid/v1/split_pb.js";
 import type { Split_SegmentSchema, SplitSchema } from "../../gen/braid/v1/split_pb.js";
-import type { SplitDetail } from "../../model/split-control.ts";
+import type { SplitDetail } from "../../splits/use-cases.ts";
 import { partKey, splitTableOf } from "../../model/split.ts";
 import type {
   PartRecord,

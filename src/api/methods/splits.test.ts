@@ -2,7 +2,7 @@ import { deepEqual, equal, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { ListSplitsRequestSchema, Split_State, SplitSchema } from "../../gen/braid/v1/split_pb.js";
-import type { SplitDetail, SplitUseCases } from "../../model/split-control.ts";
+import type { SplitDetail, SplitUseCases } from "../../splits/use-cases.ts";
 import { NO_LATENCY, PARTS_PER_PARTITION } from "../../model/split.ts";
 import type { PartRecord, Segment, SplitRecord } from "../../model/split.ts";
 import { EXAMPLES } from "../examples.ts";

@@ -3,7 +3,7 @@ import { ControlService } from "../../gen/braid/v1/control_service_pb.js";
 import { Split_State } from "../../gen/braid/v1/split_pb.js";
 import type { Partition } from "../../gen/braid/v1/split_pb.js";
 import { Problems } from "../../lib/problems.ts";
-import type { SplitDetail, SplitPlace, SplitUseCases, Wish } from "../../model/split-control.ts";
+import type { SplitDetail, SplitPlace, SplitUseCases, Wish } from "../../splits/use-cases.ts";
 import { SPLIT_STATES } from "../../model/split.ts";
 import { pageSizeOf } from "../../namespaces/control-pages.ts";
 import { nameOf } from "./enum-names.ts";

@@ -1,6 +1,6 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { test } from "node:test";
-import type { VerifyProgress, VerifyUseCases } from "../../model/split-control.ts";
+import type { VerifyProgress, VerifyUseCases } from "../../splits/use-cases.ts";
 import { verifyMethods } from "./verify.ts";
 
 const never = new AbortController().signal;

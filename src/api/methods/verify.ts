@@ -4,7 +4,7 @@ import { ControlService } from "../../gen/braid/v1/control_service_pb.js";
 import { Verification_State } from "../../gen/braid/v1/verify_pb.js";
 import type { StartVerifyRequest, VerificationSchema } from "../../gen/braid/v1/verify_pb.js";
 import { Problems } from "../../lib/problems.ts";
-import type { SplitPlace, VerifyProgress, VerifyUseCases } from "../../model/split-control.ts";
+import type { SplitPlace, VerifyProgress, VerifyUseCases } from "../../splits/use-cases.ts";
 import { messageMethod } from "./method.ts";
 import type { UnaryMethod } from "./method.ts";
 import { timeOfMicros } from "./times.ts";

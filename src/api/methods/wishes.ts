@@ -1,7 +1,7 @@
 /** What requests of operators have in common: which partition, who asks, and why. */
 import type { Partition } from "../../gen/braid/v1/split_pb.js";
 import { Problems } from "../../lib/problems.ts";
-import type { SplitPlace, Wish } from "../../model/split-control.ts";
+import type { SplitPlace, Wish } from "../../splits/use-cases.ts";
 import { CONTRACT_EVENT_LIMITS } from "../../wire/validate-event.ts";
 
 const REASON_CHARACTERS_MAX = 1_024;

@@ -1,0 +1,81 @@
+/**
+ * Removes all that a namespace had, once it is marked as DELETING and everybody knows (within L).
+ *
+ * Safe to repeat from anywhere, also by two at a time: the record of the namespace goes last, and
+ * with it the reason to come back. Who is not the owner any more stops before the next slice.
+ */
+import { readBlocked, removeBlocked } from "../records/blocked-records.ts";
+import { forEachBounded } from "../lib/map-bounded.ts";
+import { requireOwner } from "./change-slices.ts";
+import type { Storage } from "./change-slices.ts";
+import { readNamespace, removeNamespace } from "../records/namespace-records.ts";
+import type { NamespaceRecord } from "../records/namespace-records.ts";
+import { readSlices, removeSlice } from "../records/slice-records.ts";
+import { dropTables } from "./slice-tables.ts";
+import { removeOwnership } from "./slice-turns.ts";
+import { removeSplits } from "../records/split-records.ts";
+import { removeAll } from "../records/split-spaces.ts";
+
+/** Ids removed at a time: they are listed anew each time, so memory stays small. */
+const BLOCKED_BATCH = 1_000;
+/** What else a namespace has in the catalog, each in a space of its own beside its slices. */
+const SPACES = ["id-strategies", "evidence", "split-changes", "split-slices", "verify"];
+
+export async function finishDeletion(
+  storage: Storage,
+  record: NamespaceRecord,
+  isOwner: () => boolean,
+): Promise<void> {
+  const { catalog, store } = storage;
+  const namespaceId = record.id;
+  let removed: number;
+  do {
+    // Until none is left: who was making slices when it was marked may have listed one meanwhile.
+    removed = await removeSlices(storage, record, isOwner);
+  } while (removed > 0);
+  do {
+    requireOwner(isOwner, record);
+    removed = await removeSomeBlocked(storage, namespaceId);
+  } while (removed > 0);
+  for (const space of SPACES) {
+    requireOwner(isOwner, record);
+    await removeAll(catalog, `${space}/${namespaceId}`);
+  }
+  await store.dropNamespace(namespaceId);
+  if (catalog.shared) await removeOwnership(catalog, namespaceId);
+  for (;;) {
+    const current = await readNamespace(catalog, record.name);
+    // Gone, or already another one under the same name.
+    if (current?.id !== namespaceId || current.phase !== "DELETING") return;
+    if (await removeNamespace(catalog, current)) return;
+  }
+}
+
+async function removeSlices(
+  { catalog, store }: Storage,
+  record: NamespaceRecord,
+  isOwner: () => boolean,
+): Promise<number> {
+  const namespaceId = record.id;
+  const slices = await readSlices(catalog, namespaceId);
+  await forEachBounded(slices, async (slice) => {
+    requireOwner(isOwner, record);
+    const ref = { namespaceId, slice: slice.name };
+    if (!slice.storeDropped) {
+      await dropTables(store, ref);
+      await removeSplits(catalog, ref);
+    }
+    await removeSlice(catalog, namespaceId, slice);
+  });
+  return slices.length;
+}
+
+async function removeSomeBlocked({ catalog }: Storage, namespaceId: string): Promise<number> {
+  const ids: string[] = [];
+  for await (const { seriesId } of readBlocked(catalog, namespaceId)) {
+    ids.push(seriesId);
+    if (ids.length === BLOCKED_BATCH) break;
+  }
+  await forEachBounded(ids, (id) => removeBlocked(catalog, namespaceId, id));
+  return ids.length;
+}

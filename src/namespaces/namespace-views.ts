@@ -1,0 +1,251 @@
+/**
+ * A server's views of the namespaces it serves: what every request asks first.
+ *
+ * A view is acted on only while it is younger than L, counted on the monotonic clock from the
+ * moment it was asked for. `current` costs a lookup; in the background those in use are asked for
+ * again every third of L, so that requests seldom wait. If the catalog fails, views go on until
+ * they are L old, and then there are none. Names that are not there are not remembered.
+ */
+import type { Clock } from "../lib/clock.ts";
+import { ServiceError } from "../lib/errors.ts";
+import { mapBounded } from "../lib/map-bounded.ts";
+import type { BlockedId, NamespaceView, ViewSource } from "../model/namespace.ts";
+import type { IdStrategyStep } from "../model/read-mode.ts";
+import type { TimeSlice } from "../model/time-slice.ts";
+import type { Catalog } from "../ports/catalog.ts";
+import { readBlocked } from "../records/blocked-records.ts";
+import { readIdStrategies } from "../records/id-strategies.ts";
+import { readReadyNamespace } from "../records/namespace-records.ts";
+import type { NamespaceRecord } from "../records/namespace-records.ts";
+import { readSlices } from "../records/slice-records.ts";
+
+export interface NamespaceViewsOptions {
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  /** L: a view as old as this is not acted on. Default 10 s. */
+  readonly viewMaxAgeMs?: number;
+  /**
+   * Blocks from the configuration file, by namespace. They stand beside those of the API and win
+   * over them.
+   */
+  readonly configuredBlocks?: ReadonlyMap<string, readonly BlockedId[]>;
+  /**
+   * How many views are held at most; beyond it the one that was asked for longest ago is forgotten.
+   */
+  readonly viewsMax?: number;
+  /** A view that nobody has used for this long is forgotten. */
+  readonly idleMs?: number;
+  /** Told when a refresh in the background fails; the view goes on until it is too old. */
+  readonly onRefreshFailed?: (name: string, error: unknown) => void;
+}
+
+const REFRESHES_AT_ONCE = 8;
+const ASKED_MAX = 2;
+
+interface Entry {
+  readonly view: NamespaceView;
+  readonly record: NamespaceRecord;
+  usedAtMs: number;
+}
+
+export class NamespaceViews implements ViewSource {
+  readonly #catalog: Catalog;
+  readonly #clock: Clock;
+  readonly #maxAgeMs: number;
+  readonly #configuredBlocks: ReadonlyMap<string, readonly BlockedId[]>;
+  readonly #viewsMax: number;
+  readonly #idleMs: number;
+  readonly #onRefreshFailed: (name: string, error: unknown) => void;
+  /** By name; in the order they were last asked for. */
+  readonly #entries = new Map<string, Entry>();
+  readonly #loading = new Map<string, Promise<NamespaceView>>();
+
+  constructor(options: NamespaceViewsOptions) {
+    this.#catalog = options.catalog;
+    this.#clock = options.clock;
+    this.#maxAgeMs = options.viewMaxAgeMs ?? 10_000;
+    this.#configuredBlocks = options.configuredBlocks ?? new Map();
+    this.#viewsMax = options.viewsMax ?? 10_000;
+    this.#idleMs = options.idleMs ?? 300_000;
+    this.#onRefreshFailed = options.onRefreshFailed ?? (() => undefined);
+  }
+
+  current(name: string): NamespaceView | undefined {
+    const entry = this.#entries.get(name);
+    if (entry === undefined) return undefined;
+    const nowMs = this.#clock.monotonicMs();
+    if (nowMs - entry.view.askedAtMs >= this.#maxAgeMs) return undefined;
+    entry.usedAtMs = nowMs;
+    return entry.view;
+  }
+
+  async get(name: string): Promise<NamespaceView> {
+    const current = this.current(name);
+    if (current !== undefined) return current;
+    for (let attempt = 0; attempt < ASKED_MAX; attempt++) {
+      let view: NamespaceView;
+      try {
+        view = await this.#load(name);
+      } catch (error) {
+        throw asUnavailable(name, error);
+      }
+      const nowMs = this.#clock.monotonicMs();
+      const entry = this.#entries.get(name);
+      if (entry !== undefined) entry.usedAtMs = nowMs;
+      // The answer may have taken longer than it may be old; and who joins one that was asked for before
+      // this process slept asks once himself.
+      if (nowMs - view.askedAtMs < this.#maxAgeMs) return view;
+    }
+    throw new ServiceError(
+      "STORAGE_UNAVAILABLE",
+      `the catalog took longer than ${this.#maxAgeMs} ms to answer; try again`,
+      { details: { namespace: name }, retryAfterMs: 1_000 },
+    );
+  }
+
+  /**
+   * After a change in this process: when it resolves, no view from before the change is given out
+   * here. Never rejects: if the catalog cannot be asked, the view is forgotten.
+   */
+  async refresh(name: string): Promise<void> {
+    const before = this.#loading.get(name);
+    // What is under way may have been asked for before the change, so it does not count.
+    if (before !== undefined) await before.catch(() => undefined);
+    try {
+      await this.#load(name);
+    } catch {
+      // Whoever needs it next asks again and is told why it cannot be had.
+      this.#entries.delete(name);
+    }
+  }
+
+  /** Keeps the views in use young, until the signal aborts. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#clock.sleep(this.#maxAgeMs / 3, signal);
+      if (!signal.aborted) await this.#refreshUsed(signal);
+    }
+  }
+
+  async #refreshUsed(signal: AbortSignal): Promise<void> {
+    const nowMs = this.#clock.monotonicMs();
+    const used: string[] = [];
+    for (const [name, entry] of this.#entries) {
+      if (nowMs - entry.usedAtMs >= this.#idleMs) this.#entries.delete(name);
+      else used.push(name);
+    }
+    const refreshOne = async (name: string): Promise<void> => {
+      if (signal.aborted) return;
+      try {
+        await this.#load(name);
+      } catch (error) {
+        if (!isNotFound(error)) this.#onRefreshFailed(name, error);
+      }
+    };
+    const never = new AbortController().signal;
+    for await (const _ of mapBounded(used, () => REFRESHES_AT_ONCE, never, refreshOne));
+  }
+
+  /**
+   * One request to the catalog at a time for each namespace; who comes meanwhile waits for that
+   * one.
+   */
+  #load(name: string): Promise<NamespaceView> {
+    const loading = this.#loading.get(name);
+    if (loading !== undefined) return loading;
+    const load = this.#ask(name).finally(() => this.#loading.delete(name));
+    this.#loading.set(name, load);
+    return load;
+  }
+
+  async #ask(name: string): Promise<NamespaceView> {
+    const askedAtMs = this.#clock.monotonicMs();
+    let record: NamespaceRecord;
+    try {
+      record = await readReadyNamespace(this.#catalog, name);
+    } catch (error) {
+      if (isNotFound(error)) this.#entries.delete(name);
+      throw error;
+    }
+    const known = this.#entries.get(name);
+    const same = known !== undefined && known.record.id === record.id ? known : undefined;
+    const slices =
+      same !== undefined && record.changing === null && same.record.changing === null
+        ? sameCount(same.record.slicesChange, record.slicesChange, same.view.slices)
+        : undefined;
+    const blocked =
+      same !== undefined && record.blockedChanging.length === 0
+        ? sameCount(same.record.blockedChange, record.blockedChange, same.view.blocked)
+        : undefined;
+    const idStrategies =
+      same !== undefined && record.idStrategyChanging.length === 0
+        ? sameCount(same.record.idStrategyChange, record.idStrategyChange, same.view.idStrategies)
+        : undefined;
+    const view: NamespaceView = {
+      namespace: record,
+      slices: slices ?? (await this.#openSlices(record)),
+      blocked: blocked ?? (await this.#allBlocked(record)),
+      idStrategies: idStrategies ?? (await this.#allIdStrategies(record)),
+      askedAtMs,
+    };
+    this.#remember(name, { view, record, usedAtMs: known?.usedAtMs ?? askedAtMs });
+    return view;
+  }
+
+  async #openSlices(record: NamespaceRecord): Promise<readonly TimeSlice[]> {
+    const slices = await readSlices(this.#catalog, record.id);
+    return slices.filter((slice) => slice.state === "OPEN");
+  }
+
+  async #allBlocked(record: NamespaceRecord): Promise<ReadonlyMap<string, BlockedId>> {
+    const blocked = new Map<string, BlockedId>();
+    if (record.blockedChange > 0) {
+      for await (const block of readBlocked(this.#catalog, record.id)) {
+        blocked.set(block.seriesId, block);
+      }
+    }
+    for (const block of this.#configuredBlocks.get(record.name) ?? []) {
+      blocked.set(block.seriesId, block);
+    }
+    return blocked;
+  }
+
+  async #allIdStrategies(
+    record: NamespaceRecord,
+  ): Promise<ReadonlyMap<string, readonly IdStrategyStep[]>> {
+    const strategies = new Map<string, readonly IdStrategyStep[]>();
+    if (record.idStrategyChange === 0) return strategies;
+    for await (const { seriesId, steps } of readIdStrategies(this.#catalog, record.id)) {
+      if (steps.length > 0) strategies.set(seriesId, steps);
+    }
+    return strategies;
+  }
+
+  #remember(name: string, entry: Entry): void {
+    // Taken out and put in again, it goes to the end: the first is the one asked for longest ago.
+    this.#entries.delete(name);
+    this.#entries.set(name, entry);
+    if (this.#entries.size <= this.#viewsMax) return;
+    for (const oldest of this.#entries.keys()) {
+      this.#entries.delete(oldest);
+      return;
+    }
+  }
+}
+
+function sameCount<T>(before: number, now: number, value: T): T | undefined {
+  return before === now ? value : undefined;
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof ServiceError && error.code === "NAMESPACE_NOT_FOUND";
+}
+
+function asUnavailable(name: string, error: unknown): unknown {
+  if (error instanceof ServiceError) return error;
+  return new ServiceError(
+    "STORAGE_UNAVAILABLE",
+    `the catalog cannot be asked for namespace "${name}"; try again`,
+    { details: { namespace: name }, cause: error, retryAfterMs: 1_000 },
+  );
+}

@@ -1,0 +1,111 @@
+import { deepEqual, equal, rejects } from "node:assert/strict";
+import { test } from "node:test";
+import { ControlWorld, never } from "../../tests/support/control-world.ts";
+import type { SliceRef } from "../model/partition.ts";
+import type { NoSizes, PartitionSizes, SizeReport, SizeSource } from "../ports/partition-sizes.ts";
+import { ReadSizes } from "../read/read-sizes.ts";
+import { SliceSizes } from "./slice-sizes.ts";
+
+function report(source: SizeSource, count: number): SizeReport {
+  return {
+    kind: "sizes",
+    source,
+    count,
+    meanBytes: 10,
+    maxBytes: 20,
+    histogram: undefined,
+    coverage: "all",
+    tells: "much",
+    doesNotTell: "little",
+    asOf: 0,
+  };
+}
+
+function silent(source: SizeSource): NoSizes {
+  return { kind: "none", source, reason: `${source} is away` };
+}
+
+function saying(answer: SizeReport | NoSizes, asked: SliceRef[] = []): PartitionSizes {
+  return {
+    source: answer.source,
+    sizesOf: (slice) => {
+      asked.push(slice);
+      return Promise.resolve(answer);
+    },
+  };
+}
+
+async function sourcesRanked(...answers: (SizeReport | NoSizes)[]): Promise<SizeSource[]> {
+  const control = new ControlWorld();
+  await control.start().namespaces.create("plays", {});
+  const sources = answers.map((answer) => saying(answer));
+  const sizes = new SliceSizes({ catalog: control.catalog, clock: control.clock, sources });
+  const { best, others } = await sizes.of("plays", "", never);
+  return [best.source, ...others.map(({ source }) => source)];
+}
+
+test("the histogram of the storage comes first, then our reads, then estimates", async () => {
+  const [reads, estimates, jmx] = [
+    report("READS", 5),
+    report("TABLE_ESTIMATES", 128),
+    report("JMX", 7),
+  ];
+  deepEqual(await sourcesRanked(reads, estimates, jmx), ["JMX", "READS", "TABLE_ESTIMATES"]);
+  deepEqual(await sourcesRanked(silent("JMX"), estimates, reads), [
+    "READS",
+    "TABLE_ESTIMATES",
+    "JMX",
+  ]);
+});
+
+test("who has seen nothing comes behind who has, and answers if nobody has", async () => {
+  const [reads, jmx] = [report("READS", 5), report("JMX", 0)];
+  deepEqual(await sourcesRanked(jmx, reads), ["READS", "JMX"]);
+  deepEqual(await sourcesRanked(report("READS", 0), report("JMX", 0)), ["JMX", "READS"]);
+  deepEqual(await sourcesRanked(report("READS", 0), silent("JMX")), ["READS", "JMX"]);
+});
+
+test("the slice that takes events now is asked for by the namespace's internal id", async () => {
+  const control = new ControlWorld();
+  const { id } = await control.start().namespaces.create("plays", {});
+  const asked: SliceRef[] = [];
+  const sources = [saying(report("READS", 1), asked)];
+  const sizes = new SliceSizes({ catalog: control.catalog, clock: control.clock, sources });
+  equal((await sizes.of("plays", "", never)).timeSlice, "data_20260328");
+  equal((await sizes.of("plays", "data_20260329", never)).timeSlice, "data_20260329");
+  deepEqual(asked, [
+    { namespaceId: id, slice: "data_20260328" },
+    { namespaceId: id, slice: "data_20260329" },
+  ]);
+});
+
+test("what is not there is not found, whatever its name looks like", async () => {
+  const control = new ControlWorld();
+  await control.start().namespaces.create("plays", {});
+  const sources = [new ReadSizes({ clock: control.clock })];
+  const sizes = new SliceSizes({ catalog: control.catalog, clock: control.clock, sources });
+  await rejects(sizes.of("nope", "", never), { code: "NAMESPACE_NOT_FOUND" });
+  for (const name of ["data_19990101", "../etc", "x".repeat(10_000)]) {
+    await rejects(sizes.of("plays", name, never), { code: "TIME_SLICE_NOT_FOUND" });
+  }
+});
+
+test("a slice that was dropped is not found, and one that nobody can tell of is unavailable", async () => {
+  const control = new ControlWorld();
+  const { id } = await control.start().namespaces.create("plays", {});
+  const { catalog, clock } = control;
+  const mute = new SliceSizes({ catalog, clock, sources: [saying(silent("JMX"))] });
+  await rejects(mute.of("plays", "", never), {
+    code: "STORAGE_UNAVAILABLE",
+    message: /JMX is away/,
+  });
+  const space = `slices/${id}`;
+  const stored = await catalog.read(space, "data_20260328");
+  const dropped = (stored?.value ?? "").replace('"OPEN"', '"DROPPED"');
+  await catalog.write(space, "data_20260328", dropped, stored?.version ?? 0);
+  const sizes = new SliceSizes({ catalog, clock, sources: [saying(report("JMX", 1))] });
+  await rejects(sizes.of("plays", "data_20260328", never), {
+    code: "TIME_SLICE_NOT_FOUND",
+    message: /was dropped/,
+  });
+});

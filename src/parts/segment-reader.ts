@@ -1,0 +1,228 @@
+/**
+ * Reads one segment of a split in order, part behind part, ahead of whoever consumes it.
+ *
+ * A page mostly wants one fetch. Once that much was handed on, the next fetch is begun while the last one is
+ * used, and the next part's first fetch before this part ends. Who wants a long range may have several pieces
+ * of it read in parallel (`part-pieces.ts`). What is held is bounded: what was handed on last, the fetch
+ * behind it, and one fetch of each piece ahead.
+ */
+import { LinkedAbort } from "../lib/linked-abort.ts";
+import type { PartitionKey } from "../model/partition.ts";
+import type { PartRecord, RouteSegment } from "../model/split.ts";
+import type { EventStore } from "../ports/event-store.ts";
+import type { Run } from "../wire/frames.ts";
+import { mayHold, PartPieces, wholePiece } from "./part-pieces.ts";
+import type { Piece } from "./part-pieces.ts";
+import { MergedRuns } from "../partition/merge-runs.ts";
+import type { RunSource } from "../partition/merge-runs.ts";
+import { readPart, SplitDoubt } from "./part-reader.ts";
+import type { PartRange } from "./part-reader.ts";
+
+/** A merged run has a chunk for each event. */
+const MERGED_EVENTS_MAX = 4096;
+/** The next part is opened when this many runs, at most, are left of the one before it. */
+const AHEAD_RUNS = 2;
+/** Of one part that is merged with others: less would not hold a block. */
+const MERGED_RUN_BYTES_MIN = 32 * 1024;
+
+export class SegmentReader implements RunSource {
+  readonly #store: EventStore;
+  readonly #original: PartitionKey;
+  readonly #segment: RouteSegment;
+  readonly #parts: readonly PartRecord[];
+  readonly #range: PartRange;
+  readonly #leaving: LinkedAbort;
+  readonly #open = new Set<PartCursor>();
+  #runs: RunSource | undefined;
+  #bytes = 0;
+  #partsOpened = 0;
+  #newestOpened: PartRecord | undefined;
+  #done = false;
+
+  /** `parts`: all of the segment, in order. */
+  constructor(
+    store: EventStore,
+    original: PartitionKey,
+    segment: RouteSegment,
+    parts: readonly PartRecord[],
+    range: PartRange,
+    signal: AbortSignal,
+  ) {
+    this.#store = store;
+    this.#original = original;
+    this.#segment = segment;
+    this.#parts = parts;
+    this.#range = range;
+    this.#leaving = new LinkedAbort(signal);
+  }
+
+  /** Of how many parts something was asked. */
+  get partsOpened(): number {
+    return this.#partsOpened;
+  }
+
+  /** The next run, or undefined at the end. Throws SplitDoubt. */
+  async next(): Promise<Run | undefined> {
+    if (this.#done) return undefined;
+    this.#runs ??= this.#begin();
+    const run = await this.#runs.next();
+    if (run === undefined) await this.close();
+    else this.#bytes += run.bytes;
+    return run;
+  }
+
+  /** Resolves when nothing is under way any more. */
+  async close(): Promise<void> {
+    this.#done = true;
+    this.#leaving.abort();
+    await Promise.all([...this.#open].map((cursor) => cursor.close()));
+    this.#open.clear();
+  }
+
+  #begin(): RunSource {
+    checkParts(this.#segment, this.#parts);
+    const range = this.#range;
+    const wanted = this.#parts.filter((part) => mayHold(part, range));
+    if (this.#segment.strategy === "HASH") return this.#merged(wanted);
+    return this.#inOrder(range.order === "NEWEST_FIRST" ? wanted : wanted.toReversed());
+  }
+
+  /** All parts cover all of the time, so each has a share of what may be fetched. */
+  #merged(parts: readonly PartRecord[]): RunSource {
+    const { order, runBytesMax } = this.#range;
+    const share = Math.max(MERGED_RUN_BYTES_MIN, Math.floor(runBytesMax / parts.length));
+    const sources = parts.map((part) => {
+      const cursor = this.#openPiece(wholePiece(part, this.#range), share);
+      return { next: () => cursor.next(this.#streaming) };
+    });
+    return new MergedRuns(sources, order, MERGED_EVENTS_MAX);
+  }
+
+  #inOrder(parts: readonly PartRecord[]): RunSource {
+    const { runBytesMax, piecesAhead = 0 } = this.#range;
+    const pieces = new PartPieces(parts, this.#range);
+    const ahead: PartCursor[] = [];
+    const openNext = (): PartCursor | undefined => {
+      const piece = pieces.next(piecesAhead > 0 && this.#wantsMuch);
+      return piece === undefined ? undefined : this.#openPiece(piece, runBytesMax);
+    };
+    /** One part that is read whole at a time; of pieces, as many as may be read ahead. */
+    const openAhead = (current: PartCursor): void => {
+      if (!this.#wantsMuch) return;
+      const most = piecesAhead > 0 ? piecesAhead : 1;
+      const early = piecesAhead > 0 || current.bytesLeft <= AHEAD_RUNS * runBytesMax;
+      while (early && ahead.length < most) {
+        const cursor = openNext();
+        if (cursor === undefined) return;
+        cursor.begin();
+        ahead.push(cursor);
+      }
+    };
+    let current: PartCursor | undefined;
+    const next = async (): Promise<Run | undefined> => {
+      for (;;) {
+        current ??= ahead.shift() ?? openNext();
+        if (current === undefined) return undefined;
+        if (piecesAhead > 0) openAhead(current);
+        const run = await current.next(this.#streaming);
+        if (run === undefined) {
+          pieces.ended(current.piece, current.bytesRead);
+          this.#open.delete(current);
+          current = undefined;
+          continue;
+        }
+        openAhead(current);
+        return run;
+      }
+    };
+    return { next };
+  }
+
+  /** Whether more was wanted than a first fetch brings. */
+  get #streaming(): boolean {
+    return this.#bytes >= Math.min(this.#range.firstBytes, this.#range.runBytesMax);
+  }
+
+  /** Streaming, or so much at once that there is no page to be served first. */
+  get #wantsMuch(): boolean {
+    return this.#streaming || this.#range.firstBytes >= this.#range.runBytesMax;
+  }
+
+  #openPiece(piece: Piece, runBytesMax: number): PartCursor {
+    const { generation, layout } = this.#segment;
+    const { part, from, to } = piece;
+    const wanted = this.#streaming ? runBytesMax : this.#range.firstBytes - this.#bytes;
+    const firstBytes = Math.min(wanted, piece.bytes);
+    const range = { ...this.#range, from, to, runBytesMax, firstBytes };
+    const { signal } = this.#leaving;
+    const runs = readPart(this.#store, this.#original, generation, layout, part, range, signal);
+    const cursor = new PartCursor(runs, piece);
+    this.#open.add(cursor);
+    // Pieces of a part follow one another.
+    if (part !== this.#newestOpened) this.#partsOpened++;
+    this.#newestOpened = part;
+    return cursor;
+  }
+}
+
+/** One piece, read one fetch ahead if that is wanted. */
+class PartCursor {
+  readonly piece: Piece;
+  readonly #runs: AsyncGenerator<Run, void, undefined>;
+  #ahead: Promise<Run | undefined> | undefined;
+  bytesRead = 0;
+
+  constructor(runs: AsyncGenerator<Run, void, undefined>, piece: Piece) {
+    this.#runs = runs;
+    this.piece = piece;
+  }
+
+  /** At most, of a whole part. */
+  get bytesLeft(): number {
+    return this.piece.bytes - this.bytesRead;
+  }
+
+  /** Fetches the next run before it is asked for. */
+  begin(): void {
+    this.#ahead ??= this.#fetch();
+    // It is awaited in its turn; until then a failure must not count as unhandled.
+    this.#ahead.catch(() => undefined);
+  }
+
+  async next(readAhead: boolean): Promise<Run | undefined> {
+    const run = await (this.#ahead ?? this.#fetch());
+    this.#ahead = undefined;
+    if (run === undefined) return undefined;
+    this.bytesRead += run.bytes;
+    if (readAhead) this.begin();
+    return run;
+  }
+
+  async close(): Promise<void> {
+    await this.#ahead?.catch(() => undefined);
+    await this.#runs.return();
+  }
+
+  async #fetch(): Promise<Run | undefined> {
+    const next = await this.#runs.next();
+    return next.done === true ? undefined : next.value;
+  }
+}
+
+/** The listed parts must be the whole segment, without a gap. */
+function checkParts(segment: RouteSegment, parts: readonly PartRecord[]): void {
+  let { to } = segment;
+  let events = 0;
+  let bytes = 0;
+  let joined = true;
+  for (const part of parts) {
+    joined &&= part.to === to;
+    if (segment.strategy === "HASH") joined &&= part.from === segment.from;
+    else to = part.from;
+    events += part.events;
+    bytes += part.bytes;
+  }
+  if (segment.strategy !== "HASH" && parts.length > 0) joined &&= to === segment.from;
+  if (joined && events === segment.events && bytes === segment.bytes) return;
+  throw new SplitDoubt("gap between parts", `segment from ${segment.from} to ${segment.to}`);
+}

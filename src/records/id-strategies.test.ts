@@ -1,0 +1,179 @@
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
+import { test } from "node:test";
+import {
+  ControlWorld,
+  DAY,
+  never,
+  NOON,
+  VIEW_MAX_AGE_MS,
+} from "../../tests/support/control-world.ts";
+import { gatedCatalog } from "../../tests/support/stopped-process.ts";
+import type { Gate } from "../../tests/support/stopped-process.ts";
+import { settle } from "../../tests/support/virtual-clock.ts";
+import { addIdStep, ID_STRATEGIES_MAX, readIdSteps } from "./id-strategies.ts";
+import { readReadyNamespace, updateNamespace } from "./namespace-records.ts";
+import type { NamespaceViews } from "../namespaces/namespace-views.ts";
+
+const STEP = { from: NOON + DAY, factor: 2 };
+
+async function worldWithPlays(): Promise<ControlWorld> {
+  const world = new ControlWorld({ shared: true });
+  await world.start().namespaces.create("plays", {});
+  return world;
+}
+
+test("steps are appended: later, and by whole factors that grow", async () => {
+  const world = await worldWithPlays();
+  const { catalog } = world;
+  const { id } = await readReadyNamespace(catalog, "plays");
+  equal(await readIdSteps(catalog, id, "a"), undefined);
+  ok(await addIdStep(catalog, "plays", "a", STEP));
+  for (const step of [
+    STEP,
+    { from: STEP.from, factor: 4 },
+    { from: STEP.from - 1, factor: 4 },
+    { from: STEP.from + 1, factor: 3 },
+    { from: STEP.from + 1, factor: 2 },
+    { from: STEP.from + 0.5, factor: 4 },
+    { from: STEP.from + 1, factor: 2_048 },
+  ]) {
+    equal(await addIdStep(catalog, "plays", "a", step), false, JSON.stringify(step));
+  }
+  const next = { from: STEP.from + 1, factor: 6 };
+  ok(await addIdStep(catalog, "plays", "a", next));
+  deepEqual(await readIdSteps(catalog, id, "a"), [STEP, next]);
+  equal(await addIdStep(catalog, "plays", "b", STEP, () => false), false, "too late");
+  equal(await readIdSteps(catalog, id, "b"), undefined);
+  const { idStrategyChanging, idStrategyCount } = await readReadyNamespace(catalog, "plays");
+  deepEqual([idStrategyChanging, idStrategyCount], [[], 1]);
+});
+
+test("whether it is in time is asked of the namespace as it is when the step is added", async () => {
+  const { catalog } = await worldWithPlays();
+  const inTime = async (limit: number): Promise<boolean> =>
+    addIdStep(catalog, "plays", "a", STEP, ({ config }) => config.futureLimitMicros < limit);
+  const { config, id } = await readReadyNamespace(catalog, "plays");
+  const limit = config.futureLimitMicros + 1;
+  let raised = false;
+  catalog.before = async (call, space) => {
+    if (call !== "read" || !space.startsWith("id-strategies/") || raised) return;
+    raised = true;
+    await updateNamespace(catalog, "plays", (current) => ({
+      ...current,
+      config: { ...current.config, futureLimitMicros: limit },
+    }));
+  };
+  equal(await inTime(limit), false);
+  equal(await readIdSteps(catalog, id, "a"), undefined);
+  const { idStrategyChanging, idStrategyCount } = await readReadyNamespace(catalog, "plays");
+  deepEqual([idStrategyChanging, idStrategyCount], [[], 0]);
+  ok(await inTime(limit + 1));
+});
+
+test("C15: a step whose storing failed is not stored later, when nobody would be told of it", async () => {
+  const { catalog } = await worldWithPlays();
+  const { id } = await readReadyNamespace(catalog, "plays");
+  const write = catalog.write.bind(catalog);
+  let late: (() => Promise<number | undefined>) | undefined;
+  catalog.write = (...call) => {
+    if (late !== undefined || !call[0].startsWith("id-strategies/")) return write(...call);
+    late = () => write(...call);
+    return Promise.reject(new Error("no answer"));
+  };
+  await rejects(addIdStep(catalog, "plays", "a", STEP), /no answer/);
+  deepEqual((await readReadyNamespace(catalog, "plays")).idStrategyChanging, []);
+  equal(await late?.(), undefined);
+  deepEqual(await readIdSteps(catalog, id, "a"), []);
+});
+
+test("views hold them, and read them again only when they have changed", async () => {
+  const world = await worldWithPlays();
+  const { views } = world.start();
+  equal((await views.get("plays")).idStrategies.size, 0);
+  await addIdStep(world.catalog, "plays", "a", STEP);
+  await views.refresh("plays");
+  const { idStrategies } = await views.get("plays");
+  deepEqual(idStrategies, new Map([["a", [STEP]]]));
+  let lists = 0;
+  world.catalog.before = (call, space) => {
+    if (call === "list" && space.startsWith("id-strategies/")) lists++;
+  };
+  await views.refresh("plays");
+  equal((await views.get("plays")).idStrategies, idStrategies);
+  equal(lists, 0);
+});
+
+test("there is a bound to how many ids of a namespace have one", async () => {
+  const { catalog } = await worldWithPlays();
+  await updateNamespace(catalog, "plays", (current) => ({
+    ...current,
+    idStrategyCount: ID_STRATEGIES_MAX - 1,
+  }));
+  ok(await addIdStep(catalog, "plays", "a", STEP));
+  equal(await addIdStep(catalog, "plays", "b", STEP), false);
+});
+
+/** Stops after some calls and answers; `goOn` lets some more through, and then it is dead. */
+class StopTwice {
+  #left: number;
+  #waiting: (() => void)[] = [];
+
+  constructor(passes: number) {
+    this.#left = passes;
+  }
+
+  get stopped(): boolean {
+    return this.#waiting.length > 0;
+  }
+
+  readonly gate: Gate = () =>
+    this.#left-- > 0 ? undefined : new Promise<void>((resolve) => this.#waiting.push(resolve));
+
+  goOn(passes: number): void {
+    this.#left = passes - this.#waiting.length;
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+}
+
+/** What running servers hold must be what one that starts now reads, or they place events apart. */
+async function checkSame(world: ControlWorld, views: NamespaceViews, where: string): Promise<void> {
+  await world.clock.advance(VIEW_MAX_AGE_MS);
+  deepEqual(
+    (await views.get("plays")).idStrategies,
+    (await world.start().views.get("plays")).idStrategies,
+    where,
+  );
+}
+
+test("one who stops anywhere while adding, and goes on for a while or not: all know the step, or none", async () => {
+  for (let passes = 0; ; passes++) {
+    let stopped = false;
+    for (const more of [0, 1, 2, 3, 4, 1_000]) {
+      const world = await worldWithPlays();
+      const { views } = world.start();
+      // Right before the step is stored, so that it is the next look that has to find it.
+      world.catalog.before = async (call, space) => {
+        if (call === "write" && space.startsWith("id-strategies/")) await views.refresh("plays");
+      };
+      const stop = new StopTwice(passes);
+      void addIdStep(gatedCatalog(world.catalog, stop.gate), "plays", "a", STEP);
+      await settle();
+      stopped = stop.stopped;
+      const where = `stopped after ${passes}, ${more} more`;
+      await checkSame(world, views, where);
+      world.catalog.before = () => undefined;
+      // The keeper takes it for dead.
+      const { keeper } = world.start();
+      for (let i = 0; i < 15; i++) {
+        await keeper.runOnce(never);
+        await world.clock.advance(5_000);
+      }
+      deepEqual((await readReadyNamespace(world.catalog, "plays")).idStrategyChanging, []);
+      await checkSame(world, views, where);
+      stop.goOn(more);
+      await settle();
+      await checkSame(world, views, where);
+    }
+    if (!stopped) return;
+  }
+});

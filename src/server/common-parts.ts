@@ -1,0 +1,123 @@
+/**
+ * What every process of Braid has, whether it serves callers or works behind them: storage, views of
+ * the namespaces, the keeper of their slices, and the queue of detections.
+ */
+import { Metrics } from "../lib/metrics.ts";
+import type { Log } from "../lib/log.ts";
+import { NamespaceViews } from "../namespaces/namespace-views.ts";
+import { SliceTurns } from "../namespaces/slice-turns.ts";
+import type { ConfigMargins } from "../model/check-config.ts";
+import type { BlockedId } from "../model/namespace.ts";
+import type { Catalog } from "../ports/catalog.ts";
+import type { EventStore } from "../ports/event-store.ts";
+import type { WorkQueue } from "../ports/work-queue.ts";
+import { SliceKeeper } from "../namespaces/slice-keeper.ts";
+import type { KeeperEvent } from "../namespaces/slice-keeper.ts";
+import type { ServiceConfig } from "./config.ts";
+import { openQueue } from "./detections.ts";
+import type { Lifecycle } from "./lifecycle.ts";
+import { openStorage } from "./storage.ts";
+import type { Storage } from "./storage.ts";
+import type { World } from "./world.ts";
+
+export interface CommonParts {
+  readonly metrics: Metrics;
+  readonly storage: Storage;
+  readonly store: EventStore;
+  readonly catalog: Catalog;
+  readonly views: NamespaceViews;
+  readonly turns: SliceTurns;
+  readonly margins: ConfigMargins;
+  readonly queue: WorkQueue;
+  readonly configuredBlocks: ReadonlyMap<string, readonly BlockedId[]>;
+  /** Brings this process's view of a namespace up to date. */
+  changed(name: string): Promise<void>;
+}
+
+export async function startCommonParts(
+  config: ServiceConfig,
+  world: World,
+  lifecycle: Lifecycle,
+): Promise<CommonParts> {
+  const { clock, log } = world;
+  const metrics = new Metrics();
+  metrics.addProcess();
+  const storage = await openStorage(config, world, metrics, lifecycle);
+  const { store, catalog } = storage;
+  const configuredBlocks = blocksOf(config, clock.nowMicros());
+  const views = new NamespaceViews({
+    catalog,
+    clock,
+    viewMaxAgeMs: config.view_max_age,
+    configuredBlocks,
+    onRefreshFailed: (namespace, error) =>
+      log.warn({ namespace, err: error }, "a view could not be refreshed"),
+  });
+  lifecycle.run("keeping views young", (signal) => views.run(signal));
+  const changed = (name: string): Promise<void> => views.refresh(name);
+  const margins = marginsOf(config);
+  const turns = new SliceTurns({ catalog, clock });
+  const keeper = new SliceKeeper({
+    catalog,
+    store,
+    turns,
+    clock,
+    margins,
+    changed,
+    observe: (event) => logKeeper(log, event),
+  });
+  lifecycle.run("the keeper of slices", (signal) => keeper.run(signal));
+  const queue = await openQueue(config, world, metrics, lifecycle);
+  return {
+    metrics,
+    storage,
+    store,
+    catalog,
+    views,
+    turns,
+    margins,
+    queue,
+    configuredBlocks,
+    changed,
+  };
+}
+
+function blocksOf(
+  config: ServiceConfig,
+  blockedAt: number,
+): ReadonlyMap<string, readonly BlockedId[]> {
+  return new Map(
+    Object.entries(config.block_ids).map(([namespace, ids]) => [
+      namespace,
+      ids.map(({ id, reason, expires }): BlockedId => {
+        return { seriesId: id, reason, expiresAt: expires, blockedAt, source: "CONFIG" };
+      }),
+    ]),
+  );
+}
+
+function marginsOf(config: ServiceConfig): ConfigMargins {
+  return {
+    clockSkewMicros: config.clock_skew * 1000,
+    writeMaxMicros: config.write_max * 1000,
+    viewMaxAgeMicros: config.view_max_age * 1000,
+  };
+}
+
+function logKeeper(log: Log, event: KeeperEvent): void {
+  switch (event.kind) {
+    case "failed":
+      log.error({ namespace: event.namespace, err: event.error }, "keeping slices failed");
+      break;
+    case "drops refused":
+      log.warn({ namespace: event.namespace, slices: event.count }, event.message);
+      break;
+    case "slices":
+      log.info({ namespace: event.namespace, slices: event.slices }, `slices ${event.action}`);
+      break;
+    case "reopened":
+    case "deleted":
+      log.info({ namespace: event.namespace }, `namespace ${event.kind}`);
+      break;
+  }
+}

@@ -1,0 +1,144 @@
+/** Serving from splits, put together: the door that reads go through, and what runs behind it. */
+import type { Clock } from "../lib/clock.ts";
+import type { Random } from "../lib/random.ts";
+import type { ConfigMargins } from "../model/check-config.ts";
+import { namespaceNameOf } from "../model/namespace.ts";
+import type { ViewSource } from "../model/namespace.ts";
+import type { PartitionKey } from "../model/partition.ts";
+import type { Catalog } from "../ports/catalog.ts";
+import type { EventStore } from "../ports/event-store.ts";
+import { BothSides } from "../splits/compare/both-sides.ts";
+import { Comparer } from "../splits/compare/comparer.ts";
+import { Differences } from "../splits/compare/differences.ts";
+import { EvidenceFlusher } from "../splits/compare/evidence-flusher.ts";
+import type { ServeObserver } from "../splits/serve/observer.ts";
+import { RouteCache } from "../splits/serve/route-cache.ts";
+import type { KnownSwitch } from "../splits/serve/served-partition.ts";
+import { SliceFilters } from "../splits/serve/slice-filters.ts";
+import type { FilterSize } from "../splits/serve/slice-filters.ts";
+import { SplitDoor } from "../splits/serve/split-door.ts";
+import { Standings } from "../splits/compare/standings.ts";
+
+export interface SplitServingOptions {
+  readonly catalog: Catalog;
+  readonly store: EventStore;
+  readonly views: ViewSource;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly killSwitch: KnownSwitch;
+  readonly margins: Pick<ConfigMargins, "viewMaxAgeMicros" | "clockSkewMicros">;
+  readonly observe: ServeObserver;
+  /** A namespace's splits are not to be trusted: its read mode goes back. */
+  readonly fallBack: (namespace: string, reason: string) => void | Promise<void>;
+  /** Which process this is, for the history of splits. */
+  readonly by: string;
+  /** One read in so many is compared, where not every one is. */
+  readonly shadowSample?: number;
+  readonly serveSample?: number;
+  /** For routes and lists of parts. */
+  readonly routeBytesMax?: number;
+}
+
+const SHADOW_SAMPLE = 10;
+const SERVE_SAMPLE = 1_000;
+const ROUTE_BYTES_MAX = 32 * 1024 * 1024;
+
+export class SplitServing {
+  readonly door: SplitDoor;
+  readonly #filters: SliceFilters;
+  readonly #routes: RouteCache;
+  readonly #comparer: Comparer;
+  readonly #differences: Differences;
+  readonly #evidence: EvidenceFlusher;
+
+  constructor(options: SplitServingOptions) {
+    const { catalog, store, views, clock, random, killSwitch, observe, by, fallBack } = options;
+    const viewMaxAgeMs = options.margins.viewMaxAgeMicros / 1_000;
+    const clockSkewMs = options.margins.clockSkewMicros / 1_000;
+    const trouble = observe.trouble.bind(observe);
+    this.#routes = new RouteCache({
+      catalog,
+      clock,
+      viewMaxAgeMs,
+      bytesMax: options.routeBytesMax ?? ROUTE_BYTES_MAX,
+      observe: ({ namespaceId }, result) =>
+        observe.routeCache(namespaceNameOf(namespaceId), result),
+      fetchTook: ({ namespaceId }, seconds) =>
+        observe.routeFetchTook(namespaceNameOf(namespaceId), seconds),
+      trouble,
+    });
+    this.#filters = new SliceFilters({
+      catalog,
+      clock,
+      viewMaxAgeMs,
+      clockSkewMs,
+      onChange: (partition) => this.#routes.forget(partition),
+      trouble,
+    });
+    const standings = new Standings();
+    const sides = new BothSides(store, clock, (partition, segment) =>
+      this.#routes.parts(partition, segment),
+    );
+    this.#evidence = new EvidenceFlusher({ catalog, clock, trouble });
+    this.#differences = new Differences({
+      catalog,
+      clock,
+      by,
+      sides,
+      standings,
+      observe,
+      fallBack,
+      differed: ({ partition, round, read }) =>
+        this.#evidence.add(partition.namespaceId, round, read.segment, {
+          differed: read.sum.bytes,
+        }),
+      changed: (partition) => this.changed(partition),
+    });
+    this.#comparer = new Comparer({
+      sides,
+      standings,
+      observe,
+      matched: ({ partition, round, read }) =>
+        this.#evidence.add(partition.namespaceId, round, read.segment, { matched: read.sum.bytes }),
+      differed: (comparison) => this.#differences.submit(comparison),
+    });
+    this.door = new SplitDoor({
+      store,
+      clock,
+      random,
+      views,
+      killSwitch,
+      filters: this.#filters,
+      routes: this.#routes,
+      standingOf: (partition, segment) => standings.of(partition, segment),
+      observe,
+      compare: (comparison) => this.#comparer.submit(comparison),
+      doubted: (comparison) => this.#differences.submit(comparison),
+      shadowSample: options.shadowSample ?? SHADOW_SAMPLE,
+      serveSample: options.serveSample ?? SERVE_SAMPLE,
+    });
+  }
+
+  /** A split that this process has changed: seen here at once, elsewhere within L. */
+  changed(partition: PartitionKey): void {
+    this.#filters.add(partition);
+    this.#routes.forget(partition);
+  }
+
+  /** Keeps filters and routes young and writes evidence down, until the signal aborts. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    const following = Promise.all([this.#filters.run(signal), this.#routes.run(signal)]);
+    await Promise.all([following, this.#evidence.run(signal)]);
+    await Promise.all([this.#comparer.close(), this.#differences.close()]);
+    await this.#evidence.flush();
+  }
+
+  filterSizes(): Iterable<FilterSize> {
+    return this.#filters.sizes();
+  }
+
+  /** Of the routes and lists of parts at hand. */
+  get routeBytes(): number {
+    return this.#routes.bytes;
+  }
+}

@@ -1,0 +1,118 @@
+/**
+ * Compares what was read from one side with the other side, in the background.
+ *
+ * It never changes an answer and never holds one up: it takes note of what was read, and reads the other
+ * side when it has time. Work and memory are bounded: a few comparisons at once, each run by run, and a
+ * bounded number that wait. What does not fit is skipped and counted.
+ */
+import { SplitDoubt } from "../../parts/part-reader.ts";
+import type { BothSides } from "./both-sides.ts";
+import type { ComparisonResult, ServeObserver } from "../serve/observer.ts";
+import { textOf } from "../serve/route-cache.ts";
+import type { Comparison } from "../serve/comparison.ts";
+import type { Standings } from "./standings.ts";
+import { sameSum, StretchSum, sumUpTo } from "../../parts/stretch-sum.ts";
+
+export interface ComparerOptions {
+  readonly sides: BothSides;
+  readonly standings: Standings;
+  readonly observe: ServeObserver;
+  readonly matched: (comparison: Comparison) => void;
+  /** To be looked into before it is believed (rule C14), and not to be served meanwhile. */
+  readonly differed: (comparison: Comparison) => void;
+  readonly atOnce?: number;
+  readonly waitingMax?: number;
+}
+
+const AT_ONCE = 2;
+const WAITING_MAX = 64;
+
+export class Comparer {
+  readonly #options: ComparerOptions;
+  readonly #atOnce: number;
+  readonly #waitingMax: number;
+  readonly #waiting: Comparison[] = [];
+  readonly #running = new Set<Promise<void>>();
+  #workers = 0;
+  readonly #leaving = new AbortController();
+
+  constructor(options: ComparerOptions) {
+    this.#options = options;
+    this.#atOnce = options.atOnce ?? AT_ONCE;
+    this.#waitingMax = options.waitingMax ?? WAITING_MAX;
+  }
+
+  /** Returns at once. */
+  submit(comparison: Comparison): void {
+    if (this.#leaving.signal.aborted) return;
+    if (this.#waiting.length >= this.#waitingMax) {
+      this.#tell(comparison, "SKIPPED");
+      return;
+    }
+    this.#waiting.push(comparison);
+    if (this.#workers >= this.#atOnce) return;
+    this.#workers++;
+    const working: Promise<void> = this.#work().finally(() => this.#running.delete(working));
+    this.#running.add(working);
+  }
+
+  /** Gives up what waits, ends what runs, and resolves when it has ended. */
+  async close(): Promise<void> {
+    this.#leaving.abort(new Error("no longer wanted"));
+    this.#waiting.length = 0;
+    await Promise.all(this.#running);
+  }
+
+  async #work(): Promise<void> {
+    for (;;) {
+      const comparison = this.#waiting.shift();
+      if (comparison === undefined) break;
+      const result = await this.#compare(comparison);
+      if (this.#leaving.signal.aborted) break;
+      this.#tell(comparison, result);
+      this.#conclude(comparison, result);
+    }
+    this.#workers--;
+  }
+
+  async #compare({ partition, read }: Comparison): Promise<ComparisonResult> {
+    const { sides, observe } = this.#options;
+    const { segment, range, stretch } = read;
+    const { signal } = this.#leaving;
+    const sum = new StretchSum(stretch.compare);
+    try {
+      const other =
+        stretch.readFrom === "SPLIT"
+          ? sides.original(partition, range, range.level, signal)
+          : await sides.split(partition, segment, range, range.level, signal);
+      try {
+        await sumUpTo(sum, other, read.last, range.order);
+      } finally {
+        await other.close();
+      }
+    } catch (error) {
+      if (error instanceof SplitDoubt && error.reason !== "storage") return "DOUBT";
+      if (!signal.aborted) observe.trouble("a comparison could not be made", error);
+      return "FAILED";
+    }
+    return sameSum(sum.taken(), read.sum) ? "MATCH" : "DIFFER";
+  }
+
+  #conclude(comparison: Comparison, result: ComparisonResult): void {
+    const { standings, matched, differed } = this.#options;
+    const { partition, read } = comparison;
+    if (result === "MATCH") {
+      // Where there was nothing to compare, nothing is proven.
+      const proves = read.stretch.compare === "DIGEST" && read.sum.events > 0;
+      if (proves) standings.prove(textOf(partition), read.segment);
+      matched(comparison);
+    } else if (result === "DIFFER" || result === "DOUBT") {
+      differed(comparison);
+    }
+  }
+
+  #tell({ namespace, read }: Comparison, result: ComparisonResult): void {
+    const { layout, strategy } = read.segment;
+    this.#options.observe.compared(namespace, { layout, strategy }, result, read.sum.bytes);
+  }
+}

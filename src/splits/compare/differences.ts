@@ -1,0 +1,240 @@
+/**
+ * Looks into a difference between a split and its original before it is believed (rule C14).
+ *
+ * A write that failed may surface in the original hours later. So both sides are read again, at ALL. What
+ * only the original has sends that split back to be copied anew, from the segment where it was found on;
+ * so does a split that cannot be read. Other bytes, or an event that only the split has, mean that the copying
+ * itself is wrong: then the namespace falls back, and that split is held until an operator retries it.
+ *
+ * From the first sign on the split is suspect, and is not served here. It stays so until a look has found
+ * that both sides agree, or that nobody follows that copy any more. A look that could not be made is made
+ * again, however long that takes, and as long the evidence says so: other servers may see only what
+ * agrees, and no mode goes on for that.
+ */
+import type { Clock } from "../../lib/clock.ts";
+import { moveSplit } from "../record/move-split.ts";
+import { readNamespace } from "../../records/namespace-records.ts";
+import { addEvidence, UNSETTLED_EVERY_MS } from "../record/read-modes.ts";
+import { readSplit } from "../../records/split-records.ts";
+import type { PartitionKey } from "../../model/partition.ts";
+import { kindName, kindOf } from "../../model/split-kind.ts";
+import type { SplitRecord } from "../../model/split.ts";
+import type { Catalog } from "../../ports/catalog.ts";
+import type { BothSides } from "./both-sides.ts";
+import type { Comparison } from "../serve/comparison.ts";
+import type { ServeObserver } from "../serve/observer.ts";
+import { textOf } from "../serve/route-cache.ts";
+import { isSameCopy, isServed, lookAgain } from "./second-look.ts";
+import type { Finding, SecondLook } from "./second-look.ts";
+import { held, reasonOf, sentBack } from "./sent-back.ts";
+import type { Standings } from "./standings.ts";
+
+export interface DifferencesOptions {
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  /** Which process this is, for the history. */
+  readonly by: string;
+  readonly sides: BothSides;
+  readonly standings: Standings;
+  readonly observe: ServeObserver;
+  /** A namespace's splits are not to be trusted. */
+  readonly fallBack: (namespace: string, reason: string) => void | Promise<void>;
+  readonly differed: (comparison: Comparison) => void;
+  /** A route of this process's making. */
+  readonly changed: (partition: PartitionKey) => void;
+}
+
+/** A copy that is not served here. Standings remember as many at most. */
+interface Suspect {
+  /** What is to be looked into. */
+  comparison: Comparison;
+  /** What differed, too, since; of several, all that they span. */
+  later: Comparison | undefined;
+  /** Looks that did not settle it. */
+  looks: number;
+  /** On the monotonic clock. */
+  dueMs: number;
+}
+
+const ATTEMPTS_MAX = 5;
+/** While some wait for another look. */
+const ROUND_MS = 1_000;
+const AGAIN_FIRST_MS = 5_000;
+const AGAIN_MAX_MS = 60_000;
+
+export class Differences {
+  readonly #options: DifferencesOptions;
+  readonly #suspects = new Map<string, Suspect>();
+  readonly #leaving = new AbortController();
+  #working: Promise<void> | undefined;
+  #marking: Promise<void> | undefined;
+
+  constructor(options: DifferencesOptions) {
+    this.#options = options;
+  }
+
+  /** Returns at once. The split is suspect from now on; one is looked into at a time. */
+  submit(comparison: Comparison): void {
+    if (this.#leaving.signal.aborted) return;
+    const { segment } = comparison.read;
+    const partition = textOf(comparison.partition);
+    const key = `${segment.generation}@${segment.from}#${partition}`;
+    const known = this.#suspects.get(key);
+    if (known !== undefined) {
+      known.later = known.later === undefined ? comparison : covering(known.later, comparison);
+      return;
+    }
+    if (!this.#options.standings.suspect(partition, segment)) return;
+    const dueMs = this.#options.clock.monotonicMs();
+    this.#suspects.set(key, { comparison, later: undefined, looks: 0, dueMs });
+    this.#working ??= this.#work();
+    this.#marking ??= this.#mark();
+  }
+
+  async close(): Promise<void> {
+    this.#leaving.abort(new Error("no longer wanted"));
+    await Promise.all([this.#working, this.#marking]);
+    this.#suspects.clear();
+  }
+
+  async #work(): Promise<void> {
+    const { clock, standings } = this.#options;
+    const { signal } = this.#leaving;
+    while (this.#suspects.size > 0 && !signal.aborted) {
+      // One that comes while another is looked into is reached by this loop, too.
+      for (const [key, suspect] of this.#suspects) {
+        if (signal.aborted) break;
+        if (suspect.dueMs > clock.monotonicMs() || !(await this.#settle(suspect))) continue;
+        const { partition, read } = suspect.comparison;
+        this.#suspects.delete(key);
+        standings.clear(textOf(partition), read.segment);
+      }
+      if (this.#suspects.size > 0) await clock.sleep(ROUND_MS, signal);
+    }
+    this.#working = undefined;
+  }
+
+  /** Keeps modes from going on while there are suspects. Apart from the looks: one may take long. Never rejects. */
+  async #mark(): Promise<void> {
+    const { signal } = this.#leaving;
+    while (this.#suspects.size > 0 && !signal.aborted) {
+      const kinds = new Map<string, Comparison>();
+      for (const { comparison } of this.#suspects.values()) {
+        const { partition, read } = comparison;
+        kinds.set(`${partition.namespaceId}|${kindName(kindOf(read.segment))}`, comparison);
+      }
+      for (const comparison of kinds.values()) await this.#markOne(comparison);
+      await this.#options.clock.sleep(UNSETTLED_EVERY_MS, signal);
+    }
+    this.#marking = undefined;
+  }
+
+  async #markOne({ namespace, partition, round, read }: Comparison): Promise<void> {
+    const { catalog, clock, observe } = this.#options;
+    const { namespaceId } = partition;
+    const now = clock.nowMicros();
+    const nothing = { readsCompared: 0, bytesMatched: 0, bytesDiffered: 0, since: now };
+    const mark = { ...kindOf(read.segment), round, ...nothing, unsettledAt: now };
+    try {
+      const found = await readNamespace(catalog, namespace);
+      // Of one that is being deleted nothing may be left behind.
+      if (found?.phase !== "READY" || found.id !== namespaceId) return;
+      await addEvidence(catalog, namespaceId, mark);
+    } catch (error) {
+      observe.trouble("that a difference is not settled could not be written down", error);
+    }
+  }
+
+  /** Whether it is a suspect no more. Never rejects. */
+  async #settle(suspect: Suspect): Promise<boolean> {
+    const { clock } = this.#options;
+    if (!(await this.#lookInto(suspect.comparison))) {
+      const waitMs = Math.min(AGAIN_MAX_MS, AGAIN_FIRST_MS * 2 ** Math.min(suspect.looks++, 10));
+      suspect.dueMs = clock.monotonicMs() + waitMs;
+      return false;
+    }
+    // Other positions of it differed meanwhile: that these agree says nothing of those.
+    if (suspect.later === undefined) return true;
+    suspect.comparison = suspect.later;
+    suspect.later = undefined;
+    return false;
+  }
+
+  async #lookInto(comparison: Comparison): Promise<boolean> {
+    const { catalog, sides, observe } = this.#options;
+    const { signal } = this.#leaving;
+    let found: SecondLook = {
+      verdict: "NOT_CHECKED",
+      detail: "one side could not be read again",
+      served: true,
+    };
+    let settled = false;
+    try {
+      found = await lookAgain(catalog, sides, comparison, signal);
+      settled = await this.#act(comparison, found);
+    } catch (error) {
+      if (!signal.aborted) observe.trouble("a difference could not be looked into", error);
+    }
+    observe.differenceChecked(comparison.namespace, found.verdict, found.detail);
+    return settled;
+  }
+
+  /** Whether nothing is left to be done. */
+  async #act(comparison: Comparison, found: SecondLook): Promise<boolean> {
+    const { catalog, clock, by, fallBack, differed } = this.#options;
+    switch (found.verdict) {
+      case "VANISHED":
+        return true;
+      case "NOT_CHECKED":
+        return !found.served;
+      case "ONLY_IN_ORIGINAL":
+      case "UNREADABLE":
+        await this.#change(comparison, found, (before, nth) =>
+          sentBack(before, nth, found, by, clock.nowMicros()),
+        );
+        break;
+      case "ONLY_IN_SPLIT":
+      case "OTHER_BYTES":
+        differed(comparison);
+        await fallBack(
+          comparison.namespace,
+          `${reasonOf(found)} in ${placeOf(comparison.partition)}`,
+        );
+        // Else every later comparison of it would make the namespace fall back once more.
+        await this.#change(comparison, found, (before) =>
+          held(before, found, by, clock.nowMicros()),
+        );
+    }
+    // Others may have come between, or the route may not be published yet.
+    return !(await isServed(catalog, comparison));
+  }
+
+  async #change(
+    { partition, read }: Comparison,
+    { epoch }: Finding,
+    make: (before: SplitRecord, nth: number) => SplitRecord,
+  ): Promise<void> {
+    const { catalog, clock, changed } = this.#options;
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+      const before = await readSplit(catalog, partition);
+      const nth = before?.segments.findIndex((s) => isSameCopy(s, read.segment)) ?? -1;
+      if (before === undefined || before.epoch !== epoch || nth < 0) return;
+      if ((await moveSplit(catalog, clock, before, make(before, nth))) === undefined) continue;
+      changed(partition);
+      return;
+    }
+  }
+}
+
+/** One look for both, however many come: what lies between them is looked at, too. */
+function covering(a: Comparison, b: Comparison): Comparison {
+  const from = Math.min(a.read.range.from, b.read.range.from);
+  const to = Math.max(a.read.range.to, b.read.range.to);
+  // Where pages began and ended does not matter any more, nor in which order they were read.
+  const range = { ...b.read.range, from, to, after: undefined };
+  return { ...b, read: { ...b.read, range, last: undefined } };
+}
+
+function placeOf({ slice, seriesId, timeBucket, eventBucket }: PartitionKey): string {
+  return `${slice}/${seriesId}/${timeBucket}/${eventBucket}`;
+}

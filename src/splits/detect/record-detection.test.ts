@@ -1,0 +1,304 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { MemoryCatalog } from "../../../tests/support/memory-catalog.ts";
+import { joinedSlices, staticView, viewSource } from "../../../tests/support/static-view.ts";
+import { VirtualClock } from "../../../tests/support/virtual-clock.ts";
+import { utf8 } from "../../lib/bytes.ts";
+import { ServiceError } from "../../lib/errors.ts";
+import { writeNamespace } from "../../records/namespace-records.ts";
+import { moveSplit } from "../record/move-split.ts";
+import { listSplits } from "../../records/split-records.ts";
+import { detectionKey, encodeDetection } from "../../model/detection.ts";
+import type { Detection } from "../../model/detection.ts";
+import { DEFAULT_NAMESPACE_CONFIG } from "../../model/namespace-config.ts";
+import type { NamespaceView } from "../../model/namespace.ts";
+import { FIRST_READ_MODE } from "../../model/read-mode.ts";
+import { movedSplit } from "../../model/split-moves.ts";
+import { NO_LATENCY } from "../../model/split.ts";
+import type { Segment, SplitRecord, SplitState } from "../../model/split.ts";
+import { recordDetection } from "./record-detection.ts";
+
+const START = Date.UTC(2026, 2, 28) * 1000;
+
+const DETECTION: Detection = {
+  namespace: "plays",
+  timeSlice: "data_20260328",
+  timeSeriesId: "profile:123",
+  timeBucket: 7,
+  eventBucket: 0,
+  immutable: true,
+  epoch: 1,
+  bytes: 11_000_000,
+  events: 4_321,
+  detectedAt: START + 1,
+};
+
+class World {
+  readonly catalog = new MemoryCatalog();
+  readonly clock = new VirtualClock(START + 5);
+  readonly outcomes: string[] = [];
+  readonly nudged: string[] = [];
+  readonly signal = new AbortController().signal;
+  view: NamespaceView;
+  viewError: Error | undefined;
+  readonly #handler;
+
+  constructor() {
+    const [slice] = joinedSlices(START, [DEFAULT_NAMESPACE_CONFIG.timePartition]);
+    assert.ok(slice);
+    this.view = staticView({ slices: [{ ...slice, name: "data_20260328" }] });
+    this.#handler = recordDetection({
+      catalog: this.catalog,
+      clock: this.clock,
+      by: "worker-1",
+      nudge: ({ seriesId, timeBucket }) => void this.nudged.push(`${seriesId}/${timeBucket}`),
+      observe: (_, outcome) => void this.outcomes.push(outcome),
+      views: viewSource(() => {
+        if (this.viewError !== undefined) throw this.viewError;
+        return this.view;
+      }),
+    });
+  }
+
+  handle(change: Partial<Detection> = {}) {
+    const detection = { ...DETECTION, ...change };
+    const message = { key: detectionKey(detection), value: encodeDetection(detection) };
+    return this.#handler(message, this.signal);
+  }
+
+  handleBytes(text: string) {
+    return this.#handler({ key: "k", value: utf8(text) }, this.signal);
+  }
+
+  /** The record of the detection as others have left it. */
+  async leave(state: SplitState, change: Partial<SplitRecord> = {}): Promise<SplitRecord> {
+    const [before] = await this.records();
+    assert.ok(before);
+    const why = { at: this.clock.nowMicros(), by: "worker-2", reason: "a test" };
+    const after = movedSplit(before, state, why, { dueAt: null, ...change });
+    const moved = await moveSplit(this.catalog, this.clock, before, after);
+    assert.ok(moved);
+    return moved;
+  }
+
+  async records(): Promise<SplitRecord[]> {
+    const found: SplitRecord[] = [];
+    const slice = { namespaceId: "plays-1", slice: "data_20260328" };
+    for await (const record of listSplits(this.catalog, slice)) found.push(record);
+    return found;
+  }
+}
+
+test("a detection makes one record, however often it comes", async () => {
+  const world = new World();
+  assert.deepEqual(await world.handle(), { kind: "done" });
+  await world.handle({ bytes: 12_000_000 });
+  assert.deepEqual(world.outcomes, ["recorded", "known"]);
+  const [record, ...others] = await world.records();
+  assert.deepEqual(others, []);
+  assert.ok(record);
+  const { version, ...rest } = record;
+  assert.ok(version > 0);
+  assert.deepEqual(rest, {
+    partition: {
+      namespaceId: "plays-1",
+      slice: "data_20260328",
+      seriesId: "profile:123",
+      timeBucket: 7,
+      eventBucket: 0,
+    },
+    namespace: "plays",
+    state: "DETECTED",
+    askedBy: null,
+    epoch: 1,
+    bytes: 11_000_000,
+    events: 4_321,
+    immutable: true,
+    detectedAt: START + 1,
+    segments: [],
+    fence: 0,
+    owner: null,
+    nextPart: 0,
+    nextGeneration: 0,
+    failures: 0,
+    dueAt: START + 5,
+    heldBy: null,
+    latency: { before: NO_LATENCY, after: NO_LATENCY },
+    history: [
+      {
+        at: START + 5,
+        by: "worker-1",
+        from: null,
+        to: "DETECTED",
+        reason: "a read saw 11000000 bytes in 4321 events",
+      },
+    ],
+  });
+  assert.deepEqual(world.nudged, ["profile:123/7"]);
+});
+
+test("of two at once one makes the record, and both are done", async () => {
+  const world = new World();
+  await Promise.all([world.handle(), world.handle()]);
+  assert.deepEqual(world.outcomes.toSorted(), ["known", "recorded"]);
+  assert.equal((await world.records()).length, 1);
+});
+
+test("what cannot be decoded is malformed, and nothing else is", async () => {
+  const world = new World();
+  const handled = await world.handleBytes("{}");
+  assert.equal(handled.kind, "malformed");
+  assert.match(handled.why, /namespace: /);
+  assert.deepEqual(world.outcomes, []);
+});
+
+test("what no longer applies does nothing, and is done", async () => {
+  const world = new World();
+  await world.handle({ epoch: 0 });
+  await world.handle({ timeSlice: "data_20260327" });
+  await world.handle({ timeBucket: 24 });
+  const block = { seriesId: "profile:123", reason: "", expiresAt: undefined, blockedAt: 0 };
+  const open = world.view;
+  world.view = { ...open, blocked: new Map([["profile:123", { ...block, source: "API" }]]) };
+  await world.handle();
+  world.view = { ...open, namespace: { ...open.namespace, createdAt: DETECTION.detectedAt + 1 } };
+  await world.handle();
+  world.viewError = new ServiceError("NAMESPACE_NOT_FOUND", "gone");
+  await world.handle();
+  assert.deepEqual(world.outcomes, [
+    "other epoch",
+    "slice gone",
+    "no such partition",
+    "blocked",
+    "namespace gone",
+    "namespace gone",
+  ]);
+  assert.deepEqual(world.catalog.dump(), []);
+});
+
+test("an epoch ahead of the view is right if the catalog has it", async () => {
+  const world = new World();
+  await world.handle({ epoch: 2 });
+  const { namespace } = world.view;
+  await writeNamespace(world.catalog, {
+    ...namespace,
+    epoch: 2,
+    phase: "READY",
+    reopening: null,
+    slicesChange: 0,
+    changing: null,
+    blockedChange: 0,
+    blockedChanging: [],
+    blockedCount: 0,
+    idStrategyChange: 0,
+    idStrategyChanging: [],
+    idStrategyCount: 0,
+    readMode: { ...FIRST_READ_MODE, since: 0 },
+    version: 0,
+  });
+  await world.handle({ epoch: 2 });
+  await world.handle({ epoch: 3 });
+  assert.deepEqual(world.outcomes, ["other epoch", "recorded", "other epoch"]);
+});
+
+test("while the catalog fails the message comes again, and then is recorded", async () => {
+  const world = new World();
+  let failing = true;
+  world.catalog.before = () => {
+    if (failing) throw new ServiceError("STORAGE_UNAVAILABLE", "away");
+  };
+  await assert.rejects(world.handle(), { code: "STORAGE_UNAVAILABLE" });
+  world.viewError = new ServiceError("STORAGE_UNAVAILABLE", "away");
+  await assert.rejects(world.handle(), { code: "STORAGE_UNAVAILABLE" });
+  failing = false;
+  world.viewError = undefined;
+  await world.handle();
+  assert.deepEqual(world.outcomes, ["recorded"]);
+});
+
+const HOUR = 3_600_000_000;
+const BUCKET = START + 7 * HOUR;
+
+function segmentTo(to: number): Segment {
+  return {
+    from: BUCKET,
+    to,
+    state: "COMPLETED",
+    generation: 0,
+    layout: "PACKED",
+    strategy: "EVENT_BUCKETS",
+    why: "",
+    partBytes: 1,
+    partsPlanned: 0,
+    runs: [],
+    copiedTo: BUCKET,
+    bytes: 0,
+    events: 0,
+    checksum: "",
+    confirmedAt: null,
+  };
+}
+
+test("one that is being worked on, waits or is held is left alone", async () => {
+  const held = { heldBy: "operator" };
+  const table: [SplitState, Partial<SplitRecord>][] = [
+    ["DETECTED", {}],
+    ["SPLITTING", { dueAt: START }],
+    ["PARKED", { dueAt: START + 9 * HOUR }],
+    ["FAILED", {}],
+    ["INVALIDATED", held],
+    ["REFUSED", held],
+    ["COMPLETED", { ...held, segments: [segmentTo(BUCKET + 1)] }],
+    // All of its bucket is split: what a read of the original sees is nothing new.
+    ["COMPLETED", { segments: [segmentTo(BUCKET + HOUR)] }],
+    // It is looked at soon in any case.
+    ["COMPLETED", { segments: [segmentTo(BUCKET + 1)], dueAt: START + 50_000_000 }],
+  ];
+  for (const [state, change] of table) {
+    const world = new World();
+    await world.handle();
+    const left = await world.leave(state, change);
+    world.clock.stepWall(2 * (state === "REFUSED" ? HOUR : 1));
+    await world.handle({ bytes: 99_000_000 });
+    assert.deepEqual(world.outcomes, ["recorded", "known"], state);
+    assert.deepEqual(await world.records(), [left], state);
+    assert.equal(world.nudged.length, 1);
+  }
+});
+
+test("a split is looked at again when a read sees more outside of it", async () => {
+  for (const dueAt of [null, START + HOUR]) {
+    const world = new World();
+    await world.handle();
+    const left = await world.leave("COMPLETED", { segments: [segmentTo(BUCKET + 1)], dueAt });
+    await world.handle({ bytes: 12_000_000 });
+    const [record] = await world.records();
+    assert.ok(record);
+    assert.deepEqual([record.state, record.dueAt], ["COMPLETED", START + 5]);
+    assert.deepEqual([record.bytes, record.segments], [12_000_000, left.segments]);
+    assert.match(record.history.at(-1)?.reason ?? "", /12000000 bytes .* outside what is split/);
+    assert.deepEqual(world.outcomes, ["recorded", "again"]);
+    assert.equal(world.nudged.length, 2);
+  }
+});
+
+test("what was refused is asked again after an hour, or when it has doubled", async () => {
+  const world = new World();
+  await world.handle();
+  await world.leave("REFUSED");
+  await world.handle({ bytes: 21_999_999 });
+  await world.handle({ bytes: 22_000_000 });
+  const [record] = await world.records();
+  assert.deepEqual(
+    [record?.state, record?.dueAt, record?.bytes],
+    ["DETECTED", START + 5, 22_000_000],
+  );
+  await world.leave("REFUSED");
+  await world.handle({ events: 8_642, bytes: 1 });
+  await world.leave("REFUSED");
+  world.clock.stepWall(HOUR);
+  await world.handle({ bytes: 1, events: 1 });
+  world.clock.stepWall(1);
+  await world.handle({ bytes: 1, events: 1 });
+  assert.deepEqual(world.outcomes, ["recorded", "known", "again", "again", "known", "again"]);
+});

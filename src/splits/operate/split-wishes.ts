@@ -1,0 +1,103 @@
+/**
+ * What an operator's wish makes of a split's record: pure.
+ *
+ * Repeating a wish that was granted already changes nothing. What cannot be granted says what to do
+ * instead.
+ */
+import { ServiceError } from "../../lib/errors.ts";
+import type { Wish } from "../use-cases.ts";
+import { movedSplit } from "../../model/split-moves.ts";
+import { coveredTo } from "../../model/split.ts";
+import type { SplitRecord, SplitState } from "../../model/split.ts";
+
+/** In these somebody is at it or soon will be. */
+const UNDER_WAY: ReadonlySet<SplitState> = new Set([
+  "DETECTED",
+  "PLANNING",
+  "PLANNED",
+  "SPLITTING",
+  "VALIDATING",
+]);
+
+export interface WishContext {
+  readonly wish: Wish;
+  readonly nowMicros: number;
+  /** Of the namespace. */
+  readonly epoch: number;
+}
+
+/** The record to write, or undefined if nothing is to be changed. */
+export type Granted = SplitRecord | undefined;
+
+/** One that is there is looked at again, now and whatever it waits for. */
+export function requested(
+  record: SplitRecord,
+  context: WishContext,
+  bucket: { readonly start: number; readonly end: number },
+): Granted {
+  if (record.heldBy !== null) {
+    throw refused(
+      record,
+      `is held (${record.heldBy}) until it is retried: RetrySplit lets it go on`,
+    );
+  }
+  // Also a second read that confirms what is COMPLETED: it would have to begin anew.
+  if (UNDER_WAY.has(record.state) || record.owner !== null) return undefined;
+  if (record.state === "COMPLETED" && coveredTo(record, bucket.start) >= bucket.end) {
+    return undefined;
+  }
+  return anew(record, context, reasonOf("requested", context.wish));
+}
+
+/** One that failed, was refused, parked, invalidated or rolled back begins anew. */
+export function retried(record: SplitRecord, context: WishContext): Granted {
+  if (UNDER_WAY.has(record.state)) return undefined;
+  if (record.state === "COMPLETED") {
+    throw refused(
+      record,
+      "is COMPLETED: there is nothing to retry. RollbackSplit takes it back, and then it can be",
+    );
+  }
+  return anew(record, context, reasonOf("retried", context.wish));
+}
+
+/** Nothing of it is followed any more, and whoever works on it is overtaken (rule C8). */
+export function rolledBack(record: SplitRecord, { wish, nowMicros }: WishContext): Granted {
+  if (record.state === "INVALIDATED" && record.heldBy !== null) return undefined;
+  const why = { at: nowMicros, by: wish.by, reason: reasonOf("rolled back", wish) };
+  return movedSplit(record, "INVALIDATED", why, {
+    segments: [],
+    owner: null,
+    fence: record.fence + 1,
+    heldBy: wish.by,
+    dueAt: null,
+  });
+}
+
+/** For a history. */
+export function reasonOf(what: string, { reason }: Wish): string {
+  return reason === "" ? what : `${what}: ${reason}`;
+}
+
+/** Completed segments go on being served, and a copy that was interrupted can be gone on with. */
+function anew(record: SplitRecord, context: WishContext, reason: string): SplitRecord {
+  const { wish, nowMicros } = context;
+  const why = { at: nowMicros, by: wish.by, reason };
+  return movedSplit(record, "DETECTED", why, {
+    // What is copied belongs to the epoch it was copied in.
+    epoch: record.segments.length === 0 ? context.epoch : record.epoch,
+    owner: null,
+    fence: record.fence + 1,
+    heldBy: null,
+    askedBy: wish.by,
+    failures: 0,
+    dueAt: nowMicros,
+  });
+}
+
+function refused({ partition, state }: SplitRecord, what: string): ServiceError {
+  const { slice, seriesId, timeBucket, eventBucket } = partition;
+  return new ServiceError("REQUEST_INVALID", `this split ${what}`, {
+    details: { timeSlice: slice, timeSeriesId: seriesId, timeBucket, eventBucket, state },
+  });
+}

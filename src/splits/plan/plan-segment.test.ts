@@ -1,0 +1,313 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { joinedSlices } from "../../../tests/support/static-view.ts";
+import { DEFAULT_NAMESPACE_CONFIG } from "../../model/namespace-config.ts";
+import type { NamespaceConfig } from "../../model/namespace-config.ts";
+import { NO_LATENCY } from "../../model/split.ts";
+import type { Segment, SplitRecord } from "../../model/split.ts";
+import type { TimeSlice } from "../../model/time-slice.ts";
+import { planSegment, surveyBytes } from "./plan-segment.ts";
+import type { PlanInput, SplitPlan, Survey } from "./plan-segment.ts";
+
+const START = Date.UTC(2026, 2, 28) * 1000;
+const HOUR = 3_600_000_000;
+const SECOND = 1_000_000;
+const WIDE = DEFAULT_NAMESPACE_CONFIG.widePartition;
+const MIB = 1024 ** 2;
+
+function sliceOf(): TimeSlice {
+  const [slice] = joinedSlices(START, [DEFAULT_NAMESPACE_CONFIG.timePartition]);
+  assert.ok(slice);
+  return slice;
+}
+
+function configOf(change: Partial<typeof WIDE>): NamespaceConfig {
+  return { ...DEFAULT_NAMESPACE_CONFIG, widePartition: { ...WIDE, ...change } };
+}
+
+function recordOf(change: Partial<SplitRecord> = {}): SplitRecord {
+  return {
+    partition: {
+      namespaceId: "plays-1",
+      slice: "data_0",
+      seriesId: "profile:123",
+      timeBucket: 7,
+      eventBucket: 0,
+    },
+    namespace: "plays",
+    state: "PLANNING",
+    epoch: 1,
+    bytes: 11_000_000,
+    events: 4_321,
+    immutable: true,
+    detectedAt: START,
+    segments: [],
+    fence: 1,
+    owner: null,
+    nextPart: 0,
+    nextGeneration: 3,
+    failures: 0,
+    dueAt: null,
+    heldBy: null,
+    askedBy: null,
+    latency: { before: NO_LATENCY, after: NO_LATENCY },
+    history: [],
+    version: 1,
+    ...change,
+  };
+}
+
+const DONE: Segment = {
+  from: START + 7 * HOUR,
+  to: START + 7.5 * HOUR,
+  state: "COMPLETED",
+  generation: 1,
+  layout: "PACKED",
+  strategy: "EVENT_BUCKETS",
+  why: "",
+  partBytes: 8 * MIB,
+  partsPlanned: 0,
+  runs: [{ start: 0, count: 3 }],
+  copiedTo: START + 7 * HOUR,
+  bytes: 20 * MIB,
+  events: 100,
+  checksum: "x",
+  confirmedAt: null,
+};
+
+const MUCH: Survey = {
+  bytes: 20 * MIB,
+  events: 5_000,
+  whole: true,
+  millis: 900,
+  largestEventBytes: 1_000,
+  sstables: undefined,
+};
+
+function planWith(change: Partial<PlanInput> = {}, survey: Partial<Survey> = {}): SplitPlan {
+  const bucket = { start: START + 7 * HOUR, end: START + 8 * HOUR };
+  return planSegment({
+    config: DEFAULT_NAMESPACE_CONFIG,
+    slice: sliceOf(),
+    record: recordOf(),
+    bucket,
+    from: bucket.start,
+    to: bucket.end,
+    closed: true,
+    blocked: false,
+    nowMicros: START + 9 * HOUR,
+    byOperator: false,
+    compactCommand: "nodetool compact plays data_0",
+    ...change,
+    survey: { ...MUCH, ...survey },
+  });
+}
+
+function segmentFrom(plan: SplitPlan): Segment {
+  assert.equal(plan.kind, "segment", JSON.stringify(plan));
+  assert.ok(plan.kind === "segment");
+  return plan.segment;
+}
+
+const SMALL = { bytes: 3_211, events: 40 };
+const MANY_TINY = { bytes: 5 * MIB, events: 200_000 };
+
+test("each reason not to split is a sentence with its numbers", () => {
+  const closesAt = sliceOf().end + DEFAULT_NAMESPACE_CONFIG.retention.closeAfterMicros;
+  const table: [string, Partial<PlanInput>, Partial<Survey>, string][] = [
+    ["dropped", { slice: { ...sliceOf(), state: "DROPPED" } }, {}, "slice gone: data_0 is dropped"],
+    ["blocked", { blocked: true }, {}, 'blocked: nobody may read "profile:123"'],
+    ["off", { config: configOf({ detect: false }) }, {}, "detect off: "],
+    ["expiring", { nowMicros: closesAt - HOUR }, {}, "expiring: data_0 is closed in 3,600 s"],
+    ["nothing left", { from: START + 8 * HOUR }, {}, "empty: all of the bucket is split already"],
+    ["no events", {}, { bytes: 0, events: 0 }, "empty: the partition has no events"],
+    [
+      "small",
+      {},
+      SMALL,
+      "too small: 3,211 bytes in 40 events; the limit is 10,485,760 bytes or 100,000 events",
+    ],
+    [
+      "fast enough",
+      {},
+      { ...MANY_TINY, millis: 499.6 },
+      "no impact: 5,242,880 bytes in 200,000 events would be one part of at most 8,388,608 bytes, " +
+        "and it is read in 500 ms, within the target of 500 ms",
+    ],
+    [
+      "scattered",
+      {},
+      { ...MANY_TINY, sstables: 12 },
+      "only fragmented: 5,242,880 bytes in 200,000 events would be one part, but lies in 12 SSTables; " +
+        "compacting the slice cures it (nodetool compact plays data_0)",
+    ],
+  ];
+  for (const [name, change, survey, reason] of table) {
+    const plan = planWith(change, survey);
+    assert.ok(plan.kind === "refused", name);
+    assert.ok(plan.reason.startsWith(reason), `${name}: ${plan.reason}`);
+  }
+});
+
+test("what only looks like a reason is none", () => {
+  const closesAt = sliceOf().end + DEFAULT_NAMESPACE_CONFIG.retention.closeAfterMicros;
+  const slowOnce = { before: { reads: 3, meanMs: 100, maxMs: 700 }, after: NO_LATENCY };
+  const table: [string, Partial<PlanInput>, Partial<Survey>][] = [
+    ["wide and fast", {}, { millis: 1 }],
+    ["just not expiring", { nowMicros: closesAt - HOUR - 1 }, {}],
+    [
+      "an operator asks although detection is off",
+      { config: configOf({ detect: false }), byOperator: true },
+      {},
+    ],
+    [
+      "an operator asks although nothing suffers",
+      { byOperator: true },
+      { ...MANY_TINY, millis: 1 },
+    ],
+    [
+      "an operator asks although compacting would do",
+      { byOperator: true },
+      { ...MANY_TINY, sstables: 40 },
+    ],
+    [
+      "fast now, but callers have waited",
+      { record: recordOf({ latency: slowOnce }) },
+      { ...MANY_TINY, millis: 1 },
+    ],
+    ["slow, and in few files", {}, { ...MANY_TINY, sstables: 2 }],
+    ["a survey that stopped early", {}, { ...SMALL, whole: false }],
+    [
+      "the rest of a bucket that is split already, however small",
+      { record: recordOf({ segments: [DONE] }), from: DONE.to },
+      SMALL,
+    ],
+  ];
+  for (const [name, change, survey] of table) {
+    assert.equal(planWith(change, survey).kind, "segment", name);
+  }
+});
+
+test("an operator is told too when it is too small, empty or blocked", () => {
+  assert.equal(planWith({ byOperator: true }, SMALL).kind, "refused");
+  assert.equal(planWith({ byOperator: true }, { bytes: 0, events: 0 }).kind, "refused");
+  assert.equal(planWith({ byOperator: true, blocked: true }).kind, "refused");
+});
+
+test("a segment that failed leaves nothing begun: the measure decides again", () => {
+  const record = recordOf({ segments: [{ ...DONE, state: "FAILED" }] });
+  assert.equal(planWith({ record }, SMALL).kind, "refused");
+});
+
+test("the plan freezes the range and begins with nothing copied", () => {
+  const segment = segmentFrom(planWith());
+  const { why, ...rest } = segment;
+  assert.deepEqual(rest, {
+    from: START + 7 * HOUR,
+    to: START + 8 * HOUR,
+    state: "PLANNED",
+    generation: 3,
+    layout: "PACKED",
+    strategy: "EVENT_BUCKETS",
+    partBytes: 8 * MIB,
+    partsPlanned: 0,
+    runs: [],
+    copiedTo: START + 8 * HOUR,
+    bytes: 0,
+    events: 0,
+    checksum: "",
+    confirmedAt: null,
+  });
+  assert.match(why, /^reads found it wide: 20,971,520 bytes in 5,000 events, the bucket is closed/);
+  assert.match(why, /TIME_BUCKETS costs .*; HASH costs /);
+});
+
+test("where maxParts binds the parts grow, and the plan says so", () => {
+  const grown = segmentFrom(planWith({ config: configOf({ maxParts: 2 }) }, { bytes: 40 * MIB }));
+  assert.equal(grown.partBytes, 20 * MIB);
+  assert.match(grown.why, /grow from 8,388,608 to 20,971,520 bytes, because maxParts is 2$/);
+  // What the survey has not seen a detection may have.
+  const config = configOf({ maxParts: 4 });
+  const record = recordOf({ bytes: 100 * MIB });
+  const told = segmentFrom(planWith({ config, record }, { bytes: 0, events: 0, whole: false }));
+  assert.equal(told.partBytes, 25 * MIB);
+  assert.match(told.why, /at least 104,857,600 bytes in 4,321 events/);
+  // The parts that are there count.
+  const begun = recordOf({ segments: [DONE] });
+  const rest = segmentFrom(planWith({ config, record: begun, from: DONE.to }, { bytes: 40 * MIB }));
+  assert.equal(rest.partBytes, 40 * MIB);
+  assert.match(rest.why, /1 parts are what is left \(maxParts is 4/);
+});
+
+test("the plan says in how many files a partition of several parts lies, and what compacting would do", () => {
+  const whyIn = (sstables: number | undefined, bytes = 20 * MIB): string =>
+    segmentFrom(planWith({ byOperator: true }, { bytes, events: 200_000, sstables })).why;
+  assert.match(
+    whyIn(12),
+    /; it lies in 12 SSTables: compacting the slice \(nodetool compact plays data_0\) would help pages as well, but not whole ranges$/,
+  );
+  assert.match(whyIn(7), /; it lies in 7 SSTables$/);
+  assert.match(whyIn(1), /; it lies in 1 SSTable$/);
+  for (const why of [whyIn(undefined), whyIn(12, 5 * MIB)]) assert.doesNotMatch(why, /SSTable/);
+  // What a read has seen counts where nothing was surveyed.
+  const seen = planWith({}, { bytes: 0, events: 0, whole: false, sstables: 9 });
+  assert.match(segmentFrom(seen).why, /; it lies in 9 SSTables: compacting/);
+});
+
+test("strategies that need the whole are told how many parts there will be", () => {
+  const time = segmentFrom(planWith({ config: configOf({ strategy: "TIME_BUCKETS" }) }));
+  assert.deepEqual([time.strategy, time.partsPlanned], ["TIME_BUCKETS", 3]);
+  assert.match(time.why, /the namespace asks for TIME_BUCKETS$/);
+  const hash = configOf({ strategy: "HASH" });
+  const large = segmentFrom(planWith({ config: hash }, { bytes: 8 * MIB * 1_000 }));
+  assert.deepEqual([large.strategy, large.partsPlanned], ["HASH", 64]);
+  assert.match(large.why, /of HASH at most 64/);
+  const unmeasured = segmentFrom(planWith({ config: hash }, { whole: false }));
+  assert.deepEqual([unmeasured.strategy, unmeasured.partsPlanned], ["EVENT_BUCKETS", 0]);
+  assert.match(unmeasured.why, /EVENT_BUCKETS instead/);
+});
+
+test("an open bucket waits until a part's worth is sealed, no longer than it takes", () => {
+  const open = { closed: false, to: START + 7 * HOUR + 600 * SECOND };
+  const now = START + 9 * HOUR;
+  const lookAgain = (survey: Partial<Survey>, change: Partial<PlanInput> = {}): number => {
+    const record = recordOf({ bytes: 1 });
+    const plan = planWith({ ...open, record, ...change }, survey);
+    assert.ok(plan.kind === "parked", JSON.stringify(plan));
+    assert.match(plan.reason, /^not enough sealed yet: /);
+    return (plan.lookAgainMicros - now) / SECOND;
+  };
+  assert.equal(planWith(open, { bytes: 8 * MIB, whole: false }).kind, "segment");
+  // Four in ten minutes: the other four take ten more, which is the longest wait, too.
+  assert.equal(lookAgain({ bytes: 4 * MIB }), 600);
+  assert.equal(lookAgain({ bytes: 6 * MIB }), 200);
+  assert.equal(lookAgain({ bytes: 8 * MIB - 1 }), 10);
+  assert.equal(lookAgain({ bytes: 0, events: 0 }), 600);
+  // What a read has seen is sealed when it is old enough, and the line has followed.
+  const config = { ...DEFAULT_NAMESPACE_CONFIG, acceptLimitMicros: 100 * SECOND };
+  const seen = { config, record: recordOf({ detectedAt: now - 20 * SECOND }) };
+  assert.equal(lookAgain({ bytes: 0, events: 0 }, seen), 80 + 30);
+  // The bucket is closed sooner.
+  assert.equal(lookAgain({ bytes: 1 }, { to: START + 8 * HOUR - 30 * SECOND }), 30);
+  // Nothing new is sealed.
+  assert.equal(lookAgain({ bytes: 0, events: 0 }, { from: open.to }), 600);
+});
+
+test("a survey reads no more than the decision needs", () => {
+  const none = { bytes: 0, events: 0 };
+  const table: [string, Partial<SplitRecord>, boolean, number][] = [
+    ["seen to be wide in bytes", {}, true, 0],
+    ["seen to be wide in events", { bytes: 5_000, events: 100_001 }, true, WIDE.targetBytes + 1],
+    ["wide in events, more than a part", { bytes: 9 * MIB, events: 100_001 }, true, 0],
+    ["asked for", none, true, WIDE.bytesMax + 1],
+    ["the rest of a split", { ...none, segments: [DONE] }, true, 0],
+    ["open", {}, false, WIDE.targetBytes],
+  ];
+  for (const [name, change, closed, bytes] of table) {
+    assert.equal(surveyBytes(DEFAULT_NAMESPACE_CONFIG, recordOf(change), closed), bytes, name);
+  }
+  for (const strategy of ["TIME_BUCKETS", "HASH"]) {
+    const all = surveyBytes(configOf({ strategy }), recordOf(), true);
+    assert.equal(all, Number.MAX_SAFE_INTEGER, strategy);
+  }
+});

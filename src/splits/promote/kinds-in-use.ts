@@ -1,0 +1,82 @@
+/**
+ * Which kinds of splits a namespace's reads can meet: told by the routes themselves, so that a kind that
+ * was never compared is known all the same and holds the read mode back (rule C13).
+ *
+ * Bounded: so many routes are looked at, and an answer is kept for a minute.
+ */
+import type { Clock } from "../../lib/clock.ts";
+import { listRoutes } from "../../records/route-records.ts";
+import { readSlices } from "../../records/slice-records.ts";
+import { slicesWithSplits } from "../../records/split-records.ts";
+import { kindName, kindOf } from "../../model/split-kind.ts";
+import type { SplitKind } from "../../model/read-mode.ts";
+import { SPLIT_LAYOUTS, SPLIT_STRATEGIES } from "../../model/split.ts";
+import type { Catalog } from "../../ports/catalog.ts";
+
+/** There are as many kinds as this, so a listing that has met them all can end. */
+const KINDS = SPLIT_LAYOUTS.length * SPLIT_STRATEGIES.length;
+/** Of a namespace with more splits than this the newest slices tell. */
+const ROUTES_MAX = 50_000;
+const KEPT_MS = 60_000;
+const NAMESPACES_MAX = 1_000;
+
+interface Kept {
+  readonly kinds: readonly SplitKind[];
+  readonly epoch: number;
+  readonly askedAtMs: number;
+}
+
+export class KindsInUse {
+  readonly #catalog: Catalog;
+  readonly #clock: Clock;
+  readonly #routesMax: number;
+  /** By namespace id, in the order they were asked for. */
+  readonly #kept = new Map<string, Kept>();
+
+  constructor(catalog: Catalog, clock: Clock, routesMax: number = ROUTES_MAX) {
+    this.#catalog = catalog;
+    this.#clock = clock;
+    this.#routesMax = routesMax;
+  }
+
+  /** Undefined if no split can be served. */
+  async of(namespace: {
+    readonly id: string;
+    readonly epoch: number;
+  }): Promise<readonly SplitKind[] | undefined> {
+    const { id, epoch } = namespace;
+    const askedAtMs = this.#clock.monotonicMs();
+    const kept = this.#kept.get(id);
+    if (kept?.epoch === epoch && askedAtMs - kept.askedAtMs < KEPT_MS) return kept.kinds;
+    const kinds = await this.#list(id, epoch);
+    this.#kept.delete(id);
+    // The first split of a namespace is not to be overlooked for a minute.
+    if (kinds.length === 0) return undefined;
+    this.#kept.set(id, { kinds, epoch, askedAtMs });
+    const [oldest] = this.#kept.keys();
+    if (this.#kept.size > NAMESPACES_MAX && oldest !== undefined) this.#kept.delete(oldest);
+    return kinds;
+  }
+
+  async #list(namespaceId: string, epoch: number): Promise<readonly SplitKind[]> {
+    const kinds = new Map<string, SplitKind>();
+    const noted = await slicesWithSplits(this.#catalog, namespaceId);
+    if (noted.size === 0) return [];
+    const slices = await readSlices(this.#catalog, namespaceId);
+    // What lies in a closed slice is not read, and could hold the mode back for ever.
+    const read = slices.filter(({ name, state }) => state === "OPEN" && noted.has(name));
+    let looked = 0;
+    for (const { name } of read.toSorted((a, b) => b.start - a.start)) {
+      for await (const route of listRoutes(this.#catalog, { namespaceId, slice: name })) {
+        if (++looked > this.#routesMax) return [...kinds.values()];
+        if (route.epoch !== epoch) continue;
+        for (const segment of route.segments) {
+          const kind = kindOf(segment);
+          if (segment.confirmed) kinds.set(kindName(kind), kind);
+        }
+        if (kinds.size === KINDS) return [...kinds.values()];
+      }
+    }
+    return [...kinds.values()];
+  }
+}

@@ -1,0 +1,166 @@
+/**
+ * How far reads trust splits, as operators see and set it.
+ *
+ * A mode goes further only one step at a time and on evidence, unless it is forced; it goes back at any
+ * time. Every change begins a new round, which starts without evidence (rule C13), and says who and why.
+ */
+import type { KillSwitchState } from "../../model/read-mode.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { ServiceError } from "../../lib/errors.ts";
+import { readKillSwitch, writeKillSwitch } from "../record/kill-switch.ts";
+import {
+  readReadyNamespace,
+  requireReady,
+  updateNamespace,
+} from "../../records/namespace-records.ts";
+import type { NamespaceRecord } from "../../records/namespace-records.ts";
+import { readEvidence } from "../record/read-modes.ts";
+import type { ReadMode, ReadModeState } from "../../model/read-mode.ts";
+import type { ReadModeReport, ReadModeUseCases, Wish } from "../use-cases.ts";
+import type { Catalog } from "../../ports/catalog.ts";
+import { advance, DEFAULT_ADVANCE, isFurther, modeAfter } from "./advance.ts";
+import type { Advance, AdvanceThresholds } from "./advance.ts";
+import { KindsInUse } from "./kinds-in-use.ts";
+
+export interface ReadModesOptions {
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  readonly thresholds?: AdvanceThresholds;
+  /** Brings this process's view of a namespace up to date. */
+  readonly namespaceChanged?: (name: string) => Promise<void>;
+  /** Brings what this process knows of the kill switch up to date. */
+  readonly killSwitchChanged?: () => Promise<void>;
+}
+
+export class ReadModes implements ReadModeUseCases {
+  readonly #options: ReadModesOptions;
+  readonly #thresholds: AdvanceThresholds;
+  readonly #kinds: KindsInUse;
+
+  constructor(options: ReadModesOptions) {
+    this.#options = options;
+    this.#thresholds = options.thresholds ?? DEFAULT_ADVANCE;
+    this.#kinds = new KindsInUse(options.catalog, options.clock);
+  }
+
+  async get(namespace: string): Promise<ReadModeReport> {
+    const record = await readReadyNamespace(this.#options.catalog, namespace);
+    return (await this.#look(record)).report;
+  }
+
+  async set(
+    namespace: string,
+    mode: ReadMode,
+    options: { readonly force: boolean; readonly autoAdvance: boolean | undefined },
+    wish: Wish,
+  ): Promise<ReadModeReport> {
+    const { catalog, clock, namespaceChanged } = this.#options;
+    const seen = await readReadyNamespace(catalog, namespace);
+    const { report, next: onEvidence } = await this.#look(seen);
+    if (!options.force) checkAllowed(report, mode);
+    const changed = await updateNamespace(catalog, namespace, (current) => {
+      const { readMode } = requireReady(current, namespace);
+      // What was allowed was allowed for the round that was looked at.
+      const overtaken = readMode.round !== report.state.round;
+      if (overtaken && !options.force && isFurther(mode, readMode.mode)) throw notAsSeen(namespace);
+      const passed = overtaken ? [] : kindsOf(onEvidence, mode);
+      const next = withWish(readMode, mode, { ...options, passed }, wish, clock.nowMicros());
+      return next === undefined ? undefined : { ...current, readMode: next };
+    });
+    await namespaceChanged?.(namespace);
+    return (await this.#look(changed)).report;
+  }
+
+  killSwitch(): Promise<KillSwitchState> {
+    return readKillSwitch(this.#options.catalog);
+  }
+
+  async setKillSwitch(on: boolean, wish: Wish): Promise<KillSwitchState> {
+    const { catalog, clock, killSwitchChanged } = this.#options;
+    const state = { on, at: clock.nowMicros(), by: wish.by, reason: wish.reason };
+    await writeKillSwitch(catalog, state);
+    await killSwitchChanged?.();
+    return state;
+  }
+
+  async #look(
+    namespace: NamespaceRecord,
+  ): Promise<{ readonly report: ReadModeReport; readonly next: Advance }> {
+    const { catalog, clock } = this.#options;
+    const { id, readMode } = namespace;
+    const all = await readEvidence(catalog, id);
+    const kinds = await this.#kinds.of(namespace);
+    const evidence = all.filter(({ round }) => round === readMode.round);
+    const next = advance(readMode, evidence, kinds, this.#thresholds, clock.nowMicros());
+    const nextMode = modeAfter(readMode.mode);
+    const blockedBy = next.kind === "advance" ? whyWaiting(readMode) : next.why;
+    return { report: { state: readMode, evidence, nextMode, blockedBy }, next };
+  }
+}
+
+/** The kinds whose evidence passes, where it leads to that mode. */
+function kindsOf(next: Advance, mode: ReadMode): readonly string[] {
+  return next.kind === "advance" && next.to === mode ? next.kinds : [];
+}
+
+/**
+ * Undefined where there is nothing to change. The same mode stays in its round, with its evidence, unless
+ * it is forced: then it begins anew. SERVE is for the kinds of splits whose evidence passes; by force, for all.
+ */
+function withWish(
+  state: ReadModeState,
+  mode: ReadMode,
+  options: {
+    readonly force: boolean;
+    readonly autoAdvance: boolean | undefined;
+    readonly passed: readonly string[];
+  },
+  { by, reason }: Wish,
+  nowMicros: number,
+): ReadModeState | undefined {
+  const { force, passed } = options;
+  const autoAdvance = options.autoAdvance ?? state.autoAdvance;
+  if (mode === state.mode && !force) {
+    const more = passed.filter((kind) => state.kinds?.includes(kind) === false);
+    if (autoAdvance === state.autoAdvance && more.length === 0) return undefined;
+    const kinds = state.kinds === null ? null : [...state.kinds, ...more];
+    return { ...state, autoAdvance, kinds };
+  }
+  const kinds = mode === "SERVE" && !force ? passed : null;
+  const told = force ? `forced${reason === "" ? "" : `: ${reason}`}` : reason;
+  return { mode, autoAdvance, since: nowMicros, by, reason: told, round: state.round + 1, kinds };
+}
+
+function checkAllowed({ state, nextMode, blockedBy }: ReadModeReport, mode: ReadMode): void {
+  if (!isFurther(mode, state.mode)) return;
+  if (mode !== nextMode) {
+    throw new ServiceError(
+      "CONFLICT",
+      `modes go one step at a time, and ${nextMode} comes after ${state.mode}: set that first, or set the mode with force`,
+    );
+  }
+  // Leaving OFF and what only waits for a word needs no evidence: this is the word.
+  if (state.mode === "OFF" || blockedBy === "" || blockedBy === NOT_BY_ITSELF) return;
+  throw notAllowed(blockedBy);
+}
+
+const NOT_BY_ITSELF = "autoAdvance is off: the evidence passes, set the mode to go on";
+
+function whyWaiting({ autoAdvance }: ReadModeState): string {
+  return autoAdvance ? "" : NOT_BY_ITSELF;
+}
+
+function notAllowed(why: string): ServiceError {
+  return new ServiceError(
+    "CONFLICT",
+    `the evidence does not allow it: ${why}; wait for it, or set the mode with force`,
+  );
+}
+
+function notAsSeen(namespace: string): ServiceError {
+  return new ServiceError(
+    "CONFLICT",
+    `the read mode of namespace "${namespace}" was changed by someone else meanwhile; look at it and try again`,
+    { details: { namespace }, retryAfterMs: 1_000 },
+  );
+}

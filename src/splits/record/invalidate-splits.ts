@@ -1,0 +1,85 @@
+/**
+ * What re-opened time does to splits (rule C3): between the new epoch and the acceptance of older events.
+ *
+ * Segments that end at or below the new floor are as sealed as before, and go on in the new epoch. The
+ * others go, and their split is looked at again when the time may be sealed once more (rule C17). Until
+ * a record is moved on its route is of another epoch, so nobody follows it, whatever fails here.
+ *
+ * Safe to repeat: records that are in the new epoch already are left alone.
+ */
+import type { Clock } from "../../lib/clock.ts";
+import { ServiceError } from "../../lib/errors.ts";
+import { SECOND_MICROS } from "../../model/namespace-config.ts";
+import { movedSplit } from "../../model/split-moves.ts";
+import type { PartitionKey } from "../../model/partition.ts";
+import type { SplitRecord } from "../../model/split.ts";
+import type { Catalog } from "../../ports/catalog.ts";
+import { forEachSplit, readIfSound } from "./each-split.ts";
+import { moveSplit } from "./move-split.ts";
+import { widestAcceptMicros } from "../../records/namespace-records.ts";
+import type { NamespaceRecord } from "../../records/namespace-records.ts";
+
+/** Whoever works on a split moves it every few seconds, and stops as soon as one of its moves fails. */
+const ATTEMPTS_MAX = 20;
+/** A backfill may end long before the limit that was raised for it has passed. */
+const LOOK_AGAIN_MICROS_MAX = 3_600 * SECOND_MICROS;
+
+/** `namespace`: as `beginReopening` has written it. */
+export async function invalidateSplits(
+  catalog: Catalog,
+  clock: Clock,
+  namespace: NamespaceRecord,
+  signal?: AbortSignal,
+): Promise<void> {
+  await forEachSplit(
+    catalog,
+    namespace.id,
+    (partition) => invalidate(catalog, clock, namespace, partition),
+    signal,
+  );
+}
+
+async function invalidate(
+  catalog: Catalog,
+  clock: Clock,
+  namespace: NamespaceRecord,
+  partition: PartitionKey,
+): Promise<void> {
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+    // Of one that cannot be read the route is of an old epoch: it must not keep time closed.
+    const record = await readIfSound(catalog, partition);
+    if (record === undefined || record.epoch >= namespace.epoch) return;
+    const after = reopened(record, namespace, clock.nowMicros());
+    if ((await moveSplit(catalog, clock, record, after)) !== undefined) return;
+  }
+  throw new ServiceError(
+    "CONFLICT",
+    `a split of namespace "${namespace.name}" is changed by others again and again; try again`,
+    { details: { namespace: namespace.name }, retryAfterMs: 1_000 },
+  );
+}
+
+/** The record in the namespace's new epoch. */
+function reopened(record: SplitRecord, namespace: NamespaceRecord, nowMicros: number): SplitRecord {
+  const { epoch, floor } = namespace;
+  // One that missed an epoch may have missed that its time was open and sealed again.
+  const missed = record.epoch < epoch - 1;
+  const segments = record.segments.filter(({ to }) => to <= floor && !missed);
+  if (segments.length === record.segments.length) return { ...record, epoch };
+  const gone = record.segments.length - segments.length;
+  const reason = `acceptLimit was raised, which opens the time of ${gone} of ${record.segments.length} segments again`;
+  const lookAgain = Math.min(widestAcceptMicros(namespace), LOOK_AGAIN_MICROS_MAX);
+  return movedSplit(
+    record,
+    "INVALIDATED",
+    { at: nowMicros, by: "braid", reason },
+    {
+      epoch,
+      segments,
+      owner: null,
+      fence: record.fence + 1,
+      // What an operator holds stays as it is (rule C17).
+      dueAt: record.heldBy === null ? nowMicros + lookAgain : record.dueAt,
+    },
+  );
+}

@@ -1,0 +1,316 @@
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { MemoryCatalog } from "../../../tests/support/memory-catalog.ts";
+import { gatedCatalog, OneByOne, StopAfter } from "../../../tests/support/stopped-process.ts";
+import { settle, VirtualClock } from "../../../tests/support/virtual-clock.ts";
+import { movedSplit, newSplit } from "../../model/split-moves.ts";
+import { routeOf } from "../../model/split.ts";
+import type { RouteRecord, Segment, SplitRecord } from "../../model/split.ts";
+import type { Catalog } from "../../ports/catalog.ts";
+import { moveSplit, removeIfGone, settleDue } from "./move-split.ts";
+import { publishRoute, readRoute } from "../../records/route-records.ts";
+import { newSliceRecord, writeSlice } from "../../records/slice-records.ts";
+import { listChanges } from "../../records/split-changes.ts";
+import { readSplit, removeSplits } from "../../records/split-records.ts";
+import { closeWindows, windowOf } from "../../records/split-work-windows.ts";
+import { listDue } from "../../records/split-work.ts";
+
+const NOW = 1_774_699_200_000_000;
+const MINUTE = 60_000_000;
+const SLICE = { namespaceId: "plays-1", slice: "data_20260328" };
+const PARTITION = { ...SLICE, seriesId: "profile|1", timeBucket: 12, eventBucket: 0 };
+
+function segment(from: number, to: number, generation = 0): Segment {
+  return {
+    from,
+    to,
+    state: "COMPLETED",
+    generation,
+    layout: "PACKED",
+    strategy: "EVENT_BUCKETS",
+    why: "wide",
+    partBytes: 1,
+    partsPlanned: 0,
+    runs: [{ start: generation, count: 1 }],
+    copiedTo: from,
+    bytes: 1,
+    events: 1,
+    checksum: "",
+    confirmedAt: null,
+  };
+}
+
+class World {
+  readonly catalog = new MemoryCatalog({ shared: true });
+  readonly clock = new VirtualClock(NOW);
+  readonly notes: string[] = [];
+
+  /** A slice, and a watch over what must hold after every single change. */
+  async begin(): Promise<this> {
+    const timePartition = {
+      secondsPerTimeSlice: 86_400,
+      secondsPerTimeBucket: 3_600,
+      eventBuckets: 1,
+    };
+    const slice = { name: SLICE.slice, start: 0, end: 1, timePartition, state: "OPEN" as const };
+    await writeSlice(this.catalog, SLICE.namespaceId, newSliceRecord(slice));
+    this.catalog.changed = (space) => {
+      // The hook comes before a removal is done.
+      if (/^(?:split-work|splits\/)/.test(space)) queueMicrotask(() => this.#look());
+    };
+    return this;
+  }
+
+  #look(): void {
+    const [path] = this.catalog.dump().filter((name) => name.startsWith("splits/"));
+    if (path === undefined) return;
+    const [stored] = this.catalog.peek(path.split("/").slice(0, 4).join("/"));
+    const { dueAt } = JSON.parse(stored?.value ?? "{}") as SplitRecord;
+    if (dueAt === null) return;
+    if (!this.entries().includes(dueAt)) this.notes.push(`${dueAt} is lost`);
+    const windows = this.catalog.peek("split-work-windows").map(({ key }) => Number(key));
+    if (!windows.includes(windowOf(dueAt))) this.notes.push(`${dueAt} cannot be found`);
+  }
+
+  /** The times at which something is due. */
+  entries(): number[] {
+    const entries = this.catalog.dump().filter((path) => path.startsWith("split-work/"));
+    return entries.map((path) => Number(path.split("/")[2]?.slice(0, 16)));
+  }
+
+  async sweep(catalog: Catalog = this.catalog): Promise<void> {
+    for (const due of await listDue(catalog, this.clock.nowMicros(), 100)) {
+      await settleDue(catalog, this.clock, due);
+    }
+    await closeWindows(catalog, this.clock.nowMicros(), "");
+  }
+
+  /** Long enough for whoever is in the middle of a move to be given up. */
+  async sweepForLong(): Promise<void> {
+    for (let i = 0; i < 4; i++) {
+      await this.clock.advance(30_000);
+      await this.sweep();
+    }
+  }
+
+  async check(where: string): Promise<void> {
+    const record = await readSplit(this.catalog, PARTITION);
+    deepEqual(this.notes, [], where);
+    const wanted = record === undefined ? undefined : routeOf(record);
+    deepEqual(followed(await readRoute(this.catalog, PARTITION)), followed(wanted), where);
+    const dueAt = record?.dueAt ?? null;
+    deepEqual(this.entries(), dueAt === null ? [] : [dueAt], where);
+  }
+}
+
+/** What a server makes of a route. */
+function followed(route: Omit<RouteRecord, "partition"> | undefined): unknown {
+  if (route === undefined || route.segments.length === 0) return "the original";
+  return { epoch: route.epoch, segments: route.segments };
+}
+
+type Change = (record: SplitRecord, now: number) => SplitRecord;
+
+const why = (at: number) => ({ at, by: "worker-1", reason: "test" });
+
+const CHANGES: Readonly<Record<string, Change>> = {
+  "is claimed": (record, now) =>
+    movedSplit(record, "PLANNING", why(now), {
+      owner: { by: "w", beat: 0 },
+      fence: record.fence + 1,
+      dueAt: now,
+    }),
+  "is parked": (record, now) =>
+    movedSplit(record, "PARKED", why(now), { dueAt: now + MINUTE, owner: null }),
+  beats: (record) => ({ ...record, fence: record.fence + 1 }),
+  completes: (record, now) =>
+    movedSplit(record, "COMPLETED", why(now), {
+      segments: [...record.segments, segment(record.segments.at(-1)?.to ?? 0, now, record.version)],
+      nextGeneration: record.version,
+      dueAt: null,
+    }),
+  "completes and stays due": (record, now) =>
+    movedSplit(record, "COMPLETED", why(now), {
+      segments: [...record.segments, segment(record.segments.at(-1)?.to ?? 0, now, record.version)],
+      dueAt: now + MINUTE,
+    }),
+  "is rolled back": (record, now) =>
+    movedSplit(record, "INVALIDATED", why(now), { segments: [], dueAt: null, heldBy: "ann" }),
+  "goes to another epoch": (record) => ({ ...record, epoch: record.epoch + 1 }),
+};
+
+async function change(world: World, by: Change, catalog: Catalog = world.catalog): Promise<void> {
+  const record = await readSplit(catalog, PARTITION);
+  const now = world.clock.nowMicros();
+  if (record === undefined) await moveSplit(catalog, world.clock, undefined, detected(now));
+  else await moveSplit(catalog, world.clock, record, by(record, now));
+}
+
+function detected(now: number): SplitRecord {
+  const found = { epoch: 1, bytes: 1, events: 1, immutable: true, detectedAt: now };
+  return newSplit({ partition: PARTITION, namespace: "plays", ...found }, why(now));
+}
+
+const [none, completed]: ((world: World) => Promise<unknown>)[] = [
+  async () => undefined,
+  async (world) => {
+    for (const each of ["is claimed", "is claimed", "completes"]) {
+      await change(world, CHANGES[each] as Change);
+      await world.clock.advance(1);
+    }
+  },
+];
+
+test("record, route, due time and change log go together", async () => {
+  const world = await new World().begin();
+  const { catalog, clock } = world;
+  await completed?.(world);
+  await world.check("completed");
+  const record = await readSplit(catalog, PARTITION);
+  ok(record);
+  equal((await readRoute(catalog, PARTITION))?.of, record.version);
+  deepEqual(
+    (await listChanges(catalog, "plays-1", "", 10)).map(({ partition }) => partition),
+    [PARTITION],
+  );
+  const parked = movedSplit(record, "PARKED", why(1), { dueAt: NOW + MINUTE + 0.5 });
+  equal((await moveSplit(catalog, clock, record, parked))?.dueAt, NOW + MINUTE);
+  equal(await moveSplit(catalog, clock, record, parked), undefined, "from an old version");
+  await world.check("parked");
+  deepEqual(await listDue(catalog, NOW + MINUTE - 1, 10), []);
+  const [due] = await listDue(catalog, NOW + MINUTE, 10);
+  ok(due);
+  const what = { partition: PARTITION, namespace: "plays", publishes: false };
+  deepEqual(due, { dueAt: NOW + MINUTE, ...what });
+  deepEqual(await listDue(catalog, NOW + MINUTE, 10, due), []);
+  equal((await settleDue(catalog, clock, due))?.state, "PARKED");
+});
+
+test("a route of an older version never replaces one of a newer, also where that is empty", async () => {
+  const { catalog } = await new World().begin();
+  const old = { ...detected(NOW), segments: [segment(0, 5)], version: 3 };
+  await publishRoute(catalog, { ...old, segments: [], version: 4 });
+  await publishRoute(catalog, old);
+  deepEqual(await readRoute(catalog, PARTITION), {
+    partition: PARTITION,
+    epoch: 1,
+    of: 4,
+    segments: [],
+  });
+});
+
+for (const [start, prepare] of Object.entries({ "a partition": none, "a split": completed })) {
+  for (const [act, by] of Object.entries(CHANGES)) {
+    if (start === "a partition" && act !== "beats") continue;
+    const doing = start === "a partition" ? "is detected" : act;
+    for (const [meanwhile, other] of Object.entries({ nothing: undefined, ...CHANGES })) {
+      test(`${start} that ${doing} by one who stops anywhere and wakes late, if at all, while it ${meanwhile}`, async () => {
+        for (let passes = 0; ; passes++) {
+          let stopped = false;
+          for (const [wakes, sweeps] of [
+            [true, true],
+            [true, false],
+            [false, true],
+          ]) {
+            const world = await new World().begin();
+            await prepare?.(world);
+            const stop = new StopAfter(passes);
+            const late = change(world, by, gatedCatalog(world.catalog, stop.gate));
+            await settle();
+            stopped = stop.stopped;
+            if (other !== undefined) await change(world, other);
+            if (sweeps) await world.sweepForLong();
+            if (wakes) {
+              stop.resume();
+              await late;
+            }
+            await world.sweepForLong();
+            const how = `${wakes ? "woken" : "dead"} after ${passes}, swept ${sweeps}`;
+            // One that was about to be made can still come, as long as its slice is there.
+            if (!wakes && (await readSplit(world.catalog, PARTITION)) === undefined) continue;
+            await world.check(how);
+          }
+          if (!stopped) return;
+          ok(passes < 100, "it ends");
+        }
+      });
+    }
+  }
+}
+
+test("S23: many who move and sweep at once, in any order of their calls, lose nothing", async () => {
+  const change_ = fc.constantFrom(...Object.keys(CHANGES), "sweeps");
+  // A failing run prints its seed.
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.array(change_, { minLength: 1, maxLength: 4 }), { minLength: 2, maxLength: 4 }),
+      fc.array(fc.nat({ max: 9_999 }), { minLength: 20, maxLength: 100 }),
+      async (processes, choices) => {
+        const world = await new World().begin();
+        const calls = new OneByOne();
+        const catalog = gatedCatalog(world.catalog, calls.gate);
+        let ended = 0;
+        for (const acts of processes) {
+          void (async () => {
+            for (const act of acts) {
+              const by = CHANGES[act];
+              await (by === undefined ? world.sweep(catalog) : change(world, by, catalog));
+            }
+            ended++;
+          })();
+        }
+        for (let i = 0; ended < processes.length; i++) {
+          await settle();
+          const choice = choices[i % choices.length] ?? 0;
+          if (choice % 40 === 0) await world.clock.advance(choice % 80 === 0 ? 70_000 : 700_000);
+          else if (choice % 5 === 0) await world.clock.advance(1);
+          if (calls.waiting > 0) calls.letThrough(choice);
+        }
+        await world.sweepForLong();
+        await world.check(JSON.stringify(processes));
+      },
+    ),
+    { numRuns: 200 },
+  );
+});
+
+test("what is due of a slice that was dropped settles itself, and a late riser leaves no route", async () => {
+  for (let passes = 0; ; passes++) {
+    const world = await new World().begin();
+    await completed?.(world);
+    const stop = new StopAfter(passes);
+    const by = CHANGES["completes and stays due"] as Change;
+    const late = change(world, by, gatedCatalog(world.catalog, stop.gate));
+    await settle();
+    const [slice] = world.catalog.peek(`slices/${SLICE.namespaceId}`);
+    ok(slice);
+    await world.catalog.remove(`slices/${SLICE.namespaceId}`, slice.key, slice.version);
+    await removeSplits(world.catalog, SLICE);
+    stop.resume();
+    await late;
+    await world.sweepForLong();
+    const left = world.catalog.dump().filter((path) => !/^split-(?:changes|work-w)/.test(path));
+    const made = left.filter((path) => path.startsWith("splits/")).length;
+    // Who had not read the record yet makes a new one: whoever does so looks at the slice first.
+    if (made === 0) deepEqual(left, [], `stopped after ${passes}`);
+    if (!stop.stopped) return;
+  }
+});
+
+test("what was made when its slice was gone already is removed by whoever finds it, and not before", async () => {
+  const world = await new World().begin();
+  const { catalog, clock } = world;
+  await completed?.(world);
+  await change(world, CHANGES["completes and stays due"] as Change);
+  const record = await readSplit(catalog, PARTITION);
+  ok(record);
+  await removeIfGone(catalog, clock, record);
+  ok(await readRoute(catalog, PARTITION), "its slice is there");
+  const [slice] = catalog.peek(`slices/${SLICE.namespaceId}`);
+  ok(slice);
+  await catalog.remove(`slices/${SLICE.namespaceId}`, slice.key, slice.version);
+  await removeIfGone(catalog, clock, record);
+  const left = catalog.dump().filter((path) => !/^split-(?:changes|work-w)/.test(path));
+  deepEqual(left, []);
+});

@@ -1,0 +1,165 @@
+import { deepEqual, equal, match } from "node:assert/strict";
+import { test } from "node:test";
+import { joinedSlices, staticView } from "../../../tests/support/static-view.ts";
+import type { ReadMode } from "../../model/read-mode.ts";
+import type { RouteRecord, RouteSegment } from "../../model/split.ts";
+import { planRoute } from "./plan-route.ts";
+import type { RouteQuestion, Standing } from "./plan-route.ts";
+
+const strategy = { secondsPerTimeSlice: 100, secondsPerTimeBucket: 100, eventBuckets: 1 };
+const slices = joinedSlices(0, [strategy]);
+const partition = {
+  namespaceId: "plays-1",
+  slice: "data_0",
+  seriesId: "s",
+  timeBucket: 0,
+  eventBucket: 0,
+};
+
+test("stretches follow the segments, in the order of the read, from where the last page ended", () => {
+  const told = (change: Partial<RouteQuestion["range"]>): string[] =>
+    plan({ range: { from: 10, to: 95, order: "OLDEST_FIRST", after: undefined, ...change } });
+  deepEqual(told({}), ["10-40 SPLIT NO", "40-80 SPLIT NO", "80-95 ORIGINAL NO"]);
+  deepEqual(told({ order: "NEWEST_FIRST" }), [
+    "80-95 ORIGINAL NO",
+    "40-80 SPLIT NO",
+    "10-40 SPLIT NO",
+  ]);
+  const id = new Uint8Array([1]);
+  deepEqual(told({ after: { time: 50, id } }), ["50-80 SPLIT NO", "80-95 ORIGINAL NO"]);
+  deepEqual(told({ after: { time: 50, id }, order: "NEWEST_FIRST" }), [
+    "40-51 SPLIT NO",
+    "10-40 SPLIT NO",
+  ]);
+  deepEqual(told({ from: 85 }), ["85-95 ORIGINAL NO"]);
+  deepEqual(told({ from: 10, to: 20 }), ["10-20 SPLIT NO"]);
+});
+
+const CASES: readonly (readonly [string, Parameters<typeof plan>[0], readonly string[]])[] = [
+  ["OFF", { mode: "OFF" }, ["0-80 ORIGINAL NO", "80-100 ORIGINAL NO"]],
+  ["the kill switch", { killed: true }, ["0-80 ORIGINAL NO", "80-100 ORIGINAL NO"]],
+  ["no young view", { noView: true }, ["0-80 ORIGINAL NO", "80-100 ORIGINAL NO"]],
+  ["another epoch", { epoch: 2 }, ["0-100 ORIGINAL NO"]],
+  ["no route", { route: undefined }, ["0-100 ORIGINAL NO"]],
+  ["SHADOW", { mode: "SHADOW" }, ["0-80 ORIGINAL NO", "80-100 ORIGINAL NO"]],
+  [
+    "SHADOW, sampled",
+    { mode: "SHADOW", sampled: true },
+    ["0-40 ORIGINAL SIZES", "40-80 ORIGINAL SIZES", "80-100 ORIGINAL NO"],
+  ],
+  [
+    "COMPARE",
+    { mode: "COMPARE" },
+    ["0-40 ORIGINAL DIGEST", "40-80 ORIGINAL DIGEST", "80-100 ORIGINAL NO"],
+  ],
+  [
+    "SERVE, sampled",
+    { sampled: true },
+    ["0-40 SPLIT DIGEST", "40-80 SPLIT DIGEST", "80-100 ORIGINAL NO"],
+  ],
+  [
+    "a segment that was not compared here yet",
+    { standings: ["PROVEN", "UNSEEN"] },
+    ["0-40 SPLIT NO", "40-80 ORIGINAL DIGEST", "80-100 ORIGINAL NO"],
+  ],
+  [
+    "the same in SHADOW",
+    { mode: "SHADOW", standings: ["UNSEEN", "PROVEN"] },
+    ["0-40 ORIGINAL DIGEST", "40-80 ORIGINAL NO", "80-100 ORIGINAL NO"],
+  ],
+  [
+    "a suspect",
+    { standings: ["SUSPECT", "PROVEN"] },
+    ["0-40 ORIGINAL NO", "40-80 SPLIT NO", "80-100 ORIGINAL NO"],
+  ],
+  [
+    "an unconfirmed one",
+    { confirmed: false },
+    ["0-40 SPLIT NO", "40-80 ORIGINAL NO", "80-100 ORIGINAL NO"],
+  ],
+  [
+    "C13, a kind without evidence of its own",
+    { kinds: ["PACKED/1 HASH"] },
+    ["0-40 ORIGINAL DIGEST", "40-80 ORIGINAL DIGEST", "80-100 ORIGINAL NO"],
+  ],
+  [
+    "C13, a kind with evidence",
+    { kinds: ["PACKED/1 HASH", "PACKED/1 EVENT_BUCKETS"] },
+    ["0-40 SPLIT NO", "40-80 SPLIT NO", "80-100 ORIGINAL NO"],
+  ],
+];
+
+for (const [what, change, expected] of CASES) {
+  test(`what is read from where: ${what}`, () => deepEqual(plan(change), expected));
+}
+
+test("a route says which kind of split still lacks evidence", () => {
+  const { route, fallback } = planned({ kinds: [] });
+  match(route.why, /PACKED\/1 EVENT_BUCKETS, is compared until it has evidence/);
+  deepEqual([route.route, fallback], ["ORIGINAL_NOT_SPLIT", undefined]);
+});
+
+test("the route is named for what is read", () => {
+  const name = (change: Parameters<typeof planned>[0]) => planned(change).route.route;
+  equal(name({}), "SPLIT_AND_ORIGINAL");
+  equal(name({ range: { from: 0, to: 80, order: "NEWEST_FIRST", after: undefined } }), "SPLIT");
+  equal(name({ mode: "COMPARE" }), "ORIGINAL_NOT_SPLIT");
+  equal(name({ standings: ["UNSEEN", "UNSEEN"] }), "ORIGINAL_NOT_SPLIT");
+  equal(planned({}).route.parts, 5);
+  equal(planned({ epoch: 2 }).fallback, "epoch");
+  equal(name({ epoch: 2 }), "ORIGINAL_FALLBACK");
+  equal(planned({ noView: true }).fallback, "stale");
+  equal(name({ noView: true }), "ORIGINAL_FALLBACK");
+  // Nothing is fallen back from where an operator does not want the split, or where there is none.
+  equal(planned({ killed: true }).fallback, undefined);
+  equal(planned({ noView: true, route: undefined }).fallback, undefined);
+  equal(planned({ standings: ["SUSPECT", "SUSPECT"] }).fallback, "suspect");
+  equal(name({ standings: ["SUSPECT", "SUSPECT"] }), "ORIGINAL_FALLBACK");
+  equal(name({ standings: ["SUSPECT", "PROVEN"] }), "SPLIT_AND_ORIGINAL");
+  equal(planned({ confirmed: false }).fallback, "unconfirmed");
+  equal(planned({}).fallback, undefined);
+});
+
+interface Given {
+  readonly mode?: ReadMode;
+  readonly epoch?: number;
+  readonly killed?: boolean;
+  readonly noView?: boolean;
+  readonly route?: RouteRecord | undefined;
+  readonly range?: RouteQuestion["range"];
+  readonly standings?: readonly Standing[];
+  readonly sampled?: boolean;
+  readonly confirmed?: boolean;
+  readonly kinds?: readonly string[];
+}
+
+function plan(given: Given): string[] {
+  return planned(given).stretches.map(
+    ({ from, to, readFrom, compare }) => `${from}-${to} ${readFrom} ${compare}`,
+  );
+}
+
+function planned(given: Given): ReturnType<typeof planRoute> {
+  const view = staticView({ slices, readMode: given.mode ?? "SERVE" });
+  const { namespace } = view;
+  const readMode = { ...namespace.readMode, kinds: given.kinds ?? null };
+  const current = { ...view, namespace: { ...namespace, readMode, epoch: given.epoch ?? 1 } };
+  const second = given.confirmed ?? true;
+  const segments = [segment(0, 40, true), segment(40, 80, second)];
+  const route = { partition, epoch: 1, of: 1, segments };
+  const standings = given.standings ?? ["PROVEN", "PROVEN"];
+  return planRoute({
+    view: given.noView === true ? undefined : current,
+    killed: given.killed ?? false,
+    route: "route" in given ? given.route : route,
+    range: given.range ?? { from: 0, to: 100, order: "OLDEST_FIRST", after: undefined },
+    standingOf: ({ from }) => standings[from === 0 ? 0 : 1] as Standing,
+    sampled: given.sampled ?? false,
+  });
+}
+
+function segment(from: number, to: number, confirmed: boolean): RouteSegment {
+  const kind = { layout: "PACKED", strategy: "EVENT_BUCKETS" } as const;
+  const runs = from === 0 ? [{ start: 0, count: 3 }] : [{ start: 4, count: 2 }];
+  return { from, to, generation: 1, ...kind, runs, bytes: 10, events: 1, confirmed };
+}

@@ -1,0 +1,226 @@
+/**
+ * Routes at hand: read through from the catalog, asked for once however many wait, bounded in bytes.
+ *
+ * A route is given out only while it is younger than L, counted from the moment it was asked for, so that
+ * a split that was rolled back is served nowhere after L (rule C3). That a partition has no route is
+ * remembered like any other answer. Those in use are asked for again ahead of their time. Lists of parts
+ * never change and have no age.
+ */
+import type { Clock } from "../../lib/clock.ts";
+import { ServiceError } from "../../lib/errors.ts";
+import { mapBounded } from "../../lib/map-bounded.ts";
+import { readParts } from "../../records/part-records.ts";
+import { readRoute } from "../../records/route-records.ts";
+import type { PartitionKey } from "../../model/partition.ts";
+import type { PartRecord, PartRun, RouteRecord, RouteSegment } from "../../model/split.ts";
+import { SplitDoubt } from "../../parts/part-reader.ts";
+import type { Catalog } from "../../ports/catalog.ts";
+
+export interface RouteCacheOptions {
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  /** L. */
+  readonly viewMaxAgeMs: number;
+  readonly bytesMax: number;
+  readonly observe: (partition: PartitionKey, result: "hit" | "miss") => void;
+  readonly fetchTook: (partition: PartitionKey, seconds: number) => void;
+  readonly trouble: (what: string, error: unknown) => void;
+}
+
+/** What is known of one partition: no route, too, is known. */
+export interface KnownRoute {
+  readonly partition: PartitionKey;
+  readonly route: RouteRecord | undefined;
+  readonly askedAtMs: number;
+}
+
+interface Entry {
+  readonly known: KnownRoute;
+  readonly bytes: number;
+  used: boolean;
+}
+
+interface Parts {
+  readonly parts: readonly PartRecord[];
+  readonly bytes: number;
+}
+
+const REFRESHES_AT_ONCE = 8;
+/** About, in memory: for the bound. */
+const ENTRY_BYTES = 300;
+const SEGMENT_BYTES = 250;
+const PART_BYTES = 250;
+
+export class RouteCache {
+  readonly #options: RouteCacheOptions;
+  /** In the order they were asked for. */
+  readonly #entries = new Map<string, Entry>();
+  /** In the order they were last used. */
+  readonly #parts = new Map<string, Parts>();
+  readonly #asking = new Map<string, Promise<KnownRoute>>();
+  readonly #askingParts = new Map<string, Promise<readonly PartRecord[]>>();
+  #bytes = 0;
+
+  constructor(options: RouteCacheOptions) {
+    this.#options = options;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** What is known, if it is young enough to act on. Who asks often makes the partition's text once. */
+  current(partition: PartitionKey, text: string = textOf(partition)): KnownRoute | undefined {
+    const entry = this.#entries.get(text);
+    if (entry === undefined || !this.#isYoung(entry.known)) return undefined;
+    entry.used = true;
+    return entry.known;
+  }
+
+  /** The same, asked for if need be. Rejects if the catalog cannot be asked. */
+  async get(partition: PartitionKey, text: string = textOf(partition)): Promise<KnownRoute> {
+    const current = this.current(partition, text);
+    this.#options.observe(partition, current === undefined ? "miss" : "hit");
+    return current ?? this.#ask(partition);
+  }
+
+  /** The listed parts of a segment of that partition. SplitDoubt if one is missing. */
+  async parts(partition: PartitionKey, { runs }: RouteSegment): Promise<readonly PartRecord[]> {
+    const listed = runs.map(({ start, count }) => `${start}+${count}`).join(",");
+    const key = `${textOf(partition)}#${listed}`;
+    const known = this.#parts.get(key);
+    if (known !== undefined) {
+      this.#parts.delete(key);
+      this.#parts.set(key, known);
+      return known.parts;
+    }
+    const asking = this.#askingParts.get(key);
+    if (asking !== undefined) return asking;
+    const ask = this.#timed(partition, () => this.#readParts(partition, runs))
+      .then((parts) => {
+        const bytes = ENTRY_BYTES + 2 * key.length + PART_BYTES * parts.length;
+        this.#parts.set(key, { parts, bytes });
+        this.#bytes += bytes;
+        this.#makeRoom();
+        return parts;
+      })
+      .finally(() => this.#askingParts.delete(key));
+    this.#askingParts.set(key, ask);
+    return ask;
+  }
+
+  /** What is known of it is old: it is asked for when it is needed next. */
+  forget(partition: PartitionKey): void {
+    const key = textOf(partition);
+    this.#drop(key);
+    // What is under way may have been asked for before the change: its answer is not kept.
+    this.#asking.delete(key);
+  }
+
+  /** Keeps those in use young, until the signal aborts. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#options.clock.sleep(this.#options.viewMaxAgeMs / 3, signal);
+      if (!signal.aborted) await this.refresh(signal);
+    }
+  }
+
+  /** Asks again for those used since the last time, and lets go of those that are too old. Never rejects. */
+  async refresh(signal: AbortSignal): Promise<void> {
+    const used: PartitionKey[] = [];
+    for (const [key, entry] of this.#entries) {
+      if (entry.used) used.push(entry.known.partition);
+      else if (!this.#isYoung(entry.known)) this.#drop(key);
+    }
+    const refreshOne = async (partition: PartitionKey): Promise<void> => {
+      if (signal.aborted) return;
+      try {
+        await this.#ask(partition);
+      } catch (error) {
+        this.#options.trouble("a route could not be asked for again", error);
+      }
+    };
+    const never = new AbortController().signal;
+    for await (const _ of mapBounded(used, () => REFRESHES_AT_ONCE, never, refreshOne));
+  }
+
+  async #readParts(partition: PartitionKey, runs: readonly PartRun[]): Promise<PartRecord[]> {
+    try {
+      return await readParts(this.#options.catalog, partition, runs);
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code !== "DATA_LOSS") throw error;
+      // The same as a part whose blocks are missing: nothing that the storage may still answer.
+      throw new SplitDoubt("gap between parts", error.message, { cause: error });
+    }
+  }
+
+  #ask(partition: PartitionKey): Promise<KnownRoute> {
+    const key = textOf(partition);
+    const asking = this.#asking.get(key);
+    if (asking !== undefined) return asking;
+    const askedAtMs = this.#options.clock.monotonicMs();
+    const ask: Promise<KnownRoute> = this.#timed(partition, () =>
+      readRoute(this.#options.catalog, partition),
+    )
+      .then((route) => {
+        const known = { partition, route, askedAtMs };
+        if (this.#asking.get(key) === ask) this.#keep(key, known);
+        return known;
+      })
+      .finally(() => {
+        if (this.#asking.get(key) === ask) this.#asking.delete(key);
+      });
+    this.#asking.set(key, ask);
+    return ask;
+  }
+
+  async #timed<T>(partition: PartitionKey, work: () => Promise<T>): Promise<T> {
+    const { clock, fetchTook } = this.#options;
+    const startedMs = clock.monotonicMs();
+    try {
+      return await work();
+    } finally {
+      fetchTook(partition, (clock.monotonicMs() - startedMs) / 1_000);
+    }
+  }
+
+  #keep(key: string, known: KnownRoute): void {
+    // Taken out and put in again, it goes to the end. Whether it is used is asked anew each time.
+    this.#drop(key);
+    const segments = known.route?.segments.length ?? 0;
+    const bytes = ENTRY_BYTES + 2 * key.length + SEGMENT_BYTES * segments;
+    this.#entries.set(key, { known, bytes, used: false });
+    this.#bytes += bytes;
+    this.#makeRoom();
+  }
+
+  #makeRoom(): void {
+    // Parts first: a route that is forgotten makes the next read wait for its parts, too.
+    for (const [key, { bytes }] of this.#parts) {
+      if (this.#bytes <= this.#options.bytesMax) return;
+      this.#parts.delete(key);
+      this.#bytes -= bytes;
+    }
+    for (const key of this.#entries.keys()) {
+      if (this.#bytes <= this.#options.bytesMax) return;
+      this.#drop(key);
+    }
+  }
+
+  #drop(key: string): void {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
+    this.#entries.delete(key);
+    this.#bytes -= entry.bytes;
+  }
+
+  #isYoung(known: KnownRoute): boolean {
+    return this.#options.clock.monotonicMs() - known.askedAtMs < this.#options.viewMaxAgeMs;
+  }
+}
+
+/** A partition as the key of a map. Only the id can have a slash. */
+export function textOf(partition: PartitionKey): string {
+  const { namespaceId, slice, timeBucket, eventBucket, seriesId } = partition;
+  return `${namespaceId}/${slice}/${timeBucket}/${eventBucket}/${seriesId}`;
+}

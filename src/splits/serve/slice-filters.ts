@@ -1,0 +1,283 @@
+/**
+ * For each slice a filter that knows which of its partitions may be split: what every read asks first.
+ *
+ * A filter is filled from the slice's routes when the slice is first read. Afterwards it follows the
+ * namespace's log of changes, and from time to time it is filled anew, which also lets go of what is
+ * split no more. Being late or wrong costs speed, never an answer: "no" means the original, and "perhaps"
+ * is looked up.
+ */
+import { BloomFilter } from "../../lib/bloom-filter.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { mapBounded } from "../../lib/map-bounded.ts";
+import { listRoutes } from "../../records/route-records.ts";
+import { changesFrom, listChanges } from "../../records/split-changes.ts";
+import type { PartitionKey, SliceRef } from "../../model/partition.ts";
+import type { Catalog } from "../../ports/catalog.ts";
+import type { FilterAnswer } from "./observer.ts";
+import { hashPartition, partitionHash } from "./partition-hash.ts";
+
+export interface SliceFiltersOptions {
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  /** L. */
+  readonly viewMaxAgeMs: number;
+  readonly clockSkewMs: number;
+  /** Told of each change that is seen for the first time: what was known of that partition is old. */
+  readonly onChange: (partition: PartitionKey) => void;
+  readonly trouble: (what: string, error: unknown) => void;
+  readonly rebuildMs?: number;
+  /** Slices whose filters are held; beyond it the one that was opened longest ago is forgotten. */
+  readonly slicesMax?: number;
+  /** Changes since the last look beyond which filling the filters anew costs less than following. */
+  readonly changesMax?: number;
+}
+
+export interface FilterSize {
+  readonly slice: SliceRef;
+  readonly entries: number;
+  readonly bytes: number;
+}
+
+const REBUILD_MS = 600_000;
+/** A slice without splits has nothing to let go of: it is looked through less often. */
+const EMPTY_REBUILDS = 6;
+const RETRY_MS = 1_000;
+const SLICES_MAX = 10_000;
+const LOADS_AT_ONCE = 4;
+const CHANGES_PAGE = 1_000;
+const CHANGES_MAX = 20_000;
+/** Room for so many more before a filter has to be made anew. */
+const GROWTH = 2;
+const CAPACITY_MIN = 256;
+
+interface Entry {
+  readonly slice: SliceRef;
+  /** Undefined while it is not loaded; without a filter, none of its partitions is split. */
+  loaded: { readonly filter: BloomFilter | undefined; readonly atMs: number } | undefined;
+  /** Changes from before this time (of our clock) are in it. Microseconds. */
+  followedTo: number;
+  /** How often it was filled. */
+  fills: number;
+  loading: boolean;
+  /** After a failure, on the monotonic clock. */
+  retryAtMs: number;
+  used: boolean;
+}
+
+export class SliceFilters {
+  readonly #options: SliceFiltersOptions;
+  readonly #rebuildMs: number;
+  readonly #slicesMax: number;
+  readonly #changesMax: number;
+  /** By namespace id, then by slice: two lookups cost less than making one key. */
+  readonly #namespaces = new Map<string, Map<string, Entry>>();
+  /** The keys of the changes seen at the last look, by namespace id. */
+  readonly #seen = new Map<string, ReadonlySet<string>>();
+  readonly #toLoad: Entry[] = [];
+  #loads = 0;
+  #slices = 0;
+
+  constructor(options: SliceFiltersOptions) {
+    this.#options = options;
+    this.#rebuildMs = options.rebuildMs ?? REBUILD_MS;
+    this.#slicesMax = options.slicesMax ?? SLICES_MAX;
+    this.#changesMax = options.changesMax ?? CHANGES_MAX;
+  }
+
+  check(partition: PartitionKey): FilterAnswer {
+    const entry = this.#namespaces.get(partition.namespaceId)?.get(partition.slice);
+    if (entry?.loaded === undefined) {
+      this.#load(entry ?? this.#open(partition));
+      return "NOT_LOADED";
+    }
+    entry.used = true;
+    const { filter } = entry.loaded;
+    if (filter === undefined) return "NONE";
+    hashPartition(partition);
+    return filter.has(partitionHash.low, partitionHash.high) ? "HIT" : "MISS";
+  }
+
+  /** A route that this process has published, or heard of otherwise. */
+  add(partition: PartitionKey): void {
+    const entry = this.#namespaces.get(partition.namespaceId)?.get(partition.slice);
+    // What is loading now may have passed the place where the route is: the change log brings it.
+    if (entry?.loaded === undefined) return;
+    const filter = entry.loaded.filter ?? new BloomFilter(CAPACITY_MIN);
+    hashPartition(partition);
+    filter.add(partitionHash.low, partitionHash.high);
+    entry.loaded = { ...entry.loaded, filter };
+  }
+
+  /** Follows the changes until the signal aborts. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#options.clock.sleep(this.#options.viewMaxAgeMs / 3, signal);
+      if (!signal.aborted) await this.refresh();
+    }
+  }
+
+  /** Brings all filters up to date, once. Never rejects. */
+  async refresh(): Promise<void> {
+    const ids = [...this.#namespaces.keys()];
+    const never = new AbortController().signal;
+    const follow = (id: string): Promise<void> => this.#refreshNamespace(id);
+    for await (const _ of mapBounded(ids, () => LOADS_AT_ONCE, never, follow));
+  }
+
+  *sizes(): Generator<FilterSize, void, undefined> {
+    for (const entries of this.#namespaces.values()) {
+      for (const { slice, loaded } of entries.values()) {
+        const filter = loaded?.filter;
+        if (filter !== undefined) yield { slice, entries: filter.count, bytes: filter.bytes };
+      }
+    }
+  }
+
+  #open({ namespaceId, slice }: SliceRef): Entry {
+    if (this.#slices >= this.#slicesMax) this.#forgetOldest();
+    const entry: Entry = {
+      slice: { namespaceId, slice },
+      loaded: undefined,
+      followedTo: 0,
+      fills: 0,
+      loading: false,
+      retryAtMs: 0,
+      used: true,
+    };
+    const entries = this.#namespaces.get(namespaceId) ?? new Map<string, Entry>();
+    this.#namespaces.set(namespaceId, entries.set(slice, entry));
+    this.#slices++;
+    return entry;
+  }
+
+  #forgetOldest(): void {
+    for (const entries of this.#namespaces.values()) {
+      for (const { slice } of entries.values()) {
+        this.#forget(slice);
+        return;
+      }
+    }
+  }
+
+  #forget({ namespaceId, slice }: SliceRef): void {
+    const entries = this.#namespaces.get(namespaceId);
+    if (entries?.delete(slice) === true) this.#slices--;
+    if (entries?.size !== 0) return;
+    this.#namespaces.delete(namespaceId);
+    this.#seen.delete(namespaceId);
+  }
+
+  /** In its turn: a read of a long interval opens many slices at once. */
+  #load(entry: Entry): void {
+    if (entry.loading || this.#options.clock.monotonicMs() < entry.retryAtMs) return;
+    entry.loading = true;
+    this.#toLoad.push(entry);
+    if (this.#loads < LOADS_AT_ONCE) void this.#loadAll();
+  }
+
+  async #loadAll(): Promise<void> {
+    this.#loads++;
+    for (;;) {
+      const entry = this.#toLoad.shift();
+      if (entry === undefined) break;
+      try {
+        await this.#fill(entry);
+      } catch (error) {
+        // It stays as it was; a later read, or a later round, begins again.
+        entry.retryAtMs = this.#options.clock.monotonicMs() + RETRY_MS;
+        this.#options.trouble("the filter of a slice could not be filled", error);
+      } finally {
+        entry.loading = false;
+      }
+    }
+    this.#loads--;
+  }
+
+  async #fill(entry: Entry): Promise<void> {
+    const { catalog, clock } = this.#options;
+    const startedAt = clock.nowMicros();
+    const hashes: number[] = [];
+    for await (const { partition, segments } of listRoutes(catalog, entry.slice)) {
+      if (segments.length === 0) continue;
+      hashPartition(partition);
+      hashes.push(partitionHash.low, partitionHash.high);
+    }
+    let filter: BloomFilter | undefined;
+    if (hashes.length > 0) {
+      filter = new BloomFilter(Math.max(CAPACITY_MIN, (hashes.length / 2) * GROWTH));
+      for (let at = 0; at < hashes.length; at += 2) {
+        filter.add(hashes[at] as number, hashes[at + 1] as number);
+      }
+    }
+    entry.loaded = { filter, atMs: clock.monotonicMs() };
+    // What was published while the routes were listed may have been missed.
+    entry.followedTo = startedAt;
+    entry.fills++;
+  }
+
+  async #refreshNamespace(namespaceId: string): Promise<void> {
+    const entries = this.#namespaces.get(namespaceId) ?? new Map<string, Entry>();
+    const nowMs = this.#options.clock.monotonicMs();
+    for (const entry of entries.values()) {
+      const { loaded } = entry;
+      if (loaded === undefined) continue;
+      const full = loaded.filter !== undefined && loaded.filter.count > loaded.filter.capacity;
+      const patience = this.#rebuildMs * (loaded.filter === undefined ? EMPTY_REBUILDS : 1);
+      const old = nowMs - loaded.atMs >= patience;
+      if (old && !entry.used) this.#forget(entry.slice);
+      else if (old || full) {
+        entry.used = false;
+        this.#load(entry);
+      }
+    }
+    try {
+      await this.#follow(namespaceId, entries);
+    } catch (error) {
+      this.#options.trouble("the changes of splits could not be listed", error);
+    }
+  }
+
+  async #follow(namespaceId: string, entries: ReadonlyMap<string, Entry>): Promise<void> {
+    const { catalog, clock, onChange } = this.#options;
+    const startedAt = clock.nowMicros();
+    const loaded = [...entries.values()].filter((entry) => entry.loaded !== undefined);
+    if (loaded.length === 0) return;
+    const fills = loaded.map((entry) => entry.fills);
+    const before = this.#seen.get(namespaceId) ?? new Set();
+    const seen = new Set<string>();
+    let after = changesFrom(Math.min(...loaded.map(followedTo)) - this.#overlapMicros());
+    for (;;) {
+      const page = await listChanges(catalog, namespaceId, after, CHANGES_PAGE);
+      for (const { key, partition } of page) {
+        after = key;
+        seen.add(key);
+        // Again for those seen before: a filter that was loading then has not taken them.
+        this.add(partition);
+        if (!before.has(key)) onChange(partition);
+      }
+      if (page.length < CHANGES_PAGE) break;
+      if (seen.size >= this.#changesMax) {
+        // None has all of them before it is filled anew: until then the next look begins where this one did.
+        for (const entry of loaded) this.#load(entry);
+        this.#seen.set(namespaceId, seen);
+        return;
+      }
+    }
+    this.#seen.set(namespaceId, seen);
+    loaded.forEach((entry, nth) => {
+      // One that was filled meanwhile has not taken what was followed before, only what it has listed itself.
+      if (entry.fills !== fills[nth]) return;
+      entry.followedTo = Math.max(entry.followedTo, startedAt);
+    });
+  }
+
+  /** Who publishes may have a clock behind ours, and may have been slow between looking at it and writing. */
+  #overlapMicros(): number {
+    const { clockSkewMs, viewMaxAgeMs } = this.#options;
+    return (2 * clockSkewMs + 3 * viewMaxAgeMs) * 1_000;
+  }
+}
+
+function followedTo(entry: Entry): number {
+  return entry.followedTo;
+}

@@ -1,0 +1,307 @@
+/**
+ * One comparison at work: every split of its target against its original, event by event.
+ *
+ * Splits are taken a few at a time, each in stretches; what a stretch has found and how far it has come
+ * change together, and are written by compare-and-set every few seconds. So whoever goes on after a crash
+ * repeats a stretch at most, and counts nothing twice. What is read is read from all replicas.
+ */
+import type { Clock } from "../../lib/clock.ts";
+import { CODES, ServiceError } from "../../lib/errors.ts";
+import { LinkedAbort } from "../../lib/linked-abort.ts";
+import { mapBounded } from "../../lib/map-bounded.ts";
+import { readReadyNamespace } from "../../records/namespace-records.ts";
+import { readParts } from "../../records/part-records.ts";
+import { readSlice, readSlices } from "../../records/slice-records.ts";
+import { listSplits, listSplitsPage, readSplit } from "../../records/split-records.ts";
+import { routeOf } from "../../model/split.ts";
+import type { RouteSegment, SplitRecord } from "../../model/split.ts";
+import type { Catalog } from "../../ports/catalog.ts";
+import type { EventStore, ServiceLevel } from "../../ports/event-store.ts";
+import { compareStretch, damagedSplit, DIFFERENCES_KEPT } from "./compare-stretch.ts";
+import type { Compared } from "./compare-stretch.ts";
+import { originalCursor, splitCursor } from "./event-cursor.ts";
+import { stretchesOf } from "./stretches.ts";
+import type { SplitStretch } from "./stretches.ts";
+import { writeVerify } from "./verify-records.ts";
+import type { Checkpoint, VerifyRecord } from "./verify-records.ts";
+
+export interface VerificationDeps {
+  readonly catalog: Catalog;
+  readonly store: EventStore;
+  readonly clock: Clock;
+}
+
+/** Splits compared at a time, each with two fetches of 1 MiB in memory. */
+const SPLITS_AT_ONCE = 4;
+const SAVE_MS = 2_000;
+/** What fails this often at one place ends the comparison; started again, it goes on from there. */
+const ATTEMPTS_MAX = 4;
+const RETRY_MS = 1_000;
+/** Nobody waits for it: a second replica is not asked early. */
+const LEVEL: ServiceLevel = { consistency: "ALL", targetMs: 5_000, maxMs: 5_000 };
+
+/** A segment whose parts are not all in the catalog. */
+interface Unlisted {
+  readonly from: number;
+  readonly unlisted: string;
+}
+
+export class Verification {
+  readonly #deps: VerificationDeps;
+  readonly #abort: LinkedAbort;
+  /** As it is stored. */
+  #stored: VerifyRecord;
+  /** With what has come since. Replaced whole, so that it can be written at any time. */
+  #now: VerifyRecord;
+  #saving: Promise<void> = Promise.resolve();
+  #lost = false;
+
+  /** `claimed`: its owner is this process. */
+  constructor(deps: VerificationDeps, claimed: VerifyRecord, signal: AbortSignal) {
+    this.#deps = deps;
+    this.#stored = claimed;
+    this.#now = claimed;
+    this.#abort = new LinkedAbort(signal);
+  }
+
+  /** Until it has ended, the signal aborts, or somebody else has taken it over. True if it has ended. */
+  async run(): Promise<boolean> {
+    const stopSaving = new AbortController();
+    const saving = this.#saveAgainAndAgain(stopSaving.signal);
+    try {
+      await this.#compareAll();
+      this.#end("DONE", skippedReason(this.#now));
+    } catch (error) {
+      if (!this.#abort.signal.aborted) this.#end("FAILED", messageOf(error));
+    } finally {
+      stopSaving.abort();
+      await saving;
+      this.#abort.abort();
+    }
+    // Whoever comes next need not wait for us to look dead.
+    this.#now = { ...this.#now, owner: null };
+    await this.#save();
+    // Only what is stored is over: else whoever finds it running goes on.
+    return !this.#lost && this.#stored.state !== "RUNNING";
+  }
+
+  #end(state: "DONE" | "FAILED", reason: string): void {
+    this.#now = { ...this.#now, state, reason, endedAt: this.#deps.clock.nowMicros() };
+  }
+
+  async #compareAll(): Promise<void> {
+    const { slice, partition } = this.#now.target;
+    if (slice !== null && partition !== null) return this.#compareOne();
+    const names = await this.#patiently(() => this.#sliceNames());
+    if (!this.#now.checkpoint.counted) await this.#patiently(() => this.#count(names));
+    for (const [nth, name] of names.entries()) {
+      if (name < this.#now.checkpoint.slice) continue;
+      await this.#compareSlice(name);
+      const next = names[nth + 1];
+      if (next !== undefined) this.#goOn({ slice: next, cursor: "", begun: {} });
+    }
+  }
+
+  async #compareOne(): Promise<void> {
+    const { namespaceId, target, checkpoint } = this.#now;
+    if (target.slice === null || target.partition === null) return;
+    if (!checkpoint.counted) {
+      this.#now = { ...this.#now, splitsTotal: 1, checkpoint: { ...checkpoint, counted: true } };
+    }
+    const partition = { namespaceId, slice: target.slice, ...target.partition };
+    await this.#patiently(async () => {
+      const record = await readSplit(this.#deps.catalog, partition);
+      // Saying "no differences" of what was not compared would be a lie.
+      if (record === undefined || routeOf(record).segments.length === 0) this.#skip();
+      else await this.#compareSplit(record);
+    });
+    this.#now = { ...this.#now, splitsDone: 1 };
+  }
+
+  /** Those that can still be read, by start. */
+  async #sliceNames(): Promise<string[]> {
+    const { namespaceId, target } = this.#now;
+    const slices = await readSlices(this.#deps.catalog, namespaceId);
+    return slices
+      .filter(({ name, state }) => state !== "DROPPED" && (target.slice ?? name) === name)
+      .map(({ name }) => name);
+  }
+
+  async #count(names: readonly string[]): Promise<void> {
+    const { namespaceId } = this.#now;
+    let splitsTotal = 0;
+    for (const slice of names) {
+      for await (const record of listSplits(this.#deps.catalog, { namespaceId, slice })) {
+        if (routeOf(record).segments.length > 0) splitsTotal++;
+        this.#abort.signal.throwIfAborted();
+      }
+    }
+    this.#now = { ...this.#now, splitsTotal };
+    this.#goOn({ counted: true });
+  }
+
+  async #compareSlice(slice: string): Promise<void> {
+    const { catalog } = this.#deps;
+    const ref = { namespaceId: this.#now.namespaceId, slice };
+    let cursor = slice === this.#now.checkpoint.slice ? this.#now.checkpoint.cursor : "";
+    this.#goOn({ slice, cursor });
+    do {
+      const after = cursor;
+      const page = await this.#patiently(() => listSplitsPage(catalog, ref, after, SPLITS_AT_ONCE));
+      const split = page.records.filter((record) => routeOf(record).segments.length > 0);
+      const compared = mapBounded(
+        split,
+        () => SPLITS_AT_ONCE,
+        this.#abort.signal,
+        (record) => this.#patiently(() => this.#compareSplit(record)),
+      );
+      for await (const _ of compared) this.#abort.signal.throwIfAborted();
+      this.#now = { ...this.#now, splitsDone: this.#now.splitsDone + split.length };
+      // At the end of a slice the caller names the next one.
+      if (page.cursor !== "") this.#goOn({ cursor: page.cursor, begun: {} });
+      cursor = page.cursor;
+    } while (cursor !== "");
+  }
+
+  /** Goes on where it was: it can be repeated. */
+  async #compareSplit(record: SplitRecord): Promise<void> {
+    const { segments } = routeOf(record);
+    if (!(await this.#isServed(record))) return this.#skip();
+    const name = nameOf(record);
+    const copies = segments.map(({ generation }) => generation).join(",");
+    const begun = this.#now.checkpoint.begun[name];
+    const done = begun?.copies === copies ? begun.stretches : 0;
+    let nth = 0;
+    for (const segment of segments) {
+      for (const stretch of await this.#stretchesOf(record, segment)) {
+        if (nth++ < done) continue;
+        const compared = await this.#compareStretch(record, stretch);
+        // What is found while the ground goes away is not a finding: slices are dropped, time is opened again.
+        if (compared.differencesFound > 0 && !(await this.#isServed(record))) return this.#skip();
+        this.#abort.signal.throwIfAborted();
+        this.#add(compared, name, { copies, stretches: nth });
+      }
+    }
+  }
+
+  /** A stretch that has no parts to compare with because they are not listed is told as such. */
+  async #stretchesOf(
+    { partition }: SplitRecord,
+    segment: RouteSegment,
+  ): Promise<(SplitStretch | Unlisted)[]> {
+    try {
+      return stretchesOf(segment, await readParts(this.#deps.catalog, partition, segment.runs));
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code !== "DATA_LOSS") throw error;
+      return [{ from: segment.from, unlisted: error.message }];
+    }
+  }
+
+  async #compareStretch(record: SplitRecord, stretch: SplitStretch | Unlisted): Promise<Compared> {
+    const { partition, namespace } = record;
+    const { slice: timeSlice, seriesId, timeBucket, eventBucket } = partition;
+    const place = { namespace, timeSlice, seriesId, timeBucket, eventBucket };
+    if ("unlisted" in stretch) return damagedSplit(place, stretch.from, stretch.unlisted);
+    const { signal } = this.#abort;
+    const reading = { store: this.#deps.store, partition, level: LEVEL, signal };
+    const original = originalCursor(reading, stretch);
+    const split = splitCursor(reading, stretch.segment, stretch.parts);
+    return compareStretch(original, split, place, stretch.from);
+  }
+
+  /** Tries again what may succeed later, a bounded number of times. */
+  async #patiently<T>(work: () => Promise<T>): Promise<T> {
+    const { signal } = this.#abort;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await work();
+      } catch (error) {
+        signal.throwIfAborted();
+        const passing = error instanceof ServiceError && CODES[error.code].retry;
+        if (!passing || attempt === ATTEMPTS_MAX) throw error;
+        await this.#deps.clock.sleep(RETRY_MS * 2 ** (attempt - 1), signal);
+        signal.throwIfAborted();
+      }
+    }
+  }
+
+  /** Whether a server could follow the split: its slice is there, and its time was not opened again. */
+  async #isServed({ partition, namespace, epoch }: SplitRecord): Promise<boolean> {
+    const { catalog } = this.#deps;
+    const found = await readReadyNamespace(catalog, namespace);
+    const slice = await readSlice(catalog, partition.namespaceId, partition.slice);
+    const sameTime = found.id === partition.namespaceId && found.epoch === epoch;
+    return sameTime && slice !== undefined && slice.state !== "DROPPED";
+  }
+
+  #skip(): void {
+    this.#now = { ...this.#now, splitsSkipped: this.#now.splitsSkipped + 1 };
+  }
+
+  /** What a stretch has found, and that it is done: at once. */
+  #add(compared: Compared, name: string, begun: Checkpoint["begun"][string]): void {
+    const now = this.#now;
+    const room = DIFFERENCES_KEPT - now.differences.length;
+    this.#now = {
+      ...now,
+      eventsCompared: now.eventsCompared + compared.events,
+      bytesCompared: now.bytesCompared + compared.bytes,
+      differences: [...now.differences, ...compared.differences.slice(0, room)],
+      differencesFound: now.differencesFound + compared.differencesFound,
+      checkpoint: { ...now.checkpoint, begun: { ...now.checkpoint.begun, [name]: begun } },
+    };
+  }
+
+  #goOn(checkpoint: Partial<Checkpoint>): void {
+    this.#now = { ...this.#now, checkpoint: { ...this.#now.checkpoint, ...checkpoint } };
+  }
+
+  async #saveAgainAndAgain(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && !this.#lost) {
+      await this.#deps.clock.sleep(SAVE_MS, signal);
+      if (!signal.aborted) await this.#save();
+    }
+  }
+
+  /** One after another. Never rejects: what is not saved is saved with the next. */
+  #save(): Promise<void> {
+    this.#saving = this.#saving.then(async () => {
+      if (this.#lost) return;
+      const { owner } = this.#now;
+      const beat = (this.#stored.owner?.beat ?? 0) + 1;
+      const next = {
+        ...this.#now,
+        owner: owner === null ? null : { ...owner, beat },
+        version: this.#stored.version,
+      };
+      try {
+        const written = await writeVerify(this.#deps.catalog, next);
+        if (written === undefined) this.#lose();
+        else this.#stored = written;
+      } catch {
+        // If it was written all the same, the next one finds another version, and we have lost it.
+      }
+    });
+    return this.#saving;
+  }
+
+  /** Whoever has it now goes on from what was saved last. */
+  #lose(): void {
+    this.#lost = true;
+    this.#abort.abort();
+  }
+}
+
+function skippedReason({ splitsSkipped }: VerifyRecord): string {
+  if (splitsSkipped === 0) return "";
+  const what = splitsSkipped === 1 ? "1 split was" : `${splitsSkipped} splits were`;
+  return `${what} not compared: nobody is served from it, because nothing of it is completed, its slice was dropped or its time was opened again`;
+}
+
+function nameOf({ partition }: SplitRecord): string {
+  return `${partition.seriesId}|${partition.timeBucket}|${partition.eventBucket}`;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

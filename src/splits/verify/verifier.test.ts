@@ -1,0 +1,470 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { addSegment } from "../../../tests/property/split-building.ts";
+import type { SegmentShape } from "../../../tests/property/split-building.ts";
+import { ControlWorld, HOUR, NOON } from "../../../tests/support/control-world.ts";
+import type { MemoryStore } from "../../../tests/support/memory-store.ts";
+import { gatedCatalog } from "../../../tests/support/stopped-process.ts";
+import { utf8 } from "../../lib/bytes.ts";
+import { ServiceError } from "../../lib/errors.ts";
+import { systemRandom } from "../../lib/random.ts";
+import { updateNamespace } from "../../records/namespace-records.ts";
+import { readSlice, writeSlice } from "../../records/slice-records.ts";
+import type { PartitionKey } from "../../model/partition.ts";
+import type { VerifyProgress } from "../use-cases.ts";
+import { splitTableOf } from "../../model/split.ts";
+import type { Catalog } from "../../ports/catalog.ts";
+import type { EventStore, StoredBlock } from "../../ports/event-store.ts";
+import { encodeEvent } from "../../wire/event-record.ts";
+import type { Run } from "../../wire/frames.ts";
+import { Verifier } from "./verifier.ts";
+
+const SLICE = "data_20260328";
+const BUCKET = NOON - HOUR;
+/** Several blocks to a part. */
+const VALUE_BYTES = 3_000;
+
+/** Puts itself between a comparison and its storage. */
+interface Tampering {
+  runs?: (partition: PartitionKey, run: Run) => Run | undefined;
+  blocks?: (blocks: readonly StoredBlock[]) => readonly StoredBlock[];
+}
+
+class World {
+  readonly control = new ControlWorld();
+  readonly catalog = this.control.catalog;
+  readonly clock = this.control.clock;
+  readonly store = this.control.store;
+  readonly tampering: Tampering = {};
+  #process = this.control.start();
+  readonly #running: { stop: AbortController; run: Promise<void> }[] = [];
+  namespaceId = "";
+
+  static async open(): Promise<World> {
+    const world = new World();
+    const { id } = await world.#process.namespaces.create("plays", {});
+    world.namespaceId = id;
+    await world.store.createSlice(splitTableOf(world.partition()));
+    return world;
+  }
+
+  partition(seriesId = "wide"): PartitionKey {
+    const { namespaceId } = this;
+    return { namespaceId, slice: SLICE, seriesId, timeBucket: 11, eventBucket: 0 };
+  }
+
+  async write(times: readonly number[], change: { seriesId?: string; value?: number } = {}) {
+    const { seriesId = "wide", value = 1 } = change;
+    const items = [{ key: utf8("k"), value: new Uint8Array(VALUE_BYTES).fill(value) }];
+    const { timeBucket, eventBucket } = this.partition();
+    const placed = times.map((time) => ({
+      event: encodeEvent(utf8(seriesId), BUCKET + time, utf8(`e-${time}`), items),
+      timeBucket,
+      eventBucket,
+    }));
+    await this.store.append(this.partition(seriesId), placed);
+  }
+
+  split(seriesId = "wide", shape: Partial<SegmentShape> = {}, epoch = 0) {
+    const whole = {
+      from: BUCKET,
+      to: BUCKET + HOUR,
+      cuts: [BUCKET + 20, BUCKET + 40],
+      hashParts: 0,
+      layout: "PACKED" as const,
+      confirmed: true,
+    };
+    return addSegment(this, this.partition(seriesId), { ...whole, ...shape }, epoch);
+  }
+
+  start(by = "one", catalog: Catalog = this.catalog): Verifier {
+    const verifier = new Verifier({
+      catalog,
+      store: tampered(this.store, this.tampering),
+      clock: this.clock,
+      random: systemRandom,
+      by,
+    });
+    const stop = new AbortController();
+    this.#running.push({ stop, run: verifier.run(stop.signal) });
+    return verifier;
+  }
+
+  async stop(): Promise<void> {
+    for (const { stop } of this.#running) stop.abort();
+    for (const { run } of this.#running.splice(0)) await run;
+  }
+
+  async ended(verifier: Verifier, id: string): Promise<VerifyProgress> {
+    for (let seconds = 0; seconds < 300; seconds++) {
+      await this.clock.advance(1_000);
+      const progress = await verifier.get("plays", id);
+      if (progress.state !== "RUNNING") return progress;
+    }
+    throw new Error("the comparison does not end");
+  }
+
+  /** Compares all and stops. */
+  async compare(): Promise<VerifyProgress> {
+    const verifier = this.start();
+    const progress = await this.ended(verifier, await verifier.start("plays", {}));
+    await this.stop();
+    return progress;
+  }
+}
+
+function tampered(store: MemoryStore, tampering: Tampering): EventStore {
+  return {
+    createSlice: (slice) => store.createSlice(slice),
+    dropSlice: (slice) => store.dropSlice(slice),
+    dropNamespace: (id) => store.dropNamespace(id),
+    append: (slice, events) => store.append(slice, events),
+    appendBlocks: (partition, blocks) => store.appendBlocks(partition, blocks),
+    sliceStats: (slice) => store.sliceStats(slice),
+    close: () => store.close(),
+    async *scan(partition, range, signal) {
+      assert.equal(range.level?.consistency, "ALL");
+      for await (const run of store.scan(partition, range, signal)) {
+        const given = tampering.runs === undefined ? run : tampering.runs(partition, run);
+        if (given !== undefined) yield given;
+      }
+    },
+    async *scanBlocks(partition, range, signal) {
+      assert.equal(range.level?.consistency, "ALL");
+      for await (const blocks of store.scanBlocks(partition, range, signal)) {
+        yield tampering.blocks?.(blocks) ?? blocks;
+      }
+    },
+  };
+}
+
+const SIXTY = Array.from({ length: 60 }, (_, time) => time);
+
+const SHAPES: readonly (readonly [string, Partial<SegmentShape>])[] = [
+  ["PACKED", {}],
+  ["ROWS", { layout: "ROWS" }],
+  ["HASH", { hashParts: 5 }],
+  ["HASH of rows", { hashParts: 3, layout: "ROWS" }],
+  ["one part", { cuts: [] }],
+];
+
+test("equal splits are found equal, whatever their layout and strategy", async () => {
+  for (const [name, shape] of SHAPES) {
+    const world = await World.open();
+    await world.write(SIXTY);
+    await world.split("wide", shape);
+    const progress = await world.compare();
+    assert.deepEqual([progress.state, progress.reason], ["DONE", ""], name);
+    assert.deepEqual([progress.differences, progress.differencesFound], [[], 0], name);
+    assert.deepEqual([progress.splitsDone, progress.splitsTotal], [1, 1]);
+    const { bytes } = await world.store.sliceStats(world.partition());
+    assert.deepEqual([progress.eventsCompared, progress.bytesCompared], [60, bytes], name);
+    assert.ok(progress.endedAt > 0);
+  }
+});
+
+test("every kind of difference is found and said where", async () => {
+  for (const [name, shape] of SHAPES) {
+    const world = await World.open();
+    await world.write(SIXTY);
+    await world.split("wide", { ...shape, keep: ({ time }) => time !== BUCKET + 30 });
+    await world.write([45], { value: 2 });
+    // Of the copy alone, as the original has lost it.
+    world.tampering.runs = (partition, run) =>
+      partition.slice === SLICE ? without(run, BUCKET + 10) : run;
+    const { differences, differencesFound } = await world.compare();
+    const found = differences.map(({ kind, eventTime, eventId, detail }) => [
+      kind,
+      eventTime - BUCKET,
+      eventId,
+      detail.replaceAll(/\d+/g, "N"),
+    ]);
+    assert.deepEqual(
+      found.toSorted((a, b) => Number(b[1]) - Number(a[1])),
+      [
+        ["other bytes", 45, "e-45", "N bytes in the original, N in the split, equal up to byte N"],
+        ["only in original", 30, "e-30", "N bytes"],
+        ["only in split", 10, "e-10", "N bytes"],
+      ],
+      name,
+    );
+    assert.equal(differencesFound, 3);
+    assert.deepEqual(differences[0]?.place, {
+      namespace: "plays",
+      timeSlice: SLICE,
+      seriesId: "wide",
+      timeBucket: 11,
+      eventBucket: 0,
+    });
+  }
+});
+
+/** The run without the event of a time. */
+function without(run: Run, time: number): Run | undefined {
+  const chunks = run.chunks.filter((chunk) => !Buffer.from(chunk).includes(`e-${time - BUCKET}`));
+  return chunks.length === 0 ? undefined : { ...run, chunks };
+}
+
+test("a block that is damaged, missing or out of place is a finding of its own", async () => {
+  const table: [string, Tampering["blocks"], RegExp][] = [
+    [
+      "damaged",
+      (blocks) =>
+        blocks.map(({ key, bytes }) => ({
+          key,
+          bytes: bytes.map((b, i) => b ^ (i === 60 ? 1 : 0)),
+        })),
+      /checksum/,
+    ],
+    ["first missing", (blocks) => blocks.slice(1), /block 1 where 0 belongs/],
+    ["last missing", (blocks) => blocks.slice(0, -1), /is listed with \d+ blocks and has \d+/],
+    ["turned round", (blocks) => blocks.toReversed(), /where 0 belongs/],
+    [
+      "under another key",
+      (blocks) => blocks.map(({ key, bytes }) => ({ key: { ...key, time: 1 }, bytes })),
+      /another key/,
+    ],
+  ];
+  for (const [name, blocks, detail] of table) {
+    const world = await World.open();
+    await world.write(SIXTY);
+    await world.split();
+    if (blocks !== undefined) world.tampering.blocks = blocks;
+    const { state, differences, differencesFound } = await world.compare();
+    assert.equal(state, "DONE", name);
+    assert.equal(differencesFound, 3, name);
+    for (const difference of differences) {
+      assert.equal(difference.kind, "damaged split", name);
+      assert.match(difference.detail, detail, name);
+    }
+  }
+});
+
+test("an original that storage cannot vouch for is a finding too", async () => {
+  const world = await World.open();
+  await world.write(SIXTY);
+  await world.split();
+  world.tampering.runs = (partition, run) => {
+    if (partition.slice === SLICE) throw new ServiceError("DATA_LOSS", "a bad sector");
+    return run;
+  };
+  const { state, differences } = await world.compare();
+  assert.equal(state, "DONE");
+  assert.deepEqual(
+    differences.map(({ kind, detail }) => [kind, detail]),
+    [40, 20, 0].map(() => ["damaged original", "a bad sector"]),
+  );
+});
+
+test("a part that the catalog has lost is a finding", async () => {
+  const world = await World.open();
+  await world.write(SIXTY);
+  await world.split();
+  for (let shard = 0; shard < 16; shard++) {
+    const space = `parts/${world.namespaceId}/${SLICE}/${shard}`;
+    for (const { key, version } of world.catalog.peek(space).slice(1)) {
+      await world.catalog.remove(space, key, version);
+    }
+  }
+  const { state, differences, differencesFound } = await world.compare();
+  assert.deepEqual([state, differencesFound], ["DONE", 1]);
+  assert.equal(differences[0]?.kind, "damaged split");
+});
+
+test("of many differences the first are kept and all are counted", async () => {
+  const world = await World.open();
+  const many = Array.from({ length: 250 }, (_, time) => time);
+  await world.write(many);
+  await world.split("wide", { keep: () => false });
+  const { differences, differencesFound } = await world.compare();
+  assert.deepEqual([differences.length, differencesFound], [100, 250]);
+});
+
+test("one partition, one slice, or all of them", async () => {
+  const world = await World.open();
+  for (const seriesId of ["a", "b", "c", "d", "e", "f"]) {
+    await world.write([1, 2, 3], { seriesId });
+    await world.split(seriesId);
+  }
+  const verifier = world.start();
+  const place = { ...world.partition("b"), namespace: "plays", timeSlice: SLICE };
+  const one = await world.ended(verifier, await verifier.start("plays", { place }));
+  assert.deepEqual([one.splitsDone, one.splitsTotal, one.eventsCompared], [1, 1, 3]);
+  const slice = await world.ended(verifier, await verifier.start("plays", { timeSlice: SLICE }));
+  assert.deepEqual([slice.splitsDone, slice.splitsTotal, slice.eventsCompared], [6, 6, 18]);
+  const all = await world.ended(verifier, await verifier.start("plays", {}));
+  assert.deepEqual([all.splitsDone, all.splitsTotal, all.eventsCompared], [6, 6, 18]);
+  const missing = { ...place, seriesId: "z" };
+  await assert.rejects(verifier.start("plays", { place: missing }), { code: "SPLIT_NOT_FOUND" });
+  const gone = verifier.start("plays", { timeSlice: "data_19990101" });
+  await assert.rejects(gone, { code: "TIME_SLICE_NOT_FOUND" });
+  await assert.rejects(verifier.get("plays", "x"), { code: "VERIFY_NOT_FOUND" });
+  await assert.rejects(verifier.start("other", {}), { code: "NAMESPACE_NOT_FOUND" });
+  await world.stop();
+});
+
+test("one that runs is not started twice, and one that has ended is", async () => {
+  const world = await World.open();
+  const idle = new Verifier({
+    catalog: world.catalog,
+    store: world.store,
+    clock: world.clock,
+    random: systemRandom,
+    by: "idle",
+  });
+  const first = await idle.start("plays", {});
+  assert.equal(await idle.start("plays", {}), first);
+  const other = await idle.start("plays", { timeSlice: SLICE });
+  assert.notEqual(other, first);
+  const verifier = world.start();
+  await world.ended(verifier, first);
+  assert.notEqual(await idle.start("plays", {}), first);
+  await world.stop();
+});
+
+test("whoever goes on repeats a stretch at most, and counts nothing twice", async () => {
+  const world = await World.open();
+  await world.write(SIXTY);
+  await world.split();
+  const stopped = world.start();
+  const id = await stopped.start("plays", {});
+  let scans = 0;
+  world.store.before = (call) => {
+    // Stopped in the middle of the second of three parts.
+    if (call === "scanBlocks" && ++scans === 2) void world.stop();
+  };
+  await world.clock.advance(0);
+  await world.stop();
+  const between = await stopped.get("plays", id);
+  assert.deepEqual([between.state, between.eventsCompared], ["RUNNING", 20]);
+  scans = 0;
+  world.store.before = (call) => void (scans += call === "scanBlocks" ? 1 : 0);
+  const next = world.start("two");
+  const progress = await world.ended(next, id);
+  assert.deepEqual([progress.state, progress.eventsCompared], ["DONE", 60]);
+  assert.deepEqual([progress.splitsDone, progress.differencesFound], [1, 0]);
+  assert.equal(scans, 2);
+  await world.stop();
+});
+
+test("one that sleeps is taken over when its time is up, and does nothing when it wakes", async () => {
+  const world = await World.open();
+  await world.write(SIXTY);
+  await world.split();
+  const awake = Promise.withResolvers<void>();
+  let asleep = false;
+  const gate = (): Promise<void> | undefined => (asleep ? awake.promise : undefined);
+  const sleeper = world.start("sleeper", gatedCatalog(world.catalog, gate));
+  world.store.before = (call) => {
+    asleep ||= call === "scanBlocks";
+  };
+  const id = await sleeper.start("plays", {});
+  await world.clock.advance(0);
+  assert.ok(asleep);
+  const other = world.start("other");
+  const stored = (): { owner: { by: string } | null; fence: number } =>
+    JSON.parse(world.catalog.peek(`verify/${world.namespaceId}`)[0]?.value ?? "");
+  await world.clock.advance(9_000);
+  assert.equal(stored().owner?.by, "sleeper");
+  const progress = await world.ended(other, id);
+  assert.deepEqual([progress.state, progress.eventsCompared], ["DONE", 60]);
+  const ended = stored();
+  assert.deepEqual([ended.owner, ended.fence], [null, 2]);
+  asleep = false;
+  world.store.before = () => undefined;
+  awake.resolve();
+  await world.clock.advance(5_000);
+  assert.deepEqual(stored(), ended);
+  await world.stop();
+});
+
+test("storage that is away for a while delays it, and for long fails it; started again it goes on", async () => {
+  const world = await World.open();
+  await world.write(SIXTY);
+  await world.split();
+  let failures = 2;
+  world.store.before = (call) => {
+    if (call === "scanBlocks" && failures-- > 0) {
+      throw new ServiceError("STORAGE_UNAVAILABLE", "a node is down");
+    }
+  };
+  assert.equal((await world.compare()).state, "DONE");
+  failures = 0;
+  let reads = 0;
+  world.store.before = (call) => {
+    if (call === "scanBlocks" && ++reads > 1) {
+      throw new ServiceError("STORAGE_UNAVAILABLE", "a node is down");
+    }
+  };
+  const verifier = world.start();
+  const id = await verifier.start("plays", {});
+  const failed = await world.ended(verifier, id);
+  assert.deepEqual([failed.state, failed.reason], ["FAILED", "a node is down"]);
+  assert.equal(failed.eventsCompared, 20);
+  world.store.before = () => undefined;
+  assert.equal(await verifier.start("plays", {}), id);
+  const done = await world.ended(verifier, id);
+  assert.deepEqual([done.state, done.reason, done.eventsCompared], ["DONE", "", 60]);
+  await world.stop();
+});
+
+test("what nobody is served from is not compared, and the end says so", async () => {
+  const world = await World.open();
+  await world.write(SIXTY);
+  await world.split();
+  await world.write(SIXTY, { seriesId: "other" });
+  await world.split("other", {}, 7);
+  const progress = await world.compare();
+  assert.deepEqual([progress.state, progress.eventsCompared], ["DONE", 60]);
+  assert.match(progress.reason, /^1 split was not compared/);
+});
+
+test("what goes away under a comparison is no difference", async () => {
+  const goings: [string, (world: World) => Promise<unknown>][] = [
+    [
+      "time is opened again",
+      (world) => updateNamespace(world.catalog, "plays", (now) => ({ ...now, epoch: 1 })),
+    ],
+    [
+      "the slice is dropped",
+      async (world) => {
+        const slice = await readSlice(world.catalog, world.namespaceId, SLICE);
+        assert.ok(slice);
+        await writeSlice(world.catalog, world.namespaceId, { ...slice, state: "DROPPED" });
+      },
+    ],
+  ];
+  for (const [name, goAway] of goings) {
+    const world = await World.open();
+    await world.write(SIXTY);
+    await world.split();
+    let gone = false;
+    world.store.before = async (call) => {
+      if (call !== "scanBlocks" || gone) return;
+      gone = true;
+      await goAway(world);
+    };
+    // What is left of the original when its table goes.
+    world.tampering.runs = (partition, run) =>
+      gone && partition.slice === SLICE ? undefined : run;
+    world.tampering.blocks = () => [];
+    const progress = await world.compare();
+    assert.deepEqual([progress.state, progress.differencesFound], ["DONE", 0], name);
+    assert.match(progress.reason, /not compared/, name);
+  }
+});
+
+test("what has ended is kept, but not for ever", async () => {
+  const world = await World.open();
+  const verifier = world.start();
+  const ids: string[] = [];
+  for (let nth = 0; nth < 53; nth++) {
+    ids.push(await verifier.start("plays", {}));
+    await world.ended(verifier, ids.at(-1) as string);
+  }
+  assert.equal(world.catalog.peek(`verify/${world.namespaceId}`).length, 50);
+  await assert.rejects(verifier.get("plays", ids[0] as string), { code: "VERIFY_NOT_FOUND" });
+  await verifier.get("plays", ids.at(-1) as string);
+  assert.deepEqual(world.catalog.peek("verify-running"), []);
+  await world.stop();
+});

@@ -1,0 +1,168 @@
+/**
+ * Comparisons as the catalog holds them: space `verify/<namespace id>`, key = the comparison's id. Those
+ * that are to be worked on are also in the space `verify-running`, so that they are found without asking
+ * every namespace.
+ *
+ * The record is written before its entry and ends before its entry is removed: an entry without a running
+ * record says nothing, and whoever starts the same comparison again makes the entry anew.
+ */
+import { z } from "zod";
+import { decodeStored, listAll } from "../../records/stored-json.ts";
+import type { Difference, VerifyProgress } from "../use-cases.ts";
+import type { Catalog, CatalogRecord } from "../../ports/catalog.ts";
+
+const RUNNING_SPACE = "verify-running";
+
+/** What is compared. All null: every slice. */
+export interface VerifyTarget {
+  readonly slice: string | null;
+  readonly partition: {
+    readonly seriesId: string;
+    readonly timeBucket: number;
+    readonly eventBucket: number;
+  } | null;
+}
+
+/** Where to go on. */
+export interface Checkpoint {
+  /** Whether `splitsTotal` is known. */
+  readonly counted: boolean;
+  /** Slices before it are done. "" is before all. */
+  readonly slice: string;
+  /** Of the records of that slice. */
+  readonly cursor: string;
+  /** Splits behind the cursor that are begun: how many stretches of which copies are done. */
+  readonly begun: Readonly<Record<string, BegunSplit>>;
+}
+
+export interface BegunSplit {
+  readonly copies: string;
+  readonly stretches: number;
+}
+
+export interface VerifyRecord extends VerifyProgress {
+  readonly namespaceId: string;
+  readonly target: VerifyTarget;
+  readonly checkpoint: Checkpoint;
+  /** Splits that were not compared, as nobody is served from them. */
+  readonly splitsSkipped: number;
+  /** Raised by each who takes it. */
+  readonly fence: number;
+  /** Who works on it; the beat moves while they live (rule C16). */
+  readonly owner: { readonly by: string; readonly beat: number } | null;
+  /** 0: not written yet. */
+  readonly version: number;
+}
+
+export async function readVerify(
+  catalog: Catalog,
+  namespaceId: string,
+  verifyId: string,
+): Promise<VerifyRecord | undefined> {
+  const stored = await catalog.read(spaceOf(namespaceId), verifyId);
+  return stored === undefined ? undefined : decode(namespaceId, stored);
+}
+
+/** All of a namespace, the oldest first: they are few. */
+export async function listVerifies(catalog: Catalog, namespaceId: string): Promise<VerifyRecord[]> {
+  const records: VerifyRecord[] = [];
+  for await (const stored of listAll(catalog, spaceOf(namespaceId))) {
+    records.push(decode(namespaceId, stored));
+  }
+  return records;
+}
+
+/** Writes over the version it was read with. Undefined if it has changed meanwhile. */
+export async function writeVerify(
+  catalog: Catalog,
+  record: VerifyRecord,
+): Promise<VerifyRecord | undefined> {
+  const { namespaceId, verifyId, version, ...stored } = record;
+  const value = JSON.stringify(stored);
+  const written = await catalog.write(spaceOf(namespaceId), verifyId, value, version);
+  return written === undefined ? undefined : { ...record, version: written };
+}
+
+export function removeVerify(catalog: Catalog, record: VerifyRecord): Promise<boolean> {
+  return catalog.remove(spaceOf(record.namespaceId), record.verifyId, record.version);
+}
+
+export interface RunningVerify {
+  readonly namespaceId: string;
+  readonly verifyId: string;
+}
+
+export async function noteRunning(catalog: Catalog, running: RunningVerify): Promise<void> {
+  // One that is there already says the same.
+  await catalog.write(RUNNING_SPACE, runningKey(running), "{}", 0);
+}
+
+export async function listRunning(catalog: Catalog, limit: number): Promise<RunningVerify[]> {
+  const page = await catalog.list(RUNNING_SPACE, "", limit);
+  return page.map(({ key }) => {
+    const bar = key.indexOf("|");
+    return { namespaceId: key.slice(0, bar), verifyId: key.slice(bar + 1) };
+  });
+}
+
+export async function removeRunning(catalog: Catalog, running: RunningVerify): Promise<void> {
+  const stored = await catalog.read(RUNNING_SPACE, runningKey(running));
+  if (stored !== undefined) await catalog.remove(RUNNING_SPACE, stored.key, stored.version);
+}
+
+function runningKey({ namespaceId, verifyId }: RunningVerify): string {
+  return `${namespaceId}|${verifyId}`;
+}
+
+function spaceOf(namespaceId: string): string {
+  return `verify/${namespaceId}`;
+}
+
+const count = z.number().int().nonnegative();
+const bucket = { timeBucket: count, eventBucket: count };
+
+const differenceSchema: z.ZodType<Difference> = z.strictObject({
+  place: z.strictObject({
+    namespace: z.string(),
+    timeSlice: z.string(),
+    seriesId: z.string(),
+    ...bucket,
+  }),
+  kind: z.string(),
+  eventTime: z.number(),
+  eventId: z.string(),
+  detail: z.string(),
+});
+
+const recordSchema: z.ZodType<Omit<VerifyRecord, "namespaceId" | "verifyId" | "version">> =
+  z.strictObject({
+    namespace: z.string(),
+    target: z.strictObject({
+      slice: z.string().nullable(),
+      partition: z.strictObject({ seriesId: z.string(), ...bucket }).nullable(),
+    }),
+    state: z.enum(["RUNNING", "DONE", "FAILED", "STOPPED"]),
+    splitsDone: count,
+    splitsTotal: count,
+    splitsSkipped: count,
+    eventsCompared: count,
+    bytesCompared: count,
+    differences: z.array(differenceSchema),
+    differencesFound: count,
+    startedAt: z.number().int(),
+    endedAt: z.number().int(),
+    reason: z.string(),
+    checkpoint: z.strictObject({
+      counted: z.boolean(),
+      slice: z.string(),
+      cursor: z.string(),
+      begun: z.record(z.string(), z.strictObject({ copies: z.string(), stretches: count })),
+    }),
+    fence: count,
+    owner: z.strictObject({ by: z.string(), beat: count }).nullable(),
+  });
+
+function decode(namespaceId: string, stored: CatalogRecord): VerifyRecord {
+  const fields = decodeStored(recordSchema, spaceOf(namespaceId), stored);
+  return { ...fields, namespaceId, verifyId: stored.key, version: stored.version };
+}

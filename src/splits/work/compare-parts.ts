@@ -1,0 +1,55 @@
+/** What a comparison of a split's parts can come to, and how a difference is told. */
+import { ServiceError } from "../../lib/errors.ts";
+import { readParts } from "../../records/part-records.ts";
+import type { PartitionKey } from "../../model/partition.ts";
+import type { PartRecord, RouteSegment, Segment } from "../../model/split.ts";
+import type { RangeDigest } from "../../parts/range-digest.ts";
+import type { Catalog } from "../../ports/catalog.ts";
+import { formatTime } from "../../wire/time-text.ts";
+
+/** The copy is not what it should be. Told in the record; counts against the retries (rule C16). */
+export class Mismatch extends Error {
+  /** The part whose events are not what was listed. */
+  readonly part: PartRecord | undefined;
+
+  constructor(message: string, part?: PartRecord) {
+    super(message);
+    this.name = "Mismatch";
+    this.part = part;
+  }
+}
+
+/** Throws a Mismatch unless `found` is what was listed. `where` says what was read. */
+export function requireSame(part: PartRecord, found: RangeDigest, where: string): void {
+  const same = found.events === part.events && found.bytes === part.bytes;
+  if (same && found.digest() === part.digest) return;
+  const place = `part ${part.part} (${formatTime(part.from)} to ${formatTime(part.to)})`;
+  const what = same
+    ? "the same number of events and bytes, but other bytes"
+    : `${found.events} events of ${found.bytes} bytes`;
+  throw new Mismatch(
+    `${place}: ${where} has ${what}; listed are ${part.events} events of ${part.bytes} bytes`,
+    part,
+  );
+}
+
+/** The listed parts of a segment, in order. One that is missing is a mismatch: no waiting brings it back. */
+export async function listedParts(
+  catalog: Catalog,
+  partition: PartitionKey,
+  segment: Segment,
+): Promise<readonly PartRecord[]> {
+  try {
+    return await readParts(catalog, partition, segment.runs);
+  } catch (error) {
+    const lost = error instanceof ServiceError && error.code === "DATA_LOSS";
+    throw lost ? new Mismatch(error.message) : error;
+  }
+}
+
+/** As readers take it. */
+export function asRouted(segment: Segment): RouteSegment {
+  const { from, to, generation, layout, strategy, runs, bytes, events } = segment;
+  const confirmed = segment.confirmedAt !== null;
+  return { from, to, generation, layout, strategy, runs, bytes, events, confirmed };
+}

@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { NamespaceConfigPatch } from "../../model/merge-config.ts";
+import type { SplitRecord } from "../../model/split.ts";
+import { HOUR, MIDNIGHT, MINUTE, SplitWorld } from "../../../tests/scenarios/split-world.ts";
+import type { Written } from "../../../tests/scenarios/split-world.ts";
+
+const TEN = MIDNIGHT + 10 * HOUR;
+const ELEVEN = TEN + HOUR;
+const WIDE: Written = { events: 200, bytes: 2_000, from: TEN, to: ELEVEN };
+
+function lateAt(time: number): Written {
+  return { events: 1, bytes: 10, from: time, to: time + 1, id: "late" };
+}
+
+function rests({ state, owner, dueAt }: SplitRecord): boolean {
+  return owner === null && state === "COMPLETED" && dueAt === null;
+}
+
+/**
+ * Splits what was written, and lets an event surface in the original when the nth segment is copied and
+ * read back, before the second read.
+ */
+async function surfacing(
+  written: Written,
+  late: Written,
+  nth: number,
+  patch: NamespaceConfigPatch = {},
+): Promise<{ world: SplitWorld; record: SplitRecord }> {
+  const world = await SplitWorld.open(patch);
+  const { catalog } = world;
+  await world.write(written);
+  const partition = await world.partitionAt(written.from);
+  let isCopied = false;
+  catalog.changed = (space, _before, after) => {
+    if (!space.startsWith("splits/") || after === undefined) return;
+    const { segments } = JSON.parse(after.value) as SplitRecord;
+    isCopied ||= segments[nth]?.state === "COMPLETED";
+  };
+  let surfaced = false;
+  catalog.before = async () => {
+    if (!isCopied || surfaced) return;
+    surfaced = true;
+    await world.write(late);
+  };
+  world.startWorker();
+  await world.detect(partition);
+  const record = await world.until(partition, rests, 3_600);
+  const { same, parts } = await world.compare(partition);
+  assert.ok(same && parts > 0);
+  return { world, record };
+}
+
+const HASHED: NamespaceConfigPatch = { widePartition: { strategy: "HASH" } };
+
+for (const [what, time, patch] of [
+  ["the newest part", ELEVEN - 1, {}],
+  ["a part in the middle", TEN + 30 * MINUTE, {}],
+  ["the oldest part", TEN, {}],
+  ["one of the parts by hash", TEN + 30 * MINUTE, HASHED],
+] as const) {
+  test(`C6: what surfaces in ${what} after it was copied is found by the second read`, async () => {
+    const { world, record } = await surfacing(WIDE, lateAt(time), 0, patch);
+    const failed = record.history.find(({ to }) => to === "FAILED");
+    assert.match(failed?.reason ?? "", /late-000000 at .* is only in the original/);
+    await world.close();
+  });
+}
+
+test("C6: other bytes of the same length are found by the second read", async () => {
+  const other = { ...WIDE, events: 1, to: TEN + 1, fill: 7 };
+  const { world, record } = await surfacing(WIDE, other, 0);
+  const failed = record.history.find(({ to }) => to === "FAILED");
+  assert.match(failed?.reason ?? "", /the same number of events and bytes, but other bytes/);
+  await world.close();
+});
+
+test("C6: what surfaces in a stretch that was empty when it was copied is found by the second read", async () => {
+  const written = { ...WIDE, from: ELEVEN, to: ELEVEN + 40 * MINUTE };
+  const { world, record } = await surfacing(written, lateAt(ELEVEN + 55 * MINUTE), 1);
+  const failed = record.history.find(({ to }) => to === "FAILED");
+  assert.match(failed?.reason ?? "", /has 1 events or more behind the last part/);
+  await world.close();
+});

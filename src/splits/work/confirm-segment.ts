@@ -1,0 +1,100 @@
+/**
+ * Reads the original a second time and compares it with the listed parts (rule C6): what the copying read
+ * was the original, and still is. Only then may a caller be served from the split.
+ */
+import type { PartRecord } from "../../model/split.ts";
+import { RangeDigest } from "../../parts/range-digest.ts";
+import type { Run } from "../../wire/frames.ts";
+import { Mismatch, requireSame } from "./compare-parts.ts";
+import { hashPieces } from "./copy-hashed.ts";
+import { originalRuns } from "./original-runs.ts";
+import { framesOf, RunPiece } from "./run-piece.ts";
+import type { CompareJob } from "./validate-segment.ts";
+
+const SECOND_READ = "a second read of the original";
+
+/** Rejects with a Mismatch that names the first difference. */
+export async function confirmSegment(job: CompareJob): Promise<void> {
+  const { deps, owned, pace, level, segment, parts } = job;
+  const { namespace, partition } = owned.record;
+  const compare = segment.strategy === "HASH" ? new HashedParts(parts) : new OrderedParts(parts);
+  for await (const run of originalRuns(deps, partition, segment, level, owned.signal)) {
+    compare.add(run);
+    deps.observe({ kind: "bytes", namespace, stage: "confirmed", bytes: run.bytes });
+    await pace.page(owned.signal);
+  }
+  compare.end();
+}
+
+/** Parts one behind the other: each is compared when all of its events have passed. */
+class OrderedParts {
+  readonly #parts: readonly PartRecord[];
+  #at = 0;
+  #digest = new RangeDigest();
+
+  constructor(parts: readonly PartRecord[]) {
+    this.#parts = parts;
+  }
+
+  add(run: Run): void {
+    for (let rest: Run | undefined = run; rest !== undefined;) {
+      const part = this.#parts[this.#at];
+      if (part === undefined) {
+        throw new Mismatch(`${SECOND_READ} has ${rest.count} events or more behind the last part`);
+      }
+      const { inside, behind } = cutAt(rest, part.from);
+      if (inside !== undefined) this.#digest.addRun(inside);
+      if (behind !== undefined) this.#next(part);
+      rest = behind;
+    }
+  }
+
+  end(): void {
+    for (let part = this.#parts[this.#at]; part !== undefined; part = this.#parts[this.#at]) {
+      this.#next(part);
+    }
+  }
+
+  #next(part: PartRecord): void {
+    requireSame(part, this.#digest, SECOND_READ);
+    this.#digest = new RangeDigest();
+    this.#at++;
+  }
+}
+
+class HashedParts {
+  readonly #parts: readonly PartRecord[];
+  readonly #digests: readonly RangeDigest[];
+
+  constructor(parts: readonly PartRecord[]) {
+    this.#parts = parts;
+    this.#digests = parts.map(() => new RangeDigest());
+  }
+
+  add(run: Run): void {
+    for (const [nth, piece] of hashPieces(run, this.#parts.length).entries()) {
+      if (piece !== undefined) this.#digests[nth]?.addRun(piece);
+    }
+  }
+
+  end(): void {
+    for (const [nth, part] of this.#parts.entries()) {
+      requireSame(part, this.#digests[nth] ?? new RangeDigest(), SECOND_READ);
+    }
+  }
+}
+
+/** The events at or after a time, and those before it. Only a run with both is looked into. */
+function cutAt(
+  run: Run,
+  time: number,
+): { readonly inside: Run | undefined; readonly behind: Run | undefined } {
+  if (run.last.time >= time) return { inside: run, behind: undefined };
+  if (run.first.time < time) return { inside: undefined, behind: run };
+  const inside = new RunPiece();
+  const behind = new RunPiece();
+  for (const { chunk, start, event } of framesOf(run)) {
+    (event.time >= time ? inside : behind).add(chunk, start, event);
+  }
+  return { inside: inside.take(), behind: behind.take() };
+}

@@ -1,0 +1,78 @@
+/**
+ * Copies a segment whose parts are told by the hash of the event id: all parts are written at once, and
+ * listed together at the end. There is no checkpoint inside: whoever goes on after a crash begins anew,
+ * with fresh numbers.
+ */
+import { assert } from "../../lib/errors.ts";
+import { writePart } from "../../records/part-records.ts";
+import type { PartRecord } from "../../model/split.ts";
+import { PartWriter } from "../../parts/part-writer.ts";
+import { hashPartOf } from "../plan/strategies.ts";
+import type { Run } from "../../wire/frames.ts";
+import type { CopyJob } from "./copy-segment.ts";
+import { newestSegment, withNewest } from "./moves.ts";
+import { originalRuns } from "./original-runs.ts";
+import { framesOf, RunPiece } from "./run-piece.ts";
+
+/** When it resolves all parts are listed. */
+export async function copyHashed(job: CopyJob): Promise<void> {
+  const { deps, owned, pace, level, firstPart } = job;
+  const segment = newestSegment(owned.record);
+  assert(segment !== undefined, "there is a segment to copy");
+  const { from, to, generation, layout, partsPlanned } = segment;
+  const { namespace, partition } = owned.record;
+  const writers = Array.from(
+    { length: partsPlanned },
+    (_, nth) =>
+      new PartWriter({
+        store: deps.store,
+        partition,
+        part: firstPart + nth,
+        generation,
+        layout,
+        level,
+      }),
+  );
+  try {
+    const range = { from, to };
+    for await (const run of originalRuns(deps, partition, range, level, owned.signal)) {
+      deps.observe({ kind: "bytes", namespace, stage: "read", bytes: run.bytes });
+      const pieces = hashPieces(run, partsPlanned);
+      await Promise.all(
+        pieces.map(async (piece, nth) => {
+          if (piece !== undefined) await writers[nth]?.addRun(piece);
+        }),
+      );
+      await pace.page(owned.signal);
+    }
+    const parts: PartRecord[] = [];
+    for (const writer of writers) {
+      const part = await writer.finish(from, to);
+      await writePart(deps.catalog, partition, part);
+      parts.push(part);
+    }
+    const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
+    const events = parts.reduce((sum, part) => sum + part.events, 0);
+    deps.observe({ kind: "bytes", namespace, stage: "written", bytes });
+    const runs = [{ start: firstPart, count: parts.length }];
+    await owned.change((record) => ({
+      ...record,
+      ...withNewest(record, { runs, copiedTo: from, bytes, events }),
+    }));
+    for (const part of parts) {
+      deps.observe({ kind: "part", namespace, bytes: part.bytes, events: part.events });
+    }
+  } finally {
+    await Promise.all(writers.map((writer) => writer.abort()));
+  }
+}
+
+/** The events of a run by the part they belong to; undefined for parts that get none. */
+export function hashPieces(run: Run, parts: number): (Run | undefined)[] {
+  const pieces = Array.from({ length: parts }, () => new RunPiece());
+  for (const { chunk, start, event } of framesOf(run)) {
+    const id = event.bytes.subarray(event.idStart, event.idEnd);
+    pieces[hashPartOf(parts, id)]?.add(chunk, start, event);
+  }
+  return pieces.map((piece) => piece.take());
+}

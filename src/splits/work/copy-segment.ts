@@ -1,0 +1,182 @@
+/**
+ * Copies a segment whose parts follow one another in time: one pass over the original, newest first, from
+ * the checkpoint downwards.
+ *
+ * A part is closed where the cutter says so, always between two microseconds (rule C7), and listed by one
+ * compare-and-set, which is the checkpoint (rule C8). While it is being listed the next one is written;
+ * no more than these two are under way.
+ */
+import { assert } from "../../lib/errors.ts";
+import { writePart } from "../../records/part-records.ts";
+import type { PartRecord, Segment, SplitRecord } from "../../model/split.ts";
+import { PartWriter } from "../../parts/part-writer.ts";
+import { cutterOf } from "../plan/strategies.ts";
+import type { PartCutter } from "../plan/strategies.ts";
+import type { ServiceLevel } from "../../ports/event-store.ts";
+import type { Run } from "../../wire/frames.ts";
+import { newestSegment, withNewest } from "./moves.ts";
+import { originalRuns } from "./original-runs.ts";
+import type { OwnedSplit } from "./owned-split.ts";
+import { countParts, reserveParts, withPart } from "./part-numbers.ts";
+import { framesOf, RunPiece } from "./run-piece.ts";
+import type { SplitDeps } from "./split-deps.ts";
+import type { WorkPace } from "./work-pace.ts";
+
+/** Reserved before the copy goes on: the first part, and the one behind it. */
+export const FIRST_PARTS = 2;
+
+export interface CopyJob {
+  readonly deps: SplitDeps;
+  readonly owned: OwnedSplit;
+  readonly pace: WorkPace;
+  readonly level: ServiceLevel;
+  /** How many parts the segment may have. */
+  readonly maxParts: number;
+  /** The first of the numbers that were reserved for this copy. */
+  readonly firstPart: number;
+}
+
+/** When it resolves all parts are listed. */
+export async function copySegment(job: CopyJob): Promise<void> {
+  const { deps, owned, pace, level } = job;
+  const segment = newestSegment(owned.record);
+  assert(segment !== undefined, "there is a segment to copy");
+  const copy = new OrderedCopy(job, segment);
+  const range = { from: segment.from, to: segment.copiedTo };
+  const { namespace, partition } = owned.record;
+  try {
+    for await (const run of originalRuns(deps, partition, range, level, owned.signal)) {
+      deps.observe({ kind: "bytes", namespace, stage: "read", bytes: run.bytes });
+      await copy.add(run);
+      await pace.page(owned.signal);
+    }
+    await copy.finish();
+  } finally {
+    await copy.close();
+  }
+}
+
+class OrderedCopy {
+  readonly #job: CopyJob;
+  readonly #segment: Segment;
+  readonly #cutter: PartCutter;
+  readonly #piece = new RunPiece();
+  #writer: PartWriter | undefined;
+  #nextPart: number;
+  #partsSoFar: number;
+  /** Where the part being written ends: `to` of its range. */
+  #to: number;
+  #lastTime: number | undefined;
+  #listing: Promise<void> = Promise.resolve();
+
+  constructor(job: CopyJob, segment: Segment) {
+    this.#job = job;
+    this.#segment = segment;
+    this.#cutter = cutterOf(segment, job.maxParts);
+    this.#nextPart = job.firstPart;
+    this.#partsSoFar = countParts(segment.runs);
+    this.#to = segment.copiedTo;
+  }
+
+  async add(run: Run): Promise<void> {
+    for (const { chunk, start, event } of framesOf(run)) {
+      if (event.time !== this.#lastTime) {
+        const cut = this.#cutBefore(event.time);
+        if (cut && this.#lastTime !== undefined) await this.#closePart(this.#lastTime);
+        this.#lastTime = event.time;
+      }
+      this.#piece.add(chunk, start, event);
+    }
+    await this.#write();
+  }
+
+  /** All events were added: the last part covers the rest of the segment. */
+  async finish(): Promise<void> {
+    if (this.#writer !== undefined) await this.#closePart(this.#segment.from);
+    await this.#listing;
+  }
+
+  /** Resolves when nothing is under way any more. */
+  async close(): Promise<void> {
+    await this.#listing.catch(() => undefined);
+    await this.#writer?.abort();
+  }
+
+  #cutBefore(time: number): boolean {
+    const bytes = (this.#writer?.bytes ?? 0) + this.#piece.bytes;
+    const events = (this.#writer?.events ?? 0) + this.#piece.count;
+    return this.#cutter.cutBefore(time, bytes, events, this.#partsSoFar);
+  }
+
+  /** Gives what was gathered to the part being written. */
+  async #write(): Promise<void> {
+    const run = this.#piece.take();
+    if (run === undefined) return;
+    const { deps, owned, level } = this.#job;
+    const { store } = deps;
+    const { generation, layout } = this.#segment;
+    const { partition } = owned.record;
+    this.#writer ??= new PartWriter({
+      store,
+      partition,
+      part: this.#nextPart++,
+      generation,
+      layout,
+      level,
+    });
+    await this.#writer.addRun(run);
+  }
+
+  /** The part being written ends here, and holds all events from `from` on. */
+  async #closePart(from: number): Promise<void> {
+    await this.#write();
+    const writer = this.#writer;
+    assert(writer !== undefined, "a part that is closed has events");
+    this.#writer = undefined;
+    const to = this.#to;
+    this.#to = from;
+    this.#partsSoFar++;
+    // In their order, and one at a time: the next part is written meanwhile.
+    try {
+      await this.#listing;
+    } catch (error) {
+      await writer.abort();
+      throw error;
+    }
+    this.#listing = this.#list(writer, from, to);
+    this.#listing.catch(() => undefined);
+  }
+
+  async #list(writer: PartWriter, from: number, to: number): Promise<void> {
+    const { deps, owned } = this.#job;
+    let part: PartRecord;
+    try {
+      part = await writer.finish(from, to);
+    } catch (error) {
+      await writer.abort();
+      throw error;
+    }
+    const { namespace, partition } = owned.record;
+    const { bytes, events } = part;
+    deps.observe({ kind: "bytes", namespace, stage: "written", bytes });
+    await writePart(deps.catalog, partition, part);
+    await owned.change((record) => listed(record, part));
+    deps.observe({ kind: "part", namespace, bytes, events });
+  }
+}
+
+/** The record with one more part of its newest segment, and a number reserved for one further. */
+function listed(record: SplitRecord, { part, from, bytes, events }: PartRecord): SplitRecord {
+  const segment = newestSegment(record);
+  assert(segment !== undefined, "there is a segment being copied");
+  return {
+    ...record,
+    ...reserveParts(record, 1),
+    ...withNewest(record, {
+      runs: withPart(segment.runs, part),
+      copiedTo: from,
+      bytes: segment.bytes + bytes,
+      events: segment.events + events,
+    }),
+  };
+}

@@ -1,0 +1,75 @@
+/**
+ * Where the copy and the original of a part differ, for whoever looks into it: digests only tell that they do. Both
+ * are read once more, up to the first event that is not the same.
+ */
+import { fromUtf8 } from "../../lib/bytes.ts";
+import type { PartRecord } from "../../model/split.ts";
+import { findDifference } from "../../parts/find-difference.ts";
+import type { DifferenceKind, FoundDifference } from "../../parts/find-difference.ts";
+import { PartitionReader } from "../../partition/partition-reader.ts";
+import { SegmentReader } from "../../parts/segment-reader.ts";
+import { formatTime } from "../../wire/time-text.ts";
+import { asRouted, Mismatch } from "./compare-parts.ts";
+import type { CompareJob } from "./validate-segment.ts";
+
+const RUN_BYTES = 256 * 1024;
+const RUN_EVENTS = 4_096;
+
+const IN_WORDS: Readonly<Record<DifferenceKind, string>> = {
+  ONLY_IN_ORIGINAL: "is only in the original",
+  ONLY_IN_SPLIT: "is only in the copy",
+  OTHER_BYTES: "has other bytes in the copy",
+};
+
+/** The same mismatch, with the first difference if one can be found. Rejects only if the work is to stop. */
+export async function withFirstDifference(job: CompareJob, found: Mismatch): Promise<Mismatch> {
+  const { part } = found;
+  if (part === undefined) return found;
+  const where = await whereOf(job, part);
+  job.owned.signal.throwIfAborted();
+  return new Mismatch(`${found.message}; ${where}`, part);
+}
+
+async function whereOf(job: CompareJob, part: PartRecord): Promise<string> {
+  try {
+    const difference = await firstDifference(job, part);
+    if (difference === undefined) return "read once more, both are the same";
+    const { kind, at } = difference;
+    return `first, ${fromUtf8(at.id)} at ${formatTime(at.time)} ${IN_WORDS[kind]}`;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return `where cannot be told: ${why}`;
+  }
+}
+
+/** Parts by hash all cover all of the time: those are compared together. */
+async function firstDifference(
+  { deps, owned, level, segment, parts }: CompareJob,
+  part: PartRecord,
+): Promise<FoundDifference | undefined> {
+  const { store, clock } = deps;
+  const { partition } = owned.record;
+  const { from, to } = segment.strategy === "HASH" ? segment : part;
+  const range = { from, to, order: "NEWEST_FIRST", after: undefined, level } as const;
+  const bytes = { runBytesMax: RUN_BYTES, firstBytes: RUN_BYTES };
+  const original = new PartitionReader(
+    store,
+    clock,
+    partition,
+    { ...range, runEventsMax: RUN_EVENTS, runBytesMax: RUN_BYTES },
+    owned.signal,
+  );
+  const copy = new SegmentReader(
+    store,
+    partition,
+    asRouted(segment),
+    parts,
+    { ...range, ...bytes },
+    owned.signal,
+  );
+  try {
+    return await findDifference(original, copy, range.order, undefined);
+  } finally {
+    await Promise.all([original.close(), copy.close()]);
+  }
+}

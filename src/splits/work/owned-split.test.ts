@@ -1,0 +1,248 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ServiceError } from "../../lib/errors.ts";
+import { systemRandom } from "../../lib/random.ts";
+import { moveSplit } from "../record/move-split.ts";
+import { readSplit, writeSplit } from "../../records/split-records.ts";
+import { newSplit } from "../../model/split-moves.ts";
+import type { SplitRecord } from "../../model/split.ts";
+import { MemoryCatalog } from "../../../tests/support/memory-catalog.ts";
+import { MemoryStore } from "../../../tests/support/memory-store.ts";
+import { staticView, viewSource } from "../../../tests/support/static-view.ts";
+import { VirtualClock } from "../../../tests/support/virtual-clock.ts";
+import { OwnerWatch } from "./claim.ts";
+import { OwnedSplit, Overtaken } from "./owned-split.ts";
+import type { SplitDeps } from "./split-deps.ts";
+import { Reopened } from "./work-pace.ts";
+
+const PARTITION = {
+  namespaceId: "plays-1",
+  slice: "data_0",
+  seriesId: "a",
+  timeBucket: 0,
+  eventBucket: 0,
+};
+const LEASE_MS = 10_000;
+const never = new AbortController().signal;
+
+/** Can lose the answer to a write of a record that is then made later: right before the next one. */
+class LateCatalog extends MemoryCatalog {
+  losesNext = false;
+  #late: (() => Promise<unknown>) | undefined;
+
+  override async write(
+    ...call: Parameters<MemoryCatalog["write"]>
+  ): ReturnType<MemoryCatalog["write"]> {
+    if (!call[0].startsWith("splits/")) return super.write(...call);
+    if (this.losesNext) {
+      this.losesNext = false;
+      this.#late = () => super.write(...call);
+      throw new ServiceError("STORAGE_UNAVAILABLE", "no answer");
+    }
+    const late = this.#late;
+    this.#late = undefined;
+    await late?.();
+    return super.write(...call);
+  }
+}
+
+class World {
+  readonly clock = new VirtualClock(1_000_000);
+  readonly catalog = new LateCatalog();
+
+  deps(by: string): SplitDeps {
+    return {
+      catalog: this.catalog,
+      store: new MemoryStore(),
+      views: viewSource(() => staticView({ slices: [] })),
+      clock: this.clock,
+      random: systemRandom,
+      by,
+      margins: { viewMaxAgeMs: 10_000, writeMaxMs: 10_000, clockSkewMs: 1_000 },
+      copyAtAll: false,
+      observe: () => undefined,
+      leaseMs: LEASE_MS,
+    };
+  }
+
+  async detected(): Promise<SplitRecord> {
+    const seen = { bytes: 1, events: 1, immutable: true, detectedAt: 0 };
+    const split = { partition: PARTITION, namespace: "plays", epoch: 1, ...seen };
+    const record = newSplit(split, { at: this.clock.nowMicros(), by: "d", reason: "wide" });
+    return required(await moveSplit(this.catalog, this.clock, undefined, record));
+  }
+
+  async claimed(by = "w1"): Promise<OwnedSplit> {
+    return this.claim(await this.detected(), by);
+  }
+
+  async claim(record: SplitRecord, by: string): Promise<OwnedSplit> {
+    const owned = await OwnedSplit.claim(this.deps(by), record, "PLANNING", "looking", never);
+    return required(owned);
+  }
+
+  async stored(): Promise<SplitRecord> {
+    return required(await readSplit(this.catalog, PARTITION));
+  }
+
+  /** The catalog fails the next write of the record, before or after it is made. */
+  failNextWrite(when: "before" | "after"): void {
+    const fail = (): never => {
+      this.catalog.before = () => undefined;
+      this.catalog.changed = () => undefined;
+      throw new ServiceError("STORAGE_UNAVAILABLE", "away");
+    };
+    if (when === "after") {
+      this.catalog.changed = (space) => void (space.startsWith("splits/") && fail());
+    } else {
+      this.catalog.before = (call, space) =>
+        void (call === "write" && space.startsWith("splits/") && fail());
+    }
+  }
+}
+
+function required<T>(value: T | undefined): T {
+  assert.ok(value !== undefined);
+  return value;
+}
+
+test("of two that claim one gets it", async () => {
+  const world = new World();
+  const record = await world.detected();
+  const first = await world.claim(record, "w1");
+  const second = await OwnedSplit.claim(world.deps("w2"), record, "PLANNING", "looking", never);
+  assert.equal(second, undefined);
+  assert.equal((await world.stored()).owner?.by, "w1");
+  await first.close();
+});
+
+test("who is alive is not taken over; who has died is, a lease's time later", async () => {
+  const world = new World();
+  const owned = await world.claimed();
+  const watch = new OwnerWatch(world.clock, LEASE_MS);
+  for (let seconds = 0; seconds < 60; seconds++) {
+    assert.equal(watch.isFree(await world.stored()), false, `${seconds}`);
+    await world.clock.advance(1_000);
+  }
+  // His last beat may be a third of the lease old.
+  await owned.close();
+  assert.equal(watch.isFree(await world.stored()), false);
+  await world.clock.advance((LEASE_MS * 2) / 3 - 1_000);
+  assert.equal(watch.isFree(await world.stored()), false);
+  await world.clock.advance(LEASE_MS / 3 + 1_000);
+  const dead = await world.stored();
+  assert.equal(watch.isFree(dead), true);
+  const taken = await world.claim(dead, "w2");
+  assert.equal(taken.record.fence, dead.fence + 1);
+  await taken.close();
+});
+
+test("C16: a wall clock that is set, either way, neither ends a lease nor keeps it", async () => {
+  const hour = 3_600_000_000;
+  for (const step of [hour, -hour]) {
+    const world = new World();
+    const owned = await world.claimed();
+    const watch = new OwnerWatch(world.clock, LEASE_MS);
+    await owned.close();
+    assert.equal(watch.isFree(await world.stored()), false);
+    world.clock.stepWall(step);
+    assert.equal(watch.isFree(await world.stored()), false, `set by ${step}`);
+    await world.clock.advance(LEASE_MS);
+    assert.equal(watch.isFree(await world.stored()), true, `set by ${step}`);
+  }
+});
+
+test("C16: who takes a split over begins a lease of his own, also with the same count", async () => {
+  const world = new World();
+  const watch = new OwnerWatch(world.clock, LEASE_MS);
+  await (await world.claimed("w1")).close();
+  const dead = await world.stored();
+  assert.equal(watch.isFree(dead), false);
+  await world.clock.advance(LEASE_MS);
+  assert.equal(watch.isFree(dead), true);
+  await (await world.claim(dead, "w2")).close();
+  const taken = await world.stored();
+  assert.equal(taken.owner?.beat, dead.owner?.beat);
+  assert.equal(watch.isFree(taken), false);
+});
+
+test("C8: who was overtaken, be it by his own process, is told at his next change, and writes nothing more", async () => {
+  for (const by of ["w2", "w1"]) {
+    const world = new World();
+    const first = await world.claimed("w1");
+    const second = await world.claim(await world.stored(), by);
+    await assert.rejects(first.move("PLANNED", "late"), Overtaken, by);
+    assert.equal(first.signal.aborted, true);
+    await assert.rejects(
+      first.rest((record) => record),
+      Overtaken,
+    );
+    await second.move("PLANNED", "in time");
+    const { owner, history } = await world.stored();
+    assert.equal(owner?.by, by);
+    assert.equal(history.at(-1)?.reason, "in time");
+    await Promise.all([first.close(), second.close()]);
+  }
+});
+
+test("a change whose outcome is unknown is looked up before the next one is made", async () => {
+  for (const when of ["before", "after"] as const) {
+    const world = new World();
+    const owned = await world.claimed();
+    world.failNextWrite(when);
+    await assert.rejects(
+      owned.change((record) => ({ ...record, nextPart: record.nextPart + 1 })),
+      { code: "STORAGE_UNAVAILABLE" },
+    );
+    const after = await owned.change((record) => ({ ...record, nextPart: record.nextPart + 10 }));
+    assert.equal(after.nextPart, when === "after" ? 11 : 10, when);
+    assert.deepEqual(await world.stored(), after);
+    await owned.close();
+  }
+});
+
+test("a change is not taken for made because an earlier one, whose answer was lost, comes between", async () => {
+  const world = new World();
+  const owned = await world.claimed();
+  world.catalog.losesNext = true;
+  await assert.rejects(
+    owned.change((record) => ({ ...record, nextPart: record.nextPart + 1 })),
+    { code: "STORAGE_UNAVAILABLE" },
+  );
+  // It looks, finds the record as it was, and is refused: only then the first one is made.
+  const after = await owned.change((record) => ({ ...record, nextPart: record.nextPart + 10 }));
+  assert.equal(after.nextPart, 11);
+  assert.deepEqual(await world.stored(), after);
+  await owned.close();
+});
+
+test("a record that was touched without its fence is still ours", async () => {
+  const world = new World();
+  const owned = await world.claimed();
+  await writeSplit(world.catalog, await world.stored());
+  const after = await owned.move("PLANNED", "planned");
+  assert.deepEqual(await world.stored(), after);
+  await owned.close();
+});
+
+test("S13: in another epoch what was decided counts no more, but it can be let go", async () => {
+  const world = new World();
+  const owned = await world.claimed();
+  await writeSplit(world.catalog, { ...(await world.stored()), epoch: 2 });
+  await assert.rejects(owned.move("PLANNED", "below the old line"), Reopened);
+  const rested = await owned.rest((record) => ({ ...record, dueAt: 5 }));
+  assert.deepEqual([rested.epoch, rested.owner, rested.state], [2, null, "PLANNING"]);
+  await owned.close();
+});
+
+test("changes that are asked for at once are made one after another", async () => {
+  const world = new World();
+  const owned = await world.claimed();
+  const raise = (record: SplitRecord): SplitRecord => ({
+    ...record,
+    nextPart: record.nextPart + 1,
+  });
+  await Promise.all(Array.from({ length: 20 }, () => owned.change(raise)));
+  assert.equal((await world.stored()).nextPart, 20);
+  await owned.close();
+});

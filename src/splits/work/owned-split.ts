@@ -1,0 +1,217 @@
+/**
+ * A split that this process works on: its record, changed by nobody else as long as it is owned.
+ *
+ * All changes go one after another, each by compare-and-set and each a beat of the owner's heart; when
+ * there are none for a while the heart beats by itself. Whoever finds his fence gone has been overtaken:
+ * he stops at once and writes nothing more. What he has copied and not listed is garbage (rule C8).
+ */
+import { LinkedAbort } from "../../lib/linked-abort.ts";
+import { moveSplit } from "../record/move-split.ts";
+import { readSplit } from "../../records/split-records.ts";
+import { movedSplit } from "../../model/split-moves.ts";
+import type { SplitRecord, SplitState } from "../../model/split.ts";
+import { LEASE_MS } from "./split-deps.ts";
+import type { SplitDeps } from "./split-deps.ts";
+import { Reopened } from "./work-pace.ts";
+
+/** Changes that somebody without a fence came between, in a row: more is no accident. */
+const ATTEMPTS_MAX = 5;
+
+/** Somebody else has the split now, or an operator has stopped it. */
+export class Overtaken extends Error {
+  constructor() {
+    super("somebody else has taken this split over");
+    this.name = "Overtaken";
+  }
+}
+
+export class OwnedSplit {
+  readonly #deps: SplitDeps;
+  readonly #stop: LinkedAbort;
+  readonly #beating: Promise<void>;
+  /** When it was claimed. */
+  readonly #epoch: number;
+  #record: SplitRecord;
+  #changes: Promise<unknown> = Promise.resolve();
+  /** A change has failed and may have been made all the same. */
+  #inDoubt = false;
+  #over = false;
+  #changedAtMs: number;
+  /** Of every attempt to change it, made or not: no two carry the same, so each is known by its own. */
+  #beat = 0;
+
+  private constructor(deps: SplitDeps, record: SplitRecord, signal: AbortSignal) {
+    this.#deps = deps;
+    this.#record = record;
+    this.#epoch = record.epoch;
+    this.#stop = new LinkedAbort(signal);
+    this.#changedAtMs = deps.clock.monotonicMs();
+    this.#beating = this.#beatAgainAndAgain();
+  }
+
+  /** Undefined if somebody else was faster. `state` is the one it has while it is looked at. */
+  static async claim(
+    deps: SplitDeps,
+    before: SplitRecord,
+    state: SplitState,
+    reason: string,
+    signal: AbortSignal,
+  ): Promise<OwnedSplit | undefined> {
+    const { catalog, clock, by, observe } = deps;
+    const at = clock.nowMicros();
+    const changes = {
+      owner: { by, beat: 0 },
+      fence: before.fence + 1,
+      // It stays due, so that others find it if this process dies.
+      dueAt: before.dueAt ?? at,
+    };
+    const after =
+      state === before.state
+        ? { ...before, ...changes }
+        : movedSplit(before, state, { at, by, reason }, changes);
+    const claimed = await moveSplit(catalog, clock, before, after);
+    if (claimed === undefined) return undefined;
+    tell(observe, before, after, reason);
+    return new OwnedSplit(deps, claimed, signal);
+  }
+
+  get record(): SplitRecord {
+    return this.#record;
+  }
+
+  /** Somebody else has it, or it was let go. */
+  get over(): boolean {
+    return this.#over;
+  }
+
+  /** Aborted when the split is lost or let go, and when the process stops. */
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  /**
+   * Rejects with Overtaken if it is no longer ours, and with Reopened if it is in another epoch than when it was
+   * claimed: what was decided then counts no more (rule C3). If it rejects otherwise it may have been made.
+   */
+  change(make: (record: SplitRecord) => SplitRecord): Promise<SplitRecord> {
+    return this.#inTurn((record) => {
+      if (record.epoch !== this.#epoch) throw new Reopened();
+      return make(record);
+    });
+  }
+
+  /** A change of state, with its reason. */
+  async move(
+    to: SplitState,
+    reason: string,
+    change: (record: SplitRecord) => Partial<SplitRecord> = () => ({}),
+  ): Promise<SplitRecord> {
+    const { clock, by, observe } = this.#deps;
+    let before = this.#record;
+    const after = await this.change((record) => {
+      before = record;
+      return movedSplit(record, to, { at: clock.nowMicros(), by, reason }, change(record));
+    });
+    tell(observe, before, after, reason);
+    return after;
+  }
+
+  /** The last change, in whatever epoch: from then on it is nobody's. Call `close` all the same. */
+  async rest(make: (record: SplitRecord) => SplitRecord): Promise<SplitRecord> {
+    let before = this.#record;
+    const after = await this.#inTurn((record) => {
+      before = record;
+      return { ...make(record), owner: null };
+    });
+    this.#lose();
+    const last = after.history.at(-1);
+    if (last !== undefined && after.state !== before.state) {
+      tell(this.#deps.observe, before, after, last.reason);
+    }
+    return after;
+  }
+
+  /** Resolves when nothing of it is under way. Writes nothing. */
+  async close(): Promise<void> {
+    this.#lose();
+    await this.#beating;
+    await this.#changes;
+  }
+
+  #inTurn(make: (record: SplitRecord) => SplitRecord): Promise<SplitRecord> {
+    const change = this.#changes.then(() => this.#change(make));
+    this.#changes = change.catch(() => undefined);
+    return change;
+  }
+
+  async #change(make: (record: SplitRecord) => SplitRecord): Promise<SplitRecord> {
+    const { catalog, clock, by } = this.#deps;
+    for (let attempt = 0; attempt < ATTEMPTS_MAX && !this.#over; attempt++) {
+      if (this.#inDoubt) await this.#lookAgain();
+      const before = this.#record;
+      const beat = ++this.#beat;
+      const made = make(before);
+      const after = { ...made, owner: made.owner === null ? null : { by, beat } };
+      // Until the answer is there.
+      this.#inDoubt = true;
+      const written = await moveSplit(catalog, clock, before, after);
+      this.#changedAtMs = clock.monotonicMs();
+      if (written !== undefined) {
+        this.#inDoubt = false;
+        this.#record = written;
+        return written;
+      }
+      // Somebody else has written it. With our fence it is still ours; with this beat it was made after all.
+      await this.#lookAgain();
+      if (this.#record.owner?.beat === beat) return this.#record;
+    }
+    this.#lose();
+    throw new Overtaken();
+  }
+
+  /** Ours is what has our fence and our name: others raise the fence when they take it. */
+  async #lookAgain(): Promise<void> {
+    const { catalog, by } = this.#deps;
+    const found = await readSplit(catalog, this.#record.partition);
+    if (found?.fence !== this.#record.fence || found.owner?.by !== by) {
+      this.#lose();
+      throw new Overtaken();
+    }
+    this.#record = found;
+    this.#inDoubt = false;
+  }
+
+  #lose(): void {
+    this.#over = true;
+    this.#stop.abort();
+  }
+
+  async #beatAgainAndAgain(): Promise<void> {
+    const { clock, leaseMs = LEASE_MS } = this.#deps;
+    const intervalMs = Math.ceil(leaseMs / 3);
+    while (!this.#over && !this.signal.aborted) {
+      const restedMs = clock.monotonicMs() - this.#changedAtMs;
+      if (restedMs < intervalMs) {
+        await clock.sleep(intervalMs - restedMs, this.signal);
+        continue;
+      }
+      this.#changedAtMs = clock.monotonicMs();
+      try {
+        await this.change((record) => record);
+      } catch {
+        // Overtaken ends the loop; while the catalog is away it is asked again, until someone takes over.
+      }
+    }
+  }
+}
+
+function tell(
+  observe: SplitDeps["observe"],
+  before: SplitRecord,
+  after: SplitRecord,
+  reason: string,
+): void {
+  const { namespace, partition } = after;
+  if (after.history.length === before.history.length && after.state === before.state) return;
+  observe({ kind: "moved", namespace, partition, from: before.state, to: after.state, reason });
+}

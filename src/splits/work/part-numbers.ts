@@ -1,0 +1,34 @@
+/**
+ * The numbers of a split's parts: reserved in the record before they are used, and never used twice, so
+ * that what a dead or late worker has written meets nothing of others (rule C8).
+ */
+import { ServiceError } from "../../lib/errors.ts";
+import { PARTS_PER_PARTITION } from "../../model/split.ts";
+import type { PartRun, SplitRecord } from "../../model/split.ts";
+
+/** The record with `count` more reserved: from its `nextPart` on. */
+export function reserveParts(record: SplitRecord, count: number): Pick<SplitRecord, "nextPart"> {
+  const nextPart = record.nextPart + count;
+  if (nextPart > PARTS_PER_PARTITION) {
+    throw new ServiceError(
+      "CONFLICT",
+      `all ${PARTS_PER_PARTITION} numbers for parts of this partition are used up`,
+    );
+  }
+  return { nextPart };
+}
+
+export function countParts(runs: readonly PartRun[]): number {
+  let parts = 0;
+  for (const { count } of runs) parts += count;
+  return parts;
+}
+
+/** The runs with one more part behind them. */
+export function withPart(runs: readonly PartRun[], part: number): readonly PartRun[] {
+  const last = runs.at(-1);
+  if (last === undefined || last.start + last.count !== part) {
+    return [...runs, { start: part, count: 1 }];
+  }
+  return [...runs.slice(0, -1), { start: last.start, count: last.count + 1 }];
+}

@@ -1,0 +1,106 @@
+/** The first step of a split that is owned: what of it is copied next and how, or why nothing is. */
+import { assert } from "../../lib/errors.ts";
+import { blockOf } from "../../model/namespace.ts";
+import type { SliceRef } from "../../model/partition.ts";
+import { movedSplit } from "../../model/split-moves.ts";
+import { coveredTo } from "../../model/split.ts";
+import type { SplitRecord } from "../../model/split.ts";
+import { planSegment, surveyBytes } from "../plan/plan-segment.ts";
+import type { SplitPlan } from "../plan/plan-segment.ts";
+import { restingState } from "./first-look.ts";
+import { nextStretchAt, STRETCH_MICROS_MIN } from "./look-again.ts";
+import { completedSegments, movedAgain } from "./moves.ts";
+import { mergedLatency, probeOriginal } from "./probe-reads.ts";
+import type { Work } from "./steps.ts";
+import { surveyStretch } from "./survey.ts";
+
+/** False: the split has come to rest, nothing is to be copied. */
+export async function planIt(work: Work): Promise<boolean> {
+  const { owned } = work;
+  const { plan, latency } = await decide(work);
+  if (plan.kind !== "segment") {
+    await owned.rest((record) => unplanned(work, { ...record, latency }, plan));
+    return false;
+  }
+  const { segment } = plan;
+  await owned.move("PLANNED", segment.why, (record) => ({
+    segments: [...completedSegments(record), segment],
+    nextGeneration: segment.generation + 1,
+    latency,
+  }));
+  return true;
+}
+
+interface Decision {
+  readonly plan: SplitPlan;
+  /** With what was measured of the original, where it may come to a copy. */
+  readonly latency: SplitRecord["latency"];
+}
+
+async function decide({ deps, owned, place, pace, floor }: Work): Promise<Decision> {
+  const { clock } = deps;
+  const { namespace, view, slice, bucket } = place;
+  const { config } = namespace;
+  assert(floor !== undefined, "who plans knows the sealed line");
+  // A segment that failed is made anew, and counts for nothing.
+  const record = { ...owned.record, segments: completedSegments(owned.record) };
+  const { partition, latency } = record;
+  const from = coveredTo(record, bucket.start);
+  const to = Math.min(floor, bucket.end);
+  const closed = to === bucket.end;
+  const bytesMax = surveyBytes(config, record, closed);
+  const range = { from, to };
+  const survey = await surveyStretch(deps, owned, pace, range, config, bytesMax);
+  const nowMicros = clock.nowMicros();
+  const input = {
+    config,
+    slice,
+    record,
+    bucket,
+    from,
+    to,
+    closed,
+    blocked: blockOf(view, partition.seriesId, nowMicros) !== undefined,
+    nowMicros,
+    survey,
+    byOperator: record.askedBy !== null,
+    compactCommand: (deps.compactCommand ?? compactCommand)(partition),
+  };
+  const plan = planSegment(input);
+  // Who waits for more to be sealed is looked at again and again, and need not be measured each time.
+  if (plan.kind === "parked") return { plan, latency };
+  const measured = await probeOriginal({ ...deps, partition, config }, range, owned.signal);
+  const now = { ...latency, before: mergedLatency(latency.before, measured) };
+  return { plan: planSegment({ ...input, record: { ...record, latency: now } }), latency: now };
+}
+
+function compactCommand({ slice }: SliceRef): string {
+  return `nodetool compact <keyspace> ${slice}`;
+}
+
+/** Completed segments stay what they are: only a split without any is refused or parked. */
+function unplanned(
+  { deps, place }: Work,
+  record: SplitRecord,
+  plan: Exclude<SplitPlan, { kind: "segment" }>,
+): SplitRecord {
+  const { clock, by, margins } = deps;
+  const { bucket, namespace } = place;
+  const at = clock.nowMicros();
+  const why = { at, by, reason: plan.reason };
+  const segments = completedSegments(record);
+  const kept = { ...record, segments };
+  if (plan.kind === "parked") {
+    const dueAt = Math.max(plan.lookAgainMicros, at + STRETCH_MICROS_MIN);
+    // Of a split that goes on while its bucket is open, "not yet" is no news.
+    if (record.state === "COMPLETED") return { ...record, dueAt };
+    return movedAgain(record, restingState(kept), why, { segments, dueAt });
+  }
+  if (segments.length === 0) return movedSplit(record, "REFUSED", why, { segments, dueAt: null });
+  const next = { record: kept, bucket, config: namespace.config, margins, nowMicros: at };
+  const closed = at >= bucket.end + namespace.config.acceptLimitMicros;
+  return movedSplit(record, "COMPLETED", why, {
+    segments,
+    dueAt: closed ? null : nextStretchAt(next),
+  });
+}

@@ -1,0 +1,90 @@
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { test } from "node:test";
+import { HOUR, MIDNIGHT, SplitWorld } from "../../../tests/scenarios/split-world.ts";
+import type { EventStore } from "../../ports/event-store.ts";
+import type { SplitRecord } from "../../model/split.ts";
+import { NO_LATENCY } from "../../model/split.ts";
+import { mergedLatency, PROBES, probesOf } from "./probe-reads.ts";
+
+const TEN = MIDNIGHT + 10 * HOUR;
+const WIDE = { events: 400, bytes: 2_000, from: TEN, to: TEN + HOUR };
+
+const rests = ({ state, owner, dueAt }: SplitRecord): boolean =>
+  state === "COMPLETED" && owner === null && dueAt === null;
+
+/** Where a scan of the original takes so long, and a fetch of a part so long. */
+function slowed(world: SplitWorld, originalMs: number, partMs: number): void {
+  const { store, clock } = world;
+  const scan = store.scan.bind(store);
+  const scanBlocks = store.scanBlocks.bind(store);
+  store.scan = async function* (...call: Parameters<EventStore["scan"]>) {
+    await clock.sleep(originalMs, call[2]);
+    yield* scan(...call);
+  };
+  store.scanBlocks = async function* (...call: Parameters<EventStore["scanBlocks"]>) {
+    await clock.sleep(partMs, call[2]);
+    yield* scanBlocks(...call);
+  };
+}
+
+test("a worker measures the original before it copies, and the copy at the same places once it is confirmed", async () => {
+  const world = await SplitWorld.open();
+  await world.write(WIDE);
+  const partition = await world.partitionAt(TEN);
+  await world.detect(partition);
+  slowed(world, 80, 5);
+  world.startWorker();
+  const { latency } = await world.until(partition, rests);
+  equal(latency.before.reads, PROBES);
+  equal(latency.after.reads, PROBES);
+  ok(latency.before.meanMs >= 80, `${latency.before.meanMs}`);
+  ok(latency.after.maxMs < latency.before.meanMs, `${latency.after.maxMs}`);
+  ok(latency.after.maxMs >= 5);
+  await world.close();
+});
+
+test("S28: reads that hang cost two seconds and are left out; reads that fail are left out; the split goes on", async () => {
+  for (const [what, fails] of [
+    ["hang", false],
+    ["fail", true],
+  ] as const) {
+    const world = await SplitWorld.open();
+    await world.write(WIDE);
+    const partition = await world.partitionAt(TEN);
+    const { store, clock } = world;
+    const scan = store.scan.bind(store);
+    store.scan = async function* (...call) {
+      const [{ slice }, range] = call;
+      // Pages alone: the copy itself asks for more at a time.
+      if (slice === partition.slice && range.runEventsMax === 100) {
+        if (fails) throw new Error("no page");
+        await clock.sleep(3_600_000);
+      }
+      yield* scan(...call);
+    };
+    world.startWorker();
+    await world.detect(partition);
+    const { latency } = await world.until(partition, rests);
+    deepEqual(latency.before, NO_LATENCY, what);
+    equal(latency.after.reads, PROBES, what);
+    equal((await world.compare(partition)).same, true, what);
+    await world.close();
+  }
+});
+
+test("places are spread over the range in either order, the same each time; measures add up", () => {
+  const probes = probesOf({ from: 0, to: 1_200 });
+  deepEqual(probes, probesOf({ from: 0, to: 1_200 }));
+  deepEqual(
+    probes.map(({ from, to, order }) => (order === "NEWEST_FIRST" ? to : from)),
+    [100, 300, 500, 700, 900, 1_100],
+  );
+  equal(probes.filter(({ order }) => order === "OLDEST_FIRST").length, 3);
+  const one = { reads: 1, meanMs: 10, maxMs: 10 };
+  deepEqual(mergedLatency(NO_LATENCY, one), one);
+  deepEqual(mergedLatency(one, { reads: 3, meanMs: 2, maxMs: 4 }), {
+    reads: 4,
+    meanMs: 4,
+    maxMs: 10,
+  });
+});

@@ -1,0 +1,87 @@
+/** What the splitting of partitions is given, and what it tells of itself. */
+import type { Clock } from "../../lib/clock.ts";
+import type { Random } from "../../lib/random.ts";
+import type { ViewSource } from "../../model/namespace.ts";
+import type { PartitionKey, SliceRef } from "../../model/partition.ts";
+import type { SplitState } from "../../model/split.ts";
+import type { Catalog } from "../../ports/catalog.ts";
+import type { EventStore } from "../../ports/event-store.ts";
+
+export interface SplitMargins {
+  /** L: how old a process's view may be. */
+  readonly viewMaxAgeMs: number;
+  /** The longest a write may be in flight. */
+  readonly writeMaxMs: number;
+  readonly clockSkewMs: number;
+}
+
+/** What was done with a split's bytes: the same byte goes through all of them. */
+export type CopyStage = "read" | "written" | "validated" | "confirmed";
+
+export type SplitEvent =
+  | {
+      readonly kind: "moved";
+      readonly namespace: string;
+      readonly partition: PartitionKey;
+      readonly from: SplitState;
+      readonly to: SplitState;
+      readonly reason: string;
+    }
+  | {
+      readonly kind: "bytes";
+      readonly namespace: string;
+      readonly stage: CopyStage;
+      readonly bytes: number;
+    }
+  | {
+      /** A part was written whole. */
+      readonly kind: "part";
+      readonly namespace: string;
+      readonly bytes: number;
+      readonly events: number;
+    }
+  | {
+      /** A segment was confirmed: it may be served. */
+      readonly kind: "split";
+      readonly namespace: string;
+      readonly partition: PartitionKey;
+      readonly bytes: number;
+      readonly parts: number;
+    }
+  | {
+      /** An id gets more event buckets. */
+      readonly kind: "id step";
+      readonly namespace: string;
+      readonly partition: PartitionKey;
+      readonly factor: number;
+    }
+  | {
+      readonly kind: "trouble";
+      readonly namespace: string;
+      readonly what: string;
+      readonly error: unknown;
+    };
+
+export interface SplitDeps {
+  readonly catalog: Catalog;
+  readonly store: EventStore;
+  readonly views: ViewSource;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Which process this is, for owners and histories. Never used by two. */
+  readonly by: string;
+  readonly margins: SplitMargins;
+  /** Whether every replica is asked, whatever the namespace: where there is more than one data centre. */
+  readonly copyAtAll: boolean;
+  /** In how many files of the storage a slice lies, where that can be told. Never rejects. */
+  readonly fragments?: (slice: SliceRef) => Promise<number | undefined>;
+  /** What an operator runs to compact a slice. */
+  readonly compactCommand?: (slice: SliceRef) => string;
+  /** How long the live reads of this process take now; undefined while there are none. */
+  readonly readLatencyMs?: () => number | undefined;
+  readonly observe: (event: SplitEvent) => void;
+  readonly leaseMs?: number;
+}
+
+/** An owner that has not moved its counter for this long is dead. */
+export const LEASE_MS = 10_000;

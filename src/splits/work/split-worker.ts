@@ -1,0 +1,254 @@
+/**
+ * Sees to it that every split ends: takes those that are due, a few at a time, and works on them.
+ *
+ * A nudge says that one may be worth a look now; it is a hint and may be lost. The sweep goes through the
+ * index by due time every few seconds, so that without any nudge everything due is found (rule C16). Any
+ * number of workers may run beside each other.
+ */
+import { listNamespaces } from "../../records/namespace-records.ts";
+import { settleDue } from "../record/move-split.ts";
+import { readSplit } from "../../records/split-records.ts";
+import { closeWindows } from "../../records/split-work-windows.ts";
+import { listDue } from "../../records/split-work.ts";
+import type { DueSplit } from "../../records/split-work.ts";
+import { ServiceError } from "../../lib/errors.ts";
+import type { PartitionKey } from "../../model/partition.ts";
+import type { SplitRecord } from "../../model/split.ts";
+import { OwnerWatch } from "./claim.ts";
+import { partitionText } from "./partition-text.ts";
+import { SealedLine } from "./sealed-line.ts";
+import { LEASE_MS } from "./split-deps.ts";
+import type { SplitDeps } from "./split-deps.ts";
+import { workOnSplit } from "./work-on-split.ts";
+import type { SplitWorkshop } from "./work-on-split.ts";
+
+interface SplitWorkerDeps extends SplitDeps {
+  readonly sweepMs?: number;
+  readonly concurrency?: number;
+}
+
+const SWEEP_MS = 2_000;
+const CONCURRENCY = 2;
+/** Waiting at a time; the sweep finds what there was no room for. */
+const WAITING_MAX = 1_000;
+const DUE_PAGE = 200;
+/** Of one sweep: the next goes on behind them. */
+const PAGES_MAX = 10;
+/** Splits of a paused namespace stay due: how often they are looked at all the same. */
+const PAUSED_LOOK_MS = 60_000;
+const CLOSE_WINDOWS_MS = 30_000;
+/** Namespaces that are watched, and how often while a sealed line settles. */
+const NAMESPACES_WATCHED = 500;
+const LOOKS_PER_SETTLING = 4;
+
+interface Waiting {
+  readonly partition: PartitionKey;
+  /** As the sweep found it; undefined: nudged. */
+  readonly due: DueSplit | undefined;
+}
+
+/** One way through all that is due, in one sweep or more. */
+interface Round {
+  after: DueSplit | undefined;
+  readonly pausedToo: boolean;
+}
+
+export class SplitWorker {
+  readonly #deps: SplitWorkerDeps;
+  readonly #shop: SplitWorkshop;
+  readonly #settleMs: number;
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #active = new Set<string>();
+  /** When the namespaces were last looked at. */
+  #watchedAtMs = -Infinity;
+  /** By namespace id, of those that were looked at: whether its splits are paused. */
+  #paused: ReadonlyMap<string, boolean> = new Map();
+  #round: Round | undefined;
+  #lookedAtPausedMs = -Infinity;
+  #closedAtMs = -Infinity;
+  #closedTo = "";
+  readonly #idle = new Set<() => void>();
+
+  constructor(deps: SplitWorkerDeps) {
+    this.#deps = deps;
+    const { clock, margins, leaseMs = LEASE_MS } = deps;
+    this.#settleMs = margins.viewMaxAgeMs + margins.writeMaxMs;
+    this.#shop = {
+      ...deps,
+      sealed: new SealedLine(clock, this.#settleMs),
+      owners: new OwnerWatch(clock, leaseMs),
+    };
+  }
+
+  /** Splits that are looked at or worked on now. */
+  get active(): number {
+    return this.#active.size;
+  }
+
+  nudge(partition: PartitionKey): void {
+    this.#offer({ partition, due: undefined });
+  }
+
+  /** Until the signal aborts; then it resolves when nothing is under way. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    const lanes = Array.from({ length: this.#deps.concurrency ?? CONCURRENCY }, () =>
+      this.#workAgainAndAgain(signal),
+    );
+    await Promise.all([this.#sweepAgainAndAgain(signal), ...lanes]);
+  }
+
+  async #sweepAgainAndAgain(signal: AbortSignal): Promise<void> {
+    const { clock, random, sweepMs = SWEEP_MS } = this.#deps;
+    while (!signal.aborted) {
+      try {
+        await this.#sweep(signal);
+      } catch (error) {
+        this.#trouble("", "the splits that are due cannot be listed", error);
+      }
+      // Never in step with others.
+      await clock.sleep(sweepMs * (0.75 + random.fraction() / 2), signal);
+    }
+  }
+
+  /** All that is due, the longest first, as far as there is room. */
+  async #sweep(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps;
+    await this.#watchNamespaces();
+    const nowMicros = clock.nowMicros();
+    await this.#goRound(nowMicros, signal);
+    await this.#closeWindows(nowMicros);
+  }
+
+  /** Where there is no more room the next sweep goes on: those that can only be left must not keep out the others. */
+  async #goRound(nowMicros: number, signal: AbortSignal): Promise<void> {
+    const round = (this.#round ??= this.#newRound());
+    for (let pages = 0; pages < PAGES_MAX && !signal.aborted; pages++) {
+      const page = await listDue(this.#deps.catalog, nowMicros, DUE_PAGE, round.after);
+      for (const due of page) {
+        if (!this.#passes(round, due)) return;
+        round.after = due;
+      }
+      if (page.length < DUE_PAGE) {
+        this.#round = undefined;
+        return;
+      }
+    }
+  }
+
+  /** False if there is no room for it. */
+  #passes({ pausedToo }: Round, due: DueSplit): boolean {
+    if (!pausedToo && this.#isPaused(due)) return true;
+    return this.#offer({ partition: due.partition, due });
+  }
+
+  #newRound(): Round {
+    const nowMs = this.#deps.clock.monotonicMs();
+    const pausedToo = nowMs - this.#lookedAtPausedMs >= PAUSED_LOOK_MS;
+    if (pausedToo) this.#lookedAtPausedMs = nowMs;
+    return { after: undefined, pausedToo };
+  }
+
+  /** At no cost: they may be many, and for long. A route that is to be published does not wait for them. */
+  #isPaused({ namespace, partition, publishes }: DueSplit): boolean {
+    if (publishes) return false;
+    const known = this.#paused.get(partition.namespaceId);
+    if (known !== undefined) return known;
+    const view = this.#deps.views.current(namespace);
+    return view !== undefined && view.namespace.splitsPaused !== null;
+  }
+
+  async #closeWindows(nowMicros: number): Promise<void> {
+    const { catalog, clock } = this.#deps;
+    const nowMs = clock.monotonicMs();
+    if (nowMs - this.#closedAtMs < CLOSE_WINDOWS_MS) return;
+    this.#closedAtMs = nowMs;
+    this.#closedTo = await closeWindows(catalog, nowMicros, this.#closedTo);
+  }
+
+  /** A floor counts only when it was seen for a while, so they are looked at before they are needed. */
+  async #watchNamespaces(): Promise<void> {
+    const { catalog, clock } = this.#deps;
+    const nowMs = clock.monotonicMs();
+    if (nowMs - this.#watchedAtMs < this.#settleMs / LOOKS_PER_SETTLING) return;
+    this.#watchedAtMs = nowMs;
+    // Others are met when a split of theirs is looked at, and wait for as long as it takes from then on.
+    const found = await listNamespaces(catalog, "", NAMESPACES_WATCHED);
+    const paused = new Map<string, boolean>();
+    for (const { record } of found) {
+      if (record instanceof ServiceError) continue;
+      this.#shop.sealed.observe(record);
+      paused.set(record.id, record.splitsPaused !== null);
+    }
+    this.#paused = paused;
+  }
+
+  /** False if there is no room for it. */
+  #offer(waiting: Waiting): boolean {
+    const name = partitionText(waiting.partition);
+    if (this.#waiting.has(name)) return true;
+    if (this.#waiting.size >= WAITING_MAX) return false;
+    this.#waiting.set(name, waiting);
+    this.#wake();
+    return true;
+  }
+
+  async #workAgainAndAgain(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const next = this.#take();
+      if (next === undefined) await this.#offered(signal);
+      else await this.#work(next, signal);
+    }
+  }
+
+  /** One that nobody here is at. */
+  #take(): Waiting | undefined {
+    for (const [name, waiting] of this.#waiting) {
+      if (this.#active.has(name)) continue;
+      this.#waiting.delete(name);
+      return waiting;
+    }
+    return undefined;
+  }
+
+  async #work({ partition, due }: Waiting, signal: AbortSignal): Promise<void> {
+    const name = partitionText(partition);
+    this.#active.add(name);
+    let namespace = "";
+    try {
+      const record = await this.#find(partition, due);
+      if (record === undefined) return;
+      ({ namespace } = record);
+      await workOnSplit(this.#shop, record, signal);
+    } catch (error) {
+      if (!signal.aborted) this.#trouble(namespace, "a split could not be looked at", error);
+    } finally {
+      this.#active.delete(name);
+      this.#wake();
+    }
+  }
+
+  #find(partition: PartitionKey, due: DueSplit | undefined): Promise<SplitRecord | undefined> {
+    const { catalog, clock } = this.#deps;
+    return due === undefined ? readSplit(catalog, partition) : settleDue(catalog, clock, due);
+  }
+
+  #offered(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        this.#idle.delete(wake);
+        signal.removeEventListener("abort", wake);
+        resolve();
+      };
+      this.#idle.add(wake);
+      signal.addEventListener("abort", wake, { once: true });
+    });
+  }
+
+  #wake(): void {
+    for (const wake of this.#idle) wake();
+  }
+
+  #trouble(namespace: string, what: string, error: unknown): void {
+    this.#deps.observe({ kind: "trouble", namespace, what, error });
+  }
+}

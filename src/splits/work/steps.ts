@@ -1,0 +1,162 @@
+/** The steps of a split that is owned and planned, one for each state it goes through. */
+import { assert } from "../../lib/errors.ts";
+import { movedSplit } from "../../model/split-moves.ts";
+import type { PartRecord, Segment, SplitRecord } from "../../model/split.ts";
+import { combineDigests } from "../../parts/range-digest.ts";
+import { formatTime } from "../../wire/time-text.ts";
+import { asRouted, listedParts, Mismatch } from "./compare-parts.ts";
+import { confirmSegment } from "./confirm-segment.ts";
+import { copyHashed } from "./copy-hashed.ts";
+import { copySegment, FIRST_PARTS } from "./copy-segment.ts";
+import { withFirstDifference } from "./first-difference.ts";
+import { growId } from "./grow-id.ts";
+import type { GrownId } from "./grow-id.ts";
+import { nextStretchAt } from "./look-again.ts";
+import { newestSegment, withNewest } from "./moves.ts";
+import { copyLevel } from "./original-runs.ts";
+import type { OwnedSplit } from "./owned-split.ts";
+import { countParts, reserveParts } from "./part-numbers.ts";
+import { mergedLatency, probeSplit } from "./probe-reads.ts";
+import type { SplitDeps } from "./split-deps.ts";
+import { validateSegment } from "./validate-segment.ts";
+import type { CompareJob } from "./validate-segment.ts";
+import type { WorkPace } from "./work-pace.ts";
+import type { WorkPlace } from "./work-place.ts";
+
+export interface Work {
+  readonly deps: SplitDeps;
+  readonly owned: OwnedSplit;
+  readonly place: WorkPlace;
+  readonly pace: WorkPace;
+  /** The sealed line; undefined where no new stretch is begun. */
+  readonly floor: number | undefined;
+}
+
+export async function copyIt({ deps, owned, place, pace }: Work): Promise<void> {
+  const { namespace } = place;
+  const level = copyLevel(namespace, deps.copyAtAll);
+  const segment = newestOf(owned);
+  const hashed = segment.strategy === "HASH";
+  const others = owned.record.segments.slice(0, -1).flatMap(({ runs }) => runs);
+  const maxParts = Math.max(1, namespace.config.widePartition.maxParts - countParts(others));
+  if (segment.copiedTo > segment.from) {
+    let firstPart = 0;
+    const begin = (record: SplitRecord): Partial<SplitRecord> => {
+      firstPart = record.nextPart;
+      const count = hashed ? segment.partsPlanned : FIRST_PARTS;
+      return { ...reserveParts(record, count), ...withNewest(record, { state: "SPLITTING" }) };
+    };
+    if (owned.record.state === "SPLITTING") {
+      await owned.change((record) => ({ ...record, ...begin(record) }));
+    } else {
+      const reason = `copying at ${level.consistency}, generation ${segment.generation}`;
+      await owned.move("SPLITTING", reason, begin);
+    }
+    const job = { deps, owned, pace, level, maxParts, firstPart };
+    await (hashed ? copyHashed(job) : copySegment(job));
+  }
+  const parts = await listedParts(deps.catalog, owned.record.partition, newestOf(owned));
+  const checksum = combineDigests(parts);
+  await owned.move("VALIDATING", `copied: ${amountOf(newestOf(owned))}`, (record) =>
+    withNewest(record, {
+      state: "VALIDATING",
+      checksum,
+      why: whyOf(newestSegment(record), parts, maxParts),
+    }),
+  );
+}
+
+/** Says so where the number of parts has run out on the way. */
+function whyOf(
+  segment: Segment | undefined,
+  parts: readonly PartRecord[],
+  maxParts: number,
+): string {
+  const { why = "", partBytes = 0, strategy } = segment ?? {};
+  const last = parts.at(-1);
+  const ranOut = strategy === "EVENT_BUCKETS" && parts.length >= maxParts;
+  if (!ranOut || last === undefined || last.bytes < 2 * partBytes) return why;
+  return `${why}; part ${parts.length}, the last there may be, took the rest: ${last.bytes} bytes`;
+}
+
+export async function validateIt(work: Work): Promise<void> {
+  const { owned, pace } = work;
+  await compared(await compareJob(work), validateSegment);
+  // The epoch it was copied in must still be the namespace's (rule C3).
+  await pace.ask();
+  const reason = `validated: the copy, read back, is ${amountOf(newestOf(owned))}`;
+  await owned.move("COMPLETED", reason, (record) => withNewest(record, { state: "COMPLETED" }));
+}
+
+export async function confirmIt(work: Work): Promise<void> {
+  const { deps, owned, pace, place } = work;
+  const { clock, by, margins, observe } = deps;
+  const job = await compareJob(work);
+  await compared(job, confirmSegment);
+  const namespaceNow = await pace.ask();
+  const { config } = namespaceNow;
+  const measured = await probeSplit(
+    { ...deps, partition: owned.record.partition, config },
+    asRouted(job.segment),
+    job.parts,
+    owned.signal,
+  );
+  const reason = confirmedWhy(await growId(deps, owned.record, namespaceNow, place));
+  const { bucket } = place;
+  const after = await owned.rest((record) => {
+    const at = clock.nowMicros();
+    const confirmed = withNewest(record, { confirmedAt: at });
+    const { latency } = record;
+    const next = { record, bucket, config, margins, nowMicros: at };
+    return movedSplit(
+      record,
+      "COMPLETED",
+      { at, by, reason },
+      {
+        ...confirmed,
+        latency: { ...latency, after: mergedLatency(latency.after, measured) },
+        failures: 0,
+        dueAt: nextStretchAt(next),
+      },
+    );
+  });
+  const { namespace, partition } = after;
+  const { bytes, runs } = newestSegment(after) ?? { bytes: 0, runs: [] };
+  observe({ kind: "split", namespace, partition, bytes, parts: countParts(runs) });
+}
+
+/** Who looks at the split sees here that the id is placed otherwise from then on. */
+function confirmedWhy(grown: GrownId | undefined): string {
+  const why = "confirmed: a second read of the original agrees with the copy";
+  if (grown === undefined) return why;
+  return `${why}; from ${formatTime(grown.from)} on the id has ${grown.eventBuckets} event buckets`;
+}
+
+async function compareJob({ deps, owned, place, pace }: Work): Promise<CompareJob> {
+  const segment = newestOf(owned);
+  const parts = await listedParts(deps.catalog, owned.record.partition, segment);
+  const level = copyLevel(place.namespace, deps.copyAtAll);
+  return { deps, owned, pace, level, segment, parts };
+}
+
+/** A difference is told with its place. */
+async function compared(
+  job: CompareJob,
+  compare: (job: CompareJob) => Promise<void>,
+): Promise<void> {
+  try {
+    await compare(job);
+  } catch (error) {
+    throw error instanceof Mismatch ? await withFirstDifference(job, error) : error;
+  }
+}
+
+function newestOf({ record }: OwnedSplit): Segment {
+  const segment = newestSegment(record);
+  assert(segment !== undefined, "a split that is worked on has a segment");
+  return segment;
+}
+
+function amountOf({ runs, bytes, events }: Segment): string {
+  return `${countParts(runs)} parts, ${events} events, ${bytes} bytes`;
+}

@@ -1,0 +1,46 @@
+/** Measures a stretch of a partition before it is planned: no more of it than the planner asks for. */
+import type { Survey } from "../plan/plan-segment.ts";
+import type { NamespaceConfig } from "../../model/namespace-config.ts";
+import { framesOf } from "./run-piece.ts";
+import { originalRuns } from "./original-runs.ts";
+import type { OriginalRange } from "./original-runs.ts";
+import type { OwnedSplit } from "./owned-split.ts";
+import type { SplitDeps } from "./split-deps.ts";
+import type { WorkPace } from "./work-pace.ts";
+
+/** `bytesMax` 0: nothing is read. */
+export async function surveyStretch(
+  deps: SplitDeps,
+  owned: OwnedSplit,
+  pace: WorkPace,
+  range: OriginalRange,
+  config: NamespaceConfig,
+  bytesMax: number,
+): Promise<Survey> {
+  const { clock, fragments } = deps;
+  const { partition } = owned.record;
+  const sstables = await fragments?.(partition);
+  // As a caller reads: how long it takes counts.
+  const level = { consistency: config.consistency, ...config.slos.read };
+  let [bytes, events, largestEventBytes, millis] = [0, 0, 0, 0];
+  if (bytesMax <= 0) {
+    return { bytes, events, whole: range.from >= range.to, millis, largestEventBytes, sstables };
+  }
+  let startedMs = clock.monotonicMs();
+  let whole = true;
+  for await (const run of originalRuns(deps, partition, range, level, owned.signal)) {
+    millis += clock.monotonicMs() - startedMs;
+    bytes += run.bytes;
+    events += run.count;
+    for (const { start, event } of framesOf(run)) {
+      largestEventBytes = Math.max(largestEventBytes, event.end - start);
+    }
+    if (bytes >= bytesMax) {
+      whole = false;
+      break;
+    }
+    await pace.page(owned.signal);
+    startedMs = clock.monotonicMs();
+  }
+  return { bytes, events, whole, millis, largestEventBytes, sstables };
+}

@@ -1,0 +1,194 @@
+/**
+ * Works on one split, from where it stands until it rests: planned, copied, validated, confirmed, or
+ * refused, parked or failed, with the reason in words.
+ *
+ * Whatever stops it on the way leaves a record that says how to go on, and nothing that a reader could
+ * follow by mistake.
+ */
+import { hastenSplit, lineSettledAt } from "../record/hasten-splits.ts";
+import { moveSplit, removeIfGone } from "../record/move-split.ts";
+import { readNamespace } from "../../records/namespace-records.ts";
+import type { NamespaceRecord } from "../../records/namespace-records.ts";
+import type { PartitionKey } from "../../model/partition.ts";
+import { movedSplit } from "../../model/split-moves.ts";
+import { failedDueAt } from "../../model/split-retries.ts";
+import type { SplitRecord } from "../../model/split.ts";
+import type { OwnerWatch } from "./claim.ts";
+import { Mismatch } from "./compare-parts.ts";
+import { firstLook, nextStep, restingState } from "./first-look.ts";
+import { CLOSED_SLICE_MICROS, OUTAGE, outageMicros, SOON_MICROS } from "./look-again.ts";
+import { movedOnce, withNewest } from "./moves.ts";
+import { OwnedSplit, Overtaken } from "./owned-split.ts";
+import { planIt } from "./plan-step.ts";
+import type { SealedLine } from "./sealed-line.ts";
+import type { SplitDeps } from "./split-deps.ts";
+import { confirmIt, copyIt, validateIt } from "./steps.ts";
+import type { Work } from "./steps.ts";
+import { isGone, Paused, Reopened, WorkPace } from "./work-pace.ts";
+import { findPlace } from "./work-place.ts";
+import type { WorkPlace } from "./work-place.ts";
+
+/** Of a reason: what a storage has to say can be long. */
+const REASON_LENGTH_MAX = 500;
+
+export interface SplitWorkshop extends SplitDeps {
+  readonly sealed: SealedLine;
+  readonly owners: OwnerWatch;
+}
+
+/** Rejects if the catalog fails before anything is begun; the record stays due. */
+export async function workOnSplit(
+  shop: SplitWorkshop,
+  record: SplitRecord,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, owners } = shop;
+  const { heldBy, dueAt } = record;
+  if (heldBy !== null || dueAt === null || dueAt > clock.nowMicros()) return;
+  if (!owners.isFree(record)) return;
+  const place = await findPlace(shop, record);
+  if (place === "gone") {
+    await removeIfGone(shop.catalog, clock, record);
+    return;
+  }
+  if (place === "closed") {
+    const changes = { dueAt: clock.nowMicros() + CLOSED_SLICE_MICROS };
+    const to = restingState(record);
+    await moveUnowned(shop, record, { to, reason: "the slice is closed", changes });
+    return;
+  }
+  await workAt(shop, place, record, signal);
+  await hastenIfSealedSooner(shop, place.namespace, record.partition);
+}
+
+async function workAt(
+  shop: SplitWorkshop,
+  place: WorkPlace,
+  record: SplitRecord,
+  signal: AbortSignal,
+): Promise<void> {
+  const { sealed, margins, clock } = shop;
+  const { namespace, bucket } = place;
+  sealed.observe(namespace);
+  const floor = sealed.floorFor(namespace.id, namespace.epoch);
+  const nowMicros = clock.nowMicros();
+  const look = firstLook({ record, namespace, bucket, floor, margins, nowMicros });
+  if (look.kind === "leave") return;
+  if (look.kind === "move") {
+    await moveUnowned(shop, record, look);
+    return;
+  }
+  const owned = await OwnedSplit.claim(shop, record, look.to, look.reason, signal);
+  if (owned === undefined) return;
+  const pace = new WorkPace(shop, owned.record, namespace);
+  try {
+    await carryOn({ deps: shop, owned, place, pace, floor });
+  } finally {
+    await owned.close();
+  }
+}
+
+/**
+ * Whoever lowered the limit meanwhile has brought forward all that waited, but not what was in our hands and
+ * waits now by the limit we knew. One of us two comes second, and sees what the other has written.
+ */
+async function hastenIfSealedSooner(
+  { catalog, clock, margins }: SplitWorkshop,
+  { name, id, config }: NamespaceRecord,
+  partition: PartitionKey,
+): Promise<void> {
+  const now = await readNamespace(catalog, name);
+  if (now?.id !== id || now.config.acceptLimitMicros >= config.acceptLimitMicros) return;
+  const { clockSkewMs, viewMaxAgeMs, writeMaxMs } = margins;
+  const at = lineSettledAt(clock.nowMicros(), {
+    clockSkewMicros: clockSkewMs * 1_000,
+    settleMicros: (viewMaxAgeMs + writeMaxMs) * 1_000,
+  });
+  await hastenSplit(catalog, clock, partition, at);
+}
+
+/** Whoever owned it is dead, and is overtaken if not. */
+async function moveUnowned(
+  { catalog, clock, by, observe }: SplitDeps,
+  record: SplitRecord,
+  {
+    to,
+    reason,
+    changes,
+  }: {
+    readonly to: SplitRecord["state"];
+    readonly reason: string;
+    readonly changes: Partial<SplitRecord>;
+  },
+): Promise<void> {
+  const fence = record.owner === null ? record.fence : record.fence + 1;
+  const why = { at: clock.nowMicros(), by, reason };
+  const after = movedOnce(record, to, why, { ...changes, owner: null, fence });
+  const written = await moveSplit(catalog, clock, record, after);
+  if (written === undefined || record.state === to) return;
+  const { namespace, partition } = record;
+  observe({ kind: "moved", namespace, partition, from: record.state, to, reason });
+}
+
+async function carryOn(work: Work): Promise<void> {
+  const { owned } = work;
+  try {
+    if (nextStep(owned.record) === "plan" && !(await planIt(work))) return;
+    if (nextStep(owned.record) === "copy") await copyIt(work);
+    if (nextStep(owned.record) === "validate") await validateIt(work);
+    if (nextStep(owned.record) === "confirm") await confirmIt(work);
+  } catch (error) {
+    await comeToRest(work, error);
+  }
+}
+
+/** Leaves the record as the error wants it; if that fails as well, another takes over when the lease ends. */
+async function comeToRest({ deps, owned }: Work, error: unknown): Promise<void> {
+  // Overtaken: it is another's now. Gone: the record goes with its slice.
+  if (owned.over || error instanceof Overtaken || isGone(error)) return;
+  const { clock, by, observe } = deps;
+  const stopping = owned.signal.aborted;
+  const { namespace } = owned.record;
+  if (!stopping && isTrouble(error)) {
+    observe({ kind: "trouble", namespace, what: "a split could not go on", error });
+  }
+  try {
+    await owned.rest((record) => {
+      const at = clock.nowMicros();
+      // Who stops has nothing to complain of: another goes on at once.
+      return stopping ? record : restedAfter(record, error, at, by);
+    });
+  } catch (second) {
+    if (second instanceof Overtaken) return;
+    observe({ kind: "trouble", namespace, what: "a split could not be parked", error: second });
+  }
+}
+
+function isTrouble(error: unknown): boolean {
+  return !(error instanceof Mismatch || error instanceof Paused || error instanceof Reopened);
+}
+
+function restedAfter(record: SplitRecord, error: unknown, at: number, by: string): SplitRecord {
+  if (error instanceof Mismatch) {
+    const failures = record.failures + 1;
+    const dueAt = failedDueAt(failures, at);
+    const end = dueAt === null ? `; after ${failures} failures it waits for a retry` : "";
+    const why = { at, by, reason: `${bounded(error.message)}${end}` };
+    const failed = withNewest(record, { state: "FAILED", confirmedAt: null });
+    return movedSplit(record, "FAILED", why, { ...failed, failures, dueAt });
+  }
+  if (error instanceof Paused || error instanceof Reopened) {
+    const why = { at, by, reason: bounded(error.message) };
+    // While it is paused it stays due, so that whoever finds the pause over goes on at once.
+    const dueAt = error instanceof Paused ? record.dueAt : at + SOON_MICROS;
+    return movedOnce(record, restingState(record), why, { dueAt });
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  const why = { at, by, reason: `${OUTAGE}${bounded(message)}` };
+  const dueAt = at + outageMicros(record);
+  return movedSplit(record, restingState(record), why, { dueAt });
+}
+
+function bounded(text: string): string {
+  return text.length <= REASON_LENGTH_MAX ? text : `${text.slice(0, REASON_LENGTH_MAX)}…`;
+}

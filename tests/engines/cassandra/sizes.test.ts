@@ -1,0 +1,141 @@
+/**
+ * What a real Cassandra tells about partition sizes is what was written. @needs cassandra
+ */
+import { equal, match, ok } from "node:assert/strict";
+import { test } from "node:test";
+import { openCassandraEngine } from "../../../src/engines/cassandra/index.ts";
+import { keyspaceOf } from "../../../src/engines/cassandra/keyspaces.ts";
+import { cassandraPartitionSizes } from "../../../src/engines/cassandra/partition-sizes.ts";
+import { Session } from "../../../src/engines/cassandra/session.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
+import { systemRandom } from "../../../src/lib/random.ts";
+import type { NoSizes, SizeReport, SizeSource } from "../../../src/ports/partition-sizes.ts";
+import { placed } from "../../conformance/event-store.ts";
+import { freePort } from "../../support/fake-braid.ts";
+import { testCassandra, testJolokia, uniqueName } from "../../support/services.ts";
+
+const START = 1_774_656_000_000_000;
+const EVENT_BYTES = 10_000;
+/** Events of each partition: thirty small ones, ten of 100 KB, one of 2 MB. */
+const PARTITIONS = [...Array<number>(30).fill(1), ...Array<number>(10).fill(10), 200];
+const never = new AbortController().signal;
+const clock = systemClock;
+
+async function open() {
+  const prefix = uniqueName("sz");
+  const where = { ...testCassandra(), replication: { datacenter1: 1 } };
+  const engine = await openCassandraEngine({
+    ...where,
+    keyspace: prefix,
+    clock,
+    random: systemRandom,
+    viewMaxAgeMs: 10_000,
+    writeMaxMs: 10_000,
+    jolokiaPort: Number(new URL(testJolokia()).port),
+  });
+  const nobody = (): void => undefined;
+  const session = await Session.connect(where, clock, { observe: nobody, warn: nobody });
+  const slice = { namespaceId: `plays-${prefix}`, slice: "data_20260328" };
+  await engine.store.createSlice(slice);
+  const keyspace = keyspaceOf(prefix, slice.namespaceId);
+  return {
+    slice,
+    engine,
+    write: async (series: string, from: number, to: number): Promise<void> => {
+      const events = Array.from({ length: to - from }, (_, nth) =>
+        // One letter over and over: compressed, it would be next to nothing.
+        placed(series, START + from + nth, `e${from + nth}`, "a".repeat(EVENT_BYTES)),
+      );
+      await engine.store.append(slice, events);
+    },
+    flush: () =>
+      operate("forceKeyspaceFlush(java.lang.String,[Ljava.lang.String;)", [keyspace, []]),
+    ask: async (
+      source: SizeSource,
+      jolokiaPort = Number(new URL(testJolokia()).port),
+    ): Promise<SizeReport | NoSizes | undefined> => {
+      const sources = cassandraPartitionSizes({ session, prefix, clock, jolokiaPort });
+      return sources.find((each) => each.source === source)?.sizesOf(slice, never);
+    },
+    async [Symbol.asyncDispose]() {
+      await engine.store.dropNamespace(slice.namespaceId);
+      await session.changeSchema(`DROP KEYSPACE IF EXISTS ${prefix}`);
+      await session.close();
+      await engine.close();
+    },
+  };
+}
+
+/** What `nodetool` does, over HTTP. */
+async function operate(operation: string, args: readonly unknown[] = []): Promise<void> {
+  const mbean = "org.apache.cassandra.db:type=StorageService";
+  const body = JSON.stringify({ type: "exec", mbean, operation, arguments: args });
+  const response = await fetch(`${testJolokia()}/`, { method: "POST", body });
+  equal(((await response.json()) as { status: number }).status, 200, operation);
+}
+
+/** A size told for a partition of so many events: its bucket's bound, and what Cassandra adds to each. */
+function isAbout(bytes: number | undefined, events: number): boolean {
+  const written = events * EVENT_BYTES;
+  return bytes !== undefined && bytes >= written && bytes <= written * 1.25 + 1_000;
+}
+
+test("the histogram has every partition once it is flushed, before compression, by its size", async () => {
+  await using world = await open();
+  for (const [nth, events] of PARTITIONS.entries()) await world.write(`s${nth}`, 0, events);
+  await world.flush();
+  const report = await world.ask("JMX");
+  ok(report?.kind === "sizes", JSON.stringify(report));
+  equal(report.count, PARTITIONS.length);
+  const { histogram } = report;
+  ok(isAbout(histogram?.percentile(0.5), 1), `p50 ${histogram?.percentile(0.5)}`);
+  ok(isAbout(histogram?.percentile(0.9), 10), `p90 ${histogram?.percentile(0.9)}`);
+  ok(isAbout(report.maxBytes, 200), `max ${report.maxBytes}`);
+  equal(report.coverage, "1 of 1 node answered");
+
+  await operate("refreshSizeEstimates()");
+  const estimates = await world.ask("TABLE_ESTIMATES");
+  ok(estimates?.kind === "sizes", JSON.stringify(estimates));
+  // The same numbers by another way.
+  equal(estimates.meanBytes, report.meanBytes);
+  equal(estimates.maxBytes, Math.ceil(report.maxBytes / 1_048_576) * 1_048_576);
+  // In steps of 128: it says so.
+  ok(estimates.count >= PARTITIONS.length, `${estimates.count}`);
+  match(estimates.doesNotTell, /steps of 128/);
+});
+
+test("what is not flushed is not told, and a partition in two files counts twice", async () => {
+  await using world = await open();
+  const counted = async (): Promise<number | undefined> => {
+    const report = await world.ask("JMX");
+    return report?.kind === "sizes" ? report.count : undefined;
+  };
+  await world.write("wide", 0, 5);
+  equal(await counted(), 0);
+  await world.flush();
+  equal(await counted(), 1);
+  await world.write("wide", 5, 10);
+  equal(await counted(), 1);
+  await world.flush();
+  equal(await counted(), 2);
+});
+
+test("a slice's data files are counted, and a cluster that cannot say says nothing", async () => {
+  await using world = await open();
+  const { engine, slice } = world;
+  const before = await engine.fragments(slice);
+  await world.write("wide", 0, 5);
+  await world.flush();
+  equal(await engine.fragments(slice), (before ?? 0) + 1);
+  equal(await engine.fragments({ ...slice, slice: "data_none" }), undefined);
+  equal(engine.severalDatacenters, false);
+});
+
+test("without an agent there is a reason, and the estimates are still there", async () => {
+  await using world = await open();
+  await world.write("some", 0, 5);
+  const jmx = await world.ask("JMX", await freePort());
+  match(jmx?.kind === "none" ? jmx.reason : "", /^no Jolokia agent at http:.*ECONNREFUSED/);
+  const estimates = await world.ask("TABLE_ESTIMATES");
+  equal(estimates?.kind === "sizes" && estimates.count, 0);
+});

@@ -208,15 +208,15 @@ async function benchPages(report: Report, raw: RawEngine, grpc: GrpcLoad): Promi
       times[name]?.push(1000 * (await seconds(work)));
     };
     for (let page = 0; page < pagesPerRound; page++) {
-      const place = nextRandom() * 0.99;
-      const at = large.start + Math.floor(place * (large.end - large.start));
+      const location = nextRandom() * 0.99;
+      const at = large.start + Math.floor(location * (large.end - large.start));
       const to = rawKey("large", large.end, "");
       await measure("raw", () => raw.scan(rawKey("large", at, ""), to, 100));
       for (const [name, range] of [
         ["small", small],
         ["large", large],
       ] as const) {
-        const from = range.start + Math.floor(place * (range.end - range.start));
+        const from = range.start + Math.floor(location * (range.end - range.start));
         const request = frameMessage(readRequest(name, from, range.end, 100));
         await measure(name, () => grpc.call("TimeSeriesService/ReadEventRecords", request));
       }

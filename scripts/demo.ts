@@ -7,21 +7,21 @@
 import { parseArgs } from "node:util";
 import { tellStory } from "./demo/story.ts";
 import { line, Untold } from "./demo/tell.ts";
-import { startDemoWorld } from "./demo/world.ts";
-import type { DemoWorld } from "./demo/world.ts";
+import { startDemo } from "./demo/setup.ts";
+import type { DemoSetup } from "./demo/setup.ts";
 
 const USAGE = "usage: npm run demo [-- --cassandra]\n";
 
 /** Ends everything that was started, once. */
-async function end(world: Promise<DemoWorld>): Promise<void> {
+async function end(setup: Promise<DemoSetup>): Promise<void> {
   // A start that failed has ended what it had begun.
-  const started = await world.catch(() => undefined);
+  const started = await setup.catch(() => undefined);
   await started?.stop();
 }
 
 async function demo(cassandra: boolean): Promise<number> {
   const leaving = new AbortController();
-  const world = startDemoWorld(cassandra, leaving.signal);
+  const setup = startDemo(cassandra, leaving.signal);
   const interrupted = new Promise<number>((resolve) => {
     const leave = (): void => {
       process.stdout.write("\nstopping what was started, and removing its data\n");
@@ -31,19 +31,19 @@ async function demo(cassandra: boolean): Promise<number> {
     process.once("SIGINT", leave);
     process.once("SIGTERM", leave);
   });
-  const told = world.then(tellStory).then(
+  const told = setup.then(tellStory).then(
     () => 0,
     async (error: unknown) => {
       if (leaving.signal.aborted) return 130;
       const why = error instanceof Error ? error.message : String(error);
       process.stderr.write(`\ndemo: ${error instanceof Untold ? "" : "it went wrong: "}${why}\n`);
-      const warnings = await world.then((started) => started.warnings()).catch(() => []);
+      const warnings = await setup.then((started) => started.warnings()).catch(() => []);
       for (const warning of warnings) process.stderr.write(`  ${warning}\n`);
       return 1;
     },
   );
   const code = await Promise.race([told, interrupted]);
-  await end(world);
+  await end(setup);
   if (code === 0) line("\nAll processes have ended, and the data of this demo is removed.");
   return code;
 }

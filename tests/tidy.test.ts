@@ -65,12 +65,12 @@ const RESERVED: readonly { what: string; pattern: RegExp; to: readonly string[] 
     what: "reads the time or sets a timer",
     pattern:
       /\bDate\.now\b|\bnew Date\(\s*\)|\bperformance\.now\b|\bprocess\.hrtime\b|\bAbortSignal\.timeout\b|(?<![.\w#])set(?:Timeout|Interval)\b|\bglobalThis\.set(?:Timeout|Interval)\b/g,
-    to: ["src/lib/clock.ts", "src/client/pace.ts"],
+    to: ["src/lib/clock.ts", "src/client/timing.ts"],
   },
   {
     what: "throws dice",
     pattern: /\bMath\.random\b|\brandom(?:Bytes|UUID|Int|Fill|FillSync)\b|\bgetRandomValues\b/g,
-    to: ["src/lib/random.ts", "src/client/pace.ts"],
+    to: ["src/lib/random.ts", "src/client/timing.ts"],
   },
   {
     what: "reads the environment",

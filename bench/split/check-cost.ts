@@ -41,7 +41,7 @@ export async function benchCheck(report: Report): Promise<void> {
   const catalog = new MemoryCatalog();
   const store = new MemoryStore();
   for (let n = 0; n < SPLITS; n++) await publishRoute(catalog, splitOf(partitionOf(`split:${n}`)));
-  const { door } = new SplitServing({
+  const { opener } = new SplitServing({
     catalog,
     store,
     views: viewSource(() => view),
@@ -56,7 +56,7 @@ export async function benchCheck(report: Report): Promise<void> {
   const never = new AbortController().signal;
   const narrow = Array.from({ length: 1_000 }, (_, n) => partitionOf(`narrow:${n}`));
   const split = Array.from({ length: 1_000 }, (_, n) => partitionOf(`split:${n}`));
-  await untilLoaded(async () => (await door.explain(view, partitionOf("split:0"))).route);
+  await untilLoaded(async () => (await opener.explain(view, partitionOf("split:0"))).route);
 
   const opened = await nanoseconds(
     narrow,
@@ -64,7 +64,7 @@ export async function benchCheck(report: Report): Promise<void> {
   );
   const missed = await nanoseconds(
     narrow,
-    (partition) => void door.open(view, partition, RANGE, never),
+    (partition) => void opener.open(view, partition, RANGE, never),
   );
   addCheck(report, "filter miss", missed, opened);
 
@@ -75,7 +75,7 @@ export async function benchCheck(report: Report): Promise<void> {
   addCheck(report, "cached route", cached, nothing);
 
   const awaited = await nanoseconds(split, () => Promise.resolve());
-  const planned = await nanoseconds(split, (partition) => door.explain(view, partition));
+  const planned = await nanoseconds(split, (partition) => opener.explain(view, partition));
   tell(
     report,
     "from filter hit to a plan of what is read from where, µs a partition",
@@ -165,7 +165,7 @@ function splitOf(partition: PartitionKey): SplitRecord {
         why: "",
         partBytes: 8 << 20,
         partsPlanned: 0,
-        runs: [{ start: 0, count: 8 }],
+        partRanges: [{ start: 0, count: 8 }],
         copiedTo: START,
         checksum: "0",
         confirmedAt: START,

@@ -7,7 +7,7 @@ import type { Order, PageFigures, RangeFigures, Side } from "../support/read-loa
 import { note } from "../support/report.ts";
 import type { Report } from "../support/report.ts";
 import { median } from "../support/stats.ts";
-import type { CassandraWorld } from "./cassandra-world.ts";
+import type { CassandraBench } from "./cassandra-bench.ts";
 import { addGain, addSlower, pageFigure, rateFigure, tell } from "./findings.ts";
 import type { SplitBenchOptions } from "./options.ts";
 
@@ -21,7 +21,7 @@ const CONNECTIONS = 8;
 interface Measured {
   readonly report: Report;
   readonly what: string;
-  readonly world: CassandraWorld;
+  readonly bench: CassandraBench;
   readonly options: SplitBenchOptions;
   readonly sides: Sides;
   readonly withGoals: boolean;
@@ -30,12 +30,12 @@ interface Measured {
 export async function compareSides(
   report: Report,
   what: string,
-  world: CassandraWorld,
+  bench: CassandraBench,
   options: SplitBenchOptions,
   sides: Sides,
   { withGoals }: { withGoals: boolean },
 ): Promise<void> {
-  const measured = { report, what, world, options, sides, withGoals };
+  const measured = { report, what, bench, options, sides, withGoals };
   for (const order of ["NEWEST_FIRST", "OLDEST_FIRST"] as const) {
     await compareRanges(measured, order);
     await comparePages(measured, order);
@@ -44,14 +44,14 @@ export async function compareSides(
 }
 
 async function compareRanges(measured: Measured, order: Order): Promise<void> {
-  const { report, what, world, options, sides, withGoals } = measured;
+  const { report, what, bench, options, sides, withGoals } = measured;
   const { rounds, warmUp, mb } = options;
   const found = await ranges(
-    world.grpc,
+    bench.grpc,
     Object.values(sides),
     order,
     // Each round reads another stretch, so that all of it is read once.
-    { rounds, warmUp: Math.min(warmUp, 1), stretches: rounds, bytes: mb * 1e6 },
+    { rounds, warmUp: Math.min(warmUp, 1), ranges: rounds, bytes: mb * 1e6 },
     (line) => note(`${what}: ${line}`),
   );
   const of = (name: SideName): RangeFigures => found.get(sides[name]) as RangeFigures;
@@ -71,8 +71,8 @@ async function compareRanges(measured: Measured, order: Order): Promise<void> {
 }
 
 async function comparePages(measured: Measured, order: Order): Promise<void> {
-  const { report, what, world, options, sides } = measured;
-  const found = await pagesAlone(world.grpc, Object.values(sides), order, options);
+  const { report, what, bench, options, sides } = measured;
+  const found = await pagesAlone(bench.grpc, Object.values(sides), order, options);
   const name = `${what}, page of 100, ${order}`;
   for (const [side, figures] of found) {
     tell(report, `${name}, ${side.name}, p50 ms`, median(figures.p50), pageFigure(figures));
@@ -86,8 +86,8 @@ async function comparePages(measured: Measured, order: Order): Promise<void> {
 
 /** 32 readers, and what the node and the server spend on them. */
 async function compareTogether(measured: Measured, order: Order): Promise<void> {
-  const { report, what, world, options, sides } = measured;
-  const connections = await openAll(world.server.port);
+  const { report, what, bench, options, sides } = measured;
+  const connections = await openAll(bench.server.port);
   const spent = new Map<Side, { node: NodeSpent[]; server: number }>();
   try {
     const found = await pagesTogether(
@@ -96,11 +96,11 @@ async function compareTogether(measured: Measured, order: Order): Promise<void> 
       order,
       { ...options, readers: READERS },
       async (side, work) => {
-        const before = await processorSeconds(world.server.pid);
-        const node = await world.figures.during(work);
+        const before = await processorSeconds(bench.server.pid);
+        const node = await bench.figures.during(work);
         const kept = spent.get(side) ?? { node: [], server: 0 };
         kept.node.push(node);
-        kept.server += (await processorSeconds(world.server.pid)) - before;
+        kept.server += (await processorSeconds(bench.server.pid)) - before;
         spent.set(side, kept);
       },
     );
@@ -135,7 +135,7 @@ function spentFigure(node: readonly NodeSpent[], server: number, pages: number):
 export async function compareWidths(
   report: Report,
   what: string,
-  { grpc }: CassandraWorld,
+  { grpc }: CassandraBench,
   options: SplitBenchOptions,
   sides: readonly Side[],
 ): Promise<void> {
@@ -160,7 +160,7 @@ export async function compareWidths(
 export async function readToTheEnd(
   report: Report,
   what: string,
-  { grpc, server, figures }: CassandraWorld,
+  { grpc, server, figures }: CassandraBench,
   wide: Side,
   bytes: number,
 ): Promise<void> {

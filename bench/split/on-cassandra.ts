@@ -14,8 +14,8 @@ import { scanPartition } from "../support/raw-cassandra.ts";
 import { copyFiles, keyspaceOfSpace, loadWide, writeFirst } from "../support/wide-load.ts";
 import { createSpace, BUCKET_SECONDS, sealSpaces } from "../support/wide-space.ts";
 import type { WideSpace } from "../support/wide-space.ts";
-import { startCassandraWorld } from "./cassandra-world.ts";
-import type { CassandraWorld, Spaces } from "./cassandra-world.ts";
+import { startCassandraBench } from "./cassandra-bench.ts";
+import type { CassandraBench, Spaces } from "./cassandra-bench.ts";
 import { compareSides, compareWidths, readToTheEnd } from "./compare-sides.ts";
 import { tell } from "./findings.ts";
 import { PART_BYTES, WIDE } from "./options.ts";
@@ -32,12 +32,12 @@ export async function benchSplitCassandra(
   report: Report,
   options: SplitBenchOptions,
 ): Promise<void> {
-  const world = await startCassandraWorld();
+  const bench = await startCassandraBench();
   try {
     for (const eventBytes of options.eventSizes) {
-      await benchEventSize(report, options, world, eventBytes);
+      await benchEventSize(report, options, bench, eventBytes);
     }
-    const { resident } = await world.worker.peakMemoryMiB();
+    const { resident } = await bench.worker.peakMemoryMiB();
     report.add({
       name: "cassandra, memory of the worker, most",
       figure: `${Math.round(resident)} MiB resident; widest partition ${options.mb} MB`,
@@ -45,46 +45,46 @@ export async function benchSplitCassandra(
       goal: "< 300 MiB resident",
       met: resident < 300,
     });
-    const server = await world.server.peakMemoryMiB();
+    const server = await bench.server.peakMemoryMiB();
     tell(report, "cassandra, memory of the server, most", server.resident, "MiB resident");
   } finally {
-    await world.stop();
+    await bench.stop();
   }
 }
 
 async function benchEventSize(
   report: Report,
   options: SplitBenchOptions,
-  world: CassandraWorld,
+  bench: CassandraBench,
   eventBytes: number,
 ): Promise<void> {
-  const spaces = await createSpaces(world, options, eventBytes);
-  await loadAll(world, spaces, options, eventBytes);
-  await sealSpaces(world.server, Object.values(spaces));
+  const spaces = await createSpaces(bench, options, eventBytes);
+  await loadAll(bench, spaces, options, eventBytes);
+  await sealSpaces(bench.server, Object.values(spaces));
   const what = `${eventBytes} B`;
-  await splitPacked(report, what, world, spaces, options);
-  await splitRows(report, what, world, spaces);
+  await splitPacked(report, what, bench, spaces, options);
+  await splitRows(report, what, bench, spaces);
 
   const sides = sidesOf(spaces, "wide");
   // Else who is read would be measured beside what the node still does with what was copied.
-  const took = await seconds(() => world.figures.untilQuiet());
+  const took = await seconds(() => bench.figures.untilQuiet());
   note(`the node has settled (${took.toFixed(0)} s)`);
-  await compareSides(report, `${what}, ${filesOf(options.quick)} files`, world, options, sides, {
+  await compareSides(report, `${what}, ${filesOf(options.quick)} files`, bench, options, sides, {
     // The goals are stated for small events.
     withGoals: eventBytes === 100,
   });
-  await compareWidths(report, what, world, options, widthSides(spaces, options.mb));
-  await readToTheEnd(report, what, world, sides.wide, options.mb * 1e6);
-  await tellSpace(report, what, world, spaces);
-  await tellCompactions(report, what, world, spaces);
-  await world.figures.untilQuiet();
-  await compareSides(report, `${what}, wide compacted`, world, options, sides, {
+  await compareWidths(report, what, bench, options, widthSides(spaces, options.mb));
+  await readToTheEnd(report, what, bench, sides.wide, options.mb * 1e6);
+  await tellSpace(report, what, bench, spaces);
+  await tellCompactions(report, what, bench, spaces);
+  await bench.figures.untilQuiet();
+  await compareSides(report, `${what}, wide compacted`, bench, options, sides, {
     withGoals: false,
   });
 }
 
 async function createSpaces(
-  { server }: CassandraWorld,
+  { server }: CassandraBench,
   { mb }: SplitBenchOptions,
   eventBytes: number,
 ): Promise<Spaces> {
@@ -117,12 +117,12 @@ function bucketSeconds(mb: number): number {
 }
 
 async function loadAll(
-  world: CassandraWorld,
+  bench: CassandraBench,
   spaces: Spaces,
   { mb, quick }: SplitBenchOptions,
   eventBytes: number,
 ): Promise<void> {
-  const { client, figures, grpc, node, directory } = world;
+  const { client, figures, grpc, node, directory } = bench;
   const files = filesOf(quick);
   for (const space of Object.values(spaces)) {
     await writeFirst(grpc, { space, series: "first", events: 1, eventBytes });
@@ -166,7 +166,7 @@ function widths(mb: number): number[] {
 async function splitPacked(
   report: Report,
   what: string,
-  { client, server, grpc }: CassandraWorld,
+  { client, server, grpc }: CassandraBench,
   { packed }: Spaces,
   { mb }: SplitBenchOptions,
 ): Promise<void> {
@@ -174,14 +174,14 @@ async function splitPacked(
   const control = new SplitControl(server, packed.namespace);
   for (const { series, megabytes } of wideOnes(mb)) {
     const side = { ...sideOf(packed, series), name: series };
-    const place = packed.place(series);
+    const location = packed.location(series);
     await measureSplit(
       report,
       `${what}, ${megabytes} MB, packed`,
       grpc,
       control,
-      { side, place, bytes: megabytes * 1e6 },
-      () => seconds(() => scanPartition(client, table, series, place.timeBucket)),
+      { side, location, bytes: megabytes * 1e6 },
+      () => seconds(() => scanPartition(client, table, series, location.timeBucket)),
     );
     await untilServed(server, side);
   }
@@ -198,14 +198,14 @@ function wideOnes(mb: number): { series: string; megabytes: number }[] {
 async function splitRows(
   report: Report,
   what: string,
-  { server }: CassandraWorld,
+  { server }: CassandraBench,
   { rows }: Spaces,
 ): Promise<void> {
   const control = new SplitControl(server, rows.namespace);
-  const place = rows.place("wide");
+  const location = rows.location("wide");
   const took = await seconds(async () => {
-    await control.request(place, "to be measured as rows");
-    await control.until(place, isConfirmed, SPLIT_MS_MAX);
+    await control.request(location, "to be measured as rows");
+    await control.until(location, isConfirmed, SPLIT_MS_MAX);
   });
   tell(report, `${what}, split as rows, s`, took, "from the request until it was confirmed");
   await untilServed(server, sideOf(rows, "wide"));

@@ -57,7 +57,7 @@ export async function benchSplitEmbedded(
       [ten, 12],
       [split, mb],
     ] as const) {
-      const wide = { side, place: packed.place(side.series), bytes: megabytes * 1e6 };
+      const wide = { side, location: packed.location(side.series), bytes: megabytes * 1e6 };
       // As much of the same events in the other namespace, where a read detects nothing.
       const share = Math.floor(((end - start) * megabytes) / mb);
       const rawRead = async (): Promise<number> =>
@@ -87,7 +87,7 @@ async function compare(
   mb: number,
 ): Promise<void> {
   for (const order of ["NEWEST_FIRST", "OLDEST_FIRST"] as const) {
-    const whole = { ...options, stretches: 1, bytes: mb * 1e6 };
+    const whole = { ...options, ranges: 1, bytes: mb * 1e6 };
     const found = await ranges(grpc, [original, split], order, whole, note);
     addGain(
       report,

@@ -3,13 +3,13 @@ import type { Report } from "../support/report.ts";
 import { seconds } from "../support/stats.ts";
 import { keyspaceOfSpace } from "../support/wide-load.ts";
 import type { WideSpace } from "../support/wide-space.ts";
-import type { CassandraWorld, Spaces } from "./cassandra-world.ts";
+import type { CassandraBench, Spaces } from "./cassandra-bench.ts";
 import { tell } from "./findings.ts";
 
 export async function tellSpace(
   report: Report,
   what: string,
-  { figures }: CassandraWorld,
+  { figures }: CassandraBench,
   spaces: Spaces,
 ): Promise<void> {
   const tables: [string, WideSpace, string][] = [
@@ -31,7 +31,7 @@ export async function tellSpace(
 export async function tellCompactions(
   report: Report,
   what: string,
-  { figures }: CassandraWorld,
+  { figures }: CassandraBench,
   spaces: Spaces,
 ): Promise<void> {
   for (const [name, space, table] of [

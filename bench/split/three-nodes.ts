@@ -71,8 +71,8 @@ export async function benchThreeNodes(report: Report, options: SplitBenchOptions
     const control = new SplitControl(server, namespace);
     await control.setMode("SERVE", "measured by a bench");
     await sealSpaces(server, [space]);
-    await control.request(space.place("wide"), "to be measured");
-    const split = await control.until(space.place("wide"), isConfirmed, SPLIT_MS_MAX);
+    await control.request(space.location("wide"), "to be measured");
+    const split = await control.until(space.location("wide"), isConfirmed, SPLIT_MS_MAX);
     await untilServed(server, side);
     await measure(`split into ${partsOf(split)}`);
   } finally {

@@ -14,7 +14,7 @@ const DETECTING_BYTES = 9.5e6;
 
 export interface Wide {
   readonly side: Side;
-  readonly place: Place;
+  readonly location: Place;
   /** About, of all its events. */
   readonly bytes: number;
 }
@@ -24,7 +24,7 @@ export async function measureSplit(
   what: string,
   grpc: GrpcLoad,
   control: SplitControl,
-  { side, place, bytes }: Wide,
+  { side, location, bytes }: Wide,
   rawRead: () => Promise<number>,
 ): Promise<void> {
   const rawSeconds = await rawRead();
@@ -38,9 +38,9 @@ export async function measureSplit(
     if (state !== shown) note(`${side.series}: ${state} after ${since().toFixed(1)} s`);
     shown = state;
   };
-  await control.until(place, isCompleted, WITHIN_MS, ({ state }) => show(state));
+  await control.until(location, isCompleted, WITHIN_MS, ({ state }) => show(state));
   const completed = since();
-  const split = await control.until(place, isConfirmed, WITHIN_MS);
+  const split = await control.until(location, isConfirmed, WITHIN_MS);
   const goal = 2 * rawSeconds + 5;
   report.add({
     name: `${what}, from the read that detects to COMPLETED, s`,

@@ -37,9 +37,9 @@ const PAGE = 100;
 /** Pages begin no later than here, so that each is full. */
 const LAST_PLACE = 0.95;
 
-export function pageRequest(side: Side, place: number, order: Order): Uint8Array {
+export function pageRequest(side: Side, location: number, order: Order): Uint8Array {
   const { namespace, series, start, end } = side;
-  const at = start + Math.floor((0.02 + place * (LAST_PLACE - 0.02)) * (end - start));
+  const at = start + Math.floor((0.02 + location * (LAST_PLACE - 0.02)) * (end - start));
   const [from, to] = order === "OLDEST_FIRST" ? [at, end] : [start, at];
   return frameMessage(readRequest(series, from, to, PAGE, order, namespace));
 }
@@ -55,11 +55,11 @@ export async function pagesAlone(
   for (let round = -warmUp; round < rounds; round++) {
     const times = new Map(sides.map((side): [Side, number[]] => [side, []]));
     for (let page = 0; page < pages; page++) {
-      const place = nextRandom();
+      const location = nextRandom();
       for (const side of byTurns(sides, page)) {
         await measurePage(
           grpc,
-          pageRequest(side, place, order),
+          pageRequest(side, location, order),
           times.get(side),
           figures.get(side),
         );
@@ -85,9 +85,9 @@ export async function pagesTogether(
 ): Promise<Map<Side, PageFigures>> {
   const figures = new Map(sides.map((side) => [side, emptyFigures()]));
   for (let round = -warmUp; round < rounds; round++) {
-    const places = Array.from({ length: pages }, nextRandom);
+    const locations = Array.from({ length: pages }, nextRandom);
     for (const side of byTurns(sides, round + warmUp)) {
-      const requests = places.map((place) => pageRequest(side, place, order));
+      const requests = locations.map((location) => pageRequest(side, location, order));
       const times: number[] = [];
       const work = async (): Promise<void> => {
         const took = await seconds(() =>
@@ -121,9 +121,9 @@ export async function ranges(
   {
     rounds,
     warmUp,
-    stretches,
+    ranges,
     bytes,
-  }: { rounds: number; warmUp: number; stretches: number; bytes: number },
+  }: { rounds: number; warmUp: number; ranges: number; bytes: number },
   onRound: (line: string) => void,
 ): Promise<Map<Side, RangeFigures>> {
   const figures = new Map(
@@ -132,13 +132,13 @@ export async function ranges(
   for (let round = -warmUp; round < rounds; round++) {
     const shown: string[] = [];
     for (const side of byTurns(sides, round + warmUp)) {
-      const nth = (round + stretches) % stretches;
-      const width = (side.end - side.start) / stretches;
+      const nth = (round + ranges) % ranges;
+      const width = (side.end - side.start) / ranges;
       const from = side.start + Math.floor(nth * width);
       const part = { ...side, start: from, end: Math.floor(from + width) };
       const { megabytes, took } = await streamRange(grpc, part, order);
       const of = figures.get(side) as RangeFigures;
-      if (megabytes * 1e6 < (0.95 * bytes) / stretches) of.failed++;
+      if (megabytes * 1e6 < (0.95 * bytes) / ranges) of.failed++;
       else if (round >= 0) of.rate.push(megabytes / took);
       shown.push(`${side.name} ${(megabytes / took).toFixed(0)}`);
     }

@@ -42,7 +42,7 @@ export interface WideSpace {
   /** Counted from the slice's start. */
   bucketOf(time: number): number;
   /** The partition of a series that holds this time; the first of those if it is not given. */
-  place(series: string, time?: number): Place;
+  location(series: string, time?: number): Place;
 }
 
 /** The last but one: whole, and not about to be over. */
@@ -83,7 +83,7 @@ export async function createSpace(
     end,
     slice: slice.name,
     bucketOf,
-    place: (timeSeriesId, time = start) => ({
+    location: (timeSeriesId, time = start) => ({
       timeSlice: slice.name,
       timeSeriesId,
       timeBucket: bucketOf(time),

@@ -7,7 +7,7 @@ import type { ModeAnswer, SplitAnswer, SplitControl } from "../../bench/support/
 import type { Place } from "../../bench/support/wide-space.ts";
 import { line, megabytes, Untold } from "./tell.ts";
 import type { Width } from "./widths.ts";
-import type { DemoWorld } from "./world.ts";
+import type { DemoSetup } from "./setup.ts";
 
 const SPLIT_MS_MAX = 180_000;
 const MODE_MS_MAX = 120_000;
@@ -21,12 +21,12 @@ const LINE_LENGTH = 90;
 /** Until all of them are confirmed; times are told from `startedAt` on, in milliseconds of the wall clock. */
 export async function watchSplits(
   control: SplitControl,
-  places: readonly Place[],
+  locations: readonly Place[],
   startedAt: number,
 ): Promise<void> {
   const end = performance.now() + SPLIT_MS_MAX;
   const told = new Set<string>();
-  const watches = places.map((place) => new Watch(place, startedAt, told));
+  const watches = locations.map((location) => new Watch(location, startedAt, told));
   while (watches.some((watch) => !watch.done)) {
     for (const watch of watches) await watch.look(control);
     if (performance.now() > end) {
@@ -39,7 +39,7 @@ export async function watchSplits(
 
 /** Tells each news of one split once. */
 class Watch {
-  readonly #place: Place;
+  readonly #location: Place;
   readonly #startedAt: number;
   readonly #told: Set<string>;
   #moves = 0;
@@ -47,18 +47,18 @@ class Watch {
   done = false;
   seen: string;
 
-  constructor(place: Place, startedAt: number, told: Set<string>) {
-    this.#place = place;
+  constructor(location: Place, startedAt: number, told: Set<string>) {
+    this.#location = location;
     this.#told = told;
     this.#startedAt = startedAt;
-    this.seen = `no read of ${place.timeSeriesId} was detected`;
+    this.seen = `no read of ${location.timeSeriesId} was detected`;
   }
 
   async look(control: SplitControl): Promise<void> {
     if (this.done) return;
-    const split = await control.get(this.#place);
+    const split = await control.get(this.#location);
     if (split === undefined) return;
-    this.seen = `${this.#place.timeSeriesId} is ${split.state}: ${split.reason}`;
+    this.seen = `${this.#location.timeSeriesId} is ${split.state}: ${split.reason}`;
     this.#tellMoves(split);
     this.#tellProgress(split);
     if (split.state === "REFUSED" || split.state === "FAILED") throw new Untold(this.seen);
@@ -94,7 +94,7 @@ class Watch {
 
   #tell(at: number, text: string): void {
     const since = Math.max(0, (at - this.#startedAt) / 1000).toFixed(1);
-    line(`  +${since.padStart(4)} s  ${this.#place.timeSeriesId.padEnd(12)}  ${text}`);
+    line(`  +${since.padStart(4)} s  ${this.#location.timeSeriesId.padEnd(12)}  ${text}`);
   }
 }
 
@@ -114,7 +114,7 @@ function wrap(text: string): string[] {
 
 /** Reads the wide ids until their namespace serves splits. */
 export async function advanceModes(
-  { grpc }: DemoWorld,
+  { grpc }: DemoSetup,
   control: SplitControl,
   wide: readonly Width[],
 ): Promise<void> {

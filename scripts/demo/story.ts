@@ -15,7 +15,7 @@ import { advanceModes, watchSplits } from "./progress.ts";
 import { count, headline, line, megabytes, Untold } from "./tell.ts";
 import { EVENT_BYTES, measureWidths, showWidths, widthsOf } from "./widths.ts";
 import type { Width } from "./widths.ts";
-import type { DemoWorld } from "./world.ts";
+import type { DemoSetup } from "./setup.ts";
 
 const NAMESPACE = "plays";
 const NARROW_IDS = 500;
@@ -27,8 +27,8 @@ const SEALED_MS = 10_000;
 const SEALED_MS_CASSANDRA = 18_000;
 const LAUNCHER = new URL("../../bin/braid", import.meta.url).pathname;
 
-export async function tellStory(world: DemoWorld): Promise<void> {
-  const { server } = world;
+export async function tellStory(setup: DemoSetup): Promise<void> {
+  const { server } = setup;
   const space = await createSpace(server, {
     namespace: NAMESPACE,
     // Detection is off until the reads are measured, so that nothing splits under them.
@@ -37,19 +37,19 @@ export async function tellStory(world: DemoWorld): Promise<void> {
   const widths = widthsOf(space);
   const wide = widths.filter(({ megabytes: width }) => width * 1e6 > WIDE_BYTES);
   const widest = wide.at(-1) as Width;
-  await load(world, space, widths);
+  await load(setup, space, widths);
 
   headline("The backfill is over: acceptLimit goes down to 1 s, which seals the time it filled");
   await lowerAcceptLimit(server, NAMESPACE);
-  const sealed = pause(world.node === undefined ? SEALED_MS : SEALED_MS_CASSANDRA);
+  const sealed = pause(setup.node === undefined ? SEALED_MS : SEALED_MS_CASSANDRA);
   line("  no server takes an event for it any more; within seconds a worker may copy it");
 
   headline(
     "Reading by width, before anything is split: pages of 100 from anywhere, and whole ranges",
   );
-  const before = await measureWidths(world, widths);
+  const before = await measureWidths(setup, widths);
   showWidths(widths, before);
-  await showRoute(world, widest);
+  await showRoute(setup, widest);
 
   headline("Detection is switched on, and the wide ids are read once more");
   await server.post("ControlService/UpdateNamespace", {
@@ -63,20 +63,20 @@ export async function tellStory(world: DemoWorld): Promise<void> {
   );
   line("  and reads the original once more:");
   const startedAt = Date.now();
-  for (const width of wide) await readOverTheLimit(world, width);
-  const places = wide.map(({ side }) => space.place(side.series));
-  await watchSplits(control, places, startedAt);
+  for (const width of wide) await readOverTheLimit(setup, width);
+  const locations = wide.map(({ side }) => space.location(side.series));
+  await watchSplits(control, locations, startedAt);
 
   headline(
     "The read mode advances on evidence: reads of the split beside the original, byte for byte",
   );
-  await advanceModes(world, control, wide);
+  await advanceModes(setup, control, wide);
 
   headline("Served from the split");
   await untilServed(server, widest.side).catch((error: unknown) => {
     throw new Untold(`after a minute ${error instanceof Error ? error.message : String(error)}`);
   });
-  await showRoute(world, widest);
+  await showRoute(setup, widest);
 
   headline("braid verify compares every event of the originals and the splits, by code of its own");
   const url = `http://127.0.0.1:${server.port}`;
@@ -84,18 +84,18 @@ export async function tellStory(world: DemoWorld): Promise<void> {
   for (const each of verified.trimEnd().split("\n")) line(`  ${each}`);
 
   headline("The same reads again");
-  const after = await measureWidths(world, widths);
+  const after = await measureWidths(setup, widths);
   showWidths(widths, before, after);
   const narrower = widths.length - wide.length;
   line(
     `\n  Above ${megabytes(WIDE_BYTES)} is wide. The first ${narrower} ids were never split: what changed there`,
   );
   line("  is the noise of this machine, and tells how far the other rows can be believed.");
-  whatNext(world);
+  whatNext(setup);
 }
 
 async function load(
-  { grpc, node }: DemoWorld,
+  { grpc, node }: DemoSetup,
   space: WideSpace,
   widths: readonly Width[],
 ): Promise<void> {
@@ -123,7 +123,7 @@ async function load(
   line(`  each id in ${PASSES} passes over its time, a flush after each: ${files} SSTables in all`);
 }
 
-async function loadNarrow(grpc: DemoWorld["grpc"], space: WideSpace): Promise<void> {
+async function loadNarrow(grpc: DemoSetup["grpc"], space: WideSpace): Promise<void> {
   const ids = Array.from({ length: NARROW_IDS }, (_, nth) => nth);
   await inFlight(ids, 8, async (id) => {
     const events = Array.from({ length: 10 }, (_, n) =>
@@ -140,7 +140,7 @@ async function loadNarrow(grpc: DemoWorld["grpc"], space: WideSpace): Promise<vo
 
 /** The newest of it, a little more than is still narrow. */
 async function readOverTheLimit(
-  { grpc }: DemoWorld,
+  { grpc }: DemoSetup,
   { side, megabytes: width }: Width,
 ): Promise<void> {
   const share = Math.min(1, (1.5 * WIDE_BYTES) / (width * 1e6));
@@ -148,7 +148,7 @@ async function readOverTheLimit(
   await streamRange(grpc, { ...side, start }, "NEWEST_FIRST");
 }
 
-async function showRoute({ server }: DemoWorld, { side }: Width): Promise<void> {
+async function showRoute({ server }: DemoSetup, { side }: Width): Promise<void> {
   const { route, why, parts, bytes, millis } = await explain(server, side);
   line(
     `  ExplainRead, ${side.series}, a page of 100: ${route}, ${parts} parts opened, ` +
@@ -156,7 +156,7 @@ async function showRoute({ server }: DemoWorld, { side }: Width): Promise<void> 
   );
 }
 
-function whatNext({ node }: DemoWorld): void {
+function whatNext({ node }: DemoSetup): void {
   headline("What to try next");
   line("  npm start                                     a server of your own; bin/braid --help");
   line(

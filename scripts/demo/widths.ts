@@ -4,7 +4,7 @@ import type { Side } from "../../bench/support/read-load.ts";
 import { median } from "../../bench/support/stats.ts";
 import type { WideSpace } from "../../bench/support/wide-space.ts";
 import { table, Untold } from "./tell.ts";
-import type { DemoWorld } from "./world.ts";
+import type { DemoSetup } from "./setup.ts";
 
 export const EVENT_BYTES = 250;
 
@@ -34,7 +34,7 @@ export function widthsOf({ namespace, start, end }: WideSpace): Width[] {
 
 /** Pages of 100 from anywhere and the whole range, newest first, of every width by turns. */
 export async function measureWidths(
-  { grpc }: DemoWorld,
+  { grpc }: DemoSetup,
   widths: readonly Width[],
 ): Promise<Map<Width, WidthFigures>> {
   const sides = widths.map(({ side }) => side);

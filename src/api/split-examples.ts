@@ -8,7 +8,11 @@ const PARTITION = {
   eventBucket: 0,
 };
 
-const WISH = { namespace: "plays", partition: PARTITION, reason: "reads of it are slow" };
+const OPERATOR_REQUEST = {
+  namespace: "plays",
+  partition: PARTITION,
+  reason: "reads of it are slow",
+};
 
 const CHECKSUM = "9f2c4e1ab07d55c8d3e6f0a1b2c3d4e5";
 
@@ -94,7 +98,7 @@ const UNREAD = { ...SPLIT.preSplitData, checksum: "" };
 const ASKED = { at: "2026-11-15T10:00:00Z", by: "operator" };
 
 /** Where nothing is done yet. */
-function wished(reason: string): Example["answer"] {
+function operatorExample(reason: string): Example["answer"] {
   return {
     ...SPLIT,
     preSplitData: UNREAD,
@@ -142,10 +146,16 @@ export const SPLIT_EXAMPLES: Readonly<Record<string, Example>> = {
     answer: { splits: [LISTED], nextPageToken: "" },
   },
   GetSplit: { request: { namespace: "plays", partition: PARTITION }, answer: SPLIT },
-  RequestSplit: { request: WISH, answer: wished("requested: reads of it are slow") },
-  RetrySplit: { request: WISH, answer: wished("retried: reads of it are slow") },
+  RequestSplit: {
+    request: OPERATOR_REQUEST,
+    answer: operatorExample("requested: reads of it are slow"),
+  },
+  RetrySplit: {
+    request: OPERATOR_REQUEST,
+    answer: operatorExample("retried: reads of it are slow"),
+  },
   RollbackSplit: {
-    request: WISH,
+    request: OPERATOR_REQUEST,
     answer: {
       ...SPLIT,
       preSplitData: UNREAD,

@@ -15,7 +15,7 @@ const PARTITION = {
   timeBucket: 7,
   eventBucket: 0,
 };
-const PLACE = "--slice data_20261114 --id profile:123 --time-bucket 7".split(" ");
+const LOCATION = "--slice data_20261114 --id profile:123 --time-bucket 7".split(" ");
 
 test("splits ls prints a table of a state, and JSON as it came", async () => {
   await using server = await fakeBraid(() => ({ splits: [SPLIT], nextPageToken: "" }));
@@ -59,7 +59,7 @@ test("splits ls stops at a screenful and says so, unless all are wanted", async 
 test("splits show tells sizes and latencies before and after, and the history", async () => {
   await using server = await fakeBraid(() => SPLIT);
   const { url } = server;
-  const ran = await runBraid(["splits", "show", "plays", ...PLACE, "--parts"], { url });
+  const ran = await runBraid(["splits", "show", "plays", ...LOCATION, "--parts"], { url });
   equal(ran.code, 0, ran.err);
   deepEqual(server.requests[0]?.body, { namespace: "plays", partition: PARTITION });
   equal(
@@ -110,7 +110,7 @@ test("splits show tells who has it, its checkpoint, and what it waits for", asyn
   let answer: object = unfinished;
   await using server = await fakeBraid(() => answer);
   const show = async (): Promise<string> => {
-    const ran = await runBraid(["splits", "show", "plays", ...PLACE], { url: server.url });
+    const ran = await runBraid(["splits", "show", "plays", ...LOCATION], { url: server.url });
     return ran.out;
   };
   const working = await show();
@@ -138,7 +138,7 @@ test("splits that wait are told to be paused where the namespace is", async () =
     '"braid splits resume plays" lets them go on\n';
   const ran = await runBraid(["splits", "ls", "plays"], { url });
   ok(ran.err.endsWith(paused), ran.err);
-  equal((await runBraid(["splits", "show", "plays", ...PLACE], { url })).err, paused);
+  equal((await runBraid(["splits", "show", "plays", ...LOCATION], { url })).err, paused);
 });
 
 test("request, retry and rollback name the partition and the reason, and show the split", async () => {
@@ -146,7 +146,7 @@ test("request, retry and rollback name the partition and the reason, and show th
   const { url } = server;
   const methods = { request: "RequestSplit", retry: "RetrySplit", rollback: "RollbackSplit" };
   for (const [name, method] of Object.entries(methods)) {
-    const args = ["splits", name, "plays", ...PLACE, "--event-bucket", "3", "--reason", "slow"];
+    const args = ["splits", name, "plays", ...LOCATION, "--event-bucket", "3", "--reason", "slow"];
     const ran = await runBraid([...args, "--json"], { url });
     equal(ran.code, 0, ran.err);
     deepEqual(JSON.parse(ran.out), SPLIT);
@@ -164,7 +164,7 @@ test("a split that is not there exits 3 and says where to look", async () => {
   await using server = await fakeBraid((_request, response) =>
     refuse(response, 404, "SPLIT_NOT_FOUND"),
   );
-  const ran = await runBraid(["splits", "show", "plays", ...PLACE], { url: server.url });
+  const ran = await runBraid(["splits", "show", "plays", ...LOCATION], { url: server.url });
   equal(ran.code, 3);
   match(ran.err, /braid splits ls NAMESPACE/);
 });

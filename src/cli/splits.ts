@@ -5,8 +5,8 @@ import type { BraidClient, Split, SplitCalls, SplitState } from "../client/conne
 import { SPLIT_STATES } from "../model/split.ts";
 import { clientFor } from "./connection.ts";
 import type { GlobalOptions } from "./connection.ts";
-import { addPlaceFlags, partitionOf, PLACE_ARGUMENTS } from "./place-flags.ts";
-import type { PlaceFlags } from "./place-flags.ts";
+import { addLocationFlags, partitionOf, LOCATION_ARGUMENTS } from "./location-flags.ts";
+import type { LocationFlags } from "./location-flags.ts";
 import { json } from "./print.ts";
 import { extraSpace, listing, report } from "./split-report.ts";
 import type { Terminal } from "./terminal.ts";
@@ -16,7 +16,7 @@ interface ListOptions extends GlobalOptions {
   readonly all?: boolean;
 }
 
-interface PartitionOptions extends GlobalOptions, PlaceFlags {
+interface PartitionOptions extends GlobalOptions, LocationFlags {
   readonly reason?: string;
   readonly parts?: boolean;
 }
@@ -59,9 +59,14 @@ export function addSplits(program: Command, terminal: Terminal): void {
       return calls.get(namespace, partitionOf(options), { signal: terminal.interrupted });
     },
   }).option("--parts", "list each part");
-  wish(splits, terminal, "request", "split a partition, as if a read had found it wide");
-  wish(splits, terminal, "retry", "plan anew what failed, was refused, parked or rolled back");
-  wish(splits, terminal, "rollback", "read the original again, until a retry");
+  operatorRequest(splits, terminal, "request", "split a partition, as if a read had found it wide");
+  operatorRequest(
+    splits,
+    terminal,
+    "retry",
+    "plan anew what failed, was refused, parked or rolled back",
+  );
+  operatorRequest(splits, terminal, "rollback", "read the original again, until a retry");
 
   onNamespace(
     splits,
@@ -97,7 +102,7 @@ async function list(
   return { found, more: false };
 }
 
-function wish(
+function operatorRequest(
   splits: Command,
   terminal: Terminal,
   name: "request" | "retry" | "rollback",
@@ -128,9 +133,9 @@ function onPartition(
     run: (calls: SplitCalls, namespace: string, options: PartitionOptions) => Promise<Split>;
   },
 ): Command {
-  return addPlaceFlags(splits.command(`${name} <namespace>`))
+  return addLocationFlags(splits.command(`${name} <namespace>`))
     .description(about)
-    .addHelpText("after", `\nExample:\n  $ braid splits ${name} plays ${PLACE_ARGUMENTS}`)
+    .addHelpText("after", `\nExample:\n  $ braid splits ${name} plays ${LOCATION_ARGUMENTS}`)
     .action(async (namespace: string, _options: unknown, command: Command) => {
       const options = command.optsWithGlobals<PartitionOptions>();
       const client = clientFor(options, terminal);

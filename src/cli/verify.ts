@@ -4,13 +4,13 @@ import type { Partition, SplitCalls, Verification } from "../client/connect.ts";
 import { clientFor } from "./connection.ts";
 import type { GlobalOptions } from "./connection.ts";
 import { EXIT, ExitError, UsageError } from "./failures.ts";
-import { addPlaceFlags, partitionOf, PLACE_ARGUMENTS } from "./place-flags.ts";
-import type { PlaceFlags } from "./place-flags.ts";
+import { addLocationFlags, partitionOf, LOCATION_ARGUMENTS } from "./location-flags.ts";
+import type { LocationFlags } from "./location-flags.ts";
 import { count, json, pairs, printable, size, table } from "./print.ts";
 import { Progress } from "./progress.ts";
 import type { Terminal } from "./terminal.ts";
 
-interface VerifyOptions extends GlobalOptions, PlaceFlags {
+interface VerifyOptions extends GlobalOptions, LocationFlags {
   readonly wait: boolean;
   readonly follow?: string;
   readonly progress?: boolean;
@@ -21,7 +21,7 @@ const FIRST_LOOK_MS = 100;
 const LOOK_MAX_MS = 2_000;
 
 export function addVerify(program: Command, terminal: Terminal): void {
-  addPlaceFlags(program.command("verify <namespace>"))
+  addLocationFlags(program.command("verify <namespace>"))
     .description("compare splits with their originals, event by event; exits 1 if any differ")
     .option("--no-wait", "only start it, and print its id")
     .option("--follow <verify-id>", "wait for one that was started before")
@@ -31,7 +31,7 @@ export function addVerify(program: Command, terminal: Terminal): void {
       "\nAll slices, or one with --slice, or one partition with --id too." +
         "\n\nExample:\n  $ braid verify plays" +
         "\n  $ braid verify plays --slice data_20261115 --no-wait" +
-        `\n  $ braid verify plays ${PLACE_ARGUMENTS}`,
+        `\n  $ braid verify plays ${LOCATION_ARGUMENTS}`,
     )
     .action(async (namespace: string, _options: unknown, command: Command) => {
       const options = command.optsWithGlobals<VerifyOptions>();

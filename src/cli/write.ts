@@ -10,7 +10,7 @@ import { addAbortSignal } from "node:stream";
 import type { Readable } from "node:stream";
 import type { Command } from "commander";
 import type { BatchingWriter, BraidError, JsonEvent, WriteFailure } from "../client/connect.ts";
-import { splitLines } from "../client/split-lines.ts";
+import { readLines } from "../client/read-lines.ts";
 import { clientFor } from "./connection.ts";
 import type { GlobalOptions } from "./connection.ts";
 import { EXIT, ExitError, exitCodeOf, explainFailure } from "./failures.ts";
@@ -106,7 +106,7 @@ async function addLines(
   moved: () => void,
 ): Promise<void> {
   let line = 0;
-  for await (const bytes of splitLines(input, LINE_BYTES_MAX)) {
+  for await (const bytes of readLines(input, LINE_BYTES_MAX)) {
     line += 1;
     const problem = bytes === undefined ? TOO_LONG : problemWith(bytes, line);
     if (problem !== undefined) report.refusedLine(line, problem);
@@ -145,8 +145,8 @@ class Report {
     }
     // The line was sent alone when it was found to be the wrong one.
     const message = error.message.replaceAll(/\bevents\[0\]\.?/g, "").trim();
-    const doubt = error.outcome === "unknown" ? ", may or may not be written" : "";
-    this.refusedLine(event.line, `${error.code}${doubt}: ${message}`);
+    const problem = error.outcome === "unknown" ? ", may or may not be written" : "";
+    this.refusedLine(event.line, `${error.code}${problem}: ${message}`);
   }
 }
 

@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { setImmediate } from "node:timers/promises";
 import { test } from "node:test";
-import { SkippingPace } from "../../tests/support/fake-braid.ts";
+import { SkippingTiming } from "../../tests/support/fake-braid.ts";
 import { BatchingWriter } from "./batching-writer.ts";
 import type { SendBatch, WriteFailure, WriterOptions } from "./batching-writer.ts";
 import { BraidError } from "./braid-error.ts";
@@ -42,7 +42,7 @@ const EVENT_BYTES = event("0").json.length;
 
 function writerTo(sink: Sink, options: WriterOptions<Event> = {}): BatchingWriter<Event> {
   // Delays of ten seconds and more do not end by themselves.
-  return new BatchingWriter("plays", sink.send, new SkippingPace(), {
+  return new BatchingWriter("plays", sink.send, new SkippingTiming(), {
     maxDelayMs: 10_000,
     ...options,
   });

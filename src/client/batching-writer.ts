@@ -9,8 +9,8 @@ import { BraidError } from "./braid-error.ts";
 import { encodeEvent } from "./events.ts";
 import type { JsonEvent, NewEvent } from "./events.ts";
 import type { EventFailure } from "./messages.ts";
-import type { Pace } from "./pace.ts";
-import { concat } from "./split-lines.ts";
+import type { Timing } from "./timing.ts";
+import { concat } from "./read-lines.ts";
 
 export interface WriterOptions<T> {
   readonly maxEvents?: number;
@@ -48,7 +48,7 @@ interface Entry<T> {
 
 export class BatchingWriter<T extends NewEvent | JsonEvent> {
   readonly #send: SendBatch;
-  readonly #pace: Pace;
+  readonly #timing: Timing;
   readonly #options: WriterOptions<T>;
   readonly #head: Uint8Array;
   readonly #maxEvents: number;
@@ -68,9 +68,9 @@ export class BatchingWriter<T extends NewEvent | JsonEvent> {
   #failed = 0;
   #errors: unknown[] = [];
 
-  constructor(namespace: string, send: SendBatch, pace: Pace, options: WriterOptions<T>) {
+  constructor(namespace: string, send: SendBatch, timing: Timing, options: WriterOptions<T>) {
     this.#send = send;
-    this.#pace = pace;
+    this.#timing = timing;
     this.#options = options;
     this.#head = encoder.encode(`{"namespace":${JSON.stringify(namespace)},"events":[`);
     this.#maxEvents = options.maxEvents ?? 1000;
@@ -142,7 +142,7 @@ export class BatchingWriter<T extends NewEvent | JsonEvent> {
   #startTimer(): void {
     const timer = new AbortController();
     this.#batchTimer = timer;
-    void this.#pace.sleep(this.#options.maxDelayMs ?? 20, timer.signal).then(() => {
+    void this.#timing.sleep(this.#options.maxDelayMs ?? 20, timer.signal).then(() => {
       if (!timer.signal.aborted) this.#dispatch();
     });
   }
@@ -191,7 +191,7 @@ export class BatchingWriter<T extends NewEvent | JsonEvent> {
       this.#written += left.length - failures.length;
       left = this.#eventsFailed(left, failures, attempt);
       if (left.length > 0)
-        await this.#pace.sleep(EVENT_RETRY_MS * 2 ** attempt, this.#options.signal);
+        await this.#timing.sleep(EVENT_RETRY_MS * 2 ** attempt, this.#options.signal);
     }
   }
 

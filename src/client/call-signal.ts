@@ -4,18 +4,18 @@
  * Its owner ends it, which lets go of the caller's signal: that may live much longer than the call.
  */
 import { BraidError } from "./braid-error.ts";
-import type { Pace } from "./pace.ts";
+import type { Timing } from "./timing.ts";
 
 export class CallSignal {
-  readonly #pace: Pace;
+  readonly #timing: Timing;
   readonly #parent: AbortSignal | undefined;
   readonly #controller = new AbortController();
   #timer = new AbortController();
   #endsAtMs = Number.POSITIVE_INFINITY;
   readonly #follow = (): void => this.#controller.abort(this.#parent?.reason);
 
-  constructor(pace: Pace, parent: AbortSignal | undefined) {
-    this.#pace = pace;
+  constructor(timing: Timing, parent: AbortSignal | undefined) {
+    this.#timing = timing;
     this.#parent = parent;
     if (parent?.aborted) this.#follow();
     parent?.addEventListener("abort", this.#follow, { once: true });
@@ -26,7 +26,7 @@ export class CallSignal {
   }
 
   get leftMs(): number {
-    return this.#endsAtMs - this.#pace.nowMs();
+    return this.#endsAtMs - this.#timing.nowMs();
   }
 
   /** Sets the time left, from now; what was set before no longer counts. */
@@ -35,8 +35,8 @@ export class CallSignal {
     const ms = Math.min(wanted, TIMER_MS_MAX);
     const timer = new AbortController();
     this.#timer = timer;
-    this.#endsAtMs = this.#pace.nowMs() + ms;
-    void this.#pace.sleep(ms, timer.signal).then(() => {
+    this.#endsAtMs = this.#timing.nowMs() + ms;
+    void this.#timing.sleep(ms, timer.signal).then(() => {
       if (!timer.signal.aborted) this.#controller.abort(deadlineExceeded(ms));
     });
   }

@@ -7,7 +7,7 @@ import {
   pageJson,
   recordJson,
   refuse,
-  SkippingPace,
+  SkippingTiming,
 } from "../../tests/support/fake-braid.ts";
 import { BraidError, connect } from "./connect.ts";
 
@@ -109,24 +109,24 @@ test("leaving the loop asks for no further page", async () => {
 });
 
 test("an overloaded server is asked again, not before the time it named", async () => {
-  const pace = new SkippingPace();
+  const timing = new SkippingTiming();
   await using server = await fakeBraid((_request, response) =>
     server.requests.length < 3
       ? refuse(response, 429, "OVERLOADED", { headers: { "retry-after": "2" } })
       : { written: 1, failures: [] },
   );
-  await connect(server.url, { pace }).writeSync("plays", [EVENT]);
+  await connect(server.url, { timing }).writeSync("plays", [EVENT]);
   equal(server.requests.length, 3);
-  equal(pace.slept.length, 2);
-  ok(pace.slept.every((ms) => ms >= 2000));
+  equal(timing.slept.length, 2);
+  ok(timing.slept.every((ms) => ms >= 2000));
 });
 
 test("a hint beyond the deadline is not waited for", async () => {
-  const pace = new SkippingPace();
+  const timing = new SkippingTiming();
   await using server = await fakeBraid((_request, response) =>
     refuse(response, 429, "OVERLOADED", { headers: { "retry-after": "120" } }),
   );
-  const error = await failure(connect(server.url, { pace }).writeSync("plays", [EVENT]));
+  const error = await failure(connect(server.url, { timing }).writeSync("plays", [EVENT]));
   equal(error.code, "OVERLOADED");
   equal(error.retryAfterMs, 120_000);
   equal(error.outcome, "failed");
@@ -147,34 +147,34 @@ test("what will not pass is told at once, with all its problems", async () => {
 });
 
 test("tries are bounded, and grow apart", async () => {
-  const pace = new SkippingPace();
+  const timing = new SkippingTiming();
   await using server = await fakeBraid((_request, response) =>
     refuse(response, 503, "STORAGE_UNAVAILABLE"),
   );
-  const client = connect(server.url, { pace, retries: { attemptsMax: 4 } });
+  const client = connect(server.url, { timing, retries: { attemptsMax: 4 } });
   const error = await failure(client.getNamespace("plays"));
   equal(error.code, "STORAGE_UNAVAILABLE");
   equal(server.requests.length, 4);
-  deepEqual(pace.slept, [37.5, 75, 150]);
+  deepEqual(timing.slept, [37.5, 75, 150]);
 });
 
 test("a client whose calls keep failing stops repeating them", async () => {
-  const pace = new SkippingPace();
+  const timing = new SkippingTiming();
   await using server = await fakeBraid((_request, response) =>
     refuse(response, 503, "STORAGE_UNAVAILABLE"),
   );
-  const client = connect(server.url, { pace });
+  const client = connect(server.url, { timing });
   for (let i = 0; i < 20; i++) await failure(client.getNamespace("plays"));
   equal(server.requests.length, 20 + 100);
 });
 
 test("a write whose connection breaks every time has an unknown outcome, a read has failed", async () => {
-  const pace = new SkippingPace();
+  const timing = new SkippingTiming();
   await using server = await fakeBraid((request) => {
     request.raw.socket.destroy();
     return undefined;
   });
-  const client = connect(server.url, { pace, retries: { attemptsMax: 3 } });
+  const client = connect(server.url, { timing, retries: { attemptsMax: 3 } });
   const write = await failure(client.writeSync("plays", [EVENT]));
   equal(write.code, "SERVER_UNREACHABLE");
   equal(write.outcome, "unknown");
@@ -185,7 +185,7 @@ test("a write whose connection breaks every time has an unknown outcome, a read 
 
 test("a write that never reached a server has failed for certain", async () => {
   const client = connect(`http://127.0.0.1:${await freePort()}`, {
-    pace: new SkippingPace(),
+    timing: new SkippingTiming(),
     retries: { attemptsMax: 2 },
   });
   const error = await failure(client.writeSync("plays", [EVENT]));
@@ -199,7 +199,7 @@ test("one lost answer makes the outcome unknown, whatever is answered later", as
     request.raw.socket.destroy();
     return undefined;
   });
-  const client = connect(server.url, { pace: new SkippingPace() });
+  const client = connect(server.url, { timing: new SkippingTiming() });
   const error = await failure(client.writeSync("plays", [EVENT]));
   equal(error.code, "ID_BLOCKED");
   equal(error.outcome, "unknown");
@@ -211,7 +211,7 @@ test("making a namespace is not repeated unless it was refused before any work",
       ? refuse(response, 429, "OVERLOADED")
       : refuse(response, 504, "OUTCOME_UNKNOWN"),
   );
-  const client = connect(server.url, { pace: new SkippingPace() });
+  const client = connect(server.url, { timing: new SkippingTiming() });
   const error = await failure(client.createNamespace("plays"));
   equal(error.code, "OUTCOME_UNKNOWN");
   equal(error.outcome, "unknown");
@@ -219,7 +219,7 @@ test("making a namespace is not repeated unless it was refused before any work",
 });
 
 test("a server that does not answer is given up at the deadline", async () => {
-  const pace = new SkippingPace();
+  const timing = new SkippingTiming();
   const arrived = Promise.withResolvers<undefined>();
   const gone = Promise.withResolvers<undefined>();
   await using server = await fakeBraid((_request, response) => {
@@ -227,15 +227,15 @@ test("a server that does not answer is given up at the deadline", async () => {
     arrived.resolve(undefined);
     return undefined;
   });
-  const client = connect(server.url, { pace, deadlineMs: 30_000 });
+  const client = connect(server.url, { timing, deadlineMs: 30_000 });
   const writing = failure(client.writeSync("plays", [EVENT]));
   await arrived.promise;
-  pace.pass(30_000);
+  timing.pass(30_000);
   const error = await writing;
   equal(error.code, "DEADLINE_EXCEEDED");
   equal(error.outcome, "unknown");
   await gone.promise;
-  equal(pace.waiting, 0, "no timer is left behind");
+  equal(timing.waiting, 0, "no timer is left behind");
 });
 
 test("the caller's signal stops a call with the caller's reason", async () => {

@@ -17,10 +17,10 @@ import type {
   ResponseContext,
   TimeSlice,
 } from "./messages.ts";
-import { systemPace } from "./pace.ts";
-import type { Pace } from "./pace.ts";
-import { Reading, readPages, readRequest, streamPages } from "./reading.ts";
-import type { ReadQuery } from "./reading.ts";
+import { systemTiming } from "./timing.ts";
+import type { Timing } from "./timing.ts";
+import { EventReading, readPages, readRequest, streamPages } from "./event-reading.ts";
+import type { ReadQuery } from "./event-reading.ts";
 import { DEFAULT_RETRIES, Retries } from "./retries.ts";
 import type { RetryLimits } from "./retries.ts";
 import { SplitCalls } from "./split-calls.ts";
@@ -34,12 +34,12 @@ export type { Outcome } from "./braid-error.ts";
 export { ReceivedEvent, ReceivedItem } from "./events.ts";
 export type { EventRecordJson, ItemValue, JsonEvent, NewEvent } from "./events.ts";
 export type * from "./messages.ts";
-export type { Pace } from "./pace.ts";
-export { Reading } from "./reading.ts";
-export type { EventPage, ReadQuery } from "./reading.ts";
+export type { Timing } from "./timing.ts";
+export { EventReading } from "./event-reading.ts";
+export type { EventPage, ReadQuery } from "./event-reading.ts";
 export type { RetryLimits } from "./retries.ts";
 export { SplitCalls } from "./split-calls.ts";
-export type { SplitPage, WishOptions } from "./split-calls.ts";
+export type { SplitPage, OperatorOptions } from "./split-calls.ts";
 export type * from "./split-messages.ts";
 export type { CallOptions } from "./transport.ts";
 
@@ -50,7 +50,7 @@ export interface ConnectOptions {
   /** Sent with every request. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly fetch?: typeof fetch;
-  readonly pace?: Pace;
+  readonly timing?: Timing;
 }
 
 export interface WriteSyncResult {
@@ -79,15 +79,15 @@ export function connect(url: string, options: ConnectOptions = {}): BraidClient 
   if (!/^https?:\/\//.test(url) || !URL.canParse(url)) {
     throw new TypeError(`"${url}" is not an address such as http://127.0.0.1:8420`);
   }
-  const pace = options.pace ?? systemPace;
+  const timing = options.timing ?? systemTiming;
   return new BraidClient(
     new Transport({
       url: url.replace(/\/+$/, ""),
       fetch: options.fetch ?? ((input, init) => fetch(input, init)),
       headers: options.headers ?? {},
       deadlineMs: options.deadlineMs ?? 60_000,
-      retries: new Retries({ ...DEFAULT_RETRIES, ...options.retries }, pace),
-      pace,
+      retries: new Retries({ ...DEFAULT_RETRIES, ...options.retries }, timing),
+      timing,
     }),
   );
 }
@@ -135,17 +135,17 @@ export class BraidClient {
     const send = async (body: Uint8Array<ArrayBuffer>): Promise<WriteSyncResult> => {
       return answer<WriteSyncResult>(await this.#transport.call(method, body, { signal }));
     };
-    return new BatchingWriter(namespace, send, this.#transport.pace, options);
+    return new BatchingWriter(namespace, send, this.#transport.timing, options);
   }
 
   /** Events of an interval, fetched page by page. For large intervals `stream` is faster. */
-  read(namespace: string, query: ReadQuery): Reading {
-    return new Reading(() => readPages(this.#transport, namespace, query));
+  read(namespace: string, query: ReadQuery): EventReading {
+    return new EventReading(() => readPages(this.#transport, namespace, query));
   }
 
   /** Events of an interval over one request. */
-  stream(namespace: string, query: ReadQuery): Reading {
-    return new Reading(() => streamPages(this.#transport, namespace, query));
+  stream(namespace: string, query: ReadQuery): EventReading {
+    return new EventReading(() => streamPages(this.#transport, namespace, query));
   }
 
   /** How a read is served: slices, partitions, and the route of each. */

@@ -5,7 +5,7 @@
  * client, so that a server in trouble is not met with many times its normal load.
  */
 import type { BraidError } from "./braid-error.ts";
-import type { Pace } from "./pace.ts";
+import type { Timing } from "./timing.ts";
 
 export interface RetryLimits {
   /** Tries a call, the first included. */
@@ -19,12 +19,12 @@ export const DEFAULT_RETRIES: RetryLimits = { attemptsMax: 10, firstDelayMs: 50,
 
 export class Retries {
   readonly #limits: RetryLimits;
-  readonly #pace: Pace;
+  readonly #timing: Timing;
   #budget = BUDGET;
 
-  constructor(limits: RetryLimits, pace: Pace) {
+  constructor(limits: RetryLimits, timing: Timing) {
     this.#limits = limits;
-    this.#pace = pace;
+    this.#timing = timing;
   }
 
   succeeded(): void {
@@ -40,7 +40,7 @@ export class Retries {
     const { firstDelayMs, delayMaxMs } = this.#limits;
     const ceiling = Math.min(delayMaxMs, firstDelayMs * 2 ** (attempt - 1));
     // Half of it by dice, so that callers that failed together do not return together.
-    const jittered = ceiling * (0.5 + 0.5 * this.#pace.fraction());
+    const jittered = ceiling * (0.5 + 0.5 * this.#timing.fraction());
     const hint = error.retryAfterMs ?? 0;
     const delay = hint > 0 ? hint + jittered : jittered;
     if (delay >= leftMs) return undefined;

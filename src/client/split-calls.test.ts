@@ -1,6 +1,6 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { test } from "node:test";
-import { collect, fakeBraid, refuse, SkippingPace } from "../../tests/support/fake-braid.ts";
+import { collect, fakeBraid, refuse, SkippingTiming } from "../../tests/support/fake-braid.ts";
 import { connect } from "./connect.ts";
 
 const PARTITION = {
@@ -49,14 +49,14 @@ test("each call asks for what the contract has", async () => {
   await splits.setKillSwitch(true);
   equal(await splits.startVerify(namespace, { timeSlice: "data_20261114" }), "v-1");
   await splits.getVerify(namespace, "v-1");
-  const place = { namespace, partition: PARTITION };
+  const location = { namespace, partition: PARTITION };
   deepEqual(
     server.requests.map(({ method, body }) => [method, body]),
     [
-      ["GetSplit", place],
-      ["RequestSplit", { ...place, reason: "" }],
-      ["RetrySplit", { ...place, reason: "why" }],
-      ["RollbackSplit", { ...place, reason: "why" }],
+      ["GetSplit", location],
+      ["RequestSplit", { ...location, reason: "" }],
+      ["RetrySplit", { ...location, reason: "why" }],
+      ["RollbackSplit", { ...location, reason: "why" }],
       ["PauseSplits", { namespace, reason: "why" }],
       ["ResumeSplits", { namespace, reason: "" }],
       ["GetReadMode", { namespace }],
@@ -73,7 +73,7 @@ test("a comparison is not started twice by a lost answer, and a wish is repeated
   await using server = await fakeBraid((_request, response) =>
     refuse(response, 503, "STORAGE_UNAVAILABLE"),
   );
-  const options = { pace: new SkippingPace(), retries: { attemptsMax: 3 } };
+  const options = { timing: new SkippingTiming(), retries: { attemptsMax: 3 } };
   const { splits } = connect(server.url, options);
   await rejects(splits.startVerify("plays"), { code: "STORAGE_UNAVAILABLE" });
   equal(server.requests.length, 1);

@@ -19,7 +19,7 @@ export type ControlCall = <T>(
 ) => Promise<T>;
 
 /** Why; kept with what was done. */
-export type WishOptions = CallOptions & { readonly reason?: string };
+export type OperatorOptions = CallOptions & { readonly reason?: string };
 
 export interface SplitPage {
   readonly splits: readonly Split[];
@@ -63,32 +63,40 @@ export class SplitCalls {
 
   /** With its parts. */
   async get(namespace: string, partition: Partition, options?: CallOptions): Promise<Split> {
-    const request = { namespace, partition: placeOf(partition) };
+    const request = { namespace, partition: locationOf(partition) };
     return this.#call<Split>("GetSplit", "reads", request, options);
   }
 
   /** Does by hand what a detection does. */
-  async request(namespace: string, partition: Partition, options?: WishOptions): Promise<Split> {
-    return this.#wish("RequestSplit", namespace, partition, options);
+  async request(
+    namespace: string,
+    partition: Partition,
+    options?: OperatorOptions,
+  ): Promise<Split> {
+    return this.#operatorRequest("RequestSplit", namespace, partition, options);
   }
 
   /** Lets one that failed, was refused, parked or rolled back be planned anew. */
-  async retry(namespace: string, partition: Partition, options?: WishOptions): Promise<Split> {
-    return this.#wish("RetrySplit", namespace, partition, options);
+  async retry(namespace: string, partition: Partition, options?: OperatorOptions): Promise<Split> {
+    return this.#operatorRequest("RetrySplit", namespace, partition, options);
   }
 
   /** Back to the original, until a retry. */
-  async rollback(namespace: string, partition: Partition, options?: WishOptions): Promise<Split> {
-    return this.#wish("RollbackSplit", namespace, partition, options);
+  async rollback(
+    namespace: string,
+    partition: Partition,
+    options?: OperatorOptions,
+  ): Promise<Split> {
+    return this.#operatorRequest("RollbackSplit", namespace, partition, options);
   }
 
   /** Stops all work on the splits of a namespace; those that are completed stay in use. */
-  async pause(namespace: string, options: WishOptions = {}): Promise<void> {
+  async pause(namespace: string, options: OperatorOptions = {}): Promise<void> {
     const { reason = "" } = options;
     await this.#call<object>("PauseSplits", "writes", { namespace, reason }, options);
   }
 
-  async resume(namespace: string, options: WishOptions = {}): Promise<void> {
+  async resume(namespace: string, options: OperatorOptions = {}): Promise<void> {
     const { reason = "" } = options;
     await this.#call<object>("ResumeSplits", "writes", { namespace, reason }, options);
   }
@@ -101,7 +109,7 @@ export class SplitCalls {
   async setReadMode(
     namespace: string,
     mode: ReadModeName,
-    options: WishOptions & { readonly force?: boolean; readonly autoAdvance?: boolean } = {},
+    options: OperatorOptions & { readonly force?: boolean; readonly autoAdvance?: boolean } = {},
   ): Promise<ReadMode> {
     const { force = false, autoAdvance, reason = "" } = options;
     const request = {
@@ -119,7 +127,7 @@ export class SplitCalls {
   }
 
   /** While it is on every read of every namespace is served from originals. */
-  async setKillSwitch(on: boolean, options: WishOptions = {}): Promise<KillSwitch> {
+  async setKillSwitch(on: boolean, options: OperatorOptions = {}): Promise<KillSwitch> {
     const { reason = "" } = options;
     return this.#call<KillSwitch>("SetKillSwitch", "writes", { on, reason }, options);
   }
@@ -136,7 +144,7 @@ export class SplitCalls {
     const { partition, timeSlice } = target;
     const request = {
       namespace,
-      ...(partition !== undefined && { partition: placeOf(partition) }),
+      ...(partition !== undefined && { partition: locationOf(partition) }),
       ...(timeSlice !== undefined && { timeSlice }),
     };
     // Twice would be two comparisons.
@@ -158,19 +166,19 @@ export class SplitCalls {
   }
 
   /** These may be repeated: the second finds the split as the first left it. */
-  #wish(
+  #operatorRequest(
     name: string,
     namespace: string,
     partition: Partition,
-    options: WishOptions = {},
+    options: OperatorOptions = {},
   ): Promise<Split> {
     const { reason = "" } = options;
-    const request = { namespace, partition: placeOf(partition), reason };
+    const request = { namespace, partition: locationOf(partition), reason };
     return this.#call<Split>(name, "writes", request, options);
   }
 }
 
 /** A split's own `preSplitData` names its partition too, and has more than the server takes. */
-function placeOf({ timeSlice, timeSeriesId, timeBucket, eventBucket }: Partition): Partition {
+function locationOf({ timeSlice, timeSeriesId, timeBucket, eventBucket }: Partition): Partition {
   return { timeSlice, timeSeriesId, timeBucket, eventBucket };
 }

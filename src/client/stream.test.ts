@@ -1,7 +1,7 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import { test } from "node:test";
-import { collect, fakeBraid, pageJson, SkippingPace } from "../../tests/support/fake-braid.ts";
+import { collect, fakeBraid, pageJson, SkippingTiming } from "../../tests/support/fake-braid.ts";
 import { connect } from "./connect.ts";
 
 const QUERY = {
@@ -45,7 +45,7 @@ test("a stream that breaks goes on behind its last whole page", async () => {
       response.end(line(pageJson(["d"], "")));
     }
   });
-  const client = connect(server.url, { pace: new SkippingPace() });
+  const client = connect(server.url, { timing: new SkippingTiming() });
   const events = await collect(client.stream("plays", QUERY));
   deepEqual(
     events.map((event) => event.eventId),
@@ -69,7 +69,7 @@ test("an error at the end of a stream is told, or waited out if it passes", asyn
     return undefined;
   });
   const ids: string[] = [];
-  const client = connect(server.url, { pace: new SkippingPace() });
+  const client = connect(server.url, { timing: new SkippingTiming() });
   await rejects(
     async () => {
       for await (const event of client.stream("plays", QUERY)) ids.push(event.eventId);
@@ -85,7 +85,7 @@ test("a stream that may lack an event is neither gone on with nor repeated", asy
     response.end(`${line(pageJson(["a"], "after-a"))}${JSON.stringify({ error: body })}\n`);
     return undefined;
   });
-  const client = connect(server.url, { pace: new SkippingPace() });
+  const client = connect(server.url, { timing: new SkippingTiming() });
   await rejects(collect(client.stream("plays", QUERY)), { code: "CONFLICT", outcome: "failed" });
   equal(server.requests.length, 1);
 });
@@ -97,7 +97,7 @@ test("a page that may lack an event is not asked for again", async () => {
     response.end(JSON.stringify(body));
     return undefined;
   });
-  const client = connect(server.url, { pace: new SkippingPace() });
+  const client = connect(server.url, { timing: new SkippingTiming() });
   await rejects(collect(client.read("plays", QUERY)), { code: "CONFLICT", outcome: "failed" });
   equal(server.requests.length, 1);
 });
@@ -116,18 +116,18 @@ test("leaving the loop tells the server to stop", async () => {
 });
 
 test("a stream may last longer than the deadline, a page of it may not", async () => {
-  const pace = new SkippingPace();
+  const timing = new SkippingTiming();
   await using server = await fakeBraid(async (_request, response) => {
     await send(response, line(pageJson(["a"], "t1")));
     await send(response, line(pageJson(["b"], "t2")));
   });
-  const events = connect(server.url, { pace, deadlineMs: 30_000 }).stream("plays", QUERY);
+  const events = connect(server.url, { timing, deadlineMs: 30_000 }).stream("plays", QUERY);
   const pages = events.pages();
   await pages.next();
-  pace.pass(60_000);
+  timing.pass(60_000);
   await pages.next();
   const third = pages.next();
-  pace.pass(30_000);
+  timing.pass(30_000);
   await rejects(third, { code: "DEADLINE_EXCEEDED" });
   equal(server.requests.length, 1);
 });

@@ -7,7 +7,7 @@
 import { BraidError } from "./braid-error.ts";
 import type { Outcome } from "./braid-error.ts";
 import { CallSignal } from "./call-signal.ts";
-import type { Pace } from "./pace.ts";
+import type { Timing } from "./timing.ts";
 import type { Retries } from "./retries.ts";
 
 /** What a method may do to the server, and so what is known when its answer is lost. */
@@ -30,7 +30,7 @@ export interface TransportOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly deadlineMs: number;
   readonly retries: Retries;
-  readonly pace: Pace;
+  readonly timing: Timing;
 }
 
 export class Transport {
@@ -40,8 +40,8 @@ export class Transport {
     this.#options = options;
   }
 
-  get pace(): Pace {
-    return this.#options.pace;
+  get timing(): Timing {
+    return this.#options.timing;
   }
 
   get retries(): Retries {
@@ -58,7 +58,7 @@ export class Transport {
     body: string | Uint8Array<ArrayBuffer>,
     options: CallOptions = {},
   ): Promise<unknown> {
-    const scope = new CallSignal(this.pace, options.signal);
+    const scope = new CallSignal(this.timing, options.signal);
     let outcome: Outcome = "failed";
     try {
       scope.arm(this.deadlineMs(options));
@@ -114,7 +114,7 @@ export class Transport {
     if (!mayRepeat(error, method.effect)) throw error;
     const delayMs = this.retries.delayMs(error, attempt, scope.leftMs);
     if (delayMs === undefined) throw error;
-    await this.pace.sleep(delayMs, scope.signal);
+    await this.timing.sleep(delayMs, scope.signal);
     if (scope.signal.aborted) throw scope.signal.reason;
   }
 

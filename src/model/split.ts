@@ -30,7 +30,7 @@ export const SPLIT_STRATEGIES = ["EVENT_BUCKETS", "TIME_BUCKETS", "HASH"] as con
 export type SplitStrategyName = (typeof SPLIT_STRATEGIES)[number];
 
 /** Consecutive numbers of parts, in the order in which they were written: the newest time first. */
-export interface PartRun {
+export interface PartNumberRange {
   readonly start: number;
   readonly count: number;
 }
@@ -69,7 +69,7 @@ export interface Segment {
   /** For strategies that are told in advance how many; 0 where parts are cut when full. */
   readonly partsPlanned: number;
   /** The listed parts, in order. */
-  readonly runs: readonly PartRun[];
+  readonly partRanges: readonly PartNumberRange[];
   /** The checkpoint: [copiedTo, to) is in listed parts. */
   readonly copiedTo: number;
   /** Of the listed parts. */
@@ -115,8 +115,8 @@ export interface SplitRecord {
   readonly segments: readonly Segment[];
   /** Raised whenever someone takes the split over. */
   readonly fence: number;
-  /** Who works on it. `beat` moves while they live; wall clocks are not compared (rule C16). */
-  readonly owner: { readonly by: string; readonly beat: number } | null;
+  /** Who works on it. `heartbeat` moves while they live; wall clocks are not compared (rule C16). */
+  readonly owner: { readonly by: string; readonly heartbeat: number } | null;
   /** The next number of a part: raised by whoever reserves one, before it is used (rule C8). */
   readonly nextPart: number;
   /** Given to the next copy. */
@@ -154,7 +154,7 @@ export interface RouteSegment {
   readonly generation: number;
   readonly layout: SplitLayout;
   readonly strategy: SplitStrategyName;
-  readonly runs: readonly PartRun[];
+  readonly partRanges: readonly PartNumberRange[];
   readonly bytes: number;
   readonly events: number;
   readonly confirmed: boolean;
@@ -167,7 +167,7 @@ export function routeOf(record: SplitRecord): Omit<RouteRecord, "partition"> {
     const before = segments.at(-1);
     if (segment.state !== "COMPLETED") break;
     if (before !== undefined && before.to !== segment.from) break;
-    const { from, to, generation, layout, strategy, runs, bytes, events } = segment;
+    const { from, to, generation, layout, strategy, partRanges, bytes, events } = segment;
     const confirmed = segment.confirmedAt !== null;
     segments.push({
       from,
@@ -175,7 +175,7 @@ export function routeOf(record: SplitRecord): Omit<RouteRecord, "partition"> {
       generation,
       layout,
       strategy,
-      runs,
+      partRanges,
       bytes,
       events,
       confirmed,

@@ -2,13 +2,13 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import {
-  ControlWorld,
+  ControlFixture,
   DAY,
   HOUR,
   VIEW_MAX_AGE_MS,
   never,
-} from "../../tests/support/control-world.ts";
-import type { ControlProcess } from "../../tests/support/control-world.ts";
+} from "../../tests/support/control-fixture.ts";
+import type { ControlProcess } from "../../tests/support/control-fixture.ts";
 import { SliceWitness } from "../../tests/support/slice-witness.ts";
 import { OneByOne, StopAfter } from "../../tests/support/stopped-process.ts";
 import { settle } from "../../tests/support/virtual-clock.ts";
@@ -30,30 +30,35 @@ const LONGER: NamespaceConfigPatch = {
   retention: { closeAfterMicros: 20 * DAY, deleteAfterMicros: 30 * DAY },
 };
 
-type Act = (process: ControlProcess, world: ControlWorld) => Promise<unknown>;
+type Act = (process: ControlProcess, fixture: ControlFixture) => Promise<unknown>;
 
 /** Some days old, so that slices are to be made, closed and marked as dropped by the next run. */
-async function worldInUse(): Promise<ControlWorld> {
-  const world = new ControlWorld({ shared: true });
-  const { namespaces, keeper } = world.start();
+async function fixtureInUse(): Promise<ControlFixture> {
+  const fixture = new ControlFixture({ shared: true });
+  const { namespaces, reconciler } = fixture.start();
   await namespaces.create("plays", DAILY);
   for (let day = 0; day < 5; day++) {
-    await world.clock.advance(DAY_MS);
-    await keeper.runOnce(never);
+    await fixture.clock.advance(DAY_MS);
+    await reconciler.runOnce(never);
   }
-  await world.clock.advance(DAY_MS);
-  return world;
+  await fixture.clock.advance(DAY_MS);
+  return fixture;
 }
 
-async function keep({ keeper }: ControlProcess, world: ControlWorld, ms: number, step: number) {
+async function keep(
+  { reconciler }: ControlProcess,
+  fixture: ControlFixture,
+  ms: number,
+  step: number,
+) {
   for (let passed = 0; passed < ms; passed += step) {
-    await keeper.runOnce(never);
-    await world.clock.advance(step);
+    await reconciler.runOnce(never);
+    await fixture.clock.advance(step);
   }
 }
 
 const ACTS: Readonly<Record<string, Act>> = {
-  "a run of the keeper": ({ keeper }) => keeper.runOnce(never),
+  "a run of the keeper": ({ reconciler }) => reconciler.runOnce(never),
   "a change of width": ({ namespaces }) => namespaces.update("plays", NARROWER, []),
   "a re-opening": ({ namespaces }) =>
     namespaces.update("plays", { ...LONGER, acceptLimitMicros: 10 * DAY }, []),
@@ -68,11 +73,11 @@ const MEANWHILE: Readonly<Record<string, Act>> = {
     const timePartition = { secondsPerTimeSlice: 172_800, secondsPerTimeBucket: 3_600 };
     return namespaces.update("plays", { timePartition }, []);
   },
-  "nine days are kept, and dropped slices forgotten": (process, world) =>
-    keep(process, world, 9 * DAY_MS, DAY_MS),
-  "the namespace is deleted and made anew": async (process, world) => {
+  "nine days are kept, and dropped slices forgotten": (process, fixture) =>
+    keep(process, fixture, 9 * DAY_MS, DAY_MS),
+  "the namespace is deleted and made anew": async (process, fixture) => {
     await process.namespaces.delete("plays");
-    await keep(process, world, 120_000, 10_000);
+    await keep(process, fixture, 120_000, 10_000);
     await process.namespaces.create("plays", NARROWER);
   },
 };
@@ -82,21 +87,21 @@ for (const [doing, act] of Object.entries(ACTS)) {
     test(`${doing} that stops anywhere, while ${what}, and wakes late changes nothing that was not decided`, async () => {
       for (let passes = 0; ; passes++) {
         ok(passes < 300, "the act ends");
-        const world = await worldInUse();
-        const witness = new SliceWitness(world);
+        const fixture = await fixtureInUse();
+        const witness = new SliceWitness(fixture);
         const stop = new StopAfter(passes);
-        const late = world.start({ gate: stop.gate, droppedKept: 1 });
-        const acting = act(late, world).catch(asRefusal);
+        const late = fixture.start({ gate: stop.gate, droppedKept: 1 });
+        const acting = act(late, fixture).catch(asRefusal);
         // It stops, or comes to its end.
         for (let i = 0; i < VIEW_MAX_AGE_MS / 1_000 && !stop.stopped; i++) {
-          await world.clock.advance(1_000);
+          await fixture.clock.advance(1_000);
         }
-        const other = world.start({ droppedKept: 1 });
-        await world.passWhile(meanwhile(other, world).catch(asRefusal));
+        const other = fixture.start({ droppedKept: 1 });
+        await fixture.passWhile(meanwhile(other, fixture).catch(asRefusal));
         stop.resume();
-        await world.passWhile(acting);
+        await fixture.passWhile(acting);
         await acting;
-        await keep(world.start({ droppedKept: 1 }), world, 150_000, 10_000);
+        await keep(fixture.start({ droppedKept: 1 }), fixture, 150_000, 10_000);
         witness.check(`stopped after ${passes} calls and answers`);
         if (!stop.stopped) return;
       }
@@ -113,14 +118,14 @@ function asRefusal(error: unknown): string {
 
 test("a slice that was spared by a longer retention is not dropped by one who decided before", async () => {
   for (let passes = 0; ; passes++) {
-    const world = await worldInUse();
+    const fixture = await fixtureInUse();
     const stop = new StopAfter(passes);
-    const late = world.start({ gate: stop.gate });
-    const running = late.keeper.runOnce(never);
-    await world.clock.advance(0);
-    const other = world.start();
+    const late = fixture.start({ gate: stop.gate });
+    const running = late.reconciler.runOnce(never);
+    await fixture.clock.advance(0);
+    const other = fixture.start();
     const updating = other.namespaces.update("plays", LONGER, []);
-    await world.passWhile(updating);
+    await fixture.passWhile(updating);
     await updating;
     const dropped = async (): Promise<string[]> =>
       (await other.namespaces.listTimeSlices("plays"))
@@ -129,7 +134,7 @@ test("a slice that was spared by a longer retention is not dropped by one who de
     const before = await dropped();
     stop.resume();
     await running;
-    await keep(world.start(), world, 60_000, 5_000);
+    await keep(fixture.start(), fixture, 60_000, 5_000);
     deepEqual(await dropped(), before, `stopped after ${passes} calls and answers`);
     if (!stop.stopped) return;
   }
@@ -143,18 +148,18 @@ test("processes that change widths at once, in any order of their calls, never m
       fc.array(widths, { minLength: 2, maxLength: 3 }),
       fc.array(fc.nat({ max: 9_999 }), { minLength: 50, maxLength: 200 }),
       async (wanted, choices) => {
-        const world = await worldInUse();
-        const witness = new SliceWitness(world);
+        const fixture = await fixtureInUse();
+        const witness = new SliceWitness(fixture);
         const calls = new OneByOne();
         const works = wanted.map((secondsPerTimeSlice) => {
           const timePartition = { secondsPerTimeSlice, secondsPerTimeBucket: 3_600 };
-          const { namespaces } = world.start({ gate: calls.gate });
+          const { namespaces } = fixture.start({ gate: calls.gate });
           return namespaces.update("plays", { timePartition, ...LATER }, []).catch(asRefusal);
         });
         works.push(
-          world
+          fixture
             .start({ gate: calls.gate })
-            .keeper.runOnce(never)
+            .reconciler.runOnce(never)
             .then(() => "kept"),
         );
         let ended = false;
@@ -163,12 +168,12 @@ test("processes that change widths at once, in any order of their calls, never m
           await settle();
           const choice = choices[i % choices.length] ?? 0;
           // Now and then nobody is let through for longer than a lease lasts.
-          if (calls.waiting === 0) await world.clock.advance(1_000);
-          else if (choice % 20 === 0) await world.clock.advance(12_000);
+          if (calls.waiting === 0) await fixture.clock.advance(1_000);
+          else if (choice % 20 === 0) await fixture.clock.advance(12_000);
           else calls.letThrough(choice);
         }
         await all;
-        await keep(world.start(), world, 60_000, 5_000);
+        await keep(fixture.start(), fixture, 60_000, 5_000);
         witness.check(wanted.join());
       },
     ),
@@ -178,41 +183,41 @@ test("processes that change widths at once, in any order of their calls, never m
 
 test("a decision that a process left behind is carried out as it stands, by whoever comes first", async () => {
   const comers: Readonly<Record<string, Act>> = {
-    keeper: ({ keeper }) => keeper.runOnce(never),
+    reconciler: ({ reconciler }) => reconciler.runOnce(never),
     update: ({ namespaces }) => namespaces.update("plays", NARROWER, []),
   };
   for (const [comer, act] of Object.entries(comers)) {
-    const world = await worldInUse();
-    const witness = new SliceWitness(world);
+    const fixture = await fixtureInUse();
+    const witness = new SliceWitness(fixture);
     const stop = new StopAfter(0);
     let announced = false;
-    world.catalog.before = async (call, space) => {
+    fixture.catalog.before = async (call, space) => {
       // Right behind the announcement.
-      const record = call === "list" ? await readNamespace(world.catalog, "plays") : undefined;
+      const record = call === "list" ? await readNamespace(fixture.catalog, "plays") : undefined;
       if (!announced && space.startsWith("slices/") && record?.changing) {
         announced = true;
         await stop.gate();
       }
     };
-    const leaving = world.start().keeper.runOnce(never);
+    const leaving = fixture.start().reconciler.runOnce(never);
     await settle();
-    world.catalog.before = () => undefined;
-    const decided = (await readNamespace(world.catalog, "plays"))?.changing;
+    fixture.catalog.before = () => undefined;
+    const decided = (await readNamespace(fixture.catalog, "plays"))?.changing;
     ok(decided !== null && decided !== undefined);
     deepEqual(
       [decided.make.length, decided.close.length, decided.drop.length],
       [1, 1, 1],
       "what was due",
     );
-    const process = world.start();
+    const process = fixture.start();
     // The lease of the one that stopped is renewed by its timer: it has to end.
-    const acting = act(process, world).catch(asRefusal);
-    await world.passWhile(acting);
+    const acting = act(process, fixture).catch(asRefusal);
+    await fixture.passWhile(acting);
     stop.resume();
     await leaving;
-    await keep(process, world, 60_000, 5_000);
-    const record = await readNamespace(world.catalog, "plays");
-    const slices = await readSlices(world.catalog, record?.id ?? "");
+    await keep(process, fixture, 60_000, 5_000);
+    const record = await readNamespace(fixture.catalog, "plays");
+    const slices = await readSlices(fixture.catalog, record?.id ?? "");
     const stateOf = (name: string | undefined) =>
       slices.find((slice) => slice.name === name)?.state;
     equal(stateOf(decided.make[0]?.name), "OPEN", comer);
@@ -224,20 +229,20 @@ test("a decision that a process left behind is carried out as it stands, by whoe
 
 test("when an update is in force its slices are open, whatever another process has left half done", async () => {
   for (let passes = 0; ; passes++) {
-    const world = new ControlWorld({ shared: true });
-    await world.start().namespaces.create("plays", {});
+    const fixture = new ControlFixture({ shared: true });
+    await fixture.start().namespaces.create("plays", {});
     const stop = new StopAfter(passes);
-    const dead = world.start({ gate: stop.gate }).namespaces.update("plays", LATER, []);
-    await world.clock.advance(0);
+    const dead = fixture.start({ gate: stop.gate }).namespaces.update("plays", LATER, []);
+    await fixture.clock.advance(0);
     if (!stop.stopped) {
       // It has made its slices and waits for the others to know: nothing is half done.
       stop.resume();
-      await world.passWhile(dead);
+      await fixture.passWhile(dead);
       return;
     }
-    const { namespaces, views } = world.start();
+    const { namespaces, views } = fixture.start();
     const updating = namespaces.update("plays", LATER, []);
-    await world.passWhile(updating);
+    await fixture.passWhile(updating);
     const { floor } = await updating;
     const { slices } = await views.get("plays");
     ok((slices[0]?.start ?? floor) <= floor);
@@ -246,73 +251,73 @@ test("when an update is in force its slices are open, whatever another process h
         equal(slice.start, slices[i - 1]?.end, `stopped after ${passes} calls and answers`);
     }
     stop.resume();
-    await world.passWhile(dead.catch(asRefusal));
+    await fixture.passWhile(dead.catch(asRefusal));
   }
 });
 
 test("a change of more slices than one decision holds is made in several", async () => {
-  const world = new ControlWorld({ shared: true });
-  const { namespaces } = world.start();
+  const fixture = new ControlFixture({ shared: true });
+  const { namespaces } = fixture.start();
   const timePartition = { secondsPerTimeSlice: 600, secondsPerTimeBucket: 600 };
   await namespaces.create("plays", { timePartition });
-  const witness = new SliceWitness(world);
+  const witness = new SliceWitness(fixture);
   const sizes: number[] = [];
-  const noted = world.catalog.changed;
-  world.catalog.changed = (space, before, after) => {
+  const noted = fixture.catalog.changed;
+  fixture.catalog.changed = (space, before, after) => {
     noted(space, before, after);
     const make = /"changing":\{"make":\[(.*?)\],"open"/.exec(after?.value ?? "")?.[1];
     if (make !== undefined) sizes.push(make.split('"name"').length - 1);
   };
   const updating = namespaces.update("plays", { acceptLimitMicros: 3 * DAY }, []);
-  await world.passWhile(updating);
+  await fixture.passWhile(updating);
   await updating;
   deepEqual(sizes, [CHANGE_SLICES_MAX, CHANGE_SLICES_MAX, 31]);
   witness.check("three days of ten minutes");
 });
 
 test("a slice that the store will not make again is given up, and the rest goes on", async () => {
-  const world = await worldInUse();
-  const { namespaces, keeper } = world.start();
-  const record = await readNamespace(world.catalog, "plays");
-  await world.store.dropSlice({ namespaceId: record?.id ?? "", slice: "data_20260404" });
-  equal((await keeper.runOnce(never)).failed, 0);
-  const after = await readNamespace(world.catalog, "plays");
+  const fixture = await fixtureInUse();
+  const { namespaces, reconciler } = fixture.start();
+  const record = await readNamespace(fixture.catalog, "plays");
+  await fixture.store.dropSlice({ namespaceId: record?.id ?? "", slice: "data_20260404" });
+  equal((await reconciler.runOnce(never)).failed, 0);
+  const after = await readNamespace(fixture.catalog, "plays");
   equal(after?.changing, null);
   const status = (await namespaces.listTimeSlices("plays")).at(-1);
   deepEqual([status?.name, status?.status], ["data_20260404", "DROPPED"]);
-  await world.clock.advance(DAY_MS);
-  await keeper.runOnce(never);
+  await fixture.clock.advance(DAY_MS);
+  await reconciler.runOnce(never);
   equal((await namespaces.listTimeSlices("plays")).at(-1)?.status, "UPCOMING");
 });
 
 test("while a decision waits, a change that has nothing to do with slices does not", async () => {
-  const world = await worldInUse();
-  const { namespaces } = world.start();
-  const record = await readNamespace(world.catalog, "plays");
+  const fixture = await fixtureInUse();
+  const { namespaces } = fixture.start();
+  const record = await readNamespace(fixture.catalog, "plays");
   ok(record !== undefined);
   const changing = { make: [], open: [], close: [], drop: ["data_20260328"] };
-  await writeNamespace(world.catalog, { ...record, changing });
+  await writeNamespace(fixture.catalog, { ...record, changing });
   await namespaces.update("plays", { slos: { read: { maxMs: 2_000 } } }, []);
-  const after = await readNamespace(world.catalog, "plays");
+  const after = await readNamespace(fixture.catalog, "plays");
   deepEqual(after?.changing, changing);
   equal(after?.config.slos.read.maxMs, 2_000);
 });
 
 test("every process sees new slices, and a new width, within L", async () => {
-  const world = await worldInUse();
-  const processes = [world.start(), world.start(), world.start()];
+  const fixture = await fixtureInUse();
+  const processes = [fixture.start(), fixture.start(), fixture.start()];
   const [first] = processes;
   const updating = first?.namespaces.update("plays", NARROWER, []) ?? Promise.resolve();
-  await world.passWhile(updating);
+  await fixture.passWhile(updating);
   await updating;
-  await world.clock.advance(12 * 3_600_000 - 60_000);
+  await fixture.clock.advance(12 * 3_600_000 - 60_000);
   const stop = new AbortController();
   const running = processes.map(({ views }) => views.run(stop.signal));
   for (const { views } of processes) await views.get("plays");
-  await first?.keeper.runOnce(never);
+  await first?.reconciler.runOnce(never);
   const expected = first?.views.current("plays")?.slices.map(({ name }) => name);
   ok(expected?.includes("data_20260404_0000") === true, String(expected));
-  await world.clock.advance(VIEW_MAX_AGE_MS);
+  await fixture.clock.advance(VIEW_MAX_AGE_MS);
   for (const { views } of processes) {
     const view = views.current("plays");
     deepEqual(
@@ -326,19 +331,19 @@ test("every process sees new slices, and a new width, within L", async () => {
 });
 
 test("a longer retention is in force before the slices it spares are made", async () => {
-  const world = await worldInUse();
-  const { namespaces } = world.start();
-  const other = world.start();
+  const fixture = await fixtureInUse();
+  const { namespaces } = fixture.start();
+  const other = fixture.start();
   // The keeper of another process runs whenever slices have just been made.
-  world.catalog.changed = (space, before, after) => {
+  fixture.catalog.changed = (space, before, after) => {
     if (space !== "namespaces" || !before?.value.includes('"changing":{')) return;
-    if (after?.value.includes('"changing":null')) void other.keeper.runOnce(never);
+    if (after?.value.includes('"changing":null')) void other.reconciler.runOnce(never);
   };
   const patch = { ...LONGER, acceptLimitMicros: 10 * DAY };
   const updating = namespaces.update("plays", patch, []);
-  await world.passWhile(updating);
+  await fixture.passWhile(updating);
   await updating;
-  await world.clock.advance(HOUR / 1_000);
+  await fixture.clock.advance(HOUR / 1_000);
   const marked = (await namespaces.listTimeSlices("plays")).filter(
     ({ status }) => status === "DROPPED",
   );

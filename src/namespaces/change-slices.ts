@@ -37,7 +37,7 @@ import {
 } from "../records/slice-records.ts";
 import type { SliceRecord } from "../records/slice-records.ts";
 import { dropTables, makeTables } from "./slice-tables.ts";
-import type { OwnerWait, SliceTurns } from "./slice-turns.ts";
+import type { OwnerWait, SliceOwnership } from "./slice-ownership.ts";
 
 /** Three do where nobody comes between. */
 const LOOKS_MAX = 50;
@@ -48,7 +48,7 @@ export interface Storage {
 }
 
 export interface Changing extends Storage {
-  readonly turns: SliceTurns;
+  readonly ownership: SliceOwnership;
 }
 
 /** What one process has done for a change, by the names of the slices. */
@@ -72,7 +72,7 @@ export async function changeSlices(
   wait: OwnerWait,
 ): Promise<SlicesMoved | "overtaken" | "busy"> {
   assert(record.changing === null, "nobody decides on slices while a decision is carried out");
-  return changing.turns.own(record.id, wait, async (isOwner) => {
+  return changing.ownership.own(record.id, wait, async (isOwner) => {
     const decided = { ...record, changing: boundedChange(due) };
     const announced = await writeNamespace(changing.catalog, decided);
     return announced === undefined ? "overtaken" : carryOut(changing, announced, isOwner);
@@ -85,7 +85,7 @@ export function finishChange(
   record: NamespaceRecord,
   wait: OwnerWait,
 ): Promise<SlicesMoved | "busy"> {
-  return changing.turns.own(record.id, wait, (isOwner) => carryOut(changing, record, isOwner));
+  return changing.ownership.own(record.id, wait, (isOwner) => carryOut(changing, record, isOwner));
 }
 
 /**

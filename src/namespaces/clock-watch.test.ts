@@ -1,6 +1,6 @@
 import { deepEqual } from "node:assert/strict";
 import { test } from "node:test";
-import { DAY, HOUR, NOON } from "../../tests/support/control-world.ts";
+import { DAY, HOUR, NOON } from "../../tests/support/control-fixture.ts";
 import { VirtualClock } from "../../tests/support/virtual-clock.ts";
 import { ClockWatch } from "./clock-watch.ts";
 

@@ -27,9 +27,9 @@ export interface DueChanges {
  * Dropping more than this, and more than half of what there is, in one run is what a wrong clock
  * looks like.
  */
-const DROPS_UNDOUBTED_MAX = 10;
+const DROPS_TRUSTED_MAX = 10;
 /** Three weeks of hours: what a server may well have slept through. */
-const MADE_UNDOUBTED_MAX = 500;
+const MADE_TRUSTED_MAX = 500;
 
 export function dueChanges(
   record: NamespaceRecord,
@@ -51,11 +51,11 @@ export function dueChanges(
   const planned = planSlices(slices, window, config.timePartition);
   // Beginning anew behind a gap gives up the time between for good, and thousands of slices are a
   // burden for as long as they are kept: not on a clock in doubt.
-  const rash = leavesGap(slices, planned) || planned.length > MADE_UNDOUBTED_MAX;
+  const rash = leavesGap(slices, planned) || planned.length > MADE_TRUSTED_MAX;
   const make = (trust.jumped || leaps) && rash ? [] : planned;
   const there = slices.filter(({ state }) => state !== "DROPPED");
   const over = there.filter(({ end }) => end + deleteAfterMicros <= nowMicros);
-  const many = over.length > DROPS_UNDOUBTED_MAX && over.length > there.length / 2;
+  const many = over.length > DROPS_TRUSTED_MAX && over.length > there.length / 2;
   const believed = many ? nowMicros - trust.doubtMicros : nowMicros;
   const drop = trust.jumped ? [] : over.filter(({ end }) => end + deleteAfterMicros <= believed);
   const dropped = new Set(drop);

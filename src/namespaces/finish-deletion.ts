@@ -12,7 +12,7 @@ import { readNamespace, removeNamespace } from "../records/namespace-records.ts"
 import type { NamespaceRecord } from "../records/namespace-records.ts";
 import { readSlices, removeSlice } from "../records/slice-records.ts";
 import { dropTables } from "./slice-tables.ts";
-import { removeOwnership } from "./slice-turns.ts";
+import { removeOwnership } from "./slice-ownership.ts";
 import { removeSplits } from "../records/split-records.ts";
 import { removeAll } from "../records/split-spaces.ts";
 

@@ -1,70 +1,70 @@
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
-import { ControlWorld, VIEW_MAX_AGE_MS } from "../../tests/support/control-world.ts";
+import { ControlFixture, VIEW_MAX_AGE_MS } from "../../tests/support/control-fixture.ts";
 import type { CatalogCall } from "../../tests/support/memory-catalog.ts";
 import { settle } from "../../tests/support/virtual-clock.ts";
 import type { BlockedId } from "../model/namespace.ts";
 import { NamespaceViews } from "./namespace-views.ts";
 
-async function worldWithPlays(): Promise<ControlWorld> {
-  const world = new ControlWorld({ shared: true });
-  await world.start().namespaces.create("plays", {});
-  return world;
+async function fixtureWithPlays(): Promise<ControlFixture> {
+  const fixture = new ControlFixture({ shared: true });
+  await fixture.start().namespaces.create("plays", {});
+  return fixture;
 }
 
 /** Counts the calls to the catalog from now on. */
-function countCalls(world: ControlWorld): Map<CatalogCall, number> {
+function countCalls(fixture: ControlFixture): Map<CatalogCall, number> {
   const calls = new Map<CatalogCall, number>();
-  world.catalog.before = (call) => void calls.set(call, (calls.get(call) ?? 0) + 1);
+  fixture.catalog.before = (call) => void calls.set(call, (calls.get(call) ?? 0) + 1);
   return calls;
 }
 
 test("a view is current only while it is younger than L, from the moment it was asked for", async () => {
-  const world = await worldWithPlays();
-  const { views } = world.start();
+  const fixture = await fixtureWithPlays();
+  const { views } = fixture.start();
   equal(views.current("plays"), undefined);
   // The catalog takes four seconds to answer: they count.
-  world.catalog.before = () => world.clock.sleep(4_000);
+  fixture.catalog.before = () => fixture.clock.sleep(4_000);
   const got = views.get("plays");
-  await world.clock.advance(8_000);
-  world.catalog.before = () => undefined;
+  await fixture.clock.advance(8_000);
+  fixture.catalog.before = () => undefined;
   const view = await got;
   equal(view.askedAtMs, 0);
   equal(views.current("plays"), view);
-  await world.clock.advance(VIEW_MAX_AGE_MS - 8_000 - 1);
+  await fixture.clock.advance(VIEW_MAX_AGE_MS - 8_000 - 1);
   equal(views.current("plays"), view);
-  await world.clock.advance(1);
+  await fixture.clock.advance(1);
   equal(views.current("plays"), undefined);
 });
 
 test("an answer that took longer than L is not acted on", async () => {
-  const world = await worldWithPlays();
-  const { views } = world.start();
-  world.catalog.before = () => world.clock.sleep(VIEW_MAX_AGE_MS);
+  const fixture = await fixtureWithPlays();
+  const { views } = fixture.start();
+  fixture.catalog.before = () => fixture.clock.sleep(VIEW_MAX_AGE_MS);
   const got = rejects(views.get("plays"), { code: "STORAGE_UNAVAILABLE" });
-  await world.clock.advance(10 * VIEW_MAX_AGE_MS);
+  await fixture.clock.advance(10 * VIEW_MAX_AGE_MS);
   await got;
 });
 
 test("who joins a question that was asked too long ago asks again himself", async () => {
-  const world = await worldWithPlays();
-  const { views } = world.start();
+  const fixture = await fixtureWithPlays();
+  const { views } = fixture.start();
   let slow = true;
-  world.catalog.before = () => (slow ? world.clock.sleep(2 * VIEW_MAX_AGE_MS) : undefined);
+  fixture.catalog.before = () => (slow ? fixture.clock.sleep(2 * VIEW_MAX_AGE_MS) : undefined);
   const first = views.get("plays");
   slow = false;
-  await world.clock.advance(VIEW_MAX_AGE_MS + 1);
+  await fixture.clock.advance(VIEW_MAX_AGE_MS + 1);
   const joined = views.get("plays");
-  await world.clock.advance(2 * VIEW_MAX_AGE_MS);
+  await fixture.clock.advance(2 * VIEW_MAX_AGE_MS);
   for (const view of await Promise.all([first, joined])) {
     equal(view.askedAtMs >= VIEW_MAX_AGE_MS, true);
   }
 });
 
 test("many who ask at once cost one request, and unknown names are not remembered", async () => {
-  const world = await worldWithPlays();
-  const { views, namespaces } = world.start();
-  const calls = countCalls(world);
+  const fixture = await fixtureWithPlays();
+  const { views, namespaces } = fixture.start();
+  const calls = countCalls(fixture);
   await Promise.all(Array.from({ length: 20 }, () => views.get("plays")));
   equal(calls.get("read"), 1);
   await rejects(views.get("other"), { code: "NAMESPACE_NOT_FOUND" });
@@ -73,11 +73,11 @@ test("many who ask at once cost one request, and unknown names are not remembere
 });
 
 test("slices and blocked ids are read again only when they have changed", async () => {
-  const world = await worldWithPlays();
-  const { views } = world.start();
-  const other = world.start();
+  const fixture = await fixtureWithPlays();
+  const { views } = fixture.start();
+  const other = fixture.start();
   await views.get("plays");
-  const calls = countCalls(world);
+  const calls = countCalls(fixture);
   await views.refresh("plays");
   equal(calls.get("list"), undefined);
   await other.namespaces.blockIds("plays", [
@@ -87,46 +87,46 @@ test("slices and blocked ids are read again only when they have changed", async 
   await views.refresh("plays");
   ok(views.current("plays")?.blocked.has("spam"));
   equal(views.current("plays")?.slices, slicesBefore);
-  await world.clock.advance(86_400_000);
-  await other.keeper.runOnce(new AbortController().signal);
+  await fixture.clock.advance(86_400_000);
+  await other.reconciler.runOnce(new AbortController().signal);
   await views.refresh("plays");
   equal(views.current("plays")?.slices.length, (slicesBefore?.length ?? 0) + 1);
 });
 
 test("a view made while slices change is not relied on for them", async () => {
-  const world = await worldWithPlays();
-  const { views, keeper } = world.start();
-  const other = world.start();
+  const fixture = await fixtureWithPlays();
+  const { views, reconciler } = fixture.start();
+  const other = fixture.start();
   const before = (await other.views.get("plays")).slices.length;
-  await world.clock.advance(86_400_000);
+  await fixture.clock.advance(86_400_000);
   // The keeper dies between listing the new slice and saying so; a view is made just before and
   // just after.
-  world.catalog.before = async (call, space) => {
+  fixture.catalog.before = async (call, space) => {
     if (call !== "write" || !space.startsWith("slices/")) return;
-    world.catalog.before = () => undefined;
+    fixture.catalog.before = () => undefined;
     await views.get("plays");
-    world.catalog.before = (next, where) => {
+    fixture.catalog.before = (next, where) => {
       if (next === "write" && where === "namespaces") throw new Error("crashed");
     };
   };
-  await keeper.runOnce(new AbortController().signal);
+  await reconciler.runOnce(new AbortController().signal);
   equal(views.current("plays")?.slices.length, before);
   await views.refresh("plays");
   equal(views.current("plays")?.slices.length, before + 1);
 });
 
 test("a refresh after a change does not settle for an answer from before it", async () => {
-  const world = await worldWithPlays();
-  const { views } = world.start();
-  const other = world.start();
+  const fixture = await fixtureWithPlays();
+  const { views } = fixture.start();
+  const other = fixture.start();
   // The first request has read the record when the change comes.
   let release = (): void => undefined;
   const held = new Promise<void>((resolve) => (release = resolve));
-  world.catalog.before = (call, space) =>
+  fixture.catalog.before = (call, space) =>
     space.startsWith("slices/") && call === "list" ? held : undefined;
   const early = views.get("plays");
   await settle();
-  world.catalog.before = () => undefined;
+  fixture.catalog.before = () => undefined;
   await other.namespaces.update("plays", { slos: { read: { maxMs: 7_000 } } }, []);
   const refreshed = views.refresh("plays");
   release();
@@ -136,28 +136,28 @@ test("a refresh after a change does not settle for an answer from before it", as
 });
 
 test("if the catalog fails the view goes on until it is L old, then storage is unavailable", async () => {
-  const world = await worldWithPlays();
-  const { views } = world.start();
+  const fixture = await fixtureWithPlays();
+  const { views } = fixture.start();
   await views.get("plays");
-  world.catalog.before = () => {
+  fixture.catalog.before = () => {
     throw new Error("no answer");
   };
   const stop = new AbortController();
   const running = views.run(stop.signal);
-  await world.clock.advance(VIEW_MAX_AGE_MS - 1);
+  await fixture.clock.advance(VIEW_MAX_AGE_MS - 1);
   ok(views.current("plays"));
   await views.get("plays");
-  await world.clock.advance(1);
+  await fixture.clock.advance(1);
   await rejects(views.get("plays"), { code: "STORAGE_UNAVAILABLE" });
   stop.abort();
   await running;
 });
 
 test("after a failed refresh no view from before the change is given out", async () => {
-  const world = await worldWithPlays();
-  const { views } = world.start();
+  const fixture = await fixtureWithPlays();
+  const { views } = fixture.start();
   await views.get("plays");
-  world.catalog.before = () => {
+  fixture.catalog.before = () => {
     throw new Error("no answer");
   };
   await views.refresh("plays");
@@ -165,12 +165,12 @@ test("after a failed refresh no view from before the change is given out", async
 });
 
 test("in the background views in use stay young, deleted ones go, and idle ones are forgotten", async () => {
-  const world = await worldWithPlays();
-  const other = world.start();
+  const fixture = await fixtureWithPlays();
+  const other = fixture.start();
   await other.namespaces.create("other", {});
   const views = new NamespaceViews({
-    catalog: world.catalog,
-    clock: world.clock,
+    catalog: fixture.catalog,
+    clock: fixture.clock,
     viewMaxAgeMs: VIEW_MAX_AGE_MS,
     idleMs: 30_000,
   });
@@ -180,24 +180,24 @@ test("in the background views in use stay young, deleted ones go, and idle ones 
   const running = views.run(stop.signal);
   const deleted = other.namespaces.delete("other");
   for (let i = 0; i < 10; i++) {
-    await world.clock.advance(5_000);
+    await fixture.clock.advance(5_000);
     ok(views.current("plays"), "never too old");
   }
   await deleted;
   equal(views.current("other"), undefined);
-  await world.clock.advance(60_000);
-  const calls = countCalls(world);
-  await world.clock.advance(30_000);
+  await fixture.clock.advance(60_000);
+  const calls = countCalls(fixture);
+  await fixture.clock.advance(30_000);
   deepEqual([...calls], []);
   stop.abort();
   await running;
 });
 
 test("the number of views is bounded", async () => {
-  const world = await worldWithPlays();
-  const { namespaces } = world.start();
+  const fixture = await fixtureWithPlays();
+  const { namespaces } = fixture.start();
   for (const name of ["a", "b", "c"]) await namespaces.create(name, {});
-  const views = new NamespaceViews({ catalog: world.catalog, clock: world.clock, viewsMax: 2 });
+  const views = new NamespaceViews({ catalog: fixture.catalog, clock: fixture.clock, viewsMax: 2 });
   for (const name of ["a", "b", "c"]) await views.get(name);
   equal(views.current("a"), undefined);
   ok(views.current("b"));
@@ -205,7 +205,7 @@ test("the number of views is bounded", async () => {
 });
 
 test("blocks of the configuration file stand beside those of the API and win", async () => {
-  const world = await worldWithPlays();
+  const fixture = await fixtureWithPlays();
   const configured: BlockedId = {
     seriesId: "spam",
     reason: "by file",
@@ -213,7 +213,7 @@ test("blocks of the configuration file stand beside those of the API and win", a
     blockedAt: 0,
     source: "CONFIG",
   };
-  const { views, namespaces } = world.start({
+  const { views, namespaces } = fixture.start({
     configuredBlocks: new Map([["plays", [configured]]]),
   });
   await namespaces.blockIds("plays", [

@@ -1,30 +1,30 @@
 import { deepEqual, equal, match, notEqual, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import {
-  ControlWorld,
+  ControlFixture,
   DAY,
   HOUR,
   NOON,
   TABLES_PER_SLICE,
   VIEW_MAX_AGE_MS,
   never,
-} from "../../tests/support/control-world.ts";
+} from "../../tests/support/control-fixture.ts";
 import { settle } from "../../tests/support/virtual-clock.ts";
 import { ServiceError } from "../lib/errors.ts";
 import { addIdStep } from "../records/id-strategies.ts";
 import { readNamespace } from "../records/namespace-records.ts";
 import { addEvidence } from "../splits/record/read-modes.ts";
 import { readSlices, writeSlice } from "../records/slice-records.ts";
-import { SliceTurns } from "./slice-turns.ts";
+import { SliceOwnership } from "./slice-ownership.ts";
 import { noteChange } from "../records/split-changes.ts";
 import { SECOND_MICROS } from "../model/namespace-config.ts";
 
 const ACCEPT_3_DAYS = { acceptLimitMicros: 3 * DAY };
 
 test("a namespace has its slices, in the store too, before anyone sees it", async () => {
-  const world = new ControlWorld();
-  const { namespaces, views } = world.start();
-  world.store.before = async (call) => {
+  const fixture = new ControlFixture();
+  const { namespaces, views } = fixture.start();
+  fixture.store.before = async (call) => {
     if (call === "createSlice")
       await rejects(namespaces.get("plays"), { code: "NAMESPACE_NOT_FOUND" });
   };
@@ -36,15 +36,15 @@ test("a namespace has its slices, in the store too, before anyone sees it", asyn
     slices.map(({ name }) => name),
     ["data_20260327", "data_20260328", "data_20260329"],
   );
-  deepEqual(world.store.sliceNames(), [
+  deepEqual(fixture.store.sliceNames(), [
     ...slices.map(({ name }) => `${created.id}/${name}`),
     ...slices.map(({ name }) => `${created.id}/wide_${name}_0`),
   ]);
 });
 
 test("a name is given once: of several who create it one succeeds", async () => {
-  const world = new ControlWorld();
-  const { namespaces } = world.start();
+  const fixture = new ControlFixture();
+  const { namespaces } = fixture.start();
   const results = await Promise.allSettled(
     Array.from({ length: 4 }, () => namespaces.create("plays", {})),
   );
@@ -57,7 +57,7 @@ test("a name is given once: of several who create it one succeeds", async () => 
 });
 
 test("all problems of a configuration are told, in the message and in the details", async () => {
-  const { namespaces } = new ControlWorld().start();
+  const { namespaces } = new ControlFixture().start();
   const patch = { futureLimitMicros: -1, timePartition: { eventBuckets: 0 } };
   await rejects(namespaces.create("plays", patch), (error) => {
     ok(error instanceof ServiceError);
@@ -70,7 +70,7 @@ test("all problems of a configuration are told, in the message and in the detail
 });
 
 test("C4: what cannot work is refused in an update as well, and nothing is changed", async () => {
-  const { namespaces } = new ControlWorld().start();
+  const { namespaces } = new ControlFixture().start();
   const { config, version } = await namespaces.create("plays", {});
   const { closeAfterMicros } = config.retention;
   for (const patch of [
@@ -84,7 +84,7 @@ test("C4: what cannot work is refused in an update as well, and nothing is chang
 });
 
 test("namespaces are listed in pages, by name", async () => {
-  const { namespaces } = new ControlWorld().start();
+  const { namespaces } = new ControlFixture().start();
   for (const name of ["c", "a", "b"]) await namespaces.create(name, {});
   const first = await namespaces.list({ pageSize: 2 });
   deepEqual(
@@ -103,7 +103,7 @@ test("namespaces are listed in pages, by name", async () => {
 });
 
 test("an update changes what is given and resets what is named", async () => {
-  const { namespaces, views } = new ControlWorld().start();
+  const { namespaces, views } = new ControlFixture().start();
   const created = await namespaces.create("plays", {});
   await namespaces.update("plays", { slos: { read: { maxMs: 2_000 } } }, []);
   equal(views.current("plays")?.namespace.config.slos.read.maxMs, 2_000);
@@ -117,12 +117,12 @@ test("an update changes what is given and resets what is named", async () => {
 });
 
 test("a change that came while slices were made is kept", async () => {
-  const world = new ControlWorld();
-  const { namespaces } = world.start();
+  const fixture = new ControlFixture();
+  const { namespaces } = fixture.start();
   await namespaces.create("plays", {});
-  const other = world.start().namespaces;
+  const other = fixture.start().namespaces;
   let changed = false;
-  world.store.before = async (call) => {
+  fixture.store.before = async (call) => {
     if (changed || call !== "createSlice") return;
     changed = true;
     await other.update("plays", { slos: { read: { maxMs: 2_000 } } }, []);
@@ -134,11 +134,11 @@ test("a change that came while slices were made is kept", async () => {
 });
 
 test("a namespace deleted while its slices are made leaves none of them", async () => {
-  const world = new ControlWorld();
-  const { namespaces, keeper } = world.start();
+  const fixture = new ControlFixture();
+  const { namespaces, reconciler } = fixture.start();
   await namespaces.create("plays", {});
   let deleting: Promise<void> | undefined;
-  world.store.before = (call) => {
+  fixture.store.before = (call) => {
     if (call === "createSlice") deleting ??= namespaces.delete("plays");
   };
   const updating = namespaces.update("plays", ACCEPT_3_DAYS, []);
@@ -146,17 +146,17 @@ test("a namespace deleted while its slices are made leaves none of them", async 
   await Promise.allSettled([updating]);
   ok(deleting !== undefined);
   await deleting;
-  await keeper.runOnce(never);
-  deepEqual(world.catalog.dump(), []);
-  deepEqual(world.store.sliceNames(), []);
+  await reconciler.runOnce(never);
+  deepEqual(fixture.catalog.dump(), []);
+  deepEqual(fixture.store.sliceNames(), []);
 });
 
 test("a damaged slice is listed without its numbers; another failure is told", async () => {
-  const world = new ControlWorld();
-  const { namespaces } = world.start();
+  const fixture = new ControlFixture();
+  const { namespaces } = fixture.start();
   await namespaces.create("plays", {});
   const fail = (code: "DATA_LOSS" | "STORAGE_UNAVAILABLE") => {
-    world.store.before = (call, { slice }) => {
+    fixture.store.before = (call, { slice }) => {
       if (call === "sliceStats" && slice === "data_20260328") throw new ServiceError(code, "no");
     };
   };
@@ -174,7 +174,7 @@ test("a damaged slice is listed without its numbers; another failure is told", a
 });
 
 test("a width that would not begin within a year is refused", async () => {
-  const { namespaces } = new ControlWorld().start();
+  const { namespaces } = new ControlFixture().start();
   await namespaces.create("plays", {});
   const timePartition = { secondsPerTimeSlice: 86_399, secondsPerTimeBucket: 86_399 };
   await rejects(namespaces.update("plays", { timePartition }, []), {
@@ -184,11 +184,11 @@ test("a width that would not begin within a year is refused", async () => {
 });
 
 test("raising acceptLimit makes the slices, then begins an epoch, and only then accepts", async () => {
-  const world = new ControlWorld();
-  const { namespaces, views } = world.start();
+  const fixture = new ControlFixture();
+  const { namespaces, views } = fixture.start();
   const before = await namespaces.create("plays", {});
   const writes: string[] = [];
-  world.catalog.before = (call, space) =>
+  fixture.catalog.before = (call, space) =>
     void (call === "write" && writes.push(space.split("/")[0] ?? ""));
   const after = await namespaces.update("plays", ACCEPT_3_DAYS, []);
   // Announced, three slices listed and opened, announced; the epoch; the limit.
@@ -206,55 +206,55 @@ test("raising acceptLimit makes the slices, then begins an epoch, and only then 
 });
 
 test("where others hold views, a raised acceptLimit is in force only L after the epoch", async () => {
-  const world = new ControlWorld({ shared: true });
-  const { namespaces } = world.start();
+  const fixture = new ControlFixture({ shared: true });
+  const { namespaces } = fixture.start();
   const before = await namespaces.create("plays", {});
   const updating = namespaces.update("plays", ACCEPT_3_DAYS, []);
-  await world.clock.advance(VIEW_MAX_AGE_MS - 1);
-  const meanwhile = await readNamespace(world.catalog, "plays");
+  await fixture.clock.advance(VIEW_MAX_AGE_MS - 1);
+  const meanwhile = await readNamespace(fixture.catalog, "plays");
   equal(meanwhile?.epoch, before.epoch + 1);
   equal(meanwhile?.config.acceptLimitMicros, before.config.acceptLimitMicros);
   // Within the new epoch the floor is already where the new limit needs it.
   equal(meanwhile?.floor, NOON - 3 * DAY - SECOND_MICROS);
-  await world.clock.advance(1);
+  await fixture.clock.advance(1);
   equal((await updating).config.acceptLimitMicros, 3 * DAY);
 });
 
 test("lowering acceptLimit takes back one that is on its way", async () => {
-  const world = new ControlWorld({ shared: true });
-  const { namespaces } = world.start();
+  const fixture = new ControlFixture({ shared: true });
+  const { namespaces } = fixture.start();
   await namespaces.create("plays", {});
   const raising = namespaces.update("plays", ACCEPT_3_DAYS, []);
   await settle();
   const lowered = await namespaces.update("plays", { acceptLimitMicros: 60 * SECOND_MICROS }, []);
   equal(lowered.config.acceptLimitMicros, 60 * SECOND_MICROS);
-  await world.clock.advance(VIEW_MAX_AGE_MS);
+  await fixture.clock.advance(VIEW_MAX_AGE_MS);
   await raising;
-  const now = await readNamespace(world.catalog, "plays");
+  const now = await readNamespace(fixture.catalog, "plays");
   equal(now?.config.acceptLimitMicros, 60 * SECOND_MICROS);
   equal(now?.reopening, null);
 });
 
 test("an update that does not touch it leaves a limit on its way on its way", async () => {
-  const world = new ControlWorld({ shared: true });
-  const { namespaces } = world.start();
+  const fixture = new ControlFixture({ shared: true });
+  const { namespaces } = fixture.start();
   await namespaces.create("plays", {});
   const raising = rejects(namespaces.update("plays", ACCEPT_3_DAYS, []), { code: "CONFLICT" });
-  await world.clock.advance(5_000);
+  await fixture.clock.advance(5_000);
   const other = namespaces.update("plays", { futureLimitMicros: 0 }, []);
-  await world.clock.advance(VIEW_MAX_AGE_MS);
+  await fixture.clock.advance(VIEW_MAX_AGE_MS);
   await raising;
   equal((await other).config.acceptLimitMicros, 3 * DAY);
 });
 
 test("raising acceptLimit never opens time that was dropped", async () => {
-  const world = new ControlWorld();
-  const { namespaces, keeper } = world.start({ clockSettleMs: 0 });
+  const fixture = new ControlFixture();
+  const { namespaces, reconciler } = fixture.start({ clockSettleMs: 0 });
   const retention = { closeAfterMicros: DAY, deleteAfterMicros: DAY + HOUR };
   await namespaces.create("plays", { retention });
   for (let day = 0; day < 4; day++) {
-    await world.clock.advance(86_400_000);
-    await keeper.runOnce(never);
+    await fixture.clock.advance(86_400_000);
+    await reconciler.runOnce(never);
   }
   const after = await namespaces.update(
     "plays",
@@ -277,13 +277,13 @@ test("raising acceptLimit never opens time that was dropped", async () => {
 });
 
 test("a longer retention opens closed slices at once", async () => {
-  const world = new ControlWorld();
-  const { namespaces, keeper, views } = world.start();
+  const fixture = new ControlFixture();
+  const { namespaces, reconciler, views } = fixture.start();
   await namespaces.create("plays", {
     retention: { closeAfterMicros: DAY, deleteAfterMicros: 9 * DAY },
   });
-  await world.clock.advance(3 * 86_400_000);
-  await keeper.runOnce(never);
+  await fixture.clock.advance(3 * 86_400_000);
+  await reconciler.runOnce(never);
   const statuses = async () =>
     (await namespaces.listTimeSlices("plays")).map(({ status }) => status);
   deepEqual(await statuses(), ["CLOSED", "CLOSED", "SEALED", "ACTIVE", "UPCOMING"]);
@@ -294,36 +294,41 @@ test("a longer retention opens closed slices at once", async () => {
 });
 
 test("a deleted namespace is gone with all it had, and its name begins anew", async () => {
-  const world = new ControlWorld();
-  const { namespaces, views } = world.start();
+  const fixture = new ControlFixture();
+  const { namespaces, views } = fixture.start();
   const first = await namespaces.create("plays", {});
   await namespaces.blockIds("plays", [{ seriesId: "spam", reason: "", expiresAt: undefined }]);
   await namespaces.delete("plays");
   await rejects(views.get("plays"), { code: "NAMESPACE_NOT_FOUND" });
   await rejects(namespaces.delete("plays"), { code: "NAMESPACE_NOT_FOUND" });
-  deepEqual(world.catalog.dump(), []);
-  deepEqual(world.store.sliceNames(), []);
+  deepEqual(fixture.catalog.dump(), []);
+  deepEqual(fixture.store.sliceNames(), []);
   const second = await namespaces.create("plays", {});
   notEqual(second.id, first.id);
   equal((await views.get("plays")).blocked.size, 0);
 });
 
 test("the records around its splits go with a namespace", async () => {
-  const world = new ControlWorld();
-  const { namespaces } = world.start();
+  const fixture = new ControlFixture();
+  const { namespaces } = fixture.start();
   const { id } = await namespaces.create("plays", {});
-  await addIdStep(world.catalog, "plays", "a", { from: NOON, factor: 2 });
+  await addIdStep(fixture.catalog, "plays", "a", { from: NOON, factor: 2 });
   const kind = { layout: "PACKED", layoutVersion: 1, strategy: "HASH", round: 0, since: 0 };
   const counts = { readsCompared: 1, bytesMatched: 1, bytesDiffered: 0 };
-  await addEvidence(world.catalog, id, { ...kind, ...counts });
+  await addEvidence(fixture.catalog, id, { ...kind, ...counts });
   const slice = { namespaceId: id, slice: "data_20260328" };
-  await noteChange(world.catalog, NOON, { ...slice, seriesId: "a", timeBucket: 0, eventBucket: 0 });
+  await noteChange(fixture.catalog, NOON, {
+    ...slice,
+    seriesId: "a",
+    timeBucket: 0,
+    eventBucket: 0,
+  });
   await namespaces.delete("plays");
-  deepEqual(world.catalog.dump(), []);
+  deepEqual(fixture.catalog.dump(), []);
 });
 
 test("that a namespace was ever EVENTUAL is never forgotten", async () => {
-  const { namespaces } = new ControlWorld().start();
+  const { namespaces } = new ControlFixture().start();
   const ever = async (name: string): Promise<boolean> => (await namespaces.get(name)).everEventual;
   await namespaces.create("plays", {});
   await namespaces.create("shows", { consistency: "EVENTUAL" });
@@ -342,11 +347,11 @@ test("that a namespace was ever EVENTUAL is never forgotten", async () => {
 });
 
 test("what is left of a namespace in the store goes when all of its slices are gone", async () => {
-  const world = new ControlWorld();
-  const { namespaces } = world.start();
+  const fixture = new ControlFixture();
+  const { namespaces } = fixture.start();
   await namespaces.create("plays", {});
   const calls: string[] = [];
-  world.store.before = (call, { slice }) => void calls.push(`${call} ${slice}`);
+  fixture.store.before = (call, { slice }) => void calls.push(`${call} ${slice}`);
   await namespaces.delete("plays");
   deepEqual(calls.slice(0, -1).toSorted(), [
     "dropSlice data_20260328",
@@ -358,40 +363,40 @@ test("what is left of a namespace in the store goes when all of its slices are g
 });
 
 test("a slice that a late process moves while its namespace is deleted goes too", async () => {
-  const world = new ControlWorld();
-  const { namespaces } = world.start();
+  const fixture = new ControlFixture();
+  const { namespaces } = fixture.start();
   const { id } = await namespaces.create("plays", {});
   let moved = false;
-  world.store.before = async (call) => {
+  fixture.store.before = async (call) => {
     if (moved || call !== "dropSlice") return;
     moved = true;
-    for (const slice of await readSlices(world.catalog, id)) {
-      await writeSlice(world.catalog, id, { ...slice, state: "CLOSED" });
+    for (const slice of await readSlices(fixture.catalog, id)) {
+      await writeSlice(fixture.catalog, id, { ...slice, state: "CLOSED" });
     }
   };
   await namespaces.delete("plays");
   ok(moved);
-  deepEqual(world.catalog.dump(), []);
-  deepEqual(world.store.sliceNames(), []);
+  deepEqual(fixture.catalog.dump(), []);
+  deepEqual(fixture.store.sliceNames(), []);
 });
 
 test("where others hold views, nothing is dropped until L after a namespace is marked", async () => {
-  const world = new ControlWorld({ shared: true });
-  const { namespaces } = world.start();
+  const fixture = new ControlFixture({ shared: true });
+  const { namespaces } = fixture.start();
   await namespaces.create("plays", {});
   const deleting = namespaces.delete("plays");
-  await world.clock.advance(VIEW_MAX_AGE_MS - 1);
+  await fixture.clock.advance(VIEW_MAX_AGE_MS - 1);
   await rejects(namespaces.get("plays"), { code: "NAMESPACE_NOT_FOUND" });
   await rejects(namespaces.create("plays", {}), { code: "CONFLICT" });
-  equal(world.store.sliceNames().length, 2 * TABLES_PER_SLICE);
-  await world.clock.advance(1);
+  equal(fixture.store.sliceNames().length, 2 * TABLES_PER_SLICE);
+  await fixture.clock.advance(1);
   await deleting;
-  deepEqual(world.store.sliceNames(), []);
+  deepEqual(fixture.store.sliceNames(), []);
 });
 
 test("ids are blocked, listed without the expired, and unblocked", async () => {
-  const world = new ControlWorld();
-  const { namespaces, views } = world.start();
+  const fixture = new ControlFixture();
+  const { namespaces, views } = fixture.start();
   await namespaces.create("plays", {});
   const blocked = await namespaces.blockIds("plays", [
     { seriesId: "spam", reason: "old", expiresAt: undefined },
@@ -400,7 +405,7 @@ test("ids are blocked, listed without the expired, and unblocked", async () => {
   ]);
   equal(blocked.length, 2);
   equal(views.current("plays")?.blocked.get("spam")?.reason, "new");
-  await world.clock.advance(3_600_000);
+  await fixture.clock.advance(3_600_000);
   const { ids } = await namespaces.listBlockedIds("plays", {});
   deepEqual(
     ids.map(({ seriesId }) => seriesId),
@@ -411,7 +416,7 @@ test("ids are blocked, listed without the expired, and unblocked", async () => {
 });
 
 test("what is wrong with ids to block is told for all of them", async () => {
-  const { namespaces } = new ControlWorld().start();
+  const { namespaces } = new ControlFixture().start();
   await namespaces.create("plays", {});
   const ids = [
     { seriesId: "", reason: "", expiresAt: undefined },
@@ -429,8 +434,8 @@ test("what is wrong with ids to block is told for all of them", async () => {
 });
 
 test("blocked ids are bounded, and expired ones make room", async () => {
-  const world = new ControlWorld();
-  const { namespaces } = world.start({ blockedIdsMax: 3 });
+  const fixture = new ControlFixture();
+  const { namespaces } = fixture.start({ blockedIdsMax: 3 });
   await namespaces.create("plays", {});
   const block = (seriesId: string, expiresAt?: number) =>
     namespaces.blockIds("plays", [{ seriesId, reason: "", expiresAt }]);
@@ -438,29 +443,29 @@ test("blocked ids are bounded, and expired ones make room", async () => {
   await block("b", NOON + HOUR);
   await block("c");
   await rejects(block("d"), { code: "REQUEST_INVALID", message: /limit of 3/ });
-  await world.clock.advance(3_600_000);
+  await fixture.clock.advance(3_600_000);
   await block("d");
   await rejects(block("e"), { code: "REQUEST_INVALID" });
 });
 
 test("of several servers that create a name at once one succeeds, the others are told", async () => {
-  const world = new ControlWorld({ shared: true });
+  const fixture = new ControlFixture({ shared: true });
   const results = await Promise.allSettled(
-    Array.from({ length: 4 }, () => world.start().namespaces.create("plays", {})),
+    Array.from({ length: 4 }, () => fixture.start().namespaces.create("plays", {})),
   );
   const refused = results.flatMap((result) =>
     result.status === "rejected" ? [(result.reason as ServiceError).code] : [],
   );
   equal(refused.length, 3);
   for (const code of refused) ok(["NAMESPACE_EXISTS", "CONFLICT"].includes(code), code);
-  equal(world.store.sliceNames().length, 2 * TABLES_PER_SLICE);
+  equal(fixture.store.sliceNames().length, 2 * TABLES_PER_SLICE);
 });
 
 test("who needs slices that another server is changing waits a while, then is told to try again", async () => {
-  const world = new ControlWorld({ shared: true });
-  const { namespaces } = world.start();
+  const fixture = new ControlFixture({ shared: true });
+  const { namespaces } = fixture.start();
   const { id } = await namespaces.create("plays", {});
-  const elsewhere = new SliceTurns({ catalog: world.catalog, clock: world.clock });
+  const elsewhere = new SliceOwnership({ catalog: fixture.catalog, clock: fixture.clock });
   const done = Promise.withResolvers<void>();
   const owning = elsewhere.own(id, { waitMs: 0 }, () => done.promise);
   await settle();
@@ -470,23 +475,23 @@ test("who needs slices that another server is changing waits a while, then is to
     ok((error.retryAfterMs ?? 0) > 0);
     return true;
   });
-  await world.passWhile(updating);
+  await fixture.passWhile(updating);
   await updating;
-  equal((await readNamespace(world.catalog, "plays"))?.changing, null);
+  equal((await readNamespace(fixture.catalog, "plays"))?.changing, null);
   const again = namespaces.update("plays", ACCEPT_3_DAYS, []);
-  await world.clock.advance(3_000);
+  await fixture.clock.advance(3_000);
   done.resolve();
   await owning;
-  await world.passWhile(again);
+  await fixture.passWhile(again);
   equal((await again).config.acceptLimitMicros, 3 * DAY);
 });
 
 test("a clock that is far ahead does not make an update plan thousands of slices", async () => {
-  const world = new ControlWorld();
-  const { namespaces } = world.start();
+  const fixture = new ControlFixture();
+  const { namespaces } = fixture.start();
   const timePartition = { secondsPerTimeSlice: 3_600, secondsPerTimeBucket: 3_600 };
   const { floor } = await namespaces.create("plays", { timePartition });
-  world.clock.stepWall(365 * DAY);
+  fixture.clock.stepWall(365 * DAY);
   const after = await namespaces.update("plays", { acceptLimitMicros: DAY }, []);
   ok(after.floor < floor, "time was opened");
   const slices = await namespaces.listTimeSlices("plays");
@@ -499,52 +504,52 @@ test("a clock that is far ahead does not make an update plan thousands of slices
 /** Runs `act` again and again, dying one operation later each time, until it comes through. */
 async function sweepCrashes(
   shared: boolean,
-  prepare: (world: ControlWorld) => Promise<void>,
-  act: (world: ControlWorld) => Promise<unknown>,
-  check: (world: ControlWorld, done: boolean) => Promise<void>,
+  prepare: (fixture: ControlFixture) => Promise<void>,
+  act: (fixture: ControlFixture) => Promise<unknown>,
+  check: (fixture: ControlFixture, done: boolean) => Promise<void>,
 ): Promise<void> {
   for (let operation = 0; ; operation++) {
     ok(operation < 200, "the action ends");
-    const world = new ControlWorld({ shared });
-    await prepare(world);
-    world.crashAt(operation);
+    const fixture = new ControlFixture({ shared });
+    await prepare(fixture);
+    fixture.crashAt(operation);
     let done = false;
-    const acting = act(world).then(
+    const acting = act(fixture).then(
       () => (done = true),
       () => undefined,
     );
-    await world.clock.advance(VIEW_MAX_AGE_MS);
+    await fixture.clock.advance(VIEW_MAX_AGE_MS);
     await acting;
-    world.recover();
+    fixture.recover();
     // Another process takes over; its keeper runs for two minutes.
-    const { keeper, events } = world.start();
+    const { reconciler, events } = fixture.start();
     for (let i = 0; i < 24; i++) {
-      await keeper.runOnce(never);
-      await world.clock.advance(5_000);
+      await reconciler.runOnce(never);
+      await fixture.clock.advance(5_000);
     }
     equal(events.filter(({ kind }) => kind === "failed").length, 0);
-    await check(world, done);
+    await check(fixture, done);
     if (done) return;
   }
 }
 
-async function checkConsistent(world: ControlWorld): Promise<void> {
-  const record = await readNamespace(world.catalog, "plays");
+async function checkConsistent(fixture: ControlFixture): Promise<void> {
+  const record = await readNamespace(fixture.catalog, "plays");
   if (record === undefined) {
-    deepEqual(world.catalog.dump(), []);
-    deepEqual(world.store.sliceNames(), []);
+    deepEqual(fixture.catalog.dump(), []);
+    deepEqual(fixture.store.sliceNames(), []);
     return;
   }
   equal(record.phase, "READY");
   equal(record.reopening, null);
   equal(record.changing, null);
-  const slices = await readSlices(world.catalog, record.id);
+  const slices = await readSlices(fixture.catalog, record.id);
   const names = slices.flatMap(({ name }) => [
     `${record.id}/${name}`,
     `${record.id}/wide_${name}_0`,
   ]);
-  deepEqual(world.store.sliceNames(), names.toSorted());
-  const now = world.clock.nowMicros();
+  deepEqual(fixture.store.sliceNames(), names.toSorted());
+  const now = fixture.clock.nowMicros();
   ok((slices[0]?.start ?? now) <= now - record.config.acceptLimitMicros);
   ok((slices.at(-1)?.end ?? now) >= now + record.config.futureLimitMicros);
   for (const [i, slice] of slices.entries()) {
@@ -558,12 +563,12 @@ for (const shared of [false, true]) {
     sweepCrashes(
       shared,
       async () => undefined,
-      (world) => world.start().namespaces.create("plays", {}),
-      async (world, done) => {
-        await checkConsistent(world);
-        if (done) await world.start().namespaces.get("plays");
-        else if ((await readNamespace(world.catalog, "plays")) === undefined) {
-          await world.start().namespaces.create("plays", {});
+      (fixture) => fixture.start().namespaces.create("plays", {}),
+      async (fixture, done) => {
+        await checkConsistent(fixture);
+        if (done) await fixture.start().namespaces.get("plays");
+        else if ((await readNamespace(fixture.catalog, "plays")) === undefined) {
+          await fixture.start().namespaces.create("plays", {});
         }
       },
     ));
@@ -571,22 +576,22 @@ for (const shared of [false, true]) {
   test(`a deletion that dies anywhere is finished or was not begun, on ${where}`, () =>
     sweepCrashes(
       shared,
-      async (world) => void (await world.start().namespaces.create("plays", {})),
-      (world) => world.start().namespaces.delete("plays"),
-      async (world, done) => {
-        await checkConsistent(world);
-        if (done) equal(await readNamespace(world.catalog, "plays"), undefined);
+      async (fixture) => void (await fixture.start().namespaces.create("plays", {})),
+      (fixture) => fixture.start().namespaces.delete("plays"),
+      async (fixture, done) => {
+        await checkConsistent(fixture);
+        if (done) equal(await readNamespace(fixture.catalog, "plays"), undefined);
       },
     ));
 
   test(`a re-opening that dies anywhere is finished or was not begun, on ${where}`, () =>
     sweepCrashes(
       shared,
-      async (world) => void (await world.start().namespaces.create("plays", {})),
-      (world) => world.start().namespaces.update("plays", ACCEPT_3_DAYS, []),
-      async (world, done) => {
-        await checkConsistent(world);
-        const record = await readNamespace(world.catalog, "plays");
+      async (fixture) => void (await fixture.start().namespaces.create("plays", {})),
+      (fixture) => fixture.start().namespaces.update("plays", ACCEPT_3_DAYS, []),
+      async (fixture, done) => {
+        await checkConsistent(fixture);
+        const record = await readNamespace(fixture.catalog, "plays");
         equal(record?.epoch, record?.config.acceptLimitMicros === 3 * DAY ? 1 : 0);
         if (done) equal(record?.epoch, 1);
       },

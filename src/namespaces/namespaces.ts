@@ -15,7 +15,7 @@ import type { Random } from "../lib/random.ts";
 import { changeSlices, finishChange, makeFirstSlices } from "./change-slices.ts";
 import type { Changing } from "./change-slices.ts";
 import { finishDeletion } from "./finish-deletion.ts";
-import { hastenSplits, lineSettledAt } from "../splits/record/hasten-splits.ts";
+import { rescheduleSplits, lineSettledAt } from "../splits/record/reschedule-splits.ts";
 import { invalidateSplits } from "../splits/record/invalidate-splits.ts";
 import {
   configured,
@@ -54,7 +54,7 @@ import type { BlockRequest } from "./blocked-ids.ts";
 import { pageAfter, pageSizeOf, pageTokenAfter } from "./control-pages.ts";
 import type { ControlPage } from "./control-pages.ts";
 
-/** `turns` are shared with the keeper of slices. */
+/** `ownership` are shared with the keeper of slices. */
 export interface NamespacesOptions extends Changing {
   readonly clock: Clock;
   readonly random: Random;
@@ -107,7 +107,7 @@ export class Namespaces {
     if (this.#creating.has(name)) throw namespaceExists(name);
     this.#creating.add(name);
     try {
-      return await this.#options.turns.take(name, async () => {
+      return await this.#options.ownership.take(name, async () => {
         await this.#makeWay(name);
         return this.#createNew(name, config);
       });
@@ -152,10 +152,10 @@ export class Namespaces {
     reset: readonly string[],
     signal?: AbortSignal,
   ): Promise<Namespace> {
-    const { catalog, clock, turns, changed } = this.#options;
+    const { catalog, clock, ownership, changed } = this.#options;
     const before = await readReadyNamespace(catalog, name);
     const written = await this.#untilDone(name, () =>
-      turns.take(name, () => this.#changeConfig(name, patch, reset, signal)),
+      ownership.take(name, () => this.#changeConfig(name, patch, reset, signal)),
     );
     await changed(name);
     if (written.config.retention.closeAfterMicros > before.config.retention.closeAfterMicros) {
@@ -163,7 +163,7 @@ export class Namespaces {
     }
     if (written.reopening === null) {
       if (written.config.acceptLimitMicros < widestAcceptMicros(before)) {
-        await this.#hastenSplits(written, signal);
+        await this.#rescheduleSplits(written, signal);
       }
       return readReadyNamespace(catalog, name);
     }
@@ -178,13 +178,13 @@ export class Namespaces {
   }
 
   /** What waits for time to be sealed waits no longer than it must. */
-  async #hastenSplits({ id }: NamespaceRecord, signal: AbortSignal | undefined): Promise<void> {
+  async #rescheduleSplits({ id }: NamespaceRecord, signal: AbortSignal | undefined): Promise<void> {
     const { catalog, clock, margins } = this.#options;
     const { clockSkewMicros, viewMaxAgeMicros, writeMaxMicros } = margins;
     const settleMicros = viewMaxAgeMicros + writeMaxMicros;
     const at = lineSettledAt(clock.nowMicros(), { clockSkewMicros, settleMicros });
     try {
-      await hastenSplits(catalog, clock, id, at, signal);
+      await rescheduleSplits(catalog, clock, id, at, signal);
     } catch (error) {
       signal?.throwIfAborted();
       // The limit is in force all the same, and each split has a time of its own.
@@ -194,10 +194,10 @@ export class Namespaces {
 
   /** Deletes it with all its events. Repeating it after a failure goes on where that stopped. */
   async delete(name: string, signal?: AbortSignal): Promise<void> {
-    const { catalog, turns, changed } = this.#options;
+    const { catalog, ownership, changed } = this.#options;
     // In a turn, so that nobody here is making slices when it is marked. Who is elsewhere finds out,
     // and takes back what it has made.
-    const marked = await turns.take(name, () =>
+    const marked = await ownership.take(name, () =>
       updateNamespace(catalog, name, (current) => {
         if (current.phase === "DELETING") return undefined;
         return { ...requireReady(current, name), phase: "DELETING" };
@@ -205,8 +205,8 @@ export class Namespaces {
     );
     await changed(name);
     await this.#waitForViews(signal);
-    const finished = await turns.take(name, () =>
-      turns.own(marked.id, { waitMs: OWNER_WAIT_MS, signal }, async (isOwner) => {
+    const finished = await ownership.take(name, () =>
+      ownership.own(marked.id, { waitMs: OWNER_WAIT_MS, signal }, async (isOwner) => {
         await finishDeletion(this.#options, marked, isOwner);
         return "finished";
       }),
@@ -281,7 +281,7 @@ export class Namespaces {
   }
 
   async #createNew(name: string, config: NamespaceConfig): Promise<Namespace> {
-    const { catalog, turns, clock, random, margins, changed } = this.#options;
+    const { catalog, ownership, clock, random, margins, changed } = this.#options;
     const now = clock.nowMicros();
     const floor = floorFor(config.acceptLimitMicros, now, margins.clockSkewMicros);
     const creating = await writeNamespace(catalog, {
@@ -314,7 +314,7 @@ export class Namespaces {
       planned = planSlices([], window, config.timePartition);
       // Nobody else wants to own it, but for the keeper, which thereby tells a slow creation from a
       // dead one.
-      ready = await turns.own(creating.id, { waitMs: OWNER_WAIT_MS }, async (isOwner) => {
+      ready = await ownership.own(creating.id, { waitMs: OWNER_WAIT_MS }, async (isOwner) => {
         await makeFirstSlices(this.#options, creating, planned, isOwner);
         return writeNamespace(catalog, { ...creating, phase: "READY" });
       });
@@ -357,7 +357,7 @@ export class Namespaces {
     patch: NamespaceConfigPatch,
     reset: readonly string[],
     signal: AbortSignal | undefined,
-  ): Promise<Round<NamespaceRecord>> {
+  ): Promise<Attempt<NamespaceRecord>> {
     const { catalog, clock, margins } = this.#options;
     const before = await readReadyNamespace(catalog, name);
     // A limit that is on its way counts as the present one: what is not given is to stay.
@@ -405,12 +405,14 @@ export class Namespaces {
    * allows it, at once.
    */
   async #openClosed(name: string, signal: AbortSignal | undefined): Promise<void> {
-    const { turns, changed } = this.#options;
-    await this.#untilDone(name, () => turns.take(name, () => this.#openSomeClosed(name, signal)));
+    const { ownership, changed } = this.#options;
+    await this.#untilDone(name, () =>
+      ownership.take(name, () => this.#openSomeClosed(name, signal)),
+    );
     await changed(name);
   }
 
-  async #openSomeClosed(name: string, signal: AbortSignal | undefined): Promise<Round<true>> {
+  async #openSomeClosed(name: string, signal: AbortSignal | undefined): Promise<Attempt<true>> {
     const { catalog, clock } = this.#options;
     const record = await readReadyNamespace(catalog, name);
     const closedBefore = clock.nowMicros() - record.config.retention.closeAfterMicros;
@@ -436,7 +438,7 @@ export class Namespaces {
   }
 
   /** One round after another, until it is done or has lost too often. */
-  async #untilDone<T>(name: string, next: () => Promise<Round<T>>): Promise<T> {
+  async #untilDone<T>(name: string, next: () => Promise<Attempt<T>>): Promise<T> {
     let lost = 0;
     for (let round = 0; round < UPDATE_ROUNDS_MAX && lost < UPDATE_ATTEMPTS_MAX; round++) {
       const outcome = await next();
@@ -458,9 +460,9 @@ export class Namespaces {
 const NO_EVENTS: SliceStats = { bytes: 0, events: 0 };
 
 /** "overtaken": someone else changed the namespace meanwhile, and nothing was done. */
-type Round<T> = { readonly done: T } | "progress" | "overtaken";
+type Attempt<T> = { readonly done: T } | "progress" | "overtaken";
 
-function written(record: NamespaceRecord | undefined): Round<NamespaceRecord> {
+function written(record: NamespaceRecord | undefined): Attempt<NamespaceRecord> {
   return record === undefined ? "overtaken" : { done: record };
 }
 

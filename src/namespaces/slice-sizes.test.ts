@@ -1,6 +1,6 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { test } from "node:test";
-import { ControlWorld, never } from "../../tests/support/control-world.ts";
+import { ControlFixture, never } from "../../tests/support/control-fixture.ts";
 import type { SliceRef } from "../model/partition.ts";
 import type { NoSizes, PartitionSizes, SizeReport, SizeSource } from "../ports/partition-sizes.ts";
 import { ReadSizes } from "../read/read-sizes.ts";
@@ -36,7 +36,7 @@ function saying(answer: SizeReport | NoSizes, asked: SliceRef[] = []): Partition
 }
 
 async function sourcesRanked(...answers: (SizeReport | NoSizes)[]): Promise<SizeSource[]> {
-  const control = new ControlWorld();
+  const control = new ControlFixture();
   await control.start().namespaces.create("plays", {});
   const sources = answers.map((answer) => saying(answer));
   const sizes = new SliceSizes({ catalog: control.catalog, clock: control.clock, sources });
@@ -66,7 +66,7 @@ test("who has seen nothing comes behind who has, and answers if nobody has", asy
 });
 
 test("the slice that takes events now is asked for by the namespace's internal id", async () => {
-  const control = new ControlWorld();
+  const control = new ControlFixture();
   const { id } = await control.start().namespaces.create("plays", {});
   const asked: SliceRef[] = [];
   const sources = [saying(report("READS", 1), asked)];
@@ -80,7 +80,7 @@ test("the slice that takes events now is asked for by the namespace's internal i
 });
 
 test("what is not there is not found, whatever its name looks like", async () => {
-  const control = new ControlWorld();
+  const control = new ControlFixture();
   await control.start().namespaces.create("plays", {});
   const sources = [new ReadSizes({ clock: control.clock })];
   const sizes = new SliceSizes({ catalog: control.catalog, clock: control.clock, sources });
@@ -91,7 +91,7 @@ test("what is not there is not found, whatever its name looks like", async () =>
 });
 
 test("a slice that was dropped is not found, and one that nobody can tell of is unavailable", async () => {
-  const control = new ControlWorld();
+  const control = new ControlFixture();
   const { id } = await control.start().namespaces.create("plays", {});
   const { catalog, clock } = control;
   const mute = new SliceSizes({ catalog, clock, sources: [saying(silent("JMX"))] });

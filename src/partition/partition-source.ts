@@ -36,7 +36,7 @@ export interface PartitionSource {
   close(): Promise<void>;
 }
 
-export interface PartitionDoor {
+export interface PartitionOpener {
   /** Returns at once and reads nothing yet: it must cost next to nothing. */
   open(
     view: NamespaceView,

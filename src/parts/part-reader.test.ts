@@ -30,18 +30,22 @@ import type { EventStore, Order, StoredBlock } from "../ports/event-store.ts";
 import { bindingOf, encodeBlock, readBlock } from "../wire/packed-block.ts";
 import type { BlockFields } from "../wire/packed-block.ts";
 import { partKey } from "../model/split.ts";
-import type { PartRange } from "./part-reader.ts";
+import type { PartReadRange } from "./part-reader.ts";
 import { readPart } from "./part-reader.ts";
 
 const never = new AbortController().signal;
 const ORDERS: readonly Order[] = ["NEWEST_FIRST", "OLDEST_FIRST"];
-const PLACE = partKey(ORIGINAL, 5);
-const CONTEXT = { binding: bindingOf(PLACE), generation: GENERATION, part: PLACE.eventBucket };
+const LOCATION = partKey(ORIGINAL, 5);
+const CONTEXT = {
+  binding: bindingOf(LOCATION),
+  generation: GENERATION,
+  part: LOCATION.eventBucket,
+};
 
 function read(
   { store, record }: { store: EventStore; record: Written["record"] },
   layout: SplitLayout,
-  range: PartRange,
+  range: PartReadRange,
 ): Promise<Seen> {
   const runs = readPart(store, ORIGINAL, GENERATION, layout, record, range, never);
   return readToEnd(async () => (await runs.next()).value ?? undefined);
@@ -72,7 +76,7 @@ for (const layout of SPLIT_LAYOUTS) {
           equal(written.record.bytes, framesOf(events).length);
           for (const range of ranges) {
             const seen = await read(written, layout, range);
-            equal(seen.doubt, undefined);
+            equal(seen.integrityError, undefined);
             sameBytes(seen.frames, framesOf(expected(events, range)));
             ok(seen.runs.every(isHonest));
           }
@@ -90,7 +94,7 @@ for (const layout of SPLIT_LAYOUTS) {
           for (const to of [position.time, TO]) {
             const range = { ...WHOLE, order, from, to, after: position };
             const seen = await read(written, layout, range);
-            equal(seen.doubt, undefined);
+            equal(seen.integrityError, undefined);
             sameBytes(seen.frames, framesOf(expected(events, range)));
           }
         }
@@ -106,7 +110,7 @@ for (const layout of SPLIT_LAYOUTS) {
       const written = await writeEvents(events, layout);
       for (const order of ORDERS) {
         const seen = await read(written, layout, { ...WHOLE, order });
-        equal(seen.doubt, undefined);
+        equal(seen.integrityError, undefined);
         sameBytes(seen.frames, framesOf(expected(events, { ...WHOLE, order })));
       }
     }
@@ -116,10 +120,13 @@ for (const layout of SPLIT_LAYOUTS) {
     const written = await writeEvents(manyEvents(3), layout);
     const unavailable = new ServiceError("STORAGE_UNAVAILABLE", "planted");
     written.store.before = () => Promise.reject(unavailable);
-    const { doubt } = await read(written, layout, WHOLE);
-    deepEqual([doubt?.reason, doubt?.late, doubt?.cause], ["storage", false, unavailable]);
+    const { integrityError } = await read(written, layout, WHOLE);
+    deepEqual(
+      [integrityError?.reason, integrityError?.late, integrityError?.cause],
+      ["storage", false, unavailable],
+    );
     written.store.before = () => Promise.reject(new ServiceError("DATA_LOSS", "planted"));
-    equal((await read(written, layout, WHOLE)).doubt?.reason, "damaged block");
+    equal((await read(written, layout, WHOLE)).integrityError?.reason, "damaged block");
 
     const leaving = new AbortController();
     written.store.before = () => leaving.abort(new Error("no longer wanted"));
@@ -180,10 +187,14 @@ function forged(
 }
 
 function elsewhere(change: object): Parameters<typeof forged>[2] {
-  return { ...CONTEXT, binding: bindingOf({ ...PLACE, ...change }) };
+  return { ...CONTEXT, binding: bindingOf({ ...LOCATION, ...change }) };
 }
 
-type Fault = (block: StoredBlock, blocks: readonly StoredBlock[], dice: number) => StoredBlock[];
+type Fault = (
+  block: StoredBlock,
+  blocks: readonly StoredBlock[],
+  randomness: number,
+) => StoredBlock[];
 
 /** What can become of one block. */
 const FAULTS: Readonly<Record<string, Fault>> = {
@@ -194,16 +205,18 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   "of another namespace": (block) => [forged(block, {}, elsewhere({ namespaceId: "ns-2" }))],
   "of another table": (block) => [forged(block, {}, elsewhere({ slice: "wide_other_0" }))],
   "of another time bucket": (block) => [forged(block, {}, elsewhere({ timeBucket: 8 }))],
-  "with a flipped bit": ({ key, bytes }, _, dice) => {
+  "with a flipped bit": ({ key, bytes }, _, randomness) => {
     const damaged = Uint8Array.from(bytes);
-    const bit = dice % (8 * bytes.length);
+    const bit = randomness % (8 * bytes.length);
     damaged[bit >>> 3] = (damaged[bit >>> 3] as number) ^ (1 << (bit & 7));
     return [{ key, bytes: damaged }];
   },
-  truncated: ({ key, bytes }, _, dice) => [{ key, bytes: bytes.slice(0, dice % bytes.length) }],
-  "under the key of another": ({ key }, blocks, dice) => {
+  truncated: ({ key, bytes }, _, randomness) => [
+    { key, bytes: bytes.slice(0, randomness % bytes.length) },
+  ],
+  "under the key of another": ({ key }, blocks, randomness) => {
     const others = blocks.filter((other) => other.key !== key);
-    const other = others[dice % others.length];
+    const other = others[randomness % others.length];
     return other === undefined ? [] : [{ key, bytes: other.bytes }];
   },
 };
@@ -238,8 +251,8 @@ for (const [name, fault] of Object.entries({ ...FAULTS, ...FORGERIES })) {
       for (const order of ORDERS) {
         const range = { ...WHOLE, order };
         const seen = await read({ store: faulty, record }, "PACKED", range);
-        ok(seen.doubt !== undefined, `block ${i}, ${order}`);
-        equal(seen.doubt.late, false);
+        ok(seen.integrityError !== undefined, `block ${i}, ${order}`);
+        equal(seen.integrityError.late, false);
         ok(isBeginning(seen.frames, framesOf(expected(events, range))), `block ${i}, ${order}`);
       }
     }
@@ -259,17 +272,17 @@ test("no fault in any block makes any read give less than there is without a dou
       async (events, plan, ranges) => {
         const { store, record } = await writeEvents(events, "PACKED");
         const sound = await storedBlocks(store);
-        const places = new Map(plan.map((each) => [each[1] % sound.length, each]));
+        const locations = new Map(plan.map((each) => [each[1] % sound.length, each]));
         const planted = sound.flatMap((block, i) => {
-          const [name = "", , dice = 0] = places.get(i) ?? [];
-          return FAULTS[name]?.(block, sound, dice) ?? [block];
+          const [name = "", , randomness = 0] = locations.get(i) ?? [];
+          return FAULTS[name]?.(block, sound, randomness) ?? [block];
         });
         const faulty = { store: await storeOfBlocks(planted), record };
         for (const range of ranges) {
           const seen = await read(faulty, "PACKED", range);
           const right = framesOf(expected(events, range));
-          if (seen.doubt === undefined) sameBytes(seen.frames, right);
-          else ok(seen.doubt.late || isBeginning(seen.frames, right));
+          if (seen.integrityError === undefined) sameBytes(seen.frames, right);
+          else ok(seen.integrityError.late || isBeginning(seen.frames, right));
         }
       },
     ),
@@ -282,8 +295,8 @@ test("blocks that are sound but hold other numbers than were listed are a late d
   for (const change of [{ events: record.events + 1 }, { bytes: record.bytes - 1 }]) {
     for (const order of ORDERS) {
       const listed = { store, record: { ...record, ...change } };
-      const { doubt } = await read(listed, "PACKED", { ...WHOLE, order });
-      deepEqual([doubt?.reason, doubt?.late], ["wrong count", true]);
+      const { integrityError } = await read(listed, "PACKED", { ...WHOLE, order });
+      deepEqual([integrityError?.reason, integrityError?.late], ["wrong count", true]);
     }
   }
 });
@@ -293,14 +306,14 @@ test("blocks outside the time or the number of what was listed are a doubt", asy
   for (const change of [{ from: FROM + 1 }, { to: FROM + 38 }]) {
     for (const order of ORDERS) {
       const listed = { store, record: { ...record, ...change } };
-      const { doubt } = await read(listed, "PACKED", { ...WHOLE, order });
-      equal(doubt?.reason, "outside the part");
+      const { integrityError } = await read(listed, "PACKED", { ...WHOLE, order });
+      equal(integrityError?.reason, "outside the part");
     }
   }
   const fewer = { store, record: { ...record, blocks: record.blocks - 1 } };
-  equal((await read(fewer, "PACKED", WHOLE)).doubt?.reason, "wrong count");
-  const oldestFirst: PartRange = { ...WHOLE, order: "OLDEST_FIRST" };
-  equal((await read(fewer, "PACKED", oldestFirst)).doubt?.reason, "outside the part");
+  equal((await read(fewer, "PACKED", WHOLE)).integrityError?.reason, "wrong count");
+  const oldestFirst: PartReadRange = { ...WHOLE, order: "OLDEST_FIRST" };
+  equal((await read(fewer, "PACKED", oldestFirst)).integrityError?.reason, "outside the part");
 });
 
 test("a part without any of its blocks is a doubt in every range it may hold", async () => {
@@ -310,7 +323,7 @@ test("a part without any of its blocks is a doubt in every range it may hold", a
   await fc.assert(
     fc.asyncProperty(anyRange, async (range) => {
       const seen = await read({ store, record }, "PACKED", range);
-      if (seen.doubt === undefined) equal(expected(events, range).length, 0);
+      if (seen.integrityError === undefined) equal(expected(events, range).length, 0);
       equal(seen.runs.length, 0);
     }),
   );
@@ -323,8 +336,8 @@ test("ROWS: a missing or an additional event is a late doubt when all of the par
   for (const stored of wrong) {
     const { store } = await writeEvents(stored, "ROWS");
     for (const order of ORDERS) {
-      const { doubt } = await read({ store, record }, "ROWS", { ...WHOLE, order });
-      deepEqual([doubt?.reason, doubt?.late], ["wrong count", true]);
+      const { integrityError } = await read({ store, record }, "ROWS", { ...WHOLE, order });
+      deepEqual([integrityError?.reason, integrityError?.late], ["wrong count", true]);
     }
   }
 });

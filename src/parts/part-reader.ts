@@ -30,7 +30,7 @@ import { BlockRun } from "./block-run.ts";
 /** Of a part in rows; bytes bound a run first, unless events are tiny. */
 const ROWS_RUN_EVENTS_MAX = 4096;
 
-export interface PartRange {
+export interface PartReadRange {
   readonly from: number;
   readonly to: number;
   readonly order: Order;
@@ -41,15 +41,15 @@ export interface PartRange {
   readonly firstBytes: number;
   readonly firstEvents?: number;
   /** Of a long range, how many pieces of it are read ahead in parallel; without it parts are read one by one, whole. */
-  readonly piecesAhead?: number;
+  readonly subrangesAhead?: number;
   readonly level?: ServiceLevel;
 }
 
-export type DoubtReason = ChainBreak | "damaged block" | "gap between parts" | "storage";
+export type IntegrityReason = ChainBreak | "damaged block" | "gap between parts" | "storage";
 
 /** The split cannot be vouched for: read the original. */
-export class SplitDoubt extends Error {
-  readonly reason: DoubtReason;
+export class IntegrityError extends Error {
+  readonly reason: IntegrityReason;
   /**
    * False: what was handed on before is right, and the original goes on behind it. True: it was noticed only at
    * the end that something in between is not as it was listed, so nothing that came from this part may be used.
@@ -57,7 +57,7 @@ export class SplitDoubt extends Error {
   readonly late: boolean;
 
   constructor(
-    reason: DoubtReason,
+    reason: IntegrityReason,
     where: string,
     options: { late?: boolean; cause?: unknown } = {},
   ) {
@@ -65,7 +65,7 @@ export class SplitDoubt extends Error {
       `${reason}: ${where}`,
       options.cause === undefined ? undefined : { cause: options.cause },
     );
-    this.name = "SplitDoubt";
+    this.name = "IntegrityError";
     this.reason = reason;
     this.late = options.late ?? false;
   }
@@ -78,42 +78,42 @@ export async function* readPart(
   generation: number,
   layout: SplitLayout,
   part: PartRecord,
-  range: PartRange,
+  range: PartReadRange,
   signal: AbortSignal,
 ): AsyncGenerator<Run, void, undefined> {
   const bounds = boundsOf(range);
-  const reading = { store, place: partKey(original, part.part), part, range, bounds, signal };
+  const reading = { store, location: partKey(original, part.part), part, range, bounds, signal };
   if (part.events === 0 || !mayHold(part, bounds)) return;
   try {
     yield* layout === "PACKED" ? readBlocks(reading, generation) : readRows(reading);
   } catch (error) {
     if (signal.aborted || !(error instanceof ServiceError)) throw error;
     const reason = error.code === "DATA_LOSS" ? "damaged block" : "storage";
-    throw new SplitDoubt(reason, nameOf(part), { cause: error });
+    throw new IntegrityError(reason, nameOf(part), { cause: error });
   }
 }
 
-interface Reading {
+interface PartScan {
   readonly store: EventStore;
-  readonly place: PartitionKey;
+  readonly location: PartitionKey;
   readonly part: PartRecord;
-  readonly range: PartRange;
+  readonly range: PartReadRange;
   readonly bounds: Bounds;
   readonly signal: AbortSignal;
 }
 
-async function* readBlocks(reading: Reading, generation: number): AsyncGenerator<Run> {
-  const { store, place, part, range, bounds, signal } = reading;
-  const context = { binding: bindingOf(place), generation, part: place.eventBucket };
+async function* readBlocks(reading: PartScan, generation: number): AsyncGenerator<Run> {
+  const { store, location, part, range, bounds, signal } = reading;
+  const context = { binding: bindingOf(location), generation, part: location.eventBucket };
   const chain = new BlockChain(part, range.order, bounds);
-  for await (const blocks of store.scanBlocks(place, blockRange(reading), signal)) {
+  for await (const blocks of store.scanBlocks(location, blockRange(reading), signal)) {
     const run = new BlockRun(range.order);
     for (const block of blocks) {
       const head = soundHead(context, part, block);
       const broken = chain.add(head);
-      if (broken !== undefined) throw new SplitDoubt(broken, nameOf(part, head));
+      if (broken !== undefined) throw new IntegrityError(broken, nameOf(part, head));
       if (!run.add(block.bytes, head, bounds)) {
-        throw new SplitDoubt("damaged block", nameOf(part, head));
+        throw new IntegrityError("damaged block", nameOf(part, head));
       }
       if (chain.over) break;
     }
@@ -123,11 +123,11 @@ async function* readBlocks(reading: Reading, generation: number): AsyncGenerator
   }
   if (!chain.begun) {
     if (chain.provesNothing(await oldestBlock(reading, context))) return;
-    throw new SplitDoubt("missing block", nameOf(part));
+    throw new IntegrityError("missing block", nameOf(part));
   }
   const broken = chain.end();
   if (broken === undefined) return;
-  throw new SplitDoubt(broken, nameOf(part), { late: broken === "wrong count" });
+  throw new IntegrityError(broken, nameOf(part), { late: broken === "wrong count" });
 }
 
 /** Which key it came under does not matter: what a block says of itself is under its checksum. */
@@ -138,12 +138,12 @@ function soundHead(
 ): BlockHead {
   const head = readBlock(context, bytes, checked);
   if (head !== undefined) return head;
-  throw new SplitDoubt("damaged block", nameOf(part));
+  throw new IntegrityError("damaged block", nameOf(part));
 }
 
 /** Asked for when a range came back empty: blocks that are not there cannot tell that they are missing. */
 async function oldestBlock(
-  { store, place, part, range, signal }: Reading,
+  { store, location, part, range, signal }: PartScan,
   context: BlockContext,
 ): Promise<BlockHead | undefined> {
   const oldest: BlockRange = {
@@ -155,13 +155,13 @@ async function oldestBlock(
     blockBytesMax: part.blockBytesMax,
     ...levelOf(range),
   };
-  for await (const [block] of store.scanBlocks(place, oldest, signal)) {
+  for await (const [block] of store.scanBlocks(location, oldest, signal)) {
     if (block !== undefined) return soundHead(context, part, block);
   }
   return undefined;
 }
 
-function blockRange({ part, range, bounds }: Reading): BlockRange {
+function blockRange({ part, range, bounds }: PartScan): BlockRange {
   // Where the range covers an end of the part, nothing has to be looked for there.
   const low = comparePositions(bounds.low, startOf(part.from)) > 0 ? bounds.low : undefined;
   const high = comparePositions(bounds.high, startOf(part.to)) < 0 ? bounds.high : undefined;
@@ -181,12 +181,12 @@ function blockRange({ part, range, bounds }: Reading): BlockRange {
 /** Rows are not bound to each other: only when all of a part was read can it be told that one is missing. */
 async function* readRows({
   store,
-  place,
+  location,
   part,
   range,
   bounds,
   signal,
-}: Reading): AsyncGenerator<Run> {
+}: PartScan): AsyncGenerator<Run> {
   let events = 0;
   let bytes = 0;
   // The first fetch is small, as a page may want no more; the others are as large as they may be.
@@ -203,7 +203,7 @@ async function* readRows({
       runBytesMax: range.runBytesMax,
       ...levelOf(range),
     };
-    for await (const run of store.scan(place, scan, signal)) {
+    for await (const run of store.scan(location, scan, signal)) {
       events += run.count;
       bytes += run.bytes;
       yield run;
@@ -218,7 +218,7 @@ async function* readRows({
     comparePositions(bounds.low, startOf(part.from)) <= 0 &&
     comparePositions(bounds.high, startOf(part.to)) >= 0;
   if (!whole || (events === part.events && bytes === part.bytes)) return;
-  throw new SplitDoubt("wrong count", nameOf(part), { late: true });
+  throw new IntegrityError("wrong count", nameOf(part), { late: true });
 }
 
 /** Whether the range and the time of the part meet. */
@@ -230,7 +230,7 @@ function mayHold(part: PartRecord, { low, high }: Bounds): boolean {
   );
 }
 
-function levelOf({ level }: PartRange): { level?: ServiceLevel } {
+function levelOf({ level }: PartReadRange): { level?: ServiceLevel } {
   return level === undefined ? {} : { level };
 }
 

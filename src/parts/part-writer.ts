@@ -31,7 +31,7 @@ export interface PartTarget {
 
 export class PartWriter {
   readonly #target: PartTarget;
-  readonly #place: PartitionKey;
+  readonly #location: PartitionKey;
   readonly #digest = new RangeDigest();
   readonly #blocks: BlockBuilder | undefined;
   #rows: PlacedEvent[] = [];
@@ -49,9 +49,9 @@ export class PartWriter {
 
   constructor(target: PartTarget) {
     this.#target = target;
-    this.#place = partKey(target.partition, target.part);
+    this.#location = partKey(target.partition, target.part);
     if (target.layout === "PACKED") {
-      this.#blocks = new BlockBuilder(this.#place, target.generation, (block, frames, count) => {
+      this.#blocks = new BlockBuilder(this.#location, target.generation, (block, frames, count) => {
         this.#digest.add(frames, count);
         this.#ready.push(block);
         this.#readyBytes += block.bytes.length;
@@ -138,7 +138,7 @@ export class PartWriter {
   }
 
   #addRows(run: Run): void {
-    const { timeBucket, eventBucket } = this.#place;
+    const { timeBucket, eventBucket } = this.#location;
     this.#digest.addRun(run);
     for (const event of eventsOfRun(run)) this.#rows.push({ event, timeBucket, eventBucket });
     this.#readyBytes += run.bytes;
@@ -152,10 +152,10 @@ export class PartWriter {
     this.#ready = [];
     this.#readyBytes = 0;
     for (const some of inLots(rows, ({ event }) => frameLength(event.end - event.start))) {
-      await this.#begin(() => store.append(this.#place, some, level));
+      await this.#begin(() => store.append(this.#location, some, level));
     }
     for (const some of inLots(blocks, ({ bytes }) => bytes.length)) {
-      await this.#begin(() => store.appendBlocks(this.#place, some, level));
+      await this.#begin(() => store.appendBlocks(this.#location, some, level));
     }
   }
 

@@ -26,7 +26,7 @@ import { ServiceError } from "../lib/errors.ts";
 import { SPLIT_LAYOUTS } from "../model/split.ts";
 import type { PartRecord, RouteSegment, SplitLayout } from "../model/split.ts";
 import { PartWriter } from "./part-writer.ts";
-import type { PartRange } from "./part-reader.ts";
+import type { PartReadRange } from "./part-reader.ts";
 import { SegmentReader } from "./segment-reader.ts";
 
 const never = new AbortController().signal;
@@ -56,7 +56,7 @@ async function writeSegment(
     generation: GENERATION,
     layout,
     strategy,
-    runs: [{ start: 0, count: parts.length }],
+    partRanges: [{ start: 0, count: parts.length }],
     bytes: parts.reduce((sum, { bytes }) => sum + bytes, 0),
     events: parts.reduce((sum, { events }) => sum + events, 0),
     confirmed: true,
@@ -92,7 +92,7 @@ function byHash(
   return writeSegment(layout, "HASH", groups);
 }
 
-function readerOf({ store, segment, parts }: Segmented, range: PartRange): SegmentReader {
+function readerOf({ store, segment, parts }: Segmented, range: PartReadRange): SegmentReader {
   return new SegmentReader(store, ORIGINAL, segment, parts, range, never);
 }
 
@@ -116,10 +116,10 @@ for (const layout of SPLIT_LAYOUTS) {
             ? await byHash(layout, events, cuts.length + 1)
             : await inOrder(layout, events, cuts);
           for (const range of ranges) {
-            for (const piecesAhead of [0, 1, 3]) {
-              const reader = readerOf(made, { ...range, piecesAhead });
+            for (const subrangesAhead of [0, 1, 3]) {
+              const reader = readerOf(made, { ...range, subrangesAhead });
               const seen = await readToEnd(() => reader.next());
-              equal(seen.doubt, undefined);
+              equal(seen.integrityError, undefined);
               sameBytes(seen.frames, framesOf(expected(events, range)));
               ok(seen.runs.every(isHonest));
               ok(reader.partsOpened <= made.parts.length);
@@ -142,7 +142,7 @@ test("a read goes on behind any event, also at the edges of parts", async () => 
       const range = { ...WHOLE, order, after };
       const reader = readerOf(made, range);
       const seen = await readToEnd(() => reader.next());
-      equal(seen.doubt, undefined);
+      equal(seen.integrityError, undefined);
       sameBytes(seen.frames, framesOf(expected(events, range)));
     }
   }
@@ -215,7 +215,7 @@ test("who wants a long range has several pieces of it read in parallel, also of 
       await new Promise<void>((resolve) => gates.push(resolve));
       underWay--;
     };
-    const range = { ...WHOLE, order, runBytesMax: 100_000, firstBytes: 100_000, piecesAhead: 2 };
+    const range = { ...WHOLE, order, runBytesMax: 100_000, firstBytes: 100_000, subrangesAhead: 2 };
     const reader = readerOf(made, range);
     const reading = readToEnd(() => reader.next());
     let over = false;
@@ -226,7 +226,7 @@ test("who wants a long range has several pieces of it read in parallel, also of 
       gates.shift()?.();
     }
     const seen = await reading;
-    equal(seen.doubt, undefined);
+    equal(seen.integrityError, undefined);
     sameBytes(seen.frames, framesOf(expected(events, range)));
     equal(most, 3);
     equal(reader.partsOpened, 2);
@@ -245,7 +245,7 @@ test("events that crowd together cost a few fetches more, not one for each stret
   };
   for (const order of ["NEWEST_FIRST", "OLDEST_FIRST"] as const) {
     scans = 0;
-    const range = { ...WHOLE, order, runBytesMax: 100_000, firstBytes: 100_000, piecesAhead: 2 };
+    const range = { ...WHOLE, order, runBytesMax: 100_000, firstBytes: 100_000, subrangesAhead: 2 };
     const reader = readerOf(made, range);
     const seen = await readToEnd(() => reader.next());
     sameBytes(seen.frames, framesOf(expected(crowded, range)));
@@ -278,7 +278,7 @@ test("a doubt in a part read ahead comes in its turn, behind all that is right",
   };
   const reader = readerOf(made, { ...WHOLE, firstBytes: 1 });
   const seen = await readToEnd(() => reader.next());
-  equal(seen.doubt?.reason, "storage");
+  equal(seen.integrityError?.reason, "storage");
   const first = events.filter(({ position }) => position.time >= FROM + 50);
   sameBytes(seen.frames, framesOf(first));
   await reader.close();
@@ -309,7 +309,10 @@ test("parts that are not the whole segment are a doubt before anything is read",
       scans++;
     };
     const reader = readerOf(each, WHOLE);
-    const { doubt } = await readToEnd(() => reader.next());
-    deepEqual([doubt?.reason, doubt?.late, scans], ["gap between parts", false, 0]);
+    const { integrityError } = await readToEnd(() => reader.next());
+    deepEqual(
+      [integrityError?.reason, integrityError?.late, scans],
+      ["gap between parts", false, 0],
+    );
   }
 });

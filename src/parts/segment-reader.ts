@@ -11,12 +11,12 @@ import type { PartitionKey } from "../model/partition.ts";
 import type { PartRecord, RouteSegment } from "../model/split.ts";
 import type { EventStore } from "../ports/event-store.ts";
 import type { Run } from "../wire/frames.ts";
-import { mayHold, PartPieces, wholePiece } from "./part-pieces.ts";
-import type { Piece } from "./part-pieces.ts";
+import { mayHold, PartSubranges, wholeSubrange } from "./part-subranges.ts";
+import type { Subrange } from "./part-subranges.ts";
 import { MergedRuns } from "../partition/merge-runs.ts";
 import type { RunSource } from "../partition/merge-runs.ts";
-import { readPart, SplitDoubt } from "./part-reader.ts";
-import type { PartRange } from "./part-reader.ts";
+import { readPart, IntegrityError } from "./part-reader.ts";
+import type { PartReadRange } from "./part-reader.ts";
 
 /** A merged run has a chunk for each event. */
 const MERGED_EVENTS_MAX = 4096;
@@ -30,7 +30,7 @@ export class SegmentReader implements RunSource {
   readonly #original: PartitionKey;
   readonly #segment: RouteSegment;
   readonly #parts: readonly PartRecord[];
-  readonly #range: PartRange;
+  readonly #range: PartReadRange;
   readonly #leaving: LinkedAbort;
   readonly #open = new Set<PartCursor>();
   #runs: RunSource | undefined;
@@ -45,7 +45,7 @@ export class SegmentReader implements RunSource {
     original: PartitionKey,
     segment: RouteSegment,
     parts: readonly PartRecord[],
-    range: PartRange,
+    range: PartReadRange,
     signal: AbortSignal,
   ) {
     this.#store = store;
@@ -92,25 +92,25 @@ export class SegmentReader implements RunSource {
     const { order, runBytesMax } = this.#range;
     const share = Math.max(MERGED_RUN_BYTES_MIN, Math.floor(runBytesMax / parts.length));
     const sources = parts.map((part) => {
-      const cursor = this.#openPiece(wholePiece(part, this.#range), share);
+      const cursor = this.#openSubrange(wholeSubrange(part, this.#range), share);
       return { next: () => cursor.next(this.#streaming) };
     });
     return new MergedRuns(sources, order, MERGED_EVENTS_MAX);
   }
 
   #inOrder(parts: readonly PartRecord[]): RunSource {
-    const { runBytesMax, piecesAhead = 0 } = this.#range;
-    const pieces = new PartPieces(parts, this.#range);
+    const { runBytesMax, subrangesAhead = 0 } = this.#range;
+    const subranges = new PartSubranges(parts, this.#range);
     const ahead: PartCursor[] = [];
     const openNext = (): PartCursor | undefined => {
-      const piece = pieces.next(piecesAhead > 0 && this.#wantsMuch);
-      return piece === undefined ? undefined : this.#openPiece(piece, runBytesMax);
+      const subrange = subranges.next(subrangesAhead > 0 && this.#wantsMuch);
+      return subrange === undefined ? undefined : this.#openSubrange(subrange, runBytesMax);
     };
     /** One part that is read whole at a time; of pieces, as many as may be read ahead. */
     const openAhead = (current: PartCursor): void => {
       if (!this.#wantsMuch) return;
-      const most = piecesAhead > 0 ? piecesAhead : 1;
-      const early = piecesAhead > 0 || current.bytesLeft <= AHEAD_RUNS * runBytesMax;
+      const most = subrangesAhead > 0 ? subrangesAhead : 1;
+      const early = subrangesAhead > 0 || current.bytesLeft <= AHEAD_RUNS * runBytesMax;
       while (early && ahead.length < most) {
         const cursor = openNext();
         if (cursor === undefined) return;
@@ -123,10 +123,10 @@ export class SegmentReader implements RunSource {
       for (;;) {
         current ??= ahead.shift() ?? openNext();
         if (current === undefined) return undefined;
-        if (piecesAhead > 0) openAhead(current);
+        if (subrangesAhead > 0) openAhead(current);
         const run = await current.next(this.#streaming);
         if (run === undefined) {
-          pieces.ended(current.piece, current.bytesRead);
+          subranges.ended(current.subrange, current.bytesRead);
           this.#open.delete(current);
           current = undefined;
           continue;
@@ -148,15 +148,15 @@ export class SegmentReader implements RunSource {
     return this.#streaming || this.#range.firstBytes >= this.#range.runBytesMax;
   }
 
-  #openPiece(piece: Piece, runBytesMax: number): PartCursor {
+  #openSubrange(subrange: Subrange, runBytesMax: number): PartCursor {
     const { generation, layout } = this.#segment;
-    const { part, from, to } = piece;
+    const { part, from, to } = subrange;
     const wanted = this.#streaming ? runBytesMax : this.#range.firstBytes - this.#bytes;
-    const firstBytes = Math.min(wanted, piece.bytes);
+    const firstBytes = Math.min(wanted, subrange.bytes);
     const range = { ...this.#range, from, to, runBytesMax, firstBytes };
     const { signal } = this.#leaving;
     const runs = readPart(this.#store, this.#original, generation, layout, part, range, signal);
-    const cursor = new PartCursor(runs, piece);
+    const cursor = new PartCursor(runs, subrange);
     this.#open.add(cursor);
     // Pieces of a part follow one another.
     if (part !== this.#newestOpened) this.#partsOpened++;
@@ -167,19 +167,19 @@ export class SegmentReader implements RunSource {
 
 /** One piece, read one fetch ahead if that is wanted. */
 class PartCursor {
-  readonly piece: Piece;
+  readonly subrange: Subrange;
   readonly #runs: AsyncGenerator<Run, void, undefined>;
   #ahead: Promise<Run | undefined> | undefined;
   bytesRead = 0;
 
-  constructor(runs: AsyncGenerator<Run, void, undefined>, piece: Piece) {
+  constructor(runs: AsyncGenerator<Run, void, undefined>, subrange: Subrange) {
     this.#runs = runs;
-    this.piece = piece;
+    this.subrange = subrange;
   }
 
   /** At most, of a whole part. */
   get bytesLeft(): number {
-    return this.piece.bytes - this.bytesRead;
+    return this.subrange.bytes - this.bytesRead;
   }
 
   /** Fetches the next run before it is asked for. */
@@ -224,5 +224,5 @@ function checkParts(segment: RouteSegment, parts: readonly PartRecord[]): void {
   }
   if (segment.strategy !== "HASH" && parts.length > 0) joined &&= to === segment.from;
   if (joined && events === segment.events && bytes === segment.bytes) return;
-  throw new SplitDoubt("gap between parts", `segment from ${segment.from} to ${segment.to}`);
+  throw new IntegrityError("gap between parts", `segment from ${segment.from} to ${segment.to}`);
 }

@@ -3,7 +3,7 @@ import type { NamespaceView } from "../model/namespace.ts";
 import type { PartitionKey } from "../model/partition.ts";
 import { MergedRuns } from "../partition/merge-runs.ts";
 import type { RunSource } from "../partition/merge-runs.ts";
-import type { PartitionDoor, PartitionSource } from "../partition/partition-source.ts";
+import type { PartitionOpener, PartitionSource } from "../partition/partition-source.ts";
 import type { ScanRange } from "../ports/event-store.ts";
 import type { Run } from "../wire/frames.ts";
 import type { BucketRange } from "./buckets-of.ts";
@@ -27,7 +27,7 @@ export class BucketReader {
   #first: Promise<Run | undefined> | undefined;
 
   constructor(
-    door: PartitionDoor,
+    opener: PartitionOpener,
     view: NamespaceView,
     bucket: BucketRange,
     partitions: readonly PartitionKey[],
@@ -39,7 +39,7 @@ export class BucketReader {
     // What one partition may fetch shrinks with their number: together they stay within the request's share.
     const runBytesMax = Math.max(runBytesMin(count), Math.floor(range.runBytesMax / count));
     this.sources = partitions.map((partition) =>
-      door.open(view, partition, { ...range, runBytesMax }, signal),
+      opener.open(view, partition, { ...range, runBytesMax }, signal),
     );
     this.#runs =
       count === 1

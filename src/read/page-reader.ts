@@ -194,7 +194,7 @@ export class PageReader {
   }
 
   #openBucket(bucket: BucketRange, signal: AbortSignal): Promise<BucketReader> {
-    const { door, limits } = this.#deps;
+    const { opener, limits } = this.#deps;
     const { slos, consistency } = this.#view.namespace.config;
     // Buckets read ahead share one more fetch between them.
     const share = this.#emptyBuckets === 0 ? 1 : this.#aheadMax;
@@ -209,7 +209,7 @@ export class PageReader {
       level: { ...slos.read, consistency },
     };
     const partitions = partitionsOf(this.#query.seriesId, this.#view, bucket);
-    const reader = new BucketReader(door, this.#view, bucket, partitions, range, signal);
+    const reader = new BucketReader(opener, this.#view, bucket, partitions, range, signal);
     this.#opened.add(reader);
     return reader.open();
   }

@@ -3,7 +3,7 @@ import type { ByteBudget } from "../lib/byte-budget.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { NamespaceView, ViewSource } from "../model/namespace.ts";
 import type { PartitionKey } from "../model/partition.ts";
-import type { PartitionDoor, RouteName } from "../partition/partition-source.ts";
+import type { PartitionOpener, RouteName } from "../partition/partition-source.ts";
 import type { PageTokens } from "./page-tokens.ts";
 import type { ReadLimits } from "./read-query.ts";
 
@@ -30,7 +30,7 @@ export interface ReadDependencies {
   readonly clock: Clock;
   readonly views: ViewSource;
   /** Where partitions are opened: it knows which are read from their splits. */
-  readonly door: PartitionDoor;
+  readonly opener: PartitionOpener;
   /** Of all pages being read in this process. */
   readonly budget: ByteBudget;
   /** Of all streams: apart, so that slow readers of streams do not keep pages waiting. */

@@ -9,7 +9,7 @@ import { utf8 } from "../lib/bytes.ts";
 import { ServiceError } from "../lib/errors.ts";
 import type { NamespaceView } from "../model/namespace.ts";
 import { DEFAULT_NAMESPACE_CONFIG } from "../model/namespace-config.ts";
-import { OriginalDoor } from "../../tests/support/original-door.ts";
+import { OriginalOpener } from "../../tests/support/original-opener.ts";
 import type { PartitionSource } from "../partition/partition-source.ts";
 import { encodeEvent } from "../wire/event-record.ts";
 import { eventOfFrame } from "../wire/frames.ts";
@@ -25,39 +25,39 @@ const START = 1_790_000_000 * SECOND;
 const never = new AbortController().signal;
 
 test("R1: a store that fails for a moment in the middle of a page is gone on with, no gap, no repeat", async () => {
-  const world = await World.open(30);
+  const fixture = await Fixture.open(30);
   let scans = 0;
-  world.store.before = (call) => {
+  fixture.store.before = (call) => {
     if (call === "scan" && ++scans % 2 === 1) throw new ServiceError("STORAGE_UNAVAILABLE", "blip");
   };
-  const page = world.read({ pageSize: 100 });
-  await world.clock.advance(10_000);
-  deepEqual(idsOf(await page), world.ids(30));
+  const page = fixture.read({ pageSize: 100 });
+  await fixture.clock.advance(10_000);
+  deepEqual(idsOf(await page), fixture.ids(30));
 });
 
 test("R1: a store that stays away is an error, not an empty page", async () => {
-  const world = await World.open(3);
-  world.store.before = (call) => {
+  const fixture = await Fixture.open(3);
+  fixture.store.before = (call) => {
     if (call === "scan") throw new ServiceError("STORAGE_UNAVAILABLE", "down");
   };
-  const page = world.read({});
+  const page = fixture.read({});
   page.catch(() => undefined);
-  await world.clock.advance(10_000);
+  await fixture.clock.advance(10_000);
   await rejects(page, code("STORAGE_UNAVAILABLE"));
 });
 
 test("R2: at the latency limit a caller that allows it gets what there is, in order, and goes on without gap or repeat", async () => {
-  const world = await World.open(30);
+  const fixture = await Fixture.open(30);
   // The bucket of the first events answers at once, every later one takes 400 ms.
-  world.store.before = async (call) => {
-    if (call === "scan" && world.scans++ > 0) await world.clock.sleep(400);
+  fixture.store.before = async (call) => {
+    if (call === "scan" && fixture.scans++ > 0) await fixture.clock.sleep(400);
   };
   const seen: string[] = [];
   let pageToken = "";
   let partials = 0;
   do {
-    const pending = world.read({ pageSize: 100, allowPartial: true, pageToken });
-    await world.clock.advance(2_000);
+    const pending = fixture.read({ pageSize: 100, allowPartial: true, pageToken });
+    await fixture.clock.advance(2_000);
     const page = await pending;
     seen.push(...idsOf(page));
     if (page.context.partial) {
@@ -66,42 +66,42 @@ test("R2: at the latency limit a caller that allows it gets what there is, in or
       ok(page.nextPageToken !== "", "a partial answer can be gone on with");
     }
     pageToken = page.nextPageToken;
-    world.scans = 0;
+    fixture.scans = 0;
   } while (pageToken !== "");
-  deepEqual(seen, world.ids(30));
+  deepEqual(seen, fixture.ids(30));
   ok(partials > 0);
 });
 
 test("R2: a partial answer never comes without progress", async () => {
-  const world = await World.open(30);
-  world.store.before = async (call) => {
-    if (call === "scan") await world.clock.sleep(1_500);
+  const fixture = await Fixture.open(30);
+  fixture.store.before = async (call) => {
+    if (call === "scan") await fixture.clock.sleep(1_500);
   };
-  const pending = world.read({ pageSize: 100, allowPartial: true });
-  await world.clock.advance(1_400);
-  await world.clock.advance(1_700);
+  const pending = fixture.read({ pageSize: 100, allowPartial: true });
+  await fixture.clock.advance(1_400);
+  await fixture.clock.advance(1_700);
   const page = await pending;
   ok(page.context.partial);
   ok(page.count > 0, "it waited for the first events");
 });
 
 test("without leave to be partial a page goes on until it is full, however long that takes", async () => {
-  const world = await World.open(30);
-  world.store.before = async (call) => {
-    if (call === "scan") await world.clock.sleep(3_000);
+  const fixture = await Fixture.open(30);
+  fixture.store.before = async (call) => {
+    if (call === "scan") await fixture.clock.sleep(3_000);
   };
-  const pending = world.read({ pageSize: 100 });
-  await world.clock.advance(60_000);
+  const pending = fixture.read({ pageSize: 100 });
+  await fixture.clock.advance(60_000);
   const page = await pending;
   equal(page.context.partial, false);
-  deepEqual(idsOf(page), world.ids(30));
+  deepEqual(idsOf(page), fixture.ids(30));
 });
 
 test("R8: a caller that leaves ends the scans and gives their memory back", async () => {
-  const world = await World.open(30);
+  const fixture = await Fixture.open(30);
   let ended = 0;
-  const scan = world.store.scan.bind(world.store);
-  world.store.scan = async function* (partition, range, signal) {
+  const scan = fixture.store.scan.bind(fixture.store);
+  fixture.store.scan = async function* (partition, range, signal) {
     try {
       await new Promise((_, reject) => {
         signal.addEventListener("abort", () => reject(new Error("aborted")), { once: true });
@@ -112,32 +112,32 @@ test("R8: a caller that leaves ends the scans and gives their memory back", asyn
     }
   };
   const leaving = new AbortController();
-  const page = world.read({}, leaving.signal);
+  const page = fixture.read({}, leaving.signal);
   page.catch(() => undefined);
   await settle();
   leaving.abort(new ServiceError("DEADLINE_EXCEEDED", "gone"));
   await rejects(page, code("DEADLINE_EXCEEDED"));
   equal(ended, 1);
   await settle();
-  equal(world.budget.used, 0);
+  equal(fixture.budget.used, 0);
 });
 
 test("R8: leaving a stream early ends it and gives its memory back", async () => {
-  const world = await World.open(30);
-  for await (const page of world.reader.stream(world.query({ pageSize: 2 }), never)) {
+  const fixture = await Fixture.open(30);
+  for await (const page of fixture.reader.stream(fixture.query({ pageSize: 2 }), never)) {
     equal(page.count, 2);
-    ok(world.budget.used > 0, "what a stream holds counts (C20)");
+    ok(fixture.budget.used > 0, "what a stream holds counts (C20)");
     break;
   }
   await settle();
-  equal(world.budget.used, 0);
+  equal(fixture.budget.used, 0);
 });
 
 test("every scan that was opened is ended, also those read ahead or of a page that failed", async () => {
-  const world = await World.open(30);
+  const fixture = await Fixture.open(30);
   const open = new Set<object>();
-  const scan = world.store.scan.bind(world.store);
-  world.store.scan = (partition, range, signal) => {
+  const scan = fixture.store.scan.bind(fixture.store);
+  fixture.store.scan = (partition, range, signal) => {
     const runs = scan(partition, range, signal)[Symbol.asyncIterator]();
     const next = async () => {
       open.add(runs);
@@ -153,11 +153,11 @@ test("every scan that was opened is ended, also those read ahead or of a page th
   };
   // Empty buckets before the events make it read ahead; then the page is full at once.
   const early = { start: START - 600 * SECOND, order: "OLDEST_FIRST" as const };
-  world.view = { ...world.view, slices: [...earlierSlices(), ...world.view.slices] };
+  fixture.view = { ...fixture.view, slices: [...earlierSlices(), ...fixture.view.slices] };
   for (const pageSize of [1, 3, 7]) {
-    await world.read({ ...early, pageSize });
+    await fixture.read({ ...early, pageSize });
     equal(open.size, 0, `pages of ${pageSize}`);
-    for await (const page of world.reader.stream(world.query({ ...early, pageSize }), never)) {
+    for await (const page of fixture.reader.stream(fixture.query({ ...early, pageSize }), never)) {
       if (page.count > 0) break;
     }
     equal(open.size, 0, `streams in pages of ${pageSize}`);
@@ -165,43 +165,43 @@ test("every scan that was opened is ended, also those read ahead or of a page th
 });
 
 test("R15: a deadline that is over means no work at the store", async () => {
-  const world = await World.open(3);
+  const fixture = await Fixture.open(3);
   let calls = 0;
-  world.store.before = () => void calls++;
+  fixture.store.before = () => void calls++;
   const over = AbortSignal.abort(new ServiceError("DEADLINE_EXCEEDED", "its time was over"));
-  await rejects(world.read({}, over), code("DEADLINE_EXCEEDED"));
+  await rejects(fixture.read({}, over), code("DEADLINE_EXCEEDED"));
   equal(calls, 0);
 });
 
 test("R10: a long interval over many empty buckets is answered in bounded pages that move on", async () => {
-  const world = await World.open(30, {}, { pagePartitionsMax: 1 });
+  const fixture = await Fixture.open(30, {}, { pagePartitionsMax: 1 });
   const query = { start: 0, end: 4 * START, pageSize: 1_000 };
   let pageToken = "";
   const seen: string[] = [];
   let pages = 0;
   do {
-    const page = await world.read({ ...query, pageToken });
+    const page = await fixture.read({ ...query, pageToken });
     ok(page.context.partitionsRead <= 1);
     equal(page.context.partial, false);
     seen.push(...idsOf(page));
     pageToken = page.nextPageToken;
     pages++;
   } while (pageToken !== "");
-  deepEqual(seen, world.ids(30));
+  deepEqual(seen, fixture.ids(30));
   ok(pages >= 6);
 });
 
 test("C12: a namespace that was made again under its name refuses the tokens of the one before", async () => {
-  const world = await World.open(30);
-  const { nextPageToken: pageToken } = await world.read({ pageSize: 5 });
-  equal((await world.read({ pageSize: 5, pageToken })).count, 5);
-  world.view = { ...world.view, namespace: { ...world.view.namespace, id: "plays-2" } };
-  await rejects(world.read({ pageSize: 5, pageToken }), code("PAGE_TOKEN_INVALID"));
+  const fixture = await Fixture.open(30);
+  const { nextPageToken: pageToken } = await fixture.read({ pageSize: 5 });
+  equal((await fixture.read({ pageSize: 5, pageToken })).count, 5);
+  fixture.view = { ...fixture.view, namespace: { ...fixture.view.namespace, id: "plays-2" } };
+  await rejects(fixture.read({ pageSize: 5, pageToken }), code("PAGE_TOKEN_INVALID"));
 });
 
 test("R11: what is wrong with a query is told all at once", async () => {
-  const world = await World.open(0);
-  const bad = world.read({ seriesId: "", start: 5, end: 5, pageSize: 10_001 });
+  const fixture = await Fixture.open(0);
+  const bad = fixture.read({ seriesId: "", start: 5, end: 5, pageSize: 10_001 });
   await rejects(bad, (error: unknown) => {
     ok(error instanceof ServiceError);
     equal(error.code, "REQUEST_INVALID");
@@ -211,11 +211,11 @@ test("R11: what is wrong with a query is told all at once", async () => {
 });
 
 test("R16: many callers of one id wait their turn within the memory for reads", async () => {
-  const world = await World.open(30);
+  const fixture = await Fixture.open(30);
   let running = 0;
   let most = 0;
-  const scan = world.store.scan.bind(world.store);
-  world.store.scan = async function* (partition, range, signal) {
+  const scan = fixture.store.scan.bind(fixture.store);
+  fixture.store.scan = async function* (partition, range, signal) {
     running++;
     most = Math.max(most, running);
     await settle();
@@ -225,48 +225,50 @@ test("R16: many callers of one id wait their turn within the memory for reads", 
       running--;
     }
   };
-  const pages = await Promise.all(Array.from({ length: 200 }, () => world.read({ pageSize: 10 })));
-  for (const page of pages) deepEqual(idsOf(page), world.ids(30).slice(0, 10));
+  const pages = await Promise.all(
+    Array.from({ length: 200 }, () => fixture.read({ pageSize: 10 })),
+  );
+  for (const page of pages) deepEqual(idsOf(page), fixture.ids(30).slice(0, 10));
   // 1 MiB for reads, 128 KiB each.
   ok(most <= 8 * DEFAULT_READ_LIMITS.aheadMax, `${most} scans at once`);
 });
 
 test("R17: an id nobody has written is an empty answer", async () => {
-  const world = await World.open(3);
-  const page = await world.read({ seriesId: "nobody" });
+  const fixture = await Fixture.open(3);
+  const page = await fixture.read({ seriesId: "nobody" });
   equal(page.count, 0);
   equal(page.nextPageToken, "");
 });
 
 test("a blocked id is refused with the reason, also in the middle of a stream", async () => {
-  const world = await World.open(30);
+  const fixture = await Fixture.open(30);
   const seriesId = "s";
   const block = { seriesId, reason: "spam", blockedAt: 0, source: "API" as const };
   await rejects(async () => {
-    for await (const page of world.reader.stream(world.query({ pageSize: 2 }), never)) {
+    for await (const page of fixture.reader.stream(fixture.query({ pageSize: 2 }), never)) {
       equal(page.count, 2);
       const blocked = new Map([[seriesId, { ...block, expiresAt: undefined }]]);
-      world.view = { ...world.view, blocked };
+      fixture.view = { ...fixture.view, blocked };
     }
   }, code("ID_BLOCKED"));
-  await rejects(world.read({}), /spam/);
+  await rejects(fixture.read({}), /spam/);
 });
 
 test("E1: a slice that is dropped between two pages is simply no longer there", async () => {
-  const world = await World.open(30);
-  const first = await world.read({ pageSize: 5, order: "OLDEST_FIRST" });
-  world.view = { ...world.view, slices: world.view.slices.slice(1) };
-  const rest = await world.read({
+  const fixture = await Fixture.open(30);
+  const first = await fixture.read({ pageSize: 5, order: "OLDEST_FIRST" });
+  fixture.view = { ...fixture.view, slices: fixture.view.slices.slice(1) };
+  const rest = await fixture.read({
     pageSize: 100,
     order: "OLDEST_FIRST",
     pageToken: first.nextPageToken,
   });
-  deepEqual(idsOf(rest), world.ids(30).toReversed().slice(10));
+  deepEqual(idsOf(rest), fixture.ids(30).toReversed().slice(10));
 });
 
 test("an explanation shows what was read, by which route, and what was not reached", async () => {
-  const world = await World.open(30);
-  const told = await world.reader.explain(world.query({ pageSize: 7 }), never);
+  const fixture = await Fixture.open(30);
+  const told = await fixture.reader.explain(fixture.query({ pageSize: 7 }), never);
   deepEqual(told.slices, [
     { timeSlice: "data_0", timeBuckets: 2 },
     { timeSlice: "data_1", timeBuckets: 2 },
@@ -288,27 +290,27 @@ test("an explanation shows what was read, by which route, and what was not reach
 test("C10: of four event buckets with three split, only the one that is not is found wide, on every page", async () => {
   const { widePartition } = DEFAULT_NAMESPACE_CONFIG;
   const strategy = { secondsPerTimeSlice: 60, secondsPerTimeBucket: 60, eventBuckets: 4 };
-  const world = await World.open(0, {
+  const fixture = await Fixture.open(0, {
     slices: joinedSlices(START, [strategy]),
     config: { widePartition: { ...widePartition, eventsMax: 10 } },
   });
   for (let n = 0; n < 60; n++) {
     const event = encodeEvent(utf8("s"), START + n * SECOND, utf8(idOf(n)), []);
     const slice = { namespaceId: "plays-1", slice: "data_0" };
-    await world.store.append(slice, [{ event, timeBucket: 0, eventBucket: n % 4 }]);
+    await fixture.store.append(slice, [{ event, timeBucket: 0, eventBucket: n % 4 }]);
   }
-  world.opened = (source) => (source.partition.eventBucket === 2 ? source : asSplit(source));
+  fixture.opened = (source) => (source.partition.eventBucket === 2 ? source : asSplit(source));
   for (const pageSize of [60, 7]) {
-    world.reads.length = 0;
+    fixture.reads.length = 0;
     let pageToken = "";
     let wide = false;
     do {
-      const page = await world.read({ pageSize, pageToken });
+      const page = await fixture.read({ pageSize, pageToken });
       wide ||= page.wide;
       pageToken = page.nextPageToken;
     } while (pageToken !== "");
     const most = [0, 1, 2, 3].map((eventBucket) =>
-      world.reads
+      fixture.reads
         .filter(({ partition }) => partition.eventBucket === eventBucket)
         .reduce((events, read) => Math.max(events, read.events), 0),
     );
@@ -320,18 +322,21 @@ test("C10: of four event buckets with three split, only the one that is not is f
 });
 
 test("D30: a read beyond the slices this server knows asks whether others have made more", async () => {
-  const world = await World.open(30);
-  const whole = world.view;
-  world.newView = whole;
-  world.view = { ...whole, slices: whole.slices.slice(0, 2) };
-  deepEqual(idsOf(await world.read({ end: START + 40 * SECOND, pageSize: 100 })), world.ids(20));
-  equal(world.refreshes, 0);
-  deepEqual(idsOf(await world.read({ pageSize: 100 })), world.ids(30));
-  equal(world.refreshes, 1);
+  const fixture = await Fixture.open(30);
+  const whole = fixture.view;
+  fixture.newView = whole;
+  fixture.view = { ...whole, slices: whole.slices.slice(0, 2) };
+  deepEqual(
+    idsOf(await fixture.read({ end: START + 40 * SECOND, pageSize: 100 })),
+    fixture.ids(20),
+  );
+  equal(fixture.refreshes, 0);
+  deepEqual(idsOf(await fixture.read({ pageSize: 100 })), fixture.ids(30));
+  equal(fixture.refreshes, 1);
 });
 
 /** Three slices of two buckets of 10 s; one event every 2 seconds, the id is its number. */
-class World {
+class Fixture {
   readonly clock = new VirtualClock(START + 60 * SECOND);
   readonly store = new MemoryStore();
   readonly budget = new ByteBudget(1 << 20);
@@ -351,13 +356,13 @@ class World {
     const slices = joinedSlices(START, [strategy, strategy, strategy]);
     this.view = staticView({ slices, ...options });
     const { clock, store, budget } = this;
-    const door = new OriginalDoor(store, clock);
+    const opener = new OriginalOpener(store, clock);
     this.reader = new EventReader({
       clock,
       views: viewSource(() => this.view),
-      door: {
-        open: (...asked) => this.opened(door.open(...asked)),
-        explain: () => door.explain(),
+      opener: {
+        open: (...asked) => this.opened(opener.open(...asked)),
+        explain: () => opener.explain(),
       },
       budget,
       streamBudget: budget,
@@ -378,20 +383,20 @@ class World {
     events: number,
     options: Partial<StaticViewOptions> = {},
     limits: Partial<ReadLimits> = {},
-  ): Promise<World> {
-    const world = new World(options, limits);
-    for (const slice of world.view.slices) {
-      await world.store.createSlice({ namespaceId: "plays-1", slice: slice.name });
+  ): Promise<Fixture> {
+    const fixture = new Fixture(options, limits);
+    for (const slice of fixture.view.slices) {
+      await fixture.store.createSlice({ namespaceId: "plays-1", slice: slice.name });
     }
     for (let n = 0; n < events; n++) {
       const time = START + 2 * n * SECOND;
       const event = encodeEvent(utf8("s"), time, utf8(idOf(n)), []);
       const slice = { namespaceId: "plays-1", slice: `data_${Math.floor(n / 10)}` };
-      await world.store.append(slice, [
+      await fixture.store.append(slice, [
         { event, timeBucket: Math.floor((n % 10) / 5), eventBucket: 0 },
       ]);
     }
-    return world;
+    return fixture;
   }
 
   query(change: Partial<ReadQuery>): ReadQuery {

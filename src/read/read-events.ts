@@ -165,7 +165,7 @@ export class EventReader {
     const rows = read.slice(0, EXPLAINED_PARTITIONS_MAX);
     const unread = unreadPartitions(query, view, read, EXPLAINED_PARTITIONS_MAX - rows.length);
     const explainOne = async (partition: PartitionKey): Promise<ExplainedPartition> => {
-      const route = await this.#deps.door.explain(view, partition);
+      const route = await this.#deps.opener.explain(view, partition);
       const { timeBucket, eventBucket } = partition;
       const place = { timeSlice: partition.slice, timeBucket, eventBucket };
       return { ...place, ...route, bytes: 0, events: 0, millis: 0, read: false };

@@ -6,7 +6,7 @@ import { ByteBudget } from "../lib/byte-budget.ts";
 import { utf8 } from "../lib/bytes.ts";
 import { systemClock } from "../lib/clock.ts";
 import type { PartitionKey } from "../model/partition.ts";
-import { OriginalDoor } from "../../tests/support/original-door.ts";
+import { OriginalOpener } from "../../tests/support/original-opener.ts";
 import type { SizeReport } from "../ports/partition-sizes.ts";
 import { PageTokens } from "./page-tokens.ts";
 import { EventReader } from "./read-events.ts";
@@ -121,7 +121,7 @@ test("reads in small pages tell a partition's size: at least that much at first,
   const reader = new EventReader({
     clock: systemClock,
     views: viewSource(() => view),
-    door: new OriginalDoor(store, systemClock),
+    opener: new OriginalOpener(store, systemClock),
     budget,
     streamBudget: budget,
     tokens: new PageTokens(new Uint8Array(32)),

@@ -1,12 +1,12 @@
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import {
-  ControlWorld,
+  ControlFixture,
   DAY,
   never,
   NOON,
   VIEW_MAX_AGE_MS,
-} from "../../tests/support/control-world.ts";
+} from "../../tests/support/control-fixture.ts";
 import { gatedCatalog } from "../../tests/support/stopped-process.ts";
 import type { Gate } from "../../tests/support/stopped-process.ts";
 import { settle } from "../../tests/support/virtual-clock.ts";
@@ -16,15 +16,15 @@ import type { NamespaceViews } from "../namespaces/namespace-views.ts";
 
 const STEP = { from: NOON + DAY, factor: 2 };
 
-async function worldWithPlays(): Promise<ControlWorld> {
-  const world = new ControlWorld({ shared: true });
-  await world.start().namespaces.create("plays", {});
-  return world;
+async function fixtureWithPlays(): Promise<ControlFixture> {
+  const fixture = new ControlFixture({ shared: true });
+  await fixture.start().namespaces.create("plays", {});
+  return fixture;
 }
 
 test("steps are appended: later, and by whole factors that grow", async () => {
-  const world = await worldWithPlays();
-  const { catalog } = world;
+  const fixture = await fixtureWithPlays();
+  const { catalog } = fixture;
   const { id } = await readReadyNamespace(catalog, "plays");
   equal(await readIdSteps(catalog, id, "a"), undefined);
   ok(await addIdStep(catalog, "plays", "a", STEP));
@@ -49,7 +49,7 @@ test("steps are appended: later, and by whole factors that grow", async () => {
 });
 
 test("whether it is in time is asked of the namespace as it is when the step is added", async () => {
-  const { catalog } = await worldWithPlays();
+  const { catalog } = await fixtureWithPlays();
   const inTime = async (limit: number): Promise<boolean> =>
     addIdStep(catalog, "plays", "a", STEP, ({ config }) => config.futureLimitMicros < limit);
   const { config, id } = await readReadyNamespace(catalog, "plays");
@@ -71,7 +71,7 @@ test("whether it is in time is asked of the namespace as it is when the step is 
 });
 
 test("C15: a step whose storing failed is not stored later, when nobody would be told of it", async () => {
-  const { catalog } = await worldWithPlays();
+  const { catalog } = await fixtureWithPlays();
   const { id } = await readReadyNamespace(catalog, "plays");
   const write = catalog.write.bind(catalog);
   let late: (() => Promise<number | undefined>) | undefined;
@@ -87,15 +87,15 @@ test("C15: a step whose storing failed is not stored later, when nobody would be
 });
 
 test("views hold them, and read them again only when they have changed", async () => {
-  const world = await worldWithPlays();
-  const { views } = world.start();
+  const fixture = await fixtureWithPlays();
+  const { views } = fixture.start();
   equal((await views.get("plays")).idStrategies.size, 0);
-  await addIdStep(world.catalog, "plays", "a", STEP);
+  await addIdStep(fixture.catalog, "plays", "a", STEP);
   await views.refresh("plays");
   const { idStrategies } = await views.get("plays");
   deepEqual(idStrategies, new Map([["a", [STEP]]]));
   let lists = 0;
-  world.catalog.before = (call, space) => {
+  fixture.catalog.before = (call, space) => {
     if (call === "list" && space.startsWith("id-strategies/")) lists++;
   };
   await views.refresh("plays");
@@ -104,7 +104,7 @@ test("views hold them, and read them again only when they have changed", async (
 });
 
 test("there is a bound to how many ids of a namespace have one", async () => {
-  const { catalog } = await worldWithPlays();
+  const { catalog } = await fixtureWithPlays();
   await updateNamespace(catalog, "plays", (current) => ({
     ...current,
     idStrategyCount: ID_STRATEGIES_MAX - 1,
@@ -136,11 +136,15 @@ class StopTwice {
 }
 
 /** What running servers hold must be what one that starts now reads, or they place events apart. */
-async function checkSame(world: ControlWorld, views: NamespaceViews, where: string): Promise<void> {
-  await world.clock.advance(VIEW_MAX_AGE_MS);
+async function checkSame(
+  fixture: ControlFixture,
+  views: NamespaceViews,
+  where: string,
+): Promise<void> {
+  await fixture.clock.advance(VIEW_MAX_AGE_MS);
   deepEqual(
     (await views.get("plays")).idStrategies,
-    (await world.start().views.get("plays")).idStrategies,
+    (await fixture.start().views.get("plays")).idStrategies,
     where,
   );
 }
@@ -149,30 +153,30 @@ test("one who stops anywhere while adding, and goes on for a while or not: all k
   for (let passes = 0; ; passes++) {
     let stopped = false;
     for (const more of [0, 1, 2, 3, 4, 1_000]) {
-      const world = await worldWithPlays();
-      const { views } = world.start();
+      const fixture = await fixtureWithPlays();
+      const { views } = fixture.start();
       // Right before the step is stored, so that it is the next look that has to find it.
-      world.catalog.before = async (call, space) => {
+      fixture.catalog.before = async (call, space) => {
         if (call === "write" && space.startsWith("id-strategies/")) await views.refresh("plays");
       };
       const stop = new StopTwice(passes);
-      void addIdStep(gatedCatalog(world.catalog, stop.gate), "plays", "a", STEP);
+      void addIdStep(gatedCatalog(fixture.catalog, stop.gate), "plays", "a", STEP);
       await settle();
       stopped = stop.stopped;
       const where = `stopped after ${passes}, ${more} more`;
-      await checkSame(world, views, where);
-      world.catalog.before = () => undefined;
+      await checkSame(fixture, views, where);
+      fixture.catalog.before = () => undefined;
       // The keeper takes it for dead.
-      const { keeper } = world.start();
+      const { reconciler } = fixture.start();
       for (let i = 0; i < 15; i++) {
-        await keeper.runOnce(never);
-        await world.clock.advance(5_000);
+        await reconciler.runOnce(never);
+        await fixture.clock.advance(5_000);
       }
-      deepEqual((await readReadyNamespace(world.catalog, "plays")).idStrategyChanging, []);
-      await checkSame(world, views, where);
+      deepEqual((await readReadyNamespace(fixture.catalog, "plays")).idStrategyChanging, []);
+      await checkSame(fixture, views, where);
       stop.goOn(more);
       await settle();
-      await checkSame(world, views, where);
+      await checkSame(fixture, views, where);
     }
     if (!stopped) return;
   }

@@ -9,7 +9,7 @@ import type { Lease } from "./lease.ts";
 
 const LEASE_MS = 9_000;
 
-function world() {
+function fixture() {
   const catalog = new MemoryCatalog({ shared: true });
   const clock = new VirtualClock(0);
   const leases = () => new Leases({ catalog, clock, leaseMs: LEASE_MS });
@@ -17,7 +17,7 @@ function world() {
 }
 
 test("one has the lease; the next gets it when it is released, with a higher fence", async () => {
-  const { leases } = world();
+  const { leases } = fixture();
   const [a, b] = [leases(), leases()];
   const first = await a.tryTake("x");
   ok(first?.held);
@@ -31,13 +31,13 @@ test("one has the lease; the next gets it when it is released, with a higher fen
 });
 
 test("of many who try at once one gets it", async () => {
-  const { leases } = world();
+  const { leases } = fixture();
   const taken = await Promise.all(Array.from({ length: 8 }, () => leases().tryTake("x")));
   equal(taken.filter((lease) => lease !== undefined).length, 1);
 });
 
 test("a holder that lives keeps it for as long as it likes", async () => {
-  const { clock, leases } = world();
+  const { clock, leases } = fixture();
   const held = await leases().tryTake("x");
   const other = leases();
   for (let i = 0; i < 100; i++) {
@@ -48,7 +48,7 @@ test("a holder that lives keeps it for as long as it likes", async () => {
 });
 
 test("one whose holder died is taken over, a lease's time after it was first seen and not before", async () => {
-  const { catalog, clock, leases } = world();
+  const { catalog, clock, leases } = fixture();
   const calls = new OneByOne();
   const dying = new Leases({
     catalog: gatedCatalog(catalog, calls.gate),
@@ -87,7 +87,7 @@ test("one whose holder died is taken over, a lease's time after it was first see
 
 test("it counts from when it was asked for, however late the answer comes", async () => {
   for (const asking of ["taking", "renewing"]) {
-    const { catalog, clock } = world();
+    const { catalog, clock } = fixture();
     const calls = new OneByOne();
     let gated = asking === "taking";
     const slow = gatedCatalog(catalog, () => (gated ? calls.gate() : undefined));
@@ -110,7 +110,7 @@ test("it counts from when it was asked for, however late the answer comes", asyn
 });
 
 test("who waits for it gets it when its holder has died, or is told after a while that it is taken", async () => {
-  const { catalog, clock, leases } = world();
+  const { catalog, clock, leases } = fixture();
   await catalog.write("leases", "x", JSON.stringify({ fence: 1, counter: 3, held: true }), 0);
   const impatient = leases().take("x", 3_000);
   const patient = leases().take("x", 15_000);
@@ -121,7 +121,7 @@ test("who waits for it gets it when its holder has died, or is told after a whil
 });
 
 test("while the catalog is away it is not held, and held again if nobody took it meanwhile", async () => {
-  const { catalog, clock, leases } = world();
+  const { catalog, clock, leases } = fixture();
   const lease = await leases().tryTake("x");
   catalog.before = () => {
     throw new Error("no answer");
@@ -137,7 +137,7 @@ test("while the catalog is away it is not held, and held again if nobody took it
 });
 
 test("a renewal that was done although it failed does not lose the lease", async () => {
-  const { catalog, clock, leases } = world();
+  const { catalog, clock, leases } = fixture();
   const lease = await leases().tryTake("x");
   const write = catalog.write.bind(catalog);
   catalog.write = async (...call) => {
@@ -153,7 +153,7 @@ test("a renewal that was done although it failed does not lose the lease", async
 });
 
 test("releasing one that someone else has taken over takes nothing from him", async () => {
-  const { catalog, clock, leases } = world();
+  const { catalog, clock, leases } = fixture();
   const first = await leases().tryTake("x");
   const stored = await catalog.read("leases", "x");
   const theirs = JSON.stringify({ fence: 7, counter: 0, held: true });
@@ -164,7 +164,7 @@ test("releasing one that someone else has taken over takes nothing from him", as
 });
 
 test("a lease that is removed is lost to its holder and free for others", async () => {
-  const { catalog, clock, leases } = world();
+  const { catalog, clock, leases } = fixture();
   const first = await leases().tryTake("x");
   await removeLease(catalog, "x");
   await removeLease(catalog, "x");

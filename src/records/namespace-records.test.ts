@@ -1,16 +1,16 @@
 import { equal, rejects } from "node:assert/strict";
 import { test } from "node:test";
-import { ControlWorld } from "../../tests/support/control-world.ts";
+import { ControlFixture } from "../../tests/support/control-fixture.ts";
 import { readNamespace, updateNamespace } from "./namespace-records.ts";
 
-async function worldWithPlays(): Promise<ControlWorld> {
-  const world = new ControlWorld();
-  await world.start().namespaces.create("plays", {});
-  return world;
+async function fixtureWithPlays(): Promise<ControlFixture> {
+  const fixture = new ControlFixture();
+  await fixture.start().namespaces.create("plays", {});
+  return fixture;
 }
 
 test("updates that come between are seen, and none is lost", async () => {
-  const { catalog } = await worldWithPlays();
+  const { catalog } = await fixtureWithPlays();
   const raise = () =>
     updateNamespace(catalog, "plays", (current) => ({ ...current, epoch: current.epoch + 1 }));
   await Promise.all(Array.from({ length: 8 }, raise));
@@ -18,7 +18,7 @@ test("updates that come between are seen, and none is lost", async () => {
 });
 
 test("an update that always loses ends with CONFLICT", async () => {
-  const { catalog } = await worldWithPlays();
+  const { catalog } = await fixtureWithPlays();
   let calls = 0;
   const write = catalog.write.bind(catalog);
   catalog.before = async (call, space, key) => {
@@ -34,7 +34,7 @@ test("an update that always loses ends with CONFLICT", async () => {
 });
 
 test("a record that does not parse is DATA_LOSS, and so is one that lacks a field", async () => {
-  const { catalog } = await worldWithPlays();
+  const { catalog } = await fixtureWithPlays();
   for (const value of ["{", "{}", '"text"']) {
     const before = await catalog.read("namespaces", "plays");
     await catalog.write("namespaces", "plays", value, before?.version ?? 0);

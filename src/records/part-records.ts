@@ -8,7 +8,7 @@
 import { compareBytes, utf8 } from "../lib/bytes.ts";
 import { ServiceError } from "../lib/errors.ts";
 import type { PartitionKey } from "../model/partition.ts";
-import type { PartRecord, PartRun } from "../model/split.ts";
+import type { PartRecord, PartNumberRange } from "../model/split.ts";
 import type { Catalog, CatalogRecord } from "../ports/catalog.ts";
 import { partSchema } from "./split-schema.ts";
 import { keyOf, spaceOf } from "./split-spaces.ts";
@@ -36,17 +36,17 @@ export async function writePart(
 export async function readParts(
   catalog: Catalog,
   partition: PartitionKey,
-  runs: readonly PartRun[],
+  partRanges: readonly PartNumberRange[],
 ): Promise<PartRecord[]> {
   const parts: PartRecord[] = [];
-  for (const run of runs) await readRun(catalog, partition, run, parts);
+  for (const run of partRanges) await readRun(catalog, partition, run, parts);
   return parts;
 }
 
 async function readRun(
   catalog: Catalog,
   partition: PartitionKey,
-  { start, count }: PartRun,
+  { start, count }: PartNumberRange,
   parts: PartRecord[],
 ): Promise<void> {
   const space = spaceOf("parts", partition);

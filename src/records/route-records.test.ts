@@ -28,7 +28,7 @@ function segmentOf(nth: number): Segment {
     why: "because ".repeat(100),
     partBytes: 8_388_608,
     partsPlanned: 0,
-    runs: [{ start: nth * 10_000, count: 10_000 }],
+    partRanges: [{ start: nth * 10_000, count: 10_000 }],
     copiedTo: nth * 100,
     bytes: 80_000_000_000,
     events: 500_000_000,

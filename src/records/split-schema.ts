@@ -8,7 +8,7 @@ const time = z.number().int();
 const state = z.enum(SPLIT_STATES);
 const layout = z.enum(SPLIT_LAYOUTS);
 const strategy = z.enum(SPLIT_STRATEGIES);
-const runs = z.array(z.strictObject({ start: count, count }));
+const partRanges = z.array(z.strictObject({ start: count, count }));
 
 const segment = z.strictObject({
   from: time,
@@ -20,7 +20,7 @@ const segment = z.strictObject({
   why: z.string(),
   partBytes: count,
   partsPlanned: count,
-  runs,
+  partRanges,
   copiedTo: time,
   bytes: count,
   events: count,
@@ -44,7 +44,7 @@ export const splitSchema: z.ZodType<Omit<SplitRecord, "partition" | "version">> 
   detectedAt: time,
   segments: z.array(segment),
   fence: count,
-  owner: z.strictObject({ by: z.string(), beat: count }).nullable(),
+  owner: z.strictObject({ by: z.string(), heartbeat: count }).nullable(),
   nextPart: count,
   nextGeneration: count,
   failures: count,
@@ -83,7 +83,7 @@ export const routeSchema: z.ZodType<Omit<RouteRecord, "partition">> = z.strictOb
       generation: count,
       layout,
       strategy,
-      runs,
+      partRanges,
       bytes: count,
       events: count,
       confirmed: z.boolean(),

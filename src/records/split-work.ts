@@ -35,7 +35,7 @@ export interface DueSplit {
 }
 
 /** Where an entry lies. */
-export type DuePlace = Pick<DueSplit, "dueAt" | "partition">;
+export type DueKey = Pick<DueSplit, "dueAt" | "partition">;
 
 /** An entry as it is stored. */
 export interface DueEntry extends DueSplit {
@@ -49,7 +49,7 @@ export async function listDue(
   catalog: Catalog,
   nowMicros: number,
   limit: number,
-  after?: DuePlace,
+  after?: DueKey,
 ): Promise<DueSplit[]> {
   const due: DueSplit[] = [];
   for await (const window of listWindows(catalog, after?.dueAt ?? 0, nowMicros)) {
@@ -65,7 +65,7 @@ export async function listDue(
   return due;
 }
 
-export async function readDue(catalog: Catalog, place: DuePlace): Promise<DueEntry | undefined> {
+export async function readDue(catalog: Catalog, place: DueKey): Promise<DueEntry | undefined> {
   const stored = await catalog.read(spaceOf(place), dueKey(place));
   return stored === undefined ? undefined : decode(stored);
 }
@@ -101,11 +101,11 @@ export async function removeDue(catalog: Catalog, entry: DueEntry): Promise<void
   await catalog.remove(spaceOf(entry), dueKey(entry), entry.version);
 }
 
-function spaceOf({ dueAt }: DuePlace): string {
+function spaceOf({ dueAt }: DueKey): string {
   return windowSpace(windowOf(dueAt));
 }
 
-function dueKey({ dueAt, partition }: DuePlace): string {
+function dueKey({ dueAt, partition }: DueKey): string {
   return `${timeKey(dueAt)}|${partition.namespaceId}|${slicedKeyOf(partition)}`;
 }
 

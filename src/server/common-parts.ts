@@ -5,20 +5,20 @@
 import { Metrics } from "../lib/metrics.ts";
 import type { Log } from "../lib/log.ts";
 import { NamespaceViews } from "../namespaces/namespace-views.ts";
-import { SliceTurns } from "../namespaces/slice-turns.ts";
+import { SliceOwnership } from "../namespaces/slice-ownership.ts";
 import type { ConfigMargins } from "../model/check-config.ts";
 import type { BlockedId } from "../model/namespace.ts";
 import type { Catalog } from "../ports/catalog.ts";
 import type { EventStore } from "../ports/event-store.ts";
 import type { WorkQueue } from "../ports/work-queue.ts";
-import { SliceKeeper } from "../namespaces/slice-keeper.ts";
-import type { KeeperEvent } from "../namespaces/slice-keeper.ts";
+import { SliceReconciler } from "../namespaces/slice-reconciler.ts";
+import type { ReconcilerEvent } from "../namespaces/slice-reconciler.ts";
 import type { ServiceConfig } from "./config.ts";
 import { openQueue } from "./detections.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import { openStorage } from "./storage.ts";
 import type { Storage } from "./storage.ts";
-import type { World } from "./world.ts";
+import type { Runtime } from "./runtime.ts";
 
 export interface CommonParts {
   readonly metrics: Metrics;
@@ -26,7 +26,7 @@ export interface CommonParts {
   readonly store: EventStore;
   readonly catalog: Catalog;
   readonly views: NamespaceViews;
-  readonly turns: SliceTurns;
+  readonly ownership: SliceOwnership;
   readonly margins: ConfigMargins;
   readonly queue: WorkQueue;
   readonly configuredBlocks: ReadonlyMap<string, readonly BlockedId[]>;
@@ -36,13 +36,13 @@ export interface CommonParts {
 
 export async function startCommonParts(
   config: ServiceConfig,
-  world: World,
+  runtime: Runtime,
   lifecycle: Lifecycle,
 ): Promise<CommonParts> {
-  const { clock, log } = world;
+  const { clock, log } = runtime;
   const metrics = new Metrics();
   metrics.addProcess();
-  const storage = await openStorage(config, world, metrics, lifecycle);
+  const storage = await openStorage(config, runtime, metrics, lifecycle);
   const { store, catalog } = storage;
   const configuredBlocks = blocksOf(config, clock.nowMicros());
   const views = new NamespaceViews({
@@ -56,25 +56,25 @@ export async function startCommonParts(
   lifecycle.run("keeping views young", (signal) => views.run(signal));
   const changed = (name: string): Promise<void> => views.refresh(name);
   const margins = marginsOf(config);
-  const turns = new SliceTurns({ catalog, clock });
-  const keeper = new SliceKeeper({
+  const ownership = new SliceOwnership({ catalog, clock });
+  const reconciler = new SliceReconciler({
     catalog,
     store,
-    turns,
+    ownership,
     clock,
     margins,
     changed,
-    observe: (event) => logKeeper(log, event),
+    observe: (event) => logReconciler(log, event),
   });
-  lifecycle.run("the keeper of slices", (signal) => keeper.run(signal));
-  const queue = await openQueue(config, world, metrics, lifecycle);
+  lifecycle.run("the keeper of slices", (signal) => reconciler.run(signal));
+  const queue = await openQueue(config, runtime, metrics, lifecycle);
   return {
     metrics,
     storage,
     store,
     catalog,
     views,
-    turns,
+    ownership,
     margins,
     queue,
     configuredBlocks,
@@ -104,7 +104,7 @@ function marginsOf(config: ServiceConfig): ConfigMargins {
   };
 }
 
-function logKeeper(log: Log, event: KeeperEvent): void {
+function logReconciler(log: Log, event: ReconcilerEvent): void {
   switch (event.kind) {
     case "failed":
       log.error({ namespace: event.namespace, err: event.error }, "keeping slices failed");

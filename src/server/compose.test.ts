@@ -11,7 +11,7 @@ import { startService } from "./compose.ts";
 import type { Service } from "./compose.ts";
 import { loadConfig } from "./config.ts";
 
-const world = { clock: systemClock, random: systemRandom, log: silentLog };
+const runtime = { clock: systemClock, random: systemRandom, log: silentLog };
 let directory: string;
 let service: Service;
 
@@ -22,7 +22,7 @@ async function start(): Promise<Service> {
     env: {},
     cwd: directory,
   });
-  return startService(config, world);
+  return startService(config, runtime);
 }
 
 before(async () => {

@@ -1,6 +1,6 @@
 /** `braid serve`, put together from its parts. */
 import { allMethods } from "../api/methods/all-methods.ts";
-import type { Reading } from "../api/methods/read-events.ts";
+import type { ReadMethods } from "../api/methods/read-events.ts";
 import { Listener } from "../api/listen.ts";
 import { Requests } from "../api/requests.ts";
 import { DetectionEmitter } from "../splits/detect/detection-emitter.ts";
@@ -34,7 +34,7 @@ import { startServing } from "./serving.ts";
 import { processName, startSplitting, thresholdsOf } from "./splitting.ts";
 import type { SplittingOptions } from "./splitting.ts";
 import { startVerifying } from "./verifying.ts";
-import type { World } from "./world.ts";
+import type { Runtime } from "./runtime.ts";
 
 export interface Service {
   readonly port: number;
@@ -43,10 +43,10 @@ export interface Service {
 }
 
 /** Starts everything, what answers callers last. If a part cannot start, those before it are stopped. */
-export async function startService(config: ServiceConfig, world: World): Promise<Service> {
-  const lifecycle = new Lifecycle(world.log);
+export async function startService(config: ServiceConfig, runtime: Runtime): Promise<Service> {
+  const lifecycle = new Lifecycle(runtime.log);
   try {
-    const listener = await startParts(config, world, lifecycle);
+    const listener = await startParts(config, runtime, lifecycle);
     return { port: listener.port, stop: () => lifecycle.stop() };
   } catch (error) {
     await lifecycle.stop();
@@ -56,22 +56,22 @@ export async function startService(config: ServiceConfig, world: World): Promise
 
 async function startParts(
   config: ServiceConfig,
-  world: World,
+  runtime: Runtime,
   lifecycle: Lifecycle,
 ): Promise<Listener> {
-  const { clock, random, log } = world;
-  const parts = await startCommonParts(config, world, lifecycle);
+  const { clock, random, log } = runtime;
+  const parts = await startCommonParts(config, runtime, lifecycle);
   const { metrics, storage, store, catalog, views, queue: detections } = parts;
   const namespaces = new Namespaces({ ...parts, clock, random });
   const by = processName("server", random);
-  const serving = await startServing(config, world, parts, lifecycle, by);
+  const serving = await startServing(config, runtime, parts, lifecycle, by);
   const latency = new LiveLatency(clock);
-  const nudge = startOwnWork(config, world, parts, lifecycle, {
+  const nudge = startOwnWork(config, runtime, parts, lifecycle, {
     by,
     readLatencyMs: () => latency.recentMs(),
     confirmed: (partition) => serving.splits.changed(partition),
   });
-  const verifier = startVerifying(parts, world, lifecycle, by);
+  const verifier = startVerifying(parts, runtime, lifecycle, by);
 
   const written = metrics.counter("braid_written_events_total", "Events made durable.", [
     "namespace",
@@ -84,7 +84,7 @@ async function startParts(
     budget: writeBudget,
     onWritten: (namespace, events) => written.add(events, namespace),
   });
-  const queue = startQueue(config, world, writer, metrics, lifecycle);
+  const queue = startQueue(config, runtime, writer, metrics, lifecycle);
   const readBudget = new ByteBudget(config.server.read_memory / 2);
   const streamBudget = new ByteBudget(config.server.read_memory / 2);
   const partitionBytes = metrics.histogram(
@@ -99,7 +99,7 @@ async function startParts(
   const reader = new EventReader({
     clock,
     views,
-    door: serving.splits.door,
+    opener: serving.splits.opener,
     budget: readBudget,
     streamBudget,
     tokens: new PageTokens(await loadTokenKey(catalog, random)),
@@ -134,7 +134,7 @@ async function startParts(
         write: (batch, signal) => writer.write(batch, signal),
         enqueue: (batch) => queue.enqueue(batch),
       },
-      reading: countedReading(reader, readLimits, metrics, latency),
+      reading: countedReadMethods(reader, readLimits, metrics, latency),
       namespaces,
       sizes: new SliceSizes({ catalog, clock, sources: [readSizes, ...storage.sizes] }),
       splits: new Splits({
@@ -179,16 +179,16 @@ async function startParts(
  */
 function startOwnWork(
   config: ServiceConfig,
-  world: World,
+  runtime: Runtime,
   parts: CommonParts,
   lifecycle: Lifecycle,
   options: SplittingOptions,
 ): (partition: PartitionKey) => void {
   if (config.queue !== "embedded") return () => undefined;
   const { by } = options;
-  const worker = startSplitting(config, world, parts, lifecycle, options);
+  const worker = startSplitting(config, runtime, parts, lifecycle, options);
   const nudge = (partition: PartitionKey): void => worker.nudge(partition);
-  consumeOwnDetections({ ...parts, by, nudge }, world, parts.metrics, lifecycle);
+  consumeOwnDetections({ ...parts, by, nudge }, runtime, parts.metrics, lifecycle);
   return nudge;
 }
 
@@ -207,7 +207,7 @@ function startEmitter(queue: WorkQueue, clock: Clock, metrics: Metrics): Detecti
 
 function startQueue(
   config: ServiceConfig,
-  { clock, log }: World,
+  { clock, log }: Runtime,
   writer: EventWriter,
   metrics: Metrics,
   lifecycle: Lifecycle,
@@ -235,12 +235,12 @@ function startQueue(
 const FAILED_READ_MS = 5_000;
 
 /** Counts what is read on its way out. */
-function countedReading(
+function countedReadMethods(
   reader: EventReader,
   limits: ReadLimits,
   metrics: Metrics,
   latency: LiveLatency,
-): Reading {
+): ReadMethods {
   const events = metrics.counter("braid_read_events_total", "Events returned.", ["namespace"]);
   const seconds = metrics.histogram("braid_read_seconds", "Time of one page.", [
     "namespace",

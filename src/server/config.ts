@@ -165,7 +165,7 @@ class Given {
   }
 
   /** `braid.yaml:3: limits.items`, `BRAID_LISTEN`, `--listen`: what a person has to look at. */
-  placeOf(path: readonly PropertyKey[]): string {
+  originOf(path: readonly PropertyKey[]): string {
     const text = path.map(String).join(".");
     const origin = this.#origins.get(text);
     if (origin !== undefined) return origin;
@@ -258,7 +258,7 @@ function addFlags(given: Given, flags: ConfigSources["flags"]): void {
 function addIssue(issue: z.core.$ZodIssue, given: Given, problems: Problems): void {
   if (issue.code === "unrecognized_keys") {
     for (const key of issue.keys) {
-      problems.add(`${given.placeOf([...issue.path, key])}: ${unknownKey(issue.path, key)}`);
+      problems.add(`${given.originOf([...issue.path, key])}: ${unknownKey(issue.path, key)}`);
     }
     return;
   }
@@ -270,7 +270,7 @@ function addIssue(issue: z.core.$ZodIssue, given: Given, problems: Problems): vo
     }
     if (inner.length > 0) return;
   }
-  problems.add(`${given.placeOf(issue.path)}: ${issue.message}`);
+  problems.add(`${given.originOf(issue.path)}: ${issue.message}`);
 }
 
 function unknownKey(path: readonly PropertyKey[], key: string): string {
@@ -293,26 +293,26 @@ function unknownKey(path: readonly PropertyKey[], key: string): string {
 function checkTogether(config: ServiceConfig, given: Given, problems: Problems): void {
   if (!isLoopback(config.listen.host) && !config.insecure_listen) {
     problems.add(
-      `${given.placeOf(["listen"])}: ${config.listen.host} can be reached from other machines, and this build has neither TLS nor ` +
+      `${given.originOf(["listen"])}: ${config.listen.host} can be reached from other machines, and this build has neither TLS nor ` +
         "authentication: anybody could read and delete everything. Listen on 127.0.0.1, or, if the network is trusted, " +
         "say so with --insecure-listen (insecure_listen: true)",
     );
   }
   if (config.engine === "embedded" && config.queue === "kafka") {
     problems.add(
-      `${given.placeOf(["queue"])}: kafka is for engine cassandra: it hands detections to workers, and a worker cannot ` +
+      `${given.originOf(["queue"])}: kafka is for engine cassandra: it hands detections to workers, and a worker cannot ` +
         "share the embedded engine, so nobody would handle them. Use engine cassandra, or queue embedded",
     );
   }
   const { replication, datacenter } = config.cassandra;
   if (typeof replication === "object" && replication[datacenter] === undefined) {
     problems.add(
-      `${given.placeOf(["cassandra", "replication"])}: has no replicas in ${datacenter}, the data centre of this server (cassandra.datacenter)`,
+      `${given.originOf(["cassandra", "replication"])}: has no replicas in ${datacenter}, the data centre of this server (cassandra.datacenter)`,
     );
   }
   if (config.limits.event_bytes > config.limits.request_bytes) {
     problems.add(
-      `${given.placeOf(["limits", "event_bytes"])}: an event may not be larger than a request (limits.request_bytes)`,
+      `${given.originOf(["limits", "event_bytes"])}: an event may not be larger than a request (limits.request_bytes)`,
     );
   }
 }

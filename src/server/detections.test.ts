@@ -42,11 +42,11 @@ class SlowViews implements ViewSource {
 
 async function start(consume: typeof consumeDetections) {
   const clock = new VirtualClock(0);
-  const world = { clock, random: systemRandom, log: silentLog };
+  const runtime = { clock, random: systemRandom, log: silentLog };
   const metrics = new Metrics();
   const lifecycle = new Lifecycle(silentLog);
   const { config } = await loadConfig({ flags: {}, file: undefined, env: {}, cwd: "/nowhere" });
-  const queue = await openQueue(config, world, metrics, lifecycle);
+  const queue = await openQueue(config, runtime, metrics, lifecycle);
   const views = new SlowViews();
   const parts = {
     catalog: new MemoryCatalog(),
@@ -55,7 +55,7 @@ async function start(consume: typeof consumeDetections) {
     by: "worker-1",
     nudge: () => undefined,
   };
-  consume(parts, world, metrics, lifecycle);
+  consume(parts, runtime, metrics, lifecycle);
   return { clock, metrics, lifecycle, queue, views };
 }
 

@@ -9,7 +9,7 @@ import { EmbeddedQueue } from "../queues/embedded/embedded-queue.ts";
 import { openKafkaQueue } from "../queues/kafka/index.ts";
 import type { ServiceConfig } from "./config.ts";
 import type { Lifecycle } from "./lifecycle.ts";
-import type { World } from "./world.ts";
+import type { Runtime } from "./runtime.ts";
 
 export interface DetectionParts {
   readonly catalog: Catalog;
@@ -24,7 +24,7 @@ export interface DetectionParts {
 /** It is closed with everything else. */
 export async function openQueue(
   config: ServiceConfig,
-  { clock, random, log }: World,
+  { clock, random, log }: Runtime,
   metrics: Metrics,
   lifecycle: Lifecycle,
 ): Promise<WorkQueue> {
@@ -69,11 +69,11 @@ export async function openQueue(
  */
 export function consumeOwnDetections(
   parts: DetectionParts,
-  world: World,
+  runtime: Runtime,
   metrics: Metrics,
   lifecycle: Lifecycle,
 ): void {
-  consumeDetections(parts, world, metrics, lifecycle);
+  consumeDetections(parts, runtime, metrics, lifecycle);
   // Closed once more with everything else, which does nothing then.
   lifecycle.started("what waits in the queue of detections", () => parts.queue.close());
 }
@@ -81,7 +81,7 @@ export function consumeOwnDetections(
 /** Handles detections until the process stops. What is left waits for others. */
 export function consumeDetections(
   { catalog, views, queue, by, nudge }: DetectionParts,
-  { clock }: World,
+  { clock }: Runtime,
   metrics: Metrics,
   lifecycle: Lifecycle,
 ): void {

@@ -9,7 +9,7 @@ import type { Service } from "./compose.ts";
 import type { LoadedConfig, ServiceConfig } from "./config.ts";
 import { endOnBugs, signalToStop } from "./lifecycle.ts";
 import { startWorker } from "./worker.ts";
-import type { World } from "./world.ts";
+import type { Runtime } from "./runtime.ts";
 
 /** Ends the process with 0 when it was told to stop and did; resolves with its exit code if it could not start. */
 export function serve(loaded: LoadedConfig): Promise<number> {
@@ -32,7 +32,7 @@ function keepMemoryLow(): void {
 
 async function runUntilStopped(
   { config, warnings }: LoadedConfig,
-  start: (config: ServiceConfig, world: World) => Promise<Service>,
+  start: (config: ServiceConfig, runtime: Runtime) => Promise<Service>,
   greet: (config: ServiceConfig, port: number) => string,
 ): Promise<number> {
   const log = createLog(config.log_level);
@@ -58,7 +58,7 @@ async function runUntilStopped(
 function greeting(config: ServiceConfig, port: number): string {
   const url = urlOf(config, port);
   return [
-    `braid: listening on ${url} (engine ${config.engine}, ${placeOf(config)})`,
+    `braid: listening on ${url} (engine ${config.engine}, ${storageOf(config)})`,
     `  docs: ${url}/docs`,
     `  make a namespace: curl --json '{"namespace":"plays"}' ${url}/braid.v1.ControlService/CreateNamespace`,
     "  stop: Ctrl-C",
@@ -68,7 +68,7 @@ function greeting(config: ServiceConfig, port: number): string {
 
 function workerGreeting(config: ServiceConfig, port: number): string {
   return [
-    `braid: working (engine ${config.engine}, ${placeOf(config)}, queue ${config.queue})`,
+    `braid: working (engine ${config.engine}, ${storageOf(config)}, queue ${config.queue})`,
     `  health and metrics: ${urlOf(config, port)}/metrics`,
     "  stop: Ctrl-C",
     "",
@@ -81,7 +81,7 @@ function urlOf(config: ServiceConfig, port: number): string {
 }
 
 /** Where the events are. */
-function placeOf(config: ServiceConfig): string {
+function storageOf(config: ServiceConfig): string {
   return config.engine === "embedded"
     ? `data ${config.data}`
     : `contact points ${config.cassandra.contact_points.join(", ")}`;

@@ -6,11 +6,11 @@ import { namespaceNameOf } from "../model/namespace.ts";
 import { KillSwitch } from "../splits/record/kill-switch.ts";
 import type { ServeObserver } from "../splits/serve/observer.ts";
 import { SplitServing } from "./split-serving.ts";
-import { fallBack } from "../splits/promote/mode-keeper.ts";
+import { fallBack } from "../splits/promote/read-mode-reconciler.ts";
 import type { CommonParts } from "./common-parts.ts";
 import type { ServiceConfig } from "./config.ts";
 import type { Lifecycle } from "./lifecycle.ts";
-import type { World } from "./world.ts";
+import type { Runtime } from "./runtime.ts";
 
 export interface Serving {
   readonly splits: SplitServing;
@@ -19,12 +19,12 @@ export interface Serving {
 
 export async function startServing(
   config: ServiceConfig,
-  world: World,
+  runtime: Runtime,
   { catalog, store, views, margins, metrics, changed }: CommonParts,
   lifecycle: Lifecycle,
   by: string,
 ): Promise<Serving> {
-  const { clock, random, log } = world;
+  const { clock, random, log } = runtime;
   const killSwitch = new KillSwitch({ catalog, clock, viewMaxAgeMs: config.view_max_age });
   // Until it is known, originals are served.
   await killSwitch.refresh();

@@ -7,7 +7,7 @@ import {
   ids,
   idsOf,
   OnePartition,
-  place,
+  location,
   SECOND,
   START,
 } from "../../tests/property/one-partition.ts";
@@ -17,51 +17,51 @@ import { readSplit } from "../records/split-records.ts";
 
 const never = new AbortController().signal;
 
-let world: OnePartition;
+let fixture: OnePartition;
 
 beforeEach(async () => {
-  world = await OnePartition.open();
+  fixture = await OnePartition.open();
 });
 
 test("SERVE: the first read is served from the original and compared, the next from the split", async () => {
-  await world.split({});
-  await world.filled();
-  const first = await world.read({});
+  await fixture.split({});
+  await fixture.filled();
+  const first = await fixture.read({});
   equal(first.context.splitPartitionsRead, 0);
-  await world.quiet();
-  equal(world.count("compared MATCH"), 1);
-  const calls = world.watchStore();
-  const second = await world.read({ end: START + BUCKET });
+  await fixture.quiet();
+  equal(fixture.count("compared MATCH"), 1);
+  const calls = fixture.watchStore();
+  const second = await fixture.read({ end: START + BUCKET });
   equal(second.context.splitPartitionsRead, 1);
   deepEqual(calls, ["scanBlocks"]);
   deepEqual(idsOf(second), ids(100));
 });
 
 test("C13: a split that was copied anew is compared again before it is served", async () => {
-  await world.split({});
-  await world.proven();
-  await world.rollBack();
-  await world.split({});
-  world.serving.changed(place);
-  equal((await world.read({})).context.splitPartitionsRead, 0);
-  await world.quiet();
-  equal((await world.read({})).context.splitPartitionsRead, 1);
+  await fixture.split({});
+  await fixture.proven();
+  await fixture.rollBack();
+  await fixture.split({});
+  fixture.serving.changed(location);
+  equal((await fixture.read({})).context.splitPartitionsRead, 0);
+  await fixture.quiet();
+  equal((await fixture.read({})).context.splitPartitionsRead, 1);
 });
 
 test("R6: a split that completes between two pages is taken up by the next one, without gap or repeat", async () => {
-  await world.filled();
+  await fixture.filled();
   const seen: string[] = [];
   const from: number[] = [];
   let pageToken = "";
   do {
-    const page = await world.read({ pageSize: 30, pageToken });
+    const page = await fixture.read({ pageSize: 30, pageToken });
     seen.push(...idsOf(page));
     from.push(page.context.splitPartitionsRead);
     ({ nextPageToken: pageToken } = page);
     if (seen.length === 60) {
-      await world.split({ cuts: everySecond(20) });
-      world.serving.changed(place);
-      await world.proven();
+      await fixture.split({ cuts: everySecond(20) });
+      fixture.serving.changed(location);
+      await fixture.proven();
     }
   } while (pageToken !== "");
   deepEqual(seen, ids(EVENTS));
@@ -74,9 +74,9 @@ const BETWEEN_PAGES: readonly (readonly [string, number, () => Promise<void>, 0 
     "is extended by a further segment",
     START + 150 * SECOND,
     async () => {
-      await world.split({ from: START + 150 * SECOND, cuts: everySecond(20), layout: "ROWS" });
-      world.serving.changed(place);
-      await world.proven();
+      await fixture.split({ from: START + 150 * SECOND, cuts: everySecond(20), layout: "ROWS" });
+      fixture.serving.changed(location);
+      await fixture.proven();
     },
     1,
   ],
@@ -84,8 +84,8 @@ const BETWEEN_PAGES: readonly (readonly [string, number, () => Promise<void>, 0 
     "is rolled back",
     START + BUCKET,
     async () => {
-      await world.rollBack();
-      world.serving.changed(place);
+      await fixture.rollBack();
+      fixture.serving.changed(location);
     },
     0,
   ],
@@ -93,10 +93,10 @@ const BETWEEN_PAGES: readonly (readonly [string, number, () => Promise<void>, 0 
     "is rolled back and copied anew into other parts",
     START + BUCKET,
     async () => {
-      await world.rollBack();
-      await world.split({ cuts: everySecond(7), layout: "ROWS" });
-      world.serving.changed(place);
-      await world.proven();
+      await fixture.rollBack();
+      await fixture.split({ cuts: everySecond(7), layout: "ROWS" });
+      fixture.serving.changed(location);
+      await fixture.proven();
     },
     1,
   ],
@@ -105,18 +105,18 @@ const BETWEEN_PAGES: readonly (readonly [string, number, () => Promise<void>, 0 
 for (const [what, to, change, restFromSplits] of BETWEEN_PAGES) {
   for (const order of ["NEWEST_FIRST", "OLDEST_FIRST"] as const) {
     test(`R6: a page token goes on without gap or repeat when the split ${what} before the next page, ${order}`, async () => {
-      await world.split({ to, cuts: everySecond(20) });
-      await world.proven();
-      const calls = world.watchStore();
+      await fixture.split({ to, cuts: everySecond(20) });
+      await fixture.proven();
+      const calls = fixture.watchStore();
       // Newest first it ends in the split too, behind all that is not split yet.
-      const first = await world.read({ order, pageSize: 60, end: START + BUCKET });
+      const first = await fixture.read({ order, pageSize: 60, end: START + BUCKET });
       ok(calls.includes("scanBlocks"));
       await change();
       const seen = idsOf(first);
       const from = [first.context.splitPartitionsRead];
       let pageToken = first.nextPageToken;
       while (pageToken !== "") {
-        const page = await world.read({ order, pageSize: 60, end: START + BUCKET, pageToken });
+        const page = await fixture.read({ order, pageSize: 60, end: START + BUCKET, pageToken });
         seen.push(...idsOf(page));
         from.push(page.context.splitPartitionsRead);
         ({ nextPageToken: pageToken } = page);
@@ -128,104 +128,104 @@ for (const [what, to, change, restFromSplits] of BETWEEN_PAGES) {
 }
 
 test("C13: a kind of split without evidence of its own is compared, not served, and that becomes its evidence", async () => {
-  await world.split({ layout: "ROWS" });
-  const { namespace } = world.view;
+  await fixture.split({ layout: "ROWS" });
+  const { namespace } = fixture.view;
   const kinds = ["PACKED/1 EVENT_BUCKETS"];
   const readMode = { ...namespace.readMode, round: 7, kinds };
-  world.view = { ...world.view, namespace: { ...namespace, readMode } };
-  await world.filled();
+  fixture.view = { ...fixture.view, namespace: { ...namespace, readMode } };
+  await fixture.filled();
   for (let reads = 0; reads < 3; reads++) {
-    equal((await world.read({})).context.splitPartitionsRead, 0);
-    await world.quiet();
+    equal((await fixture.read({})).context.splitPartitionsRead, 0);
+    await fixture.quiet();
   }
-  equal(world.count("compared MATCH"), 3);
-  await world.clock.advance(4_000);
-  const [evidence] = await readEvidence(world.catalog, "plays-1");
+  equal(fixture.count("compared MATCH"), 3);
+  await fixture.clock.advance(4_000);
+  const [evidence] = await readEvidence(fixture.catalog, "plays-1");
   deepEqual(
     [evidence?.layout, evidence?.layoutVersion, evidence?.round, evidence?.readsCompared],
     ["ROWS", 1, 7, 3],
   );
   kinds.push("ROWS/1 EVENT_BUCKETS");
-  equal((await world.read({})).context.splitPartitionsRead, 1);
+  equal((await fixture.read({})).context.splitPartitionsRead, 1);
 });
 
 test("a page touches one or two blocks of the split, not all of it", async () => {
-  await world.split({});
-  await world.proven();
+  await fixture.split({});
+  await fixture.proven();
   let blocks = 0;
-  world.onBlocks((fetched) => {
+  fixture.onBlocks((fetched) => {
     blocks += fetched.length;
     return fetched;
   });
-  await world.read({ pageSize: 20 });
+  await fixture.read({ pageSize: 20 });
   ok(blocks <= 2, `${blocks} blocks`);
 });
 
 test("before the end of the split comes the split, behind it the original; width is counted behind it", async () => {
-  await world.split({ to: START + 150 * SECOND });
-  await world.proven();
-  world.reads.length = 0;
-  const page = await world.read({ pageSize: 1_000 });
+  await fixture.split({ to: START + 150 * SECOND });
+  await fixture.proven();
+  fixture.reads.length = 0;
+  const page = await fixture.read({ pageSize: 1_000 });
   deepEqual(idsOf(page), ids(EVENTS));
-  const told = await world.reader.explain(world.query({ pageSize: 1_000 }), never);
+  const told = await fixture.reader.explain(fixture.query({ pageSize: 1_000 }), never);
   equal(told.partitions.find((row) => row.timeBucket === 0)?.route, "SPLIT_AND_ORIGINAL");
   for (const order of ["NEWEST_FIRST", "OLDEST_FIRST"] as const) {
-    world.reads.length = 0;
-    await world.read({ pageSize: 1_000, order });
-    const seen = world.reads.find(({ partition }) => partition.timeBucket === 0);
+    fixture.reads.length = 0;
+    await fixture.read({ pageSize: 1_000, order });
+    const seen = fixture.reads.find(({ partition }) => partition.timeBucket === 0);
     equal(seen?.events, 50, order);
     equal(seen?.whole, false);
   }
 });
 
 test("C10: what a split covers is not width, whichever side it was read from", async () => {
-  await world.split({});
-  world.setMode("SHADOW");
-  await world.filled();
-  world.reads.length = 0;
-  await world.read({ pageSize: 1_000 });
+  await fixture.split({});
+  fixture.setMode("SHADOW");
+  await fixture.filled();
+  fixture.reads.length = 0;
+  await fixture.read({ pageSize: 1_000 });
   deepEqual(
-    world.reads.map(({ events }) => events),
+    fixture.reads.map(({ events }) => events),
     [0, 0],
   );
 });
 
 for (const mode of ["OFF", "SHADOW", "COMPARE"] as const) {
   test(`${mode}: the original is served`, async () => {
-    await world.split({});
-    await world.proven();
-    world.setMode(mode);
-    const page = await world.read({});
+    await fixture.split({});
+    await fixture.proven();
+    fixture.setMode(mode);
+    const page = await fixture.read({});
     equal(page.context.splitPartitionsRead, 0);
     deepEqual(idsOf(page), ids(100));
   });
 }
 
 test("OFF, and the kill switch: the split is not even looked at", async () => {
-  await world.split({});
-  await world.proven();
-  for (const off of [() => world.setMode("OFF"), () => (world.killed = true)]) {
-    world.setMode("SERVE");
+  await fixture.split({});
+  await fixture.proven();
+  for (const off of [() => fixture.setMode("OFF"), () => (fixture.killed = true)]) {
+    fixture.setMode("SERVE");
     off();
-    world.told.clear();
-    const calls = world.watchStore();
-    await world.read({});
-    await world.quiet();
-    deepEqual([...world.told.keys()], []);
+    fixture.told.clear();
+    const calls = fixture.watchStore();
+    await fixture.read({});
+    await fixture.quiet();
+    deepEqual([...fixture.told.keys()], []);
     deepEqual([...new Set(calls)], ["scan"]);
   }
 });
 
 test("SHADOW compares a sample, COMPARE every read, SERVE a sample", async () => {
-  await world.split({});
-  await world.proven();
+  await fixture.split({});
+  await fixture.proven();
   const compared = async (mode: "SHADOW" | "COMPARE" | "SERVE", fraction: number) => {
-    world.setMode(mode);
-    world.fraction = fraction;
-    const before = world.count("compared MATCH");
-    await world.read({});
-    await world.quiet();
-    return world.count("compared MATCH") - before;
+    fixture.setMode(mode);
+    fixture.fraction = fraction;
+    const before = fixture.count("compared MATCH");
+    await fixture.read({});
+    await fixture.quiet();
+    return fixture.count("compared MATCH") - before;
   };
   equal(await compared("SHADOW", 0.999), 0);
   equal(await compared("SHADOW", 0), 1);
@@ -235,15 +235,15 @@ test("SHADOW compares a sample, COMPARE every read, SERVE a sample", async () =>
 });
 
 test("what was compared becomes evidence for its kind of split and the round of the mode", async () => {
-  await world.split({ to: START + 100 * SECOND, layout: "PACKED" });
-  await world.split({ from: START + 100 * SECOND, layout: "ROWS" });
-  world.setMode("COMPARE");
-  await world.filled();
-  await world.read({ pageSize: 1_000 });
-  await world.read({ pageSize: 10 });
-  await world.quiet();
-  await world.clock.advance(4_000);
-  const evidence = await readEvidence(world.catalog, "plays-1");
+  await fixture.split({ to: START + 100 * SECOND, layout: "PACKED" });
+  await fixture.split({ from: START + 100 * SECOND, layout: "ROWS" });
+  fixture.setMode("COMPARE");
+  await fixture.filled();
+  await fixture.read({ pageSize: 1_000 });
+  await fixture.read({ pageSize: 10 });
+  await fixture.quiet();
+  await fixture.clock.advance(4_000);
+  const evidence = await readEvidence(fixture.catalog, "plays-1");
   deepEqual(
     evidence.map(({ layout, readsCompared, bytesDiffered, round }) => [
       layout,
@@ -260,125 +260,125 @@ test("what was compared becomes evidence for its kind of split and the round of 
 });
 
 test("a comparison is of exactly the positions that were read", async () => {
-  await world.split({ cuts: [START + 77 * SECOND] });
-  world.setMode("COMPARE");
-  await world.filled();
+  await fixture.split({ cuts: [START + 77 * SECOND] });
+  fixture.setMode("COMPARE");
+  await fixture.filled();
   for (const order of ["NEWEST_FIRST", "OLDEST_FIRST"] as const) {
     for (const pageSize of [1, 7, 60, 133, 200]) {
       let pageToken = "";
       do {
-        pageToken = (await world.read({ order, pageSize, pageToken })).nextPageToken;
-        await world.quiet();
+        pageToken = (await fixture.read({ order, pageSize, pageToken })).nextPageToken;
+        await fixture.quiet();
       } while (pageToken !== "");
     }
   }
-  ok(world.count("compared MATCH") > 60);
-  equal(world.count("compared DIFFER"), 0);
-  equal(world.count("compared DOUBT"), 0);
+  ok(fixture.count("compared MATCH") > 60);
+  equal(fixture.count("compared DIFFER"), 0);
+  equal(fixture.count("compared INTEGRITY_ERROR"), 0);
 });
 
 test("C6: a segment that nobody has confirmed is not served", async () => {
-  await world.split({ confirmed: false });
-  await world.proven();
-  const page = await world.read({});
+  await fixture.split({ confirmed: false });
+  await fixture.proven();
+  const page = await fixture.read({});
   equal(page.context.splitPartitionsRead, 0);
-  ok(world.count("fallback unconfirmed") > 0);
+  ok(fixture.count("fallback unconfirmed") > 0);
 });
 
 test("C3: a split of another epoch is not served", async () => {
-  await world.split({});
-  await world.proven();
-  const { namespace } = world.view;
-  world.view = { ...world.view, namespace: { ...namespace, epoch: 2 } };
-  const page = await world.read({});
+  await fixture.split({});
+  await fixture.proven();
+  const { namespace } = fixture.view;
+  fixture.view = { ...fixture.view, namespace: { ...namespace, epoch: 2 } };
+  const page = await fixture.read({});
   equal(page.context.splitPartitionsRead, 0);
   deepEqual(idsOf(page), ids(100));
-  equal(world.count("fallback epoch"), 1);
+  equal(fixture.count("fallback epoch"), 1);
 });
 
 const WITHDRAWALS: readonly (readonly [string, () => unknown])[] = [
-  ["the kill switch", () => (world.killed = true)],
-  ["another mode", () => world.setMode("SHADOW")],
+  ["the kill switch", () => (fixture.killed = true)],
+  ["another mode", () => fixture.setMode("SHADOW")],
   [
     "a mode that is not for its kind of split (C13)",
     () => {
-      const { namespace } = world.view;
+      const { namespace } = fixture.view;
       const readMode = { ...namespace.readMode, kinds: ["ROWS/1 EVENT_BUCKETS"] };
-      world.view = { ...world.view, namespace: { ...namespace, readMode } };
+      fixture.view = { ...fixture.view, namespace: { ...namespace, readMode } };
     },
   ],
   [
     "another epoch",
     () => {
-      const { namespace } = world.view;
-      world.view = { ...world.view, namespace: { ...namespace, epoch: 2 } };
+      const { namespace } = fixture.view;
+      fixture.view = { ...fixture.view, namespace: { ...namespace, epoch: 2 } };
     },
   ],
   [
     "a confirmation that is taken back (C6)",
     async () => {
-      const record = await readSplit(world.catalog, place);
+      const record = await readSplit(fixture.catalog, location);
       ok(record);
       const segments = record.segments.map((segment) => ({ ...segment, confirmedAt: null }));
-      await moveSplit(world.catalog, world.clock, record, { ...record, segments });
-      await world.clock.advance(20_000);
+      await moveSplit(fixture.catalog, fixture.clock, record, { ...record, segments });
+      await fixture.clock.advance(20_000);
     },
   ],
   [
     "a roll-back",
     async () => {
-      await world.rollBack();
+      await fixture.rollBack();
       // Not told: it is seen when what is known is L old.
-      await world.clock.advance(20_000);
+      await fixture.clock.advance(20_000);
     },
   ],
 ];
 
 for (const [what, withdraw] of WITHDRAWALS) {
   test(`R7: a stream in the middle of a split goes on with the original after ${what}`, async () => {
-    await world.split({ cuts: everySecond(10) });
-    await world.proven();
+    await fixture.split({ cuts: everySecond(10) });
+    await fixture.proven();
     const seen: string[] = [];
-    const calls = world.watchStore();
-    for await (const page of world.reader.stream(world.query({ pageSize: 5 }), never)) {
+    const calls = fixture.watchStore();
+    for await (const page of fixture.reader.stream(fixture.query({ pageSize: 5 }), never)) {
       seen.push(...idsOf(page));
       if (seen.length === 20) await withdraw();
     }
     deepEqual(seen, ids(EVENTS));
     ok(calls.includes("scanBlocks"));
-    equal(world.count("fallback withdrawn"), 1);
+    equal(fixture.count("fallback withdrawn"), 1);
   });
 }
 
 test("more comparisons than there is room for are skipped, and the answers are the same", async () => {
-  await world.split({});
-  world.setMode("COMPARE");
-  await world.filled();
+  await fixture.split({});
+  fixture.setMode("COMPARE");
+  await fixture.filled();
   let gate = (): void => undefined;
   const held = new Promise<void>((resolve) => (gate = resolve));
-  const scanBlocks = world.store.scanBlocks.bind(world.store);
-  world.store.scanBlocks = async function* (partition, range, signal) {
+  const scanBlocks = fixture.store.scanBlocks.bind(fixture.store);
+  fixture.store.scanBlocks = async function* (partition, range, signal) {
     await held;
     yield* scanBlocks(partition, range, signal);
   };
-  for (let n = 0; n < 80; n++) deepEqual(idsOf(await world.read({ pageSize: 3 })), ids(3));
-  ok(world.count("compared SKIPPED") >= 10);
+  for (let n = 0; n < 80; n++) deepEqual(idsOf(await fixture.read({ pageSize: 3 })), ids(3));
+  ok(fixture.count("compared SKIPPED") >= 10);
   gate();
-  await world.quiet();
-  equal(world.count("compared MATCH") + world.count("compared SKIPPED"), 80);
+  await fixture.quiet();
+  equal(fixture.count("compared MATCH") + fixture.count("compared SKIPPED"), 80);
 });
 
 test("an explanation says how each partition would be read", async () => {
-  await world.split({ to: START + 150 * SECOND, cuts: [START + 50 * SECOND] });
-  await world.proven();
-  const route = await world.serving.door.explain(world.view, place);
+  await fixture.split({ to: START + 150 * SECOND, cuts: [START + 50 * SECOND] });
+  await fixture.proven();
+  const route = await fixture.serving.opener.explain(fixture.view, location);
   equal(route.route, "SPLIT_AND_ORIGINAL");
   equal(route.parts, 2);
   match(route.why, /is split, the rest is not/);
-  const other = await world.serving.door.explain(world.view, { ...place, timeBucket: 1 });
+  const other = await fixture.serving.opener.explain(fixture.view, { ...location, timeBucket: 1 });
   equal(other.route, "ORIGINAL_FILTER_MISS");
-  await world.split({ from: START + 150 * SECOND });
-  world.serving.changed(place);
-  await world.proven();
-  equal((await world.serving.door.explain(world.view, place)).route, "SPLIT");
+  await fixture.split({ from: START + 150 * SECOND });
+  fixture.serving.changed(location);
+  await fixture.proven();
+  equal((await fixture.serving.opener.explain(fixture.view, location)).route, "SPLIT");
 });

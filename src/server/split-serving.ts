@@ -7,7 +7,7 @@ import type { ViewSource } from "../model/namespace.ts";
 import type { PartitionKey } from "../model/partition.ts";
 import type { Catalog } from "../ports/catalog.ts";
 import type { EventStore } from "../ports/event-store.ts";
-import { BothSides } from "../splits/compare/both-sides.ts";
+import { ComparisonReaders } from "../splits/compare/comparison-readers.ts";
 import { Comparer } from "../splits/compare/comparer.ts";
 import { Differences } from "../splits/compare/differences.ts";
 import { EvidenceFlusher } from "../splits/compare/evidence-flusher.ts";
@@ -16,8 +16,8 @@ import { RouteCache } from "../splits/serve/route-cache.ts";
 import type { KnownSwitch } from "../splits/serve/served-partition.ts";
 import { SliceFilters } from "../splits/serve/slice-filters.ts";
 import type { FilterSize } from "../splits/serve/slice-filters.ts";
-import { SplitDoor } from "../splits/serve/split-door.ts";
-import { Standings } from "../splits/compare/standings.ts";
+import { SplitOpener } from "../splits/serve/split-opener.ts";
+import { TrustStates } from "../splits/compare/trust-states.ts";
 
 export interface SplitServingOptions {
   readonly catalog: Catalog;
@@ -44,7 +44,7 @@ const SERVE_SAMPLE = 1_000;
 const ROUTE_BYTES_MAX = 32 * 1024 * 1024;
 
 export class SplitServing {
-  readonly door: SplitDoor;
+  readonly opener: SplitOpener;
   readonly #filters: SliceFilters;
   readonly #routes: RouteCache;
   readonly #comparer: Comparer;
@@ -75,8 +75,8 @@ export class SplitServing {
       onChange: (partition) => this.#routes.forget(partition),
       trouble,
     });
-    const standings = new Standings();
-    const sides = new BothSides(store, clock, (partition, segment) =>
+    const trustStates = new TrustStates();
+    const readers = new ComparisonReaders(store, clock, (partition, segment) =>
       this.#routes.parts(partition, segment),
     );
     this.#evidence = new EvidenceFlusher({ catalog, clock, trouble });
@@ -84,8 +84,8 @@ export class SplitServing {
       catalog,
       clock,
       by,
-      sides,
-      standings,
+      readers,
+      trustStates,
       observe,
       fallBack,
       differed: ({ partition, round, read }) =>
@@ -95,14 +95,14 @@ export class SplitServing {
       changed: (partition) => this.changed(partition),
     });
     this.#comparer = new Comparer({
-      sides,
-      standings,
+      readers,
+      trustStates,
       observe,
       matched: ({ partition, round, read }) =>
         this.#evidence.add(partition.namespaceId, round, read.segment, { matched: read.sum.bytes }),
       differed: (comparison) => this.#differences.submit(comparison),
     });
-    this.door = new SplitDoor({
+    this.opener = new SplitOpener({
       store,
       clock,
       random,
@@ -110,10 +110,10 @@ export class SplitServing {
       killSwitch,
       filters: this.#filters,
       routes: this.#routes,
-      standingOf: (partition, segment) => standings.of(partition, segment),
+      trustOf: (partition, segment) => trustStates.of(partition, segment),
       observe,
       compare: (comparison) => this.#comparer.submit(comparison),
-      doubted: (comparison) => this.#differences.submit(comparison),
+      integrityError: (comparison) => this.#differences.submit(comparison),
       shadowSample: options.shadowSample ?? SHADOW_SAMPLE,
       serveSample: options.serveSample ?? SERVE_SAMPLE,
     });

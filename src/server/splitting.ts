@@ -8,14 +8,14 @@ import type { Log } from "../lib/log.ts";
 import type { PartitionKey } from "../model/partition.ts";
 import { SplitWorker } from "../splits/work/split-worker.ts";
 import type { SplitDeps, SplitEvent } from "../splits/work/split-deps.ts";
-import { SplitCensus } from "../splits/operate/census.ts";
+import { SplitCounts } from "../splits/operate/split-counts.ts";
 import type { AdvanceThresholds } from "../splits/promote/advance.ts";
-import { ModeKeeper } from "../splits/promote/mode-keeper.ts";
+import { ReadModeReconciler } from "../splits/promote/read-mode-reconciler.ts";
 import type { CommonParts } from "./common-parts.ts";
 import type { ServiceConfig } from "./config.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import { ReadCanary } from "./read-canary.ts";
-import type { World } from "./world.ts";
+import type { Runtime } from "./runtime.ts";
 
 export interface SplittingOptions {
   /** Which process this is. */
@@ -34,12 +34,12 @@ export function processName(kind: "server" | "worker", random: Random): string {
 /** It is stopped with everything else: what it has copied so far is not lost. */
 export function startSplitting(
   config: ServiceConfig,
-  world: World,
+  runtime: Runtime,
   { catalog, store, storage, views, margins, metrics, changed }: CommonParts,
   lifecycle: Lifecycle,
   { by, readLatencyMs, confirmed }: SplittingOptions,
 ): SplitWorker {
-  const { clock, random, log } = world;
+  const { clock, random, log } = runtime;
   const observe = splitObserver(metrics, log);
   const canary = readLatencyMs === undefined ? new ReadCanary({ store, views, clock }) : undefined;
   if (canary !== undefined) lifecycle.run("reading as a caller", (signal) => canary.run(signal));
@@ -70,7 +70,7 @@ export function startSplitting(
   metrics.gauge("braid_splits_active", "Splits that this process works on.", () => worker.active);
   lifecycle.run("splitting", (signal) => worker.run(signal));
 
-  const keeper = new ModeKeeper({
+  const reconciler = new ReadModeReconciler({
     catalog,
     clock,
     by,
@@ -85,9 +85,9 @@ export function startSplitting(
     onFailed: (namespace, error) =>
       log.warn({ namespace, err: error }, "a read mode could not be looked at"),
   });
-  lifecycle.run("advancing read modes", (signal) => keeper.run(signal));
+  lifecycle.run("advancing read modes", (signal) => reconciler.run(signal));
 
-  const census = new SplitCensus({
+  const splitCounts = new SplitCounts({
     catalog,
     store,
     clock,
@@ -97,15 +97,15 @@ export function startSplitting(
     "braid_splits",
     "Splits by state; told by one process for all.",
     ["namespace", "state"],
-    () => census.states(),
+    () => splitCounts.states(),
   );
   metrics.gauges(
     "braid_split_storage_bytes",
     "Space of all splits' tables, about; told by one process for all.",
     ["namespace"],
-    () => census.storage(),
+    () => splitCounts.storage(),
   );
-  lifecycle.run("counting splits", (signal) => census.run(signal));
+  lifecycle.run("counting splits", (signal) => splitCounts.run(signal));
   return worker;
 }
 

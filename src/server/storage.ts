@@ -7,7 +7,7 @@ import type { EventStore } from "../ports/event-store.ts";
 import type { PartitionSizes } from "../ports/partition-sizes.ts";
 import type { ServiceConfig } from "./config.ts";
 import type { Lifecycle } from "./lifecycle.ts";
-import type { World } from "./world.ts";
+import type { Runtime } from "./runtime.ts";
 
 export interface Storage {
   readonly store: EventStore;
@@ -27,21 +27,21 @@ export interface Storage {
 /** It is closed with everything else. */
 export async function openStorage(
   config: ServiceConfig,
-  world: World,
+  runtime: Runtime,
   metrics: Metrics,
   lifecycle: Lifecycle,
 ): Promise<Storage> {
   switch (config.engine) {
     case "embedded":
-      return openEmbedded(config, world, metrics, lifecycle);
+      return openEmbedded(config, runtime, metrics, lifecycle);
     case "cassandra":
-      return openCassandra(config, world, metrics, lifecycle);
+      return openCassandra(config, runtime, metrics, lifecycle);
   }
 }
 
 async function openEmbedded(
   config: ServiceConfig,
-  { clock, log }: World,
+  { clock, log }: Runtime,
   metrics: Metrics,
   lifecycle: Lifecycle,
 ): Promise<Storage> {
@@ -86,7 +86,7 @@ async function openEmbedded(
 
 async function openCassandra(
   config: ServiceConfig,
-  { clock, random, log }: World,
+  { clock, random, log }: Runtime,
   metrics: Metrics,
   lifecycle: Lifecycle,
 ): Promise<Storage> {

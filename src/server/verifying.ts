@@ -2,11 +2,11 @@
 import { Verifier } from "../splits/verify/verifier.ts";
 import type { CommonParts } from "./common-parts.ts";
 import type { Lifecycle } from "./lifecycle.ts";
-import type { World } from "./world.ts";
+import type { Runtime } from "./runtime.ts";
 
 export function startVerifying(
   { catalog, store }: CommonParts,
-  { clock, random, log }: World,
+  { clock, random, log }: Runtime,
   lifecycle: Lifecycle,
   by: string,
 ): Verifier {

@@ -11,30 +11,30 @@ import { consumeDetections } from "./detections.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { processName, startSplitting } from "./splitting.ts";
 import { startVerifying } from "./verifying.ts";
-import type { World } from "./world.ts";
+import type { Runtime } from "./runtime.ts";
 
 /** Its port has health and metrics only. */
-export async function startWorker(config: ServiceConfig, world: World): Promise<Service> {
-  const lifecycle = new Lifecycle(world.log);
+export async function startWorker(config: ServiceConfig, runtime: Runtime): Promise<Service> {
+  const lifecycle = new Lifecycle(runtime.log);
   try {
-    const parts = await startCommonParts(config, world, lifecycle);
+    const parts = await startCommonParts(config, runtime, lifecycle);
     const { metrics, storage } = parts;
-    const by = processName("worker", world.random);
-    const worker = startSplitting(config, world, parts, lifecycle, { by });
+    const by = processName("worker", runtime.random);
+    const worker = startSplitting(config, runtime, parts, lifecycle, { by });
     const nudge = (partition: PartitionKey): void => worker.nudge(partition);
-    consumeDetections({ ...parts, by, nudge }, world, metrics, lifecycle);
-    startVerifying(parts, world, lifecycle, by);
+    consumeDetections({ ...parts, by, nudge }, runtime, metrics, lifecycle);
+    startVerifying(parts, runtime, lifecycle, by);
     const listener = await Listener.open({
       methods: [],
       requests: new Requests({
-        ...world,
+        ...runtime,
         metrics,
         namespaceExists: () => false,
         inFlightMax: config.server.requests_in_flight,
         budget: new ByteBudget(config.server.request_memory),
       }),
       metrics,
-      clock: world.clock,
+      clock: runtime.clock,
       requestBytesMax: config.limits.request_bytes,
       loopbackOnly: isLoopback(config.listen.host),
       notReady: () => storage.notReady(),

@@ -3,7 +3,7 @@ import type { Evidence, KillSwitchState, ReadMode, ReadModeState } from "../mode
 import type { PartRecord, SplitRecord, SplitState } from "../model/split.ts";
 
 /** A partition as people name it. */
-export interface SplitPlace {
+export interface SplitLocation {
   readonly namespace: string;
   readonly timeSlice: string;
   readonly seriesId: string;
@@ -18,7 +18,7 @@ export interface SplitDetail {
 }
 
 /** An operator's wish, with who and why: both are kept. */
-export interface Wish {
+export interface OperatorRequest {
   readonly by: string;
   readonly reason: string;
 }
@@ -39,16 +39,16 @@ export interface SplitUseCases {
     },
   ): Promise<SplitPage>;
   /** SPLIT_NOT_FOUND if there is none. */
-  get(place: SplitPlace): Promise<SplitDetail>;
+  get(location: SplitLocation): Promise<SplitDetail>;
   /** Does by hand what a detection does; one that is there already is looked at again. */
-  request(place: SplitPlace, wish: Wish): Promise<SplitDetail>;
+  request(location: SplitLocation, operatorRequest: OperatorRequest): Promise<SplitDetail>;
   /** Lets one that failed, was refused, parked or rolled back be planned anew. */
-  retry(place: SplitPlace, wish: Wish): Promise<SplitDetail>;
+  retry(location: SplitLocation, operatorRequest: OperatorRequest): Promise<SplitDetail>;
   /** Back to the original, everywhere within L; stays so until a retry. */
-  rollback(place: SplitPlace, wish: Wish): Promise<SplitDetail>;
+  rollback(location: SplitLocation, operatorRequest: OperatorRequest): Promise<SplitDetail>;
   /** Of a whole namespace. */
-  pause(namespace: string, wish: Wish): Promise<void>;
-  resume(namespace: string, wish: Wish): Promise<void>;
+  pause(namespace: string, operatorRequest: OperatorRequest): Promise<void>;
+  resume(namespace: string, operatorRequest: OperatorRequest): Promise<void>;
 }
 
 export interface ReadModeReport {
@@ -67,14 +67,14 @@ export interface ReadModeUseCases {
     namespace: string,
     mode: ReadMode,
     options: { readonly force: boolean; readonly autoAdvance: boolean | undefined },
-    wish: Wish,
+    operatorRequest: OperatorRequest,
   ): Promise<ReadModeReport>;
   killSwitch(): Promise<KillSwitchState>;
-  setKillSwitch(on: boolean, wish: Wish): Promise<KillSwitchState>;
+  setKillSwitch(on: boolean, operatorRequest: OperatorRequest): Promise<KillSwitchState>;
 }
 
 export interface Difference {
-  readonly place: SplitPlace;
+  readonly location: SplitLocation;
   /** "only in original", "only in split", "other bytes", "out of order", "damaged split". */
   readonly kind: string;
   /** Microseconds. */
@@ -105,7 +105,7 @@ export interface VerifyUseCases {
   /** Of one partition, of a slice, or of all slices. Goes on from where it was if it was interrupted. */
   start(
     namespace: string,
-    target: { readonly place?: SplitPlace; readonly timeSlice?: string },
+    target: { readonly location?: SplitLocation; readonly timeSlice?: string },
   ): Promise<string>;
   /** VERIFY_NOT_FOUND if there is none. */
   get(namespace: string, verifyId: string): Promise<VerifyProgress>;

@@ -5,8 +5,8 @@ import { utf8 } from "../lib/bytes.ts";
 import { bindingOf, encodeBlock, frameEnd, readBlock } from "./packed-block.ts";
 import type { BlockContext, BlockFields } from "./packed-block.ts";
 
-const PLACE = { namespaceId: "n", slice: "wide_data_0", seriesId: "s", timeBucket: 3 };
-const CONTEXT: BlockContext = { binding: bindingOf(PLACE), generation: 2, part: (1 << 30) - 1 };
+const LOCATION = { namespaceId: "n", slice: "wide_data_0", seriesId: "s", timeBucket: 3 };
+const CONTEXT: BlockContext = { binding: bindingOf(LOCATION), generation: 2, part: (1 << 30) - 1 };
 const FIELDS: BlockFields = {
   sequence: 1,
   count: 2,
@@ -79,17 +79,17 @@ test("a sound block of another place is not taken for this one", () => {
   const others: BlockContext[] = [
     { ...CONTEXT, generation: 3 },
     { ...CONTEXT, part: CONTEXT.part - 1 },
-    { ...CONTEXT, binding: bindingOf({ ...PLACE, namespaceId: "m" }) },
-    { ...CONTEXT, binding: bindingOf({ ...PLACE, slice: "wide_data_1" }) },
-    { ...CONTEXT, binding: bindingOf({ ...PLACE, seriesId: "t" }) },
-    { ...CONTEXT, binding: bindingOf({ ...PLACE, timeBucket: 4 }) },
+    { ...CONTEXT, binding: bindingOf({ ...LOCATION, namespaceId: "m" }) },
+    { ...CONTEXT, binding: bindingOf({ ...LOCATION, slice: "wide_data_1" }) },
+    { ...CONTEXT, binding: bindingOf({ ...LOCATION, seriesId: "t" }) },
+    { ...CONTEXT, binding: bindingOf({ ...LOCATION, timeBucket: 4 }) },
   ];
   for (const other of others) equal(readBlock(other, block), undefined);
 });
 
 test("places that read the same when put together have bindings of their own", () => {
-  const one = bindingOf({ ...PLACE, timeBucket: 1, seriesId: "2\0s" });
-  const other = bindingOf({ ...PLACE, timeBucket: 12, seriesId: "\0s" });
+  const one = bindingOf({ ...LOCATION, timeBucket: 1, seriesId: "2\0s" });
+  const other = bindingOf({ ...LOCATION, timeBucket: 12, seriesId: "\0s" });
   equal(one.length, 8);
   ok(Buffer.compare(one, other) !== 0);
 });

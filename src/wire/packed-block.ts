@@ -62,7 +62,7 @@ export interface BlockHead extends BlockFields {
 }
 
 /** Where a part lies, as the store knows it. */
-interface PartPlace {
+interface PartLocation {
   readonly namespaceId: string;
   readonly slice: string;
   readonly seriesId: string;
@@ -70,7 +70,7 @@ interface PartPlace {
 }
 
 /** 64 bits of what a part belongs to, its number apart, which a block holds in full. */
-export function bindingOf({ namespaceId, slice, seriesId, timeBucket }: PartPlace): Uint8Array {
+export function bindingOf({ namespaceId, slice, seriesId, timeBucket }: PartLocation): Uint8Array {
   // Only the series id, which comes last, can hold a zero.
   const text = [namespaceId, slice, timeBucket, seriesId].join("\0");
   return hash("sha256", text, "buffer").subarray(0, BINDING_BYTES);

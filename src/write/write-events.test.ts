@@ -19,36 +19,36 @@ const NOW = 1_790_000_100 * SECOND;
 const never = new AbortController().signal;
 
 test("W2: a store that fails before applying gives an error, and nothing is acknowledged", async () => {
-  await using world = await World.open();
-  world.store.before = failWith("STORAGE_UNAVAILABLE", "append");
-  await rejects(world.write([event("a", 0)]), code("STORAGE_UNAVAILABLE"));
-  equal(await world.count(), 0);
+  await using fixture = await Fixture.open();
+  fixture.store.before = failWith("STORAGE_UNAVAILABLE", "append");
+  await rejects(fixture.write([event("a", 0)]), code("STORAGE_UNAVAILABLE"));
+  equal(await fixture.count(), 0);
 });
 
 test("W1: a store that applies but cannot answer gives OUTCOME_UNKNOWN, and the repeat is one event", async () => {
-  await using world = await World.open();
-  const append = world.store.append.bind(world.store);
-  world.store.append = async (slice, events) => {
+  await using fixture = await Fixture.open();
+  const append = fixture.store.append.bind(fixture.store);
+  fixture.store.append = async (slice, events) => {
     await append(slice, events);
     throw new ServiceError("OUTCOME_UNKNOWN", "no answer");
   };
-  await rejects(world.write([event("a", 0)]), code("OUTCOME_UNKNOWN"));
-  world.store.append = append;
-  equal((await world.write([event("a", 0)])).taken, 1);
-  equal(await world.count(), 1);
+  await rejects(fixture.write([event("a", 0)]), code("OUTCOME_UNKNOWN"));
+  fixture.store.append = append;
+  equal((await fixture.write([event("a", 0)])).taken, 1);
+  equal(await fixture.count(), 1);
 });
 
 test("W3: the same event twice is one event, acknowledged twice", async () => {
-  await using world = await World.open();
-  equal((await world.write([event("a", 0), event("a", 0)])).taken, 2);
-  equal((await world.write([event("a", 0)])).taken, 1);
-  equal(await world.count(), 1);
+  await using fixture = await Fixture.open();
+  equal((await fixture.write([event("a", 0), event("a", 0)])).taken, 2);
+  equal((await fixture.write([event("a", 0)])).taken, 1);
+  equal(await fixture.count(), 1);
 });
 
 test("W5: what is wrong with one event fails that event alone, by its index", async () => {
-  await using world = await World.open();
+  await using fixture = await Fixture.open();
   const bad: EventProblem = { problem: "EVENT_INVALID", message: "eventId is missing" };
-  const result = await world.write([event("a", 0), bad, event("b", -3600), event("c", 1)]);
+  const result = await fixture.write([event("a", 0), bad, event("b", -3600), event("c", 1)]);
   equal(result.taken, 2);
   deepEqual(
     result.failures.map(({ index, code: failure }) => [index, failure]),
@@ -57,7 +57,7 @@ test("W5: what is wrong with one event fails that event alone, by its index", as
       [2, "EVENT_TOO_OLD"],
     ],
   );
-  equal(await world.count(), 2);
+  equal(await fixture.count(), 2);
 });
 
 test("W5: when one slice of two fails, its events fail for what is known of them, the others are written", async () => {
@@ -67,11 +67,11 @@ test("W5: when one slice of two fails, its events fail for what is known of them
     ["OUTCOME_UNKNOWN", "OUTCOME_UNKNOWN"],
     ["DATA_LOSS", "OUTCOME_UNKNOWN"],
   ] as const) {
-    await using world = await World.open();
-    world.store.before = (call, { slice }) => {
+    await using fixture = await Fixture.open();
+    fixture.store.before = (call, { slice }) => {
       if (call === "append" && slice === "data_1") throw new ServiceError(thrown, "down");
     };
-    const result = await world.write([event("a", 0), event("b", 25)]);
+    const result = await fixture.write([event("a", 0), event("b", 25)]);
     equal(result.taken, 1);
     deepEqual(
       result.failures.map(({ index, code: failure }) => [index, failure]),
@@ -81,26 +81,26 @@ test("W5: when one slice of two fails, its events fail for what is known of them
 });
 
 test("when every slice fails, the least certain reason is the answer", async () => {
-  await using world = await World.open();
-  world.store.before = (_call, { slice }) => {
+  await using fixture = await Fixture.open();
+  fixture.store.before = (_call, { slice }) => {
     const code = slice === "data_0" ? "STORAGE_UNAVAILABLE" : "OUTCOME_UNKNOWN";
     throw new ServiceError(code, "down");
   };
-  await rejects(world.write([event("a", 0), event("b", 25)]), code("OUTCOME_UNKNOWN"));
+  await rejects(fixture.write([event("a", 0), event("b", 25)]), code("OUTCOME_UNKNOWN"));
 });
 
 test("a caller whose time is over before anything is stored is told so, and nothing is stored", async () => {
-  await using world = await World.open();
+  await using fixture = await Fixture.open();
   const leaving = new AbortController();
-  world.beforeView = () => leaving.abort(new ServiceError("DEADLINE_EXCEEDED", "over"));
-  await rejects(world.write([event("a", 0)], 100, leaving.signal), code("DEADLINE_EXCEEDED"));
-  equal(await world.count(), 0);
-  await until(() => world.budget.used === 0);
+  fixture.beforeView = () => leaving.abort(new ServiceError("DEADLINE_EXCEEDED", "over"));
+  await rejects(fixture.write([event("a", 0)], 100, leaving.signal), code("DEADLINE_EXCEEDED"));
+  equal(await fixture.count(), 0);
+  await until(() => fixture.budget.used === 0);
 });
 
 test("W6, W8: an event older than the accept limit is refused with both times and the limit", async () => {
-  await using world = await World.open();
-  const result = await world.write([event("a", -601), event("b", -600)]);
+  await using fixture = await Fixture.open();
+  const result = await fixture.write([event("a", -601), event("b", -600)]);
   equal(result.taken, 0, "before the first slice there is no table to write to");
   equal(result.failures[0]?.code, "EVENT_TOO_OLD");
   ok(result.failures[0]?.message.includes("2026-09-21T14:04:59Z"), "the event's own time");
@@ -109,8 +109,8 @@ test("W6, W8: an event older than the accept limit is refused with both times an
 });
 
 test("W7: an event far in the future is refused", async () => {
-  await using world = await World.open();
-  const { failures } = await world.write([event("a", 61), event("b", 100_000_000)]);
+  await using fixture = await Fixture.open();
+  const { failures } = await fixture.write([event("a", 61), event("b", 100_000_000)]);
   deepEqual(
     failures.map((failure) => failure.code),
     ["EVENT_TOO_NEW", "EVENT_TOO_NEW"],
@@ -118,9 +118,9 @@ test("W7: an event far in the future is refused", async () => {
 });
 
 test("W9: a wall clock that steps back does not open what the stored floor has sealed", async () => {
-  await using world = await World.open({ floor: NOW - 5 * SECOND });
-  world.clock.stepWall(-60 * SECOND);
-  const { taken, failures } = await world.write([event("a", -6), event("b", -5)]);
+  await using fixture = await Fixture.open({ floor: NOW - 5 * SECOND });
+  fixture.clock.stepWall(-60 * SECOND);
+  const { taken, failures } = await fixture.write([event("a", -6), event("b", -5)]);
   equal(taken, 1);
   deepEqual(
     failures.map((failure) => failure.code),
@@ -130,14 +130,14 @@ test("W9: a wall clock that steps back does not open what the stored floor has s
 
 test("W14: events of a blocked id are refused, others of the batch are written", async () => {
   const block = { blockedAt: 0, source: "API" as const };
-  await using world = await World.open({
+  await using fixture = await Fixture.open({
     blocked: [
       { ...block, seriesId: "spam", reason: "a bot", expiresAt: undefined },
       { ...block, seriesId: "was", reason: "", expiresAt: NOW },
     ],
   });
   const batch = [event("a", 0, "spam"), event("b", 0, "s"), event("c", 0, "was")];
-  const { taken, failures } = await world.write(batch);
+  const { taken, failures } = await fixture.write(batch);
   equal(taken, 2, "a block that has expired blocks nothing");
   deepEqual(
     failures.map((failure) => [failure.index, failure.code]),
@@ -147,45 +147,49 @@ test("W14: events of a blocked id are refused, others of the batch are written",
 });
 
 test("W19: over its bytes the server refuses before any work, with a hint, and takes more when there is room", async () => {
-  await using world = await World.open({}, 1_000);
+  await using fixture = await Fixture.open({}, 1_000);
   let goOn: () => void = () => undefined;
   const held = new Promise<void>((resolve) => (goOn = resolve));
-  world.store.before = () => held;
-  const first = world.write([event("a", 0)], 800);
-  await rejects(world.write([event("b", 0)], 800), (error: unknown) => {
+  fixture.store.before = () => held;
+  const first = fixture.write([event("a", 0)], 800);
+  await rejects(fixture.write([event("b", 0)], 800), (error: unknown) => {
     ok(error instanceof ServiceError && error.code === "OVERLOADED");
     ok((error.retryAfterMs ?? 0) > 0);
     return true;
   });
   goOn();
   equal((await first).taken, 1);
-  equal((await world.write([event("b", 0)], 800)).taken, 1);
+  equal((await fixture.write([event("b", 0)], 800)).taken, 1);
 });
 
 test("a caller whose time is over while the store works is told that the outcome is unknown", async () => {
-  await using world = await World.open({}, 1_000);
+  await using fixture = await Fixture.open({}, 1_000);
   let goOn: () => void = () => undefined;
   const held = new Promise<void>((resolve) => (goOn = resolve));
   let reached: () => void = () => undefined;
   const inStore = new Promise<void>((resolve) => (reached = resolve));
-  world.store.before = () => {
+  fixture.store.before = () => {
     reached();
     return held;
   };
   const leaving = new AbortController();
-  const write = world.write([event("a", 0)], 800, leaving.signal);
+  const write = fixture.write([event("a", 0)], 800, leaving.signal);
   await inStore;
   leaving.abort();
   await rejects(write, code("OUTCOME_UNKNOWN"));
-  await rejects(world.write([event("b", 0)], 800), code("OVERLOADED"), "its memory is still held");
+  await rejects(
+    fixture.write([event("b", 0)], 800),
+    code("OVERLOADED"),
+    "its memory is still held",
+  );
   goOn();
-  await until(() => world.budget.used === 0);
+  await until(() => fixture.budget.used === 0);
 });
 
 test("C2: an event that fell below the floor while it was stored is not acknowledged", async () => {
-  await using world = await World.open();
-  world.store.before = () => world.change({ floor: NOW });
-  const { taken, failures } = await world.write([event("a", -1), event("b", 1)]);
+  await using fixture = await Fixture.open();
+  fixture.store.before = () => fixture.change({ floor: NOW });
+  const { taken, failures } = await fixture.write([event("a", -1), event("b", 1)]);
   equal(taken, 1);
   deepEqual(
     failures.map((failure) => [failure.index, failure.code]),
@@ -201,14 +205,18 @@ test("C2: an event that the sealed line may have passed before time was opened a
     // Raised, and in force by now.
     [8, 30],
   ] as const) {
-    await using world = await World.open({ config: { acceptLimitMicros: before * SECOND } });
-    world.store.before = async () => {
-      await world.clock.advance(5_000);
-      world.change({ epoch: 2, floor: NOW - 60 * SECOND });
-      const { config } = world.view.namespace;
-      world.change({ config: { ...config, acceptLimitMicros: inForce * SECOND } });
+    await using fixture = await Fixture.open({ config: { acceptLimitMicros: before * SECOND } });
+    fixture.store.before = async () => {
+      await fixture.clock.advance(5_000);
+      fixture.change({ epoch: 2, floor: NOW - 60 * SECOND });
+      const { config } = fixture.view.namespace;
+      fixture.change({ config: { ...config, acceptLimitMicros: inForce * SECOND } });
     };
-    const { taken, failures } = await world.write([event("a", -4), event("b", -3), event("c", 1)]);
+    const { taken, failures } = await fixture.write([
+      event("a", -4),
+      event("b", -3),
+      event("c", 1),
+    ]);
     equal(taken, 2, "what no line can have passed is");
     deepEqual(
       failures.map((failure) => [failure.index, failure.code]),
@@ -218,32 +226,32 @@ test("C2: an event that the sealed line may have passed before time was opened a
 });
 
 test("C2: without a young view nothing is acknowledged, whatever the store said", async () => {
-  await using world = await World.open();
-  world.store.before = () => {
-    world.viewError = new ServiceError("STORAGE_UNAVAILABLE", "the catalog is away");
+  await using fixture = await Fixture.open();
+  fixture.store.before = () => {
+    fixture.viewError = new ServiceError("STORAGE_UNAVAILABLE", "the catalog is away");
   };
-  const { taken, failures } = await world.write([event("a", 0)]);
+  const { taken, failures } = await fixture.write([event("a", 0)]);
   equal(taken, 0);
   equal(failures[0]?.code, "OUTCOME_UNKNOWN");
 });
 
 test("C1: without a young view nothing is accepted", async () => {
-  await using world = await World.open();
-  world.viewError = new ServiceError("STORAGE_UNAVAILABLE", "the catalog is away");
-  await rejects(world.write([event("a", 0)]), code("STORAGE_UNAVAILABLE"));
-  equal(await world.count(), 0);
+  await using fixture = await Fixture.open();
+  fixture.viewError = new ServiceError("STORAGE_UNAVAILABLE", "the catalog is away");
+  await rejects(fixture.write([event("a", 0)]), code("STORAGE_UNAVAILABLE"));
+  equal(await fixture.count(), 0);
 });
 
 test("C1: of a batch over many slices nothing is sent that was checked too long ago", async () => {
   const narrow = { secondsPerTimeSlice: 10, secondsPerTimeBucket: 10, eventBuckets: 1 };
   const many = joinedSlices(NOW, [narrow, narrow, narrow, narrow, narrow, narrow]);
-  await using world = await World.open({ slices: many });
+  await using fixture = await Fixture.open({ slices: many });
   const appended: string[] = [];
-  world.store.before = async (_call, { slice }) => {
+  fixture.store.before = async (_call, { slice }) => {
     appended.push(slice);
-    if (slice === many[0]?.name) await world.clock.advance(2_001);
+    if (slice === many[0]?.name) await fixture.clock.advance(2_001);
   };
-  const { taken, failures } = await world.write(many.map((_, nth) => event(`e${nth}`, 10 * nth)));
+  const { taken, failures } = await fixture.write(many.map((_, nth) => event(`e${nth}`, 10 * nth)));
   equal(taken, 4);
   deepEqual(
     failures.map((failure) => [failure.index, failure.code]),
@@ -256,15 +264,15 @@ test("C1: of a batch over many slices nothing is sent that was checked too long 
 });
 
 test("W13: a namespace deleted and made again during a write acknowledges nothing", async () => {
-  await using world = await World.open();
-  world.store.before = () => {
-    const { namespace } = world.view;
-    world.view = { ...world.view, namespace: { ...namespace, id: "plays-2" } };
+  await using fixture = await Fixture.open();
+  fixture.store.before = () => {
+    const { namespace } = fixture.view;
+    fixture.view = { ...fixture.view, namespace: { ...namespace, id: "plays-2" } };
   };
-  equal((await world.write([event("a", 0)])).failures[0]?.code, "OUTCOME_UNKNOWN");
+  equal((await fixture.write([event("a", 0)])).failures[0]?.code, "OUTCOME_UNKNOWN");
 });
 
-class World {
+class Fixture {
   readonly clock = new VirtualClock(NOW);
   readonly store = new MemoryStore();
   readonly budget: ByteBudget;
@@ -290,12 +298,12 @@ class World {
     this.#writer = new EventWriter({ clock, store, views, budget });
   }
 
-  static async open(options: Partial<StaticViewOptions> = {}, bytes = 1 << 20): Promise<World> {
-    const world = new World(options, bytes);
-    for (const slice of world.view.slices) {
-      await world.store.createSlice({ namespaceId: "plays-1", slice: slice.name });
+  static async open(options: Partial<StaticViewOptions> = {}, bytes = 1 << 20): Promise<Fixture> {
+    const fixture = new Fixture(options, bytes);
+    for (const slice of fixture.view.slices) {
+      await fixture.store.createSlice({ namespaceId: "plays-1", slice: slice.name });
     }
-    return world;
+    return fixture;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -16,7 +16,7 @@ const NOW = 1_790_000_100 * SECOND;
 const SLICE = { namespaceId: "plays-1", slice: "data_0" };
 
 test("queued events are held for a moment, then written together", async () => {
-  const { queue, clock, appended } = await world();
+  const { queue, clock, appended } = await fixture();
   equal((await queue.enqueue(batch([event("a"), event("b")]))).taken, 2);
   equal((await queue.enqueue(batch([event("c")]))).taken, 1);
   deepEqual(appended, []);
@@ -26,7 +26,7 @@ test("queued events are held for a moment, then written together", async () => {
 });
 
 test("W20: closing writes what is held, and takes no more", async () => {
-  const { queue, appended } = await world();
+  const { queue, appended } = await fixture();
   await queue.enqueue(batch([event("a")]));
   await queue.close();
   deepEqual(appended, [1]);
@@ -34,7 +34,7 @@ test("W20: closing writes what is held, and takes no more", async () => {
 });
 
 test("W19: what does not fit is refused, and what was accepted is kept", async () => {
-  const { queue, clock, appended } = await world();
+  const { queue, clock, appended } = await fixture();
   await queue.enqueue(batch([event("a")], 900));
   await rejects(queue.enqueue(batch([event("b")], 200)), overloaded);
   await clock.advance(20);
@@ -43,7 +43,7 @@ test("W19: what does not fit is refused, and what was accepted is kept", async (
 });
 
 test("refusals are told on receipt, and only the rest is queued", async () => {
-  const { queue, clock, appended } = await world();
+  const { queue, clock, appended } = await fixture();
   const result = await queue.enqueue(batch([event("old", -3600), event("a")]));
   equal(result.taken, 1);
   deepEqual(
@@ -55,7 +55,7 @@ test("refusals are told on receipt, and only the rest is queued", async () => {
 });
 
 test("C2: what became too old while it was held is dropped and counted", async () => {
-  const { queue, clock, store, appended, dropped } = await world();
+  const { queue, clock, store, appended, dropped } = await fixture();
   let down = true;
   store.before = (call) => {
     if (call === "append" && down) throw new ServiceError("STORAGE_UNAVAILABLE", "down");
@@ -70,7 +70,7 @@ test("C2: what became too old while it was held is dropped and counted", async (
 });
 
 test("a storage that fails is tried again, and after a while the events are dropped and counted", async () => {
-  const { queue, clock, store, appended, dropped } = await world();
+  const { queue, clock, store, appended, dropped } = await fixture();
   let failing = 3;
   store.before = (call) => {
     if (call === "append" && failing-- > 0) throw new ServiceError("STORAGE_UNAVAILABLE", "down");
@@ -87,7 +87,7 @@ test("a storage that fails is tried again, and after a while the events are drop
   equal(queue.bytes, 0, "nothing stays behind");
 });
 
-async function world() {
+async function fixture() {
   const clock = new VirtualClock(NOW);
   const store = new MemoryStore();
   await store.createSlice(SLICE);

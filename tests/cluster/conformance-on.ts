@@ -66,9 +66,9 @@ export function conformanceOn(engine: string, cluster: () => OwnCluster): void {
 
 /** The store with namespaces of its own. */
 function storeOf(store: EventStore, own: string): EventStore {
-  const owned = <T extends { readonly namespaceId: string }>(place: T): T => ({
-    ...place,
-    namespaceId: `${place.namespaceId}-${own}`,
+  const owned = <T extends { readonly namespaceId: string }>(location: T): T => ({
+    ...location,
+    namespaceId: `${location.namespaceId}-${own}`,
   });
   return {
     createSlice: (slice) => store.createSlice(owned(slice)),

@@ -37,7 +37,7 @@ before(async () => {
     viewMaxAgeMs: L_MS,
   });
   first = await fleet.serve("a");
-  await until(async () => (await keeperLease()).held);
+  await until(async () => (await reconcilerLease()).held);
   const [second, third, ...rest] = await Promise.all([
     fleet.serve("b"),
     fleet.serve("c"),
@@ -304,7 +304,7 @@ test("D27: a server that is killed loses nothing it acknowledged, and another ke
   const [a, b, c] = threeServers();
   const name = uniqueName("killed");
   await b.client.createNamespace(name, { acceptLimit: "10s" });
-  const before = await keeperLease();
+  const before = await reconcilerLease();
   const acknowledged = new Map<string, string[]>();
   let writing = true;
   const writeOn = async (server: Server, series: string): Promise<void> => {
@@ -344,7 +344,7 @@ test("D27: a server that is killed loses nothing it acknowledged, and another ke
   }
 
   // The lease runs out on the clock of whoever wants it.
-  await untilLong(async () => (await keeperLease()).fence > before.fence);
+  await untilLong(async () => (await reconcilerLease()).fence > before.fence);
   const floor = await floorOf(name);
   await untilLong(async () => (await floorOf(name)) > floor);
   await a.start();
@@ -461,7 +461,7 @@ interface StoredLease {
   readonly held: boolean;
 }
 
-async function keeperLease(): Promise<StoredLease> {
+async function reconcilerLease(): Promise<StoredLease> {
   const stored = await fleet.catalog.read("leases", "keeper");
   // The keeper itself has written it.
   return stored === undefined

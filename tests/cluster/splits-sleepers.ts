@@ -91,7 +91,7 @@ async function* splitsOf(
 
 function progressOf({ state, segments }: SplitRecord): string {
   const newest = segments.at(-1);
-  const parts = newest?.runs.reduce((sum, { count }) => sum + count, 0) ?? 0;
+  const parts = newest?.partRanges.reduce((sum, { count }) => sum + count, 0) ?? 0;
   const confirmed = newest !== undefined && newest.confirmedAt !== null ? ", confirmed" : "";
   return `${state} with ${parts} parts${confirmed}`;
 }

@@ -90,7 +90,7 @@ test("D2: a namespace is created while a node is down", async (t) => {
 
 test("D3: the keeper makes slices while a node is down", async (t) => {
   load.begin();
-  await keeperGoesOn();
+  await reconcilerContinues();
   told(t);
 });
 
@@ -165,7 +165,7 @@ test("D7: when the nodes are back everything works again, without a restart of B
   await nodesUp(3);
   await load.goesOn(ENOUGH);
   for (const { url } of servers) equal((await fetch(`${url}/readyz`)).status, 200);
-  await keeperGoesOn();
+  await reconcilerContinues();
   await worksInNewNamespace("all_back");
   await wideIsRight();
   told(t);
@@ -254,7 +254,7 @@ async function worksInNewNamespace(namespace: string): Promise<void> {
   for (const { url } of servers) await writeAndRead(callerOf(url), namespace, url);
 }
 
-async function keeperGoesOn(): Promise<void> {
+async function reconcilerContinues(): Promise<void> {
   const slices = async (): Promise<string[]> =>
     (await firstCaller().listTimeSlices("ticking")).map(({ name }) => name);
   const known = new Set(await slices());

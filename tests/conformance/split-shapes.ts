@@ -20,7 +20,7 @@ import type { ReadQuery } from "../../src/read/read-query.ts";
 import * as reads from "../property/reads.ts";
 import type { ModelEvent } from "../property/reads.ts";
 import type { Engine } from "../support/busy-engine.ts";
-import { LiveSplits, NAME, placeOf, SETTLE_MS } from "../support/live-splits.ts";
+import { LiveSplits, NAME, locationOf, SETTLE_MS } from "../support/live-splits.ts";
 import type { LiveServer } from "../support/live-splits.ts";
 
 const { SECOND } = reads;
@@ -31,7 +31,7 @@ const TARGET_BYTES = 4_000;
 const FEW_PARTS = 2;
 /** Longer than a server's knowledge of routes lasts. */
 const HEARD_MS = 6_000;
-const WISH = { by: "operator", reason: "" };
+const OPERATOR_REQUEST = { by: "operator", reason: "" };
 
 interface Combination {
   readonly strategy: SplitStrategyName;
@@ -222,7 +222,7 @@ class Shapes {
   async #split(partitions: readonly PartitionKey[]): Promise<void> {
     const { splits } = this.#server;
     for (const partition of partitions) {
-      await this.#live.pass(splits.request(placeOf(partition), WISH));
+      await this.#live.pass(splits.request(locationOf(partition), OPERATOR_REQUEST));
     }
     await this.#live.rest(partitions);
   }

@@ -52,7 +52,7 @@ test("killed while it copies, reads back and has yet to confirm, a split is serv
     (seen) => seen !== undefined,
   );
   ok(detected !== undefined);
-  const place = detected.preSplitData;
+  const location = detected.preSplitData;
   const found: string[] = [];
   let parts = 0;
   for (let attempts = 0; found.length < KILLS.length; attempts++) {
@@ -60,18 +60,18 @@ test("killed while it copies, reads back and has yet to confirm, a split is serv
     const stage = KILLS[found.length];
     await eventually(
       `${stage} with more than ${parts} parts, or over`,
-      () => client.splits.get(name, place),
+      () => client.splits.get(name, location),
       (split) => isIn(split, stage, parts) || isServable(split),
     );
     await server.restart("SIGKILL");
-    const left = await client.splits.get(name, place);
+    const left = await client.splits.get(name, location);
     if (isIn(left, stage, parts)) {
       parts = partsOf(left);
       found.push(`${left.state} with ${parts} parts`);
     } else if (isServable(left)) {
       parts = 0;
-      await client.splits.rollback(name, place, { reason: "it was too fast" });
-      await client.splits.retry(name, place, { reason: "once more" });
+      await client.splits.rollback(name, location, { reason: "it was too fast" });
+      await client.splits.retry(name, location, { reason: "once more" });
     }
   }
   t.diagnostic(`killed when it was ${found.join(", ")}`);

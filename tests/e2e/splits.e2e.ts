@@ -124,7 +124,7 @@ test("what operators say counts: rolled back it stays, retried it is split again
   const ledger = await wideNamespace(name, { layout: "PACKED" });
   deepEqual(await routes(name, "wide"), ["ORIGINAL_FILTER_MISS"]);
   const first = await untilServable(client, name, "wide");
-  const place = placeOf(first);
+  const location = locationOf(first);
   // Without evidence only by force.
   const tooSoon = await run("modes", "set", name, "SERVE");
   deepEqual([tooSoon.code, tooSoon.out], [1, ""]);
@@ -136,26 +136,26 @@ test("what operators say counts: rolled back it stays, retried it is split again
   const listed = await run("splits", "ls", name);
   equal(listed.code, 0);
   match(listed.out, /^COMPLETED +wide /m);
-  const shown = await run("splits", "show", name, ...place, "--parts");
+  const shown = await run("splits", "show", name, ...location, "--parts");
   equal(shown.code, 0, shown.err);
   match(shown.out, /COMPLETED[^]*confirmed/);
-  equal((await run("splits", "show", name, ...place.with(3, "narrow-1"))).code, 3);
+  equal((await run("splits", "show", name, ...location.with(3, "narrow-1"))).code, 3);
   equal((await run("splits", "show", name)).code, 2);
 
-  equal((await run("splits", "rollback", name, ...place, "--reason", "I doubt it")).code, 0);
+  equal((await run("splits", "rollback", name, ...location, "--reason", "I doubt it")).code, 0);
   await isNeverReadFromSplit(name);
   await readsAreRight([client], name, ledger, "wide", bucket);
   const held = await splitOf(client, name, "wide");
   deepEqual([held?.state, held?.held, held?.segments.length], ["INVALIDATED", true, 0]);
   equal(await refusalOf(client.splits.request(name, first.preSplitData)), "REQUEST_INVALID");
 
-  equal((await run("splits", "retry", name, ...place)).code, 0);
+  equal((await run("splits", "retry", name, ...location)).code, 0);
   const second = await untilServable(client, name, "wide");
   ok(Number(second.segments[0]?.generation) > Number(first.segments[0]?.generation));
   equal(second.segments[0]?.postSplitData.checksum, first.segments[0]?.postSplitData.checksum);
   await readsAreRight([client], name, ledger, "wide", bucket);
   await untilRoute(client, name, "wide", bucket, "SPLIT");
-  equal((await run("splits", "retry", name, ...place)).code, 2);
+  equal((await run("splits", "retry", name, ...location)).code, 2);
 
   const on = await run("kill-switch", "on", "--reason", "a fire drill");
   deepEqual([on.code, on.err], [0, ""]);
@@ -343,7 +343,7 @@ function statesOf({ history }: Split): string[] {
 }
 
 /** As the command line wants it. */
-function placeOf({ preSplitData }: Split): string[] {
+function locationOf({ preSplitData }: Split): string[] {
   const { timeSlice, timeSeriesId, timeBucket } = preSplitData;
   return ["--slice", timeSlice, "--id", timeSeriesId, "--time-bucket", String(timeBucket)];
 }

@@ -25,7 +25,7 @@ export const EVENTS = 200;
 /** As long as a time bucket; there is a second one, which is empty. */
 export const BUCKET = EVENTS * SECOND;
 
-export const place: PartitionKey = {
+export const location: PartitionKey = {
   namespaceId: "plays-1",
   slice: "data_0",
   seriesId: "s",
@@ -59,7 +59,7 @@ export class OnePartition extends ServedReads {
       version: 0,
     });
     for (const slice of view.slices) {
-      await writeSlice(world.catalog, place.namespaceId, {
+      await writeSlice(world.catalog, location.namespaceId, {
         ...slice,
         storeDropped: false,
         version: 0,
@@ -71,7 +71,7 @@ export class OnePartition extends ServedReads {
 
   /** Adds a segment; of all the time unless it is said otherwise. */
   async split(shape: Partial<SegmentShape>): Promise<void> {
-    await addSegment(this, place, {
+    await addSegment(this, location, {
       from: START,
       to: START + BUCKET,
       cuts: [],
@@ -83,7 +83,7 @@ export class OnePartition extends ServedReads {
   }
 
   async filled(): Promise<void> {
-    await this.loaded([place]);
+    await this.loaded([location]);
   }
 
   /** Has the whole split compared, so that it is served from now on. */
@@ -116,7 +116,7 @@ export class OnePartition extends ServedReads {
 
   async write(events: readonly EventBytes[]): Promise<void> {
     const placed = events.map((event) => ({ event, timeBucket: 0, eventBucket: 0 }));
-    await this.store.append(place, placed);
+    await this.store.append(location, placed);
   }
 
   /** The calls of the store from now on. */
@@ -135,7 +135,7 @@ export class OnePartition extends ServedReads {
 
   /** Scans lack the event of that time, on one side. */
   hideEvent(time: number, side: "ORIGINAL" | "SPLIT"): void {
-    const table = side === "SPLIT" ? splitTableOf(place).slice : place.slice;
+    const table = side === "SPLIT" ? splitTableOf(location).slice : location.slice;
     const scan = this.store.scan.bind(this.store);
     this.store.scan = async function* (partition, range, signal) {
       const one = { ...range, runEventsMax: 1 };
@@ -146,7 +146,7 @@ export class OnePartition extends ServedReads {
   }
 
   rollBack(): Promise<void> {
-    return rollBack(this, place);
+    return rollBack(this, location);
   }
 }
 

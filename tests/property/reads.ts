@@ -9,7 +9,7 @@ import { ByteBudget } from "../../src/lib/byte-budget.ts";
 import { compareBytes, utf8 } from "../../src/lib/bytes.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import type { Clock } from "../../src/lib/clock.ts";
-import { OriginalDoor } from "../support/original-door.ts";
+import { OriginalOpener } from "../support/original-opener.ts";
 import type { EventStore } from "../../src/ports/event-store.ts";
 import { PageTokens } from "../../src/read/page-tokens.ts";
 import type { PartitionRead } from "../../src/read/read-dependencies.ts";
@@ -159,7 +159,7 @@ async function checkWorld(store: EventStore, input: WorldInput): Promise<void> {
   const reader = new EventReader({
     clock,
     views,
-    door: new OriginalDoor(store, clock),
+    opener: new OriginalOpener(store, clock),
     budget: new ByteBudget(1 << 26),
     streamBudget: new ByteBudget(1 << 26),
     tokens: new PageTokens(new Uint8Array(32)),

@@ -72,7 +72,7 @@ export class ServedReads {
     this.reader = new EventReader({
       clock: this.clock,
       views,
-      door: this.serving.door,
+      opener: this.serving.opener,
       budget,
       streamBudget: budget,
       tokens: new PageTokens(new Uint8Array(32)),
@@ -94,7 +94,7 @@ export class ServedReads {
 
   /** Waits until the filters of these partitions' slices are there. */
   async loaded(partitions: readonly PartitionKey[]): Promise<void> {
-    for (const partition of partitions) await this.serving.door.explain(this.view, partition);
+    for (const partition of partitions) await this.serving.opener.explain(this.view, partition);
     await this.quiet();
   }
 

@@ -140,7 +140,7 @@ function segmentOf(
     why: "it is a test",
     partBytes: 1,
     partsPlanned: hashParts,
-    runs: [{ start, count: parts.length }],
+    partRanges: [{ start, count: parts.length }],
     copiedTo: from,
     bytes: parts.reduce((sum, part) => sum + part.bytes, 0),
     events: parts.reduce((sum, part) => sum + part.events, 0),

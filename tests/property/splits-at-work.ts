@@ -19,7 +19,7 @@ import type { SplitRecord } from "../../src/model/split.ts";
 import type { ReadPage } from "../../src/read/read-page.ts";
 import type { ReadQuery } from "../../src/read/read-query.ts";
 import type { Engine } from "../support/busy-engine.ts";
-import { LiveSplits, NAME, placeOf, SETTLE_MS } from "../support/live-splits.ts";
+import { LiveSplits, NAME, locationOf, SETTLE_MS } from "../support/live-splits.ts";
 import type { LiveServer, LiveWorker } from "../support/live-splits.ts";
 import * as reads from "./reads.ts";
 import type { ModelEvent } from "./reads.ts";
@@ -130,7 +130,7 @@ const world = fc.record({
   pageBytesMax: fc.constantFrom(300, 2_000, 3 * 1024 * 1024),
   /** Whether workers go on, too, while a page is being read. */
   interleaved: fc.boolean(),
-  dice: fc.nat(),
+  randomness: fc.nat(),
 });
 
 type WorldInput = typeof world extends fc.Arbitrary<infer T> ? T : never;
@@ -180,7 +180,7 @@ class WorkingWorld {
     this.#live = live;
     this.#input = input;
     this.#tally = tally;
-    this.#turnstile = new Turnstile(input.dice);
+    this.#turnstile = new Turnstile(input.randomness);
     const { pageBytesMax } = input;
     const limits = {
       pageSizeDefault: PAGE_SIZE_DEFAULT,
@@ -241,7 +241,7 @@ class WorkingWorld {
     this.#startWorker();
     await live.advance(SETTLE_MS);
     for (const partition of this.#partitions) {
-      await this.#pass(this.#server(0).splits.request(placeOf(partition), WISH));
+      await this.#pass(this.#server(0).splits.request(locationOf(partition), OPERATOR_REQUEST));
     }
     if (!this.#input.begun) return;
     this.#turnstile.open();
@@ -261,7 +261,7 @@ class WorkingWorld {
     else {
       turnstile.letThrough();
       await this.#live.engine.quiet();
-      await this.#live.clock.advance(turnstile.dice(100));
+      await this.#live.clock.advance(turnstile.randomness(100));
     }
     await this.#live.engine.quiet();
   }
@@ -296,7 +296,7 @@ class WorkingWorld {
         break;
       case "roll back":
       case "retry":
-        if (partition !== undefined) await this.#wish(server, partition, what);
+        if (partition !== undefined) await this.#operatorRequest(server, partition, what);
         break;
       case "accept":
         this.#accept(ACCEPT_SECONDS[which % ACCEPT_SECONDS.length] ?? 30);
@@ -328,11 +328,15 @@ class WorkingWorld {
     return server;
   }
 
-  async #wish(server: LiveServer, partition: PartitionKey, what: "roll back" | "retry") {
-    const place = placeOf(partition);
+  async #operatorRequest(server: LiveServer, partition: PartitionKey, what: "roll back" | "retry") {
+    const location = locationOf(partition);
     try {
       const { splits } = server;
-      await this.#pass(what === "retry" ? splits.retry(place, WISH) : splits.rollback(place, WISH));
+      await this.#pass(
+        what === "retry"
+          ? splits.retry(location, OPERATOR_REQUEST)
+          : splits.rollback(location, OPERATOR_REQUEST),
+      );
       this.#count(what);
     } catch (error) {
       // There is nothing to retry.
@@ -473,7 +477,7 @@ class WorkingWorld {
 const IDLE_MS = 5_000;
 const WORK_STEPS_MAX = 20_000;
 const NEVER = new AbortController().signal;
-const WISH = { by: "operator", reason: "" };
+const OPERATOR_REQUEST = { by: "operator", reason: "" };
 /** Longer than any server's knowledge of routes lasts. */
 const REST_MS_MAX = 500_000;
 const VIEWS_RENEWED_MS = 5_000;

@@ -104,9 +104,9 @@ export async function splitReadsEqualTheModel(numRuns: number): Promise<Told> {
 async function checkWorld(input: WorldInput, told: Told): Promise<void> {
   const { served, model, partitions, end } = await writeWorld(input);
   try {
-    for (const [nth, place] of partitions.entries()) {
+    for (const [nth, location] of partitions.entries()) {
       const shapes = input.splits[nth % input.splits.length] ?? [];
-      for (const shape of shapes) await extend(served, place, shape);
+      for (const shape of shapes) await extend(served, location, shape);
     }
     await served.loaded(partitions.map(({ key }) => key));
     if (input.fault === "a part's record is missing") await plant(served, input);
@@ -218,8 +218,12 @@ async function writeWorld(input: WorldInput): Promise<{
 }
 
 /** A further segment behind those that are there. */
-async function extend(served: ServedReads, place: Place, shape: Change["segment"]): Promise<void> {
-  const { key, start, end } = place;
+async function extend(
+  served: ServedReads,
+  location: Place,
+  shape: Change["segment"],
+): Promise<void> {
+  const { key, start, end } = location;
   const record = await readSplit(served.catalog, key);
   const from = record?.segments.at(-1)?.to ?? start;
   const within = (at: number): number => from + Math.floor(at * (end - from));
@@ -239,15 +243,15 @@ async function apply(
   partitions: readonly Place[],
   { what, which, segment: shape, told }: Change,
 ): Promise<void> {
-  const place = partitions[which % partitions.length];
-  if (place === undefined) return;
+  const location = partitions[which % partitions.length];
+  if (location === undefined) return;
   const { namespace } = served.view;
   switch (what) {
     case "extend":
-      await extend(served, place, shape);
+      await extend(served, location, shape);
       break;
     case "roll back":
-      await rollBack(served, place.key);
+      await rollBack(served, location.key);
       break;
     case "kill":
       served.killed = !served.killed;
@@ -263,7 +267,7 @@ async function apply(
       break;
     case "nothing":
   }
-  if (told) served.serving.changed(place.key);
+  if (told) served.serving.changed(location.key);
 }
 
 /** All is read once, so that all of it may be served from the splits. */

@@ -1,11 +1,11 @@
 /** Lets the calls and answers of workers through one by one, in an order that a number decides. */
 export class Turnstile {
   readonly #waiting: (() => void)[] = [];
-  #dice: number;
+  #randomness: number;
   #open = false;
 
-  constructor(dice: number) {
-    this.#dice = dice;
+  constructor(randomness: number) {
+    this.#randomness = randomness;
   }
 
   get waiting(): number {
@@ -18,7 +18,7 @@ export class Turnstile {
   };
 
   letThrough(): void {
-    const [chosen] = this.#waiting.splice(this.dice(this.#waiting.length), 1);
+    const [chosen] = this.#waiting.splice(this.randomness(this.#waiting.length), 1);
     chosen?.();
   }
 
@@ -34,8 +34,8 @@ export class Turnstile {
   }
 
   /** Below a limit; the same each time for the same number. */
-  dice(limit: number): number {
-    this.#dice = (Math.imul(this.#dice, 1_103_515_245) + 12_345) >>> 0;
-    return (this.#dice >>> 8) % Math.max(1, limit);
+  randomness(limit: number): number {
+    this.#randomness = (Math.imul(this.#randomness, 1_103_515_245) + 12_345) >>> 0;
+    return (this.#randomness >>> 8) % Math.max(1, limit);
   }
 }

@@ -25,28 +25,28 @@ const brokers = testKafka();
 const CHILD = fileURLToPath(new URL("consumer-child.ts", import.meta.url));
 
 workQueueSuite("kafka", async (limits, observer) => {
-  const world = new KafkaWorld();
-  const queue = await world.open({ ...limits, observer });
-  const reader = await world.open({ observer });
+  const fixture = new KafkaFixture();
+  const queue = await fixture.open({ ...limits, observer });
+  const reader = await fixture.open({ observer });
   const deadLetters = async () => {
-    const found = await readTopic(brokers, `${world.prefix}braid.detections.dead`, 1);
+    const found = await readTopic(brokers, `${fixture.prefix}braid.detections.dead`, 1);
     return found.map(({ key, value, headers }) => ({
       key,
       value,
       why: headers["braid-reason"] ?? "",
     }));
   };
-  return { queue, reader, deadLetters, dispose: () => world[Symbol.asyncDispose]() };
+  return { queue, reader, deadLetters, dispose: () => fixture[Symbol.asyncDispose]() };
 });
 
 test("kafka: the topics are made with our settings", async () => {
-  await using world = new KafkaWorld();
-  await world.open({ partitions: 5 });
-  const topic = `${world.prefix}braid.detections`;
-  const { topics } = await world.admin.metadata({ topics: [topic, `${topic}.dead`] });
+  await using fixture = new KafkaFixture();
+  await fixture.open({ partitions: 5 });
+  const topic = `${fixture.prefix}braid.detections`;
+  const { topics } = await fixture.admin.metadata({ topics: [topic, `${topic}.dead`] });
   assert.equal(topics.get(topic)?.partitionsCount, 5);
   assert.equal(topics.get(`${topic}.dead`)?.partitionsCount, 1);
-  const [described] = await world.admin.describeConfigs({
+  const [described] = await fixture.admin.describeConfigs({
     resources: [{ resourceType: ConfigResourceTypes.TOPIC, resourceName: topic }],
   });
   const configs = new Map(described?.configs.map(({ name, value }) => [name, value]));
@@ -55,13 +55,13 @@ test("kafka: the topics are made with our settings", async () => {
 });
 
 test("kafka: a topic that would lose messages is refused, with what to do", async () => {
-  await using world = new KafkaWorld();
-  const topic = `${world.prefix}braid.detections`;
+  await using fixture = new KafkaFixture();
+  const topic = `${fixture.prefix}braid.detections`;
   const configs = [{ name: "cleanup.policy", value: "compact" }];
-  await world.admin.createTopics({ topics: [topic], partitions: 1, replicas: 1, configs });
+  await fixture.admin.createTopics({ topics: [topic], partitions: 1, replicas: 1, configs });
   // It is made before the broker tells of it.
-  await until(async () => (await world.admin.listTopics()).includes(topic));
-  await assert.rejects(world.open(), (error) => {
+  await until(async () => (await fixture.admin.listTopics()).includes(topic));
+  await assert.rejects(fixture.open(), (error) => {
     assert.ok(error instanceof ServiceError);
     assert.equal(error.code, "CONFIG_INVALID");
     assert.match(error.message, /cleanup.policy=compact/);
@@ -71,8 +71,8 @@ test("kafka: a topic that would lose messages is refused, with what to do", asyn
 });
 
 test("kafka: a topic that cannot be made is refused, with what to do", async () => {
-  await using world = new KafkaWorld();
-  await assert.rejects(world.open({ replication: 99 }), (error) => {
+  await using fixture = new KafkaFixture();
+  await assert.rejects(fixture.open({ replication: 99 }), (error) => {
     assert.ok(error instanceof ServiceError);
     assert.match(error.message, /making it was refused .*kafka-topics.sh --create/);
     return true;
@@ -80,25 +80,25 @@ test("kafka: a topic that cannot be made is refused, with what to do", async () 
 });
 
 test("kafka: a dead letter says where it came from", async () => {
-  await using world = new KafkaWorld();
-  const queue = await world.open();
+  await using fixture = new KafkaFixture();
+  const queue = await fixture.open();
   await using _ = consuming(queue, async () => ({ kind: "malformed", why: "no good" }));
   queue.publish({ key: "k", value: utf8("\u0000{") });
-  const [letter] = await readTopic(brokers, `${world.prefix}braid.detections.dead`, 1);
+  const [letter] = await readTopic(brokers, `${fixture.prefix}braid.detections.dead`, 1);
   assert.equal(letter?.key, "k");
   assert.equal(letter.value, "\u0000{");
   const { "braid-partition": partition, ...headers } = letter.headers;
   assert.match(partition ?? "", /^[0-2]$/);
   assert.deepEqual(headers, {
     "braid-reason": "no good",
-    "braid-topic": `${world.prefix}braid.detections`,
+    "braid-topic": `${fixture.prefix}braid.detections`,
     "braid-offset": "0",
   });
 });
 
 test("kafka: two consumers share the work, and all of it is done", async () => {
-  await using world = new KafkaWorld();
-  const [first, second] = [await world.open(), await world.open()];
+  await using fixture = new KafkaFixture();
+  const [first, second] = [await fixture.open(), await fixture.open()];
   const handled = [new Set<string>(), new Set<string>()] as const;
   const into = (set: Set<string>) => async (message: { key: string }) => {
     set.add(message.key);
@@ -116,9 +116,9 @@ test("kafka: two consumers share the work, and all of it is done", async () => {
 });
 
 test("kafka: a message that fails for long holds back its partition, and only that", async () => {
-  await using world = new KafkaWorld();
+  await using fixture = new KafkaFixture();
   let failures = 0;
-  const queue = await world.open({
+  const queue = await fixture.open({
     observer: {
       retried: (count) => {
         failures = count;
@@ -147,10 +147,10 @@ test("kafka: a message that fails for long holds back its partition, and only th
 });
 
 test("kafka: what a killed consumer had not finished is handled by another", async () => {
-  await using world = new KafkaWorld();
-  const queue = await world.open();
+  await using fixture = new KafkaFixture();
+  const queue = await fixture.open();
   const [broker = ""] = brokers;
-  const child = spawn(process.execPath, [CHILD, broker, world.prefix], {
+  const child = spawn(process.execPath, [CHILD, broker, fixture.prefix], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const ended = once(child, "close");
@@ -171,8 +171,8 @@ test("kafka: what a killed consumer had not finished is handled by another", asy
 });
 
 test("kafka: a message of another's making without key or value reaches the handler", async () => {
-  await using world = new KafkaWorld();
-  const queue = await world.open({ partitions: 1 });
+  await using fixture = new KafkaFixture();
+  const queue = await fixture.open({ partitions: 1 });
   const lengths: number[] = [];
   await using _ = consuming(queue, async ({ key, value }) => {
     lengths.push(key.length, value.length);
@@ -180,14 +180,14 @@ test("kafka: a message of another's making without key or value reaches the hand
   });
   const { Producer } = await import("@platformatic/kafka");
   const producer = new Producer({ clientId: "braid-test", bootstrapBrokers: [...brokers] });
-  await producer.send({ messages: [{ topic: `${world.prefix}braid.detections` }] });
+  await producer.send({ messages: [{ topic: `${fixture.prefix}braid.detections` }] });
   await producer.close();
   await until(() => lengths.length > 0);
   assert.deepEqual(lengths, [0, 0]);
 });
 
 /** Topics of its own, removed at the end. */
-class KafkaWorld {
+class KafkaFixture {
   readonly prefix = `${uniqueName("queue")}.`;
   readonly admin = new Admin({ clientId: "braid-test", bootstrapBrokers: [...brokers] });
   readonly #queues: WorkQueue[] = [];

@@ -6,13 +6,13 @@ import type { Segment, SplitRecord } from "../../src/model/split.ts";
 import type { SplitEvent } from "../../src/splits/work/split-deps.ts";
 import { formatTime } from "../../src/wire/time-text.ts";
 import { StopAfter } from "../support/stopped-process.ts";
-import { MIDNIGHT, MINUTE, NAME, SERIES, SplitWorld } from "./split-world.ts";
-import type { WorkerHandle } from "./split-world.ts";
+import { MIDNIGHT, MINUTE, NAME, SERIES, SplitScenario } from "./split-scenario.ts";
+import type { WorkerHandle } from "./split-scenario.ts";
 
 export type Arguments = Readonly<Record<string, string>>;
 
 export class Scenario {
-  #world: SplitWorld | undefined;
+  #scenario: SplitScenario | undefined;
   readonly #workers = new Map<string, WorkerHandle>();
   readonly #stops = new Map<string, StopAfter>();
   /** How many events of each worker were told. */
@@ -20,7 +20,7 @@ export class Scenario {
 
   async close(): Promise<void> {
     for (const stop of this.#stops.values()) stop.resume();
-    await this.#world?.close();
+    await this.#scenario?.close();
   }
 
   async run(command: string, given: Arguments): Promise<string> {
@@ -31,7 +31,7 @@ export class Scenario {
 
   readonly #commands: Readonly<Record<string, (given: Arguments) => Promise<string>>> = {
     namespace: async (given) => {
-      this.#world = await SplitWorld.open(configOf(given));
+      this.#scenario = await SplitScenario.open(configOf(given));
       return `it is ${clockText(this.#now())}`;
     },
 
@@ -49,9 +49,9 @@ export class Scenario {
 
     detect: async ({ at = "", series }) => this.#there.detect(await this.#partition(at, series)),
 
-    request: (given) => this.#wish(given, "request"),
-    retry: (given) => this.#wish(given, "retry"),
-    rollback: (given) => this.#wish(given, "rollback"),
+    request: (given) => this.#operatorRequest(given, "request"),
+    retry: (given) => this.#operatorRequest(given, "retry"),
+    rollback: (given) => this.#operatorRequest(given, "rollback"),
 
     pause: async ({ by = "ada", reason = "" }) => {
       await this.#there.splits.pause(NAME, { by, reason });
@@ -128,7 +128,7 @@ export class Scenario {
         const newest = (await this.#there.record(partition))?.segments.at(-1);
         if (newest === undefined || damaged.has(newest.generation)) return true;
         damaged.add(newest.generation);
-        await this.#there.damage(partition, (newest.runs[0]?.start ?? 0) + Number(part));
+        await this.#there.damage(partition, (newest.partRanges[0]?.start ?? 0) + Number(part));
         return damaged.size < Number(copies);
       });
       return "will be";
@@ -160,9 +160,9 @@ export class Scenario {
     },
   };
 
-  get #there(): SplitWorld {
-    if (this.#world === undefined) throw new Error("a scenario begins with a namespace");
-    return this.#world;
+  get #there(): SplitScenario {
+    if (this.#scenario === undefined) throw new Error("a scenario begins with a namespace");
+    return this.#scenario;
   }
 
   #now(): number {
@@ -185,12 +185,12 @@ export class Scenario {
     };
   }
 
-  async #wish(
+  async #operatorRequest(
     { at = "", series, by = "ada", reason = "" }: Arguments,
     what: "request" | "retry" | "rollback",
   ): Promise<string> {
-    const place = await this.#there.placeAt(timeOf(at), series);
-    const { record } = await this.#there.splits[what](place, { by, reason });
+    const location = await this.#there.placeAt(timeOf(at), series);
+    const { record } = await this.#there.splits[what](location, { by, reason });
     return record.state;
   }
 
@@ -296,8 +296,9 @@ function dueText(micros: number): string {
 }
 
 function segmentText(segment: Segment): string {
-  const { from, to, state, generation, layout, strategy, runs, events, confirmedAt } = segment;
-  const numbers = runs.map(({ start, count }) => `${start}..${start + count - 1}`).join(" ");
+  const { from, to, state, generation, layout, strategy, partRanges, events, confirmedAt } =
+    segment;
+  const numbers = partRanges.map(({ start, count }) => `${start}..${start + count - 1}`).join(" ");
   const proven = confirmedAt === null ? "" : ", confirmed";
   const what = `${layout} ${strategy}, generation ${generation}, ${events} events`;
   const parts = numbers === "" ? "no parts" : `parts ${numbers}`;

@@ -4,18 +4,18 @@ import { ServiceError } from "../../src/lib/errors.ts";
 import { DetectionEmitter } from "../../src/splits/detect/detection-emitter.ts";
 import { KillSwitch } from "../../src/splits/record/kill-switch.ts";
 import { NamespaceViews } from "../../src/namespaces/namespace-views.ts";
-import { SliceTurns } from "../../src/namespaces/slice-turns.ts";
+import { SliceOwnership } from "../../src/namespaces/slice-ownership.ts";
 import type { ConfigMargins } from "../../src/model/check-config.ts";
 import { Namespaces } from "../../src/namespaces/namespaces.ts";
 import { recordDetection } from "../../src/splits/detect/record-detection.ts";
 import { PageTokens } from "../../src/read/page-tokens.ts";
 import { EventReader } from "../../src/read/read-events.ts";
 import { DEFAULT_READ_LIMITS } from "../../src/read/read-query.ts";
-import { SliceKeeper } from "../../src/namespaces/slice-keeper.ts";
+import { SliceReconciler } from "../../src/namespaces/slice-reconciler.ts";
 import type { ServeObserver } from "../../src/splits/serve/observer.ts";
 import { SplitServing } from "../../src/server/split-serving.ts";
 import { SplitWorker } from "../../src/splits/work/split-worker.ts";
-import { fallBack, ModeKeeper } from "../../src/splits/promote/mode-keeper.ts";
+import { fallBack, ReadModeReconciler } from "../../src/splits/promote/read-mode-reconciler.ts";
 import { ReadModes } from "../../src/splits/promote/read-modes.ts";
 import { Splits } from "../../src/splits/operate/splits.ts";
 import { EventWriter } from "../../src/write/write-events.ts";
@@ -76,18 +76,18 @@ function begin(shared: Shared, name: string, chaos: Chaos) {
   const views = new NamespaceViews({ catalog, clock, viewMaxAgeMs: VIEW_MAX_AGE_MS });
   void views.run(stop.signal);
   const changed = (of: string): Promise<void> => views.refresh(of);
-  const turns = new SliceTurns({ catalog, clock });
+  const ownership = new SliceOwnership({ catalog, clock });
   const kill = (): void => {
     way.kill();
     stop.abort();
     shared.queue.leave(name);
   };
-  return { name, clock, random, way, catalog, store, views, changed, turns, stop, kill };
+  return { name, clock, random, way, catalog, store, views, changed, ownership, stop, kill };
 }
 
 export function startServer(shared: Shared, name: string, chaos: Chaos): SimServer {
   const process = begin(shared, name, chaos);
-  const { clock, random, catalog, store, views, changed, turns, stop, way, kill } = process;
+  const { clock, random, catalog, store, views, changed, ownership, stop, way, kill } = process;
   const killSwitch = new KillSwitch({ catalog, clock, viewMaxAgeMs: VIEW_MAX_AGE_MS });
   void killSwitch.run(stop.signal);
   const serving = new SplitServing({
@@ -117,7 +117,7 @@ export function startServer(shared: Shared, name: string, chaos: Chaos): SimServ
   const reader = new EventReader({
     clock,
     views,
-    door: serving.door,
+    opener: serving.opener,
     budget: new ByteBudget(PROCESS_BUDGET),
     streamBudget: new ByteBudget(PROCESS_BUDGET),
     tokens: new PageTokens(new Uint8Array(32)),
@@ -138,7 +138,7 @@ export function startServer(shared: Shared, name: string, chaos: Chaos): SimServ
     namespaces: new Namespaces({
       catalog,
       store,
-      turns,
+      ownership,
       clock,
       random,
       margins: MARGINS,
@@ -156,9 +156,16 @@ export function startServer(shared: Shared, name: string, chaos: Chaos): SimServ
 
 export function startWorker(shared: Shared, name: string, chaos: Chaos): SimWorker {
   const process = begin(shared, name, chaos);
-  const { clock, random, catalog, store, views, changed, turns, stop, way, kill } = process;
-  const keeper = new SliceKeeper({ catalog, store, turns, clock, margins: MARGINS, changed });
-  void keeper.run(stop.signal);
+  const { clock, random, catalog, store, views, changed, ownership, stop, way, kill } = process;
+  const reconciler = new SliceReconciler({
+    catalog,
+    store,
+    ownership,
+    clock,
+    margins: MARGINS,
+    changed,
+  });
+  void reconciler.run(stop.signal);
   const worker = new SplitWorker({
     catalog,
     store,
@@ -179,7 +186,7 @@ export function startWorker(shared: Shared, name: string, chaos: Chaos): SimWork
     leaseMs: 5_000,
   });
   void worker.run(stop.signal);
-  const modes = new ModeKeeper({
+  const modes = new ReadModeReconciler({
     catalog,
     clock,
     by: name,

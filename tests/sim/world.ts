@@ -11,7 +11,7 @@ import { listSplits } from "../../src/records/split-records.ts";
 import { readNamespace } from "../../src/records/namespace-records.ts";
 import { readSlices } from "../../src/records/slice-records.ts";
 import { READ_MODES } from "../../src/model/read-mode.ts";
-import type { SplitPlace } from "../../src/splits/use-cases.ts";
+import type { SplitLocation } from "../../src/splits/use-cases.ts";
 import { SPLIT_LAYOUTS, SPLIT_STRATEGIES } from "../../src/model/split.ts";
 import type { SplitRecord } from "../../src/model/split.ts";
 import type { ReadQuery } from "../../src/read/read-query.ts";
@@ -318,17 +318,17 @@ class SimWorld {
     return this.#often(12_000, async () => {
       const random = this.#random;
       const server = random.one(this.#servers);
-      const wish = { by: "operator", reason: "why not" };
+      const operatorRequest = { by: "operator", reason: "why not" };
       switch (random.below(8)) {
         case 0:
-          await this.#call(() => server.splits.pause(NAMESPACE, wish));
+          await this.#call(() => server.splits.pause(NAMESPACE, operatorRequest));
           await this.#clock.sleep(random.below(10_000));
           await this.#call(() => server.splits.resume(NAMESPACE));
           break;
         case 1: {
           const options = { force: true, autoAdvance: true };
           await this.#call(() =>
-            server.modes.set(NAMESPACE, random.one(READ_MODES), options, wish),
+            server.modes.set(NAMESPACE, random.one(READ_MODES), options, operatorRequest),
           );
           break;
         }
@@ -343,7 +343,7 @@ class SimWorld {
           this.#shared.queue.replay();
           break;
         case 5:
-          await this.#call(() => server.modes.setKillSwitch(random.chance(0.3), wish));
+          await this.#call(() => server.modes.setKillSwitch(random.chance(0.3), operatorRequest));
           break;
         default:
           await this.#meddle(server);
@@ -353,16 +353,16 @@ class SimWorld {
 
   async #meddle(server: SimServer): Promise<void> {
     const random = this.#random;
-    const wish = { by: "operator", reason: "why not" };
+    const operatorRequest = { by: "operator", reason: "why not" };
     const records = await this.#records();
     if (records.length === 0) return;
-    const place = placeOf(random.one(records));
+    const place = locationOf(random.one(records));
     await this.#call(() =>
       random.chance(0.4)
-        ? server.splits.rollback(place, wish)
+        ? server.splits.rollback(place, operatorRequest)
         : random.chance(0.5)
-          ? server.splits.retry(place, wish)
-          : server.splits.request(place, wish),
+          ? server.splits.retry(place, operatorRequest)
+          : server.splits.request(place, operatorRequest),
     );
   }
 
@@ -384,12 +384,12 @@ class SimWorld {
   async #quieten(): Promise<void> {
     for (const { way } of [...this.#servers, ...this.#workers]) way.chaos = CALM;
     const [server] = this.#servers;
-    const wish = { by: "operator", reason: "the end" };
+    const operatorRequest = { by: "operator", reason: "the end" };
     const options = { force: true, autoAdvance: true };
     const calm = async (): Promise<void> => {
       await server?.splits.resume(NAMESPACE);
-      await server?.modes.setKillSwitch(false, wish);
-      await server?.modes.set(NAMESPACE, "SERVE", options, wish);
+      await server?.modes.setKillSwitch(false, operatorRequest);
+      await server?.modes.set(NAMESPACE, "SERVE", options, operatorRequest);
     };
     await Promise.all([calm(), this.#pass(60)]);
   }
@@ -480,7 +480,7 @@ function textOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-function placeOf({ partition }: SplitRecord): SplitPlace {
+function locationOf({ partition }: SplitRecord): SplitLocation {
   const { slice, seriesId, timeBucket, eventBucket } = partition;
   return { namespace: NAMESPACE, timeSlice: slice, seriesId, timeBucket, eventBucket };
 }

@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer as createTcpServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import type { Pace } from "../../src/client/pace.ts";
+import type { Timing } from "../../src/client/timing.ts";
 
 export interface FakeRequest {
   /** The last part of the path. */
@@ -93,7 +93,7 @@ export function pageJson(ids: readonly string[], nextPageToken: string): object 
  * Waits shorter than `skipBelowMs` take no time, but move the clock and are written down; longer ones
  * (deadlines) last until the test calls `pass`.
  */
-export class SkippingPace implements Pace {
+export class SkippingTiming implements Timing {
   readonly slept: number[] = [];
   readonly #skipBelowMs: number;
   #nowMs = 0;

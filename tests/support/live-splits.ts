@@ -8,7 +8,7 @@ import { readNamespace, updateNamespace } from "../../src/records/namespace-reco
 import { NamespaceViews } from "../../src/namespaces/namespace-views.ts";
 import { readParts } from "../../src/records/part-records.ts";
 import { readSplit } from "../../src/records/split-records.ts";
-import { SliceTurns } from "../../src/namespaces/slice-turns.ts";
+import { SliceOwnership } from "../../src/namespaces/slice-ownership.ts";
 import type { ConfigMargins } from "../../src/model/check-config.ts";
 import type { NamespaceConfigPatch } from "../../src/model/merge-config.ts";
 import { DEFAULT_NAMESPACE_CONFIG } from "../../src/model/namespace-config.ts";
@@ -16,7 +16,7 @@ import type { NamespaceConfig } from "../../src/model/namespace-config.ts";
 import { eventBucketOf, timeBucketOf } from "../../src/model/partition.ts";
 import type { PartitionKey } from "../../src/model/partition.ts";
 import type { ReadMode } from "../../src/model/read-mode.ts";
-import type { SplitPlace } from "../../src/splits/use-cases.ts";
+import type { SplitLocation } from "../../src/splits/use-cases.ts";
 import type { PartRecord, SplitRecord } from "../../src/model/split.ts";
 import { Namespaces } from "../../src/namespaces/namespaces.ts";
 import type { Catalog } from "../../src/ports/catalog.ts";
@@ -26,7 +26,7 @@ import type { PartitionRead } from "../../src/read/read-dependencies.ts";
 import { EventReader } from "../../src/read/read-events.ts";
 import { DEFAULT_READ_LIMITS } from "../../src/read/read-query.ts";
 import type { ReadLimits } from "../../src/read/read-query.ts";
-import { SliceKeeper } from "../../src/namespaces/slice-keeper.ts";
+import { SliceReconciler } from "../../src/namespaces/slice-reconciler.ts";
 import type { ServeObserver } from "../../src/splits/serve/observer.ts";
 import { SplitServing } from "../../src/server/split-serving.ts";
 import type { SplitEvent } from "../../src/splits/work/split-deps.ts";
@@ -97,13 +97,13 @@ export class LiveSplits {
     this.engine = new BusyEngine(engine);
     const { clock } = this;
     const { catalog, store } = this.engine;
-    const turns = new SliceTurns({ catalog, clock });
+    const ownership = new SliceOwnership({ catalog, clock });
     const changed = async (): Promise<void> => undefined;
-    const shared = { catalog, store, turns, clock, margins: MARGINS, changed };
+    const shared = { catalog, store, ownership, clock, margins: MARGINS, changed };
     const allowed = asAllowed(catalog, () => this.#wide);
     this.namespaces = new Namespaces({ ...shared, catalog: allowed, random: LAST });
-    const keeper = new SliceKeeper({ ...shared, clockSettleMs: 0 });
-    this.#running.push(keeper.run(this.#stop.signal));
+    const reconciler = new SliceReconciler({ ...shared, clockSettleMs: 0 });
+    this.#running.push(reconciler.run(this.#stop.signal));
   }
 
   /** The engine is closed with it. */
@@ -232,7 +232,7 @@ export class LiveSplits {
     const reader = new EventReader({
       clock,
       views,
-      door: serving.door,
+      opener: serving.opener,
       budget,
       streamBudget: new ByteBudget(1 << 26),
       tokens: new PageTokens(new Uint8Array(32)),
@@ -290,7 +290,7 @@ export class LiveSplits {
 
   /** Of all its segments. */
   parts(record: SplitRecord): Promise<PartRecord[]> {
-    const runs = record.segments.flatMap((segment) => segment.runs);
+    const runs = record.segments.flatMap((segment) => segment.partRanges);
     return readParts(this.engine.catalog, record.partition, runs);
   }
 
@@ -306,7 +306,7 @@ export class LiveSplits {
   }
 }
 
-export function placeOf(partition: PartitionKey): SplitPlace {
+export function locationOf(partition: PartitionKey): SplitLocation {
   const { slice, seriesId, timeBucket, eventBucket } = partition;
   return { namespace: NAME, timeSlice: slice, seriesId, timeBucket, eventBucket };
 }

@@ -5,8 +5,8 @@ import { utf8 } from "../../src/lib/bytes.ts";
 import type { PartitionKey } from "../../src/model/partition.ts";
 import { partKey, splitTableOf } from "../../src/model/split.ts";
 import type { PartRecord, SplitLayout } from "../../src/model/split.ts";
-import { SplitDoubt } from "../../src/parts/part-reader.ts";
-import type { PartRange } from "../../src/parts/part-reader.ts";
+import { IntegrityError } from "../../src/parts/part-reader.ts";
+import type { PartReadRange } from "../../src/parts/part-reader.ts";
 import { PartWriter } from "../../src/parts/part-writer.ts";
 import type { Order, StoredBlock } from "../../src/ports/event-store.ts";
 import { encodeEvent } from "../../src/wire/event-record.ts";
@@ -74,7 +74,7 @@ export const anyEvents: fc.Arbitrary<TestEvent[]> = fc
   .map((all) => newestFirst(all.map(([time, id, bytes]) => testEvent(time, id, bytes))));
 
 /** Positions near the events' and ranges in their time. */
-export const anyRange: fc.Arbitrary<PartRange> = fc
+export const anyRange: fc.Arbitrary<PartReadRange> = fc
   .record({
     order: fc.constantFrom<Order>("NEWEST_FIRST", "OLDEST_FIRST"),
     from: fc.oneof(fc.constant(FROM), fc.integer({ min: FROM - 5, max: TO + 5 })),
@@ -91,7 +91,7 @@ export const anyRange: fc.Arbitrary<PartRange> = fc
     after: after === undefined ? undefined : { time: after[0], id: utf8(after[1]) },
   }));
 
-export const WHOLE: PartRange = {
+export const WHOLE: PartReadRange = {
   from: FROM,
   to: TO,
   order: "NEWEST_FIRST",
@@ -101,7 +101,7 @@ export const WHOLE: PartRange = {
 };
 
 /** What a plain list answers. */
-export function expected(events: readonly TestEvent[], range: PartRange): TestEvent[] {
+export function expected(events: readonly TestEvent[], range: PartReadRange): TestEvent[] {
   const { from, to, order, after } = range;
   const sign = order === "OLDEST_FIRST" ? 1 : -1;
   return (order === "OLDEST_FIRST" ? events.toReversed() : events).filter(
@@ -187,20 +187,20 @@ export async function storeOfBlocks(blocks: readonly StoredBlock[]): Promise<Mem
 export interface Seen {
   readonly frames: Buffer;
   readonly runs: readonly Run[];
-  readonly doubt: SplitDoubt | undefined;
+  readonly integrityError: IntegrityError | undefined;
 }
 
 /** Everything until the end, or until a doubt; any other error is thrown. */
 export async function readToEnd(next: () => Promise<Run | undefined>): Promise<Seen> {
   const runs: Run[] = [];
-  let doubt: SplitDoubt | undefined;
+  let integrityError: IntegrityError | undefined;
   try {
     for (let run = await next(); run !== undefined; run = await next()) runs.push(run);
   } catch (error) {
-    if (!(error instanceof SplitDoubt)) throw error;
-    doubt = error;
+    if (!(error instanceof IntegrityError)) throw error;
+    integrityError = error;
   }
-  return { frames: Buffer.concat(runs.flatMap((run) => run.chunks)), runs, doubt };
+  return { frames: Buffer.concat(runs.flatMap((run) => run.chunks)), runs, integrityError };
 }
 
 export function framesOf(events: readonly TestEvent[]): Buffer {

@@ -10,21 +10,21 @@ import type { NamespaceRecord } from "../../src/records/namespace-records.ts";
 import type { SliceRecord } from "../../src/records/slice-records.ts";
 import { splitTableOf } from "../../src/model/split.ts";
 import type { CatalogRecord } from "../../src/ports/catalog.ts";
-import type { ControlWorld } from "./control-world.ts";
+import type { ControlFixture } from "./control-fixture.ts";
 
 export class SliceWitness {
-  readonly #world: ControlWorld;
+  readonly #fixture: ControlFixture;
   readonly #notes: string[] = [];
   /** By space and name: dropped and forgotten, so whoever lists them again must take that back. */
   readonly #forgotten = new Set<string>();
 
-  constructor(world: ControlWorld) {
-    this.#world = world;
-    world.catalog.changed = (space, before, after) => {
+  constructor(fixture: ControlFixture) {
+    this.#fixture = fixture;
+    fixture.catalog.changed = (space, before, after) => {
       if (space === "namespaces") this.#namespaceChanged(before, after);
       if (space.startsWith("slices/")) this.#sliceChanged(space, before, after);
     };
-    world.store.before = (call, { namespaceId, slice }) => {
+    fixture.store.before = (call, { namespaceId, slice }) => {
       if (call !== "dropSlice" || this.#namespaceOf(namespaceId)?.phase !== "READY") return;
       const record = this.#slicesOf(namespaceId).find(
         ({ name }) => name === slice || splitTableOf({ namespaceId, slice: name }).slice === slice,
@@ -37,7 +37,7 @@ export class SliceWitness {
 
   /** Nothing was noted, and nothing is left half done. */
   check(where: string): void {
-    const { catalog, store } = this.#world;
+    const { catalog, store } = this.#fixture;
     deepEqual(this.#notes, [], where);
     const inStore = new Set<string>();
     const namespaces = this.#namespaces();
@@ -127,7 +127,7 @@ export class SliceWitness {
   }
 
   #namespaces(): NamespaceRecord[] {
-    return this.#world.catalog.peek("namespaces").map(namespaceFrom);
+    return this.#fixture.catalog.peek("namespaces").map(namespaceFrom);
   }
 
   #namespaceOf(id: string): NamespaceRecord | undefined {
@@ -135,7 +135,7 @@ export class SliceWitness {
   }
 
   #slicesOf(id: string): SliceRecord[] {
-    const slices = this.#world.catalog.peek(`slices/${id}`).map(sliceFrom);
+    const slices = this.#fixture.catalog.peek(`slices/${id}`).map(sliceFrom);
     return slices.toSorted((a, b) => a.start - b.start);
   }
 }

@@ -7,7 +7,7 @@ import type { Method } from "./method.ts";
 import { namespaceMethods } from "./namespaces.ts";
 import type { NamespaceUseCases } from "./namespaces.ts";
 import { readMethods } from "./read-events.ts";
-import type { Reading } from "./read-events.ts";
+import type { ReadMethods } from "./read-events.ts";
 import { readModeMethods } from "./read-modes.ts";
 import { splitMethods } from "./splits.ts";
 import { verifyMethods } from "./verify.ts";
@@ -16,7 +16,7 @@ import type { Writing } from "./write-events.ts";
 
 export interface MethodDependencies {
   readonly writing: Writing;
-  readonly reading: Reading;
+  readonly reading: ReadMethods;
   readonly namespaces: NamespaceUseCases;
   readonly sizes: SizesUseCase;
   readonly splits: SplitUseCases;

@@ -22,14 +22,14 @@ import { contextJson, contextMessage } from "./response-context.ts";
 import { microsOfTime } from "./times.ts";
 
 /** Reading, as `EventReader` has it. */
-export interface Reading {
+export interface ReadMethods {
   readonly limits: ReadLimits;
   readPage(query: ReadQuery, signal: AbortSignal): Promise<ReadPage>;
   stream(query: ReadQuery, signal: AbortSignal): AsyncIterable<ReadPage>;
   explain(query: ReadQuery, signal: AbortSignal): Promise<ReadExplanation>;
 }
 
-export function readMethods(reading: Reading): Method[] {
+export function readMethods(reading: ReadMethods): Method[] {
   const fromBinary = (bytes: Uint8Array): ReadQuery =>
     queryOf(messageFromBinary(ReadEventRecordsRequestSchema, bytes), reading.limits);
   const fromJson = (body: JsonBody): ReadQuery =>

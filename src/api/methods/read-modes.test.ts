@@ -48,9 +48,9 @@ function fakes(report: ReadModeReport = REPORT): { modes: ReadModeUseCases; call
       return Promise.resolve(report);
     },
     killSwitch: () => Promise.resolve({ on: false, at: 0, by: "", reason: "" }),
-    setKillSwitch: (on, wish) => {
-      calls.push([on, wish]);
-      return Promise.resolve({ on, at: NOON, ...wish });
+    setKillSwitch: (on, operatorRequest) => {
+      calls.push([on, operatorRequest]);
+      return Promise.resolve({ on, at: NOON, ...operatorRequest });
     },
   };
   return { modes, calls };

@@ -11,7 +11,7 @@ import type { ReadModeReport, ReadModeUseCases } from "../../splits/use-cases.ts
 import { messageMethod } from "./method.ts";
 import type { UnaryMethod } from "./method.ts";
 import { timeOfMicros } from "./times.ts";
-import { onlyWishOf, wishOf } from "./wishes.ts";
+import { onlyOperatorRequestOf, operatorRequestOf } from "./operator-request.ts";
 
 export function readModeMethods(modes: ReadModeUseCases): UnaryMethod[] {
   const service = ControlService.method;
@@ -29,9 +29,11 @@ export function readModeMethods(modes: ReadModeUseCases): UnaryMethod[] {
       handle: async ({ namespace, mode, force, autoAdvance, reason }) => {
         const problems = new Problems();
         const wanted = modeOf(mode, problems);
-        const wish = wishOf(reason, problems);
+        const operatorRequest = operatorRequestOf(reason, problems);
         problems.throwIfAny("REQUEST_INVALID");
-        return modeMessage(await modes.set(namespace, wanted, { force, autoAdvance }, wish));
+        return modeMessage(
+          await modes.set(namespace, wanted, { force, autoAdvance }, operatorRequest),
+        );
       },
     }),
     messageMethod({
@@ -45,7 +47,7 @@ export function readModeMethods(modes: ReadModeUseCases): UnaryMethod[] {
       changes: true,
       namespaceOf: () => "",
       handle: async ({ on, reason }) =>
-        switchMessage(await modes.setKillSwitch(on, onlyWishOf(reason))),
+        switchMessage(await modes.setKillSwitch(on, onlyOperatorRequestOf(reason))),
     }),
   ];
 }

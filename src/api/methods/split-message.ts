@@ -59,8 +59,8 @@ function segmentMessage(
   segment: Segment,
   parts: readonly PartRecord[],
 ): MessageInitShape<typeof Split_SegmentSchema> {
-  const { confirmedAt, runs } = segment;
-  const [first] = runs;
+  const { confirmedAt, partRanges } = segment;
+  const [first] = partRanges;
   const bucketOf = (part: number): number => partKey(partition, part).eventBucket;
   return {
     from: timeOfMicros(segment.from),
@@ -72,7 +72,7 @@ function segmentMessage(
       layout: Layout[segment.layout],
       strategy: segment.strategy,
       eventBucketPartitionStrategy: {
-        targetEventBuckets: runs.reduce((sum, run) => sum + run.count, 0),
+        targetEventBuckets: partRanges.reduce((sum, run) => sum + run.count, 0),
         startEventBucket: first === undefined ? 0 : bucketOf(first.start),
       },
       parts: parts.map(({ part, from, to, bytes, events }) => ({

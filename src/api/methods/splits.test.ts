@@ -24,7 +24,7 @@ const SEGMENT: Segment = {
   why: "it is wide",
   partBytes: 8_388_608,
   partsPlanned: 0,
-  runs: [
+  partRanges: [
     { start: 5, count: 1 },
     { start: 9, count: 1 },
   ],
@@ -58,7 +58,7 @@ const RECORD: SplitRecord = {
       to: START + 2 * HOUR,
       state: "SPLITTING",
       generation: 4,
-      runs: [],
+      partRanges: [],
       copiedTo: START + 2 * HOUR,
       bytes: 100,
       events: 10,
@@ -67,7 +67,7 @@ const RECORD: SplitRecord = {
     },
   ],
   fence: 2,
-  owner: { by: "worker-1", beat: 3 },
+  owner: { by: "worker-1", heartbeat: 3 },
   nextPart: 10,
   nextGeneration: 5,
   failures: 1,
@@ -242,19 +242,19 @@ test("an unfinished split has no due time, owner or holder unless it has one, ov
 test("an operator's wish reaches its use case with the partition, who and why", async () => {
   const { splits, calls } = fakes();
   const { timeSeriesId: seriesId, ...rest } = PARTITION;
-  const place = { namespace: "plays", seriesId, ...rest };
-  const wish = { by: "operator", reason: "slow" };
+  const location = { namespace: "plays", seriesId, ...rest };
+  const operatorRequest = { by: "operator", reason: "slow" };
   for (const name of ["Request", "Retry", "Rollback"]) {
     const request = { namespace: "plays", partition: PARTITION, reason: "slow" };
     equal((await ask(splits, `${name}Split`, request))["state"], "SPLITTING");
-    deepEqual(calls.pop(), [name.toLowerCase(), place, wish]);
+    deepEqual(calls.pop(), [name.toLowerCase(), location, operatorRequest]);
   }
   for (const name of ["Pause", "Resume"]) {
     deepEqual(await ask(splits, `${name}Splits`, { namespace: "plays", reason: "slow" }), {});
-    deepEqual(calls.pop(), [name.toLowerCase(), "plays", wish]);
+    deepEqual(calls.pop(), [name.toLowerCase(), "plays", operatorRequest]);
   }
   await ask(splits, "GetSplit", { namespace: "plays", partition: PARTITION });
-  deepEqual(calls.pop(), ["get", place]);
+  deepEqual(calls.pop(), ["get", location]);
 });
 
 test("a list is asked for by state and page, of the default size if none is given", async () => {

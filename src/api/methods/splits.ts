@@ -3,14 +3,19 @@ import { ControlService } from "../../gen/braid/v1/control_service_pb.js";
 import { Split_State } from "../../gen/braid/v1/split_pb.js";
 import type { Partition } from "../../gen/braid/v1/split_pb.js";
 import { Problems } from "../../lib/problems.ts";
-import type { SplitDetail, SplitPlace, SplitUseCases, Wish } from "../../splits/use-cases.ts";
+import type {
+  SplitDetail,
+  SplitLocation,
+  SplitUseCases,
+  OperatorRequest,
+} from "../../splits/use-cases.ts";
 import { SPLIT_STATES } from "../../model/split.ts";
 import { pageSizeOf } from "../../namespaces/control-pages.ts";
 import { nameOf } from "./enum-names.ts";
 import { messageMethod } from "./method.ts";
 import type { UnaryMethod } from "./method.ts";
 import { splitMessage } from "./split-message.ts";
-import { onlyWishOf, placeOf, wishOf } from "./wishes.ts";
+import { onlyOperatorRequestOf, locationOf, operatorRequestOf } from "./operator-request.ts";
 
 export function splitMethods(splits: SplitUseCases): UnaryMethod[] {
   const service = ControlService.method;
@@ -37,35 +42,38 @@ export function splitMethods(splits: SplitUseCases): UnaryMethod[] {
       namespaceOf: (request) => request.namespace,
       handle: async ({ namespace, partition }) => {
         const problems = new Problems();
-        const place = placeOf(namespace, partition, problems);
+        const location = locationOf(namespace, partition, problems);
         problems.throwIfAny("REQUEST_INVALID");
-        return splitMessage(await splits.get(place));
+        return splitMessage(await splits.get(location));
       },
     }),
     messageMethod({
       desc: service.requestSplit,
       changes: true,
       namespaceOf: (request) => request.namespace,
-      handle: async (request) => granted(request, (place, wish) => splits.request(place, wish)),
+      handle: async (request) =>
+        decided(request, (location, operatorRequest) => splits.request(location, operatorRequest)),
     }),
     messageMethod({
       desc: service.retrySplit,
       changes: true,
       namespaceOf: (request) => request.namespace,
-      handle: async (request) => granted(request, (place, wish) => splits.retry(place, wish)),
+      handle: async (request) =>
+        decided(request, (location, operatorRequest) => splits.retry(location, operatorRequest)),
     }),
     messageMethod({
       desc: service.rollbackSplit,
       changes: true,
       namespaceOf: (request) => request.namespace,
-      handle: async (request) => granted(request, (place, wish) => splits.rollback(place, wish)),
+      handle: async (request) =>
+        decided(request, (location, operatorRequest) => splits.rollback(location, operatorRequest)),
     }),
     messageMethod({
       desc: service.pauseSplits,
       changes: true,
       namespaceOf: (request) => request.namespace,
       handle: async ({ namespace, reason }) => {
-        await splits.pause(namespace, onlyWishOf(reason));
+        await splits.pause(namespace, onlyOperatorRequestOf(reason));
         return {};
       },
     }),
@@ -74,7 +82,7 @@ export function splitMethods(splits: SplitUseCases): UnaryMethod[] {
       changes: true,
       namespaceOf: (request) => request.namespace,
       handle: async ({ namespace, reason }) => {
-        await splits.resume(namespace, onlyWishOf(reason));
+        await splits.resume(namespace, onlyOperatorRequestOf(reason));
         return {};
       },
     }),
@@ -84,17 +92,17 @@ export function splitMethods(splits: SplitUseCases): UnaryMethod[] {
 const STATES = new Map(SPLIT_STATES.map((state) => [Split_State[state], state]));
 
 /** What an operator wishes of one partition, and the split as it is then. */
-async function granted(
+async function decided(
   request: {
     readonly namespace: string;
     readonly partition?: Partition | undefined;
     readonly reason: string;
   },
-  grant: (place: SplitPlace, wish: Wish) => Promise<SplitDetail>,
+  grant: (location: SplitLocation, operatorRequest: OperatorRequest) => Promise<SplitDetail>,
 ) {
   const problems = new Problems();
-  const place = placeOf(request.namespace, request.partition, problems);
-  const wish = wishOf(request.reason, problems);
+  const location = locationOf(request.namespace, request.partition, problems);
+  const operatorRequest = operatorRequestOf(request.reason, problems);
   problems.throwIfAny("REQUEST_INVALID");
-  return splitMessage(await grant(place, wish));
+  return splitMessage(await grant(location, operatorRequest));
 }

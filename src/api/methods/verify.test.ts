@@ -7,7 +7,7 @@ const never = new AbortController().signal;
 const NOON = Date.UTC(2026, 10, 15, 12) * 1000;
 
 const PARTITION = { timeSlice: "data_20261114", timeSeriesId: "p", timeBucket: 7, eventBucket: 2 };
-const PLACE = {
+const LOCATION = {
   namespace: "plays",
   timeSlice: "data_20261114",
   seriesId: "p",
@@ -24,7 +24,13 @@ const PROGRESS: VerifyProgress = {
   eventsCompared: 50,
   bytesCompared: 600,
   differences: [
-    { place: PLACE, kind: "other bytes", eventTime: NOON + 1, eventId: "e-1", detail: "at 7" },
+    {
+      location: LOCATION,
+      kind: "other bytes",
+      eventTime: NOON + 1,
+      eventId: "e-1",
+      detail: "at 7",
+    },
   ],
   differencesFound: 9,
   startedAt: NOON,
@@ -57,7 +63,7 @@ test("a comparison is started of one partition, of a slice, or of all", async ()
   const cases: readonly (readonly [object, object])[] = [
     [{}, {}],
     [{ timeSlice: "data_20261114" }, { timeSlice: "data_20261114" }],
-    [{ partition: PARTITION }, { place: PLACE }],
+    [{ partition: PARTITION }, { location: LOCATION }],
   ];
   for (const [given, target] of cases) {
     const { answer, calls } = await ask("StartVerify", { namespace: "plays", ...given });

@@ -4,11 +4,11 @@ import { ControlService } from "../../gen/braid/v1/control_service_pb.js";
 import { Verification_State } from "../../gen/braid/v1/verify_pb.js";
 import type { StartVerifyRequest, VerificationSchema } from "../../gen/braid/v1/verify_pb.js";
 import { Problems } from "../../lib/problems.ts";
-import type { SplitPlace, VerifyProgress, VerifyUseCases } from "../../splits/use-cases.ts";
+import type { SplitLocation, VerifyProgress, VerifyUseCases } from "../../splits/use-cases.ts";
 import { messageMethod } from "./method.ts";
 import type { UnaryMethod } from "./method.ts";
 import { timeOfMicros } from "./times.ts";
-import { checkTimeSlice, placeOf } from "./wishes.ts";
+import { checkTimeSlice, locationOf } from "./operator-request.ts";
 
 /** No comparison has a longer id. */
 const VERIFY_ID_CHARACTERS_MAX = 128;
@@ -42,7 +42,7 @@ export function verifyMethods(verify: VerifyUseCases): UnaryMethod[] {
 }
 
 function targetOf({ namespace, partition, timeSlice }: StartVerifyRequest): {
-  place?: SplitPlace;
+  location?: SplitLocation;
   timeSlice?: string;
 } {
   const problems = new Problems();
@@ -50,9 +50,9 @@ function targetOf({ namespace, partition, timeSlice }: StartVerifyRequest): {
     problems.add("give partition, which has a timeSlice of its own, or timeSlice, not both");
   }
   checkTimeSlice(timeSlice, "timeSlice", problems);
-  const place = partition && placeOf(namespace, partition, problems);
+  const location = partition && locationOf(namespace, partition, problems);
   problems.throwIfAny("REQUEST_INVALID");
-  if (place !== undefined) return { place };
+  if (location !== undefined) return { location };
   return timeSlice === "" ? {} : { timeSlice };
 }
 
@@ -62,12 +62,12 @@ function progressMessage(progress: VerifyProgress): MessageInitShape<typeof Veri
     state: Verification_State[progress.state],
     eventsCompared: BigInt(progress.eventsCompared),
     bytesCompared: BigInt(progress.bytesCompared),
-    differences: progress.differences.map(({ place, kind, eventTime, eventId, detail }) => ({
+    differences: progress.differences.map(({ location, kind, eventTime, eventId, detail }) => ({
       partition: {
-        timeSlice: place.timeSlice,
-        timeSeriesId: place.seriesId,
-        timeBucket: place.timeBucket,
-        eventBucket: place.eventBucket,
+        timeSlice: location.timeSlice,
+        timeSeriesId: location.seriesId,
+        timeBucket: location.timeBucket,
+        eventBucket: location.eventBucket,
       },
       kind,
       eventTime: timeOfMicros(eventTime),

@@ -51,7 +51,7 @@ interface Found {
 }
 
 /** Where a record is. */
-interface Place {
+interface CatalogKey {
   readonly space: string;
   readonly shard: number;
   readonly key: string;
@@ -120,22 +120,22 @@ export class CassandraCatalog implements Catalog {
     value: string,
     expected: number,
   ): Promise<number | undefined> {
-    const place = { space, shard: shardOf(key), key };
-    return this.#inTurn(place, () => this.#write(place, value, expected));
+    const at = { space, shard: shardOf(key), key };
+    return this.#inTurn(at, () => this.#write(at, value, expected));
   }
 
   async remove(space: string, key: string, expected: number): Promise<boolean> {
-    const place = { space, shard: shardOf(key), key };
-    return this.#inTurn(place, () => this.#remove(place, expected));
+    const at = { space, shard: shardOf(key), key };
+    return this.#inTurn(at, () => this.#remove(at, expected));
   }
 
-  async #write(place: Place, value: string, expected: number): Promise<number | undefined> {
-    const turn = turnOf(place);
+  async #write(at: CatalogKey, value: string, expected: number): Promise<number | undefined> {
+    const turn = turnOf(at);
     const writer = Buffer.from(this.#random.bytes(9)).toString("base64url");
-    const { space, shard, key } = place;
+    const { space, shard, key } = at;
     const before = expected === 0 ? null : expected;
     /** The first version that was tried without an answer: it may still be done, later. */
-    let inDoubt: number | undefined;
+    let outcomeUnknown: number | undefined;
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
       const last = this.#last.get(turn) ?? null;
       const version = (last ?? 0) + 1;
@@ -149,33 +149,33 @@ export class CassandraCatalog implements Catalog {
         this.#guess(turn, numberOf(answer["last"]));
         // Only another record of the shard has changed: the same again with its next version.
         if (numberOf(answer["version"]) === before) continue;
-        if (inDoubt === undefined) return undefined;
+        if (outcomeUnknown === undefined) return undefined;
       }
-      inDoubt ??= version;
-      const found = await this.#lookUp(place);
+      outcomeUnknown ??= version;
+      const found = await this.#lookUp(at);
       if (found.writer === writer && found.version !== null) return found.version;
       // A record that was not there may have been made by us and removed since, unless no version was given.
-      const untouched = before === null ? (found.last ?? 0) < inDoubt : true;
-      if (found.version !== before || !untouched) throw unknown(place);
+      const untouched = before === null ? (found.last ?? 0) < outcomeUnknown : true;
+      if (found.version !== before || !untouched) throw unknown(at);
       this.#guess(turn, found.last);
     }
-    throw inDoubt === undefined ? busy(place) : unknown(place);
+    throw outcomeUnknown === undefined ? busy(at) : unknown(at);
   }
 
-  async #remove(place: Place, expected: number): Promise<boolean> {
+  async #remove(at: CatalogKey, expected: number): Promise<boolean> {
     if (expected === 0) return false;
-    const { space, shard, key } = place;
-    let inDoubt = false;
+    const { space, shard, key } = at;
+    let outcomeUnknown = false;
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
       const answer = await this.#change(this.#cql.remove, [space, shard, key, expected]);
       if (answer === "done") return true;
-      if (answer !== "lost" && !inDoubt) return false;
-      inDoubt = true;
-      const { version } = await this.#lookUp(place);
+      if (answer !== "lost" && !outcomeUnknown) return false;
+      outcomeUnknown = true;
+      const { version } = await this.#lookUp(at);
       if (version === null) return true;
-      if (version !== expected) throw unknown(place);
+      if (version !== expected) throw unknown(at);
     }
-    throw unknown(place);
+    throw unknown(at);
   }
 
   #guess(turn: string, last: number | null): void {
@@ -197,8 +197,8 @@ export class CassandraCatalog implements Catalog {
   }
 
   /** The record after a lost answer: a serial read first ends what is under way. */
-  async #lookUp(place: Place): Promise<Found> {
-    const { space, shard, key } = place;
+  async #lookUp(at: CatalogKey): Promise<Found> {
+    const { space, shard, key } = at;
     let rows: readonly Row[];
     try {
       ({ rows } = await this.#ask(this.#cql.lookUp, [space, shard, key], this.#readingLatest));
@@ -207,7 +207,7 @@ export class CassandraCatalog implements Catalog {
         ({ rows } = await this.#ask(this.#cql.lookUpShard, [space, shard], this.#readingLatest));
       }
     } catch {
-      throw unknown(place);
+      throw unknown(at);
     }
     const [row] = rows;
     const writer = row?.["writer"];
@@ -234,8 +234,8 @@ export class CassandraCatalog implements Catalog {
     }
   }
 
-  async #inTurn<T>(place: Place, work: () => Promise<T>): Promise<T> {
-    const name = turnOf(place);
+  async #inTurn<T>(at: CatalogKey, work: () => Promise<T>): Promise<T> {
+    const name = turnOf(at);
     const turn = (this.#turns.get(name) ?? Promise.resolve()).catch(() => undefined).then(work);
     this.#turns.set(name, turn);
     try {
@@ -278,7 +278,7 @@ function shardOf(key: string): number {
   return hash32(utf8(key), SHARD_SEED) % SHARDS;
 }
 
-function turnOf({ space, shard }: Place): string {
+function turnOf({ space, shard }: CatalogKey): string {
   return `${shard} ${space}`;
 }
 
@@ -288,7 +288,7 @@ function catalogUnavailable(error: unknown): ServiceError {
   return unavailable(`the catalog cannot be reached: ${reason}`, error);
 }
 
-function unknown({ space, key }: Place): ServiceError {
+function unknown({ space, key }: CatalogKey): ServiceError {
   return new ServiceError(
     "OUTCOME_UNKNOWN",
     "a change of the catalog may or may not have been made; look at it and try again",
@@ -296,7 +296,7 @@ function unknown({ space, key }: Place): ServiceError {
   );
 }
 
-function busy({ space, key }: Place): ServiceError {
+function busy({ space, key }: CatalogKey): ServiceError {
   return new ServiceError(
     "STORAGE_UNAVAILABLE",
     "too many change this record of the catalog at once; try again",

@@ -63,7 +63,7 @@ export async function sendInserts(
   if (failures.length === 0) return;
   const errors = failures.map(({ reason }): unknown => reason);
   const certain =
-    failures.length === inserts.length && !attempts.inDoubt && errors.every(isRefusal);
+    failures.length === inserts.length && !attempts.outcomeUnknown && errors.every(isRefusal);
   const unsure = errors.find((error) => !isRefusal(error)) ?? errors[0];
   if (certain && errors.every(isMissingTable)) {
     throw new ServiceError("STORAGE_UNAVAILABLE", `there is no ${target.what}`);
@@ -96,7 +96,7 @@ async function sendOne(
     });
   } catch (error) {
     // A second node may have been asked, and the driver does not wait for both: one may still store it.
-    if (clock.monotonicMs() - startedMs >= level.speculateMs) attempts.inDoubt = true;
+    if (clock.monotonicMs() - startedMs >= level.speculateMs) attempts.outcomeUnknown = true;
     throw error;
   }
 }
@@ -127,15 +127,15 @@ function makeInsert(table: string, rows: number): string {
  * node was asked that may have stored the events without saying so.
  */
 class Attempts extends RetryPolicy {
-  inDoubt = false;
+  outcomeUnknown = false;
 
   override onRequestError(info: OperationInfo, consistency: number): DecisionInfo {
-    this.inDoubt = true;
+    this.outcomeUnknown = true;
     return this.#again(info, consistency);
   }
 
   override onWriteTimeout(info: OperationInfo, consistency: number): DecisionInfo {
-    this.inDoubt = true;
+    this.outcomeUnknown = true;
     return this.#again(info, consistency);
   }
 

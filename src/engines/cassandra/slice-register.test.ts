@@ -8,7 +8,7 @@ const SLICE = { namespaceId: "plays-1", slice: "data_20260328" };
 const NEXT = { ...SLICE, slice: "data_20260329" };
 const MAX_AGE_MS = 10_000;
 
-function world() {
+function fixture() {
   const catalog = new MemoryCatalog();
   const clock = new VirtualClock(0);
   const open = () => new SliceRegister(catalog, clock, MAX_AGE_MS);
@@ -16,7 +16,7 @@ function world() {
 }
 
 test("a slice that was dropped is never live again", async () => {
-  const { one, other } = world();
+  const { one, other } = fixture();
   equal(await one.read(SLICE), undefined);
   equal((await one.move(SLICE, "LIVE")).state, "LIVE");
   equal((await other.move(SLICE, "DROPPED")).state, "DROPPED");
@@ -24,7 +24,7 @@ test("a slice that was dropped is never live again", async () => {
 });
 
 test("C20: a larger event is allowed before it is written, and readers hear of it within their age", async () => {
-  const { clock, one, other } = world();
+  const { clock, one, other } = fixture();
   await one.move(SLICE, "LIVE");
   equal((await other.recent(SLICE))?.eventBytesMax, 256);
   await one.allowEvents(SLICE, 5_000);
@@ -38,14 +38,14 @@ test("C20: a larger event is allowed before it is written, and readers hear of i
 });
 
 test("a new slice expects events as large as those of the others", async () => {
-  const { one } = world();
+  const { one } = fixture();
   await one.move(SLICE, "LIVE");
   await one.allowEvents(SLICE, 100_000);
   equal((await one.move(NEXT, "LIVE")).eventBytesMax, 131_072);
 });
 
 test("the oldest dropped slices are forgotten, by the time that their names tell", async () => {
-  const { catalog, clock } = world();
+  const { catalog, clock } = fixture();
   const register = new SliceRegister(catalog, clock, MAX_AGE_MS, 3);
   for (const day of [26, 25, 27]) {
     for (const slice of [`data_202603${day}`, `wide_data_202603${day}_0`]) {
@@ -60,7 +60,7 @@ test("the oldest dropped slices are forgotten, by the time that their names tell
 });
 
 test("a namespace that is gone leaves nothing behind", async () => {
-  const { catalog, one, other } = world();
+  const { catalog, one, other } = fixture();
   await one.move(SLICE, "LIVE");
   await one.move(NEXT, "DROPPED");
   await other.forgetNamespace(SLICE.namespaceId);

@@ -12,8 +12,8 @@ import {
   readValue,
 } from "./key-codec.ts";
 
-const PLACE = { timeBucket: 3, eventBucket: 5 };
-const PARTITION = { namespaceId: "n", slice: "data_0", seriesId: "s", ...PLACE };
+const LOCATION = { timeBucket: 3, eventBucket: 5 };
+const PARTITION = { namespaceId: "n", slice: "data_0", seriesId: "s", ...LOCATION };
 
 interface Entry {
   readonly key: Buffer;
@@ -45,8 +45,8 @@ function* flipped(bytes: Buffer): Generator<Buffer> {
 
 test("C22: an event with any bit flipped, or of another partition, is not taken for what was stored", () => {
   const event = encodeEvent(utf8("s"), 1_000, utf8("e"), [{ key: utf8("k"), value: utf8("v") }]);
-  const { value } = entryOf((batch) => putEvent(batch, { event, ...PLACE }));
-  const read = (bytes: Buffer, seed = partitionSeed(PLACE.timeBucket, PLACE.eventBucket)) =>
+  const { value } = entryOf((batch) => putEvent(batch, { event, ...LOCATION }));
+  const read = (bytes: Buffer, seed = partitionSeed(LOCATION.timeBucket, LOCATION.eventBucket)) =>
     readValue(bytes, bytes.subarray(CHECKSUM_BYTES), seed);
   equal(read(value)?.time, 1_000);
   for (const bytes of flipped(value)) equal(read(bytes), undefined);

@@ -81,8 +81,8 @@ const DAMAGES: Readonly<Record<string, (level: CheckedLevel, value: Buffer) => u
 
 for (const [name, damage] of Object.entries(DAMAGES)) {
   test(`a block of which ${name} is DATA_LOSS, and other parts are served`, async () => {
-    await using world = await open();
-    const { level } = world;
+    await using fixture = await open();
+    const { level } = fixture;
     await replaceMiddle(level, async (value) => {
       const result = await damage(level, value);
       return Buffer.isBuffer(result) ? result : value;

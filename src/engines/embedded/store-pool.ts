@@ -21,7 +21,7 @@ export interface Lease {
 }
 
 const LOSS_REMEMBERED_MS = 30_000;
-const PLACE_WAIT_MAX_MS = 5_000;
+const SLOT_WAIT_MAX_MS = 5_000;
 
 export class StorePool {
   readonly #open: (name: string) => Promise<CheckedLevel>;
@@ -100,7 +100,7 @@ export class StorePool {
    * that nobody closes it before the caller goes on.
    */
   async #use(name: string): Promise<Entry> {
-    const waitUntilMs = this.#clock.monotonicMs() + PLACE_WAIT_MAX_MS;
+    const waitUntilMs = this.#clock.monotonicMs() + SLOT_WAIT_MAX_MS;
     for (;;) {
       const left = this.#leaving.get(name);
       if (left !== undefined) {
@@ -118,7 +118,7 @@ export class StorePool {
       }
       const waitMs = waitUntilMs - this.#clock.monotonicMs();
       if (waitMs <= 0) throw this.#overloaded();
-      await this.#placeFreed(waitMs);
+      await this.#slotFreed(waitMs);
     }
   }
 
@@ -146,7 +146,7 @@ export class StorePool {
   }
 
   /** Resolves when a store has lost its last user, or after `ms`. */
-  #placeFreed(ms: number): Promise<void> {
+  #slotFreed(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const wake = (): void => {
         cancel();

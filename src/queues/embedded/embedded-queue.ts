@@ -13,7 +13,7 @@ import { utf8 } from "../../lib/bytes.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { assert } from "../../lib/errors.ts";
 import { hash32 } from "../../lib/hash.ts";
-import { Lane } from "../../lib/lane.ts";
+import { SerialQueue } from "../../lib/serial-queue.ts";
 import type { Random } from "../../lib/random.ts";
 import type {
   DropReason,
@@ -33,7 +33,7 @@ export interface EmbeddedQueueOptions {
   readonly bytesMax?: number;
   readonly messageBytesMax?: number;
   /** Messages handled beside each other. */
-  readonly lanes?: number;
+  readonly serials?: number;
   readonly backOff?: BackOff;
   readonly deadLettersMax?: number;
   readonly closeGraceMs?: number;
@@ -47,20 +47,20 @@ const DEFAULTS = {
   messagesMax: 10_000,
   bytesMax: 8 * 1024 * 1024,
   messageBytesMax: 64 * 1024,
-  lanes: 8,
+  serials: 8,
   backOff: { firstMs: 100, maxMs: 30_000 },
   deadLettersMax: 100,
   closeGraceMs: 5_000,
 };
 
-const LANE_SEED = 0;
+const SERIAL_SEED = 0;
 
 export class EmbeddedQueue implements WorkQueue {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #observer: QueueObserver;
   readonly #limits: typeof DEFAULTS;
-  readonly #lanes: readonly Lane<QueueMessage>[];
+  readonly #serials: readonly SerialQueue<QueueMessage>[];
   readonly #deadLetters: DeadLetter[] = [];
   readonly #closed = new AbortController();
   #messages = 0;
@@ -75,7 +75,10 @@ export class EmbeddedQueue implements WorkQueue {
     this.#random = random;
     this.#observer = observer ?? {};
     this.#limits = { ...DEFAULTS, ...limits };
-    this.#lanes = Array.from({ length: this.#limits.lanes }, () => new Lane<QueueMessage>());
+    this.#serials = Array.from(
+      { length: this.#limits.serials },
+      () => new SerialQueue<QueueMessage>(),
+    );
   }
 
   /** The newest ones; all of them are counted. */
@@ -93,7 +96,7 @@ export class EmbeddedQueue implements WorkQueue {
     }
     this.#messages++;
     this.#bytes += bytes;
-    this.#laneOf(message.key).push(message);
+    this.#serialOf(message.key).push(message);
     return "accepted";
   }
 
@@ -107,7 +110,7 @@ export class EmbeddedQueue implements WorkQueue {
         done: (message: QueueMessage) => this.#settle(message),
         failed: (failures: number, error: unknown) => this.#observer.retried?.(failures, error),
       };
-      await Promise.all(this.#lanes.map((lane) => lane.run(work, pace, signal)));
+      await Promise.all(this.#serials.map((serial) => serial.run(work, pace, signal)));
     } finally {
       this.#consuming = false;
       this.#emptied();
@@ -155,9 +158,9 @@ export class EmbeddedQueue implements WorkQueue {
     if (this.#messages === 0) this.#emptied();
   }
 
-  #laneOf(key: string): Lane<QueueMessage> {
-    const index = hash32(utf8(key), LANE_SEED) % this.#lanes.length;
-    return this.#lanes[index] as Lane<QueueMessage>;
+  #serialOf(key: string): SerialQueue<QueueMessage> {
+    const index = hash32(utf8(key), SERIAL_SEED) % this.#serials.length;
+    return this.#serials[index] as SerialQueue<QueueMessage>;
   }
 
   #drop(why: DropReason, messages: number): "dropped" {

@@ -18,12 +18,12 @@ import {
   type Message,
   type MessagesStream,
 } from "@platformatic/kafka";
-import { Lane } from "../../lib/lane.ts";
+import { SerialQueue } from "../../lib/serial-queue.ts";
 import { within } from "../../lib/within.ts";
 import { clientOptions } from "./client-options.ts";
 import type { KafkaSettings } from "./kafka-settings.ts";
 
-const LANE_MESSAGES_MAX = 200;
+const SERIAL_MESSAGES_MAX = 200;
 /** After so many failures a lane no longer makes the others wait. */
 const STUCK_FAILURES = 3;
 const CLOSE_MS_MAX = 3_000;
@@ -40,8 +40,8 @@ export interface SessionWork {
 }
 
 /** Partitions of the topic in order, as far as they are fetched. */
-interface PartitionLane {
-  readonly lane: Lane<Message>;
+interface PartitionQueue {
+  readonly serial: SerialQueue<Message>;
   /** Messages behind those in the lane were let go. */
   leaky: boolean;
 }
@@ -49,7 +49,7 @@ interface PartitionLane {
 export class ConsumerSession {
   readonly #settings: KafkaSettings;
   readonly #work: SessionWork;
-  readonly #lanes = new Map<number, PartitionLane>();
+  readonly #serials = new Map<number, PartitionQueue>();
   readonly #running: Promise<void>[] = [];
   readonly #ending = new AbortController();
   #failure: Error | undefined;
@@ -94,7 +94,7 @@ export class ConsumerSession {
       requestTimeout: REBALANCE_MS + 5_000,
       maxWaitTime: 1_000,
       maxBytes: 4 * 1024 * 1024,
-      highWaterMark: LANE_MESSAGES_MAX,
+      highWaterMark: SERIAL_MESSAGES_MAX,
     });
     // An error nobody listens to would end the process.
     consumer.on("error", (error: Error) => this.#end(error));
@@ -152,34 +152,34 @@ export class ConsumerSession {
   }
 
   #take(message: Message): void {
-    const entry = this.#laneOf(message.partition);
-    const { lane } = entry;
-    const full = lane.length >= LANE_MESSAGES_MAX;
-    if (entry.leaky || (full && lane.failures >= STUCK_FAILURES)) {
+    const entry = this.#serialOf(message.partition);
+    const { serial } = entry;
+    const full = serial.length >= SERIAL_MESSAGES_MAX;
+    if (entry.leaky || (full && serial.failures >= STUCK_FAILURES)) {
       entry.leaky = true;
       return;
     }
-    lane.push(message);
+    serial.push(message);
     if (!this.#hasRoom(entry)) this.#stream?.pause();
   }
 
-  #laneOf(partition: number): PartitionLane {
-    const known = this.#lanes.get(partition);
+  #serialOf(partition: number): PartitionQueue {
+    const known = this.#serials.get(partition);
     if (known !== undefined) return known;
-    const entry: PartitionLane = { lane: new Lane<Message>(), leaky: false };
-    this.#lanes.set(partition, entry);
-    this.#running.push(this.#runLane(entry));
+    const entry: PartitionQueue = { serial: new SerialQueue<Message>(), leaky: false };
+    this.#serials.set(partition, entry);
+    this.#running.push(this.#runSerial(entry));
     return entry;
   }
 
-  #runLane(entry: PartitionLane): Promise<void> {
+  #runSerial(entry: PartitionQueue): Promise<void> {
     const { clock, random, backOff, observer } = this.#settings;
-    return entry.lane.run(
+    return entry.serial.run(
       {
         work: (message, signal) => this.#work.handle(message, signal),
         done: (message) => {
           this.#commit(message);
-          if (entry.leaky && entry.lane.length === 0) this.#end();
+          if (entry.leaky && entry.serial.length === 0) this.#end();
           else this.#resumeIfRoom();
         },
         failed: (failures, error) => {
@@ -201,12 +201,12 @@ export class ConsumerSession {
   #resumeIfRoom(): void {
     const stream = this.#stream;
     if (stream === undefined || !stream.isPaused() || this.#ending.signal.aborted) return;
-    for (const entry of this.#lanes.values()) if (!this.#hasRoom(entry)) return;
+    for (const entry of this.#serials.values()) if (!this.#hasRoom(entry)) return;
     stream.resume();
   }
 
-  #hasRoom({ lane }: PartitionLane): boolean {
-    return lane.length < LANE_MESSAGES_MAX || lane.failures >= STUCK_FAILURES;
+  #hasRoom({ serial }: PartitionQueue): boolean {
+    return serial.length < SERIAL_MESSAGES_MAX || serial.failures >= STUCK_FAILURES;
   }
 
   /** The first reason counts. */

@@ -151,10 +151,10 @@ export class KafkaQueue implements WorkQueue {
   }
 
   async #lookAtTopics(): Promise<void> {
-    for (const doubt of await ensureTopics(this.#settings)) {
-      if (this.#toldOfTopics.has(doubt)) continue;
-      this.#toldOfTopics.add(doubt);
-      this.#settings.observer.trouble?.(doubt, undefined);
+    for (const problem of await ensureTopics(this.#settings)) {
+      if (this.#toldOfTopics.has(problem)) continue;
+      this.#toldOfTopics.add(problem);
+      this.#settings.observer.trouble?.(problem, undefined);
     }
   }
 }

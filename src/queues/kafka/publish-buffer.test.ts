@@ -6,7 +6,7 @@ import { fromUtf8, utf8 } from "../../lib/bytes.ts";
 import type { QueueMessage } from "../../ports/work-queue.ts";
 import { PublishBuffer } from "./publish-buffer.ts";
 
-class World {
+class Fixture {
   readonly clock = new VirtualClock(0);
   readonly batches: string[][] = [];
   readonly dropped: string[] = [];
@@ -53,69 +53,69 @@ function message(text: string): QueueMessage {
 }
 
 test("what is added at once is sent together, in order, and only once", async () => {
-  const world = new World();
-  const buffer = world.buffer();
+  const fixture = new Fixture();
+  const buffer = fixture.buffer();
   for (const text of ["a", "b", "c"]) assert.equal(buffer.add(message(text)), "accepted");
   await settle();
   buffer.add(message("d"));
   await settle();
-  assert.deepEqual(world.batches, [["a", "b", "c"], ["d"]]);
+  assert.deepEqual(fixture.batches, [["a", "b", "c"], ["d"]]);
 });
 
 test("a batch is bounded in messages and in bytes", async () => {
-  const world = new World();
-  const buffer = world.buffer();
+  const fixture = new Fixture();
+  const buffer = fixture.buffer();
   for (let i = 0; i < 600; i++) buffer.add(message("x"));
   for (let i = 0; i < 3; i++) buffer.add(message("y".repeat(100_000)));
   await settle();
   assert.deepEqual(
-    world.batches.map((batch) => batch.length),
+    fixture.batches.map((batch) => batch.length),
     [500, 102, 1],
   );
 });
 
 test("while the broker is away it is held and tried again, and told once", async () => {
-  const world = new World();
-  const buffer = world.buffer(2);
-  world.answer = () => Promise.reject(new Error("away"));
+  const fixture = new Fixture();
+  const buffer = fixture.buffer(2);
+  fixture.answer = () => Promise.reject(new Error("away"));
   buffer.add(message("a"));
   buffer.add(message("b"));
-  await world.clock.advance(1_000);
+  await fixture.clock.advance(1_000);
   assert.equal(buffer.add(message("c")), "dropped");
   // At 0, 100, 300, 700 and not before 1,100.
-  assert.equal(world.batches.length, 4);
-  world.answer = async () => undefined;
-  await world.clock.advance(400);
-  assert.deepEqual(world.batches.at(-1), ["a", "b"]);
+  assert.equal(fixture.batches.length, 4);
+  fixture.answer = async () => undefined;
+  await fixture.clock.advance(400);
+  assert.deepEqual(fixture.batches.at(-1), ["a", "b"]);
   assert.equal(buffer.add(message("d")), "accepted");
   await settle();
-  assert.deepEqual(world.batches.at(-1), ["d"]);
-  assert.deepEqual(world.dropped, ["full 1"]);
-  assert.equal(world.troubles.length, 1);
+  assert.deepEqual(fixture.batches.at(-1), ["d"]);
+  assert.deepEqual(fixture.dropped, ["full 1"]);
+  assert.equal(fixture.troubles.length, 1);
 });
 
 test("what the broker refuses for good is dropped and counted, and the next goes on", async () => {
-  const world = new World();
-  const buffer = world.buffer();
-  world.answer = () => Promise.reject(new ProtocolError("MESSAGE_TOO_LARGE"));
+  const fixture = new Fixture();
+  const buffer = fixture.buffer();
+  fixture.answer = () => Promise.reject(new ProtocolError("MESSAGE_TOO_LARGE"));
   buffer.add(message("a"));
   await settle();
-  world.answer = async () => undefined;
+  fixture.answer = async () => undefined;
   buffer.add(message("b"));
   await settle();
-  assert.deepEqual(world.batches, [["a"], ["b"]]);
-  assert.deepEqual(world.dropped, ["refused 1"]);
+  assert.deepEqual(fixture.batches, [["a"], ["b"]]);
+  assert.deepEqual(fixture.dropped, ["refused 1"]);
 });
 
 test("closing gives the broker its grace and no more", async () => {
-  const world = new World();
-  const buffer = world.buffer();
-  world.answer = () => new Promise(() => undefined);
+  const fixture = new Fixture();
+  const buffer = fixture.buffer();
+  fixture.answer = () => new Promise(() => undefined);
   buffer.add(message("a"));
   const closing = buffer.close();
-  await world.clock.advance(1_000);
+  await fixture.clock.advance(1_000);
   await closing;
-  assert.deepEqual(world.dropped, ["closed 1"]);
+  assert.deepEqual(fixture.dropped, ["closed 1"]);
   assert.equal(buffer.add(message("b")), "dropped");
-  assert.equal(world.clock.sleepers, 0);
+  assert.equal(fixture.clock.sleepers, 0);
 });

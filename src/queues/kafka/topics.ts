@@ -37,14 +37,14 @@ export async function ensureTopics(settings: KafkaSettings): Promise<readonly st
     const { brokers } = await admin.metadata({ topics: [] });
     const replicas = settings.replication ?? Math.min(REPLICATION_MAX, brokers.size);
     const there = new Set(await admin.listTopics());
-    const doubts: string[] = [];
+    const problems: string[] = [];
     for (const wanted of wantedTopics(settings)) {
-      const doubt = there.has(wanted.topic)
+      const problem = there.has(wanted.topic)
         ? await checkTopic(admin, wanted, replicas)
         : await createTopic(admin, wanted, replicas);
-      if (doubt !== undefined) doubts.push(doubt);
+      if (problem !== undefined) problems.push(problem);
     }
-    return doubts;
+    return problems;
   } finally {
     await admin.close();
   }

@@ -5,17 +5,17 @@
  * side when it has time. Work and memory are bounded: a few comparisons at once, each run by run, and a
  * bounded number that wait. What does not fit is skipped and counted.
  */
-import { SplitDoubt } from "../../parts/part-reader.ts";
-import type { BothSides } from "./both-sides.ts";
+import { IntegrityError } from "../../parts/part-reader.ts";
+import type { ComparisonReaders } from "./comparison-readers.ts";
 import type { ComparisonResult, ServeObserver } from "../serve/observer.ts";
 import { textOf } from "../serve/route-cache.ts";
 import type { Comparison } from "../serve/comparison.ts";
-import type { Standings } from "./standings.ts";
-import { sameSum, StretchSum, sumUpTo } from "../../parts/stretch-sum.ts";
+import type { TrustStates } from "./trust-states.ts";
+import { sameSum, RangeSum, sumUpTo } from "../../parts/range-sum.ts";
 
 export interface ComparerOptions {
-  readonly sides: BothSides;
-  readonly standings: Standings;
+  readonly readers: ComparisonReaders;
+  readonly trustStates: TrustStates;
   readonly observe: ServeObserver;
   readonly matched: (comparison: Comparison) => void;
   /** To be looked into before it is believed (rule C14), and not to be served meanwhile. */
@@ -76,22 +76,22 @@ export class Comparer {
   }
 
   async #compare({ partition, read }: Comparison): Promise<ComparisonResult> {
-    const { sides, observe } = this.#options;
-    const { segment, range, stretch } = read;
+    const { readers, observe } = this.#options;
+    const { segment, range, routeRange } = read;
     const { signal } = this.#leaving;
-    const sum = new StretchSum(stretch.compare);
+    const sum = new RangeSum(routeRange.compare);
     try {
       const other =
-        stretch.readFrom === "SPLIT"
-          ? sides.original(partition, range, range.level, signal)
-          : await sides.split(partition, segment, range, range.level, signal);
+        routeRange.readFrom === "SPLIT"
+          ? readers.original(partition, range, range.level, signal)
+          : await readers.split(partition, segment, range, range.level, signal);
       try {
         await sumUpTo(sum, other, read.last, range.order);
       } finally {
         await other.close();
       }
     } catch (error) {
-      if (error instanceof SplitDoubt && error.reason !== "storage") return "DOUBT";
+      if (error instanceof IntegrityError && error.reason !== "storage") return "INTEGRITY_ERROR";
       if (!signal.aborted) observe.trouble("a comparison could not be made", error);
       return "FAILED";
     }
@@ -99,14 +99,14 @@ export class Comparer {
   }
 
   #conclude(comparison: Comparison, result: ComparisonResult): void {
-    const { standings, matched, differed } = this.#options;
+    const { trustStates, matched, differed } = this.#options;
     const { partition, read } = comparison;
     if (result === "MATCH") {
       // Where there was nothing to compare, nothing is proven.
-      const proves = read.stretch.compare === "DIGEST" && read.sum.events > 0;
-      if (proves) standings.prove(textOf(partition), read.segment);
+      const proves = read.routeRange.compare === "DIGEST" && read.sum.events > 0;
+      if (proves) trustStates.prove(textOf(partition), read.segment);
       matched(comparison);
-    } else if (result === "DIFFER" || result === "DOUBT") {
+    } else if (result === "DIFFER" || result === "INTEGRITY_ERROR") {
       differed(comparison);
     }
   }

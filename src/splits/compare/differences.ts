@@ -20,22 +20,22 @@ import type { PartitionKey } from "../../model/partition.ts";
 import { kindName, kindOf } from "../../model/split-kind.ts";
 import type { SplitRecord } from "../../model/split.ts";
 import type { Catalog } from "../../ports/catalog.ts";
-import type { BothSides } from "./both-sides.ts";
+import type { ComparisonReaders } from "./comparison-readers.ts";
 import type { Comparison } from "../serve/comparison.ts";
 import type { ServeObserver } from "../serve/observer.ts";
 import { textOf } from "../serve/route-cache.ts";
-import { isSameCopy, isServed, lookAgain } from "./second-look.ts";
-import type { Finding, SecondLook } from "./second-look.ts";
-import { held, reasonOf, sentBack } from "./sent-back.ts";
-import type { Standings } from "./standings.ts";
+import { isSameCopy, isServed, recheckDifference } from "./recheck-difference.ts";
+import type { Finding, Recheck } from "./recheck-difference.ts";
+import { held, reasonOf, recopied } from "./recopy.ts";
+import type { TrustStates } from "./trust-states.ts";
 
 export interface DifferencesOptions {
   readonly catalog: Catalog;
   readonly clock: Clock;
   /** Which process this is, for the history. */
   readonly by: string;
-  readonly sides: BothSides;
-  readonly standings: Standings;
+  readonly readers: ComparisonReaders;
+  readonly trustStates: TrustStates;
   readonly observe: ServeObserver;
   /** A namespace's splits are not to be trusted. */
   readonly fallBack: (namespace: string, reason: string) => void | Promise<void>;
@@ -45,7 +45,7 @@ export interface DifferencesOptions {
 }
 
 /** A copy that is not served here. Standings remember as many at most. */
-interface Suspect {
+interface Quarantine {
   /** What is to be looked into. */
   comparison: Comparison;
   /** What differed, too, since; of several, all that they span. */
@@ -64,7 +64,7 @@ const AGAIN_MAX_MS = 60_000;
 
 export class Differences {
   readonly #options: DifferencesOptions;
-  readonly #suspects = new Map<string, Suspect>();
+  readonly #quarantined = new Map<string, Quarantine>();
   readonly #leaving = new AbortController();
   #working: Promise<void> | undefined;
   #marking: Promise<void> | undefined;
@@ -79,14 +79,14 @@ export class Differences {
     const { segment } = comparison.read;
     const partition = textOf(comparison.partition);
     const key = `${segment.generation}@${segment.from}#${partition}`;
-    const known = this.#suspects.get(key);
+    const known = this.#quarantined.get(key);
     if (known !== undefined) {
       known.later = known.later === undefined ? comparison : covering(known.later, comparison);
       return;
     }
-    if (!this.#options.standings.suspect(partition, segment)) return;
+    if (!this.#options.trustStates.quarantine(partition, segment)) return;
     const dueMs = this.#options.clock.monotonicMs();
-    this.#suspects.set(key, { comparison, later: undefined, looks: 0, dueMs });
+    this.#quarantined.set(key, { comparison, later: undefined, looks: 0, dueMs });
     this.#working ??= this.#work();
     this.#marking ??= this.#mark();
   }
@@ -94,22 +94,22 @@ export class Differences {
   async close(): Promise<void> {
     this.#leaving.abort(new Error("no longer wanted"));
     await Promise.all([this.#working, this.#marking]);
-    this.#suspects.clear();
+    this.#quarantined.clear();
   }
 
   async #work(): Promise<void> {
-    const { clock, standings } = this.#options;
+    const { clock, trustStates } = this.#options;
     const { signal } = this.#leaving;
-    while (this.#suspects.size > 0 && !signal.aborted) {
+    while (this.#quarantined.size > 0 && !signal.aborted) {
       // One that comes while another is looked into is reached by this loop, too.
-      for (const [key, suspect] of this.#suspects) {
+      for (const [key, quarantine] of this.#quarantined) {
         if (signal.aborted) break;
-        if (suspect.dueMs > clock.monotonicMs() || !(await this.#settle(suspect))) continue;
-        const { partition, read } = suspect.comparison;
-        this.#suspects.delete(key);
-        standings.clear(textOf(partition), read.segment);
+        if (quarantine.dueMs > clock.monotonicMs() || !(await this.#settle(quarantine))) continue;
+        const { partition, read } = quarantine.comparison;
+        this.#quarantined.delete(key);
+        trustStates.clear(textOf(partition), read.segment);
       }
-      if (this.#suspects.size > 0) await clock.sleep(ROUND_MS, signal);
+      if (this.#quarantined.size > 0) await clock.sleep(ROUND_MS, signal);
     }
     this.#working = undefined;
   }
@@ -117,9 +117,9 @@ export class Differences {
   /** Keeps modes from going on while there are suspects. Apart from the looks: one may take long. Never rejects. */
   async #mark(): Promise<void> {
     const { signal } = this.#leaving;
-    while (this.#suspects.size > 0 && !signal.aborted) {
+    while (this.#quarantined.size > 0 && !signal.aborted) {
       const kinds = new Map<string, Comparison>();
-      for (const { comparison } of this.#suspects.values()) {
+      for (const { comparison } of this.#quarantined.values()) {
         const { partition, read } = comparison;
         kinds.set(`${partition.namespaceId}|${kindName(kindOf(read.segment))}`, comparison);
       }
@@ -146,31 +146,31 @@ export class Differences {
   }
 
   /** Whether it is a suspect no more. Never rejects. */
-  async #settle(suspect: Suspect): Promise<boolean> {
+  async #settle(quarantine: Quarantine): Promise<boolean> {
     const { clock } = this.#options;
-    if (!(await this.#lookInto(suspect.comparison))) {
-      const waitMs = Math.min(AGAIN_MAX_MS, AGAIN_FIRST_MS * 2 ** Math.min(suspect.looks++, 10));
-      suspect.dueMs = clock.monotonicMs() + waitMs;
+    if (!(await this.#lookInto(quarantine.comparison))) {
+      const waitMs = Math.min(AGAIN_MAX_MS, AGAIN_FIRST_MS * 2 ** Math.min(quarantine.looks++, 10));
+      quarantine.dueMs = clock.monotonicMs() + waitMs;
       return false;
     }
     // Other positions of it differed meanwhile: that these agree says nothing of those.
-    if (suspect.later === undefined) return true;
-    suspect.comparison = suspect.later;
-    suspect.later = undefined;
+    if (quarantine.later === undefined) return true;
+    quarantine.comparison = quarantine.later;
+    quarantine.later = undefined;
     return false;
   }
 
   async #lookInto(comparison: Comparison): Promise<boolean> {
-    const { catalog, sides, observe } = this.#options;
+    const { catalog, readers, observe } = this.#options;
     const { signal } = this.#leaving;
-    let found: SecondLook = {
+    let found: Recheck = {
       verdict: "NOT_CHECKED",
       detail: "one side could not be read again",
       served: true,
     };
     let settled = false;
     try {
-      found = await lookAgain(catalog, sides, comparison, signal);
+      found = await recheckDifference(catalog, readers, comparison, signal);
       settled = await this.#act(comparison, found);
     } catch (error) {
       if (!signal.aborted) observe.trouble("a difference could not be looked into", error);
@@ -180,7 +180,7 @@ export class Differences {
   }
 
   /** Whether nothing is left to be done. */
-  async #act(comparison: Comparison, found: SecondLook): Promise<boolean> {
+  async #act(comparison: Comparison, found: Recheck): Promise<boolean> {
     const { catalog, clock, by, fallBack, differed } = this.#options;
     switch (found.verdict) {
       case "VANISHED":
@@ -190,7 +190,7 @@ export class Differences {
       case "ONLY_IN_ORIGINAL":
       case "UNREADABLE":
         await this.#change(comparison, found, (before, nth) =>
-          sentBack(before, nth, found, by, clock.nowMicros()),
+          recopied(before, nth, found, by, clock.nowMicros()),
         );
         break;
       case "ONLY_IN_SPLIT":
@@ -198,7 +198,7 @@ export class Differences {
         differed(comparison);
         await fallBack(
           comparison.namespace,
-          `${reasonOf(found)} in ${placeOf(comparison.partition)}`,
+          `${reasonOf(found)} in ${locationOf(comparison.partition)}`,
         );
         // Else every later comparison of it would make the namespace fall back once more.
         await this.#change(comparison, found, (before) =>
@@ -235,6 +235,6 @@ function covering(a: Comparison, b: Comparison): Comparison {
   return { ...b, read: { ...b.read, range, last: undefined } };
 }
 
-function placeOf({ slice, seriesId, timeBucket, eventBucket }: PartitionKey): string {
+function locationOf({ slice, seriesId, timeBucket, eventBucket }: PartitionKey): string {
   return `${slice}/${seriesId}/${timeBucket}/${eventBucket}`;
 }

@@ -12,7 +12,7 @@ const PACKED: RouteSegment = {
   generation: 1,
   layout: "PACKED",
   strategy: "EVENT_BUCKETS",
-  runs: [],
+  partRanges: [],
   bytes: 0,
   events: 0,
   confirmed: true,

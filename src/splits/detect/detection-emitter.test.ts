@@ -69,7 +69,7 @@ test("a slice that lives shortly is expiring for a share of its life only", () =
   assert.equal(typeof detectWide(WIDE, view, closesAt - HOUR / 10 - 1), "object");
 });
 
-class EmitterWorld {
+class EmitterFixture {
   readonly clock = new VirtualClock(START);
   readonly published: QueueMessage[] = [];
   readonly outcomes: string[] = [];
@@ -92,16 +92,16 @@ class EmitterWorld {
 }
 
 test("a partition is emitted once in a window, and again in the next", async () => {
-  const world = new EmitterWorld();
-  const emitter = world.emitter();
+  const fixture = new EmitterFixture();
+  const emitter = fixture.emitter();
   emitter.note(WIDE, viewWith());
   emitter.note(WIDE, viewWith());
-  await world.clock.advance(600_000 - 1);
+  await fixture.clock.advance(600_000 - 1);
   emitter.note(WIDE, viewWith());
-  await world.clock.advance(1);
+  await fixture.clock.advance(1);
   emitter.note(WIDE, viewWith());
-  assert.deepEqual(world.outcomes, ["emitted", "repeated", "repeated", "emitted"]);
-  const [message] = world.published;
+  assert.deepEqual(fixture.outcomes, ["emitted", "repeated", "repeated", "emitted"]);
+  const [message] = fixture.published;
   assert.ok(message);
   assert.equal(message.key, "plays|data_20260328|wide|7|0");
   const decoded = decodeDetection(message.value);
@@ -109,39 +109,39 @@ test("a partition is emitted once in a window, and again in the next", async () 
 });
 
 test("another epoch and another namespace of the same name begin anew", () => {
-  const world = new EmitterWorld();
-  const emitter = world.emitter();
+  const fixture = new EmitterFixture();
+  const emitter = fixture.emitter();
   const view = viewWith();
   emitter.note(WIDE, view);
   emitter.note(WIDE, { ...view, namespace: { ...view.namespace, epoch: 2 } });
   emitter.note(WIDE, { ...view, namespace: { ...view.namespace, id: "plays-2" } });
-  assert.deepEqual(world.outcomes, ["emitted", "emitted", "emitted"]);
+  assert.deepEqual(fixture.outcomes, ["emitted", "emitted", "emitted"]);
 });
 
 test("what was dropped is tried again by the next read", () => {
-  const world = new EmitterWorld();
-  const emitter = world.emitter();
-  world.answer = "dropped";
+  const fixture = new EmitterFixture();
+  const emitter = fixture.emitter();
+  fixture.answer = "dropped";
   emitter.note(WIDE, viewWith());
-  world.answer = "accepted";
+  fixture.answer = "accepted";
   emitter.note(WIDE, viewWith());
-  assert.deepEqual(world.outcomes, ["dropped", "emitted"]);
+  assert.deepEqual(fixture.outcomes, ["dropped", "emitted"]);
 });
 
 test("its memory is bounded: the one emitted longest ago is forgotten", () => {
-  const world = new EmitterWorld();
-  const emitter = world.emitter(2);
+  const fixture = new EmitterFixture();
+  const emitter = fixture.emitter(2);
   for (const id of ["a", "b", "c", "b", "a"]) {
     emitter.note(readOf(id, widePartition.bytesMax + 1), viewWith());
   }
-  assert.deepEqual(world.outcomes, ["emitted", "emitted", "emitted", "repeated", "emitted"]);
+  assert.deepEqual(fixture.outcomes, ["emitted", "emitted", "emitted", "repeated", "emitted"]);
 });
 
 test("what is narrow is neither published nor counted, and what is refused is counted", () => {
-  const world = new EmitterWorld();
-  const emitter = world.emitter();
+  const fixture = new EmitterFixture();
+  const emitter = fixture.emitter();
   emitter.note(readOf("id", 1), viewWith());
   emitter.note(WIDE, viewWith({ slices: [] }));
-  assert.deepEqual(world.published, []);
-  assert.deepEqual(world.outcomes, ["gone"]);
+  assert.deepEqual(fixture.published, []);
+  assert.deepEqual(fixture.outcomes, ["gone"]);
 });

@@ -33,7 +33,7 @@ const DETECTION: Detection = {
   detectedAt: START + 1,
 };
 
-class World {
+class Fixture {
   readonly catalog = new MemoryCatalog();
   readonly clock = new VirtualClock(START + 5);
   readonly outcomes: string[] = [];
@@ -90,11 +90,11 @@ class World {
 }
 
 test("a detection makes one record, however often it comes", async () => {
-  const world = new World();
-  assert.deepEqual(await world.handle(), { kind: "done" });
-  await world.handle({ bytes: 12_000_000 });
-  assert.deepEqual(world.outcomes, ["recorded", "known"]);
-  const [record, ...others] = await world.records();
+  const fixture = new Fixture();
+  assert.deepEqual(await fixture.handle(), { kind: "done" });
+  await fixture.handle({ bytes: 12_000_000 });
+  assert.deepEqual(fixture.outcomes, ["recorded", "known"]);
+  const [record, ...others] = await fixture.records();
   assert.deepEqual(others, []);
   assert.ok(record);
   const { version, ...rest } = record;
@@ -134,38 +134,38 @@ test("a detection makes one record, however often it comes", async () => {
       },
     ],
   });
-  assert.deepEqual(world.nudged, ["profile:123/7"]);
+  assert.deepEqual(fixture.nudged, ["profile:123/7"]);
 });
 
 test("of two at once one makes the record, and both are done", async () => {
-  const world = new World();
-  await Promise.all([world.handle(), world.handle()]);
-  assert.deepEqual(world.outcomes.toSorted(), ["known", "recorded"]);
-  assert.equal((await world.records()).length, 1);
+  const fixture = new Fixture();
+  await Promise.all([fixture.handle(), fixture.handle()]);
+  assert.deepEqual(fixture.outcomes.toSorted(), ["known", "recorded"]);
+  assert.equal((await fixture.records()).length, 1);
 });
 
 test("what cannot be decoded is malformed, and nothing else is", async () => {
-  const world = new World();
-  const handled = await world.handleBytes("{}");
+  const fixture = new Fixture();
+  const handled = await fixture.handleBytes("{}");
   assert.equal(handled.kind, "malformed");
   assert.match(handled.why, /namespace: /);
-  assert.deepEqual(world.outcomes, []);
+  assert.deepEqual(fixture.outcomes, []);
 });
 
 test("what no longer applies does nothing, and is done", async () => {
-  const world = new World();
-  await world.handle({ epoch: 0 });
-  await world.handle({ timeSlice: "data_20260327" });
-  await world.handle({ timeBucket: 24 });
+  const fixture = new Fixture();
+  await fixture.handle({ epoch: 0 });
+  await fixture.handle({ timeSlice: "data_20260327" });
+  await fixture.handle({ timeBucket: 24 });
   const block = { seriesId: "profile:123", reason: "", expiresAt: undefined, blockedAt: 0 };
-  const open = world.view;
-  world.view = { ...open, blocked: new Map([["profile:123", { ...block, source: "API" }]]) };
-  await world.handle();
-  world.view = { ...open, namespace: { ...open.namespace, createdAt: DETECTION.detectedAt + 1 } };
-  await world.handle();
-  world.viewError = new ServiceError("NAMESPACE_NOT_FOUND", "gone");
-  await world.handle();
-  assert.deepEqual(world.outcomes, [
+  const open = fixture.view;
+  fixture.view = { ...open, blocked: new Map([["profile:123", { ...block, source: "API" }]]) };
+  await fixture.handle();
+  fixture.view = { ...open, namespace: { ...open.namespace, createdAt: DETECTION.detectedAt + 1 } };
+  await fixture.handle();
+  fixture.viewError = new ServiceError("NAMESPACE_NOT_FOUND", "gone");
+  await fixture.handle();
+  assert.deepEqual(fixture.outcomes, [
     "other epoch",
     "slice gone",
     "no such partition",
@@ -173,14 +173,14 @@ test("what no longer applies does nothing, and is done", async () => {
     "namespace gone",
     "namespace gone",
   ]);
-  assert.deepEqual(world.catalog.dump(), []);
+  assert.deepEqual(fixture.catalog.dump(), []);
 });
 
 test("an epoch ahead of the view is right if the catalog has it", async () => {
-  const world = new World();
-  await world.handle({ epoch: 2 });
-  const { namespace } = world.view;
-  await writeNamespace(world.catalog, {
+  const fixture = new Fixture();
+  await fixture.handle({ epoch: 2 });
+  const { namespace } = fixture.view;
+  await writeNamespace(fixture.catalog, {
     ...namespace,
     epoch: 2,
     phase: "READY",
@@ -196,24 +196,24 @@ test("an epoch ahead of the view is right if the catalog has it", async () => {
     readMode: { ...FIRST_READ_MODE, since: 0 },
     version: 0,
   });
-  await world.handle({ epoch: 2 });
-  await world.handle({ epoch: 3 });
-  assert.deepEqual(world.outcomes, ["other epoch", "recorded", "other epoch"]);
+  await fixture.handle({ epoch: 2 });
+  await fixture.handle({ epoch: 3 });
+  assert.deepEqual(fixture.outcomes, ["other epoch", "recorded", "other epoch"]);
 });
 
 test("while the catalog fails the message comes again, and then is recorded", async () => {
-  const world = new World();
+  const fixture = new Fixture();
   let failing = true;
-  world.catalog.before = () => {
+  fixture.catalog.before = () => {
     if (failing) throw new ServiceError("STORAGE_UNAVAILABLE", "away");
   };
-  await assert.rejects(world.handle(), { code: "STORAGE_UNAVAILABLE" });
-  world.viewError = new ServiceError("STORAGE_UNAVAILABLE", "away");
-  await assert.rejects(world.handle(), { code: "STORAGE_UNAVAILABLE" });
+  await assert.rejects(fixture.handle(), { code: "STORAGE_UNAVAILABLE" });
+  fixture.viewError = new ServiceError("STORAGE_UNAVAILABLE", "away");
+  await assert.rejects(fixture.handle(), { code: "STORAGE_UNAVAILABLE" });
   failing = false;
-  world.viewError = undefined;
-  await world.handle();
-  assert.deepEqual(world.outcomes, ["recorded"]);
+  fixture.viewError = undefined;
+  await fixture.handle();
+  assert.deepEqual(fixture.outcomes, ["recorded"]);
 });
 
 const HOUR = 3_600_000_000;
@@ -230,7 +230,7 @@ function segmentTo(to: number): Segment {
     why: "",
     partBytes: 1,
     partsPlanned: 0,
-    runs: [],
+    partRanges: [],
     copiedTo: BUCKET,
     bytes: 0,
     events: 0,
@@ -255,50 +255,50 @@ test("one that is being worked on, waits or is held is left alone", async () => 
     ["COMPLETED", { segments: [segmentTo(BUCKET + 1)], dueAt: START + 50_000_000 }],
   ];
   for (const [state, change] of table) {
-    const world = new World();
-    await world.handle();
-    const left = await world.leave(state, change);
-    world.clock.stepWall(2 * (state === "REFUSED" ? HOUR : 1));
-    await world.handle({ bytes: 99_000_000 });
-    assert.deepEqual(world.outcomes, ["recorded", "known"], state);
-    assert.deepEqual(await world.records(), [left], state);
-    assert.equal(world.nudged.length, 1);
+    const fixture = new Fixture();
+    await fixture.handle();
+    const left = await fixture.leave(state, change);
+    fixture.clock.stepWall(2 * (state === "REFUSED" ? HOUR : 1));
+    await fixture.handle({ bytes: 99_000_000 });
+    assert.deepEqual(fixture.outcomes, ["recorded", "known"], state);
+    assert.deepEqual(await fixture.records(), [left], state);
+    assert.equal(fixture.nudged.length, 1);
   }
 });
 
 test("a split is looked at again when a read sees more outside of it", async () => {
   for (const dueAt of [null, START + HOUR]) {
-    const world = new World();
-    await world.handle();
-    const left = await world.leave("COMPLETED", { segments: [segmentTo(BUCKET + 1)], dueAt });
-    await world.handle({ bytes: 12_000_000 });
-    const [record] = await world.records();
+    const fixture = new Fixture();
+    await fixture.handle();
+    const left = await fixture.leave("COMPLETED", { segments: [segmentTo(BUCKET + 1)], dueAt });
+    await fixture.handle({ bytes: 12_000_000 });
+    const [record] = await fixture.records();
     assert.ok(record);
     assert.deepEqual([record.state, record.dueAt], ["COMPLETED", START + 5]);
     assert.deepEqual([record.bytes, record.segments], [12_000_000, left.segments]);
     assert.match(record.history.at(-1)?.reason ?? "", /12000000 bytes .* outside what is split/);
-    assert.deepEqual(world.outcomes, ["recorded", "again"]);
-    assert.equal(world.nudged.length, 2);
+    assert.deepEqual(fixture.outcomes, ["recorded", "again"]);
+    assert.equal(fixture.nudged.length, 2);
   }
 });
 
 test("what was refused is asked again after an hour, or when it has doubled", async () => {
-  const world = new World();
-  await world.handle();
-  await world.leave("REFUSED");
-  await world.handle({ bytes: 21_999_999 });
-  await world.handle({ bytes: 22_000_000 });
-  const [record] = await world.records();
+  const fixture = new Fixture();
+  await fixture.handle();
+  await fixture.leave("REFUSED");
+  await fixture.handle({ bytes: 21_999_999 });
+  await fixture.handle({ bytes: 22_000_000 });
+  const [record] = await fixture.records();
   assert.deepEqual(
     [record?.state, record?.dueAt, record?.bytes],
     ["DETECTED", START + 5, 22_000_000],
   );
-  await world.leave("REFUSED");
-  await world.handle({ events: 8_642, bytes: 1 });
-  await world.leave("REFUSED");
-  world.clock.stepWall(HOUR);
-  await world.handle({ bytes: 1, events: 1 });
-  world.clock.stepWall(1);
-  await world.handle({ bytes: 1, events: 1 });
-  assert.deepEqual(world.outcomes, ["recorded", "known", "again", "again", "known", "again"]);
+  await fixture.leave("REFUSED");
+  await fixture.handle({ events: 8_642, bytes: 1 });
+  await fixture.leave("REFUSED");
+  fixture.clock.stepWall(HOUR);
+  await fixture.handle({ bytes: 1, events: 1 });
+  fixture.clock.stepWall(1);
+  await fixture.handle({ bytes: 1, events: 1 });
+  assert.deepEqual(fixture.outcomes, ["recorded", "known", "again", "again", "known", "again"]);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { addSegment } from "../../../tests/property/split-building.ts";
-import { ControlWorld, HOUR, NOON } from "../../../tests/support/control-world.ts";
+import { ControlFixture, HOUR, NOON } from "../../../tests/support/control-fixture.ts";
 import { moveSplit } from "../record/move-split.ts";
 import { readReadyNamespace } from "../../records/namespace-records.ts";
 import { readRoute } from "../../records/route-records.ts";
@@ -9,7 +9,7 @@ import { readSlice, writeSlice } from "../../records/slice-records.ts";
 import { readSplit } from "../../records/split-records.ts";
 import { listDue } from "../../records/split-work.ts";
 import type { PartitionKey } from "../../model/partition.ts";
-import type { SplitPlace } from "../use-cases.ts";
+import type { SplitLocation } from "../use-cases.ts";
 import { movedSplit } from "../../model/split-moves.ts";
 import type { SplitRecord, SplitState } from "../../model/split.ts";
 import { splitTableOf } from "../../model/split.ts";
@@ -17,10 +17,10 @@ import { Splits } from "./splits.ts";
 
 const SLICE = "data_20260328";
 const BUCKET = NOON - HOUR;
-const WISH = { by: "alice", reason: "too slow" };
+const OPERATOR_REQUEST = { by: "alice", reason: "too slow" };
 
-class World {
-  readonly control = new ControlWorld();
+class Fixture {
+  readonly control = new ControlFixture();
   readonly catalog = this.control.catalog;
   readonly clock = this.control.clock;
   readonly store = this.control.store;
@@ -35,17 +35,17 @@ class World {
   });
   namespaceId = "";
 
-  static async open(): Promise<World> {
-    const world = new World();
-    const { id } = await world.control.start().namespaces.create("plays", {});
-    world.namespaceId = id;
-    await world.store.createSlice(splitTableOf(world.partition()));
-    return world;
+  static async open(): Promise<Fixture> {
+    const fixture = new Fixture();
+    const { id } = await fixture.control.start().namespaces.create("plays", {});
+    fixture.namespaceId = id;
+    await fixture.store.createSlice(splitTableOf(fixture.partition()));
+    return fixture;
   }
 
-  place(change: Partial<SplitPlace> = {}): SplitPlace {
-    const place = { namespace: "plays", timeSlice: SLICE, seriesId: "wide" };
-    return { ...place, timeBucket: 11, eventBucket: 0, ...change };
+  location(change: Partial<SplitLocation> = {}): SplitLocation {
+    const location = { namespace: "plays", timeSlice: SLICE, seriesId: "wide" };
+    return { ...location, timeBucket: 11, eventBucket: 0, ...change };
   }
 
   partition(seriesId = "wide", slice = SLICE): PartitionKey {
@@ -80,10 +80,10 @@ class World {
 }
 
 test("a request makes a record that a worker finds, and says who and why", async () => {
-  const world = await World.open();
-  const { record, parts } = await world.splits.request(world.place(), WISH);
+  const fixture = await Fixture.open();
+  const { record, parts } = await fixture.splits.request(fixture.location(), OPERATOR_REQUEST);
   const { state, bytes, events, epoch, dueAt, history, immutable } = record;
-  const now = world.clock.nowMicros();
+  const now = fixture.clock.nowMicros();
   assert.deepEqual(
     [state, bytes, events, epoch, dueAt, immutable],
     ["DETECTED", 0, 0, 0, now, false],
@@ -92,18 +92,18 @@ test("a request makes a record that a worker finds, and says who and why", async
     { at: now, by: "alice", from: null, to: "DETECTED", reason: "requested: too slow" },
   ]);
   assert.deepEqual(parts, []);
-  assert.deepEqual([world.nudged, world.changed], [["wide"], ["wide"]]);
-  const due = await listDue(world.catalog, now, 10);
+  assert.deepEqual([fixture.nudged, fixture.changed], [["wide"], ["wide"]]);
+  const due = await listDue(fixture.catalog, now, 10);
   assert.deepEqual(
     due.map(({ partition }) => partition),
-    [world.partition()],
+    [fixture.partition()],
   );
-  assert.deepEqual((await world.splits.get(world.place())).record, record);
+  assert.deepEqual((await fixture.splits.get(fixture.location())).record, record);
 });
 
 test("a request for what cannot be is refused", async () => {
-  const world = await World.open();
-  const table: [Partial<SplitPlace>, string][] = [
+  const fixture = await Fixture.open();
+  const table: [Partial<SplitLocation>, string][] = [
     [{ namespace: "other" }, "NAMESPACE_NOT_FOUND"],
     [{ timeSlice: "data_19990101" }, "TIME_SLICE_NOT_FOUND"],
     [{ timeBucket: 24 }, "REQUEST_INVALID"],
@@ -112,131 +112,159 @@ test("a request for what cannot be is refused", async () => {
     [{ eventBucket: 0.5 }, "REQUEST_INVALID"],
   ];
   for (const [change, code] of table) {
-    await assert.rejects(world.splits.request(world.place(change), WISH), { code });
+    await assert.rejects(fixture.splits.request(fixture.location(change), OPERATOR_REQUEST), {
+      code,
+    });
   }
-  const slice = await readSlice(world.catalog, world.namespaceId, SLICE);
+  const slice = await readSlice(fixture.catalog, fixture.namespaceId, SLICE);
   assert.ok(slice);
-  await writeSlice(world.catalog, world.namespaceId, { ...slice, state: "CLOSED" });
-  await assert.rejects(world.splits.request(world.place(), WISH), { code: "TIME_SLICE_NOT_FOUND" });
-  for (const wish of ["get", "retry", "rollback"] as const) {
-    await assert.rejects(world.splits[wish](world.place(), WISH), { code: "SPLIT_NOT_FOUND" });
+  await writeSlice(fixture.catalog, fixture.namespaceId, { ...slice, state: "CLOSED" });
+  await assert.rejects(fixture.splits.request(fixture.location(), OPERATOR_REQUEST), {
+    code: "TIME_SLICE_NOT_FOUND",
+  });
+  for (const operatorRequest of ["get", "retry", "rollback"] as const) {
+    await assert.rejects(fixture.splits[operatorRequest](fixture.location(), OPERATOR_REQUEST), {
+      code: "SPLIT_NOT_FOUND",
+    });
   }
 });
 
 const UNDER_WAY = ["DETECTED", "PLANNING", "PLANNED", "SPLITTING", "VALIDATING"] as const;
 
 test("a request for what is there looks at it again, unless somebody is at it", async () => {
-  const owner = { by: "worker", beat: 3 };
+  const owner = { by: "worker", heartbeat: 3 };
   for (const state of UNDER_WAY) {
-    const world = await World.open();
-    await world.splits.request(world.place(), WISH);
-    const left = await world.leave(state, { owner });
-    assert.deepEqual((await world.splits.request(world.place(), WISH)).record, left);
-    assert.deepEqual((await world.splits.retry(world.place(), WISH)).record, left);
+    const fixture = await Fixture.open();
+    await fixture.splits.request(fixture.location(), OPERATOR_REQUEST);
+    const left = await fixture.leave(state, { owner });
+    assert.deepEqual(
+      (await fixture.splits.request(fixture.location(), OPERATOR_REQUEST)).record,
+      left,
+    );
+    assert.deepEqual(
+      (await fixture.splits.retry(fixture.location(), OPERATOR_REQUEST)).record,
+      left,
+    );
   }
-  const confirming = await World.open();
-  await confirming.splits.request(confirming.place(), WISH);
+  const confirming = await Fixture.open();
+  await confirming.splits.request(confirming.location(), OPERATOR_REQUEST);
   const confirmed = await confirming.leave("COMPLETED", { owner });
-  assert.deepEqual((await confirming.splits.request(confirming.place(), WISH)).record, confirmed);
+  assert.deepEqual(
+    (await confirming.splits.request(confirming.location(), OPERATOR_REQUEST)).record,
+    confirmed,
+  );
   for (const state of ["PARKED", "REFUSED", "FAILED", "INVALIDATED", "COMPLETED"] as const) {
-    const world = await World.open();
-    await world.splits.request(world.place(), WISH);
-    await world.leave(state, { failures: 3, dueAt: NOON + HOUR });
-    const { record } = await world.splits.request(world.place(), WISH);
+    const fixture = await Fixture.open();
+    await fixture.splits.request(fixture.location(), OPERATOR_REQUEST);
+    await fixture.leave(state, { failures: 3, dueAt: NOON + HOUR });
+    const { record } = await fixture.splits.request(fixture.location(), OPERATOR_REQUEST);
     assert.deepEqual([record.state, record.failures, record.dueAt], ["DETECTED", 0, NOON], state);
     assert.equal(record.history.at(-1)?.from, state);
   }
 });
 
 test("what is split goes on being served while more of it is asked for", async () => {
-  const world = await World.open();
-  await world.complete("wide", BUCKET + 10);
-  const { record, parts } = await world.splits.request(world.place(), WISH);
+  const fixture = await Fixture.open();
+  await fixture.complete("wide", BUCKET + 10);
+  const { record, parts } = await fixture.splits.request(fixture.location(), OPERATOR_REQUEST);
   assert.deepEqual([record.state, record.segments.length], ["DETECTED", 1]);
   assert.deepEqual(
     parts.map((listed) => listed.length),
     [2],
   );
-  assert.equal((await readRoute(world.catalog, world.partition()))?.segments.length, 1);
-  const whole = await world.complete("whole");
-  const asked = await world.splits.request(world.place({ seriesId: "whole" }), WISH);
+  assert.equal((await readRoute(fixture.catalog, fixture.partition()))?.segments.length, 1);
+  const whole = await fixture.complete("whole");
+  const asked = await fixture.splits.request(
+    fixture.location({ seriesId: "whole" }),
+    OPERATOR_REQUEST,
+  );
   assert.deepEqual(asked.record, whole);
 });
 
 test("a roll-back takes everything back and stays until a retry", async () => {
-  const world = await World.open();
-  await world.complete();
-  const left = await world.leave("COMPLETED", { owner: { by: "worker", beat: 1 }, dueAt: NOON });
-  const { record } = await world.splits.rollback(world.place(), WISH);
+  const fixture = await Fixture.open();
+  await fixture.complete();
+  const left = await fixture.leave("COMPLETED", {
+    owner: { by: "worker", heartbeat: 1 },
+    dueAt: NOON,
+  });
+  const { record } = await fixture.splits.rollback(fixture.location(), OPERATOR_REQUEST);
   assert.deepEqual(
     [record.state, record.segments, record.owner, record.heldBy, record.dueAt, record.fence],
     ["INVALIDATED", [], null, "alice", null, left.fence + 1],
   );
   assert.equal(record.history.at(-1)?.reason, "rolled back: too slow");
-  assert.deepEqual((await readRoute(world.catalog, world.partition()))?.segments, []);
-  assert.deepEqual(await listDue(world.catalog, NOON + HOUR, 10), []);
-  assert.deepEqual((await world.splits.rollback(world.place(), WISH)).record, record);
-  const asked = world.splits.request(world.place(), WISH);
+  assert.deepEqual((await readRoute(fixture.catalog, fixture.partition()))?.segments, []);
+  assert.deepEqual(await listDue(fixture.catalog, NOON + HOUR, 10), []);
+  assert.deepEqual(
+    (await fixture.splits.rollback(fixture.location(), OPERATOR_REQUEST)).record,
+    record,
+  );
+  const asked = fixture.splits.request(fixture.location(), OPERATOR_REQUEST);
   await assert.rejects(asked, {
     code: "REQUEST_INVALID",
     message: /held \(alice\) until it is retried/,
   });
-  const { record: again } = await world.splits.retry(world.place(), WISH);
+  const { record: again } = await fixture.splits.retry(fixture.location(), OPERATOR_REQUEST);
   assert.deepEqual([again.state, again.heldBy, again.dueAt], ["DETECTED", null, NOON]);
   assert.ok(again.nextPart >= left.nextPart && again.nextGeneration >= left.nextGeneration);
 });
 
 test("a retry lets what came to a stop begin anew, and nothing else", async () => {
   for (const state of ["FAILED", "REFUSED", "PARKED", "INVALIDATED"] as const) {
-    const world = await World.open();
-    await world.splits.request(world.place(), WISH);
-    const left = await world.leave(state, { failures: 3, heldBy: "bob" });
-    const { record } = await world.splits.retry(world.place(), { by: "alice", reason: "" });
+    const fixture = await Fixture.open();
+    await fixture.splits.request(fixture.location(), OPERATOR_REQUEST);
+    const left = await fixture.leave(state, { failures: 3, heldBy: "bob" });
+    const { record } = await fixture.splits.retry(fixture.location(), { by: "alice", reason: "" });
     assert.deepEqual([record.state, record.failures, record.heldBy], ["DETECTED", 0, null]);
     assert.deepEqual([record.dueAt, record.fence], [NOON, left.fence + 1]);
     assert.equal(record.history.at(-1)?.reason, "retried");
   }
-  const world = await World.open();
-  await world.complete();
-  const retry = world.splits.retry(world.place(), WISH);
+  const fixture = await Fixture.open();
+  await fixture.complete();
+  const retry = fixture.splits.retry(fixture.location(), OPERATOR_REQUEST);
   await assert.rejects(retry, { code: "REQUEST_INVALID", message: /nothing to retry/ });
 });
 
 test("S24: a worker that writes at the same time does not lose the operator's word", async () => {
-  const world = await World.open();
-  await world.splits.request(world.place(), WISH);
-  await world.leave("SPLITTING", { owner: { by: "worker", beat: 0 } });
-  let beats = 3;
-  world.catalog.before = async (call, space) => {
-    if (call !== "write" || !space.startsWith("splits/") || beats-- <= 0) return;
-    const { catalog } = world;
+  const fixture = await Fixture.open();
+  await fixture.splits.request(fixture.location(), OPERATOR_REQUEST);
+  await fixture.leave("SPLITTING", { owner: { by: "worker", heartbeat: 0 } });
+  let heartbeats = 3;
+  fixture.catalog.before = async (call, space) => {
+    if (call !== "write" || !space.startsWith("splits/") || heartbeats-- <= 0) return;
+    const { catalog } = fixture;
     const before = catalog.before;
     catalog.before = () => undefined;
-    const record = await world.record();
-    const owner = { by: "worker", beat: 9 - beats };
-    await moveSplit(catalog, world.clock, record, { ...record, owner });
+    const record = await fixture.record();
+    const owner = { by: "worker", heartbeat: 9 - heartbeats };
+    await moveSplit(catalog, fixture.clock, record, { ...record, owner });
     catalog.before = before;
   };
-  const { record } = await world.splits.rollback(world.place(), WISH);
+  const { record } = await fixture.splits.rollback(fixture.location(), OPERATOR_REQUEST);
   assert.deepEqual([record.state, record.owner], ["INVALIDATED", null]);
-  assert.equal(beats, -1);
+  assert.equal(heartbeats, -1);
 });
 
 test("lists are paged over slices, and by state", async () => {
-  const world = await World.open();
+  const fixture = await Fixture.open();
   const other = "data_20260329";
   const ids = Array.from({ length: 7 }, (_, nth) => `id-${nth}`);
-  for (const seriesId of ids) await world.splits.request(world.place({ seriesId }), WISH);
+  for (const seriesId of ids)
+    await fixture.splits.request(fixture.location({ seriesId }), OPERATOR_REQUEST);
   for (const seriesId of ["x", "y"]) {
-    await world.splits.request(world.place({ seriesId, timeSlice: other }), WISH);
+    await fixture.splits.request(
+      fixture.location({ seriesId, timeSlice: other }),
+      OPERATOR_REQUEST,
+    );
   }
-  await world.leave("REFUSED", {}, "id-2");
-  await world.leave("REFUSED", {}, "id-5");
+  await fixture.leave("REFUSED", {}, "id-2");
+  await fixture.leave("REFUSED", {}, "id-5");
   const all = async (state: SplitState | undefined, pageSize: number): Promise<string[]> => {
     const found: string[] = [];
     let pageToken = "";
     do {
-      const page = await world.splits.list("plays", { state, pageSize, pageToken });
+      const page = await fixture.splits.list("plays", { state, pageSize, pageToken });
       assert.ok(page.splits.length <= pageSize);
       found.push(...page.splits.map(({ record }) => record.partition.seriesId));
       pageToken = page.nextPageToken;
@@ -252,19 +280,21 @@ test("lists are paged over slices, and by state", async () => {
   }
   const options = { state: undefined, pageSize: 1 };
   for (const pageToken of ["x", "%%%", Buffer.from("no bar").toString("base64url")]) {
-    const page = world.splits.list("plays", { ...options, pageToken });
+    const page = fixture.splits.list("plays", { ...options, pageToken });
     await assert.rejects(page, { code: "PAGE_TOKEN_INVALID" });
   }
 });
 
 test("a namespace is paused for a reason, once, and goes on when told", async () => {
-  const world = await World.open();
-  const paused = async () => (await readReadyNamespace(world.catalog, "plays")).splitsPaused;
-  await world.splits.pause("plays", WISH);
-  await world.splits.pause("plays", { by: "bob", reason: "another" });
-  assert.deepEqual(await paused(), { at: NOON, ...WISH });
-  await world.splits.resume("plays");
+  const fixture = await Fixture.open();
+  const paused = async () => (await readReadyNamespace(fixture.catalog, "plays")).splitsPaused;
+  await fixture.splits.pause("plays", OPERATOR_REQUEST);
+  await fixture.splits.pause("plays", { by: "bob", reason: "another" });
+  assert.deepEqual(await paused(), { at: NOON, ...OPERATOR_REQUEST });
+  await fixture.splits.resume("plays");
   assert.equal(await paused(), null);
-  assert.deepEqual(world.changed, ["plays", "plays", "plays"]);
-  await assert.rejects(world.splits.pause("other", WISH), { code: "NAMESPACE_NOT_FOUND" });
+  assert.deepEqual(fixture.changed, ["plays", "plays", "plays"]);
+  await assert.rejects(fixture.splits.pause("other", OPERATOR_REQUEST), {
+    code: "NAMESPACE_NOT_FOUND",
+  });
 });

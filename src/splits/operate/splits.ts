@@ -20,13 +20,19 @@ import { readSlice } from "../../records/slice-records.ts";
 import { listSplitsPage, readSplit, slicesWithSplits } from "../../records/split-records.ts";
 import { EVENT_BUCKETS_MAX, timeBucketRange } from "../../model/partition.ts";
 import type { PartitionKey } from "../../model/partition.ts";
-import type { SplitDetail, SplitPage, SplitPlace, SplitUseCases, Wish } from "../use-cases.ts";
+import type {
+  SplitDetail,
+  SplitPage,
+  SplitLocation,
+  SplitUseCases,
+  OperatorRequest,
+} from "../use-cases.ts";
 import { newSplit } from "../../model/split-moves.ts";
-import type { PartRecord, PartRun, SplitRecord, SplitState } from "../../model/split.ts";
+import type { PartRecord, PartNumberRange, SplitRecord, SplitState } from "../../model/split.ts";
 import type { TimeSlice } from "../../model/time-slice.ts";
 import type { Catalog } from "../../ports/catalog.ts";
-import { reasonOf, requested, retried, rolledBack } from "./split-wishes.ts";
-import type { Granted, WishContext } from "./split-wishes.ts";
+import { reasonOf, requested, retried, rolledBack } from "./operator-requests.ts";
+import type { Decision, RequestContext } from "./operator-requests.ts";
 
 export interface SplitsOptions {
   readonly catalog: Catalog;
@@ -90,61 +96,67 @@ export class Splits implements SplitUseCases {
     return { splits, nextPageToken: "" };
   }
 
-  async get(place: SplitPlace): Promise<SplitDetail> {
+  async get(location: SplitLocation): Promise<SplitDetail> {
     const { catalog } = this.#options;
-    const { id } = await readReadyNamespace(catalog, place.namespace);
-    return this.#detail(await this.#read(partitionOf(id, place)));
+    const { id } = await readReadyNamespace(catalog, location.namespace);
+    return this.#detail(await this.#read(partitionOf(id, location)));
   }
 
-  async request(place: SplitPlace, wish: Wish): Promise<SplitDetail> {
+  async request(location: SplitLocation, operatorRequest: OperatorRequest): Promise<SplitDetail> {
     const { catalog, clock, nudge } = this.#options;
-    const namespace = await readReadyNamespace(catalog, place.namespace);
-    const bucket = timeBucketRange(await this.#sliceOf(namespace, place), place.timeBucket);
-    const partition = partitionOf(namespace.id, place);
-    const record = await this.#change(partition, namespace, wish, (before, context) => {
+    const namespace = await readReadyNamespace(catalog, location.namespace);
+    const bucket = timeBucketRange(await this.#sliceOf(namespace, location), location.timeBucket);
+    const partition = partitionOf(namespace.id, location);
+    const record = await this.#change(partition, namespace, operatorRequest, (before, context) => {
       if (before !== undefined) return requested(before, context, bucket);
       const at = clock.nowMicros();
       const split = {
         partition,
-        namespace: place.namespace,
+        namespace: location.namespace,
         epoch: namespace.epoch,
         bytes: 0,
         events: 0,
         immutable: bucket.end <= namespace.floor,
         detectedAt: at,
-        askedBy: wish.by,
+        askedBy: operatorRequest.by,
       };
-      return newSplit(split, { at, by: wish.by, reason: reasonOf("requested", wish) });
+      return newSplit(split, {
+        at,
+        by: operatorRequest.by,
+        reason: reasonOf("requested", operatorRequest),
+      });
     });
     nudge?.(partition);
     return this.#detail(record);
   }
 
-  async retry(place: SplitPlace, wish: Wish): Promise<SplitDetail> {
+  async retry(location: SplitLocation, operatorRequest: OperatorRequest): Promise<SplitDetail> {
     const { catalog, nudge } = this.#options;
-    const namespace = await readReadyNamespace(catalog, place.namespace);
-    const partition = partitionOf(namespace.id, place);
-    const record = await this.#change(partition, namespace, wish, (before, context) =>
+    const namespace = await readReadyNamespace(catalog, location.namespace);
+    const partition = partitionOf(namespace.id, location);
+    const record = await this.#change(partition, namespace, operatorRequest, (before, context) =>
       retried(before ?? notThere(partition), context),
     );
     nudge?.(partition);
     return this.#detail(record);
   }
 
-  async rollback(place: SplitPlace, wish: Wish): Promise<SplitDetail> {
-    const namespace = await readReadyNamespace(this.#options.catalog, place.namespace);
-    const partition = partitionOf(namespace.id, place);
-    const record = await this.#change(partition, namespace, wish, (before, context) =>
+  async rollback(location: SplitLocation, operatorRequest: OperatorRequest): Promise<SplitDetail> {
+    const namespace = await readReadyNamespace(this.#options.catalog, location.namespace);
+    const partition = partitionOf(namespace.id, location);
+    const record = await this.#change(partition, namespace, operatorRequest, (before, context) =>
       rolledBack(before ?? notThere(partition), context),
     );
     return this.#detail(record);
   }
 
   /** One that is paused already stays so for its first reason. */
-  async pause(namespace: string, wish: Wish): Promise<void> {
+  async pause(namespace: string, operatorRequest: OperatorRequest): Promise<void> {
     const at = this.#options.clock.nowMicros();
     await this.#changeNamespace(namespace, (current) =>
-      current.splitsPaused === null ? { ...current, splitsPaused: { at, ...wish } } : undefined,
+      current.splitsPaused === null
+        ? { ...current, splitsPaused: { at, ...operatorRequest } }
+        : undefined,
     );
   }
 
@@ -167,13 +179,13 @@ export class Splits implements SplitUseCases {
   async #change(
     partition: PartitionKey,
     { epoch }: NamespaceRecord,
-    wish: Wish,
-    decide: (before: SplitRecord | undefined, context: WishContext) => Granted,
+    operatorRequest: OperatorRequest,
+    decide: (before: SplitRecord | undefined, context: RequestContext) => Decision,
   ): Promise<SplitRecord> {
     const { catalog, clock, changed } = this.#options;
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
       const before = await readSplit(catalog, partition);
-      const after = decide(before, { wish, epoch, nowMicros: clock.nowMicros() });
+      const after = decide(before, { operatorRequest, epoch, nowMicros: clock.nowMicros() });
       if (after === undefined) return before ?? notThere(partition);
       const moved = await moveSplit(catalog, clock, before, after);
       if (moved === undefined) continue;
@@ -193,17 +205,18 @@ export class Splits implements SplitUseCases {
 
   async #detail(record: SplitRecord): Promise<SplitDetail> {
     const parts: (readonly PartRecord[])[] = [];
-    for (const { runs } of record.segments) parts.push(await this.#partsOf(record, runs));
+    for (const { partRanges } of record.segments)
+      parts.push(await this.#partsOf(record, partRanges));
     return { record, parts };
   }
 
   /** None where they are not all there: the record must be seen all the more then. */
   async #partsOf(
     { partition }: SplitRecord,
-    runs: readonly PartRun[],
+    partRanges: readonly PartNumberRange[],
   ): Promise<readonly PartRecord[]> {
     try {
-      return await readParts(this.#options.catalog, partition, runs);
+      return await readParts(this.#options.catalog, partition, partRanges);
     } catch (error) {
       if (error instanceof ServiceError && error.code === "DATA_LOSS") return [];
       throw error;
@@ -211,16 +224,16 @@ export class Splits implements SplitUseCases {
   }
 
   /** The slice a wish is about, if it has such a partition. */
-  async #sliceOf(namespace: NamespaceRecord, place: SplitPlace): Promise<TimeSlice> {
-    const slice = await readSlice(this.#options.catalog, namespace.id, place.timeSlice);
+  async #sliceOf(namespace: NamespaceRecord, location: SplitLocation): Promise<TimeSlice> {
+    const slice = await readSlice(this.#options.catalog, namespace.id, location.timeSlice);
     if (slice?.state !== "OPEN") {
       throw new ServiceError(
         "TIME_SLICE_NOT_FOUND",
-        `namespace "${namespace.name}" has no open time slice ${JSON.stringify(place.timeSlice.slice(0, 60))}; list those there are`,
-        { details: { namespace: namespace.name, timeSlice: place.timeSlice.slice(0, 60) } },
+        `namespace "${namespace.name}" has no open time slice ${JSON.stringify(location.timeSlice.slice(0, 60))}; list those there are`,
+        { details: { namespace: namespace.name, timeSlice: location.timeSlice.slice(0, 60) } },
       );
     }
-    const { timeBucket, eventBucket } = place;
+    const { timeBucket, eventBucket } = location;
     const isCount = Number.isSafeInteger(timeBucket) && timeBucket >= 0;
     if (!isCount || timeBucketRange(slice, timeBucket).start >= slice.end) {
       throw new ServiceError(
@@ -258,8 +271,8 @@ function byText(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-function partitionOf(namespaceId: string, place: SplitPlace): PartitionKey {
-  const { timeSlice, seriesId, timeBucket, eventBucket } = place;
+function partitionOf(namespaceId: string, location: SplitLocation): PartitionKey {
+  const { timeSlice, seriesId, timeBucket, eventBucket } = location;
   return { namespaceId, slice: timeSlice, seriesId, timeBucket, eventBucket };
 }
 

@@ -67,7 +67,7 @@ const DONE: Segment = {
   why: "",
   partBytes: 8 * MIB,
   partsPlanned: 0,
-  runs: [{ start: 0, count: 3 }],
+  partRanges: [{ start: 0, count: 3 }],
   copiedTo: START + 7 * HOUR,
   bytes: 20 * MIB,
   events: 100,
@@ -211,7 +211,7 @@ test("the plan freezes the range and begins with nothing copied", () => {
     strategy: "EVENT_BUCKETS",
     partBytes: 8 * MIB,
     partsPlanned: 0,
-    runs: [],
+    partRanges: [],
     copiedTo: START + 8 * HOUR,
     bytes: 0,
     events: 0,
@@ -270,27 +270,27 @@ test("strategies that need the whole are told how many parts there will be", () 
 test("an open bucket waits until a part's worth is sealed, no longer than it takes", () => {
   const open = { closed: false, to: START + 7 * HOUR + 600 * SECOND };
   const now = START + 9 * HOUR;
-  const lookAgain = (survey: Partial<Survey>, change: Partial<PlanInput> = {}): number => {
+  const recheckAt = (survey: Partial<Survey>, change: Partial<PlanInput> = {}): number => {
     const record = recordOf({ bytes: 1 });
     const plan = planWith({ ...open, record, ...change }, survey);
     assert.ok(plan.kind === "parked", JSON.stringify(plan));
     assert.match(plan.reason, /^not enough sealed yet: /);
-    return (plan.lookAgainMicros - now) / SECOND;
+    return (plan.recheckMicros - now) / SECOND;
   };
   assert.equal(planWith(open, { bytes: 8 * MIB, whole: false }).kind, "segment");
   // Four in ten minutes: the other four take ten more, which is the longest wait, too.
-  assert.equal(lookAgain({ bytes: 4 * MIB }), 600);
-  assert.equal(lookAgain({ bytes: 6 * MIB }), 200);
-  assert.equal(lookAgain({ bytes: 8 * MIB - 1 }), 10);
-  assert.equal(lookAgain({ bytes: 0, events: 0 }), 600);
+  assert.equal(recheckAt({ bytes: 4 * MIB }), 600);
+  assert.equal(recheckAt({ bytes: 6 * MIB }), 200);
+  assert.equal(recheckAt({ bytes: 8 * MIB - 1 }), 10);
+  assert.equal(recheckAt({ bytes: 0, events: 0 }), 600);
   // What a read has seen is sealed when it is old enough, and the line has followed.
   const config = { ...DEFAULT_NAMESPACE_CONFIG, acceptLimitMicros: 100 * SECOND };
   const seen = { config, record: recordOf({ detectedAt: now - 20 * SECOND }) };
-  assert.equal(lookAgain({ bytes: 0, events: 0 }, seen), 80 + 30);
+  assert.equal(recheckAt({ bytes: 0, events: 0 }, seen), 80 + 30);
   // The bucket is closed sooner.
-  assert.equal(lookAgain({ bytes: 1 }, { to: START + 8 * HOUR - 30 * SECOND }), 30);
+  assert.equal(recheckAt({ bytes: 1 }, { to: START + 8 * HOUR - 30 * SECOND }), 30);
   // Nothing new is sealed.
-  assert.equal(lookAgain({ bytes: 0, events: 0 }, { from: open.to }), 600);
+  assert.equal(recheckAt({ bytes: 0, events: 0 }, { from: open.to }), 600);
 });
 
 test("a survey reads no more than the decision needs", () => {

@@ -48,8 +48,8 @@ export interface PlanInput {
 export type SplitPlan =
   | { readonly kind: "segment"; readonly segment: Segment }
   | { readonly kind: "refused"; readonly reason: string }
-  /** `lookAgainMicros` is a time, as `nowMicros` is. */
-  | { readonly kind: "parked"; readonly reason: string; readonly lookAgainMicros: number };
+  /** `recheckMicros` is a time, as `nowMicros` is. */
+  | { readonly kind: "parked"; readonly reason: string; readonly recheckMicros: number };
 
 const SECOND_MICROS = 1_000_000;
 /** A slice that is closed within this long, or within this share of its life, is not worth the work. */
@@ -130,7 +130,7 @@ function parkedUntilMoreIsSealed(input: PlanInput): SplitPlan {
     reason:
       `not enough sealed yet: ${amount(survey)} in ${seconds(sealedMicros)} of sealed time; ` +
       `a part is cut at ${number(targetBytes)} bytes, or when the bucket is closed`,
-    lookAgainMicros: nowMicros + Math.ceil(Math.max(wait, LOOK_AGAIN_MICROS_MIN)),
+    recheckMicros: nowMicros + Math.ceil(Math.max(wait, LOOK_AGAIN_MICROS_MIN)),
   };
 }
 
@@ -179,7 +179,7 @@ function segmentOf(input: PlanInput): Segment {
     why: `${whyAtAll(input)}; ${chosen.why}${whyLarger(partBytes, targetBytes, partsMax, maxParts)}${scattered}`,
     partBytes,
     partsPlanned: chosen.strategy.onePass ? 0 : partsPlanned,
-    runs: [],
+    partRanges: [],
     copiedTo: to,
     bytes: 0,
     events: 0,
@@ -201,17 +201,18 @@ function strategyFor(config: NamespaceConfig, survey: Survey): ChosenStrategy {
 /** Of this segment: what the segments that are there have left, and one at least. */
 function partsMaxOf({ ordered }: Strategy, record: SplitRecord, maxParts: number): number {
   let used = 0;
-  for (const { runs } of routeOf(record).segments) for (const { count } of runs) used += count;
+  for (const { partRanges } of routeOf(record).segments)
+    for (const { count } of partRanges) used += count;
   const left = Math.max(1, maxParts - used);
   return ordered ? left : Math.min(left, HASH_PARTS_MAX);
 }
 
 function whyAtAll({ survey, record, closed, byOperator }: PlanInput): string {
   const who = byOperator ? "an operator asked for it" : "reads found it wide";
-  const stretch = closed ? "the bucket is closed" : "the sealed part of an open bucket";
+  const routeRange = closed ? "the bucket is closed" : "the sealed part of an open bucket";
   const seen = survey.whole || survey.bytes > record.bytes ? survey : record;
   const least = survey.whole ? "" : "at least ";
-  return `${who}: ${least}${amount(seen)}, ${stretch}`;
+  return `${who}: ${least}${amount(seen)}, ${routeRange}`;
 }
 
 function whyLarger(

@@ -15,7 +15,7 @@ const SEGMENT: Segment = {
   why: "",
   partBytes: 100,
   partsPlanned: 0,
-  runs: [],
+  partRanges: [],
   copiedTo: 1_100,
   bytes: 0,
   events: 0,

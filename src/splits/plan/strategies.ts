@@ -120,7 +120,7 @@ class EqualTimeCutter implements PartCutter {
   readonly #segment: Segment;
   readonly #maxParts: number;
   /** Which stretch the open part's events lie in, counted from the segment's end. */
-  #stretch: number | undefined;
+  #slot: number | undefined;
 
   constructor(segment: Segment, maxParts: number) {
     this.#segment = segment;
@@ -128,15 +128,15 @@ class EqualTimeCutter implements PartCutter {
   }
 
   cutBefore(time: number, _partBytes: number, partEvents: number, partsSoFar: number): boolean {
-    const stretch = this.#stretchOf(time);
-    const cut = partEvents > 0 && this.#stretch !== undefined && stretch !== this.#stretch;
+    const slot = this.#slotOf(time);
+    const cut = partEvents > 0 && this.#slot !== undefined && slot !== this.#slot;
     // A part that may not be closed goes on, and is not closed for the same reason later.
     if (cut && partsSoFar + 1 >= this.#maxParts) return false;
-    this.#stretch = stretch;
+    this.#slot = slot;
     return cut;
   }
 
-  #stretchOf(time: number): number {
+  #slotOf(time: number): number {
     const { from, to, partsPlanned } = this.#segment;
     const width = Math.max(1, Math.ceil((to - from) / Math.max(1, partsPlanned)));
     return Math.floor((to - 1 - time) / width);

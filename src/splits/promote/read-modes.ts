@@ -16,7 +16,7 @@ import {
 import type { NamespaceRecord } from "../../records/namespace-records.ts";
 import { readEvidence } from "../record/read-modes.ts";
 import type { ReadMode, ReadModeState } from "../../model/read-mode.ts";
-import type { ReadModeReport, ReadModeUseCases, Wish } from "../use-cases.ts";
+import type { ReadModeReport, ReadModeUseCases, OperatorRequest } from "../use-cases.ts";
 import type { Catalog } from "../../ports/catalog.ts";
 import { advance, DEFAULT_ADVANCE, isFurther, modeAfter } from "./advance.ts";
 import type { Advance, AdvanceThresholds } from "./advance.ts";
@@ -52,7 +52,7 @@ export class ReadModes implements ReadModeUseCases {
     namespace: string,
     mode: ReadMode,
     options: { readonly force: boolean; readonly autoAdvance: boolean | undefined },
-    wish: Wish,
+    operatorRequest: OperatorRequest,
   ): Promise<ReadModeReport> {
     const { catalog, clock, namespaceChanged } = this.#options;
     const seen = await readReadyNamespace(catalog, namespace);
@@ -64,7 +64,13 @@ export class ReadModes implements ReadModeUseCases {
       const overtaken = readMode.round !== report.state.round;
       if (overtaken && !options.force && isFurther(mode, readMode.mode)) throw notAsSeen(namespace);
       const passed = overtaken ? [] : kindsOf(onEvidence, mode);
-      const next = withWish(readMode, mode, { ...options, passed }, wish, clock.nowMicros());
+      const next = withOperator(
+        readMode,
+        mode,
+        { ...options, passed },
+        operatorRequest,
+        clock.nowMicros(),
+      );
       return next === undefined ? undefined : { ...current, readMode: next };
     });
     await namespaceChanged?.(namespace);
@@ -75,9 +81,14 @@ export class ReadModes implements ReadModeUseCases {
     return readKillSwitch(this.#options.catalog);
   }
 
-  async setKillSwitch(on: boolean, wish: Wish): Promise<KillSwitchState> {
+  async setKillSwitch(on: boolean, operatorRequest: OperatorRequest): Promise<KillSwitchState> {
     const { catalog, clock, killSwitchChanged } = this.#options;
-    const state = { on, at: clock.nowMicros(), by: wish.by, reason: wish.reason };
+    const state = {
+      on,
+      at: clock.nowMicros(),
+      by: operatorRequest.by,
+      reason: operatorRequest.reason,
+    };
     await writeKillSwitch(catalog, state);
     await killSwitchChanged?.();
     return state;
@@ -107,7 +118,7 @@ function kindsOf(next: Advance, mode: ReadMode): readonly string[] {
  * Undefined where there is nothing to change. The same mode stays in its round, with its evidence, unless
  * it is forced: then it begins anew. SERVE is for the kinds of splits whose evidence passes; by force, for all.
  */
-function withWish(
+function withOperator(
   state: ReadModeState,
   mode: ReadMode,
   options: {
@@ -115,7 +126,7 @@ function withWish(
     readonly autoAdvance: boolean | undefined;
     readonly passed: readonly string[];
   },
-  { by, reason }: Wish,
+  { by, reason }: OperatorRequest,
   nowMicros: number,
 ): ReadModeState | undefined {
   const { force, passed } = options;

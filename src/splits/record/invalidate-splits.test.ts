@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
-import { ControlWorld, DAY, HOUR, never, NOON } from "../../../tests/support/control-world.ts";
-import type { ControlProcess } from "../../../tests/support/control-world.ts";
+import { ControlFixture, DAY, HOUR, never, NOON } from "../../../tests/support/control-fixture.ts";
+import type { ControlProcess } from "../../../tests/support/control-fixture.ts";
 import type { PartitionKey } from "../../model/partition.ts";
 import { newSplit } from "../../model/split-moves.ts";
 import { routeOf } from "../../model/split.ts";
@@ -27,7 +27,7 @@ function segment(from: number, to: number, change: Partial<Segment> = {}): Segme
     why: "wide",
     partBytes: 1,
     partsPlanned: 0,
-    runs: [{ start: 0, count: 1 }],
+    partRanges: [{ start: 0, count: 1 }],
     copiedTo: from,
     bytes: 1,
     events: 1,
@@ -53,26 +53,26 @@ const RECORDS: Readonly<Record<string, Partial<SplitRecord>>> = {
   copying: {
     state: "SPLITTING",
     segments: [segment(SEALED.from, OPENED.to, { state: "SPLITTING", confirmedAt: null })],
-    owner: { by: "worker-1", beat: 3 },
+    owner: { by: "worker-1", heartbeat: 3 },
     fence: 4,
   },
   "copying sealed time": {
     state: "SPLITTING",
     segments: [{ ...SEALED, state: "SPLITTING", confirmedAt: null }],
-    owner: { by: "worker-1", beat: 3 },
+    owner: { by: "worker-1", heartbeat: 3 },
     fence: 4,
   },
   held: { state: "INVALIDATED", segments: [OPENED], heldBy: "ann", dueAt: null },
 };
 
 interface Setting extends ControlProcess {
-  readonly world: ControlWorld;
+  readonly fixture: ControlFixture;
   readonly partition: (seriesId: string) => PartitionKey;
 }
 
 async function setting(shared = false): Promise<Setting> {
-  const world = new ControlWorld({ shared });
-  const process = world.start();
+  const fixture = new ControlFixture({ shared });
+  const process = fixture.start();
   const { id, epoch } = await process.namespaces.create("plays", {});
   const partition = (seriesId: string): PartitionKey => ({
     namespaceId: id,
@@ -87,17 +87,17 @@ async function setting(shared = false): Promise<Setting> {
       { partition: partition(name), namespace: "plays", ...found },
       { at: NOON, by: "worker-1", reason: "wide" },
     );
-    await moveSplit(world.catalog, world.clock, undefined, { ...record, ...change });
+    await moveSplit(fixture.catalog, fixture.clock, undefined, { ...record, ...change });
   }
-  return { world, partition, ...process };
+  return { fixture, partition, ...process };
 }
 
-async function check({ world, partition }: Setting): Promise<void> {
+async function check({ fixture, partition }: Setting): Promise<void> {
   const after = async (name: string): Promise<SplitRecord> => {
-    const record = await readSplit(world.catalog, partition(name));
+    const record = await readSplit(fixture.catalog, partition(name));
     ok(record, name);
     equal(record.epoch, 1, name);
-    const route = await readRoute(world.catalog, partition(name));
+    const route = await readRoute(fixture.catalog, partition(name));
     deepEqual(route?.segments ?? [], routeOf(record).segments, name);
     if (route !== undefined && route.segments.length > 0) equal(route.epoch, 1, name);
     return record;
@@ -132,9 +132,9 @@ test("what lies below the new line goes on in the new epoch, the rest is invalid
 
 test("W21: it comes after the new epoch and before older events are accepted", async () => {
   const process = await setting();
-  const { world, namespaces } = process;
+  const { fixture, namespaces } = process;
   const seen: string[] = [];
-  world.catalog.changed = (space, _before, after) => {
+  fixture.catalog.changed = (space, _before, after) => {
     if (space === "namespaces" && after !== undefined) {
       seen.push(after.value.includes('"reopening":null') ? "accepted" : "epoch");
     } else if (space.startsWith("splits/")) seen.push("split");
@@ -148,25 +148,25 @@ test("W21: it comes after the new epoch and before older events are accepted", a
 test("S26: a process that dies anywhere in it: the keeper does the rest, before older events are accepted", async () => {
   for (let operation = 0; ; operation += 3) {
     const process = await setting(true);
-    const { world, namespaces } = process;
-    world.crashAt(operation);
+    const { fixture, namespaces } = process;
+    fixture.crashAt(operation);
     let done = false;
     const updating = namespaces.update("plays", LATER, []).then(
       () => (done = true),
       () => undefined,
     );
-    await world.passWhile(updating);
-    world.recover();
-    const { keeper } = world.start();
+    await fixture.passWhile(updating);
+    fixture.recover();
+    const { reconciler } = fixture.start();
     for (let i = 0; i < 5; i++) {
-      await keeper.runOnce(never);
-      await world.clock.advance(5_000);
+      await reconciler.runOnce(never);
+      await fixture.clock.advance(5_000);
     }
     // A route that was not published any more is of the old epoch until a sweeper comes.
-    for (const due of await listDue(world.catalog, world.clock.nowMicros(), 100)) {
-      await settleDue(world.catalog, world.clock, due);
+    for (const due of await listDue(fixture.catalog, fixture.clock.nowMicros(), 100)) {
+      await settleDue(fixture.catalog, fixture.clock, due);
     }
-    const record = await readNamespace(world.catalog, "plays");
+    const record = await readNamespace(fixture.catalog, "plays");
     equal(record?.reopening, null);
     if (record?.config.acceptLimitMicros === LATER.acceptLimitMicros) await check(process);
     if (done) return;
@@ -175,62 +175,66 @@ test("S26: a process that dies anywhere in it: the keeper does the rest, before 
 
 test("a re-opening that is given up half way takes the splits to its epoch too", async () => {
   const process = await setting(true);
-  const { world, namespaces } = process;
+  const { fixture, namespaces } = process;
   // Its process dies when the new epoch has begun.
-  world.catalog.before = (call, space) => {
+  fixture.catalog.before = (call, space) => {
     if (call === "list" && space.startsWith("split-slices/")) throw new Error("died");
   };
   await rejects(namespaces.update("plays", LATER, []), /died/);
-  world.catalog.before = () => undefined;
+  fixture.catalog.before = () => undefined;
   const back = await namespaces.update("plays", { acceptLimitMicros: 600_000_000 }, []);
   equal(back.epoch, 1);
-  equal((await readNamespace(world.catalog, "plays"))?.reopening, null);
+  equal((await readNamespace(fixture.catalog, "plays"))?.reopening, null);
   await check(process);
 });
 
 test("C3: a split that missed an epoch keeps nothing, also of time that is sealed by now", async () => {
-  const { world, namespaces, partition } = await setting();
-  const missing = await readSplit(world.catalog, partition("sealed"));
+  const { fixture, namespaces, partition } = await setting();
+  const missing = await readSplit(fixture.catalog, partition("sealed"));
   ok(missing);
   await namespaces.update("plays", LATER, []);
   // As if restored from a backup. Below both lines: only the epoch tells that it may have been open between.
-  const now = await readSplit(world.catalog, partition("sealed"));
+  const now = await readSplit(fixture.catalog, partition("sealed"));
   ok(now);
   const segments = [segment(NEW_FLOOR - 4 * HOUR, NEW_FLOOR - 3 * HOUR)];
-  await moveSplit(world.catalog, world.clock, now, { ...missing, segments, version: now.version });
+  await moveSplit(fixture.catalog, fixture.clock, now, {
+    ...missing,
+    segments,
+    version: now.version,
+  });
   await namespaces.update("plays", { acceptLimitMicros: 7 * HOUR }, []);
-  const after = await readSplit(world.catalog, partition("sealed"));
+  const after = await readSplit(fixture.catalog, partition("sealed"));
   deepEqual([after?.state, after?.epoch, after?.segments], ["INVALIDATED", 2, []]);
 });
 
 test("a record that cannot be read keeps no time closed", async () => {
-  const { world, namespaces, partition } = await setting();
-  const space = world.catalog
+  const { fixture, namespaces, partition } = await setting();
+  const space = fixture.catalog
     .dump()
     .find((path) => path.startsWith("splits/") && path.endsWith("/both|5|0"))
     ?.split("/")
     .slice(0, 4)
     .join("/");
   ok(space !== undefined);
-  const stored = await world.catalog.read(space, "both|5|0");
-  await world.catalog.write(space, "both|5|0", "{", stored?.version ?? 0);
+  const stored = await fixture.catalog.read(space, "both|5|0");
+  await fixture.catalog.write(space, "both|5|0", "{", stored?.version ?? 0);
   await namespaces.update("plays", LATER, []);
   // Of another epoch than the namespace: nobody follows it.
-  equal((await readRoute(world.catalog, partition("both")))?.epoch, 0);
+  equal((await readRoute(fixture.catalog, partition("both")))?.epoch, 0);
 });
 
 test("a slice that is dropped later is not looked at again", async () => {
-  const { world, namespaces, keeper } = await setting();
+  const { fixture, namespaces, reconciler } = await setting();
   await namespaces.update(
     "plays",
     { retention: { closeAfterMicros: DAY, deleteAfterMicros: 2 * DAY } },
     [],
   );
   for (let i = 0; i < 20; i++) {
-    await world.clock.advance(DAY / 4_000);
-    await keeper.runOnce(never);
+    await fixture.clock.advance(DAY / 4_000);
+    await reconciler.runOnce(never);
   }
-  const left = world.catalog
+  const left = fixture.catalog
     .dump()
     .filter((path) => /^(splits|routes|parts|split-slices)\//.test(path));
   deepEqual(left, []);

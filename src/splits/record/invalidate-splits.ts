@@ -68,7 +68,7 @@ function reopened(record: SplitRecord, namespace: NamespaceRecord, nowMicros: nu
   if (segments.length === record.segments.length) return { ...record, epoch };
   const gone = record.segments.length - segments.length;
   const reason = `acceptLimit was raised, which opens the time of ${gone} of ${record.segments.length} segments again`;
-  const lookAgain = Math.min(widestAcceptMicros(namespace), LOOK_AGAIN_MICROS_MAX);
+  const recheckAt = Math.min(widestAcceptMicros(namespace), LOOK_AGAIN_MICROS_MAX);
   return movedSplit(
     record,
     "INVALIDATED",
@@ -79,7 +79,7 @@ function reopened(record: SplitRecord, namespace: NamespaceRecord, nowMicros: nu
       owner: null,
       fence: record.fence + 1,
       // What an operator holds stays as it is (rule C17).
-      dueAt: record.heldBy === null ? nowMicros + lookAgain : record.dueAt,
+      dueAt: record.heldBy === null ? nowMicros + recheckAt : record.dueAt,
     },
   );
 }

@@ -32,7 +32,7 @@ function segment(from: number, to: number, generation = 0): Segment {
     why: "wide",
     partBytes: 1,
     partsPlanned: 0,
-    runs: [{ start: generation, count: 1 }],
+    partRanges: [{ start: generation, count: 1 }],
     copiedTo: from,
     bytes: 1,
     events: 1,
@@ -41,7 +41,7 @@ function segment(from: number, to: number, generation = 0): Segment {
   };
 }
 
-class World {
+class Fixture {
   readonly catalog = new MemoryCatalog({ shared: true });
   readonly clock = new VirtualClock(NOW);
   readonly notes: string[] = [];
@@ -117,13 +117,13 @@ const why = (at: number) => ({ at, by: "worker-1", reason: "test" });
 const CHANGES: Readonly<Record<string, Change>> = {
   "is claimed": (record, now) =>
     movedSplit(record, "PLANNING", why(now), {
-      owner: { by: "w", beat: 0 },
+      owner: { by: "w", heartbeat: 0 },
       fence: record.fence + 1,
       dueAt: now,
     }),
   "is parked": (record, now) =>
     movedSplit(record, "PARKED", why(now), { dueAt: now + MINUTE, owner: null }),
-  beats: (record) => ({ ...record, fence: record.fence + 1 }),
+  heartbeats: (record) => ({ ...record, fence: record.fence + 1 }),
   completes: (record, now) =>
     movedSplit(record, "COMPLETED", why(now), {
       segments: [...record.segments, segment(record.segments.at(-1)?.to ?? 0, now, record.version)],
@@ -140,11 +140,15 @@ const CHANGES: Readonly<Record<string, Change>> = {
   "goes to another epoch": (record) => ({ ...record, epoch: record.epoch + 1 }),
 };
 
-async function change(world: World, by: Change, catalog: Catalog = world.catalog): Promise<void> {
+async function change(
+  fixture: Fixture,
+  by: Change,
+  catalog: Catalog = fixture.catalog,
+): Promise<void> {
   const record = await readSplit(catalog, PARTITION);
-  const now = world.clock.nowMicros();
-  if (record === undefined) await moveSplit(catalog, world.clock, undefined, detected(now));
-  else await moveSplit(catalog, world.clock, record, by(record, now));
+  const now = fixture.clock.nowMicros();
+  if (record === undefined) await moveSplit(catalog, fixture.clock, undefined, detected(now));
+  else await moveSplit(catalog, fixture.clock, record, by(record, now));
 }
 
 function detected(now: number): SplitRecord {
@@ -152,21 +156,21 @@ function detected(now: number): SplitRecord {
   return newSplit({ partition: PARTITION, namespace: "plays", ...found }, why(now));
 }
 
-const [none, completed]: ((world: World) => Promise<unknown>)[] = [
+const [none, completed]: ((fixture: Fixture) => Promise<unknown>)[] = [
   async () => undefined,
-  async (world) => {
+  async (fixture) => {
     for (const each of ["is claimed", "is claimed", "completes"]) {
-      await change(world, CHANGES[each] as Change);
-      await world.clock.advance(1);
+      await change(fixture, CHANGES[each] as Change);
+      await fixture.clock.advance(1);
     }
   },
 ];
 
 test("record, route, due time and change log go together", async () => {
-  const world = await new World().begin();
-  const { catalog, clock } = world;
-  await completed?.(world);
-  await world.check("completed");
+  const fixture = await new Fixture().begin();
+  const { catalog, clock } = fixture;
+  await completed?.(fixture);
+  await fixture.check("completed");
   const record = await readSplit(catalog, PARTITION);
   ok(record);
   equal((await readRoute(catalog, PARTITION))?.of, record.version);
@@ -177,7 +181,7 @@ test("record, route, due time and change log go together", async () => {
   const parked = movedSplit(record, "PARKED", why(1), { dueAt: NOW + MINUTE + 0.5 });
   equal((await moveSplit(catalog, clock, record, parked))?.dueAt, NOW + MINUTE);
   equal(await moveSplit(catalog, clock, record, parked), undefined, "from an old version");
-  await world.check("parked");
+  await fixture.check("parked");
   deepEqual(await listDue(catalog, NOW + MINUTE - 1, 10), []);
   const [due] = await listDue(catalog, NOW + MINUTE, 10);
   ok(due);
@@ -188,7 +192,7 @@ test("record, route, due time and change log go together", async () => {
 });
 
 test("a route of an older version never replaces one of a newer, also where that is empty", async () => {
-  const { catalog } = await new World().begin();
+  const { catalog } = await new Fixture().begin();
   const old = { ...detected(NOW), segments: [segment(0, 5)], version: 3 };
   await publishRoute(catalog, { ...old, segments: [], version: 4 });
   await publishRoute(catalog, old);
@@ -213,23 +217,23 @@ for (const [start, prepare] of Object.entries({ "a partition": none, "a split": 
             [true, false],
             [false, true],
           ]) {
-            const world = await new World().begin();
-            await prepare?.(world);
+            const fixture = await new Fixture().begin();
+            await prepare?.(fixture);
             const stop = new StopAfter(passes);
-            const late = change(world, by, gatedCatalog(world.catalog, stop.gate));
+            const late = change(fixture, by, gatedCatalog(fixture.catalog, stop.gate));
             await settle();
             stopped = stop.stopped;
-            if (other !== undefined) await change(world, other);
-            if (sweeps) await world.sweepForLong();
+            if (other !== undefined) await change(fixture, other);
+            if (sweeps) await fixture.sweepForLong();
             if (wakes) {
               stop.resume();
               await late;
             }
-            await world.sweepForLong();
+            await fixture.sweepForLong();
             const how = `${wakes ? "woken" : "dead"} after ${passes}, swept ${sweeps}`;
             // One that was about to be made can still come, as long as its slice is there.
-            if (!wakes && (await readSplit(world.catalog, PARTITION)) === undefined) continue;
-            await world.check(how);
+            if (!wakes && (await readSplit(fixture.catalog, PARTITION)) === undefined) continue;
+            await fixture.check(how);
           }
           if (!stopped) return;
           ok(passes < 100, "it ends");
@@ -247,15 +251,15 @@ test("S23: many who move and sweep at once, in any order of their calls, lose no
       fc.array(fc.array(change_, { minLength: 1, maxLength: 4 }), { minLength: 2, maxLength: 4 }),
       fc.array(fc.nat({ max: 9_999 }), { minLength: 20, maxLength: 100 }),
       async (processes, choices) => {
-        const world = await new World().begin();
+        const fixture = await new Fixture().begin();
         const calls = new OneByOne();
-        const catalog = gatedCatalog(world.catalog, calls.gate);
+        const catalog = gatedCatalog(fixture.catalog, calls.gate);
         let ended = 0;
         for (const acts of processes) {
           void (async () => {
             for (const act of acts) {
               const by = CHANGES[act];
-              await (by === undefined ? world.sweep(catalog) : change(world, by, catalog));
+              await (by === undefined ? fixture.sweep(catalog) : change(fixture, by, catalog));
             }
             ended++;
           })();
@@ -263,12 +267,12 @@ test("S23: many who move and sweep at once, in any order of their calls, lose no
         for (let i = 0; ended < processes.length; i++) {
           await settle();
           const choice = choices[i % choices.length] ?? 0;
-          if (choice % 40 === 0) await world.clock.advance(choice % 80 === 0 ? 70_000 : 700_000);
-          else if (choice % 5 === 0) await world.clock.advance(1);
+          if (choice % 40 === 0) await fixture.clock.advance(choice % 80 === 0 ? 70_000 : 700_000);
+          else if (choice % 5 === 0) await fixture.clock.advance(1);
           if (calls.waiting > 0) calls.letThrough(choice);
         }
-        await world.sweepForLong();
-        await world.check(JSON.stringify(processes));
+        await fixture.sweepForLong();
+        await fixture.check(JSON.stringify(processes));
       },
     ),
     { numRuns: 200 },
@@ -277,20 +281,20 @@ test("S23: many who move and sweep at once, in any order of their calls, lose no
 
 test("what is due of a slice that was dropped settles itself, and a late riser leaves no route", async () => {
   for (let passes = 0; ; passes++) {
-    const world = await new World().begin();
-    await completed?.(world);
+    const fixture = await new Fixture().begin();
+    await completed?.(fixture);
     const stop = new StopAfter(passes);
     const by = CHANGES["completes and stays due"] as Change;
-    const late = change(world, by, gatedCatalog(world.catalog, stop.gate));
+    const late = change(fixture, by, gatedCatalog(fixture.catalog, stop.gate));
     await settle();
-    const [slice] = world.catalog.peek(`slices/${SLICE.namespaceId}`);
+    const [slice] = fixture.catalog.peek(`slices/${SLICE.namespaceId}`);
     ok(slice);
-    await world.catalog.remove(`slices/${SLICE.namespaceId}`, slice.key, slice.version);
-    await removeSplits(world.catalog, SLICE);
+    await fixture.catalog.remove(`slices/${SLICE.namespaceId}`, slice.key, slice.version);
+    await removeSplits(fixture.catalog, SLICE);
     stop.resume();
     await late;
-    await world.sweepForLong();
-    const left = world.catalog.dump().filter((path) => !/^split-(?:changes|work-w)/.test(path));
+    await fixture.sweepForLong();
+    const left = fixture.catalog.dump().filter((path) => !/^split-(?:changes|work-w)/.test(path));
     const made = left.filter((path) => path.startsWith("splits/")).length;
     // Who had not read the record yet makes a new one: whoever does so looks at the slice first.
     if (made === 0) deepEqual(left, [], `stopped after ${passes}`);
@@ -299,10 +303,10 @@ test("what is due of a slice that was dropped settles itself, and a late riser l
 });
 
 test("what was made when its slice was gone already is removed by whoever finds it, and not before", async () => {
-  const world = await new World().begin();
-  const { catalog, clock } = world;
-  await completed?.(world);
-  await change(world, CHANGES["completes and stays due"] as Change);
+  const fixture = await new Fixture().begin();
+  const { catalog, clock } = fixture;
+  await completed?.(fixture);
+  await change(fixture, CHANGES["completes and stays due"] as Change);
   const record = await readSplit(catalog, PARTITION);
   ok(record);
   await removeIfGone(catalog, clock, record);

@@ -23,7 +23,7 @@ import { readSlice } from "../../records/slice-records.ts";
 import { noteChange } from "../../records/split-changes.ts";
 import { readSplit, removeLateSplits, writeSplit } from "../../records/split-records.ts";
 import { putDue, readDue, removeDue } from "../../records/split-work.ts";
-import type { DueEntry, DuePlace } from "../../records/split-work.ts";
+import type { DueEntry, DueKey } from "../../records/split-work.ts";
 
 /** Who is longer between an entry and its record has most likely died; if not, he is overtaken. */
 const PENDING_MICROS = 60 * SECOND_MICROS;
@@ -44,7 +44,7 @@ export async function moveSplit(
   const publishes = routeDiffers(before, next);
   const now = clock.nowMicros();
   const { partition, namespace } = next;
-  const guard: DuePlace = { partition, dueAt: now === dueAt ? now + 1 : now };
+  const guard: DueKey = { partition, dueAt: now === dueAt ? now + 1 : now };
   const made: DueEntry[] = [];
   if (publishes) {
     const entry = await putDue(catalog, { ...guard, namespace, from, publishes });
@@ -79,7 +79,7 @@ export async function moveSplit(
 export async function settleDue(
   catalog: Catalog,
   clock: Clock,
-  due: DuePlace,
+  due: DueKey,
 ): Promise<SplitRecord | undefined> {
   // In this order: who writes the entry after we have read it makes it another, which we do not remove.
   const entry = await readDue(catalog, due);
@@ -145,10 +145,10 @@ async function settle(
 async function removeLeftOver(
   catalog: Catalog,
   clock: Clock,
-  place: DuePlace,
+  location: DueKey,
   written: SplitRecord,
 ): Promise<void> {
-  const entry = await readDue(catalog, place);
+  const entry = await readDue(catalog, location);
   // Somebody may be about to move on from what we have written, back to this time.
   if (entry === undefined || entry.from >= written.version) return;
   await settle(catalog, clock, entry, written);

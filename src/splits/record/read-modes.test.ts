@@ -1,6 +1,6 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { test } from "node:test";
-import { ControlWorld, NOON } from "../../../tests/support/control-world.ts";
+import { ControlFixture, NOON } from "../../../tests/support/control-fixture.ts";
 import { MemoryCatalog } from "../../../tests/support/memory-catalog.ts";
 import type { Evidence } from "../../model/read-mode.ts";
 import { addEvidence, readEvidence, setReadMode } from "./read-modes.ts";
@@ -17,8 +17,8 @@ const SEEN: Evidence = {
 };
 
 test("a namespace begins in SHADOW, and every change of the mode begins a round", async () => {
-  const world = new ControlWorld();
-  const { namespaces, views } = world.start();
+  const fixture = new ControlFixture();
+  const { namespaces, views } = fixture.start();
   await namespaces.create("plays", {});
   const { readMode } = (await views.get("plays")).namespace;
   deepEqual(
@@ -26,14 +26,14 @@ test("a namespace begins in SHADOW, and every change of the mode begins a round"
     { mode: "SHADOW", since: NOON, round: 0 },
   );
   const serve = { ...readMode, mode: "SERVE" as const, by: "ann", reason: "sure", round: 0 };
-  equal((await setReadMode(world.catalog, "plays", () => serve)).readMode.round, 1);
-  await setReadMode(world.catalog, "plays", () => undefined);
+  equal((await setReadMode(fixture.catalog, "plays", () => serve)).readMode.round, 1);
+  await setReadMode(fixture.catalog, "plays", () => undefined);
   // Two at once are two rounds: neither is lost.
-  await Promise.all([1, 2].map(() => setReadMode(world.catalog, "plays", () => serve)));
+  await Promise.all([1, 2].map(() => setReadMode(fixture.catalog, "plays", () => serve)));
   const { readMode: now } = await namespaces.get("plays");
   deepEqual([now.mode, now.by, now.round], ["SERVE", "ann", 3]);
   await rejects(
-    setReadMode(world.catalog, "shows", () => serve),
+    setReadMode(fixture.catalog, "shows", () => serve),
     { code: "NAMESPACE_NOT_FOUND" },
   );
 });

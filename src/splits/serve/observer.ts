@@ -6,7 +6,7 @@ export type FallbackReason =
   /** The catalog could not be asked for the route or the parts, or a part's record is missing. */
   | "route"
   /** Blocks or rows are missing, damaged or out of place. */
-  | "doubt"
+  | "integrity"
   /** The storage of the split failed. */
   | "storage"
   /** The split is of another epoch than the namespace. */
@@ -18,10 +18,10 @@ export type FallbackReason =
   /** It was read from the split until mode, kill switch or route changed. */
   | "withdrawn"
   /** A difference or a damage was seen here before and is being looked into. */
-  | "suspect";
+  | "quarantined";
 
-/** DOUBT: the split could not be read, so nothing was compared. SKIPPED: too many waited. */
-export type ComparisonResult = "MATCH" | "DIFFER" | "DOUBT" | "FAILED" | "SKIPPED";
+/** INTEGRITY_ERROR: the split could not be read, so nothing was compared. SKIPPED: too many waited. */
+export type ComparisonResult = "MATCH" | "DIFFER" | "INTEGRITY_ERROR" | "FAILED" | "SKIPPED";
 
 /** What came of a difference when both sides were read again at ALL (rule C14). */
 export type DifferenceVerdict =

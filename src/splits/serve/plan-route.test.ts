@@ -4,7 +4,7 @@ import { joinedSlices, staticView } from "../../../tests/support/static-view.ts"
 import type { ReadMode } from "../../model/read-mode.ts";
 import type { RouteRecord, RouteSegment } from "../../model/split.ts";
 import { planRoute } from "./plan-route.ts";
-import type { RouteQuestion, Standing } from "./plan-route.ts";
+import type { RouteQuestion, TrustState } from "./plan-route.ts";
 
 const strategy = { secondsPerTimeSlice: 100, secondsPerTimeBucket: 100, eventBuckets: 1 };
 const slices = joinedSlices(0, [strategy]);
@@ -59,17 +59,17 @@ const CASES: readonly (readonly [string, Parameters<typeof plan>[0], readonly st
   ],
   [
     "a segment that was not compared here yet",
-    { standings: ["PROVEN", "UNSEEN"] },
+    { trustStates: ["PROVEN", "UNSEEN"] },
     ["0-40 SPLIT NO", "40-80 ORIGINAL DIGEST", "80-100 ORIGINAL NO"],
   ],
   [
     "the same in SHADOW",
-    { mode: "SHADOW", standings: ["UNSEEN", "PROVEN"] },
+    { mode: "SHADOW", trustStates: ["UNSEEN", "PROVEN"] },
     ["0-40 ORIGINAL DIGEST", "40-80 ORIGINAL NO", "80-100 ORIGINAL NO"],
   ],
   [
     "a suspect",
-    { standings: ["SUSPECT", "PROVEN"] },
+    { trustStates: ["QUARANTINED", "PROVEN"] },
     ["0-40 ORIGINAL NO", "40-80 SPLIT NO", "80-100 ORIGINAL NO"],
   ],
   [
@@ -104,7 +104,7 @@ test("the route is named for what is read", () => {
   equal(name({}), "SPLIT_AND_ORIGINAL");
   equal(name({ range: { from: 0, to: 80, order: "NEWEST_FIRST", after: undefined } }), "SPLIT");
   equal(name({ mode: "COMPARE" }), "ORIGINAL_NOT_SPLIT");
-  equal(name({ standings: ["UNSEEN", "UNSEEN"] }), "ORIGINAL_NOT_SPLIT");
+  equal(name({ trustStates: ["UNSEEN", "UNSEEN"] }), "ORIGINAL_NOT_SPLIT");
   equal(planned({}).route.parts, 5);
   equal(planned({ epoch: 2 }).fallback, "epoch");
   equal(name({ epoch: 2 }), "ORIGINAL_FALLBACK");
@@ -113,9 +113,9 @@ test("the route is named for what is read", () => {
   // Nothing is fallen back from where an operator does not want the split, or where there is none.
   equal(planned({ killed: true }).fallback, undefined);
   equal(planned({ noView: true, route: undefined }).fallback, undefined);
-  equal(planned({ standings: ["SUSPECT", "SUSPECT"] }).fallback, "suspect");
-  equal(name({ standings: ["SUSPECT", "SUSPECT"] }), "ORIGINAL_FALLBACK");
-  equal(name({ standings: ["SUSPECT", "PROVEN"] }), "SPLIT_AND_ORIGINAL");
+  equal(planned({ trustStates: ["QUARANTINED", "QUARANTINED"] }).fallback, "quarantined");
+  equal(name({ trustStates: ["QUARANTINED", "QUARANTINED"] }), "ORIGINAL_FALLBACK");
+  equal(name({ trustStates: ["QUARANTINED", "PROVEN"] }), "SPLIT_AND_ORIGINAL");
   equal(planned({ confirmed: false }).fallback, "unconfirmed");
   equal(planned({}).fallback, undefined);
 });
@@ -127,14 +127,14 @@ interface Given {
   readonly noView?: boolean;
   readonly route?: RouteRecord | undefined;
   readonly range?: RouteQuestion["range"];
-  readonly standings?: readonly Standing[];
+  readonly trustStates?: readonly TrustState[];
   readonly sampled?: boolean;
   readonly confirmed?: boolean;
   readonly kinds?: readonly string[];
 }
 
 function plan(given: Given): string[] {
-  return planned(given).stretches.map(
+  return planned(given).routeRanges.map(
     ({ from, to, readFrom, compare }) => `${from}-${to} ${readFrom} ${compare}`,
   );
 }
@@ -147,19 +147,19 @@ function planned(given: Given): ReturnType<typeof planRoute> {
   const second = given.confirmed ?? true;
   const segments = [segment(0, 40, true), segment(40, 80, second)];
   const route = { partition, epoch: 1, of: 1, segments };
-  const standings = given.standings ?? ["PROVEN", "PROVEN"];
+  const trustStates = given.trustStates ?? ["PROVEN", "PROVEN"];
   return planRoute({
     view: given.noView === true ? undefined : current,
     killed: given.killed ?? false,
     route: "route" in given ? given.route : route,
     range: given.range ?? { from: 0, to: 100, order: "OLDEST_FIRST", after: undefined },
-    standingOf: ({ from }) => standings[from === 0 ? 0 : 1] as Standing,
+    trustOf: ({ from }) => trustStates[from === 0 ? 0 : 1] as TrustState,
     sampled: given.sampled ?? false,
   });
 }
 
 function segment(from: number, to: number, confirmed: boolean): RouteSegment {
   const kind = { layout: "PACKED", strategy: "EVENT_BUCKETS" } as const;
-  const runs = from === 0 ? [{ start: 0, count: 3 }] : [{ start: 4, count: 2 }];
-  return { from, to, generation: 1, ...kind, runs, bytes: 10, events: 1, confirmed };
+  const partRanges = from === 0 ? [{ start: 0, count: 3 }] : [{ start: 4, count: 2 }];
+  return { from, to, generation: 1, ...kind, partRanges, bytes: 10, events: 1, confirmed };
 }

@@ -9,17 +9,17 @@ import { kindName, kindOf, servesKind } from "../../model/split-kind.ts";
 import type { ReadMode, ReadModeState } from "../../model/read-mode.ts";
 import type { RouteRecord, RouteSegment } from "../../model/split.ts";
 import type { PartitionRoute } from "../../partition/partition-source.ts";
-import type { CompareHow } from "../../parts/stretch-sum.ts";
+import type { CompareHow } from "../../parts/range-sum.ts";
 import type { Order } from "../../ports/event-store.ts";
 import { formatTime } from "../../wire/time-text.ts";
 import type { Position } from "../../wire/frames.ts";
 import type { FallbackReason } from "./observer.ts";
 
 /** UNSEEN: nothing of it was compared on this server yet. SUSPECT: a difference is being looked into. */
-export type Standing = "UNSEEN" | "PROVEN" | "SUSPECT";
+export type TrustState = "UNSEEN" | "PROVEN" | "QUARANTINED";
 
 /** Event time with one source, `from` included, `to` not. */
-export interface Stretch {
+export interface RouteRange {
   readonly from: number;
   readonly to: number;
   /** The segment that covers it, if one does. */
@@ -31,7 +31,7 @@ export interface Stretch {
 export interface RoutePlan {
   readonly route: PartitionRoute;
   /** In the order of the read. */
-  readonly stretches: readonly Stretch[];
+  readonly routeRanges: readonly RouteRange[];
   /** Set where a split is there that may not be used. */
   readonly fallback: FallbackReason | undefined;
 }
@@ -47,7 +47,7 @@ export interface RouteQuestion {
     readonly order: Order;
     readonly after: Position | undefined;
   };
-  readonly standingOf: (segment: RouteSegment) => Standing;
+  readonly trustOf: (segment: RouteSegment) => TrustState;
   /** Whether this read is one of those that are compared where not all are. */
   readonly sampled: boolean;
 }
@@ -74,15 +74,15 @@ export function planRoute(question: RouteQuestion): RoutePlan {
   }
   const { mode } = readMode;
   if (mode === "OFF") return plainRead(question, route.segments, "the read mode is OFF");
-  const stretches = joinPlain(
-    cutByTime(route.segments, question.range).map((stretch) =>
-      decide(stretch, modeFor(readMode, stretch.segment), question),
+  const routeRanges = joinPlain(
+    cutByTime(route.segments, question.range).map((routeRange) =>
+      decide(routeRange, modeFor(readMode, routeRange.segment), question),
     ),
   );
   if (mode !== "SERVE") {
-    return { route: original(`the read mode is ${mode}`), stretches, fallback: undefined };
+    return { route: original(`the read mode is ${mode}`), routeRanges, fallback: undefined };
   }
-  return servedPlan(route, stretches, readMode, question.standingOf);
+  return servedPlan(route, routeRanges, readMode, question.trustOf);
 }
 
 /** A kind of split without evidence of its own is compared where others are served (rule C13). */
@@ -94,53 +94,53 @@ function modeFor(readMode: ReadModeState, segment: RouteSegment | undefined): Re
 
 /** Reads everything from the original and compares nothing. */
 export function plainPlan(plan: RoutePlan): RoutePlan {
-  const plain = plan.stretches.map((stretch) => ({
-    ...stretch,
+  const plain = plan.routeRanges.map((routeRange) => ({
+    ...routeRange,
     readFrom: "ORIGINAL" as const,
     compare: "NO" as const,
   }));
-  return { ...plan, stretches: plain };
+  return { ...plan, routeRanges: plain };
 }
 
-function decide(stretch: Stretch, mode: ReadMode, question: RouteQuestion): Stretch {
-  const { segment } = stretch;
-  if (segment === undefined) return stretch;
-  const standing = question.standingOf(segment);
+function decide(routeRange: RouteRange, mode: ReadMode, question: RouteQuestion): RouteRange {
+  const { segment } = routeRange;
+  if (segment === undefined) return routeRange;
+  const trust = question.trustOf(segment);
   // One that is suspect is read again at ALL: comparing it here would tell nothing new.
-  if (standing === "SUSPECT") return stretch;
+  if (trust === "QUARANTINED") return routeRange;
   // Each split's first reads are compared, whatever the mode (rule C13).
-  if (standing === "UNSEEN" || mode === "COMPARE") return { ...stretch, compare: "DIGEST" };
+  if (trust === "UNSEEN" || mode === "COMPARE") return { ...routeRange, compare: "DIGEST" };
   const sampled = question.sampled;
-  if (mode === "SHADOW") return { ...stretch, compare: sampled ? "SIZES" : "NO" };
-  if (!segment.confirmed) return stretch;
-  return { ...stretch, readFrom: "SPLIT", compare: sampled ? "DIGEST" : "NO" };
+  if (mode === "SHADOW") return { ...routeRange, compare: sampled ? "SIZES" : "NO" };
+  if (!segment.confirmed) return routeRange;
+  return { ...routeRange, readFrom: "SPLIT", compare: sampled ? "DIGEST" : "NO" };
 }
 
 function servedPlan(
   { segments }: RouteRecord,
-  stretches: readonly Stretch[],
+  routeRanges: readonly RouteRange[],
   readMode: ReadModeState,
-  standingOf: (segment: RouteSegment) => Standing,
+  trustOf: (segment: RouteSegment) => TrustState,
 ): RoutePlan {
-  const split = stretches.filter(({ readFrom }) => readFrom === "SPLIT");
-  const covered = stretches.filter(({ segment }) => segment !== undefined);
+  const split = routeRanges.filter(({ readFrom }) => readFrom === "SPLIT");
+  const covered = routeRanges.filter(({ segment }) => segment !== undefined);
   const held = covered.find(({ readFrom }) => readFrom === "ORIGINAL")?.segment;
   const fallback =
     held === undefined
       ? undefined
-      : standingOf(held) === "SUSPECT"
-        ? "suspect"
+      : trustOf(held) === "QUARANTINED"
+        ? "quarantined"
         : held.confirmed
           ? undefined
           : "unconfirmed";
   const why = (): string => heldWhy(held, fallback, segments, readMode);
-  if (split.length === 0) return { route: original(why(), fallback), stretches, fallback };
+  if (split.length === 0) return { route: original(why(), fallback), routeRanges, fallback };
   const parts = split.reduce((sum, { segment }) => sum + partsOf(segment), 0);
-  const whole = split.length === stretches.length;
+  const whole = split.length === routeRanges.length;
   const route: PartitionRoute = whole
     ? { route: "SPLIT", why: "all that was asked for is split", parts }
     : { route: "SPLIT_AND_ORIGINAL", why: restWhy(held, why, segments), parts };
-  return { route, stretches, fallback };
+  return { route, routeRanges, fallback };
 }
 
 function heldWhy(
@@ -149,7 +149,8 @@ function heldWhy(
   segments: readonly RouteSegment[],
   readMode: ReadModeState,
 ): string {
-  if (fallback === "suspect") return "a difference between split and original is being looked into";
+  if (fallback === "quarantined")
+    return "a difference between split and original is being looked into";
   if (fallback === "unconfirmed")
     return "no second read of the original has confirmed the split yet";
   if (held !== undefined && !servesKind(readMode, held)) {
@@ -175,8 +176,8 @@ function plainRead(
   segments: readonly RouteSegment[],
   why: string,
 ): RoutePlan {
-  const stretches = joinPlain(cutByTime(segments, range));
-  return { route: original(why), stretches, fallback: undefined };
+  const routeRanges = joinPlain(cutByTime(segments, range));
+  return { route: original(why), routeRanges, fallback: undefined };
 }
 
 /** A split that is there and may not be used is fallen back from. */
@@ -186,22 +187,22 @@ function original(why: string, fallback?: FallbackReason): PartitionRoute {
 }
 
 function partsOf(segment: RouteSegment | undefined): number {
-  return (segment?.runs ?? []).reduce((sum, { count }) => sum + count, 0);
+  return (segment?.partRanges ?? []).reduce((sum, { count }) => sum + count, 0);
 }
 
 /** What is still to be read, cut where segments begin and end, in the order of the read. */
 function cutByTime(
   segments: readonly RouteSegment[],
   { from, to, order, after }: RouteQuestion["range"],
-): Stretch[] {
+): RouteRange[] {
   const oldestFirst = order === "OLDEST_FIRST";
   const start = after !== undefined && oldestFirst ? Math.max(from, after.time) : from;
   const end = after !== undefined && !oldestFirst ? Math.min(to, after.time + 1) : to;
-  const stretches: Stretch[] = [];
+  const routeRanges: RouteRange[] = [];
   const add = (first: number, behind: number, segment: RouteSegment | undefined): void => {
     const [low, high] = [Math.max(start, first), Math.min(end, behind)];
     if (low >= high) return;
-    stretches.push({ from: low, to: high, segment, readFrom: "ORIGINAL", compare: "NO" });
+    routeRanges.push({ from: low, to: high, segment, readFrom: "ORIGINAL", compare: "NO" });
   };
   let at = start;
   for (const segment of segments) {
@@ -210,27 +211,32 @@ function cutByTime(
     at = Math.max(at, segment.to);
   }
   add(at, end, undefined);
-  return oldestFirst ? stretches : stretches.toReversed();
+  return oldestFirst ? routeRanges : routeRanges.toReversed();
 }
 
 /** Neighbours that the original gives, all covered or none, without a comparison, are one scan. */
-function joinPlain(stretches: readonly Stretch[]): Stretch[] {
-  const joined: Stretch[] = [];
-  for (const stretch of stretches) {
+function joinPlain(routeRanges: readonly RouteRange[]): RouteRange[] {
+  const joined: RouteRange[] = [];
+  for (const routeRange of routeRanges) {
     const before = joined.at(-1);
-    if (before !== undefined && isPlain(before) && isPlain(stretch) && sameCover(before, stretch)) {
-      const from = Math.min(before.from, stretch.from);
-      const to = Math.max(before.to, stretch.to);
+    if (
+      before !== undefined &&
+      isPlain(before) &&
+      isPlain(routeRange) &&
+      sameCover(before, routeRange)
+    ) {
+      const from = Math.min(before.from, routeRange.from);
+      const to = Math.max(before.to, routeRange.to);
       joined[joined.length - 1] = { ...before, from, to };
-    } else joined.push(stretch);
+    } else joined.push(routeRange);
   }
   return joined;
 }
 
-function isPlain({ readFrom, compare }: Stretch): boolean {
+function isPlain({ readFrom, compare }: RouteRange): boolean {
   return readFrom === "ORIGINAL" && compare === "NO";
 }
 
-function sameCover(a: Stretch, b: Stretch): boolean {
+function sameCover(a: RouteRange, b: RouteRange): boolean {
   return (a.segment === undefined) === (b.segment === undefined);
 }

@@ -12,8 +12,8 @@ import { mapBounded } from "../../lib/map-bounded.ts";
 import { readParts } from "../../records/part-records.ts";
 import { readRoute } from "../../records/route-records.ts";
 import type { PartitionKey } from "../../model/partition.ts";
-import type { PartRecord, PartRun, RouteRecord, RouteSegment } from "../../model/split.ts";
-import { SplitDoubt } from "../../parts/part-reader.ts";
+import type { PartRecord, PartNumberRange, RouteRecord, RouteSegment } from "../../model/split.ts";
+import { IntegrityError } from "../../parts/part-reader.ts";
 import type { Catalog } from "../../ports/catalog.ts";
 
 export interface RouteCacheOptions {
@@ -85,8 +85,11 @@ export class RouteCache {
   }
 
   /** The listed parts of a segment of that partition. SplitDoubt if one is missing. */
-  async parts(partition: PartitionKey, { runs }: RouteSegment): Promise<readonly PartRecord[]> {
-    const listed = runs.map(({ start, count }) => `${start}+${count}`).join(",");
+  async parts(
+    partition: PartitionKey,
+    { partRanges }: RouteSegment,
+  ): Promise<readonly PartRecord[]> {
+    const listed = partRanges.map(({ start, count }) => `${start}+${count}`).join(",");
     const key = `${textOf(partition)}#${listed}`;
     const known = this.#parts.get(key);
     if (known !== undefined) {
@@ -96,7 +99,7 @@ export class RouteCache {
     }
     const asking = this.#askingParts.get(key);
     if (asking !== undefined) return asking;
-    const ask = this.#timed(partition, () => this.#readParts(partition, runs))
+    const ask = this.#timed(partition, () => this.#readParts(partition, partRanges))
       .then((parts) => {
         const bytes = ENTRY_BYTES + 2 * key.length + PART_BYTES * parts.length;
         this.#parts.set(key, { parts, bytes });
@@ -144,13 +147,16 @@ export class RouteCache {
     for await (const _ of mapBounded(used, () => REFRESHES_AT_ONCE, never, refreshOne));
   }
 
-  async #readParts(partition: PartitionKey, runs: readonly PartRun[]): Promise<PartRecord[]> {
+  async #readParts(
+    partition: PartitionKey,
+    partRanges: readonly PartNumberRange[],
+  ): Promise<PartRecord[]> {
     try {
-      return await readParts(this.#options.catalog, partition, runs);
+      return await readParts(this.#options.catalog, partition, partRanges);
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code !== "DATA_LOSS") throw error;
       // The same as a part whose blocks are missing: nothing that the storage may still answer.
-      throw new SplitDoubt("gap between parts", error.message, { cause: error });
+      throw new IntegrityError("gap between parts", error.message, { cause: error });
     }
   }
 

@@ -9,7 +9,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
 import type { PartitionKey } from "../../model/partition.ts";
 import type { PartRecord, RouteSegment } from "../../model/split.ts";
-import { SplitDoubt } from "../../parts/part-reader.ts";
+import { IntegrityError } from "../../parts/part-reader.ts";
 import { PartitionReader } from "../../partition/partition-reader.ts";
 import type { PartitionRoute, PartitionSource } from "../../partition/partition-source.ts";
 import { SegmentReader } from "../../parts/segment-reader.ts";
@@ -17,15 +17,15 @@ import type { EventStore, ScanRange } from "../../ports/event-store.ts";
 import { comparePositions } from "../../wire/frames.ts";
 import type { Position, Run } from "../../wire/frames.ts";
 import type { FallbackReason } from "./observer.ts";
-import { partRange } from "../../parts/part-range.ts";
+import { partReadRange } from "../../parts/part-read-range.ts";
 import { plainPlan } from "./plan-route.ts";
-import type { RoutePlan, Stretch } from "./plan-route.ts";
-import { StretchSum } from "../../parts/stretch-sum.ts";
-import type { SumTaken } from "../../parts/stretch-sum.ts";
+import type { RoutePlan, RouteRange } from "./plan-route.ts";
+import { RangeSum } from "../../parts/range-sum.ts";
+import type { SumTaken } from "../../parts/range-sum.ts";
 
 /** What was read of one stretch, to be compared with the other side. */
-export interface ReadStretch {
-  readonly stretch: Stretch;
+export interface ReadRange {
+  readonly routeRange: RouteRange;
   readonly segment: RouteSegment;
   readonly range: ScanRange;
   /** Up to here it was read; undefined: to the end. */
@@ -44,15 +44,15 @@ export interface SourceServing {
   parts(segment: RouteSegment): Promise<readonly PartRecord[]>;
   fellBack(reason: FallbackReason, detail: string): void;
   /** The split could not be vouched for. */
-  doubted(read: ReadStretch): void;
-  compare(read: ReadStretch): void;
+  integrityError(read: ReadRange): void;
+  compare(read: ReadRange): void;
 }
 
 /** Something being read: a segment of the split, or the original. */
-interface Reading {
-  readonly stretch: Stretch;
+interface RangeRead {
+  readonly routeRange: RouteRange;
   readonly range: ScanRange;
-  readonly sum: StretchSum | undefined;
+  readonly sum: RangeSum | undefined;
   /** Undefined until the split's parts are known. */
   runs: PartitionReader | SegmentReader | undefined;
   /** Whether something of it was handed on. */
@@ -72,8 +72,8 @@ export class RoutedSource implements PartitionSource {
   readonly #sign: 1 | -1;
   #range: ScanRange;
   #plan: RoutePlan | undefined;
-  #nextStretch = 0;
-  #reading: Reading | undefined;
+  #nextRange = 0;
+  #reading: RangeRead | undefined;
   #fellBack: { readonly why: string } | undefined;
   #readSplit = false;
   #readOriginal = false;
@@ -149,23 +149,23 @@ export class RoutedSource implements PartitionSource {
     return undefined;
   }
 
-  #beginNext(): Reading | undefined {
-    const stretch = this.#plan?.stretches[this.#nextStretch];
-    if (stretch === undefined) return undefined;
-    this.#nextStretch++;
-    const range = { ...this.#range, from: stretch.from, to: stretch.to };
-    const sum = stretch.compare === "NO" ? undefined : new StretchSum(stretch.compare);
+  #beginNext(): RangeRead | undefined {
+    const routeRange = this.#plan?.routeRanges[this.#nextRange];
+    if (routeRange === undefined) return undefined;
+    this.#nextRange++;
+    const range = { ...this.#range, from: routeRange.from, to: routeRange.to };
+    const sum = routeRange.compare === "NO" ? undefined : new RangeSum(routeRange.compare);
     const { store, clock } = this.#serving;
     const runs =
-      stretch.readFrom === "SPLIT"
+      routeRange.readFrom === "SPLIT"
         ? undefined
         : new PartitionReader(store, clock, this.partition, range, this.#signal);
     if (runs !== undefined) this.#readOriginal = true;
-    return { stretch, range, sum, runs, begun: false };
+    return { routeRange, range, sum, runs, begun: false };
   }
 
-  async #step(reading: Reading): Promise<Run | undefined | "fell back"> {
-    if (reading.stretch.readFrom === "ORIGINAL") return reading.runs?.next();
+  async #step(reading: RangeRead): Promise<Run | undefined | "fell back"> {
+    if (reading.routeRange.readFrom === "ORIGINAL") return reading.runs?.next();
     try {
       return await this.#stepInSplit(reading);
     } catch (error) {
@@ -176,15 +176,15 @@ export class RoutedSource implements PartitionSource {
     }
   }
 
-  async #stepInSplit(reading: Reading): Promise<Run | undefined> {
-    const { segment } = reading.stretch;
-    if (segment === undefined) throw new SplitDoubt("gap between parts", "there is no segment");
+  async #stepInSplit(reading: RangeRead): Promise<Run | undefined> {
+    const { segment } = reading.routeRange;
+    if (segment === undefined) throw new IntegrityError("gap between parts", "there is no segment");
     const served = this.#serving.stillServed(segment);
     if (!(typeof served === "boolean" ? served : await served)) throw new Withdrawn();
     reading.runs ??= await this.#openSegment(segment, reading.range);
     const run = await reading.runs.next();
     if (run !== undefined && !this.#follows(run, reading.range)) {
-      throw new SplitDoubt("broken chain", "events came out of order");
+      throw new IntegrityError("broken chain", "events came out of order");
     }
     return run;
   }
@@ -192,7 +192,7 @@ export class RoutedSource implements PartitionSource {
   async #openSegment(segment: RouteSegment, range: ScanRange): Promise<SegmentReader> {
     const parts = await this.#serving.parts(segment);
     this.#readSplit = true;
-    const wanted = partRange(range, segment);
+    const wanted = partReadRange(range, segment);
     const { store } = this.#serving;
     return new SegmentReader(store, this.partition, segment, parts, wanted, this.#signal);
   }
@@ -206,17 +206,17 @@ export class RoutedSource implements PartitionSource {
   }
 
   /** Goes on with the original, here and in all that follows. */
-  async #fallBack(reading: Reading, error: unknown): Promise<void> {
+  async #fallBack(reading: RangeRead, error: unknown): Promise<void> {
     const { reason, detail, late } = fallbackOf(error);
     this.#serving.fellBack(reason, detail);
     this.#partsBefore += this.#partsOpened();
     this.#reading = undefined;
     await reading.runs?.close();
-    const { segment } = reading.stretch;
-    if (reason === "doubt" && segment !== undefined) {
-      const sum = new StretchSum("SIZES").taken();
-      const { stretch, range } = reading;
-      this.#serving.doubted({ stretch, segment, range, last: undefined, sum });
+    const { segment } = reading.routeRange;
+    if (reason === "integrity" && segment !== undefined) {
+      const sum = new RangeSum("SIZES").taken();
+      const { routeRange, range } = reading;
+      this.#serving.integrityError({ routeRange, segment, range, last: undefined, sum });
     }
     if (late && reading.begun) {
       // What was handed on already may be wrong: the caller must begin again, and reads the original then.
@@ -231,32 +231,32 @@ export class RoutedSource implements PartitionSource {
     this.#fellBack = { why: `the split was given up: ${detail}` };
     if (this.#plan !== undefined) this.#plan = plainPlan(this.#plan);
     // The stretch is read again, from behind what was handed on.
-    this.#nextStretch--;
+    this.#nextRange--;
   }
 
-  #note(reading: Reading, run: Run): void {
+  #note(reading: RangeRead, run: Run): void {
     reading.begun = true;
     reading.sum?.add(run);
     this.bytes += run.bytes;
     this.events += run.count;
-    if (reading.stretch.segment === undefined) {
+    if (reading.routeRange.segment === undefined) {
       this.originalBytes += run.bytes;
       this.originalEvents += run.count;
     }
     this.#range = { ...this.#range, after: run.last };
   }
 
-  async #end(reading: Reading): Promise<void> {
+  async #end(reading: RangeRead): Promise<void> {
     this.#handOver(reading, undefined);
     this.#partsBefore += this.#partsOpened();
     this.#reading = undefined;
     await reading.runs?.close();
   }
 
-  #handOver({ stretch, range, sum }: Reading, last: Position | undefined): void {
-    const { segment } = stretch;
+  #handOver({ routeRange, range, sum }: RangeRead, last: Position | undefined): void {
+    const { segment } = routeRange;
     if (sum === undefined || segment === undefined) return;
-    this.#serving.compare({ stretch, segment, range, last, sum: sum.taken() });
+    this.#serving.compare({ routeRange, segment, range, last, sum: sum.taken() });
   }
 
   #partsOpened(): number {
@@ -278,8 +278,8 @@ function fallbackOf(error: unknown): { reason: FallbackReason; detail: string; l
   if (error instanceof Withdrawn) {
     return { reason: "withdrawn", detail: "it may not be served any more", late: false };
   }
-  if (error instanceof SplitDoubt) {
-    const reason = error.reason === "storage" ? "storage" : "doubt";
+  if (error instanceof IntegrityError) {
+    const reason = error.reason === "storage" ? "storage" : "integrity";
     return { reason, detail: error.message, late: error.late };
   }
   const detail = error instanceof Error ? error.message : String(error);

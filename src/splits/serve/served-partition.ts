@@ -10,10 +10,10 @@ import type { EventStore, ScanRange } from "../../ports/event-store.ts";
 import type { Comparison } from "./comparison.ts";
 import type { FallbackReason, ServeObserver } from "./observer.ts";
 import { planRoute } from "./plan-route.ts";
-import type { RoutePlan, Standing } from "./plan-route.ts";
+import type { RoutePlan, TrustState } from "./plan-route.ts";
 import { textOf } from "./route-cache.ts";
 import type { RouteCache } from "./route-cache.ts";
-import type { ReadStretch, SourceServing } from "./routed-source.ts";
+import type { ReadRange, SourceServing } from "./routed-source.ts";
 
 /** What this process knows of the kill switch. */
 export interface KnownSwitch {
@@ -31,11 +31,11 @@ export interface ServingParts {
   readonly killSwitch: KnownSwitch;
   readonly routes: RouteCache;
   /** What this server has seen of a copy of a partition (`textOf`). */
-  readonly standingOf: (partition: string, segment: RouteSegment) => Standing;
+  readonly trustOf: (partition: string, segment: RouteSegment) => TrustState;
   readonly observe: ServeObserver;
   readonly compare: (comparison: Comparison) => void;
   /** To be looked into, and not to be served meanwhile. */
-  readonly doubted: (comparison: Comparison) => void;
+  readonly integrityError: (comparison: Comparison) => void;
   /** One read in so many is compared, where not every one is. */
   readonly shadowSample: number;
   readonly serveSample: number;
@@ -96,11 +96,11 @@ export class ServedPartition implements SourceServing {
     this.#options.observe.fellBack(this.#view.namespace.name, reason, detail);
   }
 
-  doubted(read: ReadStretch): void {
-    this.#options.doubted(this.#comparison(read));
+  integrityError(read: ReadRange): void {
+    this.#options.integrityError(this.#comparison(read));
   }
 
-  compare(read: ReadStretch): void {
+  compare(read: ReadRange): void {
     this.#options.compare(this.#comparison(read));
   }
 
@@ -113,7 +113,7 @@ export class ServedPartition implements SourceServing {
   }
 
   #allows(route: RouteRecord | undefined, segment: RouteSegment): boolean {
-    const { views, killSwitch, standingOf } = this.#options;
+    const { views, killSwitch, trustOf } = this.#options;
     if (route === undefined || killSwitch.on()) return false;
     // The view of a long stream is old: what counts is the one of now.
     const now = views.current(this.#view.namespace.name)?.namespace;
@@ -122,7 +122,7 @@ export class ServedPartition implements SourceServing {
       now.readMode.mode === "SERVE" &&
       servesKind(now.readMode, segment) &&
       now.epoch === route.epoch &&
-      standingOf(this.#text, segment) === "PROVEN" &&
+      trustOf(this.#text, segment) === "PROVEN" &&
       route.segments.some(
         (s) => s.generation === segment.generation && s.from === segment.from && s.confirmed,
       )
@@ -133,7 +133,7 @@ export class ServedPartition implements SourceServing {
     return planFor(this.#options, this.#view, this.#partition, this.#text, route, this.#range);
   }
 
-  #comparison(read: ReadStretch): Comparison {
+  #comparison(read: ReadRange): Comparison {
     const { name, readMode } = this.#view.namespace;
     const { round } = readMode;
     return { namespace: name, partition: this.#partition, round, read };
@@ -142,7 +142,7 @@ export class ServedPartition implements SourceServing {
 
 /** How a partition with that route is read now. */
 export function planFor(
-  { views, killSwitch, standingOf, random, shadowSample, serveSample }: ServingParts,
+  { views, killSwitch, trustOf, random, shadowSample, serveSample }: ServingParts,
   { namespace }: NamespaceView,
   partition: PartitionKey,
   text: string,
@@ -158,7 +158,7 @@ export function planFor(
     killed: !stale && killSwitch.on(),
     route,
     range,
-    standingOf: (segment) => standingOf(text, segment),
+    trustOf: (segment) => trustOf(text, segment),
     sampled: random.fraction() * oneIn < 1,
   });
 }

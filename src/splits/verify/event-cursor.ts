@@ -23,7 +23,7 @@ export interface EventCursor {
 }
 
 /** What is read, and how. */
-export interface Reading {
+export interface CursorRead {
   readonly store: EventStore;
   readonly partition: PartitionKey;
   readonly level: ServiceLevel;
@@ -31,7 +31,7 @@ export interface Reading {
 }
 
 /** A stretch of event time. */
-export interface Stretch {
+export interface CursorRange {
   readonly from: number;
   readonly to: number;
 }
@@ -39,13 +39,13 @@ export interface Stretch {
 const FETCH_BYTES_MAX = 1 << 20;
 const FETCH_EVENTS_MAX = 10_000;
 
-export function originalCursor(reading: Reading, stretch: Stretch): EventCursor {
-  return new FetchedCursor(scanEvents(reading, reading.partition, stretch, FETCH_BYTES_MAX));
+export function originalCursor(reading: CursorRead, splitRange: CursorRange): EventCursor {
+  return new FetchedCursor(scanEvents(reading, reading.partition, splitRange, FETCH_BYTES_MAX));
 }
 
 /** One part, or all parts of a segment that is not in order. */
 export function splitCursor(
-  reading: Reading,
+  reading: CursorRead,
   segment: RouteSegment,
   parts: readonly PartRecord[],
 ): EventCursor {
@@ -136,17 +136,17 @@ class MergedCursor implements EventCursor {
 }
 
 async function* partEvents(
-  reading: Reading,
+  reading: CursorRead,
   segment: RouteSegment,
   part: PartRecord,
   bytesMax: number,
 ): Fetches {
   let events = 0;
-  const place = partKey(reading.partition, part.part);
+  const location = partKey(reading.partition, part.part);
   const fetches =
     segment.layout === "ROWS"
-      ? scanEvents(reading, place, part, bytesMax)
-      : blockEvents(reading, place, segment.generation, part, bytesMax);
+      ? scanEvents(reading, location, part, bytesMax)
+      : blockEvents(reading, location, segment.generation, part, bytesMax);
   for await (const fetched of fetches) {
     events += fetched.length;
     yield fetched;
@@ -157,9 +157,9 @@ async function* partEvents(
 }
 
 async function* scanEvents(
-  { store, level, signal }: Reading,
-  place: PartitionKey,
-  { from, to }: Stretch,
+  { store, level, signal }: CursorRead,
+  location: PartitionKey,
+  { from, to }: CursorRange,
   bytesMax: number,
 ): Fetches {
   if (from >= to) return;
@@ -173,8 +173,8 @@ async function* scanEvents(
     level,
   } as const;
   try {
-    for await (const run of store.scan(place, range, signal)) {
-      for (const chunk of run.chunks) yield decodeFrames(chunk, place.seriesId);
+    for await (const run of store.scan(location, range, signal)) {
+      for (const chunk of run.chunks) yield decodeFrames(chunk, location.seriesId);
     }
   } catch (error) {
     throw asDamage(error);
@@ -182,8 +182,8 @@ async function* scanEvents(
 }
 
 async function* blockEvents(
-  { store, level, signal }: Reading,
-  place: PartitionKey,
+  { store, level, signal }: CursorRead,
+  location: PartitionKey,
   generation: number,
   { part, blocks, blockBytesMax }: PartRecord,
   bytesMax: number,
@@ -201,9 +201,9 @@ async function* blockEvents(
   let found = 0;
   let before: PlainPosition | undefined;
   try {
-    for await (const fetch of store.scanBlocks(place, range, signal)) {
+    for await (const fetch of store.scanBlocks(location, range, signal)) {
       for (const { key, bytes } of fetch) {
-        const block = decodeBlock(place, generation, bytes);
+        const block = decodeBlock(location, generation, bytes);
         if (block.sequence !== found) {
           throw new Damage(`part ${part} has block ${block.sequence} where ${found} belongs`);
         }

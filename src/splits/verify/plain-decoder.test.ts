@@ -13,7 +13,7 @@ import {
 import { partKey } from "../../model/split.ts";
 import { Damage, decodeBlock, decodeFrames } from "./plain-decoder.ts";
 
-const PLACE = partKey(ORIGINAL, PART);
+const LOCATION = partKey(ORIGINAL, PART);
 
 const EVENTS = newestFirst([
   testEvent(1_001, "a", 10),
@@ -31,7 +31,7 @@ async function onlyBlock(): Promise<Uint8Array> {
 }
 
 test("it reads what the writer of parts has written", async () => {
-  const block = decodeBlock(PLACE, GENERATION, await onlyBlock());
+  const block = decodeBlock(LOCATION, GENERATION, await onlyBlock());
   assert.equal(block.sequence, 0);
   assert.equal(block.before, undefined);
   assert.deepEqual(
@@ -49,19 +49,19 @@ test("no byte of a block can change unseen, and none can be missing", async () =
   for (let at = 0; at < bytes.length; at++) {
     const changed = Uint8Array.from(bytes);
     changed[at] = (changed[at] as number) ^ 1;
-    assert.throws(() => decodeBlock(PLACE, GENERATION, changed), Damage, `byte ${at}`);
-    assert.throws(() => decodeBlock(PLACE, GENERATION, bytes.subarray(0, at)), Damage);
+    assert.throws(() => decodeBlock(LOCATION, GENERATION, changed), Damage, `byte ${at}`);
+    assert.throws(() => decodeBlock(LOCATION, GENERATION, bytes.subarray(0, at)), Damage);
   }
 });
 
 test("a block of another place or copy is none of this one", async () => {
   const bytes = await onlyBlock();
   const table: [string, Parameters<typeof decodeBlock>, RegExp][] = [
-    ["copy", [PLACE, GENERATION + 1, bytes], /generation 3 instead of 4/],
+    ["copy", [LOCATION, GENERATION + 1, bytes], /generation 3 instead of 4/],
     ["part", [partKey(ORIGINAL, PART + 1), GENERATION, bytes], /part \d+ instead of/],
-    ["series", [{ ...PLACE, seriesId: "x" }, GENERATION, bytes], /another partition/],
-    ["bucket", [{ ...PLACE, timeBucket: 8 }, GENERATION, bytes], /another partition/],
-    ["namespace", [{ ...PLACE, namespaceId: "x" }, GENERATION, bytes], /another partition/],
+    ["series", [{ ...LOCATION, seriesId: "x" }, GENERATION, bytes], /another partition/],
+    ["bucket", [{ ...LOCATION, timeBucket: 8 }, GENERATION, bytes], /another partition/],
+    ["namespace", [{ ...LOCATION, namespaceId: "x" }, GENERATION, bytes], /another partition/],
   ];
   for (const [name, args, message] of table) {
     assert.throws(() => decodeBlock(...args), { name: "Damage", message }, name);

@@ -17,11 +17,11 @@ import { routeOf } from "../../model/split.ts";
 import type { RouteSegment, SplitRecord } from "../../model/split.ts";
 import type { Catalog } from "../../ports/catalog.ts";
 import type { EventStore, ServiceLevel } from "../../ports/event-store.ts";
-import { compareStretch, damagedSplit, DIFFERENCES_KEPT } from "./compare-stretch.ts";
-import type { Compared } from "./compare-stretch.ts";
+import { compareRange, damagedSplit, DIFFERENCES_KEPT } from "./compare-range.ts";
+import type { Compared } from "./compare-range.ts";
 import { originalCursor, splitCursor } from "./event-cursor.ts";
-import { stretchesOf } from "./stretches.ts";
-import type { SplitStretch } from "./stretches.ts";
+import { rangesOf } from "./split-ranges.ts";
+import type { SplitRange } from "./split-ranges.ts";
 import { writeVerify } from "./verify-records.ts";
 import type { Checkpoint, VerifyRecord } from "./verify-records.ts";
 
@@ -170,43 +170,44 @@ export class Verification {
     const name = nameOf(record);
     const copies = segments.map(({ generation }) => generation).join(",");
     const begun = this.#now.checkpoint.begun[name];
-    const done = begun?.copies === copies ? begun.stretches : 0;
+    const done = begun?.copies === copies ? begun.splitRanges : 0;
     let nth = 0;
     for (const segment of segments) {
-      for (const stretch of await this.#stretchesOf(record, segment)) {
+      for (const splitRange of await this.#rangesOf(record, segment)) {
         if (nth++ < done) continue;
-        const compared = await this.#compareStretch(record, stretch);
+        const compared = await this.#compareRange(record, splitRange);
         // What is found while the ground goes away is not a finding: slices are dropped, time is opened again.
         if (compared.differencesFound > 0 && !(await this.#isServed(record))) return this.#skip();
         this.#abort.signal.throwIfAborted();
-        this.#add(compared, name, { copies, stretches: nth });
+        this.#add(compared, name, { copies, splitRanges: nth });
       }
     }
   }
 
   /** A stretch that has no parts to compare with because they are not listed is told as such. */
-  async #stretchesOf(
+  async #rangesOf(
     { partition }: SplitRecord,
     segment: RouteSegment,
-  ): Promise<(SplitStretch | Unlisted)[]> {
+  ): Promise<(SplitRange | Unlisted)[]> {
     try {
-      return stretchesOf(segment, await readParts(this.#deps.catalog, partition, segment.runs));
+      return rangesOf(segment, await readParts(this.#deps.catalog, partition, segment.partRanges));
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code !== "DATA_LOSS") throw error;
       return [{ from: segment.from, unlisted: error.message }];
     }
   }
 
-  async #compareStretch(record: SplitRecord, stretch: SplitStretch | Unlisted): Promise<Compared> {
+  async #compareRange(record: SplitRecord, splitRange: SplitRange | Unlisted): Promise<Compared> {
     const { partition, namespace } = record;
     const { slice: timeSlice, seriesId, timeBucket, eventBucket } = partition;
-    const place = { namespace, timeSlice, seriesId, timeBucket, eventBucket };
-    if ("unlisted" in stretch) return damagedSplit(place, stretch.from, stretch.unlisted);
+    const location = { namespace, timeSlice, seriesId, timeBucket, eventBucket };
+    if ("unlisted" in splitRange)
+      return damagedSplit(location, splitRange.from, splitRange.unlisted);
     const { signal } = this.#abort;
     const reading = { store: this.#deps.store, partition, level: LEVEL, signal };
-    const original = originalCursor(reading, stretch);
-    const split = splitCursor(reading, stretch.segment, stretch.parts);
-    return compareStretch(original, split, place, stretch.from);
+    const original = originalCursor(reading, splitRange);
+    const split = splitCursor(reading, splitRange.segment, splitRange.parts);
+    return compareRange(original, split, location, splitRange.from);
   }
 
   /** Tries again what may succeed later, a bounded number of times. */
@@ -268,10 +269,10 @@ export class Verification {
     this.#saving = this.#saving.then(async () => {
       if (this.#lost) return;
       const { owner } = this.#now;
-      const beat = (this.#stored.owner?.beat ?? 0) + 1;
+      const heartbeat = (this.#stored.owner?.heartbeat ?? 0) + 1;
       const next = {
         ...this.#now,
-        owner: owner === null ? null : { ...owner, beat },
+        owner: owner === null ? null : { ...owner, heartbeat },
         version: this.#stored.version,
       };
       try {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { addSegment } from "../../../tests/property/split-building.ts";
 import type { SegmentShape } from "../../../tests/property/split-building.ts";
-import { ControlWorld, HOUR, NOON } from "../../../tests/support/control-world.ts";
+import { ControlFixture, HOUR, NOON } from "../../../tests/support/control-fixture.ts";
 import type { MemoryStore } from "../../../tests/support/memory-store.ts";
 import { gatedCatalog } from "../../../tests/support/stopped-process.ts";
 import { utf8 } from "../../lib/bytes.ts";
@@ -30,8 +30,8 @@ interface Tampering {
   blocks?: (blocks: readonly StoredBlock[]) => readonly StoredBlock[];
 }
 
-class World {
-  readonly control = new ControlWorld();
+class Fixture {
+  readonly control = new ControlFixture();
   readonly catalog = this.control.catalog;
   readonly clock = this.control.clock;
   readonly store = this.control.store;
@@ -40,12 +40,12 @@ class World {
   readonly #running: { stop: AbortController; run: Promise<void> }[] = [];
   namespaceId = "";
 
-  static async open(): Promise<World> {
-    const world = new World();
-    const { id } = await world.#process.namespaces.create("plays", {});
-    world.namespaceId = id;
-    await world.store.createSlice(splitTableOf(world.partition()));
-    return world;
+  static async open(): Promise<Fixture> {
+    const fixture = new Fixture();
+    const { id } = await fixture.#process.namespaces.create("plays", {});
+    fixture.namespaceId = id;
+    await fixture.store.createSlice(splitTableOf(fixture.partition()));
+    return fixture;
   }
 
   partition(seriesId = "wide"): PartitionKey {
@@ -150,14 +150,14 @@ const SHAPES: readonly (readonly [string, Partial<SegmentShape>])[] = [
 
 test("equal splits are found equal, whatever their layout and strategy", async () => {
   for (const [name, shape] of SHAPES) {
-    const world = await World.open();
-    await world.write(SIXTY);
-    await world.split("wide", shape);
-    const progress = await world.compare();
+    const fixture = await Fixture.open();
+    await fixture.write(SIXTY);
+    await fixture.split("wide", shape);
+    const progress = await fixture.compare();
     assert.deepEqual([progress.state, progress.reason], ["DONE", ""], name);
     assert.deepEqual([progress.differences, progress.differencesFound], [[], 0], name);
     assert.deepEqual([progress.splitsDone, progress.splitsTotal], [1, 1]);
-    const { bytes } = await world.store.sliceStats(world.partition());
+    const { bytes } = await fixture.store.sliceStats(fixture.partition());
     assert.deepEqual([progress.eventsCompared, progress.bytesCompared], [60, bytes], name);
     assert.ok(progress.endedAt > 0);
   }
@@ -165,14 +165,14 @@ test("equal splits are found equal, whatever their layout and strategy", async (
 
 test("every kind of difference is found and said where", async () => {
   for (const [name, shape] of SHAPES) {
-    const world = await World.open();
-    await world.write(SIXTY);
-    await world.split("wide", { ...shape, keep: ({ time }) => time !== BUCKET + 30 });
-    await world.write([45], { value: 2 });
+    const fixture = await Fixture.open();
+    await fixture.write(SIXTY);
+    await fixture.split("wide", { ...shape, keep: ({ time }) => time !== BUCKET + 30 });
+    await fixture.write([45], { value: 2 });
     // Of the copy alone, as the original has lost it.
-    world.tampering.runs = (partition, run) =>
+    fixture.tampering.runs = (partition, run) =>
       partition.slice === SLICE ? without(run, BUCKET + 10) : run;
-    const { differences, differencesFound } = await world.compare();
+    const { differences, differencesFound } = await fixture.compare();
     const found = differences.map(({ kind, eventTime, eventId, detail }) => [
       kind,
       eventTime - BUCKET,
@@ -189,7 +189,7 @@ test("every kind of difference is found and said where", async () => {
       name,
     );
     assert.equal(differencesFound, 3);
-    assert.deepEqual(differences[0]?.place, {
+    assert.deepEqual(differences[0]?.location, {
       namespace: "plays",
       timeSlice: SLICE,
       seriesId: "wide",
@@ -226,11 +226,11 @@ test("a block that is damaged, missing or out of place is a finding of its own",
     ],
   ];
   for (const [name, blocks, detail] of table) {
-    const world = await World.open();
-    await world.write(SIXTY);
-    await world.split();
-    if (blocks !== undefined) world.tampering.blocks = blocks;
-    const { state, differences, differencesFound } = await world.compare();
+    const fixture = await Fixture.open();
+    await fixture.write(SIXTY);
+    await fixture.split();
+    if (blocks !== undefined) fixture.tampering.blocks = blocks;
+    const { state, differences, differencesFound } = await fixture.compare();
     assert.equal(state, "DONE", name);
     assert.equal(differencesFound, 3, name);
     for (const difference of differences) {
@@ -241,14 +241,14 @@ test("a block that is damaged, missing or out of place is a finding of its own",
 });
 
 test("an original that storage cannot vouch for is a finding too", async () => {
-  const world = await World.open();
-  await world.write(SIXTY);
-  await world.split();
-  world.tampering.runs = (partition, run) => {
+  const fixture = await Fixture.open();
+  await fixture.write(SIXTY);
+  await fixture.split();
+  fixture.tampering.runs = (partition, run) => {
     if (partition.slice === SLICE) throw new ServiceError("DATA_LOSS", "a bad sector");
     return run;
   };
-  const { state, differences } = await world.compare();
+  const { state, differences } = await fixture.compare();
   assert.equal(state, "DONE");
   assert.deepEqual(
     differences.map(({ kind, detail }) => [kind, detail]),
@@ -257,58 +257,58 @@ test("an original that storage cannot vouch for is a finding too", async () => {
 });
 
 test("a part that the catalog has lost is a finding", async () => {
-  const world = await World.open();
-  await world.write(SIXTY);
-  await world.split();
+  const fixture = await Fixture.open();
+  await fixture.write(SIXTY);
+  await fixture.split();
   for (let shard = 0; shard < 16; shard++) {
-    const space = `parts/${world.namespaceId}/${SLICE}/${shard}`;
-    for (const { key, version } of world.catalog.peek(space).slice(1)) {
-      await world.catalog.remove(space, key, version);
+    const space = `parts/${fixture.namespaceId}/${SLICE}/${shard}`;
+    for (const { key, version } of fixture.catalog.peek(space).slice(1)) {
+      await fixture.catalog.remove(space, key, version);
     }
   }
-  const { state, differences, differencesFound } = await world.compare();
+  const { state, differences, differencesFound } = await fixture.compare();
   assert.deepEqual([state, differencesFound], ["DONE", 1]);
   assert.equal(differences[0]?.kind, "damaged split");
 });
 
 test("of many differences the first are kept and all are counted", async () => {
-  const world = await World.open();
+  const fixture = await Fixture.open();
   const many = Array.from({ length: 250 }, (_, time) => time);
-  await world.write(many);
-  await world.split("wide", { keep: () => false });
-  const { differences, differencesFound } = await world.compare();
+  await fixture.write(many);
+  await fixture.split("wide", { keep: () => false });
+  const { differences, differencesFound } = await fixture.compare();
   assert.deepEqual([differences.length, differencesFound], [100, 250]);
 });
 
 test("one partition, one slice, or all of them", async () => {
-  const world = await World.open();
+  const fixture = await Fixture.open();
   for (const seriesId of ["a", "b", "c", "d", "e", "f"]) {
-    await world.write([1, 2, 3], { seriesId });
-    await world.split(seriesId);
+    await fixture.write([1, 2, 3], { seriesId });
+    await fixture.split(seriesId);
   }
-  const verifier = world.start();
-  const place = { ...world.partition("b"), namespace: "plays", timeSlice: SLICE };
-  const one = await world.ended(verifier, await verifier.start("plays", { place }));
+  const verifier = fixture.start();
+  const location = { ...fixture.partition("b"), namespace: "plays", timeSlice: SLICE };
+  const one = await fixture.ended(verifier, await verifier.start("plays", { location }));
   assert.deepEqual([one.splitsDone, one.splitsTotal, one.eventsCompared], [1, 1, 3]);
-  const slice = await world.ended(verifier, await verifier.start("plays", { timeSlice: SLICE }));
+  const slice = await fixture.ended(verifier, await verifier.start("plays", { timeSlice: SLICE }));
   assert.deepEqual([slice.splitsDone, slice.splitsTotal, slice.eventsCompared], [6, 6, 18]);
-  const all = await world.ended(verifier, await verifier.start("plays", {}));
+  const all = await fixture.ended(verifier, await verifier.start("plays", {}));
   assert.deepEqual([all.splitsDone, all.splitsTotal, all.eventsCompared], [6, 6, 18]);
-  const missing = { ...place, seriesId: "z" };
-  await assert.rejects(verifier.start("plays", { place: missing }), { code: "SPLIT_NOT_FOUND" });
+  const missing = { ...location, seriesId: "z" };
+  await assert.rejects(verifier.start("plays", { location: missing }), { code: "SPLIT_NOT_FOUND" });
   const gone = verifier.start("plays", { timeSlice: "data_19990101" });
   await assert.rejects(gone, { code: "TIME_SLICE_NOT_FOUND" });
   await assert.rejects(verifier.get("plays", "x"), { code: "VERIFY_NOT_FOUND" });
   await assert.rejects(verifier.start("other", {}), { code: "NAMESPACE_NOT_FOUND" });
-  await world.stop();
+  await fixture.stop();
 });
 
 test("one that runs is not started twice, and one that has ended is", async () => {
-  const world = await World.open();
+  const fixture = await Fixture.open();
   const idle = new Verifier({
-    catalog: world.catalog,
-    store: world.store,
-    clock: world.clock,
+    catalog: fixture.catalog,
+    store: fixture.store,
+    clock: fixture.clock,
     random: systemRandom,
     by: "idle",
   });
@@ -316,155 +316,155 @@ test("one that runs is not started twice, and one that has ended is", async () =
   assert.equal(await idle.start("plays", {}), first);
   const other = await idle.start("plays", { timeSlice: SLICE });
   assert.notEqual(other, first);
-  const verifier = world.start();
-  await world.ended(verifier, first);
+  const verifier = fixture.start();
+  await fixture.ended(verifier, first);
   assert.notEqual(await idle.start("plays", {}), first);
-  await world.stop();
+  await fixture.stop();
 });
 
 test("whoever goes on repeats a stretch at most, and counts nothing twice", async () => {
-  const world = await World.open();
-  await world.write(SIXTY);
-  await world.split();
-  const stopped = world.start();
+  const fixture = await Fixture.open();
+  await fixture.write(SIXTY);
+  await fixture.split();
+  const stopped = fixture.start();
   const id = await stopped.start("plays", {});
   let scans = 0;
-  world.store.before = (call) => {
+  fixture.store.before = (call) => {
     // Stopped in the middle of the second of three parts.
-    if (call === "scanBlocks" && ++scans === 2) void world.stop();
+    if (call === "scanBlocks" && ++scans === 2) void fixture.stop();
   };
-  await world.clock.advance(0);
-  await world.stop();
+  await fixture.clock.advance(0);
+  await fixture.stop();
   const between = await stopped.get("plays", id);
   assert.deepEqual([between.state, between.eventsCompared], ["RUNNING", 20]);
   scans = 0;
-  world.store.before = (call) => void (scans += call === "scanBlocks" ? 1 : 0);
-  const next = world.start("two");
-  const progress = await world.ended(next, id);
+  fixture.store.before = (call) => void (scans += call === "scanBlocks" ? 1 : 0);
+  const next = fixture.start("two");
+  const progress = await fixture.ended(next, id);
   assert.deepEqual([progress.state, progress.eventsCompared], ["DONE", 60]);
   assert.deepEqual([progress.splitsDone, progress.differencesFound], [1, 0]);
   assert.equal(scans, 2);
-  await world.stop();
+  await fixture.stop();
 });
 
 test("one that sleeps is taken over when its time is up, and does nothing when it wakes", async () => {
-  const world = await World.open();
-  await world.write(SIXTY);
-  await world.split();
+  const fixture = await Fixture.open();
+  await fixture.write(SIXTY);
+  await fixture.split();
   const awake = Promise.withResolvers<void>();
   let asleep = false;
   const gate = (): Promise<void> | undefined => (asleep ? awake.promise : undefined);
-  const sleeper = world.start("sleeper", gatedCatalog(world.catalog, gate));
-  world.store.before = (call) => {
+  const sleeper = fixture.start("sleeper", gatedCatalog(fixture.catalog, gate));
+  fixture.store.before = (call) => {
     asleep ||= call === "scanBlocks";
   };
   const id = await sleeper.start("plays", {});
-  await world.clock.advance(0);
+  await fixture.clock.advance(0);
   assert.ok(asleep);
-  const other = world.start("other");
+  const other = fixture.start("other");
   const stored = (): { owner: { by: string } | null; fence: number } =>
-    JSON.parse(world.catalog.peek(`verify/${world.namespaceId}`)[0]?.value ?? "");
-  await world.clock.advance(9_000);
+    JSON.parse(fixture.catalog.peek(`verify/${fixture.namespaceId}`)[0]?.value ?? "");
+  await fixture.clock.advance(9_000);
   assert.equal(stored().owner?.by, "sleeper");
-  const progress = await world.ended(other, id);
+  const progress = await fixture.ended(other, id);
   assert.deepEqual([progress.state, progress.eventsCompared], ["DONE", 60]);
   const ended = stored();
   assert.deepEqual([ended.owner, ended.fence], [null, 2]);
   asleep = false;
-  world.store.before = () => undefined;
+  fixture.store.before = () => undefined;
   awake.resolve();
-  await world.clock.advance(5_000);
+  await fixture.clock.advance(5_000);
   assert.deepEqual(stored(), ended);
-  await world.stop();
+  await fixture.stop();
 });
 
 test("storage that is away for a while delays it, and for long fails it; started again it goes on", async () => {
-  const world = await World.open();
-  await world.write(SIXTY);
-  await world.split();
+  const fixture = await Fixture.open();
+  await fixture.write(SIXTY);
+  await fixture.split();
   let failures = 2;
-  world.store.before = (call) => {
+  fixture.store.before = (call) => {
     if (call === "scanBlocks" && failures-- > 0) {
       throw new ServiceError("STORAGE_UNAVAILABLE", "a node is down");
     }
   };
-  assert.equal((await world.compare()).state, "DONE");
+  assert.equal((await fixture.compare()).state, "DONE");
   failures = 0;
   let reads = 0;
-  world.store.before = (call) => {
+  fixture.store.before = (call) => {
     if (call === "scanBlocks" && ++reads > 1) {
       throw new ServiceError("STORAGE_UNAVAILABLE", "a node is down");
     }
   };
-  const verifier = world.start();
+  const verifier = fixture.start();
   const id = await verifier.start("plays", {});
-  const failed = await world.ended(verifier, id);
+  const failed = await fixture.ended(verifier, id);
   assert.deepEqual([failed.state, failed.reason], ["FAILED", "a node is down"]);
   assert.equal(failed.eventsCompared, 20);
-  world.store.before = () => undefined;
+  fixture.store.before = () => undefined;
   assert.equal(await verifier.start("plays", {}), id);
-  const done = await world.ended(verifier, id);
+  const done = await fixture.ended(verifier, id);
   assert.deepEqual([done.state, done.reason, done.eventsCompared], ["DONE", "", 60]);
-  await world.stop();
+  await fixture.stop();
 });
 
 test("what nobody is served from is not compared, and the end says so", async () => {
-  const world = await World.open();
-  await world.write(SIXTY);
-  await world.split();
-  await world.write(SIXTY, { seriesId: "other" });
-  await world.split("other", {}, 7);
-  const progress = await world.compare();
+  const fixture = await Fixture.open();
+  await fixture.write(SIXTY);
+  await fixture.split();
+  await fixture.write(SIXTY, { seriesId: "other" });
+  await fixture.split("other", {}, 7);
+  const progress = await fixture.compare();
   assert.deepEqual([progress.state, progress.eventsCompared], ["DONE", 60]);
   assert.match(progress.reason, /^1 split was not compared/);
 });
 
 test("what goes away under a comparison is no difference", async () => {
-  const goings: [string, (world: World) => Promise<unknown>][] = [
+  const goings: [string, (fixture: Fixture) => Promise<unknown>][] = [
     [
       "time is opened again",
-      (world) => updateNamespace(world.catalog, "plays", (now) => ({ ...now, epoch: 1 })),
+      (fixture) => updateNamespace(fixture.catalog, "plays", (now) => ({ ...now, epoch: 1 })),
     ],
     [
       "the slice is dropped",
-      async (world) => {
-        const slice = await readSlice(world.catalog, world.namespaceId, SLICE);
+      async (fixture) => {
+        const slice = await readSlice(fixture.catalog, fixture.namespaceId, SLICE);
         assert.ok(slice);
-        await writeSlice(world.catalog, world.namespaceId, { ...slice, state: "DROPPED" });
+        await writeSlice(fixture.catalog, fixture.namespaceId, { ...slice, state: "DROPPED" });
       },
     ],
   ];
   for (const [name, goAway] of goings) {
-    const world = await World.open();
-    await world.write(SIXTY);
-    await world.split();
+    const fixture = await Fixture.open();
+    await fixture.write(SIXTY);
+    await fixture.split();
     let gone = false;
-    world.store.before = async (call) => {
+    fixture.store.before = async (call) => {
       if (call !== "scanBlocks" || gone) return;
       gone = true;
-      await goAway(world);
+      await goAway(fixture);
     };
     // What is left of the original when its table goes.
-    world.tampering.runs = (partition, run) =>
+    fixture.tampering.runs = (partition, run) =>
       gone && partition.slice === SLICE ? undefined : run;
-    world.tampering.blocks = () => [];
-    const progress = await world.compare();
+    fixture.tampering.blocks = () => [];
+    const progress = await fixture.compare();
     assert.deepEqual([progress.state, progress.differencesFound], ["DONE", 0], name);
     assert.match(progress.reason, /not compared/, name);
   }
 });
 
 test("what has ended is kept, but not for ever", async () => {
-  const world = await World.open();
-  const verifier = world.start();
+  const fixture = await Fixture.open();
+  const verifier = fixture.start();
   const ids: string[] = [];
   for (let nth = 0; nth < 53; nth++) {
     ids.push(await verifier.start("plays", {}));
-    await world.ended(verifier, ids.at(-1) as string);
+    await fixture.ended(verifier, ids.at(-1) as string);
   }
-  assert.equal(world.catalog.peek(`verify/${world.namespaceId}`).length, 50);
+  assert.equal(fixture.catalog.peek(`verify/${fixture.namespaceId}`).length, 50);
   await assert.rejects(verifier.get("plays", ids[0] as string), { code: "VERIFY_NOT_FOUND" });
   await verifier.get("plays", ids.at(-1) as string);
-  assert.deepEqual(world.catalog.peek("verify-running"), []);
-  await world.stop();
+  assert.deepEqual(fixture.catalog.peek("verify-running"), []);
+  await fixture.stop();
 });

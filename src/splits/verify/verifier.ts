@@ -11,7 +11,7 @@ import type { Random } from "../../lib/random.ts";
 import { readReadyNamespace } from "../../records/namespace-records.ts";
 import { readSlice } from "../../records/slice-records.ts";
 import { readSplit } from "../../records/split-records.ts";
-import type { SplitPlace, VerifyProgress, VerifyUseCases } from "../use-cases.ts";
+import type { SplitLocation, VerifyProgress, VerifyUseCases } from "../use-cases.ts";
 import type { Catalog } from "../../ports/catalog.ts";
 import type { EventStore } from "../../ports/event-store.ts";
 import { Verification } from "./verification.ts";
@@ -65,7 +65,7 @@ export class Verifier implements VerifyUseCases {
 
   async start(
     namespace: string,
-    target: { readonly place?: SplitPlace; readonly timeSlice?: string },
+    target: { readonly location?: SplitLocation; readonly timeSlice?: string },
   ): Promise<string> {
     const { catalog } = this.#options;
     const { id } = await readReadyNamespace(catalog, namespace);
@@ -137,7 +137,7 @@ export class Verifier implements VerifyUseCases {
   #isFree(name: string, { owner, fence }: VerifyRecord): boolean {
     if (owner === null) return true;
     const { clock, leaseMs = LEASE_MS } = this.#options;
-    const sign = `${fence}|${owner.beat}`;
+    const sign = `${fence}|${owner.heartbeat}`;
     const seen = this.#watched.get(name);
     if (seen?.sign === sign) return clock.monotonicMs() - seen.sinceMs >= leaseMs;
     this.#watched.set(name, { sign, sinceMs: clock.monotonicMs() });
@@ -147,7 +147,7 @@ export class Verifier implements VerifyUseCases {
   #claim(record: VerifyRecord): Promise<VerifyRecord | undefined> {
     const { catalog, by } = this.#options;
     const fence = record.fence + 1;
-    return writeVerify(catalog, { ...record, fence, owner: { by, beat: 0 } });
+    return writeVerify(catalog, { ...record, fence, owner: { by, heartbeat: 0 } });
   }
 
   #work(name: string, claimed: VerifyRecord, signal: AbortSignal): void {
@@ -266,15 +266,15 @@ export class Verifier implements VerifyUseCases {
 }
 
 function targetOf({
-  place,
+  location,
   timeSlice,
 }: {
-  readonly place?: SplitPlace;
+  readonly location?: SplitLocation;
   readonly timeSlice?: string;
 }): VerifyTarget {
-  if (place === undefined) return { slice: timeSlice ?? null, partition: null };
-  const { seriesId, timeBucket, eventBucket } = place;
-  return { slice: place.timeSlice, partition: { seriesId, timeBucket, eventBucket } };
+  if (location === undefined) return { slice: timeSlice ?? null, partition: null };
+  const { seriesId, timeBucket, eventBucket } = location;
+  return { slice: location.timeSlice, partition: { seriesId, timeBucket, eventBucket } };
 }
 
 function progressOf(record: VerifyRecord): VerifyProgress {

@@ -37,7 +37,7 @@ export interface Checkpoint {
 
 export interface BegunSplit {
   readonly copies: string;
-  readonly stretches: number;
+  readonly splitRanges: number;
 }
 
 export interface VerifyRecord extends VerifyProgress {
@@ -49,7 +49,7 @@ export interface VerifyRecord extends VerifyProgress {
   /** Raised by each who takes it. */
   readonly fence: number;
   /** Who works on it; the beat moves while they live (rule C16). */
-  readonly owner: { readonly by: string; readonly beat: number } | null;
+  readonly owner: { readonly by: string; readonly heartbeat: number } | null;
   /** 0: not written yet. */
   readonly version: number;
 }
@@ -122,7 +122,7 @@ const count = z.number().int().nonnegative();
 const bucket = { timeBucket: count, eventBucket: count };
 
 const differenceSchema: z.ZodType<Difference> = z.strictObject({
-  place: z.strictObject({
+  location: z.strictObject({
     namespace: z.string(),
     timeSlice: z.string(),
     seriesId: z.string(),
@@ -156,10 +156,10 @@ const recordSchema: z.ZodType<Omit<VerifyRecord, "namespaceId" | "verifyId" | "v
       counted: z.boolean(),
       slice: z.string(),
       cursor: z.string(),
-      begun: z.record(z.string(), z.strictObject({ copies: z.string(), stretches: count })),
+      begun: z.record(z.string(), z.strictObject({ copies: z.string(), splitRanges: count })),
     }),
     fence: count,
-    owner: z.strictObject({ by: z.string(), beat: count }).nullable(),
+    owner: z.strictObject({ by: z.string(), heartbeat: count }).nullable(),
   });
 
 function decode(namespaceId: string, stored: CatalogRecord): VerifyRecord {

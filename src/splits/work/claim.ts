@@ -15,7 +15,7 @@ const WATCHED_MAX = 10_000;
 
 interface Watched {
   readonly fence: number;
-  readonly beat: number;
+  readonly heartbeat: number;
   readonly sinceMs: number;
 }
 
@@ -38,11 +38,11 @@ export class OwnerWatch {
     }
     const nowMs = this.#clock.monotonicMs();
     const seen = this.#watched.get(name);
-    if (seen?.fence === fence && seen.beat === owner.beat) {
+    if (seen?.fence === fence && seen.heartbeat === owner.heartbeat) {
       return nowMs - seen.sinceMs >= this.#leaseMs;
     }
     this.#watched.delete(name);
-    this.#watched.set(name, { fence, beat: owner.beat, sinceMs: nowMs });
+    this.#watched.set(name, { fence, heartbeat: owner.heartbeat, sinceMs: nowMs });
     const [first] = this.#watched.keys();
     if (this.#watched.size > WATCHED_MAX && first !== undefined) this.#watched.delete(first);
     return false;

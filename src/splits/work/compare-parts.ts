@@ -23,12 +23,12 @@ export class Mismatch extends Error {
 export function requireSame(part: PartRecord, found: RangeDigest, where: string): void {
   const same = found.events === part.events && found.bytes === part.bytes;
   if (same && found.digest() === part.digest) return;
-  const place = `part ${part.part} (${formatTime(part.from)} to ${formatTime(part.to)})`;
+  const location = `part ${part.part} (${formatTime(part.from)} to ${formatTime(part.to)})`;
   const what = same
     ? "the same number of events and bytes, but other bytes"
     : `${found.events} events of ${found.bytes} bytes`;
   throw new Mismatch(
-    `${place}: ${where} has ${what}; listed are ${part.events} events of ${part.bytes} bytes`,
+    `${location}: ${where} has ${what}; listed are ${part.events} events of ${part.bytes} bytes`,
     part,
   );
 }
@@ -40,7 +40,7 @@ export async function listedParts(
   segment: Segment,
 ): Promise<readonly PartRecord[]> {
   try {
-    return await readParts(catalog, partition, segment.runs);
+    return await readParts(catalog, partition, segment.partRanges);
   } catch (error) {
     const lost = error instanceof ServiceError && error.code === "DATA_LOSS";
     throw lost ? new Mismatch(error.message) : error;
@@ -49,7 +49,7 @@ export async function listedParts(
 
 /** As readers take it. */
 export function asRouted(segment: Segment): RouteSegment {
-  const { from, to, generation, layout, strategy, runs, bytes, events } = segment;
+  const { from, to, generation, layout, strategy, partRanges, bytes, events } = segment;
   const confirmed = segment.confirmedAt !== null;
-  return { from, to, generation, layout, strategy, runs, bytes, events, confirmed };
+  return { from, to, generation, layout, strategy, partRanges, bytes, events, confirmed };
 }

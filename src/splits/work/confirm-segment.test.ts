@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { NamespaceConfigPatch } from "../../model/merge-config.ts";
 import type { SplitRecord } from "../../model/split.ts";
-import { HOUR, MIDNIGHT, MINUTE, SplitWorld } from "../../../tests/scenarios/split-world.ts";
-import type { Written } from "../../../tests/scenarios/split-world.ts";
+import { HOUR, MIDNIGHT, MINUTE, SplitScenario } from "../../../tests/scenarios/split-scenario.ts";
+import type { Written } from "../../../tests/scenarios/split-scenario.ts";
 
 const TEN = MIDNIGHT + 10 * HOUR;
 const ELEVEN = TEN + HOUR;
@@ -26,11 +26,11 @@ async function surfacing(
   late: Written,
   nth: number,
   patch: NamespaceConfigPatch = {},
-): Promise<{ world: SplitWorld; record: SplitRecord }> {
-  const world = await SplitWorld.open(patch);
-  const { catalog } = world;
-  await world.write(written);
-  const partition = await world.partitionAt(written.from);
+): Promise<{ fixture: SplitScenario; record: SplitRecord }> {
+  const fixture = await SplitScenario.open(patch);
+  const { catalog } = fixture;
+  await fixture.write(written);
+  const partition = await fixture.partitionAt(written.from);
   let isCopied = false;
   catalog.changed = (space, _before, after) => {
     if (!space.startsWith("splits/") || after === undefined) return;
@@ -41,14 +41,14 @@ async function surfacing(
   catalog.before = async () => {
     if (!isCopied || surfaced) return;
     surfaced = true;
-    await world.write(late);
+    await fixture.write(late);
   };
-  world.startWorker();
-  await world.detect(partition);
-  const record = await world.until(partition, rests, 3_600);
-  const { same, parts } = await world.compare(partition);
+  fixture.startWorker();
+  await fixture.detect(partition);
+  const record = await fixture.until(partition, rests, 3_600);
+  const { same, parts } = await fixture.compare(partition);
   assert.ok(same && parts > 0);
-  return { world, record };
+  return { fixture, record };
 }
 
 const HASHED: NamespaceConfigPatch = { widePartition: { strategy: "HASH" } };
@@ -60,25 +60,25 @@ for (const [what, time, patch] of [
   ["one of the parts by hash", TEN + 30 * MINUTE, HASHED],
 ] as const) {
   test(`C6: what surfaces in ${what} after it was copied is found by the second read`, async () => {
-    const { world, record } = await surfacing(WIDE, lateAt(time), 0, patch);
+    const { fixture, record } = await surfacing(WIDE, lateAt(time), 0, patch);
     const failed = record.history.find(({ to }) => to === "FAILED");
     assert.match(failed?.reason ?? "", /late-000000 at .* is only in the original/);
-    await world.close();
+    await fixture.close();
   });
 }
 
 test("C6: other bytes of the same length are found by the second read", async () => {
   const other = { ...WIDE, events: 1, to: TEN + 1, fill: 7 };
-  const { world, record } = await surfacing(WIDE, other, 0);
+  const { fixture, record } = await surfacing(WIDE, other, 0);
   const failed = record.history.find(({ to }) => to === "FAILED");
   assert.match(failed?.reason ?? "", /the same number of events and bytes, but other bytes/);
-  await world.close();
+  await fixture.close();
 });
 
 test("C6: what surfaces in a stretch that was empty when it was copied is found by the second read", async () => {
   const written = { ...WIDE, from: ELEVEN, to: ELEVEN + 40 * MINUTE };
-  const { world, record } = await surfacing(written, lateAt(ELEVEN + 55 * MINUTE), 1);
+  const { fixture, record } = await surfacing(written, lateAt(ELEVEN + 55 * MINUTE), 1);
   const failed = record.history.find(({ to }) => to === "FAILED");
   assert.match(failed?.reason ?? "", /has 1 events or more behind the last part/);
-  await world.close();
+  await fixture.close();
 });

@@ -6,22 +6,22 @@ import type { PartRecord } from "../../model/split.ts";
 import { RangeDigest } from "../../parts/range-digest.ts";
 import type { Run } from "../../wire/frames.ts";
 import { Mismatch, requireSame } from "./compare-parts.ts";
-import { hashPieces } from "./copy-hashed.ts";
+import { splitByHash } from "./copy-hashed.ts";
 import { originalRuns } from "./original-runs.ts";
-import { framesOf, RunPiece } from "./run-piece.ts";
+import { framesOf, RunBuilder } from "./run-builder.ts";
 import type { CompareJob } from "./validate-segment.ts";
 
 const SECOND_READ = "a second read of the original";
 
 /** Rejects with a Mismatch that names the first difference. */
 export async function confirmSegment(job: CompareJob): Promise<void> {
-  const { deps, owned, pace, level, segment, parts } = job;
+  const { deps, owned, throttle, level, segment, parts } = job;
   const { namespace, partition } = owned.record;
   const compare = segment.strategy === "HASH" ? new HashedParts(parts) : new OrderedParts(parts);
   for await (const run of originalRuns(deps, partition, segment, level, owned.signal)) {
     compare.add(run);
     deps.observe({ kind: "bytes", namespace, stage: "confirmed", bytes: run.bytes });
-    await pace.page(owned.signal);
+    await throttle.page(owned.signal);
   }
   compare.end();
 }
@@ -72,8 +72,8 @@ class HashedParts {
   }
 
   add(run: Run): void {
-    for (const [nth, piece] of hashPieces(run, this.#parts.length).entries()) {
-      if (piece !== undefined) this.#digests[nth]?.addRun(piece);
+    for (const [nth, builder] of splitByHash(run, this.#parts.length).entries()) {
+      if (builder !== undefined) this.#digests[nth]?.addRun(builder);
     }
   }
 
@@ -91,8 +91,8 @@ function cutAt(
 ): { readonly inside: Run | undefined; readonly behind: Run | undefined } {
   if (run.last.time >= time) return { inside: run, behind: undefined };
   if (run.first.time < time) return { inside: undefined, behind: run };
-  const inside = new RunPiece();
-  const behind = new RunPiece();
+  const inside = new RunBuilder();
+  const behind = new RunBuilder();
   for (const { chunk, start, event } of framesOf(run)) {
     (event.time >= time ? inside : behind).add(chunk, start, event);
   }

@@ -12,11 +12,11 @@ import type { Run } from "../../wire/frames.ts";
 import type { CopyJob } from "./copy-segment.ts";
 import { newestSegment, withNewest } from "./moves.ts";
 import { originalRuns } from "./original-runs.ts";
-import { framesOf, RunPiece } from "./run-piece.ts";
+import { framesOf, RunBuilder } from "./run-builder.ts";
 
 /** When it resolves all parts are listed. */
 export async function copyHashed(job: CopyJob): Promise<void> {
-  const { deps, owned, pace, level, firstPart } = job;
+  const { deps, owned, throttle, level, firstPart } = job;
   const segment = newestSegment(owned.record);
   assert(segment !== undefined, "there is a segment to copy");
   const { from, to, generation, layout, partsPlanned } = segment;
@@ -37,13 +37,13 @@ export async function copyHashed(job: CopyJob): Promise<void> {
     const range = { from, to };
     for await (const run of originalRuns(deps, partition, range, level, owned.signal)) {
       deps.observe({ kind: "bytes", namespace, stage: "read", bytes: run.bytes });
-      const pieces = hashPieces(run, partsPlanned);
+      const builders = splitByHash(run, partsPlanned);
       await Promise.all(
-        pieces.map(async (piece, nth) => {
-          if (piece !== undefined) await writers[nth]?.addRun(piece);
+        builders.map(async (builder, nth) => {
+          if (builder !== undefined) await writers[nth]?.addRun(builder);
         }),
       );
-      await pace.page(owned.signal);
+      await throttle.page(owned.signal);
     }
     const parts: PartRecord[] = [];
     for (const writer of writers) {
@@ -54,10 +54,10 @@ export async function copyHashed(job: CopyJob): Promise<void> {
     const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
     const events = parts.reduce((sum, part) => sum + part.events, 0);
     deps.observe({ kind: "bytes", namespace, stage: "written", bytes });
-    const runs = [{ start: firstPart, count: parts.length }];
+    const partRanges = [{ start: firstPart, count: parts.length }];
     await owned.change((record) => ({
       ...record,
-      ...withNewest(record, { runs, copiedTo: from, bytes, events }),
+      ...withNewest(record, { partRanges, copiedTo: from, bytes, events }),
     }));
     for (const part of parts) {
       deps.observe({ kind: "part", namespace, bytes: part.bytes, events: part.events });
@@ -68,11 +68,11 @@ export async function copyHashed(job: CopyJob): Promise<void> {
 }
 
 /** The events of a run by the part they belong to; undefined for parts that get none. */
-export function hashPieces(run: Run, parts: number): (Run | undefined)[] {
-  const pieces = Array.from({ length: parts }, () => new RunPiece());
+export function splitByHash(run: Run, parts: number): (Run | undefined)[] {
+  const builders = Array.from({ length: parts }, () => new RunBuilder());
   for (const { chunk, start, event } of framesOf(run)) {
     const id = event.bytes.subarray(event.idStart, event.idEnd);
-    pieces[hashPartOf(parts, id)]?.add(chunk, start, event);
+    builders[hashPartOf(parts, id)]?.add(chunk, start, event);
   }
-  return pieces.map((piece) => piece.take());
+  return builders.map((builder) => builder.take());
 }

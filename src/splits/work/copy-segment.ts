@@ -18,9 +18,9 @@ import { newestSegment, withNewest } from "./moves.ts";
 import { originalRuns } from "./original-runs.ts";
 import type { OwnedSplit } from "./owned-split.ts";
 import { countParts, reserveParts, withPart } from "./part-numbers.ts";
-import { framesOf, RunPiece } from "./run-piece.ts";
+import { framesOf, RunBuilder } from "./run-builder.ts";
 import type { SplitDeps } from "./split-deps.ts";
-import type { WorkPace } from "./work-pace.ts";
+import type { WorkThrottle } from "./work-throttle.ts";
 
 /** Reserved before the copy goes on: the first part, and the one behind it. */
 export const FIRST_PARTS = 2;
@@ -28,7 +28,7 @@ export const FIRST_PARTS = 2;
 export interface CopyJob {
   readonly deps: SplitDeps;
   readonly owned: OwnedSplit;
-  readonly pace: WorkPace;
+  readonly throttle: WorkThrottle;
   readonly level: ServiceLevel;
   /** How many parts the segment may have. */
   readonly maxParts: number;
@@ -38,7 +38,7 @@ export interface CopyJob {
 
 /** When it resolves all parts are listed. */
 export async function copySegment(job: CopyJob): Promise<void> {
-  const { deps, owned, pace, level } = job;
+  const { deps, owned, throttle, level } = job;
   const segment = newestSegment(owned.record);
   assert(segment !== undefined, "there is a segment to copy");
   const copy = new OrderedCopy(job, segment);
@@ -48,7 +48,7 @@ export async function copySegment(job: CopyJob): Promise<void> {
     for await (const run of originalRuns(deps, partition, range, level, owned.signal)) {
       deps.observe({ kind: "bytes", namespace, stage: "read", bytes: run.bytes });
       await copy.add(run);
-      await pace.page(owned.signal);
+      await throttle.page(owned.signal);
     }
     await copy.finish();
   } finally {
@@ -60,7 +60,7 @@ class OrderedCopy {
   readonly #job: CopyJob;
   readonly #segment: Segment;
   readonly #cutter: PartCutter;
-  readonly #piece = new RunPiece();
+  readonly #builder = new RunBuilder();
   #writer: PartWriter | undefined;
   #nextPart: number;
   #partsSoFar: number;
@@ -74,7 +74,7 @@ class OrderedCopy {
     this.#segment = segment;
     this.#cutter = cutterOf(segment, job.maxParts);
     this.#nextPart = job.firstPart;
-    this.#partsSoFar = countParts(segment.runs);
+    this.#partsSoFar = countParts(segment.partRanges);
     this.#to = segment.copiedTo;
   }
 
@@ -85,7 +85,7 @@ class OrderedCopy {
         if (cut && this.#lastTime !== undefined) await this.#closePart(this.#lastTime);
         this.#lastTime = event.time;
       }
-      this.#piece.add(chunk, start, event);
+      this.#builder.add(chunk, start, event);
     }
     await this.#write();
   }
@@ -103,14 +103,14 @@ class OrderedCopy {
   }
 
   #cutBefore(time: number): boolean {
-    const bytes = (this.#writer?.bytes ?? 0) + this.#piece.bytes;
-    const events = (this.#writer?.events ?? 0) + this.#piece.count;
+    const bytes = (this.#writer?.bytes ?? 0) + this.#builder.bytes;
+    const events = (this.#writer?.events ?? 0) + this.#builder.count;
     return this.#cutter.cutBefore(time, bytes, events, this.#partsSoFar);
   }
 
   /** Gives what was gathered to the part being written. */
   async #write(): Promise<void> {
-    const run = this.#piece.take();
+    const run = this.#builder.take();
     if (run === undefined) return;
     const { deps, owned, level } = this.#job;
     const { store } = deps;
@@ -173,7 +173,7 @@ function listed(record: SplitRecord, { part, from, bytes, events }: PartRecord):
     ...record,
     ...reserveParts(record, 1),
     ...withNewest(record, {
-      runs: withPart(segment.runs, part),
+      partRanges: withPart(segment.partRanges, part),
       copiedTo: from,
       bytes: segment.bytes + bytes,
       events: segment.events + events,

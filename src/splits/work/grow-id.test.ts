@@ -4,10 +4,10 @@ import {
   HOUR,
   MIDNIGHT,
   MINUTE,
-  SplitWorld,
+  SplitScenario,
   TARGET_BYTES,
-} from "../../../tests/scenarios/split-world.ts";
-import { VIEW_MAX_AGE_MS } from "../../../tests/support/control-world.ts";
+} from "../../../tests/scenarios/split-scenario.ts";
+import { VIEW_MAX_AGE_MS } from "../../../tests/support/control-fixture.ts";
 import { settle } from "../../../tests/support/virtual-clock.ts";
 import { readNamespace, updateNamespace } from "../../records/namespace-records.ts";
 import { ID_CHANGE_FENCED_MS, readIdSteps } from "../../records/id-strategies.ts";
@@ -22,30 +22,31 @@ const rests = ({ state, owner, dueAt }: SplitRecord): boolean =>
   state === "COMPLETED" && owner === null && dueAt === null;
 
 test("C15: a step counts from a bucket that nobody can have written to when the last older view ends", async () => {
-  const world = await SplitWorld.open();
-  await world.write(WIDE);
-  const partition = await world.partitionAt(TEN);
-  await world.detect(partition);
-  world.startWorker();
-  const { history } = await world.until(partition, rests);
-  const [step] = (await readIdSteps(world.catalog, partition.namespaceId, "profile:123")) ?? [];
-  const namespace = await readNamespace(world.catalog, "plays");
+  const fixture = await SplitScenario.open();
+  await fixture.write(WIDE);
+  const partition = await fixture.partitionAt(TEN);
+  await fixture.detect(partition);
+  fixture.startWorker();
+  const { history } = await fixture.until(partition, rests);
+  const [step] = (await readIdSteps(fixture.catalog, partition.namespaceId, "profile:123")) ?? [];
+  const namespace = await readNamespace(fixture.catalog, "plays");
   assert.ok(step !== undefined && namespace !== undefined);
   const { futureLimitMicros } = namespace.config;
-  const untouched = world.clock.nowMicros() + futureLimitMicros + (1_000 + VIEW_MAX_AGE_MS) * 1_000;
+  const untouched =
+    fixture.clock.nowMicros() + futureLimitMicros + (1_000 + VIEW_MAX_AGE_MS) * 1_000;
   assert.ok(step.from > untouched);
   assert.equal((step.from - MIDNIGHT) % HOUR, 0);
   // The history of the split that brought it about says so.
   const told = `from ${formatTime(step.from)} on the id has ${step.factor} event buckets`;
   assert.ok(history.at(-1)?.reason.endsWith(`agrees with the copy; ${told}`));
-  await world.close();
+  await fixture.close();
 });
 
 test("C15: a step keeps the future limit of the namespace as it is now, not as it was when the split was begun", async () => {
-  const world = await SplitWorld.open();
-  await world.write(WIDE);
-  const partition = await world.partitionAt(TEN);
-  const { catalog } = world;
+  const fixture = await SplitScenario.open();
+  await fixture.write(WIDE);
+  const partition = await fixture.partitionAt(TEN);
+  const { catalog } = fixture;
   let raised = false;
   catalog.before = async (call, space) => {
     if (call !== "write" || !space.startsWith("parts/") || raised) return;
@@ -55,44 +56,44 @@ test("C15: a step keeps the future limit of the namespace as it is now, not as i
       config: { ...current.config, futureLimitMicros: 6 * HOUR },
     }));
   };
-  await world.detect(partition);
-  world.startWorker();
-  await world.until(partition, rests);
+  await fixture.detect(partition);
+  fixture.startWorker();
+  await fixture.until(partition, rests);
   const [step] = (await readIdSteps(catalog, partition.namespaceId, "profile:123")) ?? [];
   assert.ok(raised && step !== undefined);
-  assert.ok(step.from > world.clock.nowMicros() + 6 * HOUR);
-  await world.close();
+  assert.ok(step.from > fixture.clock.nowMicros() + 6 * HOUR);
+  await fixture.close();
 });
 
 test("C15: a step that would be stored too late, because the catalog was slow, is not stored", async () => {
-  const world = await SplitWorld.open();
-  await world.write(WIDE);
-  const partition = await world.partitionAt(TEN);
+  const fixture = await SplitScenario.open();
+  await fixture.write(WIDE);
+  const partition = await fixture.partitionAt(TEN);
   // The next bucket begins at one: a step that is decided on now counts from then on.
-  await world.clock.advance((TWELVE + 50 * (HOUR / 60) - world.clock.nowMicros()) / 1_000);
-  const { catalog, clock } = world;
+  await fixture.clock.advance((TWELVE + 50 * (HOUR / 60) - fixture.clock.nowMicros()) / 1_000);
+  const { catalog, clock } = fixture;
   let late: number | undefined;
   catalog.before = async (call, space) => {
     if (call !== "read" || !space.startsWith("id-strategies/")) return;
     late ??= clock.nowMicros();
     await clock.sleep(15 * 60_000);
   };
-  await world.detect(partition);
-  world.startWorker();
-  await world.until(partition, rests, 7_200);
+  await fixture.detect(partition);
+  fixture.startWorker();
+  await fixture.until(partition, rests, 7_200);
   assert.ok(late !== undefined);
   catalog.before = () => undefined;
   const steps = await readIdSteps(catalog, partition.namespaceId, "profile:123");
   assert.equal(steps, undefined);
-  await world.close();
+  await fixture.close();
 });
 
 test("C15: a step whose storing hangs until it is nearly fenced counts from a bucket that nobody can have written to by then", async () => {
-  const world = await SplitWorld.open({}, { shared: true });
-  await world.write(WIDE);
-  const partition = await world.partitionAt(TEN);
-  const { catalog, clock } = world;
-  world.startWorker();
+  const fixture = await SplitScenario.open({}, { shared: true });
+  await fixture.write(WIDE);
+  const partition = await fixture.partitionAt(TEN);
+  const { catalog, clock } = fixture;
+  fixture.startWorker();
   // Were it stored at once, a step from one on would be in time.
   await clock.advance((TWELVE + 58 * MINUTE - clock.nowMicros()) / 1_000);
   const fencing = Promise.withResolvers<void>();
@@ -105,8 +106,8 @@ test("C15: a step whose storing hangs until it is nearly fenced counts from a bu
     fencing.resolve();
     await settle();
   };
-  await world.detect(partition);
-  await world.until(partition, rests, 600);
+  await fixture.detect(partition);
+  await fixture.until(partition, rests, 600);
   const [begun = 0, fenced = Infinity] = at;
   assert.ok(fenced - begun >= MINUTE && fenced - begun <= ID_CHANGE_FENCED_MS * 1_000);
   const [step] = (await readIdSteps(catalog, partition.namespaceId, "profile:123")) ?? [];
@@ -114,50 +115,50 @@ test("C15: a step whose storing hangs until it is nearly fenced counts from a bu
   assert.ok(step !== undefined && namespace !== undefined);
   const { futureLimitMicros } = namespace.config;
   assert.ok(step.from > fenced + futureLimitMicros + (1_000 + VIEW_MAX_AGE_MS) * 1_000);
-  await world.close();
+  await fixture.close();
 });
 
 test("a burst at the start of a bucket gives an id no more event buckets; half of the bucket tells", async () => {
-  const world = await SplitWorld.open();
-  const { catalog, clock } = world;
+  const fixture = await SplitScenario.open();
+  const { catalog, clock } = fixture;
   // Two parts' worth in the first minute, and then nothing.
-  await world.write({ ...WIDE, events: 60, from: TWELVE, to: TWELVE + MINUTE });
+  await fixture.write({ ...WIDE, events: 60, from: TWELVE, to: TWELVE + MINUTE });
   await clock.advance((TWELVE + 20 * MINUTE - clock.nowMicros()) / 1_000);
-  const partition = await world.partitionAt(TWELVE);
-  world.startWorker();
-  await world.detect(partition);
+  const partition = await fixture.partitionAt(TWELVE);
+  fixture.startWorker();
+  await fixture.detect(partition);
   const covered = ({ segments }: SplitRecord): number =>
     segments.reduce((to, each) => (each.confirmedAt === null ? to : each.to), TWELVE) - TWELVE;
-  const early = await world.until(partition, (record) => covered(record) > 0);
+  const early = await fixture.until(partition, (record) => covered(record) > 0);
   assert.ok(covered(early) < HOUR / 2);
   assert.equal(await readIdSteps(catalog, partition.namespaceId, "profile:123"), undefined);
   // As much again when most of the bucket is over.
-  await world.write({
+  await fixture.write({
     ...WIDE,
     events: 60,
     from: TWELVE + 35 * MINUTE,
     to: TWELVE + HOUR,
     id: "f",
   });
-  await world.until(partition, (record) => covered(record) >= HOUR / 2, 7_200);
+  await fixture.until(partition, (record) => covered(record) >= HOUR / 2, 7_200);
   const steps = await readIdSteps(catalog, partition.namespaceId, "profile:123");
   assert.ok((steps?.[0]?.factor ?? Infinity) <= 8, JSON.stringify(steps));
-  await world.close();
+  await fixture.close();
 });
 
 test("an id that is wide by its events alone gets more event buckets too", async () => {
-  const world = await SplitWorld.open({ widePartition: { eventsMax: 1_000 } });
+  const fixture = await SplitScenario.open({ widePartition: { eventsMax: 1_000 } });
   // Far less than a part in bytes: nobody but an operator would have it split.
-  await world.write({ ...WIDE, events: 1_100, bytes: 1 });
-  const partition = await world.partitionAt(TEN);
-  world.startWorker();
-  await world.splits.request(await world.placeAt(TEN), { by: "ada", reason: "" });
-  const { segments } = await world.until(partition, rests);
+  await fixture.write({ ...WIDE, events: 1_100, bytes: 1 });
+  const partition = await fixture.partitionAt(TEN);
+  fixture.startWorker();
+  await fixture.splits.request(await fixture.placeAt(TEN), { by: "ada", reason: "" });
+  const { segments } = await fixture.until(partition, rests);
   assert.ok((segments[0]?.bytes ?? Infinity) < TARGET_BYTES);
-  const steps = await readIdSteps(world.catalog, partition.namespaceId, "profile:123");
+  const steps = await readIdSteps(fixture.catalog, partition.namespaceId, "profile:123");
   assert.deepEqual(
     steps?.map(({ factor }) => factor),
     [2],
   );
-  await world.close();
+  await fixture.close();
 });

@@ -10,7 +10,7 @@ import { eventBucketsOf } from "../../model/partition.ts";
 import type { SplitRecord } from "../../model/split.ts";
 import { nextIdStep, untouchedFrom } from "../plan/id-growth.ts";
 import type { SplitDeps } from "./split-deps.ts";
-import type { WorkPlace } from "./work-place.ts";
+import type { WorkLocation } from "./work-location.ts";
 
 /** A bucket that ended more of its own widths ago than this is old. */
 const YOUNG_BUCKETS = 2;
@@ -32,7 +32,7 @@ export async function growId(
   deps: SplitDeps,
   record: SplitRecord,
   namespace: Namespace,
-  { slice, bucket }: Pick<WorkPlace, "slice" | "bucket">,
+  { slice, bucket }: Pick<WorkLocation, "slice" | "bucket">,
 ): Promise<GrownId | undefined> {
   const { catalog, clock, margins, observe } = deps;
   const { partition } = record;

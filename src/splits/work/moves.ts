@@ -32,7 +32,7 @@ export function movedAgain(
     last.to === to &&
     look?.from === to &&
     look.to === record.state &&
-    kindOf(last.reason) === kindOf(why.reason);
+    subjectOf(last.reason) === subjectOf(why.reason);
   if (!repeat) return movedOnce(record, to, why, changes);
   const looks = Number(LOOKS.exec(last.reason)?.[1] ?? 1) + 1;
   const reason = `${why.reason} (look ${looks})`;
@@ -43,7 +43,7 @@ export function movedAgain(
 const LOOKS = / \(look (\d+)\)$/;
 
 /** What a reason is about, without its numbers. */
-function kindOf(reason: string): string {
+function subjectOf(reason: string): string {
   return reason.split(":", 1)[0] ?? "";
 }
 

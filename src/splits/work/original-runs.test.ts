@@ -1,7 +1,7 @@
 /** How many replicas the copying asks (rule C5). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { HOUR, MIDNIGHT, NAME, SplitWorld } from "../../../tests/scenarios/split-world.ts";
+import { HOUR, MIDNIGHT, NAME, SplitScenario } from "../../../tests/scenarios/split-scenario.ts";
 import { ServiceError } from "../../lib/errors.ts";
 import type { PartitionKey } from "../../model/partition.ts";
 import type { SplitRecord } from "../../model/split.ts";
@@ -14,17 +14,17 @@ const rests = ({ state, owner, dueAt }: SplitRecord): boolean =>
 
 type Asked = { readonly part: boolean; readonly consistency: string | undefined };
 
-async function worldWithWide(): Promise<{ world: SplitWorld; partition: PartitionKey }> {
-  const world = await SplitWorld.open();
-  await world.write({ events: 100, bytes: 2_000, from: TEN, to: TEN + HOUR });
-  const partition = await world.partitionAt(TEN);
-  await world.detect(partition);
-  return { world, partition };
+async function fixtureWithWide(): Promise<{ fixture: SplitScenario; partition: PartitionKey }> {
+  const fixture = await SplitScenario.open();
+  await fixture.write({ events: 100, bytes: 2_000, from: TEN, to: TEN + HOUR });
+  const partition = await fixture.partitionAt(TEN);
+  await fixture.detect(partition);
+  return { fixture, partition };
 }
 
 /** The scans from now on of whoever must see everything: a worker's measuring reads are as a caller's. */
 function watched(
-  { store }: SplitWorld,
+  { store }: SplitScenario,
   fail: (range: ScanRange) => void = () => undefined,
 ): Asked[] {
   const asked: Asked[] = [];
@@ -48,55 +48,55 @@ function levelsOf(asked: readonly Asked[], part: boolean): unknown[] {
   return [...new Set(asked.filter((each) => each.part === part).map((each) => each.consistency))];
 }
 
-async function madeEventual(world: SplitWorld): Promise<void> {
+async function madeEventual(fixture: SplitScenario): Promise<void> {
   for (const consistency of ["EVENTUAL", "READ_YOUR_WRITES"] as const) {
-    await world.passWhile(world.control.namespaces.update(NAME, { consistency }, []));
+    await fixture.passWhile(fixture.control.namespaces.update(NAME, { consistency }, []));
   }
 }
 
 test("C5: where writes were ever acknowledged by one replica, the original is copied and confirmed at ALL", async () => {
-  const { world, partition } = await worldWithWide();
-  await madeEventual(world);
-  const asked = watched(world);
-  world.startWorker();
-  await world.until(partition, rests);
+  const { fixture, partition } = await fixtureWithWide();
+  await madeEventual(fixture);
+  const asked = watched(fixture);
+  fixture.startWorker();
+  await fixture.until(partition, rests);
   assert.deepEqual(levelsOf(asked, false), ["ALL"]);
   // The copy and the second look; a closed bucket that was detected is not surveyed.
   assert.equal(asked.filter(({ part }) => !part).length, 2);
   assert.ok(levelsOf(asked, true).includes("ALL"));
-  await world.close();
+  await fixture.close();
 });
 
 test("C5: where a majority of one data centre is none of all, too; elsewhere a majority is enough", async () => {
   for (const copyAtAll of [true, false]) {
-    const { world, partition } = await worldWithWide();
-    const asked = watched(world);
-    world.startWorker({ copyAtAll });
-    await world.until(partition, rests);
+    const { fixture, partition } = await fixtureWithWide();
+    const asked = watched(fixture);
+    fixture.startWorker({ copyAtAll });
+    await fixture.until(partition, rests);
     const expected = copyAtAll ? ["ALL"] : ["READ_YOUR_WRITES"];
     assert.deepEqual(levelsOf(asked, false), expected);
-    await world.close();
+    await fixture.close();
   }
 });
 
 test("S27, C5: while ALL cannot be had the split is parked with that reason, and goes on when it can", async () => {
-  const { world, partition } = await worldWithWide();
+  const { fixture, partition } = await fixtureWithWide();
   let away = true;
-  const asked = watched(world, ({ level }) => {
+  const asked = watched(fixture, ({ level }) => {
     if (away && level?.consistency === "ALL") {
       throw new ServiceError("STORAGE_UNAVAILABLE", "not every replica answers: 2 of 3");
     }
   });
-  world.startWorker({ copyAtAll: true });
-  const { history, failures } = await world.until(partition, ({ state }) => state === "PARKED");
+  fixture.startWorker({ copyAtAll: true });
+  const { history, failures } = await fixture.until(partition, ({ state }) => state === "PARKED");
   assert.match(history.at(-1)?.reason ?? "", /^could not go on: not every replica answers/);
   assert.equal(failures, 0);
-  await world.clock.advance(60_000);
+  await fixture.clock.advance(60_000);
   assert.deepEqual(levelsOf(asked, false), ["ALL"]);
-  assert.equal((await world.compare(partition)).parts, 0);
+  assert.equal((await fixture.compare(partition)).parts, 0);
   away = false;
-  await world.until(partition, rests, 600);
-  const { same, events } = await world.compare(partition);
+  await fixture.until(partition, rests, 600);
+  const { same, events } = await fixture.compare(partition);
   assert.deepEqual({ same, events }, { same: true, events: 100 });
-  await world.close();
+  await fixture.close();
 });

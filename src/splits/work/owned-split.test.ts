@@ -13,7 +13,7 @@ import { VirtualClock } from "../../../tests/support/virtual-clock.ts";
 import { OwnerWatch } from "./claim.ts";
 import { OwnedSplit, Overtaken } from "./owned-split.ts";
 import type { SplitDeps } from "./split-deps.ts";
-import { Reopened } from "./work-pace.ts";
+import { Reopened } from "./work-throttle.ts";
 
 const PARTITION = {
   namespaceId: "plays-1",
@@ -46,7 +46,7 @@ class LateCatalog extends MemoryCatalog {
   }
 }
 
-class World {
+class Fixture {
   readonly clock = new VirtualClock(1_000_000);
   readonly catalog = new LateCatalog();
 
@@ -107,32 +107,32 @@ function required<T>(value: T | undefined): T {
 }
 
 test("of two that claim one gets it", async () => {
-  const world = new World();
-  const record = await world.detected();
-  const first = await world.claim(record, "w1");
-  const second = await OwnedSplit.claim(world.deps("w2"), record, "PLANNING", "looking", never);
+  const fixture = new Fixture();
+  const record = await fixture.detected();
+  const first = await fixture.claim(record, "w1");
+  const second = await OwnedSplit.claim(fixture.deps("w2"), record, "PLANNING", "looking", never);
   assert.equal(second, undefined);
-  assert.equal((await world.stored()).owner?.by, "w1");
+  assert.equal((await fixture.stored()).owner?.by, "w1");
   await first.close();
 });
 
 test("who is alive is not taken over; who has died is, a lease's time later", async () => {
-  const world = new World();
-  const owned = await world.claimed();
-  const watch = new OwnerWatch(world.clock, LEASE_MS);
+  const fixture = new Fixture();
+  const owned = await fixture.claimed();
+  const watch = new OwnerWatch(fixture.clock, LEASE_MS);
   for (let seconds = 0; seconds < 60; seconds++) {
-    assert.equal(watch.isFree(await world.stored()), false, `${seconds}`);
-    await world.clock.advance(1_000);
+    assert.equal(watch.isFree(await fixture.stored()), false, `${seconds}`);
+    await fixture.clock.advance(1_000);
   }
   // His last beat may be a third of the lease old.
   await owned.close();
-  assert.equal(watch.isFree(await world.stored()), false);
-  await world.clock.advance((LEASE_MS * 2) / 3 - 1_000);
-  assert.equal(watch.isFree(await world.stored()), false);
-  await world.clock.advance(LEASE_MS / 3 + 1_000);
-  const dead = await world.stored();
+  assert.equal(watch.isFree(await fixture.stored()), false);
+  await fixture.clock.advance((LEASE_MS * 2) / 3 - 1_000);
+  assert.equal(watch.isFree(await fixture.stored()), false);
+  await fixture.clock.advance(LEASE_MS / 3 + 1_000);
+  const dead = await fixture.stored();
   assert.equal(watch.isFree(dead), true);
-  const taken = await world.claim(dead, "w2");
+  const taken = await fixture.claim(dead, "w2");
   assert.equal(taken.record.fence, dead.fence + 1);
   await taken.close();
 });
@@ -140,37 +140,37 @@ test("who is alive is not taken over; who has died is, a lease's time later", as
 test("C16: a wall clock that is set, either way, neither ends a lease nor keeps it", async () => {
   const hour = 3_600_000_000;
   for (const step of [hour, -hour]) {
-    const world = new World();
-    const owned = await world.claimed();
-    const watch = new OwnerWatch(world.clock, LEASE_MS);
+    const fixture = new Fixture();
+    const owned = await fixture.claimed();
+    const watch = new OwnerWatch(fixture.clock, LEASE_MS);
     await owned.close();
-    assert.equal(watch.isFree(await world.stored()), false);
-    world.clock.stepWall(step);
-    assert.equal(watch.isFree(await world.stored()), false, `set by ${step}`);
-    await world.clock.advance(LEASE_MS);
-    assert.equal(watch.isFree(await world.stored()), true, `set by ${step}`);
+    assert.equal(watch.isFree(await fixture.stored()), false);
+    fixture.clock.stepWall(step);
+    assert.equal(watch.isFree(await fixture.stored()), false, `set by ${step}`);
+    await fixture.clock.advance(LEASE_MS);
+    assert.equal(watch.isFree(await fixture.stored()), true, `set by ${step}`);
   }
 });
 
 test("C16: who takes a split over begins a lease of his own, also with the same count", async () => {
-  const world = new World();
-  const watch = new OwnerWatch(world.clock, LEASE_MS);
-  await (await world.claimed("w1")).close();
-  const dead = await world.stored();
+  const fixture = new Fixture();
+  const watch = new OwnerWatch(fixture.clock, LEASE_MS);
+  await (await fixture.claimed("w1")).close();
+  const dead = await fixture.stored();
   assert.equal(watch.isFree(dead), false);
-  await world.clock.advance(LEASE_MS);
+  await fixture.clock.advance(LEASE_MS);
   assert.equal(watch.isFree(dead), true);
-  await (await world.claim(dead, "w2")).close();
-  const taken = await world.stored();
-  assert.equal(taken.owner?.beat, dead.owner?.beat);
+  await (await fixture.claim(dead, "w2")).close();
+  const taken = await fixture.stored();
+  assert.equal(taken.owner?.heartbeat, dead.owner?.heartbeat);
   assert.equal(watch.isFree(taken), false);
 });
 
 test("C8: who was overtaken, be it by his own process, is told at his next change, and writes nothing more", async () => {
   for (const by of ["w2", "w1"]) {
-    const world = new World();
-    const first = await world.claimed("w1");
-    const second = await world.claim(await world.stored(), by);
+    const fixture = new Fixture();
+    const first = await fixture.claimed("w1");
+    const second = await fixture.claim(await fixture.stored(), by);
     await assert.rejects(first.move("PLANNED", "late"), Overtaken, by);
     assert.equal(first.signal.aborted, true);
     await assert.rejects(
@@ -178,7 +178,7 @@ test("C8: who was overtaken, be it by his own process, is told at his next chang
       Overtaken,
     );
     await second.move("PLANNED", "in time");
-    const { owner, history } = await world.stored();
+    const { owner, history } = await fixture.stored();
     assert.equal(owner?.by, by);
     assert.equal(history.at(-1)?.reason, "in time");
     await Promise.all([first.close(), second.close()]);
@@ -187,24 +187,24 @@ test("C8: who was overtaken, be it by his own process, is told at his next chang
 
 test("a change whose outcome is unknown is looked up before the next one is made", async () => {
   for (const when of ["before", "after"] as const) {
-    const world = new World();
-    const owned = await world.claimed();
-    world.failNextWrite(when);
+    const fixture = new Fixture();
+    const owned = await fixture.claimed();
+    fixture.failNextWrite(when);
     await assert.rejects(
       owned.change((record) => ({ ...record, nextPart: record.nextPart + 1 })),
       { code: "STORAGE_UNAVAILABLE" },
     );
     const after = await owned.change((record) => ({ ...record, nextPart: record.nextPart + 10 }));
     assert.equal(after.nextPart, when === "after" ? 11 : 10, when);
-    assert.deepEqual(await world.stored(), after);
+    assert.deepEqual(await fixture.stored(), after);
     await owned.close();
   }
 });
 
 test("a change is not taken for made because an earlier one, whose answer was lost, comes between", async () => {
-  const world = new World();
-  const owned = await world.claimed();
-  world.catalog.losesNext = true;
+  const fixture = new Fixture();
+  const owned = await fixture.claimed();
+  fixture.catalog.losesNext = true;
   await assert.rejects(
     owned.change((record) => ({ ...record, nextPart: record.nextPart + 1 })),
     { code: "STORAGE_UNAVAILABLE" },
@@ -212,23 +212,23 @@ test("a change is not taken for made because an earlier one, whose answer was lo
   // It looks, finds the record as it was, and is refused: only then the first one is made.
   const after = await owned.change((record) => ({ ...record, nextPart: record.nextPart + 10 }));
   assert.equal(after.nextPart, 11);
-  assert.deepEqual(await world.stored(), after);
+  assert.deepEqual(await fixture.stored(), after);
   await owned.close();
 });
 
 test("a record that was touched without its fence is still ours", async () => {
-  const world = new World();
-  const owned = await world.claimed();
-  await writeSplit(world.catalog, await world.stored());
+  const fixture = new Fixture();
+  const owned = await fixture.claimed();
+  await writeSplit(fixture.catalog, await fixture.stored());
   const after = await owned.move("PLANNED", "planned");
-  assert.deepEqual(await world.stored(), after);
+  assert.deepEqual(await fixture.stored(), after);
   await owned.close();
 });
 
 test("S13: in another epoch what was decided counts no more, but it can be let go", async () => {
-  const world = new World();
-  const owned = await world.claimed();
-  await writeSplit(world.catalog, { ...(await world.stored()), epoch: 2 });
+  const fixture = new Fixture();
+  const owned = await fixture.claimed();
+  await writeSplit(fixture.catalog, { ...(await fixture.stored()), epoch: 2 });
   await assert.rejects(owned.move("PLANNED", "below the old line"), Reopened);
   const rested = await owned.rest((record) => ({ ...record, dueAt: 5 }));
   assert.deepEqual([rested.epoch, rested.owner, rested.state], [2, null, "PLANNING"]);
@@ -236,13 +236,13 @@ test("S13: in another epoch what was decided counts no more, but it can be let g
 });
 
 test("changes that are asked for at once are made one after another", async () => {
-  const world = new World();
-  const owned = await world.claimed();
+  const fixture = new Fixture();
+  const owned = await fixture.claimed();
   const raise = (record: SplitRecord): SplitRecord => ({
     ...record,
     nextPart: record.nextPart + 1,
   });
   await Promise.all(Array.from({ length: 20 }, () => owned.change(raise)));
-  assert.equal((await world.stored()).nextPart, 20);
+  assert.equal((await fixture.stored()).nextPart, 20);
   await owned.close();
 });

@@ -12,7 +12,7 @@ import { movedSplit } from "../../model/split-moves.ts";
 import type { SplitRecord, SplitState } from "../../model/split.ts";
 import { LEASE_MS } from "./split-deps.ts";
 import type { SplitDeps } from "./split-deps.ts";
-import { Reopened } from "./work-pace.ts";
+import { Reopened } from "./work-throttle.ts";
 
 /** Changes that somebody without a fence came between, in a row: more is no accident. */
 const ATTEMPTS_MAX = 5;
@@ -28,17 +28,17 @@ export class Overtaken extends Error {
 export class OwnedSplit {
   readonly #deps: SplitDeps;
   readonly #stop: LinkedAbort;
-  readonly #beating: Promise<void>;
+  readonly #heartbeats: Promise<void>;
   /** When it was claimed. */
   readonly #epoch: number;
   #record: SplitRecord;
   #changes: Promise<unknown> = Promise.resolve();
   /** A change has failed and may have been made all the same. */
-  #inDoubt = false;
+  #outcomeUnknown = false;
   #over = false;
   #changedAtMs: number;
   /** Of every attempt to change it, made or not: no two carry the same, so each is known by its own. */
-  #beat = 0;
+  #heartbeat = 0;
 
   private constructor(deps: SplitDeps, record: SplitRecord, signal: AbortSignal) {
     this.#deps = deps;
@@ -46,7 +46,7 @@ export class OwnedSplit {
     this.#epoch = record.epoch;
     this.#stop = new LinkedAbort(signal);
     this.#changedAtMs = deps.clock.monotonicMs();
-    this.#beating = this.#beatAgainAndAgain();
+    this.#heartbeats = this.#keepAlive();
   }
 
   /** Undefined if somebody else was faster. `state` is the one it has while it is looked at. */
@@ -60,7 +60,7 @@ export class OwnedSplit {
     const { catalog, clock, by, observe } = deps;
     const at = clock.nowMicros();
     const changes = {
-      owner: { by, beat: 0 },
+      owner: { by, heartbeat: 0 },
       fence: before.fence + 1,
       // It stays due, so that others find it if this process dies.
       dueAt: before.dueAt ?? at,
@@ -134,7 +134,7 @@ export class OwnedSplit {
   /** Resolves when nothing of it is under way. Writes nothing. */
   async close(): Promise<void> {
     this.#lose();
-    await this.#beating;
+    await this.#heartbeats;
     await this.#changes;
   }
 
@@ -147,30 +147,30 @@ export class OwnedSplit {
   async #change(make: (record: SplitRecord) => SplitRecord): Promise<SplitRecord> {
     const { catalog, clock, by } = this.#deps;
     for (let attempt = 0; attempt < ATTEMPTS_MAX && !this.#over; attempt++) {
-      if (this.#inDoubt) await this.#lookAgain();
+      if (this.#outcomeUnknown) await this.#reread();
       const before = this.#record;
-      const beat = ++this.#beat;
+      const heartbeat = ++this.#heartbeat;
       const made = make(before);
-      const after = { ...made, owner: made.owner === null ? null : { by, beat } };
+      const after = { ...made, owner: made.owner === null ? null : { by, heartbeat } };
       // Until the answer is there.
-      this.#inDoubt = true;
+      this.#outcomeUnknown = true;
       const written = await moveSplit(catalog, clock, before, after);
       this.#changedAtMs = clock.monotonicMs();
       if (written !== undefined) {
-        this.#inDoubt = false;
+        this.#outcomeUnknown = false;
         this.#record = written;
         return written;
       }
       // Somebody else has written it. With our fence it is still ours; with this beat it was made after all.
-      await this.#lookAgain();
-      if (this.#record.owner?.beat === beat) return this.#record;
+      await this.#reread();
+      if (this.#record.owner?.heartbeat === heartbeat) return this.#record;
     }
     this.#lose();
     throw new Overtaken();
   }
 
   /** Ours is what has our fence and our name: others raise the fence when they take it. */
-  async #lookAgain(): Promise<void> {
+  async #reread(): Promise<void> {
     const { catalog, by } = this.#deps;
     const found = await readSplit(catalog, this.#record.partition);
     if (found?.fence !== this.#record.fence || found.owner?.by !== by) {
@@ -178,7 +178,7 @@ export class OwnedSplit {
       throw new Overtaken();
     }
     this.#record = found;
-    this.#inDoubt = false;
+    this.#outcomeUnknown = false;
   }
 
   #lose(): void {
@@ -186,7 +186,7 @@ export class OwnedSplit {
     this.#stop.abort();
   }
 
-  async #beatAgainAndAgain(): Promise<void> {
+  async #keepAlive(): Promise<void> {
     const { clock, leaseMs = LEASE_MS } = this.#deps;
     const intervalMs = Math.ceil(leaseMs / 3);
     while (!this.#over && !this.signal.aborted) {

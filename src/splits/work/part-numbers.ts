@@ -4,7 +4,7 @@
  */
 import { ServiceError } from "../../lib/errors.ts";
 import { PARTS_PER_PARTITION } from "../../model/split.ts";
-import type { PartRun, SplitRecord } from "../../model/split.ts";
+import type { PartNumberRange, SplitRecord } from "../../model/split.ts";
 
 /** The record with `count` more reserved: from its `nextPart` on. */
 export function reserveParts(record: SplitRecord, count: number): Pick<SplitRecord, "nextPart"> {
@@ -18,17 +18,20 @@ export function reserveParts(record: SplitRecord, count: number): Pick<SplitReco
   return { nextPart };
 }
 
-export function countParts(runs: readonly PartRun[]): number {
+export function countParts(partRanges: readonly PartNumberRange[]): number {
   let parts = 0;
-  for (const { count } of runs) parts += count;
+  for (const { count } of partRanges) parts += count;
   return parts;
 }
 
 /** The runs with one more part behind them. */
-export function withPart(runs: readonly PartRun[], part: number): readonly PartRun[] {
-  const last = runs.at(-1);
+export function withPart(
+  partRanges: readonly PartNumberRange[],
+  part: number,
+): readonly PartNumberRange[] {
+  const last = partRanges.at(-1);
   if (last === undefined || last.start + last.count !== part) {
-    return [...runs, { start: part, count: 1 }];
+    return [...partRanges, { start: part, count: 1 }];
   }
-  return [...runs.slice(0, -1), { start: last.start, count: last.count + 1 }];
+  return [...partRanges.slice(0, -1), { start: last.start, count: last.count + 1 }];
 }

@@ -7,15 +7,15 @@ import { coveredTo } from "../../model/split.ts";
 import type { SplitRecord } from "../../model/split.ts";
 import { planSegment, surveyBytes } from "../plan/plan-segment.ts";
 import type { SplitPlan } from "../plan/plan-segment.ts";
-import { restingState } from "./first-look.ts";
-import { nextStretchAt, STRETCH_MICROS_MIN } from "./look-again.ts";
+import { restingState } from "./triage.ts";
+import { nextRangeAt, RANGE_MICROS_MIN } from "./reschedule.ts";
 import { completedSegments, movedAgain } from "./moves.ts";
 import { mergedLatency, probeOriginal } from "./probe-reads.ts";
 import type { Work } from "./steps.ts";
-import { surveyStretch } from "./survey.ts";
+import { surveyRange } from "./survey.ts";
 
 /** False: the split has come to rest, nothing is to be copied. */
-export async function planIt(work: Work): Promise<boolean> {
+export async function planStep(work: Work): Promise<boolean> {
   const { owned } = work;
   const { plan, latency } = await decide(work);
   if (plan.kind !== "segment") {
@@ -37,9 +37,9 @@ interface Decision {
   readonly latency: SplitRecord["latency"];
 }
 
-async function decide({ deps, owned, place, pace, floor }: Work): Promise<Decision> {
+async function decide({ deps, owned, location, throttle, floor }: Work): Promise<Decision> {
   const { clock } = deps;
-  const { namespace, view, slice, bucket } = place;
+  const { namespace, view, slice, bucket } = location;
   const { config } = namespace;
   assert(floor !== undefined, "who plans knows the sealed line");
   // A segment that failed is made anew, and counts for nothing.
@@ -50,7 +50,7 @@ async function decide({ deps, owned, place, pace, floor }: Work): Promise<Decisi
   const closed = to === bucket.end;
   const bytesMax = surveyBytes(config, record, closed);
   const range = { from, to };
-  const survey = await surveyStretch(deps, owned, pace, range, config, bytesMax);
+  const survey = await surveyRange(deps, owned, throttle, range, config, bytesMax);
   const nowMicros = clock.nowMicros();
   const input = {
     config,
@@ -80,18 +80,18 @@ function compactCommand({ slice }: SliceRef): string {
 
 /** Completed segments stay what they are: only a split without any is refused or parked. */
 function unplanned(
-  { deps, place }: Work,
+  { deps, location }: Work,
   record: SplitRecord,
   plan: Exclude<SplitPlan, { kind: "segment" }>,
 ): SplitRecord {
   const { clock, by, margins } = deps;
-  const { bucket, namespace } = place;
+  const { bucket, namespace } = location;
   const at = clock.nowMicros();
   const why = { at, by, reason: plan.reason };
   const segments = completedSegments(record);
   const kept = { ...record, segments };
   if (plan.kind === "parked") {
-    const dueAt = Math.max(plan.lookAgainMicros, at + STRETCH_MICROS_MIN);
+    const dueAt = Math.max(plan.recheckMicros, at + RANGE_MICROS_MIN);
     // Of a split that goes on while its bucket is open, "not yet" is no news.
     if (record.state === "COMPLETED") return { ...record, dueAt };
     return movedAgain(record, restingState(kept), why, { segments, dueAt });
@@ -101,6 +101,6 @@ function unplanned(
   const closed = at >= bucket.end + namespace.config.acceptLimitMicros;
   return movedSplit(record, "COMPLETED", why, {
     segments,
-    dueAt: closed ? null : nextStretchAt(next),
+    dueAt: closed ? null : nextRangeAt(next),
   });
 }

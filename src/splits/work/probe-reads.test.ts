@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { HOUR, MIDNIGHT, SplitWorld } from "../../../tests/scenarios/split-world.ts";
+import { HOUR, MIDNIGHT, SplitScenario } from "../../../tests/scenarios/split-scenario.ts";
 import type { EventStore } from "../../ports/event-store.ts";
 import type { SplitRecord } from "../../model/split.ts";
 import { NO_LATENCY } from "../../model/split.ts";
@@ -13,8 +13,8 @@ const rests = ({ state, owner, dueAt }: SplitRecord): boolean =>
   state === "COMPLETED" && owner === null && dueAt === null;
 
 /** Where a scan of the original takes so long, and a fetch of a part so long. */
-function slowed(world: SplitWorld, originalMs: number, partMs: number): void {
-  const { store, clock } = world;
+function slowed(fixture: SplitScenario, originalMs: number, partMs: number): void {
+  const { store, clock } = fixture;
   const scan = store.scan.bind(store);
   const scanBlocks = store.scanBlocks.bind(store);
   store.scan = async function* (...call: Parameters<EventStore["scan"]>) {
@@ -28,19 +28,19 @@ function slowed(world: SplitWorld, originalMs: number, partMs: number): void {
 }
 
 test("a worker measures the original before it copies, and the copy at the same places once it is confirmed", async () => {
-  const world = await SplitWorld.open();
-  await world.write(WIDE);
-  const partition = await world.partitionAt(TEN);
-  await world.detect(partition);
-  slowed(world, 80, 5);
-  world.startWorker();
-  const { latency } = await world.until(partition, rests);
+  const fixture = await SplitScenario.open();
+  await fixture.write(WIDE);
+  const partition = await fixture.partitionAt(TEN);
+  await fixture.detect(partition);
+  slowed(fixture, 80, 5);
+  fixture.startWorker();
+  const { latency } = await fixture.until(partition, rests);
   equal(latency.before.reads, PROBES);
   equal(latency.after.reads, PROBES);
   ok(latency.before.meanMs >= 80, `${latency.before.meanMs}`);
   ok(latency.after.maxMs < latency.before.meanMs, `${latency.after.maxMs}`);
   ok(latency.after.maxMs >= 5);
-  await world.close();
+  await fixture.close();
 });
 
 test("S28: reads that hang cost two seconds and are left out; reads that fail are left out; the split goes on", async () => {
@@ -48,10 +48,10 @@ test("S28: reads that hang cost two seconds and are left out; reads that fail ar
     ["hang", false],
     ["fail", true],
   ] as const) {
-    const world = await SplitWorld.open();
-    await world.write(WIDE);
-    const partition = await world.partitionAt(TEN);
-    const { store, clock } = world;
+    const fixture = await SplitScenario.open();
+    await fixture.write(WIDE);
+    const partition = await fixture.partitionAt(TEN);
+    const { store, clock } = fixture;
     const scan = store.scan.bind(store);
     store.scan = async function* (...call) {
       const [{ slice }, range] = call;
@@ -62,13 +62,13 @@ test("S28: reads that hang cost two seconds and are left out; reads that fail ar
       }
       yield* scan(...call);
     };
-    world.startWorker();
-    await world.detect(partition);
-    const { latency } = await world.until(partition, rests);
+    fixture.startWorker();
+    await fixture.detect(partition);
+    const { latency } = await fixture.until(partition, rests);
     deepEqual(latency.before, NO_LATENCY, what);
     equal(latency.after.reads, PROBES, what);
-    equal((await world.compare(partition)).same, true, what);
-    await world.close();
+    equal((await fixture.compare(partition)).same, true, what);
+    await fixture.close();
   }
 });
 

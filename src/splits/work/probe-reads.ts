@@ -22,7 +22,7 @@ const PAGE_EVENTS = 100;
 const PAGE_BYTES = 256 * 1024;
 const PROBING_MS_MAX = 2_000;
 
-export interface ProbePlace {
+export interface ProbeTarget {
   readonly store: EventStore;
   readonly clock: Clock;
   readonly partition: PartitionKey;
@@ -41,11 +41,11 @@ interface ProbedSource {
 }
 
 export function probeOriginal(
-  place: ProbePlace,
+  location: ProbeTarget,
   range: { readonly from: number; readonly to: number },
   signal: AbortSignal,
 ): Promise<SeenLatency> {
-  const { store, clock, partition, config } = place;
+  const { store, clock, partition, config } = location;
   const sizes = { after: undefined, runEventsMax: PAGE_EVENTS, runBytesMax: PAGE_BYTES };
   const level = callersLevel(config);
   return probed(clock, range, signal, (probe, stop) => {
@@ -55,12 +55,12 @@ export function probeOriginal(
 }
 
 export function probeSplit(
-  place: ProbePlace,
+  location: ProbeTarget,
   segment: RouteSegment,
   parts: readonly PartRecord[],
   signal: AbortSignal,
 ): Promise<SeenLatency> {
-  const { store, clock, partition, config } = place;
+  const { store, clock, partition, config } = location;
   const meanBytes = segment.events === 0 ? 0 : segment.bytes / segment.events;
   const firstBytes = Math.min(PAGE_BYTES, Math.ceil(PAGE_EVENTS * meanBytes));
   const sizes = { after: undefined, runBytesMax: PAGE_BYTES, firstBytes };

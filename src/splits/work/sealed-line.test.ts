@@ -11,13 +11,13 @@ function namespaceWith(floor: number, epoch = 1, id = "plays-1"): Namespace {
   return { ...staticView({ slices: [] }).namespace, id, epoch, floor };
 }
 
-function world(): { clock: VirtualClock; line: SealedLine } {
+function fixture(): { clock: VirtualClock; line: SealedLine } {
   const clock = new VirtualClock(0);
   return { clock, line: new SealedLine(clock, SETTLE_MS) };
 }
 
 test("a floor counts when it was seen for long enough, and not a moment earlier", async () => {
-  const { clock, line } = world();
+  const { clock, line } = fixture();
   assert.equal(line.floorFor("plays-1", 1), undefined);
   line.observe(namespaceWith(100));
   await clock.advance(SETTLE_MS - 1);
@@ -27,7 +27,7 @@ test("a floor counts when it was seen for long enough, and not a moment earlier"
 });
 
 test("while the floor rises every second the line follows, a settling behind", async () => {
-  const { clock, line } = world();
+  const { clock, line } = fixture();
   for (let second = 0; second <= 120; second++) {
     line.observe(namespaceWith(second));
     const floor = line.floorFor("plays-1", 1);
@@ -39,7 +39,7 @@ test("while the floor rises every second the line follows, a settling behind", a
 });
 
 test("one that was seen long ago still counts, and a newer one only in its turn", async () => {
-  const { clock, line } = world();
+  const { clock, line } = fixture();
   line.observe(namespaceWith(100));
   await clock.advance(3_600_000);
   line.observe(namespaceWith(200));
@@ -49,7 +49,7 @@ test("one that was seen long ago still counts, and a newer one only in its turn"
 });
 
 test("another epoch begins anew, also with a lower floor; an older one is not heard", async () => {
-  const { clock, line } = world();
+  const { clock, line } = fixture();
   line.observe(namespaceWith(100));
   await clock.advance(SETTLE_MS);
   line.observe(namespaceWith(50, 2));
@@ -64,7 +64,7 @@ test("another epoch begins anew, also with a lower floor; an older one is not he
 });
 
 test("a namespace that was made again under the name is another", async () => {
-  const { clock, line } = world();
+  const { clock, line } = fixture();
   line.observe(namespaceWith(100, 1, "plays-1"));
   await clock.advance(SETTLE_MS);
   assert.equal(line.floorFor("plays-2", 1), undefined);

@@ -15,17 +15,17 @@ import {
   MIDNIGHT,
   MINUTE,
   NAME,
-  SplitWorld,
+  SplitScenario,
   TARGET_BYTES,
-} from "../../../tests/scenarios/split-world.ts";
-import type { WorkerHandle, Written } from "../../../tests/scenarios/split-world.ts";
+} from "../../../tests/scenarios/split-scenario.ts";
+import type { WorkerHandle, Written } from "../../../tests/scenarios/split-scenario.ts";
 import type { CopyStage } from "./split-deps.ts";
 
 const TEN = MIDNIGHT + 10 * HOUR;
 const WIDE: Written = { events: 200, bytes: 2_000, from: TEN, to: TEN + HOUR };
 
 interface Split {
-  readonly world: SplitWorld;
+  readonly fixture: SplitScenario;
   readonly partition: PartitionKey;
   readonly worker: WorkerHandle;
   readonly record: SplitRecord;
@@ -37,17 +37,17 @@ function rests({ state, owner, dueAt }: SplitRecord): boolean {
 
 /** What was written, split to the end. */
 async function split(written: Written, patch: NamespaceConfigPatch = {}): Promise<Split> {
-  const world = await SplitWorld.open(patch);
-  await world.write(written);
-  const partition = await world.partitionAt(written.from);
-  const worker = world.startWorker();
-  await world.detect(partition);
-  const record = await world.until(partition, rests);
-  return { world, partition, worker, record };
+  const fixture = await SplitScenario.open(patch);
+  await fixture.write(written);
+  const partition = await fixture.partitionAt(written.from);
+  const worker = fixture.startWorker();
+  await fixture.detect(partition);
+  const record = await fixture.until(partition, rests);
+  return { fixture, partition, worker, record };
 }
 
-async function assertServed({ world, partition }: Split, events: number): Promise<void> {
-  const { same, events: found } = await world.compare(partition);
+async function assertServed({ fixture, partition }: Split, events: number): Promise<void> {
+  const { same, events: found } = await fixture.compare(partition);
   assert.deepEqual({ same, found }, { same: true, found: events });
 }
 
@@ -56,15 +56,15 @@ test("every layout and strategy ends with a copy that reads as the original", as
     for (const strategy of ["AUTO", "TIME_BUCKETS", "HASH"]) {
       const done = await split(WIDE, { widePartition: { layout, strategy } });
       await assertServed(done, 200);
-      const parts = await done.world.parts(done.partition);
+      const parts = await done.fixture.parts(done.partition);
       assert.ok(parts.length >= 6 && parts.length <= 8, `${layout} ${strategy}: ${parts.length}`);
-      await done.world.close();
+      await done.fixture.close();
     }
   }
 });
 
 test("each byte goes through every stage once", async () => {
-  const { world, worker, record } = await split(WIDE);
+  const { fixture, worker, record } = await split(WIDE);
   const seen = (stage: CopyStage): number =>
     worker.events.reduce(
       (sum, event) => sum + (event.kind === "bytes" && event.stage === stage ? event.bytes : 0),
@@ -75,161 +75,161 @@ test("each byte goes through every stage once", async () => {
     stages,
     Array.from({ length: 4 }, () => record.segments[0]?.bytes),
   );
-  await world.close();
+  await fixture.close();
 });
 
 test("events of one microsecond are never parted", async () => {
   const done = await split({ ...WIDE, to: TEN });
-  const parts = await done.world.parts(done.partition);
+  const parts = await done.fixture.parts(done.partition);
   assert.deepEqual(
     parts.map(({ events }) => events),
     [200],
   );
   await assertServed(done, 200);
-  await done.world.close();
+  await done.fixture.close();
 });
 
 test("C8: a number is reserved in the record before anything is written under it", async () => {
   for (const strategy of ["AUTO", "HASH"]) {
-    const world = await SplitWorld.open({ widePartition: { strategy } });
-    const { store, catalog } = world;
-    await world.write(WIDE);
-    const partition = await world.partitionAt(TEN);
+    const fixture = await SplitScenario.open({ widePartition: { strategy } });
+    const { store, catalog } = fixture;
+    await fixture.write(WIDE);
+    const partition = await fixture.partitionAt(TEN);
     const written = new Map<number, number>();
     const append = store.appendBlocks.bind(store);
-    store.appendBlocks = async (place, blocks) => {
+    store.appendBlocks = async (location, blocks) => {
       const { nextPart = 0 } = (await readSplit(catalog, partition)) ?? {};
       // In the first event bucket a part's event bucket is its number.
-      written.set(place.eventBucket, nextPart);
-      return append(place, blocks);
+      written.set(location.eventBucket, nextPart);
+      return append(location, blocks);
     };
-    world.startWorker();
-    await world.detect(partition);
-    await world.until(partition, rests);
+    fixture.startWorker();
+    await fixture.detect(partition);
+    await fixture.until(partition, rests);
     assert.ok(written.size >= 6, strategy);
     for (const [part, nextPart] of written) assert.ok(part < nextPart, `${strategy} ${part}`);
-    await world.close();
+    await fixture.close();
   }
 });
 
 test("an event larger than a part is a part of its own, or the end of one", async () => {
   const done = await split({ events: 5, bytes: 3 * TARGET_BYTES, from: TEN, to: TEN + HOUR });
-  const parts = await done.world.parts(done.partition);
+  const parts = await done.fixture.parts(done.partition);
   assert.deepEqual(
     parts.map(({ events }) => events),
     [1, 1, 1, 1, 1],
   );
   await assertServed(done, 5);
-  await done.world.close();
+  await done.fixture.close();
 });
 
 test("where parts run out on the way the last one takes the rest, and the plan says so", async () => {
-  const world = await SplitWorld.open({ widePartition: { maxParts: 2 } });
-  await world.write({ ...WIDE, events: 40 });
-  const partition = await world.partitionAt(TEN);
-  await world.detect(partition);
+  const fixture = await SplitScenario.open({ widePartition: { maxParts: 2 } });
+  await fixture.write({ ...WIDE, events: 40 });
+  const partition = await fixture.partitionAt(TEN);
+  await fixture.detect(partition);
   // More comes to light than the detection saw.
-  await world.write({ ...WIDE, events: 300, id: "f" });
-  world.startWorker();
-  const { segments } = await world.until(partition, rests);
+  await fixture.write({ ...WIDE, events: 300, id: "f" });
+  fixture.startWorker();
+  const { segments } = await fixture.until(partition, rests);
   assert.match(segments[0]?.why ?? "", /the last there may be, took the rest/);
-  const { same, events, parts } = await world.compare(partition);
+  const { same, events, parts } = await fixture.compare(partition);
   assert.deepEqual({ same, events, parts }, { same: true, events: 340, parts: 2 });
-  await world.close();
+  await fixture.close();
 });
 
 test("a bucket that grows while it is split ends as several segments without a gap", async () => {
   const eleven = MIDNIGHT + 11 * HOUR;
-  const world = await SplitWorld.open();
-  await world.write({ ...WIDE, from: eleven, to: eleven + 40 * MINUTE });
-  const partition = await world.partitionAt(eleven);
-  world.startWorker();
-  await world.detect(partition);
-  await world.until(partition, ({ segments }) => (segments[0]?.confirmedAt ?? null) !== null);
-  await world.write({ ...WIDE, from: eleven + 51 * MINUTE, to: eleven + HOUR, id: "f" });
-  const { segments } = await world.until(partition, rests, 3_600);
+  const fixture = await SplitScenario.open();
+  await fixture.write({ ...WIDE, from: eleven, to: eleven + 40 * MINUTE });
+  const partition = await fixture.partitionAt(eleven);
+  fixture.startWorker();
+  await fixture.detect(partition);
+  await fixture.until(partition, ({ segments }) => (segments[0]?.confirmedAt ?? null) !== null);
+  await fixture.write({ ...WIDE, from: eleven + 51 * MINUTE, to: eleven + HOUR, id: "f" });
+  const { segments } = await fixture.until(partition, rests, 3_600);
   assert.ok(segments.length >= 2);
   for (const [nth, { from }] of segments.entries()) {
     assert.equal(from, nth === 0 ? eleven : segments[nth - 1]?.to);
   }
-  const { same, events } = await world.compare(partition);
+  const { same, events } = await fixture.compare(partition);
   assert.deepEqual({ same, events }, { same: true, events: 400 });
-  await world.close();
+  await fixture.close();
 });
 
 test("C10: a further stretch that is refused takes nothing from what is split", async () => {
   const eleven = MIDNIGHT + 11 * HOUR;
-  const world = await SplitWorld.open();
-  await world.write({ ...WIDE, from: eleven, to: eleven + 40 * MINUTE });
-  const partition = await world.partitionAt(eleven);
-  world.startWorker();
-  await world.detect(partition);
-  await world.until(partition, ({ segments }) => (segments[0]?.confirmedAt ?? null) !== null);
-  const { namespaces } = world.control;
+  const fixture = await SplitScenario.open();
+  await fixture.write({ ...WIDE, from: eleven, to: eleven + 40 * MINUTE });
+  const partition = await fixture.partitionAt(eleven);
+  fixture.startWorker();
+  await fixture.detect(partition);
+  await fixture.until(partition, ({ segments }) => (segments[0]?.confirmedAt ?? null) !== null);
+  const { namespaces } = fixture.control;
   await namespaces.update(NAME, { widePartition: { detect: false } }, []);
-  const { state, segments, history } = await world.until(partition, rests, 3_600);
+  const { state, segments, history } = await fixture.until(partition, rests, 3_600);
   assert.match(history.at(-1)?.reason ?? "", /^detect off/);
   assert.deepEqual([state, segments.length], ["COMPLETED", 1]);
-  const { same, events } = await world.compare(partition);
+  const { same, events } = await fixture.compare(partition);
   assert.deepEqual({ same, events }, { same: true, events: 200 });
-  await world.close();
+  await fixture.close();
 });
 
 test("an id that was wide just now gets more event buckets for time to come", async () => {
-  const { world, partition, record } = await split(WIDE);
+  const { fixture, partition, record } = await split(WIDE);
   assert.equal(record.state, "COMPLETED");
-  const steps = await readIdSteps(world.catalog, partition.namespaceId, partition.seriesId);
+  const steps = await readIdSteps(fixture.catalog, partition.namespaceId, partition.seriesId);
   assert.equal(steps?.length, 1);
-  assert.ok((steps?.[0]?.from ?? 0) > world.clock.nowMicros());
-  await world.close();
+  assert.ok((steps?.[0]?.from ?? 0) > fixture.clock.nowMicros());
+  await fixture.close();
   const old = await split({ ...WIDE, from: MIDNIGHT + 2 * HOUR, to: MIDNIGHT + 3 * HOUR });
   const none = await readIdSteps(
-    old.world.catalog,
+    old.fixture.catalog,
     old.partition.namespaceId,
     old.partition.seriesId,
   );
   assert.equal(none, undefined);
-  await old.world.close();
+  await old.fixture.close();
 });
 
 test("S11: a nudge is followed at once, and without one the sweep finds the split", async () => {
-  const world = await SplitWorld.open();
-  await world.write(WIDE);
-  const partition = await world.partitionAt(TEN);
-  const { worker } = world.startWorker({ sweepMs: 15_000 });
-  await world.clock.advance(40_000);
-  await world.detect(partition, worker);
-  await world.clock.advance(0);
-  assert.equal((await world.record(partition))?.state, "COMPLETED");
+  const fixture = await SplitScenario.open();
+  await fixture.write(WIDE);
+  const partition = await fixture.partitionAt(TEN);
+  const { worker } = fixture.startWorker({ sweepMs: 15_000 });
+  await fixture.clock.advance(40_000);
+  await fixture.detect(partition, worker);
+  await fixture.clock.advance(0);
+  assert.equal((await fixture.record(partition))?.state, "COMPLETED");
   // Nobody tells the worker of this one.
-  await world.write({ ...WIDE, series: "untold" });
-  const untold = await world.partitionAt(TEN, "untold");
-  await world.detect(untold);
-  await world.clock.advance(0);
-  assert.equal((await world.record(untold))?.state, "DETECTED");
-  await world.until(untold, rests);
-  await world.close();
+  await fixture.write({ ...WIDE, series: "untold" });
+  const untold = await fixture.partitionAt(TEN, "untold");
+  await fixture.detect(untold);
+  await fixture.clock.advance(0);
+  assert.equal((await fixture.record(untold))?.state, "DETECTED");
+  await fixture.until(untold, rests);
+  await fixture.close();
 });
 
 test("C1: a worker begins no copy before it has seen the line for L and the longest a write may take", async () => {
-  const world = await SplitWorld.open();
-  await world.write(WIDE);
-  const partition = await world.partitionAt(TEN);
-  await world.detect(partition);
-  world.startWorker({ sweepMs: 100 });
+  const fixture = await SplitScenario.open();
+  await fixture.write(WIDE);
+  const partition = await fixture.partitionAt(TEN);
+  await fixture.detect(partition);
+  fixture.startWorker({ sweepMs: 100 });
   const { viewMaxAgeMs, writeMaxMs } = MARGINS;
-  await world.clock.advance(viewMaxAgeMs + writeMaxMs - 1);
-  assert.equal((await world.record(partition))?.state, "DETECTED");
-  await world.clock.advance(200);
-  assert.equal((await world.record(partition))?.state, "COMPLETED");
-  await world.close();
+  await fixture.clock.advance(viewMaxAgeMs + writeMaxMs - 1);
+  assert.equal((await fixture.record(partition))?.state, "DETECTED");
+  await fixture.clock.advance(200);
+  assert.equal((await fixture.record(partition))?.state, "COMPLETED");
+  await fixture.close();
 });
 
 test("C3: a copy is not completed when the epoch is over, also if its record was not invalidated yet", async () => {
-  const world = await SplitWorld.open();
-  const { catalog } = world;
-  await world.write(WIDE);
-  const partition = await world.partitionAt(TEN);
+  const fixture = await SplitScenario.open();
+  const { catalog } = fixture;
+  await fixture.write(WIDE);
+  const partition = await fixture.partitionAt(TEN);
   const states: (string | undefined)[] = [];
   catalog.changed = (space, _before, after) => {
     if (space.startsWith("splits/"))
@@ -239,17 +239,17 @@ test("C3: a copy is not completed when the epoch is over, also if its record was
   catalog.before = async () => {
     if (states.at(-1) !== "VALIDATING" || reopened) return;
     reopened = true;
-    await reopen(world);
+    await reopen(fixture);
   };
-  world.startWorker();
-  await world.detect(partition);
-  await world.until(partition, ({ owner }) => reopened && owner === null);
+  fixture.startWorker();
+  await fixture.detect(partition);
+  await fixture.until(partition, ({ owner }) => reopened && owner === null);
   assert.ok(!states.includes("COMPLETED"), states.join(" "));
-  await world.close();
+  await fixture.close();
 });
 
 /** The second step of a re-opening, and no more. */
-async function reopen({ catalog }: SplitWorld): Promise<void> {
+async function reopen({ catalog }: SplitScenario): Promise<void> {
   const namespace = await readNamespace(catalog, NAME);
   assert.ok(namespace);
   const { config, floor } = namespace;
@@ -257,98 +257,98 @@ async function reopen({ catalog }: SplitWorld): Promise<void> {
 }
 
 test("C17: one that is held is left alone by every worker, due or not", async () => {
-  const world = await SplitWorld.open();
-  await world.write(WIDE);
-  const partition = await world.partitionAt(TEN);
-  await world.detect(partition);
-  const record = await world.record(partition);
+  const fixture = await SplitScenario.open();
+  await fixture.write(WIDE);
+  const partition = await fixture.partitionAt(TEN);
+  await fixture.detect(partition);
+  const record = await fixture.record(partition);
   assert.ok(record);
-  await moveSplit(world.catalog, world.clock, record, { ...record, heldBy: "ada" });
-  const before = await world.record(partition);
-  assert.ok((before?.dueAt ?? Infinity) <= world.clock.nowMicros());
-  const { worker } = world.startWorker();
-  await world.clock.advance(60_000);
+  await moveSplit(fixture.catalog, fixture.clock, record, { ...record, heldBy: "ada" });
+  const before = await fixture.record(partition);
+  assert.ok((before?.dueAt ?? Infinity) <= fixture.clock.nowMicros());
+  const { worker } = fixture.startWorker();
+  await fixture.clock.advance(60_000);
   worker.nudge(partition);
-  await world.clock.advance(60_000);
-  assert.deepEqual(await world.record(partition), before);
-  await world.close();
+  await fixture.clock.advance(60_000);
+  assert.deepEqual(await fixture.record(partition), before);
+  await fixture.close();
 });
 
 test("C16: more splits than may wait, that can only be left, do not keep out one that is due after them", async () => {
-  const world = await SplitWorld.open();
-  const { catalog, clock } = world;
-  await world.write(WIDE);
-  const partition = await world.partitionAt(TEN);
+  const fixture = await SplitScenario.open();
+  const { catalog, clock } = fixture;
+  await fixture.write(WIDE);
+  const partition = await fixture.partitionAt(TEN);
   // Somebody is about to make each of them.
   for (let nth = 0; nth < 1_200; nth++) {
     const about = { ...partition, seriesId: `left-${nth}` };
     const entry = { dueAt: TEN + nth, partition: about, namespace: "plays" };
     await putDue(catalog, { ...entry, publishes: false, from: 0 });
   }
-  await world.detect(partition);
+  await fixture.detect(partition);
   // To look at one takes so long that there is never room for all.
   catalog.before = async (call, space) => {
     if (call === "read" && space.startsWith("split-work/")) await clock.sleep(100);
   };
-  world.startWorker();
-  await world.until(partition, rests, 300);
-  await world.close();
+  fixture.startWorker();
+  await fixture.until(partition, rests, 300);
+  await fixture.close();
 });
 
 test("no more splits are worked on at once than allowed, and all end", async () => {
-  const world = await SplitWorld.open();
+  const fixture = await SplitScenario.open();
   const all = ["a", "b", "c", "d", "e"];
   const partitions: PartitionKey[] = [];
   for (const series of all) {
-    await world.write({ ...WIDE, series });
-    partitions.push(await world.partitionAt(TEN, series));
+    await fixture.write({ ...WIDE, series });
+    partitions.push(await fixture.partitionAt(TEN, series));
   }
   let most = 0;
   const gate = async (): Promise<void> => {
     most = Math.max(most, handle.worker.active);
-    await world.clock.sleep(5);
+    await fixture.clock.sleep(5);
   };
-  const handle = world.startWorker({ gate });
-  for (const partition of partitions) await world.detect(partition);
-  for (const partition of partitions) await world.until(partition, rests);
+  const handle = fixture.startWorker({ gate });
+  for (const partition of partitions) await fixture.detect(partition);
+  for (const partition of partitions) await fixture.until(partition, rests);
   assert.equal(most, 2);
-  await world.close();
+  await fixture.close();
 });
 
 test("two workers side by side share the work and never a split", async () => {
-  const world = await SplitWorld.open();
+  const fixture = await SplitScenario.open();
   const partitions: PartitionKey[] = [];
   for (const series of ["a", "b", "c", "d"]) {
-    await world.write({ ...WIDE, series });
-    partitions.push(await world.partitionAt(TEN, series));
+    await fixture.write({ ...WIDE, series });
+    partitions.push(await fixture.partitionAt(TEN, series));
   }
-  const gate = (): Promise<void> => world.clock.sleep(3);
-  world.startWorker({ gate, concurrency: 1 });
-  world.startWorker({ gate, concurrency: 1 });
-  for (const partition of partitions) await world.detect(partition);
+  const gate = (): Promise<void> => fixture.clock.sleep(3);
+  fixture.startWorker({ gate, concurrency: 1 });
+  fixture.startWorker({ gate, concurrency: 1 });
+  for (const partition of partitions) await fixture.detect(partition);
   const owners = new Set<string>();
   for (const partition of partitions) {
-    const { history, fence } = await world.until(partition, rests);
+    const { history, fence } = await fixture.until(partition, rests);
     assert.equal(fence, 1);
     for (const { by, to } of history) if (to === "PLANNED") owners.add(by);
-    assert.equal((await world.compare(partition)).same, true);
+    assert.equal((await fixture.compare(partition)).same, true);
   }
   assert.equal(owners.size, 2);
-  await world.close();
+  await fixture.close();
 });
 
 test("slow reads slow the copying down, and do not stop it", async () => {
   const millisWith = async (latencyMs: number): Promise<number> => {
-    const world = await SplitWorld.open();
-    await world.write({ ...WIDE, events: 2_400 });
-    const partition = await world.partitionAt(TEN);
-    const gate = (): Promise<void> => world.clock.sleep(5);
-    world.startWorker({ gate, readLatencyMs: () => latencyMs });
-    await world.clock.advance(25_000);
-    await world.detect(partition);
-    const { history } = await world.until(partition, rests);
+    const fixture = await SplitScenario.open();
+    await fixture.write({ ...WIDE, events: 2_400 });
+    const partition = await fixture.partitionAt(TEN);
+    const gate = (): Promise<void> => fixture.clock.sleep(5);
+    fixture.startWorker({ gate, readLatencyMs: () => latencyMs });
+    await fixture.clock.advance(25_000);
+    await fixture.detect(partition);
+    const { history } = await fixture.until(partition, rests);
     const at = (to: string): number => history.findLast((move) => move.to === to)?.at ?? 0;
-    await world.close();
+    await fixture.close();
     return (at("VALIDATING") - at("SPLITTING")) / 1_000;
   };
   assert.ok((await millisWith(5_000)) > 1.5 * (await millisWith(10)));

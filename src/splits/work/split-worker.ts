@@ -20,7 +20,7 @@ import { SealedLine } from "./sealed-line.ts";
 import { LEASE_MS } from "./split-deps.ts";
 import type { SplitDeps } from "./split-deps.ts";
 import { workOnSplit } from "./work-on-split.ts";
-import type { SplitWorkshop } from "./work-on-split.ts";
+import type { WorkerContext } from "./work-on-split.ts";
 
 interface SplitWorkerDeps extends SplitDeps {
   readonly sweepMs?: number;
@@ -48,14 +48,14 @@ interface Waiting {
 }
 
 /** One way through all that is due, in one sweep or more. */
-interface Round {
+interface SweepPass {
   after: DueSplit | undefined;
   readonly pausedToo: boolean;
 }
 
 export class SplitWorker {
   readonly #deps: SplitWorkerDeps;
-  readonly #shop: SplitWorkshop;
+  readonly #context: WorkerContext;
   readonly #settleMs: number;
   readonly #waiting = new Map<string, Waiting>();
   readonly #active = new Set<string>();
@@ -63,7 +63,7 @@ export class SplitWorker {
   #watchedAtMs = -Infinity;
   /** By namespace id, of those that were looked at: whether its splits are paused. */
   #paused: ReadonlyMap<string, boolean> = new Map();
-  #round: Round | undefined;
+  #pass: SweepPass | undefined;
   #lookedAtPausedMs = -Infinity;
   #closedAtMs = -Infinity;
   #closedTo = "";
@@ -73,7 +73,7 @@ export class SplitWorker {
     this.#deps = deps;
     const { clock, margins, leaseMs = LEASE_MS } = deps;
     this.#settleMs = margins.viewMaxAgeMs + margins.writeMaxMs;
-    this.#shop = {
+    this.#context = {
       ...deps,
       sealed: new SealedLine(clock, this.#settleMs),
       owners: new OwnerWatch(clock, leaseMs),
@@ -91,10 +91,10 @@ export class SplitWorker {
 
   /** Until the signal aborts; then it resolves when nothing is under way. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    const lanes = Array.from({ length: this.#deps.concurrency ?? CONCURRENCY }, () =>
+    const workers = Array.from({ length: this.#deps.concurrency ?? CONCURRENCY }, () =>
       this.#workAgainAndAgain(signal),
     );
-    await Promise.all([this.#sweepAgainAndAgain(signal), ...lanes]);
+    await Promise.all([this.#sweepAgainAndAgain(signal), ...workers]);
   }
 
   async #sweepAgainAndAgain(signal: AbortSignal): Promise<void> {
@@ -115,33 +115,33 @@ export class SplitWorker {
     const { clock } = this.#deps;
     await this.#watchNamespaces();
     const nowMicros = clock.nowMicros();
-    await this.#goRound(nowMicros, signal);
+    await this.#continuePass(nowMicros, signal);
     await this.#closeWindows(nowMicros);
   }
 
   /** Where there is no more room the next sweep goes on: those that can only be left must not keep out the others. */
-  async #goRound(nowMicros: number, signal: AbortSignal): Promise<void> {
-    const round = (this.#round ??= this.#newRound());
+  async #continuePass(nowMicros: number, signal: AbortSignal): Promise<void> {
+    const pass = (this.#pass ??= this.#newPass());
     for (let pages = 0; pages < PAGES_MAX && !signal.aborted; pages++) {
-      const page = await listDue(this.#deps.catalog, nowMicros, DUE_PAGE, round.after);
+      const page = await listDue(this.#deps.catalog, nowMicros, DUE_PAGE, pass.after);
       for (const due of page) {
-        if (!this.#passes(round, due)) return;
-        round.after = due;
+        if (!this.#passes(pass, due)) return;
+        pass.after = due;
       }
       if (page.length < DUE_PAGE) {
-        this.#round = undefined;
+        this.#pass = undefined;
         return;
       }
     }
   }
 
   /** False if there is no room for it. */
-  #passes({ pausedToo }: Round, due: DueSplit): boolean {
+  #passes({ pausedToo }: SweepPass, due: DueSplit): boolean {
     if (!pausedToo && this.#isPaused(due)) return true;
     return this.#offer({ partition: due.partition, due });
   }
 
-  #newRound(): Round {
+  #newPass(): SweepPass {
     const nowMs = this.#deps.clock.monotonicMs();
     const pausedToo = nowMs - this.#lookedAtPausedMs >= PAUSED_LOOK_MS;
     if (pausedToo) this.#lookedAtPausedMs = nowMs;
@@ -176,7 +176,7 @@ export class SplitWorker {
     const paused = new Map<string, boolean>();
     for (const { record } of found) {
       if (record instanceof ServiceError) continue;
-      this.#shop.sealed.observe(record);
+      this.#context.sealed.observe(record);
       paused.set(record.id, record.splitsPaused !== null);
     }
     this.#paused = paused;
@@ -218,7 +218,7 @@ export class SplitWorker {
       const record = await this.#find(partition, due);
       if (record === undefined) return;
       ({ namespace } = record);
-      await workOnSplit(this.#shop, record, signal);
+      await workOnSplit(this.#context, record, signal);
     } catch (error) {
       if (!signal.aborted) this.#trouble(namespace, "a split could not be looked at", error);
     } finally {

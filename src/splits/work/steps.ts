@@ -11,7 +11,7 @@ import { copySegment, FIRST_PARTS } from "./copy-segment.ts";
 import { withFirstDifference } from "./first-difference.ts";
 import { growId } from "./grow-id.ts";
 import type { GrownId } from "./grow-id.ts";
-import { nextStretchAt } from "./look-again.ts";
+import { nextRangeAt } from "./reschedule.ts";
 import { newestSegment, withNewest } from "./moves.ts";
 import { copyLevel } from "./original-runs.ts";
 import type { OwnedSplit } from "./owned-split.ts";
@@ -20,24 +20,24 @@ import { mergedLatency, probeSplit } from "./probe-reads.ts";
 import type { SplitDeps } from "./split-deps.ts";
 import { validateSegment } from "./validate-segment.ts";
 import type { CompareJob } from "./validate-segment.ts";
-import type { WorkPace } from "./work-pace.ts";
-import type { WorkPlace } from "./work-place.ts";
+import type { WorkThrottle } from "./work-throttle.ts";
+import type { WorkLocation } from "./work-location.ts";
 
 export interface Work {
   readonly deps: SplitDeps;
   readonly owned: OwnedSplit;
-  readonly place: WorkPlace;
-  readonly pace: WorkPace;
+  readonly location: WorkLocation;
+  readonly throttle: WorkThrottle;
   /** The sealed line; undefined where no new stretch is begun. */
   readonly floor: number | undefined;
 }
 
-export async function copyIt({ deps, owned, place, pace }: Work): Promise<void> {
-  const { namespace } = place;
+export async function copyStep({ deps, owned, location, throttle }: Work): Promise<void> {
+  const { namespace } = location;
   const level = copyLevel(namespace, deps.copyAtAll);
   const segment = newestOf(owned);
   const hashed = segment.strategy === "HASH";
-  const others = owned.record.segments.slice(0, -1).flatMap(({ runs }) => runs);
+  const others = owned.record.segments.slice(0, -1).flatMap(({ partRanges }) => partRanges);
   const maxParts = Math.max(1, namespace.config.widePartition.maxParts - countParts(others));
   if (segment.copiedTo > segment.from) {
     let firstPart = 0;
@@ -52,7 +52,7 @@ export async function copyIt({ deps, owned, place, pace }: Work): Promise<void> 
       const reason = `copying at ${level.consistency}, generation ${segment.generation}`;
       await owned.move("SPLITTING", reason, begin);
     }
-    const job = { deps, owned, pace, level, maxParts, firstPart };
+    const job = { deps, owned, throttle, level, maxParts, firstPart };
     await (hashed ? copyHashed(job) : copySegment(job));
   }
   const parts = await listedParts(deps.catalog, owned.record.partition, newestOf(owned));
@@ -79,21 +79,21 @@ function whyOf(
   return `${why}; part ${parts.length}, the last there may be, took the rest: ${last.bytes} bytes`;
 }
 
-export async function validateIt(work: Work): Promise<void> {
-  const { owned, pace } = work;
+export async function validateStep(work: Work): Promise<void> {
+  const { owned, throttle } = work;
   await compared(await compareJob(work), validateSegment);
   // The epoch it was copied in must still be the namespace's (rule C3).
-  await pace.ask();
+  await throttle.ask();
   const reason = `validated: the copy, read back, is ${amountOf(newestOf(owned))}`;
   await owned.move("COMPLETED", reason, (record) => withNewest(record, { state: "COMPLETED" }));
 }
 
-export async function confirmIt(work: Work): Promise<void> {
-  const { deps, owned, pace, place } = work;
+export async function confirmStep(work: Work): Promise<void> {
+  const { deps, owned, throttle, location } = work;
   const { clock, by, margins, observe } = deps;
   const job = await compareJob(work);
   await compared(job, confirmSegment);
-  const namespaceNow = await pace.ask();
+  const namespaceNow = await throttle.ask();
   const { config } = namespaceNow;
   const measured = await probeSplit(
     { ...deps, partition: owned.record.partition, config },
@@ -101,8 +101,8 @@ export async function confirmIt(work: Work): Promise<void> {
     job.parts,
     owned.signal,
   );
-  const reason = confirmedWhy(await growId(deps, owned.record, namespaceNow, place));
-  const { bucket } = place;
+  const reason = confirmedWhy(await growId(deps, owned.record, namespaceNow, location));
+  const { bucket } = location;
   const after = await owned.rest((record) => {
     const at = clock.nowMicros();
     const confirmed = withNewest(record, { confirmedAt: at });
@@ -116,13 +116,13 @@ export async function confirmIt(work: Work): Promise<void> {
         ...confirmed,
         latency: { ...latency, after: mergedLatency(latency.after, measured) },
         failures: 0,
-        dueAt: nextStretchAt(next),
+        dueAt: nextRangeAt(next),
       },
     );
   });
   const { namespace, partition } = after;
-  const { bytes, runs } = newestSegment(after) ?? { bytes: 0, runs: [] };
-  observe({ kind: "split", namespace, partition, bytes, parts: countParts(runs) });
+  const { bytes, partRanges } = newestSegment(after) ?? { bytes: 0, partRanges: [] };
+  observe({ kind: "split", namespace, partition, bytes, parts: countParts(partRanges) });
 }
 
 /** Who looks at the split sees here that the id is placed otherwise from then on. */
@@ -132,11 +132,11 @@ function confirmedWhy(grown: GrownId | undefined): string {
   return `${why}; from ${formatTime(grown.from)} on the id has ${grown.eventBuckets} event buckets`;
 }
 
-async function compareJob({ deps, owned, place, pace }: Work): Promise<CompareJob> {
+async function compareJob({ deps, owned, location, throttle }: Work): Promise<CompareJob> {
   const segment = newestOf(owned);
   const parts = await listedParts(deps.catalog, owned.record.partition, segment);
-  const level = copyLevel(place.namespace, deps.copyAtAll);
-  return { deps, owned, pace, level, segment, parts };
+  const level = copyLevel(location.namespace, deps.copyAtAll);
+  return { deps, owned, throttle, level, segment, parts };
 }
 
 /** A difference is told with its place. */
@@ -157,6 +157,6 @@ function newestOf({ record }: OwnedSplit): Segment {
   return segment;
 }
 
-function amountOf({ runs, bytes, events }: Segment): string {
-  return `${countParts(runs)} parts, ${events} events, ${bytes} bytes`;
+function amountOf({ partRanges, bytes, events }: Segment): string {
+  return `${countParts(partRanges)} parts, ${events} events, ${bytes} bytes`;
 }

@@ -1,18 +1,18 @@
 /** Measures a stretch of a partition before it is planned: no more of it than the planner asks for. */
 import type { Survey } from "../plan/plan-segment.ts";
 import type { NamespaceConfig } from "../../model/namespace-config.ts";
-import { framesOf } from "./run-piece.ts";
+import { framesOf } from "./run-builder.ts";
 import { originalRuns } from "./original-runs.ts";
 import type { OriginalRange } from "./original-runs.ts";
 import type { OwnedSplit } from "./owned-split.ts";
 import type { SplitDeps } from "./split-deps.ts";
-import type { WorkPace } from "./work-pace.ts";
+import type { WorkThrottle } from "./work-throttle.ts";
 
 /** `bytesMax` 0: nothing is read. */
-export async function surveyStretch(
+export async function surveyRange(
   deps: SplitDeps,
   owned: OwnedSplit,
-  pace: WorkPace,
+  throttle: WorkThrottle,
   range: OriginalRange,
   config: NamespaceConfig,
   bytesMax: number,
@@ -39,7 +39,7 @@ export async function surveyStretch(
       whole = false;
       break;
     }
-    await pace.page(owned.signal);
+    await throttle.page(owned.signal);
     startedMs = clock.monotonicMs();
   }
   return { bytes, events, whole, millis, largestEventBytes, sstables };

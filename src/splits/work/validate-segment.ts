@@ -4,8 +4,8 @@
  */
 import { assert } from "../../lib/errors.ts";
 import type { PartRecord, Segment } from "../../model/split.ts";
-import { readPart, SplitDoubt } from "../../parts/part-reader.ts";
-import type { PartRange } from "../../parts/part-reader.ts";
+import { readPart, IntegrityError } from "../../parts/part-reader.ts";
+import type { PartReadRange } from "../../parts/part-reader.ts";
 import { RangeDigest } from "../../parts/range-digest.ts";
 import { SegmentReader } from "../../parts/segment-reader.ts";
 import type { ServiceLevel } from "../../ports/event-store.ts";
@@ -15,12 +15,12 @@ import { asRouted, Mismatch, requireSame } from "./compare-parts.ts";
 import { RUN_BYTES_MAX } from "./original-runs.ts";
 import type { OwnedSplit } from "./owned-split.ts";
 import type { SplitDeps } from "./split-deps.ts";
-import type { WorkPace } from "./work-pace.ts";
+import type { WorkThrottle } from "./work-throttle.ts";
 
 export interface CompareJob {
   readonly deps: SplitDeps;
   readonly owned: OwnedSplit;
-  readonly pace: WorkPace;
+  readonly throttle: WorkThrottle;
   readonly level: ServiceLevel;
   readonly segment: Segment;
   /** The listed ones, in order. */
@@ -37,7 +37,7 @@ export async function validateSegment(job: CompareJob): Promise<void> {
       await validateOrder(job);
     } else await validateInOrder(job);
   } catch (error) {
-    if (!(error instanceof SplitDoubt)) throw error;
+    if (!(error instanceof IntegrityError)) throw error;
     // The storage is away: the copy may be as good as ever.
     if (error.reason === "storage") throw error.cause ?? error;
     throw new Mismatch(`${READ_BACK} cannot be vouched for: ${error.message}`);
@@ -80,7 +80,7 @@ async function validateOrder(job: CompareJob): Promise<void> {
   let events = 0;
   let last: Position | undefined;
   for await (const run of segmentRuns(job)) {
-    await job.pace.page(job.owned.signal);
+    await job.throttle.page(job.owned.signal);
     events += run.count;
     if (last !== undefined && comparePositions(run.first, last) >= 0) {
       throw new Mismatch("the copy, merged, is not in order");
@@ -104,14 +104,14 @@ async function* segmentRuns(job: CompareJob): AsyncGenerator<Run, void, undefine
   }
 }
 
-function wholeRange({ segment, level }: CompareJob): PartRange {
+function wholeRange({ segment, level }: CompareJob): PartReadRange {
   const { from, to } = segment;
   const bytes = { runBytesMax: RUN_BYTES_MAX, firstBytes: RUN_BYTES_MAX };
   return { from, to, order: "NEWEST_FIRST", after: undefined, ...bytes, level };
 }
 
-async function pass({ deps, owned, pace }: CompareJob, { bytes }: Run): Promise<void> {
+async function pass({ deps, owned, throttle }: CompareJob, { bytes }: Run): Promise<void> {
   const { namespace } = owned.record;
   deps.observe({ kind: "bytes", namespace, stage: "validated", bytes });
-  await pace.page(owned.signal);
+  await throttle.page(owned.signal);
 }

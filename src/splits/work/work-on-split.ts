@@ -5,7 +5,7 @@
  * Whatever stops it on the way leaves a record that says how to go on, and nothing that a reader could
  * follow by mistake.
  */
-import { hastenSplit, lineSettledAt } from "../record/hasten-splits.ts";
+import { rescheduleSplit, lineSettledAt } from "../record/reschedule-splits.ts";
 import { moveSplit, removeIfGone } from "../record/move-split.ts";
 import { readNamespace } from "../../records/namespace-records.ts";
 import type { NamespaceRecord } from "../../records/namespace-records.ts";
@@ -15,74 +15,74 @@ import { failedDueAt } from "../../model/split-retries.ts";
 import type { SplitRecord } from "../../model/split.ts";
 import type { OwnerWatch } from "./claim.ts";
 import { Mismatch } from "./compare-parts.ts";
-import { firstLook, nextStep, restingState } from "./first-look.ts";
-import { CLOSED_SLICE_MICROS, OUTAGE, outageMicros, SOON_MICROS } from "./look-again.ts";
+import { triage, nextStep, restingState } from "./triage.ts";
+import { CLOSED_SLICE_MICROS, OUTAGE, outageMicros, SOON_MICROS } from "./reschedule.ts";
 import { movedOnce, withNewest } from "./moves.ts";
 import { OwnedSplit, Overtaken } from "./owned-split.ts";
-import { planIt } from "./plan-step.ts";
+import { planStep } from "./plan-step.ts";
 import type { SealedLine } from "./sealed-line.ts";
 import type { SplitDeps } from "./split-deps.ts";
-import { confirmIt, copyIt, validateIt } from "./steps.ts";
+import { confirmStep, copyStep, validateStep } from "./steps.ts";
 import type { Work } from "./steps.ts";
-import { isGone, Paused, Reopened, WorkPace } from "./work-pace.ts";
-import { findPlace } from "./work-place.ts";
-import type { WorkPlace } from "./work-place.ts";
+import { isGone, Paused, Reopened, WorkThrottle } from "./work-throttle.ts";
+import { findLocation } from "./work-location.ts";
+import type { WorkLocation } from "./work-location.ts";
 
 /** Of a reason: what a storage has to say can be long. */
 const REASON_LENGTH_MAX = 500;
 
-export interface SplitWorkshop extends SplitDeps {
+export interface WorkerContext extends SplitDeps {
   readonly sealed: SealedLine;
   readonly owners: OwnerWatch;
 }
 
 /** Rejects if the catalog fails before anything is begun; the record stays due. */
 export async function workOnSplit(
-  shop: SplitWorkshop,
+  context: WorkerContext,
   record: SplitRecord,
   signal: AbortSignal,
 ): Promise<void> {
-  const { clock, owners } = shop;
+  const { clock, owners } = context;
   const { heldBy, dueAt } = record;
   if (heldBy !== null || dueAt === null || dueAt > clock.nowMicros()) return;
   if (!owners.isFree(record)) return;
-  const place = await findPlace(shop, record);
-  if (place === "gone") {
-    await removeIfGone(shop.catalog, clock, record);
+  const location = await findLocation(context, record);
+  if (location === "gone") {
+    await removeIfGone(context.catalog, clock, record);
     return;
   }
-  if (place === "closed") {
+  if (location === "closed") {
     const changes = { dueAt: clock.nowMicros() + CLOSED_SLICE_MICROS };
     const to = restingState(record);
-    await moveUnowned(shop, record, { to, reason: "the slice is closed", changes });
+    await moveUnowned(context, record, { to, reason: "the slice is closed", changes });
     return;
   }
-  await workAt(shop, place, record, signal);
-  await hastenIfSealedSooner(shop, place.namespace, record.partition);
+  await workAt(context, location, record, signal);
+  await rescheduleIfSealedSooner(context, location.namespace, record.partition);
 }
 
 async function workAt(
-  shop: SplitWorkshop,
-  place: WorkPlace,
+  context: WorkerContext,
+  location: WorkLocation,
   record: SplitRecord,
   signal: AbortSignal,
 ): Promise<void> {
-  const { sealed, margins, clock } = shop;
-  const { namespace, bucket } = place;
+  const { sealed, margins, clock } = context;
+  const { namespace, bucket } = location;
   sealed.observe(namespace);
   const floor = sealed.floorFor(namespace.id, namespace.epoch);
   const nowMicros = clock.nowMicros();
-  const look = firstLook({ record, namespace, bucket, floor, margins, nowMicros });
+  const look = triage({ record, namespace, bucket, floor, margins, nowMicros });
   if (look.kind === "leave") return;
   if (look.kind === "move") {
-    await moveUnowned(shop, record, look);
+    await moveUnowned(context, record, look);
     return;
   }
-  const owned = await OwnedSplit.claim(shop, record, look.to, look.reason, signal);
+  const owned = await OwnedSplit.claim(context, record, look.to, look.reason, signal);
   if (owned === undefined) return;
-  const pace = new WorkPace(shop, owned.record, namespace);
+  const throttle = new WorkThrottle(context, owned.record, namespace);
   try {
-    await carryOn({ deps: shop, owned, place, pace, floor });
+    await carryOn({ deps: context, owned, location, throttle, floor });
   } finally {
     await owned.close();
   }
@@ -92,8 +92,8 @@ async function workAt(
  * Whoever lowered the limit meanwhile has brought forward all that waited, but not what was in our hands and
  * waits now by the limit we knew. One of us two comes second, and sees what the other has written.
  */
-async function hastenIfSealedSooner(
-  { catalog, clock, margins }: SplitWorkshop,
+async function rescheduleIfSealedSooner(
+  { catalog, clock, margins }: WorkerContext,
   { name, id, config }: NamespaceRecord,
   partition: PartitionKey,
 ): Promise<void> {
@@ -104,7 +104,7 @@ async function hastenIfSealedSooner(
     clockSkewMicros: clockSkewMs * 1_000,
     settleMicros: (viewMaxAgeMs + writeMaxMs) * 1_000,
   });
-  await hastenSplit(catalog, clock, partition, at);
+  await rescheduleSplit(catalog, clock, partition, at);
 }
 
 /** Whoever owned it is dead, and is overtaken if not. */
@@ -133,10 +133,10 @@ async function moveUnowned(
 async function carryOn(work: Work): Promise<void> {
   const { owned } = work;
   try {
-    if (nextStep(owned.record) === "plan" && !(await planIt(work))) return;
-    if (nextStep(owned.record) === "copy") await copyIt(work);
-    if (nextStep(owned.record) === "validate") await validateIt(work);
-    if (nextStep(owned.record) === "confirm") await confirmIt(work);
+    if (nextStep(owned.record) === "plan" && !(await planStep(work))) return;
+    if (nextStep(owned.record) === "copy") await copyStep(work);
+    if (nextStep(owned.record) === "validate") await validateStep(work);
+    if (nextStep(owned.record) === "confirm") await confirmStep(work);
   } catch (error) {
     await comeToRest(work, error);
   }

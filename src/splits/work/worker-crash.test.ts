@@ -5,57 +5,61 @@ import { ServiceError } from "../../lib/errors.ts";
 import type { NamespaceConfigPatch } from "../../model/merge-config.ts";
 import type { PartitionKey } from "../../model/partition.ts";
 import type { SplitRecord } from "../../model/split.ts";
-import { HOUR, MIDNIGHT, SplitWorld } from "../../../tests/scenarios/split-world.ts";
+import { HOUR, MIDNIGHT, SplitScenario } from "../../../tests/scenarios/split-scenario.ts";
 import { OneByOne, StopAfter } from "../../../tests/support/stopped-process.ts";
 
 const TEN = MIDNIGHT + 10 * HOUR;
 const EVENTS = 48;
 
-async function worldWithWide(
+async function fixtureWithWide(
   patch: NamespaceConfigPatch = {},
-): Promise<{ world: SplitWorld; partition: PartitionKey }> {
-  const world = await SplitWorld.open(patch);
-  await world.write({ events: EVENTS, bytes: 4_000, from: TEN, to: TEN + HOUR });
-  return { world, partition: await world.partitionAt(TEN) };
+): Promise<{ fixture: SplitScenario; partition: PartitionKey }> {
+  const fixture = await SplitScenario.open(patch);
+  await fixture.write({ events: EVENTS, bytes: 4_000, from: TEN, to: TEN + HOUR });
+  return { fixture, partition: await fixture.partitionAt(TEN) };
 }
 
 /** Done, nobody's, and published: who stops right behind his last change leaves that to the sweep. */
-async function untilServed(world: SplitWorld, partition: PartitionKey): Promise<SplitRecord> {
+async function untilServed(fixture: SplitScenario, partition: PartitionKey): Promise<SplitRecord> {
   const isDone = ({ state, owner, dueAt }: SplitRecord): boolean =>
     state === "COMPLETED" && owner === null && dueAt === null;
-  await world.until(partition, isDone, 900);
-  for (let seconds = 0; seconds < 60 && (await world.compare(partition)).parts === 0; seconds++) {
-    await world.clock.advance(1_000);
+  await fixture.until(partition, isDone, 900);
+  for (let seconds = 0; seconds < 60 && (await fixture.compare(partition)).parts === 0; seconds++) {
+    await fixture.clock.advance(1_000);
   }
-  return world.until(partition, isDone);
+  return fixture.until(partition, isDone);
 }
 
-async function assertServed(world: SplitWorld, partition: PartitionKey, at: string): Promise<void> {
-  const { same, events } = await world.compare(partition);
+async function assertServed(
+  fixture: SplitScenario,
+  partition: PartitionKey,
+  at: string,
+): Promise<void> {
+  const { same, events } = await fixture.compare(partition);
   assert.deepEqual({ same, events }, { same: true, events: EVENTS }, at);
 }
 
 /** Whether the first worker was stopped before it was done. */
 async function stopAndTakeOver(patch: NamespaceConfigPatch, passes: number): Promise<boolean> {
-  const { world, partition } = await worldWithWide(patch);
+  const { fixture, partition } = await fixtureWithWide(patch);
   const stop = new StopAfter(passes);
-  world.startWorker({ gate: stop.gate });
-  await world.clock.advance(22_000);
-  await world.detect(partition);
-  await world.clock.advance(3_000);
+  fixture.startWorker({ gate: stop.gate });
+  await fixture.clock.advance(22_000);
+  await fixture.detect(partition);
+  await fixture.clock.advance(3_000);
   const { stopped } = stop;
-  world.startWorker();
+  fixture.startWorker();
   const at = `stopped after ${passes} calls and answers`;
-  const done = await untilServed(world, partition);
-  await assertServed(world, partition, at);
+  const done = await untilServed(fixture, partition);
+  await assertServed(fixture, partition, at);
   // The one that was stopped wakes up and goes on as if nothing had happened.
   stop.resume();
-  await world.clock.advance(30_000);
-  const after = await world.record(partition);
+  await fixture.clock.advance(30_000);
+  const after = await fixture.record(partition);
   assert.deepEqual(after?.segments, done.segments, at);
   assert.equal(after?.owner, null, at);
-  await assertServed(world, partition, at);
-  await world.close();
+  await assertServed(fixture, partition, at);
+  await fixture.close();
   return stopped;
 }
 
@@ -77,19 +81,19 @@ test("the same with parts by hash", async () => {
 
 /** Whether there was such a call. */
 async function failOnce(nth: number): Promise<boolean> {
-  const { world, partition } = await worldWithWide();
+  const { fixture, partition } = await fixtureWithWide();
   let count = 0;
   const gate = (): void => {
     if (count++ === nth) throw new ServiceError("STORAGE_UNAVAILABLE", "away for a moment");
   };
-  world.startWorker({ gate });
-  await world.clock.advance(22_000);
-  await world.detect(partition);
-  const { failures } = await untilServed(world, partition);
+  fixture.startWorker({ gate });
+  await fixture.clock.advance(22_000);
+  await fixture.detect(partition);
+  const { failures } = await untilServed(fixture, partition);
   const at = `the gate failed at ${nth}`;
-  await assertServed(world, partition, at);
+  await assertServed(fixture, partition, at);
   assert.equal(failures, 0, at);
-  await world.close();
+  await fixture.close();
   return count > nth;
 }
 
@@ -101,7 +105,7 @@ test("S8: a call that fails, or whose answer is lost, costs a wait and nothing e
 });
 
 /** The same dice for the same seed. */
-function diceOf(seed: number): () => number {
+function randomnessOf(seed: number): () => number {
   let state = seed + 1;
   return () => {
     state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
@@ -112,26 +116,26 @@ function diceOf(seed: number): () => number {
 test("S2: workers that overtake one another at every step end with one whole copy", async () => {
   let takeOvers = 0;
   for (let seed = 0; seed < 12; seed++) {
-    const { world, partition } = await worldWithWide();
-    const dice = diceOf(seed);
+    const { fixture, partition } = await fixtureWithWide();
+    const randomness = randomnessOf(seed);
     const gates = [new OneByOne(), new OneByOne(), new OneByOne()];
-    for (const { gate } of gates) world.startWorker({ gate, leaseMs: 900, sweepMs: 300 });
-    await world.detect(partition);
+    for (const { gate } of gates) fixture.startWorker({ gate, leaseMs: 900, sweepMs: 300 });
+    await fixture.detect(partition);
     const isDone = (record: SplitRecord | undefined): boolean =>
       record?.state === "COMPLETED" && record.owner === null && record.dueAt === null;
-    for (let steps = 0; !isDone(await world.record(partition)); steps++) {
+    for (let steps = 0; !isDone(await fixture.record(partition)); steps++) {
       assert.ok(steps < 60_000, `seed ${seed} does not end`);
       // One of them stands still for a while, then another.
-      const nth = dice() % gates.length;
+      const nth = randomness() % gates.length;
       const chosen = Math.floor(steps / 80) % gates.length === nth ? undefined : gates[nth];
-      if (chosen !== undefined && chosen.waiting > 0) chosen.letThrough(dice());
-      await world.clock.advance(dice() % 20 === 0 ? 500 : dice() % 20);
+      if (chosen !== undefined && chosen.waiting > 0) chosen.letThrough(randomness());
+      await fixture.clock.advance(randomness() % 20 === 0 ? 500 : randomness() % 20);
     }
-    takeOvers += ((await world.record(partition))?.fence ?? 1) - 1;
-    world.startWorker();
-    await untilServed(world, partition);
-    await assertServed(world, partition, `seed ${seed}`);
-    await world.close();
+    takeOvers += ((await fixture.record(partition))?.fence ?? 1) - 1;
+    fixture.startWorker();
+    await untilServed(fixture, partition);
+    await assertServed(fixture, partition, `seed ${seed}`);
+    await fixture.close();
   }
   assert.ok(takeOvers > 12, `${takeOvers} take-overs`);
 });

@@ -1,0 +1,33 @@
+/**
+ * Time and dice of the client: the only file of it that asks for either.
+ *
+ * The client runs in other people's programs and in browsers, so it does not use the server's clock.
+ * A test passes its own.
+ */
+export interface Timing {
+  /** Milliseconds since some fixed point; never goes back. */
+  nowMs(): number;
+  /** Resolves after `ms`, or at once when the signal aborts. Never rejects. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** At least 0 and less than 1. */
+  fraction(): number;
+}
+
+export const systemTiming: Timing = {
+  nowMs: () => performance.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve) => {
+      if (signal?.aborted) {
+        resolve();
+        return;
+      }
+      const done = (): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", done);
+        resolve();
+      };
+      const timer = setTimeout(done, ms);
+      signal?.addEventListener("abort", done, { once: true });
+    }),
+  fraction: () => Math.random(),
+};

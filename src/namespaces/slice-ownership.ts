@@ -1,0 +1,84 @@
+/**
+ * Who changes the slices of a namespace: one at a time in this process and, where the catalog is
+ * shared, one process at a time.
+ *
+ * Whoever decides on slices reads the namespace and its slices, and then makes, moves or drops some.
+ * `take` puts those of one process in a row, so that they need not quarrel over compare-and-set.
+ * `own` is for the part that makes and drops tables: one owner does so (rule C18), by a lease.
+ * Neither is what keeps the slices right; that is the decision in the namespace's record.
+ */
+import type { Clock } from "../lib/clock.ts";
+import type { Catalog } from "../ports/catalog.ts";
+import { Leases, removeLease } from "../records/lease.ts";
+
+export interface SliceOwnershipOptions {
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+}
+
+/** How long to wait for another process that is making or dropping slices of the namespace. */
+export interface OwnerWait {
+  readonly waitMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export class SliceOwnership {
+  readonly #shared: boolean;
+  readonly #leases: Leases;
+  /** The end of the last turn that was asked for, by namespace. Never rejects. */
+  readonly #last = new Map<string, Promise<unknown>>();
+
+  constructor(options: SliceOwnershipOptions) {
+    this.#shared = options.catalog.shared;
+    this.#leases = new Leases(options);
+  }
+
+  /** Whether someone in this process has a turn, or waits for one. */
+  isTaken(namespace: string): boolean {
+    return this.#last.has(namespace);
+  }
+
+  /** Does `work` when all who came before are done. A turn within a turn would wait for itself. */
+  async take<T>(namespace: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#last.get(namespace);
+    const turn = before === undefined ? work() : before.then(work);
+    // How it went is for its own caller alone.
+    const ended = turn.catch(() => undefined);
+    this.#last.set(namespace, ended);
+    try {
+      return await turn;
+    } finally {
+      if (this.#last.get(namespace) === ended) this.#last.delete(namespace);
+    }
+  }
+
+  /**
+   * Does `work` as the owner of a namespace's tables, within a turn. "busy", and nothing done, if
+   * another process owns them and does not let go in time. `work` asks, before each table, whether it
+   * still is the owner; who is told to stop is not.
+   */
+  async own<T>(
+    namespaceId: string,
+    { waitMs, signal }: OwnerWait,
+    work: (isOwner: () => boolean) => Promise<T>,
+  ): Promise<T | "busy"> {
+    const goesOn = (): boolean => signal?.aborted !== true;
+    if (!this.#shared) return work(goesOn);
+    const lease = await this.#leases.take(leaseOf(namespaceId), waitMs, signal);
+    if (lease === undefined) return "busy";
+    try {
+      return await work(() => lease.held && goesOn());
+    } finally {
+      await lease.release();
+    }
+  }
+}
+
+/** Of a namespace that is gone: nobody will own it again. */
+export function removeOwnership(catalog: Catalog, namespaceId: string): Promise<void> {
+  return removeLease(catalog, leaseOf(namespaceId));
+}
+
+function leaseOf(namespaceId: string): string {
+  return `slices/${namespaceId}`;
+}

@@ -1,0 +1,37 @@
+/** How a read of a partition reads a segment of its split. */
+import type { RouteSegment } from "../model/split.ts";
+import type { PartReadRange } from "./part-reader.ts";
+import type { ScanRange } from "../ports/event-store.ts";
+
+/** Several blocks: less would make a page wait for more than one fetch. */
+const RUN_BYTES_MIN = 128 * 1024;
+/** With what was handed on and what is under way behind it: four halves of a fetch, which a read has memory for. */
+const SUBRANGES_AHEAD = 2;
+
+export function partReadRange(range: ScanRange, segment: RouteSegment): PartReadRange {
+  const { from, to, order, after, runEventsMax, level } = range;
+  // A reader of parts holds more fetches than a scan does: smaller ones keep it within the read's memory.
+  const half = Math.floor(range.runBytesMax / 2);
+  const runBytesMax = Math.max(half, Math.min(range.runBytesMax, RUN_BYTES_MIN));
+  const meanBytes = segment.events === 0 ? 0 : segment.bytes / segment.events;
+  return {
+    from,
+    to,
+    order,
+    after,
+    runBytesMax,
+    // About what a page wants: how large events are is known.
+    firstBytes: Math.min(runBytesMax, Math.ceil(runEventsMax * meanBytes)),
+    firstEvents: runEventsMax,
+    // Rows are counted when all of a part was read, so those are read whole.
+    ...(segment.layout === "PACKED" && { subrangesAhead: SUBRANGES_AHEAD }),
+    // Parts are written by a majority; asking fewer would only find blocks missing that are there.
+    ...(level !== undefined && { level: { ...level, consistency: strong(level.consistency) } }),
+  };
+}
+
+type Consistency = NonNullable<ScanRange["level"]>["consistency"];
+
+function strong(consistency: Consistency): Consistency {
+  return consistency === "EVENTUAL" ? "READ_YOUR_WRITES" : consistency;
+}

@@ -1,0 +1,93 @@
+/**
+ * What of a segment is opened one after another: whole parts, or, for who wants much, stretches of them that hold
+ * about a fetch each, so that several fetches can be under way at once.
+ *
+ * A fetch of a part can only begin where the one before it ended, so one part alone is never read faster than one
+ * fetch after another. How its events lie in time is not known, only how many there are: a part is cut as if they
+ * were spread evenly. Where a stretch turns out nearly empty they are not, and the rest of that part is read as one.
+ */
+import type { PartRecord } from "../model/split.ts";
+import type { PartReadRange } from "./part-reader.ts";
+
+/** A stretch of the time of one part. */
+export interface Subrange {
+  readonly part: PartRecord;
+  readonly from: number;
+  readonly to: number;
+  /** At most so much is in all that is left of a part, and about so much in a stretch that was cut off it. */
+  readonly bytes: number;
+}
+
+/** Less than this share of what was expected is nearly empty. */
+const NEARLY_EMPTY = 0.25;
+
+type Wanted = Pick<PartReadRange, "from" | "to" | "order" | "after" | "runBytesMax">;
+
+export class PartSubranges {
+  readonly #parts: ArrayIterator<PartRecord>;
+  readonly #wanted: Wanted;
+  #rest: Subrange | undefined;
+  /** Its events are known to be spread unevenly. */
+  #uneven: PartRecord | undefined;
+
+  /** `parts`: those that may hold something that is wanted, in the order they are read in. */
+  constructor(parts: readonly PartRecord[], wanted: Wanted) {
+    this.#parts = parts.values();
+    this.#wanted = wanted;
+  }
+
+  /** The next piece in order: all that is left of a part, unless `inSubranges`. */
+  next(inSubranges: boolean): Subrange | undefined {
+    const rest = this.#rest ?? this.#nextPart();
+    this.#rest = undefined;
+    const cut = rest !== undefined && inSubranges && rest.part !== this.#uneven;
+    return cut ? this.#subrangeOf(rest) : rest;
+  }
+
+  /** A piece was read to its end. */
+  ended({ part, bytes }: Subrange, bytesRead: number): void {
+    if (bytesRead < bytes * NEARLY_EMPTY) this.#uneven = part;
+  }
+
+  #nextPart(): Subrange | undefined {
+    const part = this.#parts.next().value;
+    return part === undefined ? undefined : wholeSubrange(part, this.#wanted);
+  }
+
+  /** As much of it as one fetch holds; the rest is kept. */
+  #subrangeOf(subrange: Subrange): Subrange {
+    const { part, from, to } = subrange;
+    // The blocks at both ends are fetched with it.
+    const room = this.#wanted.runBytesMax - 2 * part.blockBytesMax;
+    const width = Math.floor(((part.to - part.from) * room) / part.bytes);
+    if (room <= 0 || width < 1 || width >= to - from) return subrange;
+    const newest = this.#wanted.order === "NEWEST_FIRST";
+    const edge = newest ? to - width : from + width;
+    this.#rest = { ...subrange, ...(newest ? { to: edge } : { from: edge }) };
+    return { ...subrange, ...(newest ? { from: edge } : { to: edge }), bytes: room };
+  }
+}
+
+/** All that is wanted of a part. */
+export function wholeSubrange(part: PartRecord, wanted: Wanted): Subrange {
+  return { part, ...timeOf(part, wanted), bytes: part.bytes };
+}
+
+/** Whether something of the part can be wanted. */
+export function mayHold(part: PartRecord, wanted: Wanted): boolean {
+  const { from, to } = timeOf(part, wanted);
+  return part.events > 0 && from < to;
+}
+
+function timeOf(
+  part: PartRecord,
+  { from, to, order, after }: Wanted,
+): { readonly from: number; readonly to: number } {
+  const first = Math.max(from, part.from);
+  const end = Math.min(to, part.to);
+  if (after === undefined) return { from: first, to: end };
+  // Others of the same microsecond may lie behind it.
+  return order === "NEWEST_FIRST"
+    ? { from: first, to: Math.min(end, after.time + 1) }
+    : { from: Math.max(first, after.time), to: end };
+}

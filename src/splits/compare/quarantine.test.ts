@@ -1,0 +1,252 @@
+import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import {
+  BUCKET,
+  eventOf,
+  everySecond,
+  ids,
+  idsOf,
+  OnePartition,
+  location,
+  SECOND,
+  START,
+} from "../../../tests/property/one-partition.ts";
+import { moveSplit } from "../record/move-split.ts";
+import { updateNamespace } from "../../records/namespace-records.ts";
+import { readRoute } from "../../records/route-records.ts";
+import { readSlice, writeSlice } from "../../records/slice-records.ts";
+import { readSplit } from "../../records/split-records.ts";
+import type { RouteSegment } from "../../model/split.ts";
+import type { Position } from "../../wire/frames.ts";
+import { ComparisonReaders } from "./comparison-readers.ts";
+import { Differences } from "./differences.ts";
+import type { DifferenceVerdict, ServeObserver } from "../serve/observer.ts";
+import { RouteCache, textOf } from "../serve/route-cache.ts";
+import { TrustStates } from "./trust-states.ts";
+import { RangeSum } from "../../parts/range-sum.ts";
+
+let fixture: OnePartition;
+
+beforeEach(async () => {
+  fixture = await OnePartition.open();
+});
+
+/** Sees other bytes in the original, of which the split does not know. */
+async function differs(): Promise<void> {
+  await fixture.split({ cuts: everySecond(60) });
+  await fixture.proven();
+  fixture.fraction = 0;
+  await fixture.write([eventOf(100, START + 100 * SECOND, "other")]);
+}
+
+/** Runs `change` once, when the original is read again at ALL. */
+function atRecheck(change: () => Promise<unknown>): void {
+  const scan = fixture.store.scan.bind(fixture.store);
+  let done = false;
+  fixture.store.scan = async function* (partition, range, signal) {
+    if (range.level?.consistency === "ALL" && !done) {
+      done = true;
+      await change();
+    }
+    yield* scan(partition, range, signal);
+  };
+}
+
+test("C14: a suspect stays one however long nobody can look, and is looked into as soon as somebody can", async () => {
+  await differs();
+  fixture.catalog.before = (_, space) => {
+    if (space === "namespaces") throw new Error("away");
+  };
+  await fixture.read({ pageSize: 1_000 });
+  await fixture.quiet();
+  equal(fixture.count("compared DIFFER"), 1);
+  await fixture.clock.advance(600_000);
+  fixture.fraction = 0.999;
+  for (let reads = 0; reads < 3; reads++) {
+    equal((await fixture.read({ pageSize: 20 })).context.splitPartitionsRead, 0);
+    await fixture.quiet();
+  }
+  ok(fixture.count("difference NOT_CHECKED") > 3, "it is tried again and again");
+  ok(fixture.count("difference NOT_CHECKED") < 20, "and not without a pause");
+  fixture.catalog.before = () => undefined;
+  await fixture.clock.advance(61_000);
+  equal(fixture.count("difference OTHER_BYTES"), 1);
+  equal((await readSplit(fixture.catalog, location))?.state, "INVALIDATED");
+});
+
+test("C14: a suspect whose look failed is served again when a later look finds both sides equal", async () => {
+  await fixture.split({ cuts: everySecond(60) });
+  await fixture.proven();
+  const blocks = fixture.store.scanBlocks.bind(fixture.store);
+  let faulty = true;
+  fixture.onBlocks((fetched) => (faulty ? [] : fetched));
+  fixture.catalog.before = (_, space) => {
+    if (space === "namespaces") throw new Error("away");
+  };
+  deepEqual(idsOf(await fixture.read({})), ids(100));
+  await fixture.quiet();
+  equal(fixture.count("difference NOT_CHECKED"), 1);
+  faulty = false;
+  fixture.store.scanBlocks = blocks;
+  fixture.catalog.before = () => undefined;
+  equal((await fixture.read({})).context.splitPartitionsRead, 0);
+  await fixture.clock.advance(6_000);
+  equal(fixture.count("difference VANISHED"), 1);
+  // The first read after it is compared, as of a split that was never seen.
+  equal((await fixture.read({})).context.splitPartitionsRead, 0);
+  await fixture.quiet();
+  equal((await fixture.read({})).context.splitPartitionsRead, 1);
+});
+
+const GROUNDS: readonly (readonly [string, () => Promise<unknown>])[] = [
+  [
+    "its time is opened again",
+    () => updateNamespace(fixture.catalog, "plays", (found) => ({ ...found, epoch: 2 })),
+  ],
+  [
+    "an epoch begins that it goes on in",
+    async () => {
+      await updateNamespace(fixture.catalog, "plays", (found) => ({ ...found, epoch: 2 }));
+      const before = await readSplit(fixture.catalog, location);
+      ok(before !== undefined);
+      await moveSplit(fixture.catalog, fixture.clock, before, { ...before, epoch: 2 });
+    },
+  ],
+  [
+    "its namespace is deleted",
+    () => updateNamespace(fixture.catalog, "plays", (found) => ({ ...found, phase: "DELETING" })),
+  ],
+  [
+    "its namespace is made again",
+    () => updateNamespace(fixture.catalog, "plays", (found) => ({ ...found, id: "plays-2" })),
+  ],
+  [
+    "its slice is dropped",
+    async () => {
+      const slice = await readSlice(fixture.catalog, location.namespaceId, location.slice);
+      ok(slice !== undefined);
+      await writeSlice(fixture.catalog, location.namespaceId, { ...slice, state: "DROPPED" });
+    },
+  ],
+  ["it is rolled back", () => fixture.rollBack()],
+];
+
+for (const [what, change] of GROUNDS) {
+  test(`C14: what is found while ${what} is not a finding`, async () => {
+    await differs();
+    atRecheck(change);
+    await fixture.read({ pageSize: 1_000 });
+    await fixture.quiet();
+    equal(fixture.count("difference NOT_CHECKED"), 1);
+    equal(fixture.count("difference OTHER_BYTES"), 0);
+    deepEqual(fixture.fallBacks, []);
+    notEqual(
+      (await readSplit(fixture.catalog, location))?.heldBy,
+      "braid: differs from its original",
+    );
+  });
+}
+
+test("C14: an epoch that leaves the split alone leaves the suspicion, and the next look settles it", async () => {
+  await differs();
+  atRecheck(() => updateNamespace(fixture.catalog, "plays", (found) => ({ ...found, epoch: 2 })));
+  await fixture.read({ pageSize: 1_000 });
+  await fixture.quiet();
+  equal(fixture.count("difference NOT_CHECKED"), 1);
+  const before = await readSplit(fixture.catalog, location);
+  ok(before !== undefined);
+  await moveSplit(fixture.catalog, fixture.clock, before, { ...before, epoch: 2 });
+  equal((await readRoute(fixture.catalog, location))?.epoch, 2);
+  await fixture.clock.advance(6_000);
+  equal(fixture.count("difference OTHER_BYTES"), 1);
+  equal(fixture.fallBacks.length, 1);
+});
+
+interface Looking {
+  readonly differences: Differences;
+  readonly trustStates: TrustStates;
+  readonly segment: RouteSegment;
+  readonly verdicts: readonly DifferenceVerdict[];
+  /** Of what was read of that time, newest first, up to a position. */
+  readonly submit: (from: number, to: number, last?: Position) => void;
+}
+
+/** Looks into what a test says has differed; the first segment of the split is what it is about. */
+async function looking(): Promise<Looking> {
+  const verdicts: DifferenceVerdict[] = [];
+  const trustStates = new TrustStates();
+  const { catalog, store, clock } = fixture;
+  const nothing = (): void => undefined;
+  const routes = new RouteCache({
+    catalog,
+    clock,
+    viewMaxAgeMs: 10_000,
+    bytesMax: 1 << 20,
+    observe: nothing,
+    fetchTook: nothing,
+    trouble: nothing,
+  });
+  const observe = {
+    differenceChecked: (_: string, verdict: DifferenceVerdict) => void verdicts.push(verdict),
+    trouble: nothing,
+  } as unknown as ServeObserver;
+  const differences = new Differences({
+    catalog,
+    clock,
+    by: "server-1",
+    readers: new ComparisonReaders(store, clock, (partition, segment) =>
+      routes.parts(partition, segment),
+    ),
+    trustStates,
+    observe,
+    fallBack: nothing,
+    differed: nothing,
+    changed: nothing,
+  });
+  const segment = (await readRoute(catalog, location))?.segments[0];
+  ok(segment !== undefined);
+  const order = "NEWEST_FIRST";
+  const sizes = { runBytesMax: 1 << 16, runEventsMax: 100 };
+  const submit = (from: number, to: number, last?: Position): void =>
+    differences.submit({
+      namespace: "plays",
+      partition: location,
+      round: 0,
+      read: {
+        routeRange: { from, to, segment, readFrom: "SPLIT", compare: "DIGEST" },
+        segment,
+        range: { from, to, order, after: undefined, ...sizes },
+        last,
+        sum: new RangeSum("DIGEST").taken(),
+      },
+    });
+  return { differences, trustStates, segment, verdicts, submit };
+}
+
+test("C14: that some positions agree by now says nothing of others that differed", async () => {
+  await fixture.split({ keep: (event) => event.time !== START + 150 * SECOND });
+  const { differences, trustStates, segment, verdicts, submit } = await looking();
+  submit(START, START + 100 * SECOND);
+  submit(START + 100 * SECOND, START + BUCKET);
+  await fixture.quiet();
+  deepEqual(verdicts, ["VANISHED"]);
+  equal(trustStates.of(textOf(location), segment), "QUARANTINED");
+  await fixture.clock.advance(2_000);
+  deepEqual(verdicts, ["VANISHED", "ONLY_IN_ORIGINAL"]);
+  equal(trustStates.of(textOf(location), segment), "UNSEEN");
+  await differences.close();
+});
+
+test("C14: of all that differs while a look is made, nothing is forgotten for what differs after it", async () => {
+  await fixture.split({ keep: (event) => event.time !== START + 150 * SECOND });
+  const { differences, verdicts, submit } = await looking();
+  submit(START, START + 50 * SECOND);
+  submit(START + 100 * SECOND, START + BUCKET);
+  submit(START + 50 * SECOND, START + 100 * SECOND);
+  // A page that ends before the event that is missing.
+  submit(START, START + BUCKET, { time: START + 190 * SECOND, id: new Uint8Array() });
+  await fixture.quiet();
+  await fixture.clock.advance(2_000);
+  deepEqual(verdicts, ["VANISHED", "ONLY_IN_ORIGINAL"]);
+  await differences.close();
+});

@@ -1,0 +1,136 @@
+/**
+ * Reads both sides of a difference again, at ALL (rule C14), and says what it is.
+ *
+ * What is found while the ground goes away is not a finding: time is opened again, slices are dropped. So
+ * whether the split is still followed is asked before and after.
+ */
+import { fromUtf8 } from "../../lib/bytes.ts";
+import { readNamespace } from "../../records/namespace-records.ts";
+import { readRoute } from "../../records/route-records.ts";
+import { readSlice } from "../../records/slice-records.ts";
+import type { NamespaceConfig } from "../../model/namespace-config.ts";
+import type { RouteSegment } from "../../model/split.ts";
+import { findDifference } from "../../parts/find-difference.ts";
+import { IntegrityError } from "../../parts/part-reader.ts";
+import type { Catalog } from "../../ports/catalog.ts";
+import type { ServiceLevel } from "../../ports/event-store.ts";
+import type { Position } from "../../wire/frames.ts";
+import { formatTime } from "../../wire/time-text.ts";
+import type { ComparisonReaders } from "./comparison-readers.ts";
+import type { Comparison } from "../serve/comparison.ts";
+import type { DifferenceVerdict } from "../serve/observer.ts";
+
+/** What is wrong with a split, and in which epoch that was seen. */
+export interface Finding {
+  readonly verdict: Exclude<DifferenceVerdict, "VANISHED" | "NOT_CHECKED">;
+  readonly detail: string;
+  readonly epoch: number;
+}
+
+export type Recheck =
+  | Finding
+  | { readonly verdict: "VANISHED"; readonly detail: string }
+  /** `served` false: that copy is not followed any more, and never will be again. */
+  | { readonly verdict: "NOT_CHECKED"; readonly detail: string; readonly served: boolean };
+
+/** What a finding stands on. */
+interface Ground {
+  readonly epoch: number;
+  readonly config: NamespaceConfig;
+}
+
+const NOT_SERVED: Recheck = {
+  verdict: "NOT_CHECKED",
+  detail: "the split is not served any more",
+  served: false,
+};
+const REOPENED: Recheck = {
+  verdict: "NOT_CHECKED",
+  detail: "time of the namespace is being opened again",
+  served: true,
+};
+
+export async function recheckDifference(
+  catalog: Catalog,
+  readers: ComparisonReaders,
+  comparison: Comparison,
+  signal: AbortSignal,
+): Promise<Recheck> {
+  const before = await groundOf(catalog, comparison);
+  if ("verdict" in before) return before;
+  const found = await compareAtAll(readers, comparison, atAll(before.config), signal);
+  if (found.verdict === "VANISHED") return { ...found, verdict: found.verdict };
+  const after = await groundOf(catalog, comparison);
+  if ("verdict" in after) return after;
+  if (after.epoch !== before.epoch) return REOPENED;
+  return { ...found, verdict: found.verdict, epoch: after.epoch };
+}
+
+/** Whether servers may still follow that copy. */
+export async function isServed(catalog: Catalog, comparison: Comparison): Promise<boolean> {
+  const ground = await groundOf(catalog, comparison);
+  return ground !== NOT_SERVED;
+}
+
+/** By what the catalog says now: an epoch that has passed since leaves alone what it did not touch. */
+async function groundOf(
+  catalog: Catalog,
+  { namespace, partition, read }: Comparison,
+): Promise<Ground | Recheck> {
+  const { namespaceId, slice: sliceName } = partition;
+  const found = await readNamespace(catalog, namespace);
+  if (found?.phase !== "READY" || found.id !== namespaceId) return NOT_SERVED;
+  const slice = await readSlice(catalog, namespaceId, sliceName);
+  if (slice === undefined || slice.state === "DROPPED") return NOT_SERVED;
+  const route = await readRoute(catalog, partition);
+  if (route?.segments.some((listed) => isSameCopy(listed, read.segment)) !== true) {
+    return NOT_SERVED;
+  }
+  const { epoch, config } = found;
+  return route.epoch === epoch ? { epoch, config } : REOPENED;
+}
+
+interface Compared {
+  readonly verdict: Exclude<DifferenceVerdict, "NOT_CHECKED">;
+  readonly detail: string;
+}
+
+async function compareAtAll(
+  readers: ComparisonReaders,
+  { partition, read }: Comparison,
+  level: ServiceLevel,
+  signal: AbortSignal,
+): Promise<Compared> {
+  const { range, segment, last } = read;
+  const original = readers.original(partition, range, level, signal);
+  try {
+    const split = await readers.split(partition, segment, range, level, signal);
+    try {
+      const found = await findDifference(original, split, range.order, last);
+      if (found === undefined) return { verdict: "VANISHED", detail: "both sides agree by now" };
+      return { verdict: found.kind, detail: nameOf(found.at) };
+    } finally {
+      await split.close();
+    }
+  } catch (error) {
+    if (!(error instanceof IntegrityError) || error.reason === "storage") throw error;
+    return { verdict: "UNREADABLE", detail: error.message };
+  } finally {
+    await original.close();
+  }
+}
+
+type Copy = Pick<RouteSegment, "from" | "to" | "generation">;
+
+export function isSameCopy(a: Copy, b: Copy): boolean {
+  return a.from === b.from && a.to === b.to && a.generation === b.generation;
+}
+
+/** Slow is better than unsure here: nobody waits. */
+function atAll({ slos }: NamespaceConfig): ServiceLevel {
+  return { ...slos.read, consistency: "ALL" };
+}
+
+function nameOf({ time, id }: Position): string {
+  return `${JSON.stringify(fromUtf8(id))} at ${formatTime(time)}`;
+}

@@ -1,0 +1,75 @@
+import { deepEqual, equal, match } from "node:assert/strict";
+import { test } from "node:test";
+import { movedSplit, newSplit } from "../../model/split-moves.ts";
+import type { SplitRecord } from "../../model/split.ts";
+import type { Finding } from "./recheck-difference.ts";
+import { recopied } from "./recopy.ts";
+
+const SECOND = 1_000_000;
+const DAY = 86_400 * SECOND;
+const DETECTED: SplitRecord = newSplit(
+  {
+    partition: { namespaceId: "p", slice: "s", seriesId: "i", timeBucket: 0, eventBucket: 0 },
+    namespace: "plays",
+    epoch: 1,
+    bytes: 1,
+    events: 1,
+    immutable: true,
+    detectedAt: 0,
+  },
+  { at: 0, by: "server-1", reason: "a read saw it" },
+);
+
+function finding(verdict: Finding["verdict"]): Finding {
+  return { verdict, detail: "missing block", epoch: 1 };
+}
+
+/** As a worker leaves it: copied, confirmed, and so without failures. */
+function copied(record: SplitRecord, at: number): SplitRecord {
+  const why = (reason: string) => ({ at, by: "worker-1", reason });
+  const split = movedSplit(record, "COMPLETED", why("equal"), { dueAt: at });
+  return movedSplit(split, "COMPLETED", why("confirmed"), { failures: 0, dueAt: null });
+}
+
+function unreadable(record: SplitRecord, at: number): SplitRecord {
+  return recopied(copied(record, at), 0, finding("UNREADABLE"), "server-1", at);
+}
+
+test("a split that cannot be read is copied anew after longer waits, and the third time rests", () => {
+  const first = unreadable(DETECTED, 1);
+  deepEqual([first.state, first.failures, first.dueAt], ["DETECTED", 1, 1 + 30 * SECOND]);
+  const second = unreadable(first, 100 * SECOND);
+  deepEqual([second.state, second.failures, second.dueAt], ["DETECTED", 2, 400 * SECOND]);
+  const third = unreadable(second, 500 * SECOND);
+  deepEqual([third.state, third.failures, third.dueAt], ["FAILED", 3, null]);
+  match(third.history.at(-1)?.reason ?? "", /cannot be read: missing block; after 3 failures/);
+  // An operator's word, and a day, begin the count anew.
+  const asked = { at: 600 * SECOND, by: "ada", reason: "retried" };
+  const retried = movedSplit(third, "DETECTED", asked, { failures: 0, dueAt: asked.at });
+  equal(unreadable(retried, 700 * SECOND).failures, 1);
+  equal(unreadable(second, 500 * SECOND + DAY).failures, 1);
+});
+
+test("mismatches that came before count, too", () => {
+  const failed = { ...DETECTED, failures: 2 };
+  const { state, dueAt } = recopied(failed, 0, finding("UNREADABLE"), "server-1", 1);
+  deepEqual([state, dueAt], ["FAILED", null]);
+});
+
+test("what surfaced in the original is copied anew at once; soon again, after a wait", () => {
+  const surfaced = (record: SplitRecord, at: number): SplitRecord =>
+    recopied(copied(record, at), 0, finding("ONLY_IN_ORIGINAL"), "server-1", at);
+  const first = surfaced(DETECTED, 1);
+  deepEqual([first.state, first.failures, first.dueAt], ["DETECTED", 0, 1]);
+  const second = surfaced(first, 2);
+  deepEqual([second.state, second.failures, second.dueAt], ["DETECTED", 0, 2 + 300 * SECOND]);
+  equal(surfaced(second, 3 + DAY).dueAt, 3 + DAY);
+});
+
+test("what an operator has asked for is copied anew for him", () => {
+  const asked = copied({ ...DETECTED, askedBy: "ada" }, 1);
+  for (const verdict of ["ONLY_IN_ORIGINAL", "UNREADABLE"] as const) {
+    const { state, askedBy } = recopied(asked, 0, finding(verdict), "server-1", 2);
+    deepEqual([state, askedBy], ["DETECTED", "ada"], verdict);
+  }
+});

@@ -1,0 +1,53 @@
+import { equal } from "node:assert/strict";
+import { test } from "node:test";
+import { TrustStates } from "./trust-states.ts";
+
+const FIRST = { generation: 1, from: 0 };
+
+test("a copy is unseen until it is proven; another copy of the same time is another", () => {
+  const trustStates = new TrustStates();
+  equal(trustStates.of("a", FIRST), "UNSEEN");
+  trustStates.prove("a", FIRST);
+  trustStates.prove("a", { generation: 2, from: 10 });
+  equal(trustStates.of("a", FIRST), "PROVEN");
+  equal(trustStates.of("a", { generation: 2, from: 10 }), "PROVEN");
+  equal(trustStates.of("a", { generation: 3, from: 0 }), "UNSEEN");
+  equal(trustStates.of("b", FIRST), "UNSEEN");
+  trustStates.prove("a", { generation: 3, from: 0 });
+  equal(trustStates.of("a", FIRST), "UNSEEN");
+});
+
+test("a suspect stays one whatever matches, until it is cleared; then it is unseen", () => {
+  const trustStates = new TrustStates();
+  trustStates.prove("a", FIRST);
+  equal(trustStates.quarantine("a", FIRST), true);
+  equal(trustStates.quarantine("a", FIRST), true);
+  trustStates.prove("a", FIRST);
+  equal(trustStates.of("a", FIRST), "QUARANTINED");
+  trustStates.clear("a", FIRST);
+  equal(trustStates.of("a", FIRST), "UNSEEN");
+  trustStates.clear("a", FIRST);
+  trustStates.prove("a", FIRST);
+  equal(trustStates.of("a", FIRST), "PROVEN");
+});
+
+test("what matched is forgotten for room, a suspect never", () => {
+  const trustStates = new TrustStates(3, 3);
+  trustStates.quarantine("quarantined", FIRST);
+  for (let n = 0; n < 10; n++) trustStates.prove(`proven ${n}`, FIRST);
+  equal(trustStates.of("quarantined", FIRST), "QUARANTINED");
+  equal(trustStates.of("proven 6", FIRST), "UNSEEN");
+  equal(trustStates.of("proven 9", FIRST), "PROVEN");
+});
+
+test("where there is no room for another suspect no split is trusted until there is", () => {
+  const trustStates = new TrustStates(10, 2);
+  trustStates.prove("sound", FIRST);
+  trustStates.prove("third", FIRST);
+  for (const name of ["first", "second"]) equal(trustStates.quarantine(name, FIRST), true);
+  equal(trustStates.quarantine("third", FIRST), false);
+  equal(trustStates.of("sound", FIRST), "QUARANTINED");
+  trustStates.clear("first", FIRST);
+  equal(trustStates.of("sound", FIRST), "PROVEN");
+  equal(trustStates.of("third", FIRST), "UNSEEN");
+});

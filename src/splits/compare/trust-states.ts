@@ -1,0 +1,86 @@
+/**
+ * What this server has seen of each split: whether a comparison has matched, and whether one has not.
+ *
+ * What has matched is bounded: what is forgotten is compared again. A suspicion is never forgotten by
+ * itself, neither for its age nor for room: only whoever looks into it takes it back. Where there are more
+ * than can be remembered, no split is trusted until there are fewer.
+ *
+ * Partitions are given as text (`textOf`): every read asks, and makes it once.
+ */
+import type { RouteSegment } from "../../model/split.ts";
+import type { TrustState } from "../serve/plan-route.ts";
+
+/** Partitions. */
+const PROVEN_MAX = 50_000;
+/** Segments. */
+const QUARANTINED_MAX = 10_000;
+
+/** A copy that is made again has another generation. */
+type Copy = Pick<RouteSegment, "generation" | "from">;
+
+export class TrustStates {
+  readonly #provenMax: number;
+  readonly #quarantinedMax: number;
+  /** By partition, in the order they were noted. */
+  readonly #proven = new Map<string, readonly Copy[]>();
+  readonly #quarantined = new Map<string, readonly Copy[]>();
+  #quarantinedCount = 0;
+
+  constructor(provenMax: number = PROVEN_MAX, quarantinedMax: number = QUARANTINED_MAX) {
+    this.#provenMax = provenMax;
+    this.#quarantinedMax = quarantinedMax;
+  }
+
+  of(partition: string, segment: Copy): TrustState {
+    if (this.#quarantinedCount > 0) {
+      if (this.#quarantinedCount >= this.#quarantinedMax) return "QUARANTINED";
+      if (includes(this.#quarantined.get(partition), segment)) return "QUARANTINED";
+    }
+    return includes(this.#proven.get(partition), segment) ? "PROVEN" : "UNSEEN";
+  }
+
+  /** A comparison of every byte has matched. One that is suspect stays so: other bytes did not match. */
+  prove(partition: string, segment: Copy): void {
+    if (this.of(partition, segment) !== "UNSEEN") return;
+    const { generation, from } = segment;
+    // An older copy of the same time is not read any more.
+    const others = (this.#proven.get(partition) ?? []).filter((copy) => copy.from !== from);
+    this.#proven.delete(partition);
+    this.#proven.set(partition, [...others, { generation, from }]);
+    if (this.#proven.size <= this.#provenMax) return;
+    const [oldest] = this.#proven.keys();
+    if (oldest !== undefined) this.#proven.delete(oldest);
+  }
+
+  /** False if there is no room to remember it; then it is compared anew, when any split is trusted again. */
+  quarantine(partition: string, segment: Copy): boolean {
+    this.#proven.delete(partition);
+    const quarantined = this.#quarantined.get(partition);
+    if (includes(quarantined, segment)) return true;
+    if (this.#quarantinedCount >= this.#quarantinedMax) return false;
+    const { generation, from } = segment;
+    this.#quarantined.set(partition, [...(quarantined ?? []), { generation, from }]);
+    this.#quarantinedCount++;
+    return true;
+  }
+
+  /** The suspicion was looked into. As if it had not been seen: it is compared before it is served. */
+  clear(partition: string, segment: Copy): void {
+    const quarantined = this.#quarantined.get(partition);
+    if (quarantined === undefined || !includes(quarantined, segment)) return;
+    const others = quarantined.filter((copy) => !isSame(copy, segment));
+    if (others.length === 0) this.#quarantined.delete(partition);
+    else this.#quarantined.set(partition, others);
+    this.#quarantinedCount--;
+  }
+}
+
+function includes(copies: readonly Copy[] | undefined, segment: Copy): boolean {
+  if (copies === undefined) return false;
+  for (const copy of copies) if (isSame(copy, segment)) return true;
+  return false;
+}
+
+function isSame(a: Copy, b: Copy): boolean {
+  return a.generation === b.generation && a.from === b.from;
+}

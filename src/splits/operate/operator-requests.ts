@@ -1,0 +1,110 @@
+/**
+ * What an operator's wish makes of a split's record: pure.
+ *
+ * Repeating a wish that was granted already changes nothing. What cannot be granted says what to do
+ * instead.
+ */
+import { ServiceError } from "../../lib/errors.ts";
+import type { OperatorRequest } from "../use-cases.ts";
+import { movedSplit } from "../../model/split-moves.ts";
+import { coveredTo } from "../../model/split.ts";
+import type { SplitRecord, SplitState } from "../../model/split.ts";
+
+/** In these somebody is at it or soon will be. */
+const UNDER_WAY: ReadonlySet<SplitState> = new Set([
+  "DETECTED",
+  "PLANNING",
+  "PLANNED",
+  "SPLITTING",
+  "VALIDATING",
+]);
+
+export interface RequestContext {
+  readonly operatorRequest: OperatorRequest;
+  readonly nowMicros: number;
+  /** Of the namespace. */
+  readonly epoch: number;
+}
+
+/** The record to write, or undefined if nothing is to be changed. */
+export type Decision = SplitRecord | undefined;
+
+/** One that is there is looked at again, now and whatever it waits for. */
+export function requested(
+  record: SplitRecord,
+  context: RequestContext,
+  bucket: { readonly start: number; readonly end: number },
+): Decision {
+  if (record.heldBy !== null) {
+    throw refused(
+      record,
+      `is held (${record.heldBy}) until it is retried: RetrySplit lets it go on`,
+    );
+  }
+  // Also a second read that confirms what is COMPLETED: it would have to begin anew.
+  if (UNDER_WAY.has(record.state) || record.owner !== null) return undefined;
+  if (record.state === "COMPLETED" && coveredTo(record, bucket.start) >= bucket.end) {
+    return undefined;
+  }
+  return anew(record, context, reasonOf("requested", context.operatorRequest));
+}
+
+/** One that failed, was refused, parked, invalidated or rolled back begins anew. */
+export function retried(record: SplitRecord, context: RequestContext): Decision {
+  if (UNDER_WAY.has(record.state)) return undefined;
+  if (record.state === "COMPLETED") {
+    throw refused(
+      record,
+      "is COMPLETED: there is nothing to retry. RollbackSplit takes it back, and then it can be",
+    );
+  }
+  return anew(record, context, reasonOf("retried", context.operatorRequest));
+}
+
+/** Nothing of it is followed any more, and whoever works on it is overtaken (rule C8). */
+export function rolledBack(
+  record: SplitRecord,
+  { operatorRequest, nowMicros }: RequestContext,
+): Decision {
+  if (record.state === "INVALIDATED" && record.heldBy !== null) return undefined;
+  const why = {
+    at: nowMicros,
+    by: operatorRequest.by,
+    reason: reasonOf("rolled back", operatorRequest),
+  };
+  return movedSplit(record, "INVALIDATED", why, {
+    segments: [],
+    owner: null,
+    fence: record.fence + 1,
+    heldBy: operatorRequest.by,
+    dueAt: null,
+  });
+}
+
+/** For a history. */
+export function reasonOf(what: string, { reason }: OperatorRequest): string {
+  return reason === "" ? what : `${what}: ${reason}`;
+}
+
+/** Completed segments go on being served, and a copy that was interrupted can be gone on with. */
+function anew(record: SplitRecord, context: RequestContext, reason: string): SplitRecord {
+  const { operatorRequest, nowMicros } = context;
+  const why = { at: nowMicros, by: operatorRequest.by, reason };
+  return movedSplit(record, "DETECTED", why, {
+    // What is copied belongs to the epoch it was copied in.
+    epoch: record.segments.length === 0 ? context.epoch : record.epoch,
+    owner: null,
+    fence: record.fence + 1,
+    heldBy: null,
+    askedBy: operatorRequest.by,
+    failures: 0,
+    dueAt: nowMicros,
+  });
+}
+
+function refused({ partition, state }: SplitRecord, what: string): ServiceError {
+  const { slice, seriesId, timeBucket, eventBucket } = partition;
+  return new ServiceError("REQUEST_INVALID", `this split ${what}`, {
+    details: { timeSlice: slice, timeSeriesId: seriesId, timeBucket, eventBucket, state },
+  });
+}

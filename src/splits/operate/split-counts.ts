@@ -1,0 +1,113 @@
+/**
+ * Counts all splits by state, and the space of their copies, for metrics.
+ *
+ * It reads every record, so one process does it for all, by a lease, and not often. What it tells is as old
+ * as its last round; a process that is not the one tells nothing, so that nothing is counted twice.
+ */
+import type { Clock } from "../../lib/clock.ts";
+import type { LabelledValue } from "../../lib/metrics.ts";
+import { Leases } from "../../records/lease.ts";
+import type { Lease } from "../../records/lease.ts";
+import { listNamespaces } from "../../records/namespace-records.ts";
+import type { NamespaceRecord } from "../../records/namespace-records.ts";
+import { listSplits, slicesWithSplits } from "../../records/split-records.ts";
+import { SPLIT_STATES, splitTableOf } from "../../model/split.ts";
+import type { Catalog } from "../../ports/catalog.ts";
+import type { EventStore } from "../../ports/event-store.ts";
+
+export interface SplitCountsOptions {
+  readonly catalog: Catalog;
+  readonly store: EventStore;
+  readonly clock: Clock;
+  readonly everyMs?: number;
+  /** A round that failed; the next one comes. */
+  readonly onFailed?: (error: unknown) => void;
+}
+
+const LEASE = "split-census";
+const NAMESPACES_PAGE = 100;
+
+interface Count {
+  readonly states: Map<string, number>;
+  storageBytes: number;
+}
+
+export class SplitCounts {
+  readonly #options: SplitCountsOptions;
+  #counts = new Map<string, Count>();
+
+  constructor(options: SplitCountsOptions) {
+    this.#options = options;
+  }
+
+  /** Until the signal aborts. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, everyMs = 60_000 } = this.#options;
+    const leases = new Leases(this.#options);
+    let lease: Lease | undefined;
+    while (!signal.aborted) {
+      try {
+        if (lease === undefined || lease.lost) lease = await leases.tryTake(LEASE);
+        if (lease?.held === true) await this.runOnce(signal);
+        else this.#counts.clear();
+      } catch (error) {
+        // Old numbers would be taken for new ones.
+        this.#counts.clear();
+        this.#options.onFailed?.(error);
+      }
+      await clock.sleep(everyMs, signal);
+    }
+    await lease?.release();
+  }
+
+  async runOnce(signal: AbortSignal): Promise<void> {
+    const counts = new Map<string, Count>();
+    for (let after = ""; !signal.aborted;) {
+      const page = await listNamespaces(this.#options.catalog, after, NAMESPACES_PAGE);
+      for (const { name, record } of page) {
+        if (record instanceof Error || record.phase !== "READY") continue;
+        counts.set(name, await this.#count(record, signal));
+      }
+      const last = page.at(-1);
+      if (last === undefined || page.length < NAMESPACES_PAGE) break;
+      after = last.name;
+    }
+    if (!signal.aborted) this.#counts = counts;
+  }
+
+  /** Labels: namespace, state. */
+  *states(): Generator<LabelledValue, void, undefined> {
+    for (const [namespace, { states }] of this.#counts) {
+      for (const [state, value] of states) yield { value, labels: [namespace, state] };
+    }
+  }
+
+  /** Labels: namespace. */
+  *storage(): Generator<LabelledValue, void, undefined> {
+    for (const [namespace, { storageBytes }] of this.#counts) {
+      yield { value: storageBytes, labels: [namespace] };
+    }
+  }
+
+  async #count({ id }: NamespaceRecord, signal: AbortSignal): Promise<Count> {
+    const { catalog, store } = this.#options;
+    const count: Count = {
+      states: new Map(SPLIT_STATES.map((state) => [state, 0])),
+      storageBytes: 0,
+    };
+    for (const name of await slicesWithSplits(catalog, id)) {
+      if (signal.aborted) break;
+      const slice = { namespaceId: id, slice: name };
+      try {
+        for await (const { state } of listSplits(catalog, slice)) {
+          count.states.set(state, (count.states.get(state) ?? 0) + 1);
+        }
+        count.storageBytes += (await store.sliceStats(splitTableOf(slice))).bytes;
+      } catch (error) {
+        // One damaged slice must not hide all the others.
+        this.#options.onFailed?.(error);
+      }
+    }
+    return count;
+  }
+}

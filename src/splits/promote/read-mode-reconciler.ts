@@ -1,0 +1,151 @@
+/**
+ * Moves read modes on by themselves when their evidence passes, and back when reads have found a
+ * difference.
+ *
+ * Any number of processes may do it at once: each change is compare-and-set on the namespace, for the
+ * round whose evidence was looked at, so that a fall-back in between wins.
+ */
+import type { Clock } from "../../lib/clock.ts";
+import { listNamespaces } from "../../records/namespace-records.ts";
+import type { NamespaceRecord } from "../../records/namespace-records.ts";
+import { addServedKinds, readEvidence, setReadMode } from "../record/read-modes.ts";
+import { kindName } from "../../model/split-kind.ts";
+import type { Evidence, ReadMode, SplitKind } from "../../model/read-mode.ts";
+import type { Catalog } from "../../ports/catalog.ts";
+import { advance, DEFAULT_ADVANCE } from "./advance.ts";
+import type { Advance, AdvanceThresholds } from "./advance.ts";
+import { KindsInUse } from "./kinds-in-use.ts";
+
+export interface ModeChange {
+  readonly namespace: string;
+  readonly from: ReadMode;
+  readonly to: ReadMode;
+  readonly reason: string;
+}
+
+export interface ReadModeReconcilerOptions {
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  /** Which process this is. */
+  readonly by: string;
+  readonly thresholds?: AdvanceThresholds;
+  /** The kinds of splits a namespace has; undefined if it has none. As the routes tell, unless it is given. */
+  readonly kindsInUse?: (namespace: NamespaceRecord) => Promise<readonly SplitKind[] | undefined>;
+  readonly namespaceChanged?: (name: string) => Promise<void>;
+  readonly observe?: (change: ModeChange) => void;
+  /** A namespace that could not be looked at; the next round comes. */
+  readonly onFailed?: (namespace: string, error: unknown) => void;
+  readonly everyMs?: number;
+}
+
+const EVERY_MS = 10_000;
+const NAMESPACES_PAGE = 100;
+
+export class ReadModeReconciler {
+  readonly #options: ReadModeReconcilerOptions;
+  readonly #kindsInUse: NonNullable<ReadModeReconcilerOptions["kindsInUse"]>;
+
+  constructor(options: ReadModeReconcilerOptions) {
+    this.#options = options;
+    const kinds = new KindsInUse(options.catalog, options.clock);
+    this.#kindsInUse = options.kindsInUse ?? ((namespace) => kinds.of(namespace));
+  }
+
+  /** Until the signal aborts. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, everyMs = EVERY_MS, onFailed } = this.#options;
+    while (!signal.aborted) {
+      try {
+        await this.runOnce(signal);
+      } catch (error) {
+        onFailed?.("", error);
+      }
+      await clock.sleep(everyMs, signal);
+    }
+  }
+
+  /** Looks at every namespace once. One that fails does not keep the others from it. */
+  async runOnce(signal?: AbortSignal): Promise<void> {
+    for (let after = ""; signal?.aborted !== true;) {
+      const page = await listNamespaces(this.#options.catalog, after, NAMESPACES_PAGE);
+      for (const { name, record } of page) {
+        if (record instanceof Error || record.phase !== "READY") continue;
+        try {
+          await this.#advance(record);
+        } catch (error) {
+          this.#options.onFailed?.(name, error);
+        }
+      }
+      const last = page.at(-1);
+      if (last === undefined || page.length < NAMESPACES_PAGE) return;
+      after = last.name;
+    }
+  }
+
+  async #advance(record: NamespaceRecord): Promise<void> {
+    const { catalog, clock, thresholds = DEFAULT_ADVANCE } = this.#options;
+    const { mode, autoAdvance, round, kinds } = record.readMode;
+    // The ends cost nothing: neither is left by evidence, and who serves all has nothing to add.
+    if (!autoAdvance || mode === "OFF" || (mode === "SERVE" && kinds === null)) return;
+    const evidence = await readEvidence(catalog, record.id);
+    const served = mode === "SERVE" ? (kinds ?? []) : [];
+    const tells = (each: Evidence): boolean =>
+      each.round === round && !served.includes(kindName(each));
+    if (!evidence.some(tells)) return;
+    const now = clock.nowMicros();
+    const inUse = await this.#kindsInUse(record);
+    const next = advance(record.readMode, evidence, inUse, thresholds, now);
+    if (next.kind === "stay") return;
+    const advanced =
+      next.to === mode
+        ? await addServedKinds(catalog, record, next.kinds)
+        : await this.#goOn(record, next, now);
+    if (!advanced) return;
+    this.#options.observe?.({ namespace: record.name, from: mode, to: next.to, reason: next.why });
+    await this.#options.namespaceChanged?.(record.name);
+  }
+
+  async #goOn(
+    record: NamespaceRecord,
+    { to: mode, kinds, why: reason }: Advance & { readonly kind: "advance" },
+    since: number,
+  ): Promise<boolean> {
+    const { catalog, by } = this.#options;
+    let advanced = false;
+    await setReadMode(catalog, record.name, (current) => {
+      advanced = isSameRound(current, record);
+      const { autoAdvance } = current.readMode;
+      const served = mode === "SERVE" ? kinds : null;
+      return advanced ? { mode, autoAdvance, since, by, reason, kinds: served } : undefined;
+    });
+    return advanced;
+  }
+}
+
+/**
+ * A difference was confirmed (rule C14): the namespace serves originals again, and begins to gather
+ * evidence anew. OFF stays OFF. True if it was changed.
+ */
+export async function fallBack(
+  catalog: Catalog,
+  clock: Clock,
+  namespace: string,
+  reason: string,
+  by: string,
+): Promise<boolean> {
+  let fellBack = false;
+  await setReadMode(catalog, namespace, ({ readMode: { mode, autoAdvance } }) => {
+    fellBack = mode !== "OFF";
+    const since = clock.nowMicros();
+    return fellBack ? { mode: "SHADOW", autoAdvance, since, by, reason, kinds: null } : undefined;
+  });
+  return fellBack;
+}
+
+function isSameRound(current: NamespaceRecord, seen: NamespaceRecord): boolean {
+  return (
+    current.id === seen.id &&
+    current.readMode.autoAdvance &&
+    current.readMode.round === seen.readMode.round
+  );
+}

@@ -1,0 +1,68 @@
+/**
+ * What a lower acceptLimit does to splits: those that wait for time to be sealed are looked at as soon as the
+ * new line may be relied on, instead of when the old limit would have passed. After a backfill that is the
+ * difference between a minute and a day.
+ *
+ * It only brings forward what comes anyway, so whoever stops in the middle of it has lost nothing but time.
+ */
+import type { Clock } from "../../lib/clock.ts";
+import type { PartitionKey } from "../../model/partition.ts";
+import type { SplitRecord, SplitState } from "../../model/split.ts";
+import type { Catalog } from "../../ports/catalog.ts";
+import { forEachSplit, readIfSound } from "./each-split.ts";
+import { moveSplit } from "./move-split.ts";
+
+/** Whoever comes between us has looked at it himself, most likely by the new limit. */
+const ATTEMPTS_MAX = 3;
+
+/** What waits in these waits for time. FAILED waits for its turn, and the others are looked at as it is. */
+const WAITING: readonly SplitState[] = ["PARKED", "INVALIDATED", "COMPLETED"];
+
+interface Settling {
+  readonly clockSkewMicros: number;
+  /** L, and the longest a write may be in flight. */
+  readonly settleMicros: number;
+}
+
+/** When a line that was stored now may be relied on: seen for so long by workers that look a few times in as long. */
+export function lineSettledAt(
+  nowMicros: number,
+  { clockSkewMicros, settleMicros }: Settling,
+): number {
+  return nowMicros + clockSkewMicros + Math.ceil(1.5 * settleMicros);
+}
+
+/** `at`: when they are to be looked at, if they were to be later. */
+export async function rescheduleSplits(
+  catalog: Catalog,
+  clock: Clock,
+  namespaceId: string,
+  at: number,
+  signal?: AbortSignal,
+): Promise<void> {
+  await forEachSplit(
+    catalog,
+    namespaceId,
+    (partition) => rescheduleSplit(catalog, clock, partition, at),
+    signal,
+  );
+}
+
+/** The same for one, for a worker that had it in its hands meanwhile. */
+export async function rescheduleSplit(
+  catalog: Catalog,
+  clock: Clock,
+  partition: PartitionKey,
+  at: number,
+): Promise<void> {
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+    const record = await readIfSound(catalog, partition);
+    if (record === undefined || !isWaiting(record, at)) return;
+    if ((await moveSplit(catalog, clock, record, { ...record, dueAt: at })) !== undefined) return;
+  }
+}
+
+function isWaiting({ state, owner, heldBy, dueAt }: SplitRecord, at: number): boolean {
+  if (owner !== null || heldBy !== null || dueAt === null) return false;
+  return dueAt > at && WAITING.includes(state);
+}

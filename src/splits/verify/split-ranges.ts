@@ -1,0 +1,24 @@
+/**
+ * The stretches a split is compared by: each is small enough to begin again, and all of them together are
+ * the time its segments cover, without a gap, whatever the parts say of themselves.
+ */
+import type { PartRecord, RouteSegment } from "../../model/split.ts";
+import type { CursorRange } from "./event-cursor.ts";
+
+export interface SplitRange extends CursorRange {
+  readonly segment: RouteSegment;
+  /** None where nothing was copied; several where they are not in order. */
+  readonly parts: readonly PartRecord[];
+}
+
+/** Of one segment: a part each, the newest first; one that is not in order is a single stretch. */
+export function rangesOf(segment: RouteSegment, parts: readonly PartRecord[]): SplitRange[] {
+  const { from, to } = segment;
+  if (segment.strategy === "HASH" || parts.length <= 1) return [{ segment, parts, from, to }];
+  return parts.map((part, nth) => ({
+    segment,
+    parts: [part],
+    from: nth === parts.length - 1 ? from : part.from,
+    to: parts[nth - 1]?.from ?? to,
+  }));
+}

@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { DEFAULT_NAMESPACE_CONFIG } from "../../model/namespace-config.ts";
+import { movedSplit, newSplit } from "../../model/split-moves.ts";
+import type { Segment, SplitRecord, SplitState } from "../../model/split.ts";
+import { CLAIM, nextRangeAt, OUTAGE, outageMicros, shortestRange } from "./reschedule.ts";
+import { failedDueAt } from "../../model/split-retries.ts";
+
+const SECOND = 1_000_000;
+const HOUR = 3_600 * SECOND;
+const DAY = 24 * HOUR;
+const MARGINS = { viewMaxAgeMs: 10_000, writeMaxMs: 10_000, clockSkewMs: 1_000 };
+const LAG = 621 * SECOND;
+
+function recordWith(changes: Partial<SplitRecord> = {}): SplitRecord {
+  const partition = { namespaceId: "n", slice: "s", seriesId: "a", timeBucket: 0, eventBucket: 0 };
+  const seen = { bytes: 0, events: 0, immutable: false, detectedAt: 0 };
+  const split = { partition, namespace: "plays", epoch: 1, ...seen };
+  return { ...newSplit(split, { at: 0, by: "w", reason: "" }), ...changes };
+}
+
+function segmentOf(from: number, to: number, bytes: number): Segment {
+  return {
+    from,
+    to,
+    state: "COMPLETED",
+    generation: 0,
+    layout: "PACKED",
+    strategy: "EVENT_BUCKETS",
+    why: "",
+    partBytes: 8,
+    partsPlanned: 0,
+    partRanges: [],
+    copiedTo: from,
+    bytes,
+    events: 1,
+    checksum: "",
+    confirmedAt: 1,
+  };
+}
+
+function movedThrough(...moves: readonly [SplitState, string][]): SplitRecord {
+  let record = recordWith();
+  for (const [to, reason] of moves) record = movedSplit(record, to, { at: 0, by: "w", reason });
+  return record;
+}
+
+test("the wait after outages doubles up to a bound, and begins anew after anything else", () => {
+  const away: [SplitState, string] = ["PARKED", `${OUTAGE}away`];
+  const going: [SplitState, string] = ["SPLITTING", "the copy goes on"];
+  assert.equal(outageMicros(movedThrough(going)), 5 * SECOND);
+  assert.equal(outageMicros(movedThrough(going, away, going)), 10 * SECOND);
+  assert.equal(outageMicros(movedThrough(going, away, going, away, going)), 20 * SECOND);
+  const many = Array.from({ length: 40 }, () => [going, away]).flat();
+  assert.equal(outageMicros(movedThrough(...many)), 300 * SECOND);
+  assert.equal(outageMicros(movedThrough(away, ["PARKED", "paused by ada"], going)), 5 * SECOND);
+  assert.equal(outageMicros(movedThrough(away, ["COMPLETED", ""], going)), 5 * SECOND);
+});
+
+test("outages of what is completed are a row too, whoever takes it in between", () => {
+  const away: [SplitState, string] = ["COMPLETED", `${OUTAGE}away`];
+  const confirming: [SplitState, string] = ["COMPLETED", CLAIM.confirm];
+  const looking: [SplitState, string] = ["COMPLETED", `${CLAIM.plan}10:00 on`];
+  assert.equal(outageMicros(movedThrough(away, away)), 20 * SECOND);
+  assert.equal(outageMicros(movedThrough(away, confirming, away, looking)), 20 * SECOND);
+  const done: [SplitState, string] = ["COMPLETED", "confirmed: it agrees"];
+  assert.equal(outageMicros(movedThrough(away, away, done, looking)), 5 * SECOND);
+});
+
+test("S21: mismatches are tried again twice", () => {
+  const waits = [1, 2, 3, 4].map((failures) => failedDueAt(failures, 7));
+  assert.deepEqual(waits, [7 + 30 * SECOND, 7 + 300 * SECOND, null, null]);
+});
+
+test("a further stretch is looked at when it holds a target's worth, at the pace so far", () => {
+  const config = DEFAULT_NAMESPACE_CONFIG;
+  const { targetBytes } = config.widePartition;
+  const bucket = { start: 0, end: DAY };
+  const record = recordWith({ segments: [segmentOf(0, HOUR, 2 * targetBytes)] });
+  const at = (now: number, other = record): number | null =>
+    nextRangeAt({ record: other, bucket, config, margins: MARGINS, nowMicros: now });
+  assert.equal(at(HOUR), 1.5 * HOUR + LAG);
+  assert.equal(at(2 * HOUR), 2 * HOUR + 30 * SECOND, "never at once");
+  const slow = recordWith({ segments: [segmentOf(0, HOUR, targetBytes / 1_000)] });
+  assert.equal(at(HOUR, slow), DAY + LAG, "at the latest when all is sealed");
+  const all = recordWith({ segments: [segmentOf(0, DAY, targetBytes)] });
+  assert.equal(at(2 * DAY, all), null);
+  // Nothing is split yet: what the detection saw tells the pace.
+  const detected = recordWith({ bytes: 4 * targetBytes, detectedAt: HOUR });
+  assert.equal(at(0, detected), 0.25 * HOUR + LAG);
+  assert.equal(
+    at(0, recordWith()),
+    LAG,
+    "nobody has seen anything: when the first of it is sealed",
+  );
+});
+
+test("segments of one bucket stay few, however long and busy it is", () => {
+  const year = 365 * DAY;
+  const segments: Segment[] = [];
+  for (let to = 0; to < year;) {
+    const from = to;
+    const least = shortestRange(recordWith({ segments }), 0);
+    to = Math.min(year, from + Math.max(30 * SECOND, least));
+    segments.push(segmentOf(from, to, 1));
+  }
+  assert.ok(segments.length < 130, `${segments.length}`);
+});

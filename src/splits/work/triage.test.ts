@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Namespace } from "../../model/namespace.ts";
+import { newSplit } from "../../model/split-moves.ts";
+import type { Segment, SplitRecord } from "../../model/split.ts";
+import { staticView } from "../../../tests/support/static-view.ts";
+import { triage, nextStep } from "./triage.ts";
+import type { Triage, TriageInput } from "./triage.ts";
+
+const SECOND = 1_000_000;
+const BUCKET = { start: 1_000 * SECOND, end: 4_600 * SECOND };
+const NOW = 10_000 * SECOND;
+const MARGINS = { viewMaxAgeMs: 10_000, writeMaxMs: 10_000, clockSkewMs: 1_000 };
+const NAMESPACE: TriageInput["namespace"] = {
+  ...staticView({ slices: [] }).namespace,
+  reopening: null,
+};
+
+function recordWith(changes: Partial<SplitRecord> = {}): SplitRecord {
+  const partition = { namespaceId: "n", slice: "s", seriesId: "a", timeBucket: 0, eventBucket: 0 };
+  const seen = { bytes: 9, events: 1, immutable: false, detectedAt: NOW };
+  const split = { partition, namespace: "plays", epoch: 1, ...seen };
+  return { ...newSplit(split, { at: NOW, by: "w", reason: "" }), ...changes };
+}
+
+function segmentWith(changes: Partial<Segment> = {}): Segment {
+  return {
+    from: BUCKET.start,
+    to: BUCKET.end,
+    state: "COMPLETED",
+    generation: 0,
+    layout: "PACKED",
+    strategy: "EVENT_BUCKETS",
+    why: "",
+    partBytes: 8,
+    partsPlanned: 0,
+    partRanges: [],
+    copiedTo: BUCKET.start,
+    bytes: 1,
+    events: 1,
+    checksum: "",
+    confirmedAt: 1,
+    ...changes,
+  };
+}
+
+function lookAt(record: SplitRecord, changes: Partial<TriageInput> = {}): Triage {
+  return triage({
+    record,
+    namespace: NAMESPACE,
+    bucket: BUCKET,
+    floor: BUCKET.end,
+    margins: MARGINS,
+    nowMicros: NOW,
+    ...changes,
+  });
+}
+
+function toOf(look: Triage): string {
+  return look.kind === "leave" ? "leave" : `${look.kind} ${look.to}`;
+}
+
+test("what comes next is told by the newest segment", () => {
+  const steps = (["PLANNED", "SPLITTING", "VALIDATING", "COMPLETED", "FAILED"] as const).map(
+    (state) => nextStep(recordWith({ segments: [segmentWith({ state })] })),
+  );
+  assert.deepEqual(steps, ["copy", "copy", "validate", "plan", "plan"]);
+  assert.equal(nextStep(recordWith()), "plan");
+  const unconfirmed = [segmentWith({ confirmedAt: null })];
+  assert.equal(nextStep(recordWith({ segments: unconfirmed })), "confirm");
+});
+
+test("what is unfinished is gone on with, whatever the sealed line", () => {
+  const at = (state: Segment["state"]): string =>
+    toOf(
+      lookAt(recordWith({ state: "PARKED", segments: [segmentWith({ state })] }), {
+        floor: undefined,
+      }),
+    );
+  assert.equal(at("PLANNED"), "claim SPLITTING");
+  assert.equal(at("SPLITTING"), "claim SPLITTING");
+  assert.equal(at("VALIDATING"), "claim VALIDATING");
+  const unconfirmed = recordWith({ segments: [segmentWith({ confirmedAt: null })] });
+  assert.equal(toOf(lookAt(unconfirmed, { floor: undefined })), "claim COMPLETED");
+});
+
+test("nothing is planned below a line that is not known for long enough", () => {
+  assert.equal(toOf(lookAt(recordWith(), { floor: undefined })), "leave");
+});
+
+test("what is sealed and not covered is planned; a split that has segments stays completed", () => {
+  assert.equal(toOf(lookAt(recordWith())), "claim PLANNING");
+  assert.equal(toOf(lookAt(recordWith({ state: "INVALIDATED" }))), "claim PLANNING");
+  const half = segmentWith({ to: 2_000 * SECOND });
+  const record = recordWith({ state: "COMPLETED", segments: [half] });
+  assert.equal(toOf(lookAt(record)), "claim COMPLETED");
+  const failed = [half, segmentWith({ from: half.to, state: "FAILED" })];
+  assert.equal(toOf(lookAt(recordWith({ state: "FAILED", segments: failed }))), "claim PLANNING");
+});
+
+test("what is not sealed waits, as what it is", () => {
+  const floor = BUCKET.start;
+  assert.equal(toOf(lookAt(recordWith(), { floor })), "move PARKED");
+  assert.equal(toOf(lookAt(recordWith({ state: "INVALIDATED" }), { floor })), "move INVALIDATED");
+  const half = segmentWith({ to: 2_000 * SECOND });
+  const record = recordWith({ state: "COMPLETED", segments: [half] });
+  const look = lookAt(record, { floor: half.to });
+  assert.equal(toOf(look), "move COMPLETED");
+  assert.ok(look.kind === "move" && (look.changes.dueAt ?? 0) > NOW);
+});
+
+test("a bucket that is covered is done", () => {
+  const look = lookAt(recordWith({ segments: [segmentWith()] }));
+  assert.equal(toOf(look), "move COMPLETED");
+  assert.ok(look.kind === "move" && look.changes.dueAt === null);
+});
+
+test("a pause leaves everything as it is, and due", () => {
+  const splitsPaused = { at: 1, by: "ada", reason: "busy" };
+  const namespace = { ...NAMESPACE, splitsPaused };
+  assert.equal(toOf(lookAt(recordWith(), { namespace })), "leave");
+  const segments = [segmentWith({ state: "SPLITTING" })];
+  assert.equal(toOf(lookAt(recordWith({ segments }), { namespace })), "leave");
+});
+
+test("in another epoch nothing that was copied is relied on", () => {
+  const later: Namespace & { reopening: null } = { ...NAMESPACE, epoch: 2, reopening: null };
+  const fresh = lookAt(recordWith(), { namespace: later });
+  assert.ok(fresh.kind === "move" && fresh.to === "DETECTED" && fresh.changes.epoch === 2);
+  const copied = lookAt(recordWith({ segments: [segmentWith()] }), { namespace: later });
+  assert.ok(copied.kind === "move" && copied.to === "INVALIDATED");
+  assert.deepEqual(copied.changes, { epoch: 2, segments: [] });
+  // While time is being opened again its own steps see to the records.
+  const namespace = { ...later, reopening: { acceptLimitMicros: 1 } };
+  assert.equal(toOf(lookAt(recordWith(), { namespace })), "leave");
+  assert.equal(toOf(lookAt(recordWith({ epoch: 5 }), { namespace: later })), "leave");
+});

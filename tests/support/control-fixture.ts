@@ -1,0 +1,136 @@
+/**
+ * The control side on doubles: a catalog and a store in memory, a virtual clock, and processes that
+ * can crash.
+ */
+import { systemRandom } from "../../src/lib/random.ts";
+import { NamespaceViews } from "../../src/namespaces/namespace-views.ts";
+import { SliceOwnership } from "../../src/namespaces/slice-ownership.ts";
+import type { ConfigMargins } from "../../src/model/check-config.ts";
+import type { BlockedId } from "../../src/model/namespace.ts";
+import { SECOND_MICROS } from "../../src/model/namespace-config.ts";
+import { Namespaces } from "../../src/namespaces/namespaces.ts";
+import { SliceReconciler } from "../../src/namespaces/slice-reconciler.ts";
+import type { ReconcilerEvent } from "../../src/namespaces/slice-reconciler.ts";
+import { MemoryCatalog } from "./memory-catalog.ts";
+import { MemoryStore } from "./memory-store.ts";
+import { gatedCatalog, gatedStore } from "./stopped-process.ts";
+import type { Gate } from "./stopped-process.ts";
+import { VirtualClock } from "./virtual-clock.ts";
+
+export const VIEW_MAX_AGE_MS = 10_000;
+/** Its own, and the one its wide partitions are split into. */
+export const TABLES_PER_SLICE = 2;
+export const NOON = Date.UTC(2026, 2, 28, 12) * 1000;
+export const HOUR = 3_600 * SECOND_MICROS;
+export const DAY = 24 * HOUR;
+
+const MARGINS: ConfigMargins = {
+  clockSkewMicros: SECOND_MICROS,
+  writeMaxMicros: 10 * SECOND_MICROS,
+  viewMaxAgeMicros: VIEW_MAX_AGE_MS * 1000,
+};
+
+/** What one process has of the control side. */
+export interface ControlProcess {
+  readonly views: NamespaceViews;
+  readonly namespaces: Namespaces;
+  readonly reconciler: SliceReconciler;
+  readonly events: ReconcilerEvent[];
+}
+
+export class ControlFixture {
+  readonly clock = new VirtualClock(NOON);
+  readonly catalog: MemoryCatalog;
+  readonly store = new MemoryStore();
+
+  constructor(options: { shared?: boolean } = {}) {
+    this.catalog = new MemoryCatalog(options);
+  }
+
+  start(
+    options: {
+      configuredBlocks?: ReadonlyMap<string, readonly BlockedId[]>;
+      blockedIdsMax?: number;
+      clockSettleMs?: number;
+      droppedKept?: number;
+      /** Where the process can be stopped. */
+      gate?: Gate;
+    } = {},
+  ): ControlProcess {
+    const { clock } = this;
+    const { gate } = options;
+    const catalog = gate === undefined ? this.catalog : gatedCatalog(this.catalog, gate);
+    const store = gate === undefined ? this.store : gatedStore(this.store, gate);
+    const {
+      configuredBlocks = new Map(),
+      blockedIdsMax = 100_000,
+      clockSettleMs = 600_000,
+      droppedKept = 1_000,
+    } = options;
+    const views = new NamespaceViews({
+      catalog,
+      clock,
+      viewMaxAgeMs: VIEW_MAX_AGE_MS,
+      configuredBlocks,
+    });
+    const changed = (name: string): Promise<void> => views.refresh(name);
+    const ownership = new SliceOwnership({ catalog, clock });
+    const shared = { catalog, store, ownership, clock, margins: MARGINS, changed };
+    const events: ReconcilerEvent[] = [];
+    return {
+      views,
+      namespaces: new Namespaces({
+        ...shared,
+        random: systemRandom,
+        configuredBlocks,
+        blockedIdsMax,
+      }),
+      reconciler: new SliceReconciler({
+        ...shared,
+        clockSettleMs,
+        droppedKept,
+        observe: (event) => events.push(event),
+      }),
+      events,
+    };
+  }
+
+  /** Lets time pass, a second at a time, until the work has ended in one way or the other. */
+  async passWhile(work: Promise<unknown>): Promise<void> {
+    let ended = false;
+    void work.then(
+      () => (ended = true),
+      () => (ended = true),
+    );
+    for (let seconds = 0; ; seconds++) {
+      await this.clock.advance(0);
+      if (ended) return;
+      if (seconds === 600) throw new Error("the work does not end");
+      await this.clock.advance(1_000);
+    }
+  }
+
+  /**
+   * Lets the n-th operation from now on (counted from 0) and all after it fail, as if the process
+   * had died there.
+   */
+  crashAt(operation: number): void {
+    let count = 0;
+    const step = (): void => {
+      if (count++ >= operation) throw new Error("crashed");
+    };
+    this.catalog.before = step;
+    this.store.before = step;
+  }
+
+  /**
+   * Whether the operations since `crashAt` reached the crash is for the caller to see; this ends
+   * it.
+   */
+  recover(): void {
+    this.catalog.before = () => undefined;
+    this.store.before = () => undefined;
+  }
+}
+
+export const never = new AbortController().signal;

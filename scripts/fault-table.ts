@@ -3,7 +3,7 @@
  * by" from the names of the tests. `tests/faults.test.ts` checks with the same code.
  */
 import { globSync, readFileSync, writeFileSync } from "node:fs";
-import { readSourceText, testNamesOf } from "../tests/source-text.ts";
+import { readSourceText } from "../tests/source-text.ts";
 
 export const FAULT_TABLE = "docs/specs/faults.md";
 
@@ -40,7 +40,7 @@ export function fillTable(table: string, coverage: Coverage): string {
 export function coverageOf(files: readonly { path: string; source: string }[]): Coverage {
   const coverage = new Map<string, string[]>();
   for (const { path, source } of files) {
-    const names = testNamesOf(readSourceText(source)).join("\n");
+    const names = readSourceText(source).testNames.join("\n");
     for (const id of new Set(names.match(/\b[WRDS]\d+\b/g) ?? [])) {
       coverage.set(id, [...(coverage.get(id) ?? []), path]);
     }

@@ -2,7 +2,7 @@
 import { deepEqual, ok } from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
-import { readSourceText, testNamesOf } from "./source-text.ts";
+import { readSourceText } from "./source-text.ts";
 
 const TABLE = "docs/specs/rules.md";
 const RULES = 22;
@@ -44,7 +44,7 @@ function missingOf({ id, kept, tests }: Rule): string[] {
 function isThere(file: string, name: string | undefined): boolean {
   if (!existsSync(file)) return false;
   if (name === undefined) return /^tests\/scenarios\/[a-z-]+\.txt$/.test(file);
-  return testNamesOf(readSourceText(readFileSync(file, "utf8"))).includes(name);
+  return readSourceText(readFileSync(file, "utf8")).testNames.includes(name);
 }
 
 const rules = rulesOf(readFileSync(TABLE, "utf8"));

@@ -1,129 +1,84 @@
 /**
- * TypeScript source as the tests of the tree see it: without comments, without the insides of strings,
- * and as a list of imports. Everything keeps its place, so that line numbers hold.
+ * TypeScript source as the tests of the tree see it, parsed by oxc: code without comments and without the
+ * insides of strings, comments, imports and names of tests. Blanked text keeps its length, so that line
+ * numbers hold.
  */
-
-export interface SourceText {
-  /** The source, comments blanked. */
-  readonly code: string;
-  /** The source, comments and the insides of strings and patterns blanked. */
-  readonly bare: string;
-}
-
-export function readSourceText(source: string): SourceText {
-  const code = source.split("");
-  const bare = [...code];
-  /** For each open `${`, how many braces are open inside it. */
-  const templates: number[] = [];
-  let before = "";
-  let at = 0;
-
-  const blank = (texts: readonly string[][], from: number, to: number): void => {
-    for (const text of texts) {
-      for (let i = from; i < to && i < text.length; i++) if (text[i] !== "\n") text[i] = " ";
-    }
-  };
-  /** From behind a quote to the position of the closing one, or of a template's `${`. */
-  const skipText = (from: number, quote: string): number => {
-    let i = from;
-    while (i < source.length && source[i] !== quote) {
-      if (quote === "`" && source.startsWith("${", i)) break;
-      i += source[i] === "\\" ? 2 : 1;
-    }
-    blank([bare], from, i);
-    return i;
-  };
-  const skipTemplate = (from: number): number => {
-    const end = skipText(from, "`");
-    if (source[end] !== "$") return end + 1;
-    templates.push(0);
-    return end + 2;
-  };
-
-  while (at < source.length) {
-    const char = source[at] ?? "";
-    if (source.startsWith("//", at) || source.startsWith("/*", at)) {
-      const line = source.startsWith("//", at);
-      const close = source.indexOf(line ? "\n" : "*/", at + 2);
-      const end = close < 0 ? source.length : close + (line ? 0 : 2);
-      blank([code, bare], at, end);
-      at = end;
-      continue;
-    }
-    if (char === '"' || char === "'") at = skipText(at + 1, char) + 1;
-    else if (char === "`") at = skipTemplate(at + 1);
-    else if (char === "/" && beginsPattern(before)) at = skipPattern(source, at, bare);
-    else {
-      const open = templates.length - 1;
-      if (open >= 0 && char === "{") templates[open] = (templates[open] ?? 0) + 1;
-      if (open >= 0 && char === "}") {
-        if (templates[open] === 0) {
-          templates.pop();
-          at = skipTemplate(at + 1);
-          before = "`";
-          continue;
-        }
-        templates[open] = (templates[open] ?? 0) - 1;
-      }
-      at++;
-    }
-    if (char.trim() !== "") before = (before + char).slice(-10);
-    else if (!before.endsWith(" ")) before = `${before} `.slice(-10);
-  }
-  return { code: code.join(""), bare: bare.join("") };
-}
-
-/** Whether a slash behind this text opens a pattern; behind a value it divides. */
-function beginsPattern(before: string): boolean {
-  const text = before.trimEnd();
-  return text === "" || /[(,=:[!&|?{};+\-*%~^<>]$|\b(?:return|typeof|case|of|in)$/.test(text);
-}
-
-function skipPattern(source: string, start: number, bare: string[]): number {
-  let inClass = false;
-  let at = start + 1;
-  for (; at < source.length && source[at] !== "\n"; at++) {
-    const char = source[at];
-    if (char === "[") inClass = true;
-    if (char === "]") inClass = false;
-    if (char === "/" && !inClass) break;
-    bare[at] = " ";
-    if (char === "\\") bare[++at] = " ";
-  }
-  return at + 1;
-}
+import { parseSync, Visitor } from "oxc-parser";
 
 export interface Import {
   readonly from: string;
   readonly line: number;
 }
 
-const IMPORT =
-  /\b(?:(?:import|export)\s+(?:type\s+)?(?:[\w*{}\s,$]+?\s+from\s+)?|import\(\s*)["']([^"']+)["']/g;
+export interface SourceText {
+  /** The source with comments and the insides of strings, templates and patterns blanked. */
+  readonly bare: string;
+  readonly comments: readonly { readonly text: string; readonly line: number }[];
+  /** Static and dynamic imports, and re-exports. */
+  readonly imports: readonly Import[];
+  /** First arguments of `test`, `it`, `describe`, `suite`, and of `claim` in the conformance suites. */
+  readonly testNames: readonly string[];
+}
 
-export function importsOf({ code, bare }: SourceText): Import[] {
-  return [...code.matchAll(IMPORT)]
-    .filter((match) => /\w/.test(bare[match.index] ?? ""))
-    .map((match) => ({ from: match[1] ?? "", line: lineAt(code, match.index) }));
+interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+const TEST_FUNCTIONS = new Set(["test", "it", "describe", "suite", "claim"]);
+
+export function readSourceText(source: string): SourceText {
+  const { program, comments } = parseSync("source.ts", source);
+  const hidden: Span[] = [...comments];
+  const imports: Import[] = [];
+  const testNames: string[] = [];
+  const addImport = (from: unknown, { start }: Span): void => {
+    if (typeof from === "string") imports.push({ from, line: lineAt(source, start) });
+  };
+  new Visitor({
+    Literal: (node) => {
+      if (typeof node.value === "string" || "regex" in node) hidden.push(inside(node));
+    },
+    // Its span has the backtick or brace before it, and the backtick or `${` behind it.
+    TemplateElement: ({ start, end, tail }) =>
+      hidden.push({ start: start + 1, end: end - (tail ? 1 : 2) }),
+    ImportDeclaration: (node) => addImport(node.source.value, node),
+    ExportNamedDeclaration: (node) => addImport(node.source?.value, node),
+    ExportAllDeclaration: (node) => addImport(node.source.value, node),
+    ImportExpression: ({ source: from, start, end }) => {
+      if (from.type === "Literal") addImport(from.value, { start, end });
+    },
+    TSImportType: ({ source: from, start, end }) => addImport(from.value, { start, end }),
+    CallExpression: ({ callee, arguments: [name] }) => {
+      if (callee.type !== "Identifier" || !TEST_FUNCTIONS.has(callee.name)) return;
+      if (name?.type !== "Literal" && name?.type !== "TemplateLiteral") return;
+      testNames.push(source.slice(name.start + 1, name.end - 1));
+    },
+  }).visit(program);
+  return {
+    bare: blanked(source, hidden),
+    comments: comments.map(({ value, start }) => ({ text: value, line: lineAt(source, start) })),
+    imports,
+    testNames,
+  };
 }
 
 export function lineAt(text: string, index: number): number {
   return text.slice(0, index).split("\n").length;
 }
 
-/**
- * The names given to tests: the first argument of `test`, `it`, `describe` and `suite`, and of `claim`,
- * which the conformance suites have.
- */
-export function testNamesOf({ code, bare }: SourceText): string[] {
-  const calls = /\b(?:test|it|describe|suite|claim)\(\s*(["'`])/g;
-  return [...code.matchAll(calls)]
-    .filter((match) => /\w/.test(bare[match.index] ?? ""))
-    .map((match) => {
-      const start = match.index + match[0].length;
-      const rest = code.slice(start);
-      let end = 0;
-      while (end < rest.length && rest[end] !== match[1]) end += rest[end] === "\\" ? 2 : 1;
-      return rest.slice(0, end);
-    });
+/** Without the quotes. */
+function inside({ start, end }: Span): Span {
+  return { start: start + 1, end: end - 1 };
+}
+
+function blanked(source: string, spans: readonly Span[]): string {
+  const parts: string[] = [];
+  let at = 0;
+  for (const { start, end } of spans.toSorted((a, b) => a.start - b.start)) {
+    if (start < at) continue;
+    parts.push(source.slice(at, start), source.slice(start, end).replaceAll(/[^\n]/g, " "));
+    at = end;
+  }
+  return parts.join("") + source.slice(at);
 }

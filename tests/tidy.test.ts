@@ -6,7 +6,7 @@ import { deepEqual, equal } from "node:assert/strict";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { basename, dirname, join, normalize } from "node:path";
 import { test } from "node:test";
-import { importsOf, lineAt, readSourceText } from "./source-text.ts";
+import { lineAt, readSourceText } from "./source-text.ts";
 import type { Import, SourceText } from "./source-text.ts";
 
 const BASE = ["ports", "model", "wire", "lib"];
@@ -91,12 +91,10 @@ interface SourceFile extends SourceText {
   /** From the root of the repository. */
   readonly path: string;
   readonly source: string;
-  readonly imports: readonly Import[];
 }
 
 function sourceFile(path: string, source: string): SourceFile {
-  const text = readSourceText(source);
-  return { path, source, ...text, imports: importsOf(text) };
+  return { path, source, ...readSourceText(source) };
 }
 
 function readAll(...patterns: string[]): SourceFile[] {
@@ -310,8 +308,14 @@ test("documents name only files that exist, and a dead link is found", () => {
   equal(deadLinks("docs/a.md", "[b](b.md), [web](https://x), **`lib/no-such.ts`**").length, 2);
 });
 
-test("comments and strings are told from code", () => {
-  const { code, bare } = readSourceText('a("x//y"); // z\nconst r = /["\\/]/; b(`p${q("}")}r`);');
-  equal(code, 'a("x//y");     \nconst r = /["\\/]/; b(`p${q("}")}r`);');
-  equal(bare, 'a("    ");     \nconst r = /     /; b(` ${q(" ")} `);');
+test("comments, strings and patterns are told from code", () => {
+  const { bare, imports, testNames } = readSourceText(
+    'a("x//y"); // z\nconst r = /["\\/]/; b(`p${q("}")}r`); test("c", 1); type T = import("d").T;',
+  );
+  equal(
+    bare,
+    'a("    ");     \nconst r = /     /; b(` ${q(" ")} `); test(" ", 1); type T = import(" ").T;',
+  );
+  deepEqual(imports, [{ from: "d", line: 2 }]);
+  deepEqual(testNames, ["c"]);
 });

@@ -50,9 +50,18 @@ export function eventBucketsOf(
   const { start } = timeBucketRange(slice, timeBucket);
   let factor = 1;
   for (const step of steps) if (step.from <= start) factor = step.factor;
-  // A slice may have come to have more by itself; both are frozen, so everybody cuts alike.
-  while (factor > 1 && eventBuckets * factor > EVENT_BUCKETS_MAX) factor = Math.ceil(factor / 2);
-  return eventBuckets * factor;
+  return multipliedBuckets(eventBuckets, factor);
+}
+
+/**
+ * A slice's event buckets times an id's factor, which is halved until a read may ask that many. A slice
+ * can have many event buckets of its own; it and the factor are frozen, so every caller gets the same.
+ */
+export function multipliedBuckets(eventBuckets: number, factor: number): number {
+  let allowed = factor;
+  while (allowed > 1 && eventBuckets * allowed > EVENT_BUCKETS_MAX)
+    allowed = Math.ceil(allowed / 2);
+  return eventBuckets * allowed;
 }
 
 /** The event time a bucket of a slice covers, start included, end not. */

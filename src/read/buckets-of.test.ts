@@ -87,6 +87,27 @@ test("the partitions of an id that was given more event buckets are counted buck
   );
 });
 
+test("no bucket is counted with more partitions than a read may ask", () => {
+  const steps = [
+    { from: 0, factor: 512 },
+    { from: 20 * SECOND, factor: 1_536 },
+  ];
+  const range = { start: 0, end: 60 * SECOND, order: "OLDEST_FIRST" as const, after: undefined };
+  for (const eventBuckets of [1, 3, 64, 1_024]) {
+    const [narrow] = slices;
+    ok(narrow !== undefined);
+    const many = { ...narrow, timePartition: { ...narrow.timePartition, eventBuckets } };
+    const each = [...bucketsOf([many], range)].map(({ timeBucket }) =>
+      eventBucketsOf(many, timeBucket, steps),
+    );
+    equal(
+      countPartitions(many, range.start, range.end, steps),
+      each.reduce((sum, n) => sum + n, 0),
+    );
+    equal(eventBucketsMax([many], range, steps), Math.max(...each));
+  }
+});
+
 function first(buckets: Iterable<BucketRange>): BucketRange {
   const [bucket] = [...buckets];
   ok(bucket !== undefined);

@@ -1,6 +1,9 @@
-/** The time buckets an interval touches, in the order of the read, from where the last page ended. Pure and lazy: a long interval over short buckets is many. */
+/**
+ * The time buckets that an interval touches, in the order of the read, from where the last page ended.
+ * Pure and lazy: a long interval over short buckets has many.
+ */
 import { SECOND_MICROS } from "../model/namespace-config.ts";
-import { timeBucketOf, timeBucketRange } from "../model/partition.ts";
+import { multipliedBuckets, timeBucketOf, timeBucketRange } from "../model/partition.ts";
 import type { IdStrategyStep } from "../model/read-mode.ts";
 import type { TimeSlice } from "../model/time-slice.ts";
 import type { Order } from "../ports/event-store.ts";
@@ -70,17 +73,18 @@ export function countPartitions(
   steps: readonly IdStrategyStep[] | undefined,
 ): number {
   const { eventBuckets, secondsPerTimeBucket } = slice.timePartition;
-  let buckets = countBuckets(slice, start, end);
-  let factor = 1;
+  const bucketMicros = secondsPerTimeBucket * SECOND_MICROS;
+  let before = eventBuckets;
+  let partitions = countBuckets(slice, start, end) * eventBuckets;
   for (const step of steps ?? []) {
-    // A step applies to the buckets that begin at or behind it, and adds what its factor is above the one before.
-    const bucketMicros = secondsPerTimeBucket * SECOND_MICROS;
+    // A step applies to the buckets that begin at or behind it, and adds what it has above the one before.
     const first = Math.max(0, Math.ceil((step.from - slice.start) / bucketMicros));
     const from = Math.max(start, slice.start + first * bucketMicros);
-    buckets += countBuckets(slice, from, end) * (step.factor - factor);
-    factor = step.factor;
+    const after = multipliedBuckets(eventBuckets, step.factor);
+    partitions += countBuckets(slice, from, end) * (after - before);
+    before = after;
   }
-  return buckets * eventBuckets;
+  return partitions;
 }
 
 /** The most event buckets that a time bucket of an interval can have; at least 1. */
@@ -92,10 +96,15 @@ export function eventBucketsMax(
   let most = 1;
   for (const slice of slices) {
     if (slice.end <= start || slice.start >= end) continue;
-    let factor = 1;
-    // The last one that begins before the end has the greatest factor: they only grow.
-    for (const step of steps ?? []) if (step.from < Math.min(end, slice.end)) factor = step.factor;
-    most = Math.max(most, slice.timePartition.eventBuckets * factor);
+    const { eventBuckets } = slice.timePartition;
+    most = Math.max(most, eventBuckets);
+    if (steps === undefined) continue;
+    // A later step can come to fewer, because it is halved more often.
+    for (const { from, factor } of steps) {
+      if (from < Math.min(end, slice.end)) {
+        most = Math.max(most, multipliedBuckets(eventBuckets, factor));
+      }
+    }
   }
   return most;
 }

@@ -1,24 +1,11 @@
 /** What reading needs from outside, and whom it tells. */
 import type { ByteBudget } from "../lib/byte-budget.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { NamespaceView, ViewSource } from "../model/namespace.ts";
-import type { PartitionKey } from "../model/partition.ts";
-import type { PartitionOpener, RouteName } from "../partition/partition-source.ts";
+import type { ViewSource } from "../model/namespace.ts";
+import type { PartitionRead } from "../partition/partition-read.ts";
+import type { PartitionOpener } from "../partition/partition-source.ts";
 import type { PageTokens } from "./page-tokens.ts";
 import type { ReadLimits } from "./read-query.ts";
-
-/** What was read of one partition: the seam where width is noticed. */
-export interface PartitionRead {
-  /** The one the read was made with. */
-  readonly view: NamespaceView;
-  readonly partition: PartitionKey;
-  readonly route: RouteName;
-  /** By this read so far, the pages before included; what a split covers is left out (rule C10). */
-  readonly bytes: number;
-  readonly events: number;
-  /** Whether these are all its events: the read began before the first and went behind the last. */
-  readonly whole: boolean;
-}
 
 export interface OtherProcesses {
   readonly clockSkewMicros: number;

@@ -14,7 +14,7 @@ import type { PartitionSource } from "../partition/partition-source.ts";
 import { encodeEvent } from "../wire/event-record.ts";
 import { eventOfFrame } from "../wire/frames.ts";
 import { PageTokens } from "./page-tokens.ts";
-import type { PartitionRead } from "./read-dependencies.ts";
+import type { PartitionRead } from "../partition/partition-read.ts";
 import { EventReader } from "./read-events.ts";
 import type { ReadPage } from "./read-page.ts";
 import { DEFAULT_READ_LIMITS } from "./read-query.ts";

@@ -11,15 +11,8 @@ import type { Clock } from "../lib/clock.ts";
 import { hash32 } from "../lib/hash.ts";
 import type { PartitionKey, SliceRef } from "../model/partition.ts";
 import { SizeHistogram } from "../model/size-histogram.ts";
+import type { PartitionRead } from "../partition/partition-read.ts";
 import type { PartitionSizes, SizeReport } from "../ports/partition-sizes.ts";
-
-/** What was read of one partition, by one read so far, the pages before included. */
-export interface PartitionRead {
-  readonly partition: PartitionKey;
-  readonly bytes: number;
-  /** Whether these are all its events. */
-  readonly whole: boolean;
-}
 
 export interface ReadSizesOptions {
   readonly clock: Clock;
@@ -51,7 +44,7 @@ export class ReadSizes implements PartitionSizes {
   }
 
   /** Told of every partition that was read; returns at once. */
-  note(read: PartitionRead): void {
+  note(read: Pick<PartitionRead, "partition" | "bytes" | "whole">): void {
     // An empty one is no partition: storage has nothing of it.
     if (read.bytes === 0) return;
     this.#sampleOf(read.partition).note(hashOf(read.partition), read.bytes, read.whole);

@@ -12,7 +12,7 @@ import type { Clock } from "../../src/lib/clock.ts";
 import { OriginalOpener } from "../support/original-opener.ts";
 import type { EventStore } from "../../src/ports/event-store.ts";
 import { PageTokens } from "../../src/read/page-tokens.ts";
-import type { PartitionRead } from "../../src/read/read-dependencies.ts";
+import type { PartitionRead } from "../../src/partition/partition-read.ts";
 import { EventReader } from "../../src/read/read-events.ts";
 import type { ReadPage } from "../../src/read/read-page.ts";
 import { DEFAULT_READ_LIMITS } from "../../src/read/read-query.ts";

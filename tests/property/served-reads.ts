@@ -6,7 +6,7 @@ import type { PartitionKey } from "../../src/model/partition.ts";
 import type { ReadMode } from "../../src/model/read-mode.ts";
 import { splitTableOf } from "../../src/model/split.ts";
 import { PageTokens } from "../../src/read/page-tokens.ts";
-import type { PartitionRead } from "../../src/read/read-dependencies.ts";
+import type { PartitionRead } from "../../src/partition/partition-read.ts";
 import { EventReader } from "../../src/read/read-events.ts";
 import { DEFAULT_READ_LIMITS } from "../../src/read/read-query.ts";
 import type { ReadLimits } from "../../src/read/read-query.ts";

@@ -22,7 +22,7 @@ import { Namespaces } from "../../src/namespaces/namespaces.ts";
 import type { Catalog } from "../../src/ports/catalog.ts";
 import type { PlacedEvent } from "../../src/ports/event-store.ts";
 import { PageTokens } from "../../src/read/page-tokens.ts";
-import type { PartitionRead } from "../../src/read/read-dependencies.ts";
+import type { PartitionRead } from "../../src/partition/partition-read.ts";
 import { EventReader } from "../../src/read/read-events.ts";
 import { DEFAULT_READ_LIMITS } from "../../src/read/read-query.ts";
 import type { ReadLimits } from "../../src/read/read-query.ts";

@@ -7,14 +7,10 @@ import type { Detection } from "../../model/detection.ts";
 import { blockOf } from "../../model/namespace.ts";
 import type { NamespaceView } from "../../model/namespace.ts";
 import { timeBucketRange } from "../../model/partition.ts";
-import type { PartitionKey } from "../../model/partition.ts";
+import type { PartitionRead } from "../../partition/partition-read.ts";
 
-/** What was read of one partition, by one read so far, the pages before included. */
-export interface PartitionRead {
-  readonly partition: PartitionKey;
-  readonly bytes: number;
-  readonly events: number;
-}
+/** What tells whether a partition is wide. */
+export type ReadWidth = Pick<PartitionRead, "partition" | "bytes" | "events">;
 
 /** Why a read is not reported: "gone" means that the slice is no longer open. */
 export type NotDetected = "narrow" | "off" | "gone" | "expiring" | "blocked";
@@ -25,7 +21,7 @@ const EXPIRING_MICROS_MAX = 3_600_000_000;
 const EXPIRING_SHARE = 0.1;
 
 export function detectWide(
-  read: PartitionRead,
+  read: ReadWidth,
   view: NamespaceView,
   nowMicros: number,
 ): Detection | NotDetected {

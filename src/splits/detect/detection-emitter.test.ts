@@ -7,7 +7,7 @@ import { DEFAULT_NAMESPACE_CONFIG } from "../../model/namespace-config.ts";
 import type { NamespaceView } from "../../model/namespace.ts";
 import type { PublishOutcome, QueueMessage } from "../../ports/work-queue.ts";
 import { detectWide } from "./detect-wide.ts";
-import type { PartitionRead } from "./detect-wide.ts";
+import type { ReadWidth } from "./detect-wide.ts";
 import { DetectionEmitter } from "./detection-emitter.ts";
 
 const START = Date.UTC(2026, 2, 28) * 1000;
@@ -20,7 +20,7 @@ function viewWith(options: Partial<Parameters<typeof staticView>[0]> = {}): Name
   return staticView({ slices: [{ ...slice, name: "data_20260328" }], ...options });
 }
 
-function readOf(seriesId: string, bytes: number, events = 1): PartitionRead {
+function readOf(seriesId: string, bytes: number, events = 1): ReadWidth {
   const partition = { namespaceId: "plays-1", slice: "data_20260328", timeBucket: 7 };
   return { partition: { ...partition, seriesId, eventBucket: 0 }, bytes, events };
 }

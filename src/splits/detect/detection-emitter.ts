@@ -11,7 +11,7 @@ import type { Detection } from "../../model/detection.ts";
 import type { NamespaceView } from "../../model/namespace.ts";
 import type { PublishOutcome, QueueMessage } from "../../ports/work-queue.ts";
 import { detectWide } from "./detect-wide.ts";
-import type { NotDetected, PartitionRead } from "./detect-wide.ts";
+import type { NotDetected, ReadWidth } from "./detect-wide.ts";
 
 /** For `braid_detections_total{outcome}`. What is narrow is not counted. */
 export type DetectionOutcome = "emitted" | "repeated" | "dropped" | Exclude<NotDetected, "narrow">;
@@ -44,7 +44,7 @@ export class DetectionEmitter {
   }
 
   /** `view` is the one the read was made with. */
-  note(read: PartitionRead, view: NamespaceView): void {
+  note(read: ReadWidth, view: NamespaceView): void {
     const { bytesMax, eventsMax } = view.namespace.config.widePartition;
     // Said here too, so that the clock is not read for every narrow partition.
     if (read.bytes <= bytesMax && read.events <= eventsMax) return;

@@ -13,5 +13,5 @@ for (const file of globSync("dist/**/*.d.ts")) {
 }
 
 // Generated code is JavaScript with its types already.
-cpSync("src/gen", "dist/gen", { recursive: true });
+cpSync("src/gen", "dist/src/gen", { recursive: true });
 process.exitCode = compiled.ok ? 0 : 1;

@@ -50,7 +50,7 @@ export function coverageOf(files: readonly { path: string; source: string }[]): 
 
 /** The tests of the tree, the conformance suites among them. */
 export function readTests(): { path: string; source: string }[] {
-  return ["src/**/*.test.ts", "tests/**/*.ts"]
+  return ["{src,client}/**/*.test.ts", "tests/**/*.ts"]
     .flatMap((pattern) => globSync(pattern))
     .filter((path) => path !== "tests/faults.test.ts")
     .toSorted()

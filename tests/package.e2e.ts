@@ -42,7 +42,7 @@ test("the package holds the program, its contract and its licence, and no tests"
     "bin/braid",
     "dist/client/connect.js",
     "dist/client/connect.d.ts",
-    "dist/cli/main.js",
+    "dist/src/cli/main.js",
     "proto/braid/v1/event.proto",
   ]) {
     equal(files.includes(needed), true, `${needed} is missing`);

@@ -66,7 +66,7 @@ test("the examples with the command line write an event, read it and explain the
 });
 
 test("the example in TypeScript writes an event and reads it", () => {
-  const program = example("ts", 0).replace('"braid"', `"${resolve("src/client/connect.ts")}"`);
+  const program = example("ts", 0).replace('"braid"', `"${resolve("client/connect.ts")}"`);
   const file = join(folder, "example.mts");
   writeFileSync(file, program);
   match(execFileSync(process.execPath, [file], { encoding: "utf8" }), / e-3$/m);

@@ -1,6 +1,6 @@
 /** `braid block`: the ids whose reads and writes are refused. */
 import type { Command } from "commander";
-import type { BlockedId } from "../client/connect.ts";
+import type { BlockedId } from "../../client/connect.ts";
 import { clientFor } from "./connection.ts";
 import type { GlobalOptions } from "./connection.ts";
 import { UsageError } from "./failures.ts";

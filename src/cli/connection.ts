@@ -1,6 +1,6 @@
 /** The server a command talks to: `--url`, or `BRAID_URL`, or the default address on this machine. */
-import type { BraidClient, RetryLimits } from "../client/connect.ts";
-import { connect } from "../client/connect.ts";
+import type { BraidClient, RetryLimits } from "../../client/connect.ts";
+import { connect } from "../../client/connect.ts";
 import { UsageError } from "./failures.ts";
 import type { Terminal } from "./terminal.ts";
 

@@ -1,6 +1,6 @@
 /** `braid explain`: how a read is served, partition by partition. */
 import type { Command } from "commander";
-import type { ExplainedRead } from "../client/connect.ts";
+import type { ExplainedRead } from "../../client/connect.ts";
 import { clientFor } from "./connection.ts";
 import type { GlobalOptions } from "./connection.ts";
 import { count, json, millis, size, table } from "./print.ts";

@@ -1,5 +1,5 @@
 /** What went wrong, for people and for scripts: messages that say what to do, and stable exit codes. */
-import type { BraidError } from "../client/braid-error.ts";
+import type { BraidError } from "../../client/braid-error.ts";
 import { printable } from "./print.ts";
 
 export const EXIT = {

@@ -1,6 +1,6 @@
 /** `braid histogram`: how large the partitions of a slice are, with who says so and what it cannot tell. */
 import type { Command } from "commander";
-import type { PartitionHistogram, SizeReport } from "../client/connect.ts";
+import type { PartitionHistogram, SizeReport } from "../../client/connect.ts";
 import { clientFor } from "./connection.ts";
 import type { GlobalOptions } from "./connection.ts";
 import { count, json, pairs, printable, size, table } from "./print.ts";

@@ -1,6 +1,6 @@
 /** Which partition a command is about, from the command line. */
 import type { Command } from "commander";
-import type { Partition } from "../client/connect.ts";
+import type { Partition } from "../../client/connect.ts";
 import { UsageError } from "./failures.ts";
 
 export interface LocationFlags {

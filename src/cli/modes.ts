@@ -1,8 +1,8 @@
 /** `braid modes` and `braid kill-switch`: how far reads trust splits. */
 import { Argument, InvalidArgumentError } from "commander";
 import type { Command } from "commander";
-import { BraidError } from "../client/connect.ts";
-import type { KillSwitch, ReadMode, ReadModeName } from "../client/connect.ts";
+import { BraidError } from "../../client/connect.ts";
+import type { KillSwitch, ReadMode, ReadModeName } from "../../client/connect.ts";
 import { READ_MODES } from "../model/read-mode.ts";
 import { clientFor } from "./connection.ts";
 import type { GlobalOptions } from "./connection.ts";

@@ -5,7 +5,7 @@
  * known here go to the server as they are: it knows them all, and says so if they are wrong.
  */
 import type { Command } from "commander";
-import type { NamespaceChange } from "../client/connect.ts";
+import type { NamespaceChange } from "../../client/connect.ts";
 import { UsageError } from "./failures.ts";
 import { durationMs } from "./time-argument.ts";
 

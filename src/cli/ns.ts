@@ -1,6 +1,6 @@
 /** `braid ns`: makes, shows, changes and deletes namespaces. */
 import type { Command } from "commander";
-import type { Namespace } from "../client/connect.ts";
+import type { Namespace } from "../../client/connect.ts";
 import { clientFor } from "./connection.ts";
 import type { GlobalOptions } from "./connection.ts";
 import { EXIT, ExitError, UsageError } from "./failures.ts";

@@ -1,7 +1,7 @@
 /** Which events to read, from the command line: shared by `read` and `explain`. */
 import { Option } from "commander";
 import type { Command } from "commander";
-import type { ReadQuery } from "../client/connect.ts";
+import type { ReadQuery } from "../../client/connect.ts";
 import { UsageError } from "./failures.ts";
 import { append } from "./namespace-flags.ts";
 import type { Terminal } from "./terminal.ts";

@@ -1,6 +1,6 @@
 /** `braid read`: the events of one id, as a table or as NDJSON exactly as the API has them. */
 import type { Command } from "commander";
-import type { ReceivedEvent } from "../client/connect.ts";
+import type { ReceivedEvent } from "../../client/connect.ts";
 import { clientFor } from "./connection.ts";
 import type { GlobalOptions } from "./connection.ts";
 import { alignRow, count, itemText, printable } from "./print.ts";

@@ -4,7 +4,7 @@
  * Only what a command needs is loaded when it runs, so that `braid --help` answers at once.
  */
 import { Command, CommanderError } from "commander";
-import { BraidError } from "../client/braid-error.ts";
+import { BraidError } from "../../client/braid-error.ts";
 import { addBlock } from "./block.ts";
 import { addCompletion } from "./completion.ts";
 import { addConfig } from "./config.ts";

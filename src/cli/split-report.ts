@@ -1,5 +1,5 @@
 /** A split as people read it: what it was, what it is now, how it came to that. */
-import type { SeenLatency, Split, SplitMove, SplitSegment } from "../client/connect.ts";
+import type { SeenLatency, Split, SplitMove, SplitSegment } from "../../client/connect.ts";
 import { ageOf, count, millis, pairs, printable, size, table } from "./print.ts";
 
 export function listing(splits: readonly Split[], nowMicros: number): string {

@@ -4,7 +4,7 @@ import { fakeBraid, refuse } from "../../tests/support/fake-braid.ts";
 import { runBraid } from "../../tests/support/fake-terminal.ts";
 import { NAMESPACE } from "../../tests/support/namespace-json.ts";
 import { EXAMPLES } from "../api/examples.ts";
-import type { Split } from "../client/connect.ts";
+import type { Split } from "../../client/connect.ts";
 
 // The answer that the API's documents show. A test of their own sees to it that it is one.
 const SPLIT = EXAMPLES["GetSplit"]?.answer as unknown as Split;

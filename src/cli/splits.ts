@@ -1,7 +1,7 @@
 /** `braid splits`: the splits of wide partitions. */
 import { InvalidArgumentError } from "commander";
 import type { Command } from "commander";
-import type { BraidClient, Split, SplitCalls, SplitState } from "../client/connect.ts";
+import type { BraidClient, Split, SplitCalls, SplitState } from "../../client/connect.ts";
 import { SPLIT_STATES } from "../model/split.ts";
 import { clientFor } from "./connection.ts";
 import type { GlobalOptions } from "./connection.ts";

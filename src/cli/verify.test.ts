@@ -4,7 +4,7 @@ import { fakeBraid, refuse } from "../../tests/support/fake-braid.ts";
 import type { Answer } from "../../tests/support/fake-braid.ts";
 import { runBraid } from "../../tests/support/fake-terminal.ts";
 import { EXAMPLES } from "../api/examples.ts";
-import type { Verification } from "../client/connect.ts";
+import type { Verification } from "../../client/connect.ts";
 
 // The answer that the API's documents show. A test of their own sees to it that it is one.
 const DIFFERENT = EXAMPLES["GetVerify"]?.answer as unknown as Verification;

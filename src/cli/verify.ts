@@ -1,6 +1,6 @@
 /** `braid verify`: compares splits with their originals, event by event, and says what differs. */
 import type { Command } from "commander";
-import type { Partition, SplitCalls, Verification } from "../client/connect.ts";
+import type { Partition, SplitCalls, Verification } from "../../client/connect.ts";
 import { clientFor } from "./connection.ts";
 import type { GlobalOptions } from "./connection.ts";
 import { EXIT, ExitError, UsageError } from "./failures.ts";

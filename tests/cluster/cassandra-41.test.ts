@@ -8,8 +8,8 @@ import { deepEqual, equal } from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startKafka } from "../../scripts/services/kafka-broker.ts";
 import type { KafkaBroker } from "../../scripts/services/kafka-broker.ts";
-import type { BraidClient } from "../../src/client/connect.ts";
-import { connect } from "../../src/client/connect.ts";
+import type { BraidClient } from "../../client/connect.ts";
+import { connect } from "../../client/connect.ts";
 import { Ledger } from "../e2e/splits-ledger.ts";
 import {
   bucketBefore,

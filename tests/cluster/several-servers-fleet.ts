@@ -7,8 +7,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { connect } from "../../src/client/connect.ts";
-import type { BraidClient } from "../../src/client/connect.ts";
+import { connect } from "../../client/connect.ts";
+import type { BraidClient } from "../../client/connect.ts";
 import { openCassandraEngine } from "../../src/engines/cassandra/index.ts";
 import type { CassandraEngine } from "../../src/engines/cassandra/index.ts";
 import { systemClock } from "../../src/lib/clock.ts";

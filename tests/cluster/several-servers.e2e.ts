@@ -7,8 +7,8 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { BraidError } from "../../src/client/connect.ts";
-import type { EventPage, NewEvent } from "../../src/client/connect.ts";
+import { BraidError } from "../../client/connect.ts";
+import type { EventPage, NewEvent } from "../../client/connect.ts";
 import { readNamespace } from "../../src/records/namespace-records.ts";
 import { listSplits } from "../../src/records/split-records.ts";
 import type { SplitRecord } from "../../src/model/split.ts";

@@ -3,8 +3,8 @@
  * that is allowed, others read without a pause, and every read is judged by what was acknowledged before it.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import { BraidError } from "../../src/client/connect.ts";
-import type { BraidClient } from "../../src/client/connect.ts";
+import { BraidError } from "../../client/connect.ts";
+import type { BraidClient } from "../../client/connect.ts";
 import type { JudgedQuery, Ledger } from "../e2e/splits-ledger.ts";
 import { DOCUMENTED } from "./steady-load.ts";
 

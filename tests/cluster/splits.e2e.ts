@@ -8,8 +8,8 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { Producer } from "@platformatic/kafka";
-import { connect } from "../../src/client/connect.ts";
-import type { BraidClient, Split, SplitState } from "../../src/client/connect.ts";
+import { connect } from "../../client/connect.ts";
+import type { BraidClient, Split, SplitState } from "../../client/connect.ts";
 import { readNamespace } from "../../src/records/namespace-records.ts";
 import type { BraidProcess } from "../support/braid-processes.ts";
 import { testCassandra, testKafka, uniqueName } from "../support/services.ts";

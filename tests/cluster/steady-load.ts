@@ -9,8 +9,8 @@
  */
 import { createHash } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import { BraidError, connect } from "../../src/client/connect.ts";
-import type { BraidClient, EventPage, NewEvent, ReceivedEvent } from "../../src/client/connect.ts";
+import { BraidError, connect } from "../../client/connect.ts";
+import type { BraidClient, EventPage, NewEvent, ReceivedEvent } from "../../client/connect.ts";
 import { until } from "../support/conditions.ts";
 
 /** What a caller may be told while storage is in trouble. */

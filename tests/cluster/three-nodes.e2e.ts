@@ -9,8 +9,8 @@ import { randomInt } from "node:crypto";
 import { after, before, test } from "node:test";
 import type { TestContext } from "node:test";
 import type { CassandraNode } from "../../scripts/services/cassandra-cluster.ts";
-import { BraidError, connect } from "../../src/client/connect.ts";
-import type { BraidClient } from "../../src/client/connect.ts";
+import { BraidError, connect } from "../../client/connect.ts";
+import type { BraidClient } from "../../client/connect.ts";
 import { Ledger } from "../e2e/splits-ledger.ts";
 import {
   bucketBefore,

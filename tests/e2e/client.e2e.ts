@@ -1,8 +1,8 @@
 /** The client against a real server: what is written comes back, whole and in order, whatever happens to the server. */
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { BraidError, connect } from "../../src/client/connect.ts";
-import type { BraidClient, NewEvent } from "../../src/client/connect.ts";
+import { BraidError, connect } from "../../client/connect.ts";
+import type { BraidClient, NewEvent } from "../../client/connect.ts";
 import { formatTime } from "../../src/wire/time-text.ts";
 import { collect } from "../support/fake-braid.ts";
 import { startServer } from "../support/started-server.ts";

@@ -1,8 +1,8 @@
 /** The real server, killed without warning while callers write to it. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { BraidError, connect } from "../../src/client/connect.ts";
-import type { BraidClient } from "../../src/client/connect.ts";
+import { BraidError, connect } from "../../client/connect.ts";
+import type { BraidClient } from "../../client/connect.ts";
 import { startServer } from "../support/started-server.ts";
 
 const KILLS = Number(process.env["BRAID_KILLS"] ?? 12);

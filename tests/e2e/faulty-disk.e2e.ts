@@ -6,7 +6,7 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { status } from "@grpc/grpc-js";
-import { BraidError, connect } from "../../src/client/connect.ts";
+import { BraidError, connect } from "../../client/connect.ts";
 import { formatTime } from "../../src/wire/time-text.ts";
 import { onFaultyDisk } from "../engines/embedded/faulty-disk.ts";
 import { metricOf, until } from "../support/conditions.ts";

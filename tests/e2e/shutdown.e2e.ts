@@ -1,8 +1,8 @@
 /** The real process, told to end while callers write to it, and kept from sharing its data. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { BraidError, connect } from "../../src/client/connect.ts";
-import type { BraidClient } from "../../src/client/connect.ts";
+import { BraidError, connect } from "../../client/connect.ts";
+import type { BraidClient } from "../../client/connect.ts";
 import { formatTime } from "../../src/wire/time-text.ts";
 import { until } from "../support/conditions.ts";
 import { collect } from "../support/fake-braid.ts";

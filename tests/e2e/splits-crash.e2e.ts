@@ -4,8 +4,8 @@
  */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { connect } from "../../src/client/connect.ts";
-import type { Split, SplitState } from "../../src/client/connect.ts";
+import { connect } from "../../client/connect.ts";
+import type { Split, SplitState } from "../../client/connect.ts";
 import { braid, startServer } from "../support/started-server.ts";
 import { Ledger } from "./splits-ledger.ts";
 import {

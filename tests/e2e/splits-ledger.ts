@@ -6,7 +6,7 @@
  */
 import { createHash } from "node:crypto";
 import { equal } from "node:assert/strict";
-import type { BraidClient, NewEvent, ReceivedEvent } from "../../src/client/connect.ts";
+import type { BraidClient, NewEvent, ReceivedEvent } from "../../client/connect.ts";
 import { formatTime } from "../../src/wire/time-text.ts";
 
 export interface JudgedQuery {

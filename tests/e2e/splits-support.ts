@@ -1,14 +1,14 @@
 /** What the tests of splitting through a real server share: small limits, and conditions to wait for. */
 import { deepEqual } from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
-import { BraidError } from "../../src/client/connect.ts";
+import { BraidError } from "../../client/connect.ts";
 import type {
   BraidClient,
   ExplainedPartition,
   NamespaceChange,
   NewEvent,
   Split,
-} from "../../src/client/connect.ts";
+} from "../../client/connect.ts";
 import { formatTime } from "../../src/wire/time-text.ts";
 import type { Ledger } from "./splits-ledger.ts";
 

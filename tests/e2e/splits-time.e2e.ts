@@ -6,8 +6,8 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { connect } from "../../src/client/connect.ts";
-import type { BraidClient } from "../../src/client/connect.ts";
+import { connect } from "../../client/connect.ts";
+import type { BraidClient } from "../../client/connect.ts";
 import { braid, startServer } from "../support/started-server.ts";
 import type { StartedServer } from "../support/started-server.ts";
 import { Ledger } from "./splits-ledger.ts";

@@ -5,8 +5,8 @@
 import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { connect } from "../../src/client/connect.ts";
-import type { BraidClient, Split } from "../../src/client/connect.ts";
+import { connect } from "../../client/connect.ts";
+import type { BraidClient, Split } from "../../client/connect.ts";
 import { metricOf } from "../support/conditions.ts";
 import { braid, startServer } from "../support/started-server.ts";
 import type { Ended, StartedServer } from "../support/started-server.ts";

@@ -6,7 +6,7 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { after, before, test } from "node:test";
 import fc from "fast-check";
-import type { NewEvent, ReadQuery } from "../../src/client/connect.ts";
+import type { NewEvent, ReadQuery } from "../../client/connect.ts";
 import { compareBytes, utf8 } from "../../src/lib/bytes.ts";
 import { formatTime } from "../../src/wire/time-text.ts";
 import { Fleet } from "../cluster/several-servers-fleet.ts";

@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer as createTcpServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import type { Timing } from "../../src/client/timing.ts";
+import type { Timing } from "../../client/timing.ts";
 
 export interface FakeRequest {
   /** The last part of the path. */

@@ -1,5 +1,5 @@
 /** A namespace with all defaults, as the API answers it. */
-import type { Namespace, NamespaceConfig } from "../../src/client/connect.ts";
+import type { Namespace, NamespaceConfig } from "../../client/connect.ts";
 
 export const CONFIG: NamespaceConfig = {
   timePartition: { secondsPerTimeSlice: 86_400, secondsPerTimeBucket: 3_600, eventBuckets: 1 },

@@ -1,7 +1,7 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import { test } from "node:test";
-import { collect, fakeBraid, pageJson, SkippingTiming } from "../../tests/support/fake-braid.ts";
+import { collect, fakeBraid, pageJson, SkippingTiming } from "../tests/support/fake-braid.ts";
 import { connect } from "./connect.ts";
 
 const QUERY = {

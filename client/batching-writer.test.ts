@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { setImmediate } from "node:timers/promises";
 import { test } from "node:test";
-import { SkippingTiming } from "../../tests/support/fake-braid.ts";
+import { SkippingTiming } from "../tests/support/fake-braid.ts";
 import { BatchingWriter } from "./batching-writer.ts";
 import type { SendBatch, WriteFailure, WriterOptions } from "./batching-writer.ts";
 import { BraidError } from "./braid-error.ts";

@@ -1,6 +1,6 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { test } from "node:test";
-import { collect, fakeBraid, refuse, SkippingTiming } from "../../tests/support/fake-braid.ts";
+import { collect, fakeBraid, refuse, SkippingTiming } from "../tests/support/fake-braid.ts";
 import { connect } from "./connect.ts";
 
 const PARTITION = {

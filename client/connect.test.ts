@@ -8,7 +8,7 @@ import {
   recordJson,
   refuse,
   SkippingTiming,
-} from "../../tests/support/fake-braid.ts";
+} from "../tests/support/fake-braid.ts";
 import { BraidError, connect } from "./connect.ts";
 
 const QUERY = {

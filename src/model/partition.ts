@@ -22,6 +22,12 @@ export interface PartitionKey extends SliceRef {
   readonly eventBucket: number;
 }
 
+/** A partition as the key of a map. Only the id can have a slash, so it comes last. */
+export function partitionText(partition: PartitionKey): string {
+  const { namespaceId, slice, timeBucket, eventBucket, seriesId } = partition;
+  return `${namespaceId}/${slice}/${timeBucket}/${eventBucket}/${seriesId}`;
+}
+
 const EVENT_BUCKET_SEED = 0;
 
 /** Of one time bucket of one id: every read of it asks them all. */

@@ -167,21 +167,16 @@ export function routeOf(record: SplitRecord): Omit<RouteRecord, "partition"> {
     const before = segments.at(-1);
     if (segment.state !== "COMPLETED") break;
     if (before !== undefined && before.to !== segment.from) break;
-    const { from, to, generation, layout, strategy, partRanges, bytes, events } = segment;
-    const confirmed = segment.confirmedAt !== null;
-    segments.push({
-      from,
-      to,
-      generation,
-      layout,
-      strategy,
-      partRanges,
-      bytes,
-      events,
-      confirmed,
-    });
+    segments.push(routeSegmentOf(segment));
   }
   return { epoch: record.epoch, of: record.version, segments };
+}
+
+/** What readers need of a segment. */
+export function routeSegmentOf(segment: Segment): RouteSegment {
+  const { from, to, generation, layout, strategy, partRanges, bytes, events } = segment;
+  const confirmed = segment.confirmedAt !== null;
+  return { from, to, generation, layout, strategy, partRanges, bytes, events, confirmed };
 }
 
 /** The end of the contiguous completed time; `start` if there is none. */

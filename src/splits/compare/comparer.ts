@@ -5,10 +5,10 @@
  * side when it has time. Work and memory are bounded: a few comparisons at once, each run by run, and a
  * bounded number that wait. What does not fit is skipped and counted.
  */
+import { partitionText } from "../../model/partition.ts";
 import { IntegrityError } from "../../parts/part-reader.ts";
 import type { ComparisonReaders } from "./comparison-readers.ts";
 import type { ComparisonResult, ServeObserver } from "../serve/observer.ts";
-import { textOf } from "../serve/route-cache.ts";
 import type { Comparison } from "../serve/comparison.ts";
 import type { TrustStates } from "./trust-states.ts";
 import { sameSum, RangeSum, sumUpTo } from "../../parts/range-sum.ts";
@@ -104,7 +104,7 @@ export class Comparer {
     if (result === "MATCH") {
       // Where there was nothing to compare, nothing is proven.
       const proves = read.routeRange.compare === "DIGEST" && read.sum.events > 0;
-      if (proves) trustStates.prove(textOf(partition), read.segment);
+      if (proves) trustStates.prove(partitionText(partition), read.segment);
       matched(comparison);
     } else if (result === "DIFFER" || result === "INTEGRITY_ERROR") {
       differed(comparison);

@@ -16,6 +16,7 @@ import { moveSplit } from "../record/move-split.ts";
 import { readNamespace } from "../../records/namespace-records.ts";
 import { addEvidence, UNSETTLED_EVERY_MS } from "../record/read-modes.ts";
 import { readSplit } from "../../records/split-records.ts";
+import { partitionText } from "../../model/partition.ts";
 import type { PartitionKey } from "../../model/partition.ts";
 import { kindName, kindOf } from "../../model/split-kind.ts";
 import type { SplitRecord } from "../../model/split.ts";
@@ -23,7 +24,6 @@ import type { Catalog } from "../../ports/catalog.ts";
 import type { ComparisonReaders } from "./comparison-readers.ts";
 import type { Comparison } from "../serve/comparison.ts";
 import type { ServeObserver } from "../serve/observer.ts";
-import { textOf } from "../serve/route-cache.ts";
 import { isSameCopy, isServed, recheckDifference } from "./recheck-difference.ts";
 import type { Finding, Recheck } from "./recheck-difference.ts";
 import { held, reasonOf, recopied } from "./recopy.ts";
@@ -77,7 +77,7 @@ export class Differences {
   submit(comparison: Comparison): void {
     if (this.#leaving.signal.aborted) return;
     const { segment } = comparison.read;
-    const partition = textOf(comparison.partition);
+    const partition = partitionText(comparison.partition);
     const key = `${segment.generation}@${segment.from}#${partition}`;
     const known = this.#quarantined.get(key);
     if (known !== undefined) {
@@ -107,7 +107,7 @@ export class Differences {
         if (quarantine.dueMs > clock.monotonicMs() || !(await this.#settle(quarantine))) continue;
         const { partition, read } = quarantine.comparison;
         this.#quarantined.delete(key);
-        trustStates.clear(textOf(partition), read.segment);
+        trustStates.clear(partitionText(partition), read.segment);
       }
       if (this.#quarantined.size > 0) await clock.sleep(ROUND_MS, signal);
     }

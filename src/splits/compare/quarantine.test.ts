@@ -16,12 +16,13 @@ import { updateNamespace } from "../../records/namespace-records.ts";
 import { readRoute } from "../../records/route-records.ts";
 import { readSlice, writeSlice } from "../../records/slice-records.ts";
 import { readSplit } from "../../records/split-records.ts";
+import { partitionText } from "../../model/partition.ts";
 import type { RouteSegment } from "../../model/split.ts";
 import type { Position } from "../../wire/frames.ts";
 import { ComparisonReaders } from "./comparison-readers.ts";
 import { Differences } from "./differences.ts";
 import type { DifferenceVerdict, ServeObserver } from "../serve/observer.ts";
-import { RouteCache, textOf } from "../serve/route-cache.ts";
+import { RouteCache } from "../serve/route-cache.ts";
 import { TrustStates } from "./trust-states.ts";
 import { RangeSum } from "../../parts/range-sum.ts";
 
@@ -230,10 +231,10 @@ test("C14: that some positions agree by now says nothing of others that differed
   submit(START + 100 * SECOND, START + BUCKET);
   await fixture.quiet();
   deepEqual(verdicts, ["VANISHED"]);
-  equal(trustStates.of(textOf(location), segment), "QUARANTINED");
+  equal(trustStates.of(partitionText(location), segment), "QUARANTINED");
   await fixture.clock.advance(2_000);
   deepEqual(verdicts, ["VANISHED", "ONLY_IN_ORIGINAL"]);
-  equal(trustStates.of(textOf(location), segment), "UNSEEN");
+  equal(trustStates.of(partitionText(location), segment), "UNSEEN");
   await differences.close();
 });
 

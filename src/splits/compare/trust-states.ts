@@ -5,7 +5,7 @@
  * itself, neither for its age nor for room: only whoever looks into it takes it back. Where there are more
  * than can be remembered, no split is trusted until there are fewer.
  *
- * Partitions are given as text (`textOf`): every read asks, and makes it once.
+ * Partitions are given as text (`partitionText`): every read asks, and makes it once.
  */
 import type { RouteSegment } from "../../model/split.ts";
 import type { TrustState } from "../serve/plan-route.ts";

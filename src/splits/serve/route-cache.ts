@@ -11,6 +11,7 @@ import { ServiceError } from "../../lib/errors.ts";
 import { mapBounded } from "../../lib/map-bounded.ts";
 import { readParts } from "../../records/part-records.ts";
 import { readRoute } from "../../records/route-records.ts";
+import { partitionText } from "../../model/partition.ts";
 import type { PartitionKey } from "../../model/partition.ts";
 import type { PartRecord, PartNumberRange, RouteRecord, RouteSegment } from "../../model/split.ts";
 import { IntegrityError } from "../../parts/part-reader.ts";
@@ -70,7 +71,10 @@ export class RouteCache {
   }
 
   /** What is known, if it is young enough to act on. Who asks often makes the partition's text once. */
-  current(partition: PartitionKey, text: string = textOf(partition)): KnownRoute | undefined {
+  current(
+    partition: PartitionKey,
+    text: string = partitionText(partition),
+  ): KnownRoute | undefined {
     const entry = this.#entries.get(text);
     if (entry === undefined || !this.#isYoung(entry.known)) return undefined;
     entry.used = true;
@@ -78,7 +82,7 @@ export class RouteCache {
   }
 
   /** The same, asked for if need be. Rejects if the catalog cannot be asked. */
-  async get(partition: PartitionKey, text: string = textOf(partition)): Promise<KnownRoute> {
+  async get(partition: PartitionKey, text: string = partitionText(partition)): Promise<KnownRoute> {
     const current = this.current(partition, text);
     this.#options.observe(partition, current === undefined ? "miss" : "hit");
     return current ?? this.#ask(partition);
@@ -90,7 +94,7 @@ export class RouteCache {
     { partRanges }: RouteSegment,
   ): Promise<readonly PartRecord[]> {
     const listed = partRanges.map(({ start, count }) => `${start}+${count}`).join(",");
-    const key = `${textOf(partition)}#${listed}`;
+    const key = `${partitionText(partition)}#${listed}`;
     const known = this.#parts.get(key);
     if (known !== undefined) {
       this.#parts.delete(key);
@@ -114,7 +118,7 @@ export class RouteCache {
 
   /** What is known of it is old: it is asked for when it is needed next. */
   forget(partition: PartitionKey): void {
-    const key = textOf(partition);
+    const key = partitionText(partition);
     this.#drop(key);
     // What is under way may have been asked for before the change: its answer is not kept.
     this.#asking.delete(key);
@@ -161,7 +165,7 @@ export class RouteCache {
   }
 
   #ask(partition: PartitionKey): Promise<KnownRoute> {
-    const key = textOf(partition);
+    const key = partitionText(partition);
     const asking = this.#asking.get(key);
     if (asking !== undefined) return asking;
     const askedAtMs = this.#options.clock.monotonicMs();
@@ -223,10 +227,4 @@ export class RouteCache {
   #isYoung(known: KnownRoute): boolean {
     return this.#options.clock.monotonicMs() - known.askedAtMs < this.#options.viewMaxAgeMs;
   }
-}
-
-/** A partition as the key of a map. Only the id can have a slash. */
-export function textOf(partition: PartitionKey): string {
-  const { namespaceId, slice, timeBucket, eventBucket, seriesId } = partition;
-  return `${namespaceId}/${slice}/${timeBucket}/${eventBucket}/${seriesId}`;
 }

@@ -2,6 +2,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { Random } from "../../lib/random.ts";
 import type { NamespaceView, ViewSource } from "../../model/namespace.ts";
+import { partitionText } from "../../model/partition.ts";
 import type { PartitionKey } from "../../model/partition.ts";
 import { servesKind } from "../../model/split-kind.ts";
 import type { RouteRecord, RouteSegment } from "../../model/split.ts";
@@ -11,7 +12,6 @@ import type { Comparison } from "./comparison.ts";
 import type { FallbackReason, ServeObserver } from "./observer.ts";
 import { planRoute } from "./plan-route.ts";
 import type { RoutePlan, TrustState } from "./plan-route.ts";
-import { textOf } from "./route-cache.ts";
 import type { RouteCache } from "./route-cache.ts";
 import type { ReadRange, SourceServing } from "./routed-source.ts";
 
@@ -30,7 +30,7 @@ export interface ServingParts {
   readonly views: ViewSource;
   readonly killSwitch: KnownSwitch;
   readonly routes: RouteCache;
-  /** What this server has seen of a copy of a partition (`textOf`). */
+  /** What this server has seen of a copy of a partition (`partitionText`). */
   readonly trustOf: (partition: string, segment: RouteSegment) => TrustState;
   readonly observe: ServeObserver;
   readonly compare: (comparison: Comparison) => void;
@@ -60,7 +60,7 @@ export class ServedPartition implements SourceServing {
     this.#options = options;
     this.#view = view;
     this.#partition = partition;
-    this.#text = textOf(partition);
+    this.#text = partitionText(partition);
     this.#range = range;
     this.store = options.store;
     this.clock = options.clock;

@@ -5,7 +5,7 @@
  * switch and a filter are looked at, in memory. Any doubt, error or disagreement means the original.
  */
 import type { NamespaceView } from "../../model/namespace.ts";
-import { timeBucketRange } from "../../model/partition.ts";
+import { partitionText, timeBucketRange } from "../../model/partition.ts";
 import type { PartitionKey } from "../../model/partition.ts";
 import { PartitionReader } from "../../partition/partition-reader.ts";
 import type {
@@ -16,7 +16,6 @@ import type {
 import type { ScanRange } from "../../ports/event-store.ts";
 import type { FilterAnswer } from "./observer.ts";
 import { STALE_WHY } from "./plan-route.ts";
-import { textOf } from "./route-cache.ts";
 import { RoutedSource } from "./routed-source.ts";
 import { planFor, ServedPartition, unasked } from "./served-partition.ts";
 import type { ServingParts } from "./served-partition.ts";
@@ -76,7 +75,7 @@ export class SplitOpener implements PartitionOpener {
     const { start: from, end: to } = timeBucketRange(slice, partition.timeBucket);
     const whole = { from, to, order: "NEWEST_FIRST" as const, after: undefined };
     try {
-      const text = textOf(partition);
+      const text = partitionText(partition);
       const { route } = await this.#options.routes.get(partition, text);
       return planFor(this.#options, view, partition, text, route, whole).route;
     } catch (error) {

@@ -8,7 +8,7 @@
  */
 import type { Clock } from "../../lib/clock.ts";
 import type { SplitRecord } from "../../model/split.ts";
-import { partitionText } from "./partition-text.ts";
+import { partitionText } from "../../model/partition.ts";
 
 /** Beyond it the one that was seen first is watched from the start again. */
 const WATCHED_MAX = 10_000;

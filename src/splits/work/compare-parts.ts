@@ -2,7 +2,7 @@
 import { ServiceError } from "../../lib/errors.ts";
 import { readParts } from "../../records/part-records.ts";
 import type { PartitionKey } from "../../model/partition.ts";
-import type { PartRecord, RouteSegment, Segment } from "../../model/split.ts";
+import type { PartRecord, Segment } from "../../model/split.ts";
 import type { RangeDigest } from "../../parts/range-digest.ts";
 import type { Catalog } from "../../ports/catalog.ts";
 import { formatTime } from "../../wire/time-text.ts";
@@ -45,11 +45,4 @@ export async function listedParts(
     const lost = error instanceof ServiceError && error.code === "DATA_LOSS";
     throw lost ? new Mismatch(error.message) : error;
   }
-}
-
-/** As readers take it. */
-export function asRouted(segment: Segment): RouteSegment {
-  const { from, to, generation, layout, strategy, partRanges, bytes, events } = segment;
-  const confirmed = segment.confirmedAt !== null;
-  return { from, to, generation, layout, strategy, partRanges, bytes, events, confirmed };
 }

@@ -3,13 +3,14 @@
  * are read once more, up to the first event that is not the same.
  */
 import { fromUtf8 } from "../../lib/bytes.ts";
+import { routeSegmentOf } from "../../model/split.ts";
 import type { PartRecord } from "../../model/split.ts";
 import { findDifference } from "../../parts/find-difference.ts";
 import type { DifferenceKind, FoundDifference } from "../../parts/find-difference.ts";
 import { PartitionReader } from "../../partition/partition-reader.ts";
 import { SegmentReader } from "../../parts/segment-reader.ts";
 import { formatTime } from "../../wire/time-text.ts";
-import { asRouted, Mismatch } from "./compare-parts.ts";
+import { Mismatch } from "./compare-parts.ts";
 import type { CompareJob } from "./validate-segment.ts";
 
 const RUN_BYTES = 256 * 1024;
@@ -62,7 +63,7 @@ async function firstDifference(
   const copy = new SegmentReader(
     store,
     partition,
-    asRouted(segment),
+    routeSegmentOf(segment),
     parts,
     { ...range, ...bytes },
     owned.signal,

@@ -1,10 +1,11 @@
 /** The steps of a split that is owned and planned, one for each state it goes through. */
 import { assert } from "../../lib/errors.ts";
 import { movedSplit } from "../../model/split-moves.ts";
+import { routeSegmentOf } from "../../model/split.ts";
 import type { PartRecord, Segment, SplitRecord } from "../../model/split.ts";
 import { combineDigests } from "../../parts/range-digest.ts";
 import { formatTime } from "../../wire/time-text.ts";
-import { asRouted, listedParts, Mismatch } from "./compare-parts.ts";
+import { listedParts, Mismatch } from "./compare-parts.ts";
 import { confirmSegment } from "./confirm-segment.ts";
 import { copyHashed } from "./copy-hashed.ts";
 import { copySegment, FIRST_PARTS } from "./copy-segment.ts";
@@ -97,7 +98,7 @@ export async function confirmStep(work: Work): Promise<void> {
   const { config } = namespaceNow;
   const measured = await probeSplit(
     { ...deps, partition: owned.record.partition, config },
-    asRouted(job.segment),
+    routeSegmentOf(job.segment),
     job.parts,
     owned.signal,
   );

@@ -3,6 +3,7 @@
  * written: then the copy equals what was read. Whether that was the original is for `confirm-segment.ts`.
  */
 import { assert } from "../../lib/errors.ts";
+import { routeSegmentOf } from "../../model/split.ts";
 import type { PartRecord, Segment } from "../../model/split.ts";
 import { readPart, IntegrityError } from "../../parts/part-reader.ts";
 import type { PartReadRange } from "../../parts/part-reader.ts";
@@ -11,7 +12,7 @@ import { SegmentReader } from "../../parts/segment-reader.ts";
 import type { ServiceLevel } from "../../ports/event-store.ts";
 import { comparePositions } from "../../wire/frames.ts";
 import type { Position, Run } from "../../wire/frames.ts";
-import { asRouted, Mismatch, requireSame } from "./compare-parts.ts";
+import { Mismatch, requireSame } from "./compare-parts.ts";
 import { RUN_BYTES_MAX } from "./original-runs.ts";
 import type { OwnedSplit } from "./owned-split.ts";
 import type { SplitDeps } from "./split-deps.ts";
@@ -95,7 +96,7 @@ async function* segmentRuns(job: CompareJob): AsyncGenerator<Run, void, undefine
   const { deps, owned, segment, parts } = job;
   const { partition } = owned.record;
   const range = wholeRange(job);
-  const route = asRouted(segment);
+  const route = routeSegmentOf(segment);
   const reader = new SegmentReader(deps.store, partition, route, parts, range, owned.signal);
   try {
     for (let run = await reader.next(); run !== undefined; run = await reader.next()) yield run;

@@ -19,6 +19,7 @@ import { SplitServing } from "../../src/server/split-serving.ts";
 import type { Report } from "../support/report.ts";
 import { median, percentile } from "../support/stats.ts";
 import { tell } from "./findings.ts";
+import { timeMargins } from "../../src/model/time-margins.ts";
 
 /** Split partitions of one slice, so that its filter is of a real size. */
 const SPLITS = 20_000;
@@ -48,7 +49,7 @@ export async function benchCheck(report: Report): Promise<void> {
     clock: systemClock,
     random: systemRandom,
     killSwitch: { on: () => false, stale: () => false },
-    margins: { viewMaxAgeMicros: 3_600e6, clockSkewMicros: 1e6 },
+    margins: timeMargins({ viewMaxAgeMs: 3_600e3, writeMaxMs: 10_000, clockSkewMs: 1_000 }),
     observe: SILENT,
     fallBack: () => undefined,
     by: "bench",

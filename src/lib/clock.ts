@@ -4,15 +4,17 @@
  * Wall-clock time is in microseconds since the epoch, exact in a JavaScript number until 2255.
  * Durations are measured on the monotonic clock alone: wall clocks step.
  */
+import type { Micros, Millis } from "./time-units.ts";
+
 export interface Clock {
   /** Microseconds since the epoch. May step in either direction. */
-  nowMicros(): number;
+  nowMicros(): Micros;
   /** Milliseconds since some fixed point; never goes back. */
-  monotonicMs(): number;
+  monotonicMs(): Millis;
   /** Calls `run` once, after `ms`, unless the returned function is called first. Keeps the process alive until then. */
-  after(ms: number, run: () => void): () => void;
+  after(ms: Millis, run: () => void): () => void;
   /** Resolves after `ms`, or at once when the signal aborts. Never rejects. Keeps the process alive: abort what need not be waited for. */
-  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  sleep(ms: Millis, signal?: AbortSignal): Promise<void>;
 }
 
 export const systemClock: Clock = {

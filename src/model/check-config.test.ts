@@ -4,12 +4,13 @@ import { configProblems, namespaceNameProblem } from "./check-config.ts";
 import { mergeConfig } from "./merge-config.ts";
 import type { NamespaceConfigPatch } from "./merge-config.ts";
 import { DEFAULT_NAMESPACE_CONFIG, SECOND_MICROS } from "./namespace-config.ts";
+import { timeMargins } from "./time-margins.ts";
 
-const MARGINS = {
-  clockSkewMicros: SECOND_MICROS,
-  writeMaxMicros: 10 * SECOND_MICROS,
-  viewMaxAgeMicros: 10 * SECOND_MICROS,
-};
+const MARGINS = timeMargins({
+  clockSkewMs: 1_000,
+  viewMaxAgeMs: 10_000,
+  writeMaxMs: 10_000,
+});
 
 function problemsOf(patch: NamespaceConfigPatch): string[] {
   return configProblems(mergeConfig(DEFAULT_NAMESPACE_CONFIG, patch, []).config, MARGINS);

@@ -7,15 +7,7 @@ import { SECOND_MICROS } from "./namespace-config.ts";
 import type { NamespaceConfig } from "./namespace-config.ts";
 import { EVENT_BUCKETS_MAX } from "./partition.ts";
 import { SPLIT_STRATEGIES } from "./split.ts";
-
-/** What a server and its clock may be behind by, all in microseconds. */
-export interface ConfigMargins {
-  readonly clockSkewMicros: number;
-  /** The longest an accepted write may still be in flight. */
-  readonly writeMaxMicros: number;
-  /** How old a process's copy of shared state may be (L). */
-  readonly viewMaxAgeMicros: number;
-}
+import type { TimeMargins } from "./time-margins.ts";
 
 /** A slice costs a table and files; more of them than this in one namespace slows every engine. */
 export const SLICES_MAX = 10_000;
@@ -35,7 +27,7 @@ export function namespaceNameProblem(name: string): string | undefined {
   return `namespace: ${JSON.stringify(name.slice(0, 60))} must be 1 to 40 of a-z, 0-9 and _, beginning with a letter`;
 }
 
-export function configProblems(config: NamespaceConfig, margins: ConfigMargins): string[] {
+export function configProblems(config: NamespaceConfig, margins: TimeMargins): string[] {
   return [
     ...timePartitionProblems(config),
     ...timeLimitProblems(config, margins),
@@ -81,11 +73,11 @@ function timePartitionProblems({ timePartition }: NamespaceConfig): string[] {
   return found;
 }
 
-function timeLimitProblems(config: NamespaceConfig, margins: ConfigMargins): string[] {
+function timeLimitProblems(config: NamespaceConfig, margins: TimeMargins): string[] {
   const { acceptLimitMicros: accept, futureLimitMicros: future } = config;
   const { closeAfterMicros: close, deleteAfterMicros: drop } = config.retention;
   const slice = config.timePartition.secondsPerTimeSlice * SECOND_MICROS;
-  const margin = margins.clockSkewMicros + margins.writeMaxMicros + margins.viewMaxAgeMicros;
+  const margin = margins.clockSkew.micros + margins.settle.micros;
   const found = [
     ...within("acceptLimit", accept, SECOND_MICROS / 1000, 50 * YEAR_MICROS, seconds),
     ...within("futureLimit", future, 0, YEAR_MICROS, seconds),

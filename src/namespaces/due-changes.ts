@@ -12,6 +12,7 @@ import { floorFor, sliceWindow } from "./slice-window.ts";
 import { planSlices } from "../model/plan-slices.ts";
 import type { TimeSlice } from "../model/time-slice.ts";
 import type { ClockTrust } from "./clock-watch.ts";
+import type { Micros } from "../lib/time-units.ts";
 
 export interface DueChanges {
   readonly floor: number;
@@ -34,8 +35,8 @@ const MADE_TRUSTED_MAX = 500;
 export function dueChanges(
   record: NamespaceRecord,
   slices: readonly SliceRecord[],
-  nowMicros: number,
-  clockSkewMicros: number,
+  nowMicros: Micros,
+  clockSkewMicros: Micros,
   trust: ClockTrust,
 ): DueChanges {
   const { closeAfterMicros, deleteAfterMicros } = record.config.retention;

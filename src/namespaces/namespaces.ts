@@ -37,7 +37,7 @@ import type { SliceRecord } from "../records/slice-records.ts";
 import { dropTables } from "./slice-tables.ts";
 import { floorFor, plausibleNow, sliceWindow } from "./slice-window.ts";
 import { configProblems, namespaceNameProblem } from "../model/check-config.ts";
-import type { ConfigMargins } from "../model/check-config.ts";
+import type { TimeMargins } from "../model/time-margins.ts";
 import { mergeConfig } from "../model/merge-config.ts";
 import type { NamespaceConfigPatch } from "../model/merge-config.ts";
 import type { BlockedId, Namespace } from "../model/namespace.ts";
@@ -58,7 +58,7 @@ import type { ControlPage } from "./control-pages.ts";
 export interface NamespacesOptions extends Changing {
   readonly clock: Clock;
   readonly random: Random;
-  readonly margins: ConfigMargins;
+  readonly margins: TimeMargins;
   readonly configuredBlocks?: ReadonlyMap<string, readonly BlockedId[]>;
   /** Brings this process's view up to date (`NamespaceViews.refresh`). */
   readonly changed: (name: string) => Promise<void>;
@@ -180,9 +180,7 @@ export class Namespaces {
   /** What waits for time to be sealed waits no longer than it must. */
   async #rescheduleSplits({ id }: NamespaceRecord, signal: AbortSignal | undefined): Promise<void> {
     const { catalog, clock, margins } = this.#options;
-    const { clockSkewMicros, viewMaxAgeMicros, writeMaxMicros } = margins;
-    const settleMicros = viewMaxAgeMicros + writeMaxMicros;
-    const at = lineSettledAt(clock.nowMicros(), { clockSkewMicros, settleMicros });
+    const at = lineSettledAt(clock.nowMicros(), margins);
     try {
       await rescheduleSplits(catalog, clock, id, at, signal);
     } catch (error) {
@@ -283,7 +281,7 @@ export class Namespaces {
   async #createNew(name: string, config: NamespaceConfig): Promise<Namespace> {
     const { catalog, ownership, clock, random, margins, changed } = this.#options;
     const now = clock.nowMicros();
-    const floor = floorFor(config.acceptLimitMicros, now, margins.clockSkewMicros);
+    const floor = floorFor(config.acceptLimitMicros, now, margins.clockSkew.micros);
     const creating = await writeNamespace(catalog, {
       name,
       id: `${name}-${Buffer.from(random.bytes(8)).toString("hex")}`,
@@ -307,7 +305,7 @@ export class Namespaces {
       idStrategyCount: 0,
     });
     if (creating === undefined) throw namespaceExists(name);
-    const window = sliceWindow(config, floor, now, margins.clockSkewMicros);
+    const window = sliceWindow(config, floor, now, margins.clockSkew.micros);
     let planned: readonly TimeSlice[] = [];
     let ready: NamespaceRecord | "busy" | undefined;
     try {
@@ -374,7 +372,7 @@ export class Namespaces {
     if (before.changing !== null) return this.#changeSlices(before, {}, signal);
 
     const acceptLimitMicros = config.acceptLimitMicros;
-    const skew = margins.clockSkewMicros;
+    const skew = margins.clockSkew.micros;
     const clockNow = clock.nowMicros();
     const now = plausibleNow(before.floor, widestAcceptMicros(before), clockNow, skew);
     const opens = acceptLimitMicros > before.config.acceptLimitMicros;
@@ -452,7 +450,7 @@ export class Namespaces {
   async #waitForViews(signal: AbortSignal | undefined): Promise<void> {
     const { catalog, clock, margins } = this.#options;
     if (!catalog.shared) return;
-    await clock.sleep(margins.viewMaxAgeMicros / 1000, signal);
+    await clock.sleep(margins.viewMaxAge.ms, signal);
     signal?.throwIfAborted();
   }
 }

@@ -33,7 +33,7 @@ import { dropTables } from "./slice-tables.ts";
 import type { OwnerWait } from "./slice-ownership.ts";
 import { trimChanges } from "../records/split-changes.ts";
 import { removeSplits } from "../records/split-records.ts";
-import type { ConfigMargins } from "../model/check-config.ts";
+import type { TimeMargins } from "../model/time-margins.ts";
 import { SECOND_MICROS } from "../model/namespace-config.ts";
 import { ClockWatch } from "./clock-watch.ts";
 import type { ClockTrust } from "./clock-watch.ts";
@@ -70,7 +70,7 @@ export interface ReconcilerReport {
 /** `ownership` are shared with the control methods. */
 export interface SliceReconcilerOptions extends Changing {
   readonly clock: Clock;
-  readonly margins: ConfigMargins;
+  readonly margins: TimeMargins;
   /** Brings this process's view up to date (`NamespaceViews.refresh`). */
   readonly changed: (name: string) => Promise<void>;
   readonly observe?: (event: ReconcilerEvent) => void;
@@ -120,7 +120,7 @@ export class SliceReconciler {
   constructor(options: SliceReconcilerOptions) {
     this.#options = options;
     this.#observe = options.observe ?? (() => undefined);
-    this.#viewMaxAgeMs = options.margins.viewMaxAgeMicros / 1000;
+    this.#viewMaxAgeMs = options.margins.viewMaxAge.ms;
     this.#watch = new ClockWatch(
       options.clock,
       options.clockJumpMicros ?? 3_600 * SECOND_MICROS,
@@ -239,7 +239,7 @@ export class SliceReconciler {
     const record = await this.#endIdChanges(await this.#endReopening(found));
     const slices = await this.#slicesOf(record);
     const now = clock.nowMicros();
-    const due = dueChanges(record, slices, now, margins.clockSkewMicros, trust);
+    const due = dueChanges(record, slices, now, margins.clockSkew.micros, trust);
     this.#tellRefused(record, due.refused);
     const marked = this.#markedLongAgo(record, slices);
     if (record.changing !== null) {

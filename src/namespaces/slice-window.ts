@@ -4,6 +4,7 @@
 import { SECOND_MICROS } from "../model/namespace-config.ts";
 import type { NamespaceConfig } from "../model/namespace-config.ts";
 import type { SliceWindow } from "../model/plan-slices.ts";
+import type { Micros } from "../lib/time-units.ts";
 
 /**
  * Nothing below the floor is ever written, so no slices are made there, whatever the clock says:
@@ -12,8 +13,8 @@ import type { SliceWindow } from "../model/plan-slices.ts";
 export function sliceWindow(
   config: NamespaceConfig,
   floor: number,
-  nowMicros: number,
-  clockSkewMicros: number,
+  nowMicros: Micros,
+  clockSkewMicros: Micros,
 ): SliceWindow {
   return {
     from: Math.max(floor, floorFor(config.acceptLimitMicros, nowMicros, clockSkewMicros)),
@@ -28,9 +29,9 @@ export function sliceWindow(
  * The line below which no server accepts an event any more (rule C1). Whole, and not before 1970.
  */
 export function floorFor(
-  acceptLimitMicros: number,
-  nowMicros: number,
-  clockSkewMicros: number,
+  acceptLimitMicros: Micros,
+  nowMicros: Micros,
+  clockSkewMicros: Micros,
 ): number {
   return Math.max(0, Math.floor(nowMicros - acceptLimitMicros - clockSkewMicros));
 }
@@ -45,9 +46,9 @@ const CLOCK_AHEAD_MICROS_MAX = 3_600 * SECOND_MICROS;
  */
 export function plausibleNow(
   floor: number,
-  acceptLimitMicros: number,
-  nowMicros: number,
-  clockSkewMicros: number,
+  acceptLimitMicros: Micros,
+  nowMicros: Micros,
+  clockSkewMicros: Micros,
 ): number {
   return Math.min(nowMicros, floor + acceptLimitMicros + clockSkewMicros + CLOCK_AHEAD_MICROS_MAX);
 }

@@ -4,6 +4,7 @@
  * The engine may hold on to what it is given only until the call ends, and what it hands out stays
  * valid for as long as the caller keeps it.
  */
+import type { Micros } from "../lib/time-units.ts";
 import type { LatencyTargets, NamespaceConfig } from "../model/namespace-config.ts";
 import type { PartitionKey, SliceRef } from "../model/partition.ts";
 import type { EventBytes } from "../wire/event-record.ts";
@@ -29,8 +30,8 @@ export type Order = "NEWEST_FIRST" | "OLDEST_FIRST";
 
 export interface ScanRange {
   /** Event time in microseconds; `from` belongs to the range, `to` does not. */
-  readonly from: number;
-  readonly to: number;
+  readonly from: Micros;
+  readonly to: Micros;
   readonly order: Order;
   /** Go on behind this position (in the order of the scan), which itself is left out. */
   readonly after: Position | undefined;

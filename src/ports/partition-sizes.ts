@@ -5,6 +5,7 @@
  * Sources differ in what they count and in what they miss. So each says both in words, beside its
  * numbers, and one that cannot be asked says why instead of failing.
  */
+import type { Micros } from "../lib/time-units.ts";
 import type { SliceRef } from "../model/partition.ts";
 import type { SizeHistogram } from "../model/size-histogram.ts";
 
@@ -28,7 +29,7 @@ export interface SizeReport {
   readonly tells: string;
   readonly doesNotTell: string;
   /** When it was asked, in microseconds. */
-  readonly asOf: number;
+  readonly asOf: Micros;
 }
 
 export interface NoSizes {

@@ -8,12 +8,13 @@
  * there is closed or dropped.
  */
 import type { NamespaceView } from "../model/namespace.ts";
+import type { Micros } from "../lib/time-units.ts";
 
 export function mayMissSlice(
   { namespace, slices }: NamespaceView,
   { start, end }: { readonly start: number; readonly end: number },
-  nowMicros: number,
-  clockSkewMicros: number,
+  nowMicros: Micros,
+  clockSkewMicros: Micros,
 ): boolean {
   const from = Math.max(start, namespace.floor);
   // The last event that anybody takes lies exactly on the limit.

@@ -6,9 +6,10 @@ import type { PartitionRead } from "../partition/partition-read.ts";
 import type { PartitionOpener } from "../partition/partition-source.ts";
 import type { PageTokens } from "./page-tokens.ts";
 import type { ReadLimits } from "./read-query.ts";
+import type { Micros } from "../lib/time-units.ts";
 
 export interface OtherProcesses {
-  readonly clockSkewMicros: number;
+  readonly clockSkewMicros: Micros;
   /** When it resolves, no view that was asked for before is given out here. Never rejects. */
   readonly refreshView: (namespace: string) => Promise<void>;
 }

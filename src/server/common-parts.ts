@@ -6,7 +6,8 @@ import { Metrics } from "../lib/metrics.ts";
 import type { Log } from "../lib/log.ts";
 import { NamespaceViews } from "../namespaces/namespace-views.ts";
 import { SliceOwnership } from "../namespaces/slice-ownership.ts";
-import type { ConfigMargins } from "../model/check-config.ts";
+import { timeMargins } from "../model/time-margins.ts";
+import type { TimeMargins } from "../model/time-margins.ts";
 import type { BlockedId } from "../model/namespace.ts";
 import type { Catalog } from "../ports/catalog.ts";
 import type { EventStore } from "../ports/event-store.ts";
@@ -27,7 +28,7 @@ export interface CommonParts {
   readonly catalog: Catalog;
   readonly views: NamespaceViews;
   readonly ownership: SliceOwnership;
-  readonly margins: ConfigMargins;
+  readonly margins: TimeMargins;
   readonly queue: WorkQueue;
   readonly configuredBlocks: ReadonlyMap<string, readonly BlockedId[]>;
   /** Brings this process's view of a namespace up to date. */
@@ -45,17 +46,21 @@ export async function startCommonParts(
   const storage = await openStorage(config, runtime, metrics, lifecycle);
   const { store, catalog } = storage;
   const configuredBlocks = blocksOf(config, clock.nowMicros());
+  const margins = timeMargins({
+    clockSkewMs: config.clock_skew,
+    viewMaxAgeMs: config.view_max_age,
+    writeMaxMs: config.write_max,
+  });
   const views = new NamespaceViews({
     catalog,
     clock,
-    viewMaxAgeMs: config.view_max_age,
+    viewMaxAgeMs: margins.viewMaxAge.ms,
     configuredBlocks,
     onRefreshFailed: (namespace, error) =>
       log.warn({ namespace, err: error }, "a view could not be refreshed"),
   });
   lifecycle.run("keeping views young", (signal) => views.run(signal));
   const changed = (name: string): Promise<void> => views.refresh(name);
-  const margins = marginsOf(config);
   const ownership = new SliceOwnership({ catalog, clock });
   const reconciler = new SliceReconciler({
     catalog,
@@ -94,14 +99,6 @@ function blocksOf(
       }),
     ]),
   );
-}
-
-function marginsOf(config: ServiceConfig): ConfigMargins {
-  return {
-    clockSkewMicros: config.clock_skew * 1000,
-    writeMaxMicros: config.write_max * 1000,
-    viewMaxAgeMicros: config.view_max_age * 1000,
-  };
 }
 
 function logReconciler(log: Log, event: ReconcilerEvent): void {

@@ -105,7 +105,7 @@ async function startParts(
     tokens: new PageTokens(await loadTokenKey(catalog, random)),
     limits: readLimits,
     ...(catalog.shared && {
-      others: { clockSkewMicros: parts.margins.clockSkewMicros, refreshView: parts.changed },
+      others: { clockSkewMicros: parts.margins.clockSkew.micros, refreshView: parts.changed },
     }),
     onPartitionRead: (read) => {
       partitionBytes.observe(read.bytes, read.view.namespace.name);

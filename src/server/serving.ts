@@ -25,7 +25,7 @@ export async function startServing(
   by: string,
 ): Promise<Serving> {
   const { clock, random, log } = runtime;
-  const killSwitch = new KillSwitch({ catalog, clock, viewMaxAgeMs: config.view_max_age });
+  const killSwitch = new KillSwitch({ catalog, clock, viewMaxAgeMs: margins.viewMaxAge.ms });
   // Until it is known, originals are served.
   await killSwitch.refresh();
   lifecycle.run("watching the kill switch", (signal) => killSwitch.run(signal));

@@ -1,7 +1,7 @@
 /** Serving from splits, put together: the door that reads go through, and what runs behind it. */
 import type { Clock } from "../lib/clock.ts";
 import type { Random } from "../lib/random.ts";
-import type { ConfigMargins } from "../model/check-config.ts";
+import type { TimeMargins } from "../model/time-margins.ts";
 import { namespaceNameOf } from "../model/namespace.ts";
 import type { ViewSource } from "../model/namespace.ts";
 import type { PartitionKey } from "../model/partition.ts";
@@ -26,7 +26,7 @@ export interface SplitServingOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly killSwitch: KnownSwitch;
-  readonly margins: Pick<ConfigMargins, "viewMaxAgeMicros" | "clockSkewMicros">;
+  readonly margins: Pick<TimeMargins, "viewMaxAge" | "clockSkew">;
   readonly observe: ServeObserver;
   /** A namespace's splits are not to be trusted: its read mode goes back. */
   readonly fallBack: (namespace: string, reason: string) => void | Promise<void>;
@@ -53,13 +53,12 @@ export class SplitServing {
 
   constructor(options: SplitServingOptions) {
     const { catalog, store, views, clock, random, killSwitch, observe, by, fallBack } = options;
-    const viewMaxAgeMs = options.margins.viewMaxAgeMicros / 1_000;
-    const clockSkewMs = options.margins.clockSkewMicros / 1_000;
+    const { margins } = options;
     const trouble = observe.trouble.bind(observe);
     this.#routes = new RouteCache({
       catalog,
       clock,
-      viewMaxAgeMs,
+      viewMaxAgeMs: margins.viewMaxAge.ms,
       bytesMax: options.routeBytesMax ?? ROUTE_BYTES_MAX,
       observe: ({ namespaceId }, result) =>
         observe.routeCache(namespaceNameOf(namespaceId), result),
@@ -70,8 +69,7 @@ export class SplitServing {
     this.#filters = new SliceFilters({
       catalog,
       clock,
-      viewMaxAgeMs,
-      clockSkewMs,
+      margins,
       onChange: (partition) => this.#routes.forget(partition),
       trouble,
     });

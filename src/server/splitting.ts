@@ -50,11 +50,7 @@ export function startSplitting(
     clock,
     random,
     by,
-    margins: {
-      viewMaxAgeMs: config.view_max_age,
-      writeMaxMs: config.write_max,
-      clockSkewMs: margins.clockSkewMicros / 1000,
-    },
+    margins,
     copyAtAll: storage.severalDatacenters,
     fragments: (slice) => storage.fragments(slice),
     compactCommand: (slice) => storage.compactCommand(slice),
@@ -76,7 +72,7 @@ export function startSplitting(
     by,
     thresholds: thresholdsOf(config),
     namespaceChanged: changed,
-    everyMs: config.view_max_age,
+    everyMs: margins.viewMaxAge.ms,
     observe: ({ namespace, from, to, reason }) =>
       log.info(
         { namespace, from, to, reason },

@@ -18,9 +18,10 @@ import type { MemoryStore } from "../support/memory-store.ts";
 import { viewSource } from "../support/static-view.ts";
 import { settle } from "../support/virtual-clock.ts";
 import type { VirtualClock } from "../support/virtual-clock.ts";
+import { timeMargins } from "../../src/model/time-margins.ts";
 
 /** L and the skew of clocks, in the tests of serving. */
-const MARGINS = { viewMaxAgeMicros: 10_000_000, clockSkewMicros: 1_000_000 };
+const MARGINS = timeMargins({ viewMaxAgeMs: 10_000, writeMaxMs: 10_000, clockSkewMs: 1_000 });
 
 export class ServedReads {
   readonly clock: VirtualClock;

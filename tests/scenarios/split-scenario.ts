@@ -28,6 +28,7 @@ import { ControlFixture, never, NOON, VIEW_MAX_AGE_MS } from "../support/control
 import type { ControlProcess } from "../support/control-fixture.ts";
 import { gatedCatalog, gatedStore } from "../support/stopped-process.ts";
 import type { Gate } from "../support/stopped-process.ts";
+import { timeMargins } from "../../src/model/time-margins.ts";
 
 export const NAME = "plays";
 export const SERIES = "profile:123";
@@ -38,7 +39,11 @@ export const HOUR = 60 * MINUTE;
 export const MIDNIGHT = NOON - 12 * HOUR;
 export const TARGET_BYTES = 65_536;
 
-export const MARGINS = { viewMaxAgeMs: VIEW_MAX_AGE_MS, writeMaxMs: 10_000, clockSkewMs: 1_000 };
+export const MARGINS = timeMargins({
+  viewMaxAgeMs: VIEW_MAX_AGE_MS,
+  writeMaxMs: 10_000,
+  clockSkewMs: 1_000,
+});
 
 /** Dice that always show the same. */
 const EVEN: Random = {

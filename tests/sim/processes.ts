@@ -5,7 +5,7 @@ import { DetectionEmitter } from "../../src/splits/detect/detection-emitter.ts";
 import { KillSwitch } from "../../src/splits/record/kill-switch.ts";
 import { NamespaceViews } from "../../src/namespaces/namespace-views.ts";
 import { SliceOwnership } from "../../src/namespaces/slice-ownership.ts";
-import type { ConfigMargins } from "../../src/model/check-config.ts";
+import { timeMargins } from "../../src/model/time-margins.ts";
 import { Namespaces } from "../../src/namespaces/namespaces.ts";
 import { recordDetection } from "../../src/splits/detect/record-detection.ts";
 import { PageTokens } from "../../src/read/page-tokens.ts";
@@ -32,11 +32,11 @@ const VIEW_MAX_AGE_MS = 4_000;
 const WRITE_MAX_MS = 3_000;
 const SKEW_MS = 500;
 
-const MARGINS: ConfigMargins = {
-  clockSkewMicros: SKEW_MS * 1_000,
-  writeMaxMicros: WRITE_MAX_MS * 1_000,
-  viewMaxAgeMicros: VIEW_MAX_AGE_MS * 1_000,
-};
+const MARGINS = timeMargins({
+  clockSkewMs: SKEW_MS,
+  viewMaxAgeMs: VIEW_MAX_AGE_MS,
+  writeMaxMs: WRITE_MAX_MS,
+});
 
 /** What all processes share, and what is counted. */
 export interface Shared {
@@ -122,7 +122,7 @@ export function startServer(shared: Shared, name: string, chaos: Chaos): SimServ
     streamBudget: new ByteBudget(PROCESS_BUDGET),
     tokens: new PageTokens(new Uint8Array(32)),
     limits: DEFAULT_READ_LIMITS,
-    others: { clockSkewMicros: MARGINS.clockSkewMicros, refreshView: changed },
+    others: { clockSkewMicros: MARGINS.clockSkew.micros, refreshView: changed },
     onPartitionRead: (read) => {
       if (read.route === "SPLIT" || read.route === "SPLIT_AND_ORIGINAL") shared.count("served");
       emitter.note(read, read.view);
@@ -173,11 +173,7 @@ export function startWorker(shared: Shared, name: string, chaos: Chaos): SimWork
     clock,
     random,
     by: name,
-    margins: {
-      viewMaxAgeMs: VIEW_MAX_AGE_MS,
-      writeMaxMs: WRITE_MAX_MS,
-      clockSkewMs: SKEW_MS,
-    },
+    margins: MARGINS,
     copyAtAll: false,
     observe: (event) => {
       if (event.kind === "moved") shared.count(`to ${event.to}`);

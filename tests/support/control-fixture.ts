@@ -5,7 +5,7 @@
 import { systemRandom } from "../../src/lib/random.ts";
 import { NamespaceViews } from "../../src/namespaces/namespace-views.ts";
 import { SliceOwnership } from "../../src/namespaces/slice-ownership.ts";
-import type { ConfigMargins } from "../../src/model/check-config.ts";
+import { timeMargins } from "../../src/model/time-margins.ts";
 import type { BlockedId } from "../../src/model/namespace.ts";
 import { SECOND_MICROS } from "../../src/model/namespace-config.ts";
 import { Namespaces } from "../../src/namespaces/namespaces.ts";
@@ -24,11 +24,11 @@ export const NOON = Date.UTC(2026, 2, 28, 12) * 1000;
 export const HOUR = 3_600 * SECOND_MICROS;
 export const DAY = 24 * HOUR;
 
-const MARGINS: ConfigMargins = {
-  clockSkewMicros: SECOND_MICROS,
-  writeMaxMicros: 10 * SECOND_MICROS,
-  viewMaxAgeMicros: VIEW_MAX_AGE_MS * 1000,
-};
+const MARGINS = timeMargins({
+  clockSkewMs: 1_000,
+  viewMaxAgeMs: VIEW_MAX_AGE_MS,
+  writeMaxMs: 10_000,
+});
 
 /** What one process has of the control side. */
 export interface ControlProcess {

@@ -9,7 +9,7 @@ import { NamespaceViews } from "../../src/namespaces/namespace-views.ts";
 import { readParts } from "../../src/records/part-records.ts";
 import { readSplit } from "../../src/records/split-records.ts";
 import { SliceOwnership } from "../../src/namespaces/slice-ownership.ts";
-import type { ConfigMargins } from "../../src/model/check-config.ts";
+import { timeMargins } from "../../src/model/time-margins.ts";
 import type { NamespaceConfigPatch } from "../../src/model/merge-config.ts";
 import { DEFAULT_NAMESPACE_CONFIG } from "../../src/model/namespace-config.ts";
 import type { NamespaceConfig } from "../../src/model/namespace-config.ts";
@@ -42,11 +42,11 @@ export const NAME = "plays";
 const VIEW_MAX_AGE_MS = 4_000;
 const WRITE_MAX_MS = 3_000;
 const SKEW_MS = 500;
-const MARGINS: ConfigMargins = {
-  clockSkewMicros: SKEW_MS * 1_000,
-  writeMaxMicros: WRITE_MAX_MS * 1_000,
-  viewMaxAgeMicros: VIEW_MAX_AGE_MS * 1_000,
-};
+const MARGINS = timeMargins({
+  clockSkewMs: SKEW_MS,
+  viewMaxAgeMs: VIEW_MAX_AGE_MS,
+  writeMaxMs: WRITE_MAX_MS,
+});
 /** From the first look at a floor until a worker may rely on it. */
 export const SETTLE_MS = VIEW_MAX_AGE_MS + WRITE_MAX_MS + 4_000;
 const WORK_MS_MAX = 600_000;
@@ -195,7 +195,7 @@ export class LiveSplits {
       clock,
       random: LAST,
       by: name,
-      margins: { viewMaxAgeMs: VIEW_MAX_AGE_MS, writeMaxMs: WRITE_MAX_MS, clockSkewMs: SKEW_MS },
+      margins: MARGINS,
       copyAtAll: false,
       observe: (event) => events.push(event),
       sweepMs: 1_000,
@@ -237,7 +237,7 @@ export class LiveSplits {
       streamBudget: new ByteBudget(1 << 26),
       tokens: new PageTokens(new Uint8Array(32)),
       limits: { ...DEFAULT_READ_LIMITS, ...limits },
-      others: { clockSkewMicros: MARGINS.clockSkewMicros, refreshView },
+      others: { clockSkewMicros: MARGINS.clockSkew.micros, refreshView },
       onPartitionRead: (read) => reads.push(read),
     });
     this.#running.push(views.run(signal), serving.run(signal));

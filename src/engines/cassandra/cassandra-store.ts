@@ -34,6 +34,7 @@ import { partWriteLevel, readLevel, writeLevel } from "./service-level.ts";
 import type { Session } from "./session.ts";
 import { SliceCounts } from "./slice-counts.ts";
 import type { SliceRegister } from "./slice-register.ts";
+import type { Millis } from "../../lib/time-units.ts";
 
 /** Far more than a cluster on a few machines works on at once; what is beyond it waits here. */
 const WRITES_IN_FLIGHT = 256;
@@ -49,7 +50,7 @@ export interface CassandraStoreOptions {
   readonly register: SliceRegister;
   readonly clock: Clock;
   readonly prefix: string;
-  readonly writeMaxMs: number;
+  readonly writeMaxMs: Millis;
 }
 
 export class CassandraStore implements EventStore {
@@ -57,7 +58,7 @@ export class CassandraStore implements EventStore {
   readonly #register: SliceRegister;
   readonly #clock: Clock;
   readonly #prefix: string;
-  readonly #writeMaxMs: number;
+  readonly #writeMaxMs: Millis;
   readonly #counts: SliceCounts;
   readonly #writes = new InFlight(WRITES_IN_FLIGHT);
   readonly #blockWrites = new InFlight(BLOCKS_IN_FLIGHT);

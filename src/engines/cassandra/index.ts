@@ -23,6 +23,7 @@ import type { Replication } from "./schema.ts";
 import { Session } from "./session.ts";
 import type { ObserveStatement } from "./session.ts";
 import { SliceRegister } from "./slice-register.ts";
+import type { Millis } from "../../lib/time-units.ts";
 
 export interface CassandraEngineOptions extends ClusterOptions {
   /** The keyspace of the catalog, and what the names of all others begin with. */
@@ -30,9 +31,9 @@ export interface CassandraEngineOptions extends ClusterOptions {
   readonly clock: Clock;
   readonly random: Random;
   /** L: how old what this process knows of the others may be. */
-  readonly viewMaxAgeMs: number;
+  readonly viewMaxAgeMs: Millis;
   /** The longest a write may be in flight. */
-  readonly writeMaxMs: number;
+  readonly writeMaxMs: Millis;
   /** Where the agent of each node serves JMX over HTTP; 0 if it is not to be asked. */
   readonly jolokiaPort?: number;
   /** Told of every statement; must return at once. */

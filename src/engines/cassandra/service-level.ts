@@ -4,6 +4,7 @@
  */
 import cassandra from "cassandra-driver";
 import type { ServiceLevel } from "../../ports/event-store.ts";
+import type { Millis } from "../../lib/time-units.ts";
 
 const { consistencies } = cassandra.types;
 
@@ -40,7 +41,7 @@ export function readLevel(level: ServiceLevel = DEFAULT_READ): StatementLevel {
 }
 
 /** Writes are repeated later than reads: they are many, and a busy cluster must not get them twice. */
-export function writeLevel(writeMaxMs: number, level: ServiceLevel = DEFAULT_WRITE): WriteLevel {
+export function writeLevel(writeMaxMs: Millis, level: ServiceLevel = DEFAULT_WRITE): WriteLevel {
   const longest = writeMaxMs / WRITE_STEPS;
   return {
     consistency: consistencyOf(level),

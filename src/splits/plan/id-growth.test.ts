@@ -5,6 +5,7 @@ import type { TimePartition } from "../../model/namespace-config.ts";
 import { eventBucketsOf, timeBucketOf } from "../../model/partition.ts";
 import { nextIdStep, untouchedFrom } from "./id-growth.ts";
 import type { IdGrowth } from "./id-growth.ts";
+import { timeMargins } from "../../model/time-margins.ts";
 
 const START = Date.UTC(2026, 2, 28) * 1000;
 const SECOND = 1_000_000;
@@ -31,8 +32,7 @@ function growthOf(change: Partial<IdGrowth> & { eventBuckets?: number } = {}): I
     steps: undefined,
     nowMicros: START + 9 * HOUR,
     futureLimitMicros: 60 * SECOND,
-    clockSkewMicros: SECOND,
-    viewMaxAgeMicros: 10 * SECOND,
+    margins: timeMargins({ clockSkewMs: 1_000, viewMaxAgeMs: 10_000, writeMaxMs: 10_000 }),
     changeMaxMicros: 20 * SECOND,
     ...rest,
   };

@@ -5,9 +5,11 @@
  * written to before everybody knows of it. It does nothing for a bucket that is already open: an id that
  * grows wide inside one keeps its hot spot until the next.
  */
+import type { Micros } from "../../lib/time-units.ts";
 import { SECOND_MICROS } from "../../model/namespace-config.ts";
 import type { TimePartition } from "../../model/namespace-config.ts";
 import type { IdStrategyStep } from "../../model/read-mode.ts";
+import type { TimeMargins } from "../../model/time-margins.ts";
 import type { TimeSlice } from "../../model/time-slice.ts";
 
 /** Every read of a time bucket asks all of its event buckets. */
@@ -26,12 +28,11 @@ export interface IdGrowth {
   readonly eventsMax: number;
   /** Those the id has, by time. */
   readonly steps: readonly IdStrategyStep[] | undefined;
-  readonly nowMicros: number;
-  readonly futureLimitMicros: number;
-  readonly clockSkewMicros: number;
-  readonly viewMaxAgeMicros: number;
+  readonly nowMicros: Micros;
+  readonly futureLimitMicros: Micros;
+  readonly margins: Pick<TimeMargins, "clockSkew" | "viewMaxAge">;
   /** The longest that storing the step may take. */
-  readonly changeMaxMicros: number;
+  readonly changeMaxMicros: Micros;
 }
 
 /** The step to add, or undefined if the id has enough event buckets or can have no more. */
@@ -64,22 +65,21 @@ function partitionsNeeded(growth: IdGrowth): number {
  * From when on nobody can have written by the time the last view without a step ends that is being stored
  * now. A step that begins no later than this comes too late.
  */
-export function untouchedFrom(
-  margins: Pick<
-    IdGrowth,
-    "nowMicros" | "futureLimitMicros" | "clockSkewMicros" | "viewMaxAgeMicros" | "changeMaxMicros"
-  >,
-): number {
-  const { nowMicros, futureLimitMicros, clockSkewMicros } = margins;
-  const known = nowMicros + margins.changeMaxMicros + margins.viewMaxAgeMicros;
-  return known + futureLimitMicros + clockSkewMicros;
+export function untouchedFrom({
+  nowMicros,
+  futureLimitMicros,
+  margins,
+  changeMaxMicros,
+}: Pick<IdGrowth, "nowMicros" | "futureLimitMicros" | "margins" | "changeMaxMicros">): Micros {
+  const known = nowMicros + changeMaxMicros + margins.viewMaxAge.micros;
+  return known + futureLimitMicros + margins.clockSkew.micros;
 }
 
 /** The start of the first time bucket that nobody may write to before all have heard of the step. */
 function firstUntouched(growth: IdGrowth, last: IdStrategyStep | undefined): number {
-  const { slice, viewMaxAgeMicros } = growth;
+  const { slice, margins } = growth;
   // By a view's age later than would be in time now, so that it still is when it comes to be stored.
-  const after = Math.max(untouchedFrom(growth) + viewMaxAgeMicros, last?.from ?? 0);
+  const after = Math.max(untouchedFrom(growth) + margins.viewMaxAge.micros, last?.from ?? 0);
   const inSlice = nextBucketStart(after, slice.start, slice.timePartition);
   if (after >= slice.start && inSlice <= slice.end) return inSlice;
   // Slices begin at whole multiples of their width since the epoch, and buckets divide slices.

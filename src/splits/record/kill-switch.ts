@@ -10,6 +10,7 @@ import { ServiceError } from "../../lib/errors.ts";
 import type { KillSwitchState } from "../../model/read-mode.ts";
 import type { Catalog } from "../../ports/catalog.ts";
 import { decodeStored } from "../../records/stored-json.ts";
+import type { Millis } from "../../lib/time-units.ts";
 
 const SPACE = "service";
 const KEY = "kill-switch";
@@ -39,7 +40,7 @@ export interface KillSwitchOptions {
   readonly catalog: Catalog;
   readonly clock: Clock;
   /** L. */
-  readonly viewMaxAgeMs: number;
+  readonly viewMaxAgeMs: Millis;
 }
 
 /** What one process knows of the switch. */

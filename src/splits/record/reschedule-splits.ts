@@ -11,6 +11,8 @@ import type { SplitRecord, SplitState } from "../../model/split.ts";
 import type { Catalog } from "../../ports/catalog.ts";
 import { forEachSplit, readIfSound } from "./each-split.ts";
 import { moveSplit } from "./move-split.ts";
+import type { TimeMargins } from "../../model/time-margins.ts";
+import type { Micros } from "../../lib/time-units.ts";
 
 /** Whoever comes between us has looked at it himself, most likely by the new limit. */
 const ATTEMPTS_MAX = 3;
@@ -18,18 +20,12 @@ const ATTEMPTS_MAX = 3;
 /** What waits in these waits for time. FAILED waits for its turn, and the others are looked at as it is. */
 const WAITING: readonly SplitState[] = ["PARKED", "INVALIDATED", "COMPLETED"];
 
-interface Settling {
-  readonly clockSkewMicros: number;
-  /** L, and the longest a write may be in flight. */
-  readonly settleMicros: number;
-}
-
 /** When a line that was stored now may be relied on: seen for so long by workers that look a few times in as long. */
 export function lineSettledAt(
-  nowMicros: number,
-  { clockSkewMicros, settleMicros }: Settling,
-): number {
-  return nowMicros + clockSkewMicros + Math.ceil(1.5 * settleMicros);
+  nowMicros: Micros,
+  { clockSkew, settle }: Pick<TimeMargins, "clockSkew" | "settle">,
+): Micros {
+  return nowMicros + clockSkew.micros + Math.ceil(1.5 * settle.micros);
 }
 
 /** `at`: when they are to be looked at, if they were to be later. */

@@ -16,12 +16,13 @@ import type { PartitionKey } from "../../model/partition.ts";
 import type { PartRecord, PartNumberRange, RouteRecord, RouteSegment } from "../../model/split.ts";
 import { IntegrityError } from "../../parts/part-reader.ts";
 import type { Catalog } from "../../ports/catalog.ts";
+import type { Millis } from "../../lib/time-units.ts";
 
 export interface RouteCacheOptions {
   readonly catalog: Catalog;
   readonly clock: Clock;
   /** L. */
-  readonly viewMaxAgeMs: number;
+  readonly viewMaxAgeMs: Millis;
   readonly bytesMax: number;
   readonly observe: (partition: PartitionKey, result: "hit" | "miss") => void;
   readonly fetchTook: (partition: PartitionKey, seconds: number) => void;

@@ -9,6 +9,7 @@ import type { PartitionKey } from "../../model/partition.ts";
 import { splitTableOf } from "../../model/split.ts";
 import { SliceFilters } from "./slice-filters.ts";
 import type { SliceFiltersOptions } from "./slice-filters.ts";
+import { timeMargins } from "../../model/time-margins.ts";
 
 test("a slice is loaded when it is first asked for, and says so until then", async () => {
   const fixture = await Fixture.open();
@@ -211,8 +212,7 @@ class Fixture {
     this.filters = new SliceFilters({
       catalog: this.catalog,
       clock: this.clock,
-      viewMaxAgeMs: 10_000,
-      clockSkewMs: 1_000,
+      margins: timeMargins({ clockSkewMs: 1_000, viewMaxAgeMs: 10_000, writeMaxMs: 10_000 }),
       onChange: (partition) => this.changes.push(partition),
       trouble: (what) => this.troubles.push(what),
       ...options,

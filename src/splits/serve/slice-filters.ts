@@ -12,6 +12,7 @@ import { mapBounded } from "../../lib/map-bounded.ts";
 import { listRoutes } from "../../records/route-records.ts";
 import { changesFrom, listChanges } from "../../records/split-changes.ts";
 import type { PartitionKey, SliceRef } from "../../model/partition.ts";
+import type { TimeMargins } from "../../model/time-margins.ts";
 import type { Catalog } from "../../ports/catalog.ts";
 import type { FilterAnswer } from "./observer.ts";
 import { hashPartition, partitionHash } from "./partition-hash.ts";
@@ -19,9 +20,7 @@ import { hashPartition, partitionHash } from "./partition-hash.ts";
 export interface SliceFiltersOptions {
   readonly catalog: Catalog;
   readonly clock: Clock;
-  /** L. */
-  readonly viewMaxAgeMs: number;
-  readonly clockSkewMs: number;
+  readonly margins: Pick<TimeMargins, "viewMaxAge" | "clockSkew">;
   /** Told of each change that is seen for the first time: what was known of that partition is old. */
   readonly onChange: (partition: PartitionKey) => void;
   readonly trouble: (what: string, error: unknown) => void;
@@ -111,7 +110,7 @@ export class SliceFilters {
   /** Follows the changes until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.#options.clock.sleep(this.#options.viewMaxAgeMs / 3, signal);
+      await this.#options.clock.sleep(this.#options.margins.viewMaxAge.ms / 3, signal);
       if (!signal.aborted) await this.refresh();
     }
   }
@@ -273,8 +272,8 @@ export class SliceFilters {
 
   /** Who publishes may have a clock behind ours, and may have been slow between looking at it and writing. */
   #overlapMicros(): number {
-    const { clockSkewMs, viewMaxAgeMs } = this.#options;
-    return (2 * clockSkewMs + 3 * viewMaxAgeMs) * 1_000;
+    const { clockSkew, viewMaxAge } = this.#options.margins;
+    return 2 * clockSkew.micros + 3 * viewMaxAge.micros;
   }
 }
 

@@ -5,6 +5,7 @@
  * tomorrow. It never fails the split.
  */
 import { addIdStep, ID_CHANGE_FENCED_MS, readIdSteps } from "../../records/id-strategies.ts";
+import { durationOfMs } from "../../lib/time-units.ts";
 import type { Namespace } from "../../model/namespace.ts";
 import { eventBucketsOf } from "../../model/partition.ts";
 import type { SplitRecord } from "../../model/split.ts";
@@ -49,14 +50,9 @@ export async function growId(
   const coveredMicros = (record.segments.at(-1)?.to ?? bucket.start) - bucket.start;
   // A later segment asks again.
   if (coveredMicros < width * COVERED_SHARE_MIN) return undefined;
-  const { clockSkewMs, viewMaxAgeMs, writeMaxMs } = margins;
   // A process that has the catalog to itself has one view: who reads knows a step as soon as who writes.
-  const changeMaxMs = catalog.shared ? ID_CHANGE_FENCED_MS : writeMaxMs + viewMaxAgeMs;
-  const known = {
-    clockSkewMicros: clockSkewMs * 1_000,
-    viewMaxAgeMicros: viewMaxAgeMs * 1_000,
-    changeMaxMicros: changeMaxMs * 1_000,
-  };
+  const changeMax = catalog.shared ? durationOfMs(ID_CHANGE_FENCED_MS) : margins.settle;
+  const known = { margins, changeMaxMicros: changeMax.micros };
   try {
     const steps = await readIdSteps(catalog, namespace.id, seriesId);
     // What is covered, as if it were the whole bucket, in each of its event buckets.

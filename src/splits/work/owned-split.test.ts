@@ -14,6 +14,7 @@ import { OwnerWatch } from "./claim.ts";
 import { OwnedSplit, Overtaken } from "./owned-split.ts";
 import type { SplitDeps } from "./split-deps.ts";
 import { Reopened } from "./work-throttle.ts";
+import { timeMargins } from "../../model/time-margins.ts";
 
 const PARTITION = {
   namespaceId: "plays-1",
@@ -58,7 +59,7 @@ class Fixture {
       clock: this.clock,
       random: systemRandom,
       by,
-      margins: { viewMaxAgeMs: 10_000, writeMaxMs: 10_000, clockSkewMs: 1_000 },
+      margins: timeMargins({ viewMaxAgeMs: 10_000, writeMaxMs: 10_000, clockSkewMs: 1_000 }),
       copyAtAll: false,
       observe: () => undefined,
       leaseMs: LEASE_MS,

@@ -5,11 +5,12 @@ import { movedSplit, newSplit } from "../../model/split-moves.ts";
 import type { Segment, SplitRecord, SplitState } from "../../model/split.ts";
 import { CLAIM, nextRangeAt, OUTAGE, outageMicros, shortestRange } from "./reschedule.ts";
 import { failedDueAt } from "../../model/split-retries.ts";
+import { timeMargins } from "../../model/time-margins.ts";
 
 const SECOND = 1_000_000;
 const HOUR = 3_600 * SECOND;
 const DAY = 24 * HOUR;
-const MARGINS = { viewMaxAgeMs: 10_000, writeMaxMs: 10_000, clockSkewMs: 1_000 };
+const MARGINS = timeMargins({ viewMaxAgeMs: 10_000, writeMaxMs: 10_000, clockSkewMs: 1_000 });
 const LAG = 621 * SECOND;
 
 function recordWith(changes: Partial<SplitRecord> = {}): SplitRecord {

@@ -1,7 +1,7 @@
 /** When a split is looked at again: pure. Times are in microseconds. */
 import type { SplitMove, SplitRecord } from "../../model/split.ts";
 import type { NamespaceConfig } from "../../model/namespace-config.ts";
-import type { SplitMargins } from "./split-deps.ts";
+import type { TimeMargins } from "../../model/time-margins.ts";
 
 const SECOND = 1_000_000;
 const OUTAGE_FIRST = 5 * SECOND;
@@ -50,16 +50,15 @@ function goesOn({ to, reason }: SplitMove): boolean {
 }
 
 /** When all of a bucket can be sealed and everybody knows it. */
-function closedAt(bucketEnd: number, acceptMicros: number, margins: SplitMargins): number {
-  const { clockSkewMs, viewMaxAgeMs, writeMaxMs } = margins;
-  return bucketEnd + acceptMicros + (clockSkewMs + viewMaxAgeMs + writeMaxMs) * 1_000;
+function closedAt(bucketEnd: number, acceptMicros: number, margins: TimeMargins): number {
+  return bucketEnd + acceptMicros + margins.clockSkew.micros + margins.settle.micros;
 }
 
 interface NextRange {
   readonly record: SplitRecord;
   readonly bucket: { readonly start: number; readonly end: number };
   readonly config: NamespaceConfig;
-  readonly margins: SplitMargins;
+  readonly margins: TimeMargins;
   readonly nowMicros: number;
 }
 

@@ -6,6 +6,7 @@
  * same epoch, for L and the longest a write may be in flight, on its own monotonic clock.
  */
 import type { Clock } from "../../lib/clock.ts";
+import type { Millis } from "../../lib/time-units.ts";
 import type { Namespace } from "../../model/namespace.ts";
 
 /** Beyond it the namespace that was looked at longest ago is watched from the start again. */
@@ -27,12 +28,12 @@ interface Watched {
 
 export class SealedLine {
   readonly #clock: Clock;
-  readonly #settleMs: number;
+  readonly #settleMs: Millis;
   /** By namespace id, in the order they were last observed. */
   readonly #watched = new Map<string, Watched>();
 
-  /** `settleMs`: L and the longest a write may be in flight. */
-  constructor(clock: Clock, settleMs: number) {
+  /** `settleMs`: a view's greatest age and the longest a write may be in flight. */
+  constructor(clock: Clock, settleMs: Millis) {
     this.#clock = clock;
     this.#settleMs = settleMs;
   }

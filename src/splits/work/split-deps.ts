@@ -4,16 +4,9 @@ import type { Random } from "../../lib/random.ts";
 import type { ViewSource } from "../../model/namespace.ts";
 import type { PartitionKey, SliceRef } from "../../model/partition.ts";
 import type { SplitState } from "../../model/split.ts";
+import type { TimeMargins } from "../../model/time-margins.ts";
 import type { Catalog } from "../../ports/catalog.ts";
 import type { EventStore } from "../../ports/event-store.ts";
-
-export interface SplitMargins {
-  /** L: how old a process's view may be. */
-  readonly viewMaxAgeMs: number;
-  /** The longest a write may be in flight. */
-  readonly writeMaxMs: number;
-  readonly clockSkewMs: number;
-}
 
 /** What was done with a split's bytes: the same byte goes through all of them. */
 export type CopyStage = "read" | "written" | "validated" | "confirmed";
@@ -70,7 +63,7 @@ export interface SplitDeps {
   readonly random: Random;
   /** Which process this is, for owners and histories. Never used by two. */
   readonly by: string;
-  readonly margins: SplitMargins;
+  readonly margins: TimeMargins;
   /** Whether every replica is asked, whatever the namespace: where there is more than one data centre. */
   readonly copyAtAll: boolean;
   /** In how many files of the storage a slice lies, where that can be told. Never rejects. */

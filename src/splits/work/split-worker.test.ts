@@ -217,8 +217,7 @@ test("C1: a worker begins no copy before it has seen the line for L and the long
   const partition = await fixture.partitionAt(TEN);
   await fixture.detect(partition);
   fixture.startWorker({ sweepMs: 100 });
-  const { viewMaxAgeMs, writeMaxMs } = MARGINS;
-  await fixture.clock.advance(viewMaxAgeMs + writeMaxMs - 1);
+  await fixture.clock.advance(MARGINS.settle.ms - 1);
   assert.equal((await fixture.record(partition))?.state, "DETECTED");
   await fixture.clock.advance(200);
   assert.equal((await fixture.record(partition))?.state, "COMPLETED");

@@ -72,7 +72,7 @@ export class SplitWorker {
   constructor(deps: SplitWorkerDeps) {
     this.#deps = deps;
     const { clock, margins, leaseMs = LEASE_MS } = deps;
-    this.#settleMs = margins.viewMaxAgeMs + margins.writeMaxMs;
+    this.#settleMs = margins.settle.ms;
     this.#context = {
       ...deps,
       sealed: new SealedLine(clock, this.#settleMs),

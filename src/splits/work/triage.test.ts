@@ -6,11 +6,12 @@ import type { Segment, SplitRecord } from "../../model/split.ts";
 import { staticView } from "../../../tests/support/static-view.ts";
 import { triage, nextStep } from "./triage.ts";
 import type { Triage, TriageInput } from "./triage.ts";
+import { timeMargins } from "../../model/time-margins.ts";
 
 const SECOND = 1_000_000;
 const BUCKET = { start: 1_000 * SECOND, end: 4_600 * SECOND };
 const NOW = 10_000 * SECOND;
-const MARGINS = { viewMaxAgeMs: 10_000, writeMaxMs: 10_000, clockSkewMs: 1_000 };
+const MARGINS = timeMargins({ viewMaxAgeMs: 10_000, writeMaxMs: 10_000, clockSkewMs: 1_000 });
 const NAMESPACE: TriageInput["namespace"] = {
   ...staticView({ slices: [] }).namespace,
   reopening: null,

@@ -10,7 +10,7 @@ import type { SplitRecord, SplitState } from "../../model/split.ts";
 import { formatTime } from "../../wire/time-text.ts";
 import { CLAIM, nextRangeAt, shortestRange } from "./reschedule.ts";
 import { newestSegment } from "./moves.ts";
-import type { SplitMargins } from "./split-deps.ts";
+import type { TimeMargins } from "../../model/time-margins.ts";
 
 type SplitStep = "plan" | "copy" | "validate" | "confirm";
 
@@ -32,7 +32,7 @@ export interface TriageInput {
   readonly bucket: { readonly start: number; readonly end: number };
   /** The sealed line this process may rely on. */
   readonly floor: number | undefined;
-  readonly margins: SplitMargins;
+  readonly margins: TimeMargins;
   readonly nowMicros: number;
 }
 

@@ -99,11 +99,7 @@ async function rescheduleIfSealedSooner(
 ): Promise<void> {
   const now = await readNamespace(catalog, name);
   if (now?.id !== id || now.config.acceptLimitMicros >= config.acceptLimitMicros) return;
-  const { clockSkewMs, viewMaxAgeMs, writeMaxMs } = margins;
-  const at = lineSettledAt(clock.nowMicros(), {
-    clockSkewMicros: clockSkewMs * 1_000,
-    settleMicros: (viewMaxAgeMs + writeMaxMs) * 1_000,
-  });
+  const at = lineSettledAt(clock.nowMicros(), margins);
   await rescheduleSplit(catalog, clock, partition, at);
 }
 

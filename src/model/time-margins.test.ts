@@ -1,0 +1,12 @@
+import { deepEqual } from "node:assert/strict";
+import { test } from "node:test";
+import { timeMargins } from "./time-margins.ts";
+
+test("the margins of a configuration are there in both units, and settling adds two of them up", () => {
+  deepEqual(timeMargins({ clockSkewMs: 1_000, viewMaxAgeMs: 10_000, writeMaxMs: 5_000 }), {
+    clockSkew: { ms: 1_000, micros: 1_000_000 },
+    viewMaxAge: { ms: 10_000, micros: 10_000_000 },
+    writeMax: { ms: 5_000, micros: 5_000_000 },
+    settle: { ms: 15_000, micros: 15_000_000 },
+  });
+});

@@ -33,7 +33,11 @@ export class Problems {
 
   throwIfAny(code: Code): void {
     if (this.#count === 0) return;
-    const problems = this.list();
-    throw new ServiceError(code, problems.join("; "), { details: { problems } });
+    throw problemsError(code, this.list());
   }
+}
+
+/** One error that names all of them. */
+export function problemsError(code: Code, problems: readonly string[]): ServiceError {
+  return new ServiceError(code, problems.join("; "), { details: { problems } });
 }

@@ -5,19 +5,22 @@
  * 1. the slices are made, so that no write waits for them;
  * 2. `beginReopening`: a new epoch begins, with a floor that fits the new limit, which is not in
  *    force yet. The floor goes down here and not later, because within an epoch it may only rise
- *    (rule C1): whoever starts to copy in the new epoch already sees the lower line. What relied on
- *    the old line is invalidated after this step;
- * 3. L passes, where other processes may hold older views;
+ *    (rule C1): a worker that starts to copy in the new epoch already sees the lower line. What
+ *    relied on the old line is invalidated after this step;
+ * 3. `view_max_age` passes, where other processes may hold older views;
  * 4. `finishReopening`: the new limit is in force.
  *
- * A crash after the second step leaves `reopening` in the record, and the keeper goes on from
- * there.
+ * An update takes the last steps by `completeReopening`. A crash after the second step leaves
+ * `reopening` in the record, and the slice reconciler continues from there.
  */
 import type { Catalog } from "../ports/catalog.ts";
-import { updateNamespace } from "../records/namespace-records.ts";
+import { namespaceConflict, requireReady, updateNamespace } from "../records/namespace-records.ts";
 import type { NamespaceRecord } from "../records/namespace-records.ts";
+import { invalidateSplits } from "../splits/record/invalidate-splits.ts";
+import { waitForViews } from "./wait-for-views.ts";
+import type { ViewWait } from "./wait-for-views.ts";
 
-/** The record of step 2, to be written by whoever changes it. */
+/** The record of step 2, for the caller to write. */
 export function beginReopening(
   record: NamespaceRecord,
   acceptLimitMicros: number,
@@ -29,6 +32,24 @@ export function beginReopening(
     floor: Math.min(record.floor, floor),
     reopening: { acceptLimitMicros },
   };
+}
+
+/** All that comes after step 2 is written, in one go. */
+export async function completeReopening(
+  context: ViewWait & { readonly changed: (name: string) => Promise<void> },
+  record: NamespaceRecord,
+  signal: AbortSignal | undefined,
+): Promise<NamespaceRecord> {
+  const { catalog, clock, changed } = context;
+  const { name } = record;
+  // What relies on the old line goes between the new epoch and the acceptance.
+  await invalidateSplits(catalog, clock, record, signal);
+  await waitForViews(context, signal);
+  const finished = requireReady(await finishReopening(catalog, record), name);
+  await changed(name);
+  // Another change has begun an epoch of its own meanwhile, and its limit is not in force yet.
+  if (finished.reopening !== null) throw namespaceConflict(name);
+  return finished;
 }
 
 /**

@@ -22,6 +22,9 @@ export interface OwnerWait {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** A use case waits this long: longer than it takes to find out that the other process is dead. */
+export const OWNER_WAIT_MS = 15_000;
+
 export class SliceOwnership {
   readonly #shared: boolean;
   readonly #leases: Leases;

@@ -5,7 +5,8 @@ import type { NamespaceSchema, TimeSliceSchema } from "../../gen/braid/v1/contro
 import { ReadMode_Mode } from "../../gen/braid/v1/read_mode_pb.js";
 import { Problems } from "../../lib/problems.ts";
 import type { Namespace } from "../../model/namespace.ts";
-import type { Namespaces, SliceListing } from "../../namespaces/namespaces.ts";
+import type { SliceListing } from "../../namespaces/list-time-slices.ts";
+import type { Namespaces } from "../../namespaces/namespaces.ts";
 import { messageMethod } from "./method.ts";
 import type { UnaryMethod } from "./method.ts";
 import { configMessage, patchOf } from "./namespace-config.ts";

@@ -1,0 +1,181 @@
+/**
+ * Creates a namespace. Its slices are made first: a process that sees the namespace can write to it.
+ *
+ * A creation that fails takes back what it has made. If the process dies, the slice reconciler does.
+ */
+import { ServiceError } from "../lib/errors.ts";
+import { forEachBounded } from "../lib/map-bounded.ts";
+import { problemsError } from "../lib/problems.ts";
+import { configProblems, namespaceNameProblem } from "../model/check-config.ts";
+import type { TimeMargins } from "../model/time-margins.ts";
+import { mergeConfig } from "../model/merge-config.ts";
+import type { NamespaceConfigPatch } from "../model/merge-config.ts";
+import type { Namespace } from "../model/namespace.ts";
+import { DEFAULT_NAMESPACE_CONFIG } from "../model/namespace-config.ts";
+import type { NamespaceConfig } from "../model/namespace-config.ts";
+import { planSlices } from "../model/plan-slices.ts";
+import { FIRST_READ_MODE } from "../model/read-mode.ts";
+import type { TimeSlice } from "../model/time-slice.ts";
+import {
+  namespaceConflict,
+  readNamespace,
+  updateNamespace,
+  writeNamespace,
+} from "../records/namespace-records.ts";
+import type { NamespaceRecord } from "../records/namespace-records.ts";
+import { makeFirstSlices } from "./change-slices.ts";
+import { finishDeletion } from "./finish-deletion.ts";
+import type { NamespaceContext } from "./namespace-context.ts";
+import { OWNER_WAIT_MS } from "./slice-ownership.ts";
+import { dropTables } from "./slice-tables.ts";
+import { floorFor, sliceWindow } from "./slice-window.ts";
+
+export interface CreationContext extends NamespaceContext {
+  /** Names this process is creating. */
+  readonly creating: Set<string>;
+}
+
+export async function createNamespace(
+  context: CreationContext,
+  name: string,
+  patch: NamespaceConfigPatch,
+): Promise<Namespace> {
+  const { creating, ownership, margins } = context;
+  const config = checkedConfig(name, patch, margins);
+  if (creating.has(name)) throw namespaceExists(name);
+  creating.add(name);
+  try {
+    return await ownership.take(name, async () => {
+      await clearName(context, name);
+      return createNew(context, name, config);
+    });
+  } finally {
+    creating.delete(name);
+  }
+}
+
+function checkedConfig(
+  name: string,
+  patch: NamespaceConfigPatch,
+  margins: TimeMargins,
+): NamespaceConfig {
+  const { config } = mergeConfig(DEFAULT_NAMESPACE_CONFIG, patch, []);
+  const nameProblem = namespaceNameProblem(name);
+  const problems = configProblems(config, margins);
+  if (nameProblem !== undefined) {
+    throw problemsError("REQUEST_INVALID", [nameProblem, ...problems]);
+  }
+  if (problems.length > 0) throw problemsError("CONFIG_INVALID", problems);
+  return config;
+}
+
+/** Makes sure that the name is free, also of what a crash has left under it. */
+async function clearName(context: NamespaceContext, name: string): Promise<void> {
+  const { catalog } = context;
+  const there = await readNamespace(catalog, name);
+  if (there === undefined) return;
+  if (there.phase === "READY") throw namespaceExists(name);
+  // Where the catalog is shared another process may be working on it; the reconciler ends the rest.
+  if (catalog.shared) {
+    const doing = there.phase === "CREATING" ? "created" : "deleted";
+    throw new ServiceError("CONFLICT", `namespace "${name}" is being ${doing}; try again soon`, {
+      details: { namespace: name },
+      retryAfterMs: 1_000,
+    });
+  }
+  const marked = await updateNamespace(catalog, name, (current) =>
+    current.id === there.id ? { ...current, phase: "DELETING" } : undefined,
+  );
+  if (marked.id === there.id) await finishDeletion(context, marked, () => true);
+}
+
+async function createNew(
+  context: NamespaceContext,
+  name: string,
+  config: NamespaceConfig,
+): Promise<Namespace> {
+  const { catalog, ownership, margins, changed } = context;
+  const creating = await writeNamespace(catalog, newRecord(context, name, config));
+  if (creating === undefined) throw namespaceExists(name);
+  const { floor, createdAt } = creating;
+  const window = sliceWindow(config, floor, createdAt, margins.clockSkew.micros);
+  let planned: readonly TimeSlice[] = [];
+  let ready: NamespaceRecord | "busy" | undefined;
+  try {
+    planned = planSlices([], window, config.timePartition);
+    // Only the reconciler competes for it, and so distinguishes a slow creation from a dead one.
+    ready = await ownership.own(creating.id, { waitMs: OWNER_WAIT_MS }, async (isOwner) => {
+      await makeFirstSlices(context, creating, planned, isOwner);
+      return writeNamespace(catalog, { ...creating, phase: "READY" });
+    });
+  } catch (error) {
+    await takeBack(context, creating, planned);
+    throw error;
+  }
+  if (ready === undefined || ready === "busy") {
+    await takeBack(context, creating, planned);
+    throw namespaceConflict(name);
+  }
+  await changed(name);
+  return ready;
+}
+
+function newRecord(
+  { clock, random, margins }: NamespaceContext,
+  name: string,
+  config: NamespaceConfig,
+): NamespaceRecord {
+  const now = clock.nowMicros();
+  return {
+    name,
+    id: `${name}-${Buffer.from(random.bytes(8)).toString("hex")}`,
+    config,
+    epoch: 0,
+    floor: floorFor(config.acceptLimitMicros, now, margins.clockSkew.micros),
+    createdAt: now,
+    version: 0,
+    phase: "CREATING",
+    reopening: null,
+    slicesChange: 1,
+    changing: null,
+    blockedChange: 0,
+    blockedChanging: [],
+    blockedCount: 0,
+    readMode: { ...FIRST_READ_MODE, since: now },
+    splitsPaused: null,
+    everEventual: config.consistency === "EVENTUAL",
+    idStrategyChange: 0,
+    idStrategyChanging: [],
+    idStrategyCount: 0,
+  };
+}
+
+/** Takes back a creation that failed. If that fails too, the reconciler does it. */
+async function takeBack(
+  context: NamespaceContext,
+  creating: NamespaceRecord,
+  planned: readonly TimeSlice[],
+): Promise<void> {
+  const { catalog, store } = context;
+  const namespaceId = creating.id;
+  try {
+    await writeNamespace(catalog, { ...creating, phase: "DELETING" });
+    const there = await readNamespace(catalog, creating.name);
+    // The last write may have been done although it failed: then the namespace is there, and stays.
+    // Otherwise the reconciler may have removed all that was listed, and this process has made some
+    // slices since.
+    if (there?.id === namespaceId && there.phase === "READY") return;
+    await forEachBounded(planned, ({ name }) => dropTables(store, { namespaceId, slice: name }));
+    await finishDeletion(context, creating, () => true);
+  } catch {
+    // The caller gets the first failure, which is the one that matters.
+  }
+}
+
+function namespaceExists(name: string): ServiceError {
+  return new ServiceError(
+    "NAMESPACE_EXISTS",
+    `there is a namespace "${name}" already; choose another name, or update or delete that one`,
+    { details: { namespace: name } },
+  );
+}

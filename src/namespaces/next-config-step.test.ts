@@ -1,0 +1,78 @@
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { test } from "node:test";
+import { ControlFixture, DAY, HOUR, NOON } from "../../tests/support/control-fixture.ts";
+import type { NamespaceConfig } from "../model/namespace-config.ts";
+import { SECOND_MICROS } from "../model/namespace-config.ts";
+import { readReadyNamespace } from "../records/namespace-records.ts";
+import type { NamespaceRecord } from "../records/namespace-records.ts";
+import { readSlices } from "../records/slice-records.ts";
+import type { SliceRecord } from "../records/slice-records.ts";
+import { nextConfigStep } from "./next-config-step.ts";
+import type { ConfigStep } from "./next-config-step.ts";
+
+const SKEW = SECOND_MICROS;
+
+async function created(): Promise<{ record: NamespaceRecord; slices: readonly SliceRecord[] }> {
+  const fixture = new ControlFixture();
+  const { namespaces } = fixture.start();
+  await namespaces.create("plays", { acceptLimitMicros: 6 * HOUR });
+  const record = await readReadyNamespace(fixture.catalog, "plays");
+  return { record, slices: await readSlices(fixture.catalog, record.id) };
+}
+
+function next(
+  record: NamespaceRecord,
+  slices: readonly SliceRecord[],
+  change: Partial<NamespaceConfig>,
+): ConfigStep {
+  return nextConfigStep(record, slices, { ...record.config, ...change }, NOON, SKEW);
+}
+
+test("a change that slices do not depend on is written at once, also while slices change", async () => {
+  const { record, slices } = await created();
+  const changing = { make: [], open: [], close: [], drop: [] };
+  const step = next({ ...record, changing }, slices, { consistency: "EVENTUAL" });
+  equal(step.kind, "write");
+  equal(step.record.config.consistency, "EVENTUAL");
+  ok(step.record.everEventual);
+});
+
+test("a decision on slices that stands in the record comes before a change that needs slices", async () => {
+  const { record, slices } = await created();
+  const changing = { make: [], open: [], close: [], drop: [] };
+  const decided = { ...record, changing };
+  const step = next(decided, slices, { acceptLimitMicros: 3 * DAY });
+  deepEqual(step, { kind: "change slices", record: decided, due: {} });
+});
+
+test("a higher acceptLimit makes slices first, then begins an epoch with a lower floor", async () => {
+  const { record, slices } = await created();
+  const far = next(record, slices, { acceptLimitMicros: 3 * DAY });
+  ok(far.kind === "change slices");
+  deepEqual(
+    far.due.make?.map(({ name }) => name),
+    ["data_20260327", "data_20260326", "data_20260325"],
+  );
+  const near = next(record, slices, { acceptLimitMicros: 8 * HOUR });
+  equal(near.kind, "write");
+  equal(near.record.epoch, record.epoch + 1);
+  equal(near.record.floor, NOON - 8 * HOUR - SKEW);
+  equal(near.record.config.acceptLimitMicros, 6 * HOUR);
+  deepEqual(near.record.reopening, { acceptLimitMicros: 8 * HOUR });
+});
+
+test("a lower acceptLimit raises the floor by the difference", async () => {
+  const { record, slices } = await created();
+  const step = next(record, slices, { acceptLimitMicros: 2 * HOUR });
+  equal(step.kind, "write");
+  equal(step.record.floor, record.floor + 4 * HOUR);
+  equal(step.record.epoch, record.epoch);
+});
+
+test("a limit that was on its way and is taken back gives up the re-opening", async () => {
+  const { record, slices } = await created();
+  const reopening = { ...record, reopening: { acceptLimitMicros: 8 * HOUR } };
+  const step = next(reopening, slices, { acceptLimitMicros: 6 * HOUR });
+  equal(step.kind, "give up reopening");
+  equal(step.record.reopening, null);
+});

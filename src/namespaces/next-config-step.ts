@@ -1,0 +1,98 @@
+/**
+ * What comes next on the way from a namespace's record to a new configuration: slices, then the
+ * epoch, then the configuration itself.
+ *
+ * A pure decision, made again after each step, until the step writes the configuration.
+ */
+import { isDeepStrictEqual } from "node:util";
+import type { Micros } from "../lib/time-units.ts";
+import type { NamespaceConfig } from "../model/namespace-config.ts";
+import { planSlices, writableFrom } from "../model/plan-slices.ts";
+import { configured, widestAcceptMicros } from "../records/namespace-records.ts";
+import type { NamespaceRecord } from "../records/namespace-records.ts";
+import type { SliceChange } from "../records/slice-change.ts";
+import type { SliceRecord } from "../records/slice-records.ts";
+import { beginReopening } from "./reopen.ts";
+import { floorFor, plausibleNow, sliceWindow } from "./slice-window.ts";
+
+export type ConfigStep =
+  /** The decision on slices that stands in the record is carried out, or else `due` is. */
+  | {
+      readonly kind: "change slices";
+      readonly record: NamespaceRecord;
+      readonly due: Partial<SliceChange>;
+    }
+  /** As "write". The epoch has begun all the same, so what relied on the old line goes first. */
+  | { readonly kind: "give up reopening"; readonly record: NamespaceRecord }
+  /** The record with the new configuration; a higher acceptLimit stands in `reopening`. */
+  | { readonly kind: "write"; readonly record: NamespaceRecord };
+
+export function nextConfigStep(
+  before: NamespaceRecord,
+  slices: readonly SliceRecord[],
+  config: NamespaceConfig,
+  clockNow: Micros,
+  clockSkewMicros: Micros,
+): ConfigStep {
+  if (before.reopening === null && isSameForSlices(before.config, config)) {
+    return { kind: "write", record: configured(before, config) };
+  }
+  if (before.changing !== null) return { kind: "change slices", record: before, due: {} };
+
+  const { acceptLimitMicros } = config;
+  const now = plausibleNow(before.floor, widestAcceptMicros(before), clockNow, clockSkewMicros);
+  const opens = acceptLimitMicros > before.config.acceptLimitMicros;
+  const lower = floorFor(acceptLimitMicros, now, clockSkewMicros);
+  // Dropped time never comes back, whatever the limit says.
+  const floor = opens ? Math.max(lower, writableFrom(slices)) : before.floor;
+  const window = sliceWindow(config, Math.min(floor, before.floor), now, clockSkewMicros);
+  const make = planSlices(slices, window, config.timePartition);
+  if (make.length > 0) {
+    return { kind: "change slices", record: keepingLonger(before, config), due: { make } };
+  }
+  if (opens) {
+    const inForce = { ...config, acceptLimitMicros: before.config.acceptLimitMicros };
+    const record = beginReopening(configured(before, inForce), acceptLimitMicros, floor);
+    return { kind: "write", record };
+  }
+  const reached = floorFor(acceptLimitMicros, clockNow, clockSkewMicros);
+  const raised = raisedFloor(before, acceptLimitMicros, reached);
+  const record = { ...configured(before, config), floor: raised, reopening: null };
+  return { kind: before.reopening === null ? "write" : "give up reopening", record };
+}
+
+/**
+ * As far as the lower limit seals by the time at which the line was last raised: so the update need
+ * not wait until the reconciler believes a leap of the clock. A clock that is behind is believed.
+ */
+function raisedFloor(before: NamespaceRecord, acceptLimitMicros: number, reached: number): number {
+  const sealed = before.floor + widestAcceptMicros(before) - acceptLimitMicros;
+  return Math.max(before.floor, Math.min(sealed, reached));
+}
+
+/** Whether a change of configuration has nothing to do with slices, and need not wait for them. */
+function isSameForSlices(before: NamespaceConfig, after: NamespaceConfig): boolean {
+  return isDeepStrictEqual(slicesConfig(before), slicesConfig(after));
+}
+
+function slicesConfig({
+  timePartition,
+  acceptLimitMicros,
+  futureLimitMicros,
+  retention,
+}: NamespaceConfig): unknown {
+  return { timePartition, acceptLimitMicros, futureLimitMicros, retention };
+}
+
+/**
+ * A longer retention comes before the slices: the reconciler of another process would close and drop
+ * those that the present retention does not keep.
+ */
+function keepingLonger(before: NamespaceRecord, config: NamespaceConfig): NamespaceRecord {
+  const { closeAfterMicros, deleteAfterMicros } = before.config.retention;
+  const retention = {
+    closeAfterMicros: Math.max(closeAfterMicros, config.retention.closeAfterMicros),
+    deleteAfterMicros: Math.max(deleteAfterMicros, config.retention.deleteAfterMicros),
+  };
+  return { ...before, config: { ...before.config, retention } };
+}

@@ -1,0 +1,122 @@
+/**
+ * Changes the configuration of a namespace.
+ *
+ * What has to happen to slices, floor and epoch for the new configuration is a sequence of rounds:
+ * each one reads the namespace, lets `nextConfigStep` decide, and takes that one step. A higher
+ * acceptLimit is in force only after all of rule C3's steps, which take `view_max_age` where the
+ * catalog is shared. If the signal aborts meanwhile, the slice reconciler does the rest.
+ */
+import { ServiceError } from "../lib/errors.ts";
+import { problemsError } from "../lib/problems.ts";
+import { configProblems } from "../model/check-config.ts";
+import { mergeConfig } from "../model/merge-config.ts";
+import type { NamespaceConfigPatch } from "../model/merge-config.ts";
+import type { Namespace } from "../model/namespace.ts";
+import type { NamespaceConfig } from "../model/namespace-config.ts";
+import { commonWidthSeconds } from "../model/plan-slices.ts";
+import type { TimeSlice } from "../model/time-slice.ts";
+import {
+  readReadyNamespace,
+  widestAcceptMicros,
+  writeNamespace,
+} from "../records/namespace-records.ts";
+import type { NamespaceRecord } from "../records/namespace-records.ts";
+import { readSlices } from "../records/slice-records.ts";
+import { invalidateSplits } from "../splits/record/invalidate-splits.ts";
+import { lineSettledAt, rescheduleSplits } from "../splits/record/reschedule-splits.ts";
+import type { NamespaceContext } from "./namespace-context.ts";
+import { nextConfigStep } from "./next-config-step.ts";
+import { openClosedSlices } from "./open-closed-slices.ts";
+import { completeReopening } from "./reopen.ts";
+import { changeSlicesInRound, inRounds } from "./slice-rounds.ts";
+import type { RoundOutcome } from "./slice-rounds.ts";
+
+export interface ConfigUpdate {
+  readonly patch: NamespaceConfigPatch;
+  /** Fields that go back to their defaults. */
+  readonly reset: readonly string[];
+}
+
+const YEAR_SECONDS = 31_536_000;
+
+export async function updateConfig(
+  context: NamespaceContext,
+  name: string,
+  update: ConfigUpdate,
+  signal: AbortSignal | undefined,
+): Promise<Namespace> {
+  const { catalog, changed } = context;
+  const before = await readReadyNamespace(catalog, name);
+  const written = await inRounds(context, name, () => changeConfig(context, name, update, signal));
+  await changed(name);
+  if (written.config.retention.closeAfterMicros > before.config.retention.closeAfterMicros) {
+    await openClosedSlices(context, name, signal);
+  }
+  if (written.reopening !== null) return completeReopening(context, written, signal);
+  if (written.config.acceptLimitMicros < widestAcceptMicros(before)) {
+    await rescheduleWaiting(context, written, signal);
+  }
+  return readReadyNamespace(catalog, name);
+}
+
+/** One round. What it writes is always decided on what it has read, at the version it has read. */
+async function changeConfig(
+  context: NamespaceContext,
+  name: string,
+  update: ConfigUpdate,
+  signal: AbortSignal | undefined,
+): Promise<RoundOutcome<NamespaceRecord>> {
+  const { catalog, clock, margins } = context;
+  const before = await readReadyNamespace(catalog, name);
+  // A limit that is not in force yet counts as the present one: an update keeps what it does not name.
+  const present = { ...before.config, acceptLimitMicros: widestAcceptMicros(before) };
+  const { config, problems: patchProblems } = mergeConfig(present, update.patch, update.reset);
+  const problems = [...patchProblems, ...configProblems(config, margins)];
+  const slices = await readSlices(catalog, before.id);
+  problems.push(...widthProblems(slices, config));
+  if (problems.length > 0) throw problemsError("CONFIG_INVALID", problems);
+  const step = nextConfigStep(before, slices, config, clock.nowMicros(), margins.clockSkew.micros);
+  switch (step.kind) {
+    case "change slices":
+      return changeSlicesInRound(context, step.record, step.due, signal);
+    case "give up reopening":
+      await invalidateSplits(catalog, clock, before, signal);
+      return written(await writeNamespace(catalog, step.record));
+    case "write":
+      return written(await writeNamespace(catalog, step.record));
+  }
+}
+
+function written(record: NamespaceRecord | undefined): RoundOutcome<NamespaceRecord> {
+  return record === undefined ? "overtaken" : { done: record };
+}
+
+/** Splits that wait for time to be sealed wait no longer than they must under a lower limit. */
+async function rescheduleWaiting(
+  { catalog, clock, margins }: NamespaceContext,
+  { id }: NamespaceRecord,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const at = lineSettledAt(clock.nowMicros(), margins);
+  try {
+    await rescheduleSplits(catalog, clock, id, at, signal);
+  } catch (error) {
+    signal?.throwIfAborted();
+    // The limit is in force all the same, and each split has a due time of its own.
+    if (!(error instanceof ServiceError)) throw error;
+  }
+}
+
+/**
+ * A new width begins where slices of both widths do; if that is years away, the change would do
+ * nothing.
+ */
+function widthProblems(slices: readonly TimeSlice[], config: NamespaceConfig): string[] {
+  const last = slices.at(-1);
+  if (last === undefined) return [];
+  if (commonWidthSeconds(last.timePartition, config.timePartition) <= YEAR_SECONDS) return [];
+  return [
+    `timePartition.secondsPerTimeSlice (${config.timePartition.secondsPerTimeSlice}) has no boundary in common with the ` +
+      `slices there are (${last.timePartition.secondsPerTimeSlice}) within a year; choose a multiple or a divisor of that`,
+  ];
+}

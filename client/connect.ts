@@ -7,15 +7,16 @@ import { BatchingWriter } from "./batching-writer.ts";
 import type { WriterOptions } from "./batching-writer.ts";
 import { encodeEvent, timeText } from "./events.ts";
 import type { JsonEvent, NewEvent } from "./events.ts";
+import type { ControlServiceMethods, TimeSeriesServiceMethods } from "./generated/messages.ts";
 import type {
   BlockedId,
-  EventFailure,
   ExplainedRead,
   Namespace,
   NamespaceChange,
   PartitionHistogram,
-  ResponseContext,
   TimeSlice,
+  WriteResult,
+  WriteSyncResult,
 } from "./messages.ts";
 import { systemTiming } from "./timing.ts";
 import type { Timing } from "./timing.ts";
@@ -32,15 +33,14 @@ export type { WriteFailure, WriterOptions } from "./batching-writer.ts";
 export { BraidError } from "./braid-error.ts";
 export type { Outcome } from "./braid-error.ts";
 export { ReceivedEvent, ReceivedItem } from "./events.ts";
-export type { EventRecordJson, ItemValue, JsonEvent, NewEvent } from "./events.ts";
+export type { ItemValue, JsonEvent, NewEvent } from "./events.ts";
 export type * from "./messages.ts";
 export type { Timing } from "./timing.ts";
 export { EventReading } from "./event-reading.ts";
 export type { EventPage, ReadQuery } from "./event-reading.ts";
 export type { RetryLimits } from "./retries.ts";
 export { SplitCalls } from "./split-calls.ts";
-export type { SplitPage, OperatorOptions } from "./split-calls.ts";
-export type * from "./split-messages.ts";
+export type { OperatorOptions } from "./split-calls.ts";
 export type { CallOptions } from "./transport.ts";
 
 export interface ConnectOptions {
@@ -51,20 +51,6 @@ export interface ConnectOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly fetch?: typeof fetch;
   readonly timing?: Timing;
-}
-
-export interface WriteSyncResult {
-  /** How many events are durable. */
-  readonly written: number;
-  readonly failures: readonly EventFailure[];
-  readonly responseContext: readonly ResponseContext[];
-}
-
-export interface WriteResult {
-  /** How many events were queued. */
-  readonly accepted: number;
-  readonly failures: readonly EventFailure[];
-  readonly responseContext: readonly ResponseContext[];
 }
 
 export interface IdToBlock {
@@ -111,7 +97,7 @@ export class BraidClient {
     options?: CallOptions,
   ): Promise<WriteSyncResult> {
     const request = { namespace, events: events.map(encodeEvent) };
-    return this.#data<WriteSyncResult>("WriteEventRecordsSync", "writes", request, options);
+    return this.#data("WriteEventRecordsSync", "writes", request, options);
   }
 
   /** Resolves when the events are queued: what is not yet stored is lost if the server crashes. */
@@ -121,7 +107,7 @@ export class BraidClient {
     options?: CallOptions,
   ): Promise<WriteResult> {
     const request = { namespace, events: events.map(encodeEvent) };
-    return this.#data<WriteResult>("WriteEventRecords", "writes", request, options);
+    return this.#data("WriteEventRecords", "writes", request, options);
   }
 
   /** For many events: collects them into batches and waits when the server cannot keep up. */
@@ -151,7 +137,7 @@ export class BraidClient {
   /** How a read is served: slices, partitions, and the route of each. */
   async explain(namespace: string, query: ReadQuery): Promise<ExplainedRead> {
     const request = { ...readRequest(namespace, query), pageToken: query.pageToken ?? "" };
-    return this.#data<ExplainedRead>("ExplainRead", "reads", request, query);
+    return this.#data("ExplainRead", "reads", request, query);
   }
 
   async createNamespace(
@@ -159,26 +145,16 @@ export class BraidClient {
     config: NamespaceChange = {},
     options?: CallOptions,
   ): Promise<Namespace> {
-    return this.#control<Namespace>(
-      "CreateNamespace",
-      "writes once",
-      { namespace, config },
-      options,
-    );
+    return this.#control("CreateNamespace", "writes once", { namespace, config }, options);
   }
 
   async getNamespace(namespace: string, options?: CallOptions): Promise<Namespace> {
-    return this.#control<Namespace>("GetNamespace", "reads", { namespace }, options);
+    return this.#control("GetNamespace", "reads", { namespace }, options);
   }
 
   async *listNamespaces(options?: CallOptions): AsyncGenerator<Namespace, void, undefined> {
-    for await (const page of this.#list<{ namespaces: Namespace[] }>(
-      "ListNamespaces",
-      {},
-      options,
-    )) {
-      yield* page.namespaces;
-    }
+    const pages = this.#list("ListNamespaces", {}, options);
+    for await (const page of pages) yield* page.namespaces;
   }
 
   /** Changes what is given, field by field; `reset` names what goes back to its default (`"slos.read"`). */
@@ -188,19 +164,17 @@ export class BraidClient {
     options: CallOptions & { readonly reset?: readonly string[] } = {},
   ): Promise<Namespace> {
     const request = { namespace, config, reset: options.reset ?? [] };
-    return this.#control<Namespace>("UpdateNamespace", "writes", request, options);
+    return this.#control("UpdateNamespace", "writes", request, options);
   }
 
   /** Deletes the namespace with all its events. Cannot be undone. */
   async deleteNamespace(namespace: string, options?: CallOptions): Promise<void> {
-    await this.#control<object>("DeleteNamespace", "writes once", { namespace }, options);
+    await this.#control("DeleteNamespace", "writes once", { namespace }, options);
   }
 
   async listTimeSlices(namespace: string, options?: CallOptions): Promise<readonly TimeSlice[]> {
     const request = { namespace };
-    return (
-      await this.#control<{ slices: TimeSlice[] }>("ListTimeSlices", "reads", request, options)
-    ).slices;
+    return (await this.#control("ListTimeSlices", "reads", request, options)).slices;
   }
 
   /** How large the partitions of a slice are; of the one that takes events now if `timeSlice` is "". */
@@ -210,7 +184,7 @@ export class BraidClient {
     options?: CallOptions,
   ): Promise<PartitionHistogram> {
     const request = { namespace, timeSlice };
-    return this.#control<PartitionHistogram>("GetHistogram", "reads", request, options);
+    return this.#control("GetHistogram", "reads", request, options);
   }
 
   /** Refuses reads and writes of these ids, until they expire or are unblocked. */
@@ -227,7 +201,7 @@ export class BraidClient {
         ...(expireTime !== undefined && { expireTime: timeText(expireTime) }),
       })),
     };
-    return (await this.#control<{ ids: BlockedId[] }>("BlockIds", "writes", request, options)).ids;
+    return (await this.#control("BlockIds", "writes", request, options)).ids;
   }
 
   /** Resolves with how many of them were blocked and no longer are. */
@@ -237,49 +211,50 @@ export class BraidClient {
     options?: CallOptions,
   ): Promise<number> {
     const request = { namespace, timeSeriesIds };
-    return (await this.#control<{ unblocked: number }>("UnblockIds", "writes", request, options))
-      .unblocked;
+    return (await this.#control("UnblockIds", "writes", request, options)).unblocked;
   }
 
   async *listBlockedIds(
     namespace: string,
     options?: CallOptions,
   ): AsyncGenerator<BlockedId, void, undefined> {
-    const pages = this.#list<{ ids: BlockedId[] }>("ListBlockedIds", { namespace }, options);
+    const pages = this.#list("ListBlockedIds", { namespace }, options);
     for await (const page of pages) yield* page.ids;
   }
 
-  async *#list<T extends object>(
-    name: string,
-    request: object,
+  async *#list<N extends "ListNamespaces" | "ListBlockedIds">(
+    name: N,
+    request: ControlServiceMethods[N]["request"],
     options?: CallOptions,
-  ): AsyncGenerator<Awaited<T>, void, undefined> {
+  ): AsyncGenerator<ControlServiceMethods[N]["answer"], void, undefined> {
     let pageToken = "";
     do {
-      const body = { ...request, pageToken };
-      const page = await this.#control<Page<T>>(name, "reads", body, options);
+      const page = await this.#control(name, "reads", { ...request, pageToken }, options);
       yield page;
       pageToken = page.nextPageToken;
     } while (pageToken !== "");
   }
 
-  async #data<T>(name: string, effect: Effect, request: object, options?: CallOptions): Promise<T> {
+  async #data<N extends keyof TimeSeriesServiceMethods>(
+    name: N,
+    effect: Effect,
+    request: TimeSeriesServiceMethods[N]["request"],
+    options?: CallOptions,
+  ): Promise<TimeSeriesServiceMethods[N]["answer"]> {
     const method = { path: `${DATA}/${name}`, effect };
-    return answer<T>(await this.#transport.call(method, JSON.stringify(request), options));
+    return answer(await this.#transport.call(method, JSON.stringify(request), options));
   }
 
-  async #control<T>(
-    name: string,
+  async #control<N extends keyof ControlServiceMethods>(
+    name: N,
     effect: Effect,
-    request: object,
+    request: ControlServiceMethods[N]["request"],
     options?: CallOptions,
-  ): Promise<T> {
+  ): Promise<ControlServiceMethods[N]["answer"]> {
     const method = { path: `${CONTROL}/${name}`, effect };
-    return answer<T>(await this.#transport.call(method, JSON.stringify(request), options));
+    return answer(await this.#transport.call(method, JSON.stringify(request), options));
   }
 }
-
-type Page<T> = Awaited<T> & { readonly nextPageToken: string };
 
 const DATA = "braid.v1.TimeSeriesService";
 const CONTROL = "braid.v1.ControlService";

@@ -10,8 +10,9 @@ import { BraidError } from "./braid-error.ts";
 import { CallSignal } from "./call-signal.ts";
 import { toBase64 } from "./base64.ts";
 import { ReceivedEvent, timeText } from "./events.ts";
-import type { EventRecordJson, ItemValue } from "./events.ts";
-import type { ResponseContext } from "./messages.ts";
+import type { ItemValue } from "./events.ts";
+import type { ReadEventRecordsRequest } from "./generated/messages.ts";
+import type { EventRecordJson, ResponseContext } from "./messages.ts";
 import { readLines } from "./read-lines.ts";
 import { asErrorBody, errorFromBody, isObject } from "./transport.ts";
 import type { CallOptions, Method, Transport } from "./transport.ts";
@@ -62,7 +63,7 @@ export class EventReading implements AsyncIterable<ReceivedEvent> {
 }
 
 /** The request's JSON, but for its page token. */
-export function readRequest(namespace: string, query: ReadQuery): Record<string, unknown> {
+export function readRequest(namespace: string, query: ReadQuery): ReadEventRecordsRequest {
   const filters = Object.entries(query.filters ?? {});
   return {
     namespace,

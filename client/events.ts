@@ -5,6 +5,7 @@
  * bytes; those that come are decoded only when they are asked for.
  */
 import { fromBase64, toBase64 } from "./base64.ts";
+import type { EventItemJson, EventRecordJson } from "./messages.ts";
 
 /** A text is sent as its UTF-8. */
 export type ItemValue = Uint8Array | string;
@@ -20,19 +21,6 @@ export interface NewEvent {
 /** An event that is already the JSON of an `EventRecord`, as UTF-8. Sent as it is. */
 export interface JsonEvent {
   readonly json: Uint8Array;
-}
-
-/** An event in proto3 JSON, as the API has it. */
-export interface EventRecordJson {
-  readonly timeSeriesId: string;
-  readonly eventTime: string;
-  readonly eventId: string;
-  readonly eventItems: readonly EventItemJson[];
-}
-
-export interface EventItemJson {
-  readonly eventItemKey: string;
-  readonly eventItemValue: string;
 }
 
 export function encodeEvent(event: NewEvent): EventRecordJson {

@@ -1,31 +1,27 @@
 /** What operators do with splits, read modes and comparisons, through a client: `client.splits`. */
+import type { ControlServiceMethods } from "./generated/messages.ts";
 import type {
   KillSwitch,
   Partition,
   ReadMode,
   ReadModeName,
   Split,
+  SplitPage,
   SplitState,
   Verification,
-} from "./split-messages.ts";
+} from "./messages.ts";
 import type { CallOptions, Effect } from "./transport.ts";
 
 /** One call of the control side, as the client makes it. */
-export type ControlCall = <T>(
-  name: string,
+export type ControlCall = <N extends keyof ControlServiceMethods>(
+  name: N,
   effect: Effect,
-  request: object,
+  request: ControlServiceMethods[N]["request"],
   options?: CallOptions,
-) => Promise<T>;
+) => Promise<ControlServiceMethods[N]["answer"]>;
 
 /** Why; kept with what was done. */
 export type OperatorOptions = CallOptions & { readonly reason?: string };
-
-export interface SplitPage {
-  readonly splits: readonly Split[];
-  /** Empty at the end. */
-  readonly nextPageToken: string;
-}
 
 export class SplitCalls {
   readonly #call: ControlCall;
@@ -58,13 +54,13 @@ export class SplitCalls {
   ): Promise<SplitPage> {
     const { state, pageSize = 0, pageToken = "" } = options;
     const request = { namespace, ...(state !== undefined && { state }), pageSize, pageToken };
-    return this.#call<SplitPage>("ListSplits", "reads", request, options);
+    return this.#call("ListSplits", "reads", request, options);
   }
 
   /** With its parts. */
   async get(namespace: string, partition: Partition, options?: CallOptions): Promise<Split> {
     const request = { namespace, partition: locationOf(partition) };
-    return this.#call<Split>("GetSplit", "reads", request, options);
+    return this.#call("GetSplit", "reads", request, options);
   }
 
   /** Does by hand what a detection does. */
@@ -93,16 +89,16 @@ export class SplitCalls {
   /** Stops all work on the splits of a namespace; those that are completed stay in use. */
   async pause(namespace: string, options: OperatorOptions = {}): Promise<void> {
     const { reason = "" } = options;
-    await this.#call<object>("PauseSplits", "writes", { namespace, reason }, options);
+    await this.#call("PauseSplits", "writes", { namespace, reason }, options);
   }
 
   async resume(namespace: string, options: OperatorOptions = {}): Promise<void> {
     const { reason = "" } = options;
-    await this.#call<object>("ResumeSplits", "writes", { namespace, reason }, options);
+    await this.#call("ResumeSplits", "writes", { namespace, reason }, options);
   }
 
   async getReadMode(namespace: string, options?: CallOptions): Promise<ReadMode> {
-    return this.#call<ReadMode>("GetReadMode", "reads", { namespace }, options);
+    return this.#call("GetReadMode", "reads", { namespace }, options);
   }
 
   /** Without `force` only where the evidence allows it. `autoAdvance` stays as it is if not given. */
@@ -119,17 +115,17 @@ export class SplitCalls {
       ...(autoAdvance !== undefined && { autoAdvance }),
       reason,
     };
-    return this.#call<ReadMode>("SetReadMode", "writes", request, options);
+    return this.#call("SetReadMode", "writes", request, options);
   }
 
   async getKillSwitch(options?: CallOptions): Promise<KillSwitch> {
-    return this.#call<KillSwitch>("GetKillSwitch", "reads", {}, options);
+    return this.#call("GetKillSwitch", "reads", {}, options);
   }
 
   /** While it is on every read of every namespace is served from originals. */
   async setKillSwitch(on: boolean, options: OperatorOptions = {}): Promise<KillSwitch> {
     const { reason = "" } = options;
-    return this.#call<KillSwitch>("SetKillSwitch", "writes", { on, reason }, options);
+    return this.#call("SetKillSwitch", "writes", { on, reason }, options);
   }
 
   /**
@@ -148,12 +144,7 @@ export class SplitCalls {
       ...(timeSlice !== undefined && { timeSlice }),
     };
     // Twice would be two comparisons.
-    const started = await this.#call<{ verifyId: string }>(
-      "StartVerify",
-      "writes once",
-      request,
-      options,
-    );
+    const started = await this.#call("StartVerify", "writes once", request, options);
     return started.verifyId;
   }
 
@@ -162,19 +153,19 @@ export class SplitCalls {
     verifyId: string,
     options?: CallOptions,
   ): Promise<Verification> {
-    return this.#call<Verification>("GetVerify", "reads", { namespace, verifyId }, options);
+    return this.#call("GetVerify", "reads", { namespace, verifyId }, options);
   }
 
   /** These may be repeated: the second finds the split as the first left it. */
   #operatorRequest(
-    name: string,
+    name: "RequestSplit" | "RetrySplit" | "RollbackSplit",
     namespace: string,
     partition: Partition,
     options: OperatorOptions = {},
   ): Promise<Split> {
     const { reason = "" } = options;
     const request = { namespace, partition: locationOf(partition), reason };
-    return this.#call<Split>(name, "writes", request, options);
+    return this.#call(name, "writes", request, options);
   }
 }
 

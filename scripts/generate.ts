@@ -1,11 +1,20 @@
 /**
  * Writes src/gen from proto/: messages and services by `buf generate`, and the comments by full name,
- * which the generated descriptors leave out and /openapi.json and /docs show.
+ * which the generated descriptors leave out and /openapi.json and /docs show. Writes the client's
+ * message types into client/generated.
  *
- * `--check` writes nothing and fails if src/gen is not what proto/ says.
+ * `--check` writes nothing and fails if these folders are not what proto/ says.
  */
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { fromBinary } from "@bufbuild/protobuf";
@@ -15,24 +24,23 @@ import type {
   EnumDescriptorProto,
   FileDescriptorProto,
 } from "@bufbuild/protobuf/wkt";
+import { clientTypes } from "./generate/client-types.ts";
 
 const root = join(import.meta.dirname, "..");
-const target = join(root, "src", "gen");
+const TARGETS = [join("src", "gen"), join("client", "generated")];
 const work = mkdtempSync(join(tmpdir(), "braid-generate-"));
 try {
-  const made = generate();
-  if (process.argv.includes("--check")) check(made);
-  else {
-    rmSync(target, { recursive: true, force: true });
-    cpSync(made, target, { recursive: true });
-    console.log(`wrote ${filesBelow(made).length} files to ${relative(process.cwd(), target)}`);
+  generate();
+  for (const target of TARGETS) {
+    if (process.argv.includes("--check")) check(target);
+    else replace(target);
   }
 } finally {
   rmSync(work, { recursive: true, force: true });
 }
 
-/** Makes everything in the work directory and says where. */
-function generate(): string {
+/** Makes every target below the work directory. */
+function generate(): void {
   const bin = join(root, "node_modules", ".bin");
   const options = {
     cwd: root,
@@ -43,28 +51,36 @@ function generate(): string {
   const image = join(work, "image.binpb");
   execFileSync(join(bin, "buf"), ["build", "--as-file-descriptor-set", "-o", image], options);
   const set = fromBinary(FileDescriptorSetSchema, readFileSync(image));
+  const ours = set.file.filter((file) => file.package.startsWith("braid."));
   const comments = Object.fromEntries(
-    set.file
-      .filter((file) => file.package.startsWith("braid."))
-      .flatMap(commentsOf)
-      .toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    ours.flatMap(commentsOf).toSorted(([a], [b]) => (a < b ? -1 : 1)),
   );
-  const made = join(work, "src", "gen");
-  writeFileSync(join(made, "comments.json"), `${JSON.stringify(comments, null, 2)}\n`);
-  return made;
+  const text = `${JSON.stringify(comments, null, 2)}\n`;
+  writeFileSync(join(work, "src", "gen", "comments.json"), text);
+  const client = join(work, "client", "generated");
+  mkdirSync(client, { recursive: true });
+  writeFileSync(join(client, "messages.ts"), clientTypes(ours, comments));
 }
 
-function check(made: string): void {
+function replace(target: string): void {
+  const made = join(work, target);
+  rmSync(join(root, target), { recursive: true, force: true });
+  cpSync(made, join(root, target), { recursive: true });
+  console.log(`wrote ${filesBelow(made).length} files to ${target}`);
+}
+
+function check(target: string): void {
+  const made = join(work, target);
   const expected = filesBelow(made);
-  const present = filesBelow(target);
+  const present = filesBelow(join(root, target));
   const stale = [...new Set([...expected, ...present])].filter(
     (name) =>
       !expected.includes(name) ||
       !present.includes(name) ||
-      !readFileSync(join(made, name)).equals(readFileSync(join(target, name))),
+      !readFileSync(join(made, name)).equals(readFileSync(join(root, target, name))),
   );
   if (stale.length === 0) return;
-  console.error(`src/gen is not what proto/ says: ${stale.join(", ")}. Run scripts/generate.ts.`);
+  console.error(`${target} is not what proto/ says: ${stale.join(", ")}. Run scripts/generate.ts.`);
   process.exitCode = 1;
 }
 

@@ -403,7 +403,7 @@ export declare type Namespace = Message<"braid.v1.Namespace"> & {
   /**
    * Since when, by whom and why, if it is.
    *
-   * @generated from field: braid.v1.SplitsPause splits_pause = 9;
+   * @generated from field: optional braid.v1.SplitsPause splits_pause = 9;
    */
   splitsPause?: SplitsPause | undefined;
 };
@@ -728,7 +728,7 @@ export declare type BlockedId = Message<"braid.v1.BlockedId"> & {
   /**
    * Never, if not given.
    *
-   * @generated from field: google.protobuf.Timestamp expire_time = 3;
+   * @generated from field: optional google.protobuf.Timestamp expire_time = 3;
    */
   expireTime?: Timestamp | undefined;
 

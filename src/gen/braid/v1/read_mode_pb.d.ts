@@ -235,7 +235,7 @@ export declare type KillSwitch = Message<"braid.v1.KillSwitch"> & {
   /**
    * When it was last set; not given if never.
    *
-   * @generated from field: google.protobuf.Timestamp set_time = 2;
+   * @generated from field: optional google.protobuf.Timestamp set_time = 2;
    */
   setTime?: Timestamp | undefined;
 

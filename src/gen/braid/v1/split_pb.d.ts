@@ -112,7 +112,7 @@ export declare type Split = Message<"braid.v1.Split"> & {
   /**
    * When it is looked at again; not given if nothing is left to do unless somebody asks.
    *
-   * @generated from field: google.protobuf.Timestamp due_time = 10;
+   * @generated from field: optional google.protobuf.Timestamp due_time = 10;
    */
   dueTime?: Timestamp | undefined;
 
@@ -437,7 +437,7 @@ export declare type Split_Segment = Message<"braid.v1.Split.Segment"> & {
   /**
    * When it did.
    *
-   * @generated from field: google.protobuf.Timestamp confirm_time = 9;
+   * @generated from field: optional google.protobuf.Timestamp confirm_time = 9;
    */
   confirmTime?: Timestamp | undefined;
 

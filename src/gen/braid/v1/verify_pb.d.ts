@@ -142,7 +142,7 @@ export declare type Verification = Message<"braid.v1.Verification"> & {
   /**
    * Not given while it is running.
    *
-   * @generated from field: google.protobuf.Timestamp end_time = 11;
+   * @generated from field: optional google.protobuf.Timestamp end_time = 11;
    */
   endTime?: Timestamp | undefined;
 

@@ -18,7 +18,7 @@ import { ServiceError, assert } from "../lib/errors.ts";
 import { forEachBounded } from "../lib/map-bounded.ts";
 import type { TimeSlice } from "../model/time-slice.ts";
 import type { Catalog } from "../ports/catalog.ts";
-import type { EventStore } from "../ports/event-store.ts";
+import type { Storage } from "../ports/storage.ts";
 import {
   namespaceConflict,
   readNamespace,
@@ -41,11 +41,6 @@ import type { OwnerWait, SliceOwnership } from "./slice-ownership.ts";
 
 /** Three do where nobody comes between. */
 const LOOKS_MAX = 50;
-
-export interface Storage {
-  readonly catalog: Catalog;
-  readonly store: EventStore;
-}
 
 export interface Changing extends Storage {
   readonly ownership: SliceOwnership;

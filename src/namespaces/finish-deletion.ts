@@ -7,7 +7,7 @@
 import { readBlocked, removeBlocked } from "../records/blocked-records.ts";
 import { forEachBounded } from "../lib/map-bounded.ts";
 import { requireOwner } from "./change-slices.ts";
-import type { Storage } from "./change-slices.ts";
+import type { Storage } from "../ports/storage.ts";
 import { readNamespace, removeNamespace } from "../records/namespace-records.ts";
 import type { NamespaceRecord } from "../records/namespace-records.ts";
 import { readSlices, removeSlice } from "../records/slice-records.ts";

@@ -8,6 +8,7 @@
  * Neither is what keeps the slices right; that is the decision in the namespace's record.
  */
 import type { Clock } from "../lib/clock.ts";
+import { KeyedMutex } from "../lib/keyed-mutex.ts";
 import type { Catalog } from "../ports/catalog.ts";
 import { Leases, removeLease } from "../records/lease.ts";
 
@@ -28,31 +29,21 @@ export const OWNER_WAIT_MS = 15_000;
 export class SliceOwnership {
   readonly #shared: boolean;
   readonly #leases: Leases;
-  /** The end of the last turn that was asked for, by namespace. Never rejects. */
-  readonly #last = new Map<string, Promise<unknown>>();
+  readonly #mutex = new KeyedMutex();
 
   constructor(options: SliceOwnershipOptions) {
     this.#shared = options.catalog.shared;
     this.#leases = new Leases(options);
   }
 
-  /** Whether someone in this process has a turn, or waits for one. */
+  /** Whether work on this namespace's slices runs or waits in this process. */
   isTaken(namespace: string): boolean {
-    return this.#last.has(namespace);
+    return this.#mutex.isLocked(namespace);
   }
 
-  /** Does `work` when all who came before are done. A turn within a turn would wait for itself. */
-  async take<T>(namespace: string, work: () => Promise<T>): Promise<T> {
-    const before = this.#last.get(namespace);
-    const turn = before === undefined ? work() : before.then(work);
-    // How it went is for its own caller alone.
-    const ended = turn.catch(() => undefined);
-    this.#last.set(namespace, ended);
-    try {
-      return await turn;
-    } finally {
-      if (this.#last.get(namespace) === ended) this.#last.delete(namespace);
-    }
+  /** Does `work` when all earlier work of this process on the namespace's slices has ended. */
+  take<T>(namespace: string, work: () => Promise<T>): Promise<T> {
+    return this.#mutex.run(namespace, work);
   }
 
   /**

@@ -14,6 +14,7 @@ import { compareBytes, utf8 } from "../../lib/bytes.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
 import { hash32 } from "../../lib/hash.ts";
+import { KeyedMutex } from "../../lib/keyed-mutex.ts";
 import type { Random } from "../../lib/random.ts";
 import type { Catalog, CatalogRecord } from "../../ports/catalog.ts";
 import { isRefusedTransaction, unavailable } from "./driver-errors.ts";
@@ -66,8 +67,8 @@ export class CassandraCatalog implements Catalog {
   readonly #readingLatest: QueryOptions;
   readonly #changing: QueryOptions;
   readonly #cql: ReturnType<typeof statements>;
-  /** Changes of one shard take turns in this process: Cassandra would make them wait, and longer. */
-  readonly #turns = new Map<string, Promise<unknown>>();
+  /** Of one shard this process makes one change at a time: Cassandra would make them wait, and longer. */
+  readonly #shards = new KeyedMutex();
   /** The last version known of a shard: a guess, which the transaction checks. */
   readonly #last = new Map<string, number | null>();
 
@@ -121,32 +122,32 @@ export class CassandraCatalog implements Catalog {
     expected: number,
   ): Promise<number | undefined> {
     const at = { space, shard: shardOf(key), key };
-    return this.#inTurn(at, () => this.#write(at, value, expected));
+    return this.#shards.run(shardName(at), () => this.#write(at, value, expected));
   }
 
   async remove(space: string, key: string, expected: number): Promise<boolean> {
     const at = { space, shard: shardOf(key), key };
-    return this.#inTurn(at, () => this.#remove(at, expected));
+    return this.#shards.run(shardName(at), () => this.#remove(at, expected));
   }
 
   async #write(at: CatalogKey, value: string, expected: number): Promise<number | undefined> {
-    const turn = turnOf(at);
+    const shardKey = shardName(at);
     const writer = Buffer.from(this.#random.bytes(9)).toString("base64url");
     const { space, shard, key } = at;
     const before = expected === 0 ? null : expected;
     /** The first version that was tried without an answer: it may still be done, later. */
     let outcomeUnknown: number | undefined;
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-      const last = this.#last.get(turn) ?? null;
+      const last = this.#last.get(shardKey) ?? null;
       const version = (last ?? 0) + 1;
       const set = [value, version, writer, version, space, shard, key, last, before];
       const answer = await this.#change(this.#cql.write, set);
       if (answer === "done") {
-        this.#guess(turn, version);
+        this.#guess(shardKey, version);
         return version;
       }
       if (answer !== "lost") {
-        this.#guess(turn, numberOf(answer["last"]));
+        this.#guess(shardKey, numberOf(answer["last"]));
         // Only another record of the shard has changed: the same again with its next version.
         if (numberOf(answer["version"]) === before) continue;
         if (outcomeUnknown === undefined) return undefined;
@@ -157,7 +158,7 @@ export class CassandraCatalog implements Catalog {
       // A record that was not there may have been made by us and removed since, unless no version was given.
       const untouched = before === null ? (found.last ?? 0) < outcomeUnknown : true;
       if (found.version !== before || !untouched) throw unknown(at);
-      this.#guess(turn, found.last);
+      this.#guess(shardKey, found.last);
     }
     throw outcomeUnknown === undefined ? busy(at) : unknown(at);
   }
@@ -178,9 +179,9 @@ export class CassandraCatalog implements Catalog {
     throw unknown(at);
   }
 
-  #guess(turn: string, last: number | null): void {
+  #guess(shardKey: string, last: number | null): void {
     if (this.#last.size > GUESSES_MAX) this.#last.clear();
-    this.#last.set(turn, last);
+    this.#last.set(shardKey, last);
   }
 
   /** Done, or what it found instead; "lost" if there was no answer that tells. */
@@ -233,17 +234,6 @@ export class CassandraCatalog implements Catalog {
       }
     }
   }
-
-  async #inTurn<T>(at: CatalogKey, work: () => Promise<T>): Promise<T> {
-    const name = turnOf(at);
-    const turn = (this.#turns.get(name) ?? Promise.resolve()).catch(() => undefined).then(work);
-    this.#turns.set(name, turn);
-    try {
-      return await turn;
-    } finally {
-      if (this.#turns.get(name) === turn) this.#turns.delete(name);
-    }
-  }
 }
 
 function statements(keyspace: string) {
@@ -278,7 +268,7 @@ function shardOf(key: string): number {
   return hash32(utf8(key), SHARD_SEED) % SHARDS;
 }
 
-function turnOf({ space, shard }: CatalogKey): string {
+function shardName({ space, shard }: CatalogKey): string {
   return `${shard} ${space}`;
 }
 

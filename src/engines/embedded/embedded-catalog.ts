@@ -1,10 +1,11 @@
 /**
  * The Catalog of one machine: a LevelDB store of its own, every change synced.
  *
- * One process owns the data directory, so compare-and-set is a turn taken per record. Versions come
+ * One process owns the data directory, so a mutex for each record makes compare-and-set. Versions come
  * from one counter, kept in the same batch as the change, so that none is ever given twice.
  */
 import { ServiceError } from "../../lib/errors.ts";
+import { KeyedMutex } from "../../lib/keyed-mutex.ts";
 import { hash32 } from "../../lib/hash.ts";
 import type { Catalog, CatalogRecord } from "../../ports/catalog.ts";
 import type { CheckedLevel, LevelBatch } from "./checked-level.ts";
@@ -19,7 +20,7 @@ export class EmbeddedCatalog implements Catalog {
   readonly shared = false;
   readonly #level: CheckedLevel;
   #version: number;
-  readonly #turns = new Map<string, Promise<unknown>>();
+  readonly #records = new KeyedMutex();
 
   private constructor(level: CheckedLevel, version: number) {
     this.#level = level;
@@ -92,24 +93,13 @@ export class EmbeddedCatalog implements Catalog {
     fill: (batch: LevelBatch, recordKey: Buffer) => number,
   ): Promise<boolean> {
     const recordKey = keyOf(space, key);
-    const turnName = recordKey.toString("latin1");
-    const before = this.#turns.get(turnName);
-    const turn = (before ?? Promise.resolve())
-      // How the one before ended is its caller's matter.
-      .catch(() => undefined)
-      .then(async () => {
-        const found = await this.read(space, key);
-        if ((found?.version ?? 0) !== expected) return false;
-        if (found === undefined && expected !== 0) return false;
-        await this.#level.write(0, (batch) => fill(batch, recordKey));
-        return true;
-      });
-    this.#turns.set(turnName, turn);
-    try {
-      return await turn;
-    } finally {
-      if (this.#turns.get(turnName) === turn) this.#turns.delete(turnName);
-    }
+    return this.#records.run(recordKey.toString("latin1"), async () => {
+      const found = await this.read(space, key);
+      if ((found?.version ?? 0) !== expected) return false;
+      if (found === undefined && expected !== 0) return false;
+      await this.#level.write(0, (batch) => fill(batch, recordKey));
+      return true;
+    });
   }
 }
 

@@ -8,6 +8,7 @@
 import { mkdir, readdir, rename, rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { utf8 } from "../../lib/bytes.ts";
+import { KeyedMutex } from "../../lib/keyed-mutex.ts";
 import { ServiceError, assert } from "../../lib/errors.ts";
 import type { PartitionKey, SliceRef } from "../../model/partition.ts";
 import type {
@@ -50,8 +51,8 @@ export class EmbeddedStore implements EventStore {
   readonly #register: SliceRegister;
   readonly #tuning: LevelOptions;
   readonly #pool: StorePool;
-  /** Creating and dropping the same slice take turns. */
-  readonly #turns = new Map<string, Promise<void>>();
+  /** A slice is not created and dropped at the same time. */
+  readonly #slices = new KeyedMutex();
   #closed = false;
 
   private constructor(options: EmbeddedStoreOptions) {
@@ -86,7 +87,7 @@ export class EmbeddedStore implements EventStore {
 
   createSlice(slice: SliceRef): Promise<void> {
     const name = nameOf(slice);
-    return this.#inTurn(name, async () => {
+    return this.#changeSlice(name, async () => {
       const state = this.#register.stateOf(name);
       if (state === "LIVE") return;
       if (state === "DROPPED") {
@@ -111,7 +112,7 @@ export class EmbeddedStore implements EventStore {
 
   dropSlice(slice: SliceRef): Promise<void> {
     const name = nameOf(slice);
-    return this.#inTurn(name, async () => {
+    return this.#changeSlice(name, async () => {
       // From here on it is dropped, whatever happens: opening finishes what is left.
       if (this.#register.stateOf(name) !== "DROPPED") await this.#register.record(name, "DROPPED");
       await this.#pool.discard(name);
@@ -180,7 +181,7 @@ export class EmbeddedStore implements EventStore {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    await Promise.allSettled(this.#turns.values());
+    await this.#slices.ended();
     await this.#pool.close();
   }
 
@@ -236,16 +237,9 @@ export class EmbeddedStore implements EventStore {
     });
   }
 
-  async #inTurn(name: string, work: () => Promise<void>): Promise<void> {
+  async #changeSlice(name: string, work: () => Promise<void>): Promise<void> {
     if (this.#closed) throw closed();
-    const before = this.#turns.get(name);
-    const turn = (before ?? Promise.resolve()).catch(() => undefined).then(work);
-    this.#turns.set(name, turn);
-    try {
-      await turn;
-    } finally {
-      if (this.#turns.get(name) === turn) this.#turns.delete(name);
-    }
+    await this.#slices.run(name, work);
   }
 }
 

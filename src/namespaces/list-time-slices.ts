@@ -10,7 +10,7 @@ import type { EventStore, SliceStats } from "../ports/event-store.ts";
 import { readReadyNamespace } from "../records/namespace-records.ts";
 import { readSlices } from "../records/slice-records.ts";
 import type { SliceRecord } from "../records/slice-records.ts";
-import type { Storage } from "./change-slices.ts";
+import type { Storage } from "../ports/storage.ts";
 
 /** A slice as the API shows it. */
 export interface SliceListing extends Omit<TimeSlice, "state">, SliceStats {

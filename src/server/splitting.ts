@@ -7,7 +7,7 @@ import type { Random } from "../lib/random.ts";
 import type { Log } from "../lib/log.ts";
 import type { PartitionKey } from "../model/partition.ts";
 import { SplitWorker } from "../splits/work/split-worker.ts";
-import type { SplitDeps, SplitEvent } from "../splits/work/split-deps.ts";
+import type { SplitContext, SplitEvent } from "../splits/work/split-context.ts";
 import { SplitCounts } from "../splits/operate/split-counts.ts";
 import type { AdvanceThresholds } from "../splits/promote/advance.ts";
 import { ReadModeReconciler } from "../splits/promote/read-mode-reconciler.ts";
@@ -114,7 +114,7 @@ export function thresholdsOf({ splits }: ServiceConfig): AdvanceThresholds {
   };
 }
 
-function splitObserver(metrics: Metrics, log: Log): SplitDeps["observe"] {
+function splitObserver(metrics: Metrics, log: Log): SplitContext["observe"] {
   const bytes = metrics.counter(
     "braid_split_bytes_total",
     "Bytes of events that went through splitting, by stage.",

@@ -3,7 +3,7 @@ import { ServiceError } from "../../src/lib/errors.ts";
 import type { NamespaceConfigPatch } from "../../src/model/merge-config.ts";
 import type { PartitionKey } from "../../src/model/partition.ts";
 import type { Segment, SplitRecord } from "../../src/model/split.ts";
-import type { SplitEvent } from "../../src/splits/work/split-deps.ts";
+import type { SplitEvent } from "../../src/splits/work/split-context.ts";
 import { formatTime } from "../../src/wire/time-text.ts";
 import { StopAfter } from "../support/stopped-process.ts";
 import { MIDNIGHT, MINUTE, NAME, SERIES, SplitScenario } from "./split-scenario.ts";

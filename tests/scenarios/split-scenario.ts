@@ -20,7 +20,7 @@ import type { TimeSlice } from "../../src/model/time-slice.ts";
 import { SegmentReader } from "../../src/parts/segment-reader.ts";
 import { recordDetection } from "../../src/splits/detect/record-detection.ts";
 import type { EventStore } from "../../src/ports/event-store.ts";
-import type { SplitEvent } from "../../src/splits/work/split-deps.ts";
+import type { SplitEvent } from "../../src/splits/work/split-context.ts";
 import { SplitWorker } from "../../src/splits/work/split-worker.ts";
 import { Splits } from "../../src/splits/operate/splits.ts";
 import { encodeEvent } from "../../src/wire/event-record.ts";

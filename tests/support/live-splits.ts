@@ -29,7 +29,7 @@ import type { ReadLimits } from "../../src/read/read-query.ts";
 import { SliceReconciler } from "../../src/namespaces/slice-reconciler.ts";
 import type { ServeObserver } from "../../src/splits/serve/observer.ts";
 import { SplitServing } from "../../src/server/split-serving.ts";
-import type { SplitEvent } from "../../src/splits/work/split-deps.ts";
+import type { SplitEvent } from "../../src/splits/work/split-context.ts";
 import { SplitWorker } from "../../src/splits/work/split-worker.ts";
 import { Splits } from "../../src/splits/operate/splits.ts";
 import type { EventBytes } from "../../src/wire/event-record.ts";

@@ -6,20 +6,9 @@ import type { PartRecord, Segment } from "../../model/split.ts";
 import type { RangeDigest } from "../../parts/range-digest.ts";
 import type { Catalog } from "../../ports/catalog.ts";
 import { formatTime } from "../../wire/time-text.ts";
+import { Interruption } from "./interruption.ts";
 
-/** The copy is not what it should be. Told in the record; counts against the retries (rule C16). */
-export class Mismatch extends Error {
-  /** The part whose events are not what was listed. */
-  readonly part: PartRecord | undefined;
-
-  constructor(message: string, part?: PartRecord) {
-    super(message);
-    this.name = "Mismatch";
-    this.part = part;
-  }
-}
-
-/** Throws a Mismatch unless `found` is what was listed. `where` says what was read. */
+/** Throws a mismatch unless `found` is what was listed. `where` says what was read. */
 export function requireSame(part: PartRecord, found: RangeDigest, where: string): void {
   const same = found.events === part.events && found.bytes === part.bytes;
   if (same && found.digest() === part.digest) return;
@@ -27,7 +16,8 @@ export function requireSame(part: PartRecord, found: RangeDigest, where: string)
   const what = same
     ? "the same number of events and bytes, but other bytes"
     : `${found.events} events of ${found.bytes} bytes`;
-  throw new Mismatch(
+  throw new Interruption(
+    "mismatch",
     `${location}: ${where} has ${what}; listed are ${part.events} events of ${part.bytes} bytes`,
     part,
   );
@@ -43,6 +33,6 @@ export async function listedParts(
     return await readParts(catalog, partition, segment.partRanges);
   } catch (error) {
     const lost = error instanceof ServiceError && error.code === "DATA_LOSS";
-    throw lost ? new Mismatch(error.message) : error;
+    throw lost ? new Interruption("mismatch", error.message) : error;
   }
 }

@@ -5,22 +5,25 @@
 import type { PartRecord } from "../../model/split.ts";
 import { RangeDigest } from "../../parts/range-digest.ts";
 import type { Run } from "../../wire/frames.ts";
-import { Mismatch, requireSame } from "./compare-parts.ts";
+import { requireSame } from "./compare-parts.ts";
 import { splitByHash } from "./copy-hashed.ts";
+import { Interruption } from "./interruption.ts";
 import { originalRuns } from "./original-runs.ts";
 import { framesOf, RunBuilder } from "./run-builder.ts";
-import type { CompareJob } from "./validate-segment.ts";
+import { segmentOf } from "./split-job.ts";
+import type { SplitJob } from "./split-job.ts";
 
 const SECOND_READ = "a second read of the original";
 
-/** Rejects with a Mismatch that names the first difference. */
-export async function confirmSegment(job: CompareJob): Promise<void> {
-  const { deps, owned, throttle, level, segment, parts } = job;
+/** `parts`: the listed ones, in order. Rejects with a mismatch. */
+export async function confirmSegment(job: SplitJob, parts: readonly PartRecord[]): Promise<void> {
+  const { context, owned, throttle, level } = job;
+  const segment = segmentOf(job);
   const { namespace, partition } = owned.record;
   const compare = segment.strategy === "HASH" ? new HashedParts(parts) : new OrderedParts(parts);
-  for await (const run of originalRuns(deps, partition, segment, level, owned.signal)) {
+  for await (const run of originalRuns(context, partition, segment, level, owned.signal)) {
     compare.add(run);
-    deps.observe({ kind: "bytes", namespace, stage: "confirmed", bytes: run.bytes });
+    context.observe({ kind: "bytes", namespace, stage: "confirmed", bytes: run.bytes });
     await throttle.page(owned.signal);
   }
   compare.end();
@@ -40,7 +43,10 @@ class OrderedParts {
     for (let rest: Run | undefined = run; rest !== undefined;) {
       const part = this.#parts[this.#at];
       if (part === undefined) {
-        throw new Mismatch(`${SECOND_READ} has ${rest.count} events or more behind the last part`);
+        throw new Interruption(
+          "mismatch",
+          `${SECOND_READ} has ${rest.count} events or more behind the last part`,
+        );
       }
       const { inside, behind } = cutAt(rest, part.from);
       if (inside !== undefined) this.#digest.addRun(inside);

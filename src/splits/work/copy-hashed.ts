@@ -3,29 +3,27 @@
  * listed together at the end. There is no checkpoint inside: whoever goes on after a crash begins anew,
  * with fresh numbers.
  */
-import { assert } from "../../lib/errors.ts";
 import { writePart } from "../../records/part-records.ts";
 import type { PartRecord } from "../../model/split.ts";
 import { PartWriter } from "../../parts/part-writer.ts";
 import { hashPartOf } from "../plan/strategies.ts";
 import type { Run } from "../../wire/frames.ts";
-import type { CopyJob } from "./copy-segment.ts";
-import { newestSegment, withNewest } from "./moves.ts";
+import { withNewest } from "./moves.ts";
 import { originalRuns } from "./original-runs.ts";
 import { framesOf, RunBuilder } from "./run-builder.ts";
+import { segmentOf } from "./split-job.ts";
+import type { SplitJob } from "./split-job.ts";
 
-/** When it resolves all parts are listed. */
-export async function copyHashed(job: CopyJob): Promise<void> {
-  const { deps, owned, throttle, level, firstPart } = job;
-  const segment = newestSegment(owned.record);
-  assert(segment !== undefined, "there is a segment to copy");
-  const { from, to, generation, layout, partsPlanned } = segment;
+/** `firstPart`: of the numbers that were reserved. When it resolves all parts are listed. */
+export async function copyHashed(job: SplitJob, firstPart: number): Promise<void> {
+  const { context, owned, throttle, level } = job;
+  const { from, to, generation, layout, partsPlanned } = segmentOf(job);
   const { namespace, partition } = owned.record;
   const writers = Array.from(
     { length: partsPlanned },
     (_, nth) =>
       new PartWriter({
-        store: deps.store,
+        store: context.store,
         partition,
         part: firstPart + nth,
         generation,
@@ -35,8 +33,8 @@ export async function copyHashed(job: CopyJob): Promise<void> {
   );
   try {
     const range = { from, to };
-    for await (const run of originalRuns(deps, partition, range, level, owned.signal)) {
-      deps.observe({ kind: "bytes", namespace, stage: "read", bytes: run.bytes });
+    for await (const run of originalRuns(context, partition, range, level, owned.signal)) {
+      context.observe({ kind: "bytes", namespace, stage: "read", bytes: run.bytes });
       const builders = splitByHash(run, partsPlanned);
       await Promise.all(
         builders.map(async (builder, nth) => {
@@ -48,19 +46,19 @@ export async function copyHashed(job: CopyJob): Promise<void> {
     const parts: PartRecord[] = [];
     for (const writer of writers) {
       const part = await writer.finish(from, to);
-      await writePart(deps.catalog, partition, part);
+      await writePart(context.catalog, partition, part);
       parts.push(part);
     }
     const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
     const events = parts.reduce((sum, part) => sum + part.events, 0);
-    deps.observe({ kind: "bytes", namespace, stage: "written", bytes });
+    context.observe({ kind: "bytes", namespace, stage: "written", bytes });
     const partRanges = [{ start: firstPart, count: parts.length }];
     await owned.change((record) => ({
       ...record,
       ...withNewest(record, { partRanges, copiedTo: from, bytes, events }),
     }));
     for (const part of parts) {
-      deps.observe({ kind: "part", namespace, bytes: part.bytes, events: part.events });
+      context.observe({ kind: "part", namespace, bytes: part.bytes, events: part.events });
     }
   } finally {
     await Promise.all(writers.map((writer) => writer.abort()));

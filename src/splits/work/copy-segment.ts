@@ -12,41 +12,34 @@ import type { PartRecord, Segment, SplitRecord } from "../../model/split.ts";
 import { PartWriter } from "../../parts/part-writer.ts";
 import { cutterOf } from "../plan/strategies.ts";
 import type { PartCutter } from "../plan/strategies.ts";
-import type { ServiceLevel } from "../../ports/event-store.ts";
 import type { Run } from "../../wire/frames.ts";
 import { newestSegment, withNewest } from "./moves.ts";
 import { originalRuns } from "./original-runs.ts";
-import type { OwnedSplit } from "./owned-split.ts";
 import { countParts, reserveParts, withPart } from "./part-numbers.ts";
 import { framesOf, RunBuilder } from "./run-builder.ts";
-import type { SplitDeps } from "./split-deps.ts";
-import type { WorkThrottle } from "./work-throttle.ts";
+import { segmentOf } from "./split-job.ts";
+import type { SplitJob } from "./split-job.ts";
 
 /** Reserved before the copy goes on: the first part, and the one behind it. */
 export const FIRST_PARTS = 2;
 
-export interface CopyJob {
-  readonly deps: SplitDeps;
-  readonly owned: OwnedSplit;
-  readonly throttle: WorkThrottle;
-  readonly level: ServiceLevel;
-  /** How many parts the segment may have. */
-  readonly maxParts: number;
-  /** The first of the numbers that were reserved for this copy. */
-  readonly firstPart: number;
-}
-
-/** When it resolves all parts are listed. */
-export async function copySegment(job: CopyJob): Promise<void> {
-  const { deps, owned, throttle, level } = job;
-  const segment = newestSegment(owned.record);
-  assert(segment !== undefined, "there is a segment to copy");
-  const copy = new OrderedCopy(job, segment);
+/**
+ * `firstPart` is the first of the numbers that were reserved for this copy, `maxParts` how many parts the
+ * segment may have. When it resolves all parts are listed.
+ */
+export async function copySegment(
+  job: SplitJob,
+  firstPart: number,
+  maxParts: number,
+): Promise<void> {
+  const { context, owned, throttle, level } = job;
+  const segment = segmentOf(job);
+  const copy = new OrderedCopy(job, firstPart, maxParts);
   const range = { from: segment.from, to: segment.copiedTo };
   const { namespace, partition } = owned.record;
   try {
-    for await (const run of originalRuns(deps, partition, range, level, owned.signal)) {
-      deps.observe({ kind: "bytes", namespace, stage: "read", bytes: run.bytes });
+    for await (const run of originalRuns(context, partition, range, level, owned.signal)) {
+      context.observe({ kind: "bytes", namespace, stage: "read", bytes: run.bytes });
       await copy.add(run);
       await throttle.page(owned.signal);
     }
@@ -57,7 +50,7 @@ export async function copySegment(job: CopyJob): Promise<void> {
 }
 
 class OrderedCopy {
-  readonly #job: CopyJob;
+  readonly #job: SplitJob;
   readonly #segment: Segment;
   readonly #cutter: PartCutter;
   readonly #builder = new RunBuilder();
@@ -69,11 +62,12 @@ class OrderedCopy {
   #lastTime: number | undefined;
   #listing: Promise<void> = Promise.resolve();
 
-  constructor(job: CopyJob, segment: Segment) {
+  constructor(job: SplitJob, firstPart: number, maxParts: number) {
+    const segment = segmentOf(job);
     this.#job = job;
     this.#segment = segment;
-    this.#cutter = cutterOf(segment, job.maxParts);
-    this.#nextPart = job.firstPart;
+    this.#cutter = cutterOf(segment, maxParts);
+    this.#nextPart = firstPart;
     this.#partsSoFar = countParts(segment.partRanges);
     this.#to = segment.copiedTo;
   }
@@ -112,8 +106,8 @@ class OrderedCopy {
   async #write(): Promise<void> {
     const run = this.#builder.take();
     if (run === undefined) return;
-    const { deps, owned, level } = this.#job;
-    const { store } = deps;
+    const { context, owned, level } = this.#job;
+    const { store } = context;
     const { generation, layout } = this.#segment;
     const { partition } = owned.record;
     this.#writer ??= new PartWriter({
@@ -148,7 +142,7 @@ class OrderedCopy {
   }
 
   async #list(writer: PartWriter, from: number, to: number): Promise<void> {
-    const { deps, owned } = this.#job;
+    const { context, owned } = this.#job;
     let part: PartRecord;
     try {
       part = await writer.finish(from, to);
@@ -158,10 +152,10 @@ class OrderedCopy {
     }
     const { namespace, partition } = owned.record;
     const { bytes, events } = part;
-    deps.observe({ kind: "bytes", namespace, stage: "written", bytes });
-    await writePart(deps.catalog, partition, part);
+    context.observe({ kind: "bytes", namespace, stage: "written", bytes });
+    await writePart(context.catalog, partition, part);
     await owned.change((record) => listed(record, part));
-    deps.observe({ kind: "part", namespace, bytes, events });
+    context.observe({ kind: "part", namespace, bytes, events });
   }
 }
 

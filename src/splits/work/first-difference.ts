@@ -10,8 +10,9 @@ import type { DifferenceKind, FoundDifference } from "../../parts/find-differenc
 import { PartitionReader } from "../../partition/partition-reader.ts";
 import { SegmentReader } from "../../parts/segment-reader.ts";
 import { formatTime } from "../../wire/time-text.ts";
-import { Mismatch } from "./compare-parts.ts";
-import type { CompareJob } from "./validate-segment.ts";
+import { Interruption } from "./interruption.ts";
+import { segmentOf } from "./split-job.ts";
+import type { SplitJob } from "./split-job.ts";
 
 const RUN_BYTES = 256 * 1024;
 const RUN_EVENTS = 4_096;
@@ -23,17 +24,25 @@ const IN_WORDS: Readonly<Record<DifferenceKind, string>> = {
 };
 
 /** The same mismatch, with the first difference if one can be found. Rejects only if the work is to stop. */
-export async function withFirstDifference(job: CompareJob, found: Mismatch): Promise<Mismatch> {
+export async function withFirstDifference(
+  job: SplitJob,
+  parts: readonly PartRecord[],
+  found: Interruption,
+): Promise<Interruption> {
   const { part } = found;
   if (part === undefined) return found;
-  const where = await whereOf(job, part);
+  const where = await whereOf(job, parts, part);
   job.owned.signal.throwIfAborted();
-  return new Mismatch(`${found.message}; ${where}`, part);
+  return new Interruption("mismatch", `${found.message}; ${where}`, part);
 }
 
-async function whereOf(job: CompareJob, part: PartRecord): Promise<string> {
+async function whereOf(
+  job: SplitJob,
+  parts: readonly PartRecord[],
+  part: PartRecord,
+): Promise<string> {
   try {
-    const difference = await firstDifference(job, part);
+    const difference = await firstDifference(job, parts, part);
     if (difference === undefined) return "read once more, both are the same";
     const { kind, at } = difference;
     return `first, ${fromUtf8(at.id)} at ${formatTime(at.time)} ${IN_WORDS[kind]}`;
@@ -45,10 +54,13 @@ async function whereOf(job: CompareJob, part: PartRecord): Promise<string> {
 
 /** Parts by hash all cover all of the time: those are compared together. */
 async function firstDifference(
-  { deps, owned, level, segment, parts }: CompareJob,
+  job: SplitJob,
+  parts: readonly PartRecord[],
   part: PartRecord,
 ): Promise<FoundDifference | undefined> {
-  const { store, clock } = deps;
+  const { context, owned, level } = job;
+  const { store, clock } = context;
+  const segment = segmentOf(job);
   const { partition } = owned.record;
   const { from, to } = segment.strategy === "HASH" ? segment : part;
   const range = { from, to, order: "NEWEST_FIRST", after: undefined, level } as const;

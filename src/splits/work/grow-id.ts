@@ -10,7 +10,7 @@ import type { Namespace } from "../../model/namespace.ts";
 import { eventBucketsOf } from "../../model/partition.ts";
 import type { SplitRecord } from "../../model/split.ts";
 import { nextIdStep, untouchedFrom } from "../plan/id-growth.ts";
-import type { SplitDeps } from "./split-deps.ts";
+import type { SplitContext } from "./split-context.ts";
 import type { WorkLocation } from "./work-location.ts";
 
 /** A bucket that ended more of its own widths ago than this is old. */
@@ -30,12 +30,12 @@ export interface GrownId {
  * id gets no more.
  */
 export async function growId(
-  deps: SplitDeps,
+  context: SplitContext,
   record: SplitRecord,
   namespace: Namespace,
   { slice, bucket }: Pick<WorkLocation, "slice" | "bucket">,
 ): Promise<GrownId | undefined> {
-  const { catalog, clock, margins, observe } = deps;
+  const { catalog, clock, margins, observe } = context;
   const { partition } = record;
   const { seriesId, timeBucket } = partition;
   const { config } = namespace;

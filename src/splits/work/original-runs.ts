@@ -5,7 +5,7 @@ import type { PartitionKey } from "../../model/partition.ts";
 import { PartitionReader } from "../../partition/partition-reader.ts";
 import type { ServiceLevel } from "../../ports/event-store.ts";
 import type { Run } from "../../wire/frames.ts";
-import type { SplitDeps } from "./split-deps.ts";
+import type { SplitContext } from "./split-context.ts";
 
 /** Two of them are held at a time: one is worked on, one is under way. */
 export const RUN_BYTES_MAX = 1 << 20;
@@ -33,7 +33,7 @@ export function copyLevel(
 
 /** Leaving the loop stops what is under way and waits for it. */
 export async function* originalRuns(
-  { store, clock }: Pick<SplitDeps, "store" | "clock">,
+  { store, clock }: Pick<SplitContext, "store" | "clock">,
   partition: PartitionKey,
   range: OriginalRange,
   level: ServiceLevel,

@@ -11,9 +11,8 @@ import { MemoryStore } from "../../../tests/support/memory-store.ts";
 import { staticView, viewSource } from "../../../tests/support/static-view.ts";
 import { VirtualClock } from "../../../tests/support/virtual-clock.ts";
 import { OwnerWatch } from "./claim.ts";
-import { OwnedSplit, Overtaken } from "./owned-split.ts";
-import type { SplitDeps } from "./split-deps.ts";
-import { Reopened } from "./work-throttle.ts";
+import { OwnedSplit } from "./owned-split.ts";
+import type { SplitContext } from "./split-context.ts";
 import { timeMargins } from "../../model/time-margins.ts";
 
 const PARTITION = {
@@ -51,7 +50,7 @@ class Fixture {
   readonly clock = new VirtualClock(1_000_000);
   readonly catalog = new LateCatalog();
 
-  deps(by: string): SplitDeps {
+  context(by: string): SplitContext {
     return {
       catalog: this.catalog,
       store: new MemoryStore(),
@@ -78,7 +77,7 @@ class Fixture {
   }
 
   async claim(record: SplitRecord, by: string): Promise<OwnedSplit> {
-    const owned = await OwnedSplit.claim(this.deps(by), record, "PLANNING", "looking", never);
+    const owned = await OwnedSplit.claim(this.context(by), record, "PLANNING", "looking", never);
     return required(owned);
   }
 
@@ -111,7 +110,13 @@ test("of two that claim one gets it", async () => {
   const fixture = new Fixture();
   const record = await fixture.detected();
   const first = await fixture.claim(record, "w1");
-  const second = await OwnedSplit.claim(fixture.deps("w2"), record, "PLANNING", "looking", never);
+  const second = await OwnedSplit.claim(
+    fixture.context("w2"),
+    record,
+    "PLANNING",
+    "looking",
+    never,
+  );
   assert.equal(second, undefined);
   assert.equal((await fixture.stored()).owner?.by, "w1");
   await first.close();
@@ -172,11 +177,11 @@ test("C8: who was overtaken, be it by his own process, is told at his next chang
     const fixture = new Fixture();
     const first = await fixture.claimed("w1");
     const second = await fixture.claim(await fixture.stored(), by);
-    await assert.rejects(first.move("PLANNED", "late"), Overtaken, by);
+    await assert.rejects(first.move("PLANNED", "late"), { kind: "overtaken" }, by);
     assert.equal(first.signal.aborted, true);
     await assert.rejects(
       first.rest((record) => record),
-      Overtaken,
+      { kind: "overtaken" },
     );
     await second.move("PLANNED", "in time");
     const { owner, history } = await fixture.stored();
@@ -230,7 +235,7 @@ test("S13: in another epoch what was decided counts no more, but it can be let g
   const fixture = new Fixture();
   const owned = await fixture.claimed();
   await writeSplit(fixture.catalog, { ...(await fixture.stored()), epoch: 2 });
-  await assert.rejects(owned.move("PLANNED", "below the old line"), Reopened);
+  await assert.rejects(owned.move("PLANNED", "below the old line"), { kind: "reopened" });
   const rested = await owned.rest((record) => ({ ...record, dueAt: 5 }));
   assert.deepEqual([rested.epoch, rested.owner, rested.state], [2, null, "PLANNING"]);
   await owned.close();

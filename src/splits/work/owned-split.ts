@@ -10,23 +10,15 @@ import { moveSplit } from "../record/move-split.ts";
 import { readSplit } from "../../records/split-records.ts";
 import { movedSplit } from "../../model/split-moves.ts";
 import type { SplitRecord, SplitState } from "../../model/split.ts";
-import { LEASE_MS } from "./split-deps.ts";
-import type { SplitDeps } from "./split-deps.ts";
-import { Reopened } from "./work-throttle.ts";
+import { Interruption, reopened } from "./interruption.ts";
+import { LEASE_MS } from "./split-context.ts";
+import type { SplitContext } from "./split-context.ts";
 
 /** Changes that somebody without a fence came between, in a row: more is no accident. */
 const ATTEMPTS_MAX = 5;
 
-/** Somebody else has the split now, or an operator has stopped it. */
-export class Overtaken extends Error {
-  constructor() {
-    super("somebody else has taken this split over");
-    this.name = "Overtaken";
-  }
-}
-
 export class OwnedSplit {
-  readonly #deps: SplitDeps;
+  readonly #context: SplitContext;
   readonly #stop: LinkedAbort;
   readonly #heartbeats: Promise<void>;
   /** When it was claimed. */
@@ -40,24 +32,24 @@ export class OwnedSplit {
   /** Of every attempt to change it, made or not: no two carry the same, so each is known by its own. */
   #heartbeat = 0;
 
-  private constructor(deps: SplitDeps, record: SplitRecord, signal: AbortSignal) {
-    this.#deps = deps;
+  private constructor(context: SplitContext, record: SplitRecord, signal: AbortSignal) {
+    this.#context = context;
     this.#record = record;
     this.#epoch = record.epoch;
     this.#stop = new LinkedAbort(signal);
-    this.#changedAtMs = deps.clock.monotonicMs();
+    this.#changedAtMs = context.clock.monotonicMs();
     this.#heartbeats = this.#keepAlive();
   }
 
   /** Undefined if somebody else was faster. `state` is the one it has while it is looked at. */
   static async claim(
-    deps: SplitDeps,
+    context: SplitContext,
     before: SplitRecord,
     state: SplitState,
     reason: string,
     signal: AbortSignal,
   ): Promise<OwnedSplit | undefined> {
-    const { catalog, clock, by, observe } = deps;
+    const { catalog, clock, by, observe } = context;
     const at = clock.nowMicros();
     const changes = {
       owner: { by, heartbeat: 0 },
@@ -72,7 +64,7 @@ export class OwnedSplit {
     const claimed = await moveSplit(catalog, clock, before, after);
     if (claimed === undefined) return undefined;
     tell(observe, before, after, reason);
-    return new OwnedSplit(deps, claimed, signal);
+    return new OwnedSplit(context, claimed, signal);
   }
 
   get record(): SplitRecord {
@@ -90,12 +82,12 @@ export class OwnedSplit {
   }
 
   /**
-   * Rejects with Overtaken if it is no longer ours, and with Reopened if it is in another epoch than when it was
+   * Rejects as overtaken if it is no longer ours, and as reopened if it is in another epoch than when it was
    * claimed: what was decided then counts no more (rule C3). If it rejects otherwise it may have been made.
    */
   change(make: (record: SplitRecord) => SplitRecord): Promise<SplitRecord> {
     return this.#inTurn((record) => {
-      if (record.epoch !== this.#epoch) throw new Reopened();
+      if (record.epoch !== this.#epoch) throw reopened();
       return make(record);
     });
   }
@@ -106,7 +98,7 @@ export class OwnedSplit {
     reason: string,
     change: (record: SplitRecord) => Partial<SplitRecord> = () => ({}),
   ): Promise<SplitRecord> {
-    const { clock, by, observe } = this.#deps;
+    const { clock, by, observe } = this.#context;
     let before = this.#record;
     const after = await this.change((record) => {
       before = record;
@@ -126,7 +118,7 @@ export class OwnedSplit {
     this.#lose();
     const last = after.history.at(-1);
     if (last !== undefined && after.state !== before.state) {
-      tell(this.#deps.observe, before, after, last.reason);
+      tell(this.#context.observe, before, after, last.reason);
     }
     return after;
   }
@@ -145,7 +137,7 @@ export class OwnedSplit {
   }
 
   async #change(make: (record: SplitRecord) => SplitRecord): Promise<SplitRecord> {
-    const { catalog, clock, by } = this.#deps;
+    const { catalog, clock, by } = this.#context;
     for (let attempt = 0; attempt < ATTEMPTS_MAX && !this.#over; attempt++) {
       if (this.#outcomeUnknown) await this.#reread();
       const before = this.#record;
@@ -166,16 +158,16 @@ export class OwnedSplit {
       if (this.#record.owner?.heartbeat === heartbeat) return this.#record;
     }
     this.#lose();
-    throw new Overtaken();
+    throw overtaken();
   }
 
   /** Ours is what has our fence and our name: others raise the fence when they take it. */
   async #reread(): Promise<void> {
-    const { catalog, by } = this.#deps;
+    const { catalog, by } = this.#context;
     const found = await readSplit(catalog, this.#record.partition);
     if (found?.fence !== this.#record.fence || found.owner?.by !== by) {
       this.#lose();
-      throw new Overtaken();
+      throw overtaken();
     }
     this.#record = found;
     this.#outcomeUnknown = false;
@@ -187,7 +179,7 @@ export class OwnedSplit {
   }
 
   async #keepAlive(): Promise<void> {
-    const { clock, leaseMs = LEASE_MS } = this.#deps;
+    const { clock, leaseMs = LEASE_MS } = this.#context;
     const intervalMs = Math.ceil(leaseMs / 3);
     while (!this.#over && !this.signal.aborted) {
       const restedMs = clock.monotonicMs() - this.#changedAtMs;
@@ -199,14 +191,18 @@ export class OwnedSplit {
       try {
         await this.change((record) => record);
       } catch {
-        // Overtaken ends the loop; while the catalog is away it is asked again, until someone takes over.
+        // Being overtaken ends the loop; while the catalog is away it is asked again, until someone takes over.
       }
     }
   }
 }
 
+function overtaken(): Interruption {
+  return new Interruption("overtaken", "another worker or an operator has taken this split over");
+}
+
 function tell(
-  observe: SplitDeps["observe"],
+  observe: SplitContext["observe"],
   before: SplitRecord,
   after: SplitRecord,
   reason: string,

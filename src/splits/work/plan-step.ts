@@ -11,15 +11,15 @@ import { restingState } from "./triage.ts";
 import { nextRangeAt, RANGE_MICROS_MIN } from "./reschedule.ts";
 import { completedSegments, movedAgain } from "./moves.ts";
 import { mergedLatency, probeOriginal } from "./probe-reads.ts";
-import type { Work } from "./steps.ts";
+import type { SplitJob } from "./split-job.ts";
 import { surveyRange } from "./survey.ts";
 
 /** False: the split has come to rest, nothing is to be copied. */
-export async function planStep(work: Work): Promise<boolean> {
-  const { owned } = work;
-  const { plan, latency } = await decide(work);
+export async function planStep(job: SplitJob): Promise<boolean> {
+  const { owned } = job;
+  const { plan, latency } = await decide(job);
   if (plan.kind !== "segment") {
-    await owned.rest((record) => unplanned(work, { ...record, latency }, plan));
+    await owned.rest((record) => unplanned(job, { ...record, latency }, plan));
     return false;
   }
   const { segment } = plan;
@@ -37,8 +37,9 @@ interface Decision {
   readonly latency: SplitRecord["latency"];
 }
 
-async function decide({ deps, owned, location, throttle, floor }: Work): Promise<Decision> {
-  const { clock } = deps;
+async function decide(job: SplitJob): Promise<Decision> {
+  const { context, owned, location, floor } = job;
+  const { clock } = context;
   const { namespace, view, slice, bucket } = location;
   const { config } = namespace;
   assert(floor !== undefined, "who plans knows the sealed line");
@@ -50,7 +51,7 @@ async function decide({ deps, owned, location, throttle, floor }: Work): Promise
   const closed = to === bucket.end;
   const bytesMax = surveyBytes(config, record, closed);
   const range = { from, to };
-  const survey = await surveyRange(deps, owned, throttle, range, config, bytesMax);
+  const survey = await surveyRange(job, range, bytesMax);
   const nowMicros = clock.nowMicros();
   const input = {
     config,
@@ -64,12 +65,12 @@ async function decide({ deps, owned, location, throttle, floor }: Work): Promise
     nowMicros,
     survey,
     byOperator: record.askedBy !== null,
-    compactCommand: (deps.compactCommand ?? compactCommand)(partition),
+    compactCommand: (context.compactCommand ?? compactCommand)(partition),
   };
   const plan = planSegment(input);
   // Who waits for more to be sealed is looked at again and again, and need not be measured each time.
   if (plan.kind === "parked") return { plan, latency };
-  const measured = await probeOriginal({ ...deps, partition, config }, range, owned.signal);
+  const measured = await probeOriginal({ ...context, partition, config }, range, owned.signal);
   const now = { ...latency, before: mergedLatency(latency.before, measured) };
   return { plan: planSegment({ ...input, record: { ...record, latency: now } }), latency: now };
 }
@@ -80,11 +81,11 @@ function compactCommand({ slice }: SliceRef): string {
 
 /** Completed segments stay what they are: only a split without any is refused or parked. */
 function unplanned(
-  { deps, location }: Work,
+  { context, location }: SplitJob,
   record: SplitRecord,
   plan: Exclude<SplitPlan, { kind: "segment" }>,
 ): SplitRecord {
-  const { clock, by, margins } = deps;
+  const { clock, by, margins } = context;
   const { bucket, namespace } = location;
   const at = clock.nowMicros();
   const why = { at, by, reason: plan.reason };

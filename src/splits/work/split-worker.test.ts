@@ -19,7 +19,7 @@ import {
   TARGET_BYTES,
 } from "../../../tests/scenarios/split-scenario.ts";
 import type { WorkerHandle, Written } from "../../../tests/scenarios/split-scenario.ts";
-import type { CopyStage } from "./split-deps.ts";
+import type { CopyStage } from "./split-context.ts";
 
 const TEN = MIDNIGHT + 10 * HOUR;
 const WIDE: Written = { events: 200, bytes: 2_000, from: TEN, to: TEN + HOUR };

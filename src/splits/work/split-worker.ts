@@ -17,15 +17,9 @@ import type { PartitionKey } from "../../model/partition.ts";
 import type { SplitRecord } from "../../model/split.ts";
 import { OwnerWatch } from "./claim.ts";
 import { SealedLine } from "./sealed-line.ts";
-import { LEASE_MS } from "./split-deps.ts";
-import type { SplitDeps } from "./split-deps.ts";
+import { LEASE_MS } from "./split-context.ts";
+import type { SplitContext } from "./split-context.ts";
 import { workOnSplit } from "./work-on-split.ts";
-import type { WorkerContext } from "./work-on-split.ts";
-
-interface SplitWorkerDeps extends SplitDeps {
-  readonly sweepMs?: number;
-  readonly concurrency?: number;
-}
 
 const SWEEP_MS = 2_000;
 const CONCURRENCY = 2;
@@ -54,8 +48,9 @@ interface SweepPass {
 }
 
 export class SplitWorker {
-  readonly #deps: SplitWorkerDeps;
-  readonly #context: WorkerContext;
+  readonly #context: SplitContext;
+  readonly #sealed: SealedLine;
+  readonly #owners: OwnerWatch;
   readonly #settleMs: number;
   readonly #waiting = new Map<string, Waiting>();
   readonly #active = new Set<string>();
@@ -69,15 +64,12 @@ export class SplitWorker {
   #closedTo = "";
   readonly #idle = new Set<() => void>();
 
-  constructor(deps: SplitWorkerDeps) {
-    this.#deps = deps;
-    const { clock, margins, leaseMs = LEASE_MS } = deps;
+  constructor(context: SplitContext) {
+    this.#context = context;
+    const { clock, margins, leaseMs = LEASE_MS } = context;
     this.#settleMs = margins.settle.ms;
-    this.#context = {
-      ...deps,
-      sealed: new SealedLine(clock, this.#settleMs),
-      owners: new OwnerWatch(clock, leaseMs),
-    };
+    this.#sealed = new SealedLine(clock, this.#settleMs);
+    this.#owners = new OwnerWatch(clock, leaseMs);
   }
 
   /** Splits that are looked at or worked on now. */
@@ -91,14 +83,14 @@ export class SplitWorker {
 
   /** Until the signal aborts; then it resolves when nothing is under way. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    const workers = Array.from({ length: this.#deps.concurrency ?? CONCURRENCY }, () =>
+    const workers = Array.from({ length: this.#context.concurrency ?? CONCURRENCY }, () =>
       this.#workAgainAndAgain(signal),
     );
     await Promise.all([this.#sweepAgainAndAgain(signal), ...workers]);
   }
 
   async #sweepAgainAndAgain(signal: AbortSignal): Promise<void> {
-    const { clock, random, sweepMs = SWEEP_MS } = this.#deps;
+    const { clock, random, sweepMs = SWEEP_MS } = this.#context;
     while (!signal.aborted) {
       try {
         await this.#sweep(signal);
@@ -112,7 +104,7 @@ export class SplitWorker {
 
   /** All that is due, the longest first, as far as there is room. */
   async #sweep(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#deps;
+    const { clock } = this.#context;
     await this.#watchNamespaces();
     const nowMicros = clock.nowMicros();
     await this.#continuePass(nowMicros, signal);
@@ -123,7 +115,7 @@ export class SplitWorker {
   async #continuePass(nowMicros: number, signal: AbortSignal): Promise<void> {
     const pass = (this.#pass ??= this.#newPass());
     for (let pages = 0; pages < PAGES_MAX && !signal.aborted; pages++) {
-      const page = await listDue(this.#deps.catalog, nowMicros, DUE_PAGE, pass.after);
+      const page = await listDue(this.#context.catalog, nowMicros, DUE_PAGE, pass.after);
       for (const due of page) {
         if (!this.#passes(pass, due)) return;
         pass.after = due;
@@ -142,7 +134,7 @@ export class SplitWorker {
   }
 
   #newPass(): SweepPass {
-    const nowMs = this.#deps.clock.monotonicMs();
+    const nowMs = this.#context.clock.monotonicMs();
     const pausedToo = nowMs - this.#lookedAtPausedMs >= PAUSED_LOOK_MS;
     if (pausedToo) this.#lookedAtPausedMs = nowMs;
     return { after: undefined, pausedToo };
@@ -153,12 +145,12 @@ export class SplitWorker {
     if (publishes) return false;
     const known = this.#paused.get(partition.namespaceId);
     if (known !== undefined) return known;
-    const view = this.#deps.views.current(namespace);
+    const view = this.#context.views.current(namespace);
     return view !== undefined && view.namespace.splitsPaused !== null;
   }
 
   async #closeWindows(nowMicros: number): Promise<void> {
-    const { catalog, clock } = this.#deps;
+    const { catalog, clock } = this.#context;
     const nowMs = clock.monotonicMs();
     if (nowMs - this.#closedAtMs < CLOSE_WINDOWS_MS) return;
     this.#closedAtMs = nowMs;
@@ -167,7 +159,7 @@ export class SplitWorker {
 
   /** A floor counts only when it was seen for a while, so they are looked at before they are needed. */
   async #watchNamespaces(): Promise<void> {
-    const { catalog, clock } = this.#deps;
+    const { catalog, clock } = this.#context;
     const nowMs = clock.monotonicMs();
     if (nowMs - this.#watchedAtMs < this.#settleMs / LOOKS_PER_SETTLING) return;
     this.#watchedAtMs = nowMs;
@@ -176,7 +168,7 @@ export class SplitWorker {
     const paused = new Map<string, boolean>();
     for (const { record } of found) {
       if (record instanceof ServiceError) continue;
-      this.#context.sealed.observe(record);
+      this.#sealed.observe(record);
       paused.set(record.id, record.splitsPaused !== null);
     }
     this.#paused = paused;
@@ -216,9 +208,9 @@ export class SplitWorker {
     let namespace = "";
     try {
       const record = await this.#find(partition, due);
-      if (record === undefined) return;
+      if (record === undefined || !this.#owners.isFree(record)) return;
       ({ namespace } = record);
-      await workOnSplit(this.#context, record, signal);
+      await workOnSplit(this.#context, this.#sealed, record, signal);
     } catch (error) {
       if (!signal.aborted) this.#trouble(namespace, "a split could not be looked at", error);
     } finally {
@@ -228,7 +220,7 @@ export class SplitWorker {
   }
 
   #find(partition: PartitionKey, due: DueSplit | undefined): Promise<SplitRecord | undefined> {
-    const { catalog, clock } = this.#deps;
+    const { catalog, clock } = this.#context;
     return due === undefined ? readSplit(catalog, partition) : settleDue(catalog, clock, due);
   }
 
@@ -249,6 +241,6 @@ export class SplitWorker {
   }
 
   #trouble(namespace: string, what: string, error: unknown): void {
-    this.#deps.observe({ kind: "trouble", namespace, what, error });
+    this.#context.observe({ kind: "trouble", namespace, what, error });
   }
 }

@@ -1,42 +1,29 @@
 /** The steps of a split that is owned and planned, one for each state it goes through. */
-import { assert } from "../../lib/errors.ts";
 import { movedSplit } from "../../model/split-moves.ts";
 import { routeSegmentOf } from "../../model/split.ts";
 import type { PartRecord, Segment, SplitRecord } from "../../model/split.ts";
 import { combineDigests } from "../../parts/range-digest.ts";
 import { formatTime } from "../../wire/time-text.ts";
-import { listedParts, Mismatch } from "./compare-parts.ts";
+import { listedParts } from "./compare-parts.ts";
 import { confirmSegment } from "./confirm-segment.ts";
 import { copyHashed } from "./copy-hashed.ts";
 import { copySegment, FIRST_PARTS } from "./copy-segment.ts";
 import { withFirstDifference } from "./first-difference.ts";
 import { growId } from "./grow-id.ts";
 import type { GrownId } from "./grow-id.ts";
+import { interruptionOf } from "./interruption.ts";
 import { nextRangeAt } from "./reschedule.ts";
 import { newestSegment, withNewest } from "./moves.ts";
-import { copyLevel } from "./original-runs.ts";
-import type { OwnedSplit } from "./owned-split.ts";
 import { countParts, reserveParts } from "./part-numbers.ts";
 import { mergedLatency, probeSplit } from "./probe-reads.ts";
-import type { SplitDeps } from "./split-deps.ts";
+import { segmentOf } from "./split-job.ts";
+import type { SplitJob } from "./split-job.ts";
 import { validateSegment } from "./validate-segment.ts";
-import type { CompareJob } from "./validate-segment.ts";
-import type { WorkThrottle } from "./work-throttle.ts";
-import type { WorkLocation } from "./work-location.ts";
 
-export interface Work {
-  readonly deps: SplitDeps;
-  readonly owned: OwnedSplit;
-  readonly location: WorkLocation;
-  readonly throttle: WorkThrottle;
-  /** The sealed line; undefined where no new stretch is begun. */
-  readonly floor: number | undefined;
-}
-
-export async function copyStep({ deps, owned, location, throttle }: Work): Promise<void> {
+export async function copyStep(job: SplitJob): Promise<void> {
+  const { context, owned, location, level } = job;
   const { namespace } = location;
-  const level = copyLevel(namespace, deps.copyAtAll);
-  const segment = newestOf(owned);
+  const segment = segmentOf(job);
   const hashed = segment.strategy === "HASH";
   const others = owned.record.segments.slice(0, -1).flatMap(({ partRanges }) => partRanges);
   const maxParts = Math.max(1, namespace.config.widePartition.maxParts - countParts(others));
@@ -53,12 +40,11 @@ export async function copyStep({ deps, owned, location, throttle }: Work): Promi
       const reason = `copying at ${level.consistency}, generation ${segment.generation}`;
       await owned.move("SPLITTING", reason, begin);
     }
-    const job = { deps, owned, throttle, level, maxParts, firstPart };
-    await (hashed ? copyHashed(job) : copySegment(job));
+    await (hashed ? copyHashed(job, firstPart) : copySegment(job, firstPart, maxParts));
   }
-  const parts = await listedParts(deps.catalog, owned.record.partition, newestOf(owned));
+  const parts = await listedParts(context.catalog, owned.record.partition, segmentOf(job));
   const checksum = combineDigests(parts);
-  await owned.move("VALIDATING", `copied: ${amountOf(newestOf(owned))}`, (record) =>
+  await owned.move("VALIDATING", `copied: ${amountOf(segmentOf(job))}`, (record) =>
     withNewest(record, {
       state: "VALIDATING",
       checksum,
@@ -80,29 +66,28 @@ function whyOf(
   return `${why}; part ${parts.length}, the last there may be, took the rest: ${last.bytes} bytes`;
 }
 
-export async function validateStep(work: Work): Promise<void> {
-  const { owned, throttle } = work;
-  await compared(await compareJob(work), validateSegment);
+export async function validateStep(job: SplitJob): Promise<void> {
+  const { owned, throttle } = job;
+  await compareParts(job, validateSegment);
   // The epoch it was copied in must still be the namespace's (rule C3).
   await throttle.ask();
-  const reason = `validated: the copy, read back, is ${amountOf(newestOf(owned))}`;
+  const reason = `validated: the copy, read back, is ${amountOf(segmentOf(job))}`;
   await owned.move("COMPLETED", reason, (record) => withNewest(record, { state: "COMPLETED" }));
 }
 
-export async function confirmStep(work: Work): Promise<void> {
-  const { deps, owned, throttle, location } = work;
-  const { clock, by, margins, observe } = deps;
-  const job = await compareJob(work);
-  await compared(job, confirmSegment);
+export async function confirmStep(job: SplitJob): Promise<void> {
+  const { context, owned, throttle, location } = job;
+  const { clock, by, margins, observe } = context;
+  const parts = await compareParts(job, confirmSegment);
   const namespaceNow = await throttle.ask();
   const { config } = namespaceNow;
   const measured = await probeSplit(
-    { ...deps, partition: owned.record.partition, config },
-    routeSegmentOf(job.segment),
-    job.parts,
+    { ...context, partition: owned.record.partition, config },
+    routeSegmentOf(segmentOf(job)),
+    parts,
     owned.signal,
   );
-  const reason = confirmedWhy(await growId(deps, owned.record, namespaceNow, location));
+  const reason = confirmedWhy(await growId(context, owned.record, namespaceNow, location));
   const { bucket } = location;
   const after = await owned.rest((record) => {
     const at = clock.nowMicros();
@@ -133,29 +118,20 @@ function confirmedWhy(grown: GrownId | undefined): string {
   return `${why}; from ${formatTime(grown.from)} on the id has ${grown.eventBuckets} event buckets`;
 }
 
-async function compareJob({ deps, owned, location, throttle }: Work): Promise<CompareJob> {
-  const segment = newestOf(owned);
-  const parts = await listedParts(deps.catalog, owned.record.partition, segment);
-  const level = copyLevel(location.namespace, deps.copyAtAll);
-  return { deps, owned, throttle, level, segment, parts };
-}
-
-/** A difference is told with its place. */
-async function compared(
-  job: CompareJob,
-  compare: (job: CompareJob) => Promise<void>,
-): Promise<void> {
+/** The listed parts, compared. A difference is told with its place. */
+async function compareParts(
+  job: SplitJob,
+  compare: (job: SplitJob, parts: readonly PartRecord[]) => Promise<void>,
+): Promise<readonly PartRecord[]> {
+  const { context, owned } = job;
+  const parts = await listedParts(context.catalog, owned.record.partition, segmentOf(job));
   try {
-    await compare(job);
+    await compare(job, parts);
+    return parts;
   } catch (error) {
-    throw error instanceof Mismatch ? await withFirstDifference(job, error) : error;
+    const found = interruptionOf(error);
+    throw found?.kind === "mismatch" ? await withFirstDifference(job, parts, found) : error;
   }
-}
-
-function newestOf({ record }: OwnedSplit): Segment {
-  const segment = newestSegment(record);
-  assert(segment !== undefined, "a split that is worked on has a segment");
-  return segment;
 }
 
 function amountOf({ partRanges, bytes, events }: Segment): string {

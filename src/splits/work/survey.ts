@@ -1,23 +1,18 @@
 /** Measures a stretch of a partition before it is planned: no more of it than the planner asks for. */
 import type { Survey } from "../plan/plan-segment.ts";
-import type { NamespaceConfig } from "../../model/namespace-config.ts";
 import { framesOf } from "./run-builder.ts";
 import { originalRuns } from "./original-runs.ts";
 import type { OriginalRange } from "./original-runs.ts";
-import type { OwnedSplit } from "./owned-split.ts";
-import type { SplitDeps } from "./split-deps.ts";
-import type { WorkThrottle } from "./work-throttle.ts";
+import type { SplitJob } from "./split-job.ts";
 
 /** `bytesMax` 0: nothing is read. */
 export async function surveyRange(
-  deps: SplitDeps,
-  owned: OwnedSplit,
-  throttle: WorkThrottle,
+  { context, owned, throttle, location }: SplitJob,
   range: OriginalRange,
-  config: NamespaceConfig,
   bytesMax: number,
 ): Promise<Survey> {
-  const { clock, fragments } = deps;
+  const { clock, fragments } = context;
+  const { config } = location.namespace;
   const { partition } = owned.record;
   const sstables = await fragments?.(partition);
   // As a caller reads: how long it takes counts.
@@ -28,7 +23,7 @@ export async function surveyRange(
   }
   let startedMs = clock.monotonicMs();
   let whole = true;
-  for await (const run of originalRuns(deps, partition, range, level, owned.signal)) {
+  for await (const run of originalRuns(context, partition, range, level, owned.signal)) {
     millis += clock.monotonicMs() - startedMs;
     bytes += run.bytes;
     events += run.count;

@@ -4,53 +4,42 @@
  */
 import { assert } from "../../lib/errors.ts";
 import { routeSegmentOf } from "../../model/split.ts";
-import type { PartRecord, Segment } from "../../model/split.ts";
+import type { PartRecord } from "../../model/split.ts";
 import { readPart, IntegrityError } from "../../parts/part-reader.ts";
 import type { PartReadRange } from "../../parts/part-reader.ts";
 import { RangeDigest } from "../../parts/range-digest.ts";
 import { SegmentReader } from "../../parts/segment-reader.ts";
-import type { ServiceLevel } from "../../ports/event-store.ts";
 import { comparePositions } from "../../wire/frames.ts";
 import type { Position, Run } from "../../wire/frames.ts";
-import { Mismatch, requireSame } from "./compare-parts.ts";
+import { requireSame } from "./compare-parts.ts";
+import { Interruption } from "./interruption.ts";
 import { RUN_BYTES_MAX } from "./original-runs.ts";
-import type { OwnedSplit } from "./owned-split.ts";
-import type { SplitDeps } from "./split-deps.ts";
-import type { WorkThrottle } from "./work-throttle.ts";
-
-export interface CompareJob {
-  readonly deps: SplitDeps;
-  readonly owned: OwnedSplit;
-  readonly throttle: WorkThrottle;
-  readonly level: ServiceLevel;
-  readonly segment: Segment;
-  /** The listed ones, in order. */
-  readonly parts: readonly PartRecord[];
-}
+import { segmentOf } from "./split-job.ts";
+import type { SplitJob } from "./split-job.ts";
 
 const READ_BACK = "the copy, read back,";
 
-/** Rejects with a Mismatch that names the first difference. */
-export async function validateSegment(job: CompareJob): Promise<void> {
+/** `parts`: the listed ones, in order. Rejects with a mismatch. */
+export async function validateSegment(job: SplitJob, parts: readonly PartRecord[]): Promise<void> {
   try {
-    if (job.segment.strategy === "HASH") {
-      for (const part of job.parts) await validatePart(job, part);
-      await validateOrder(job);
-    } else await validateInOrder(job);
+    if (segmentOf(job).strategy === "HASH") {
+      for (const part of parts) await validatePart(job, part);
+      await validateOrder(job, parts);
+    } else await validateInOrder(job, parts);
   } catch (error) {
     if (!(error instanceof IntegrityError)) throw error;
     // The storage is away: the copy may be as good as ever.
     if (error.reason === "storage") throw error.cause ?? error;
-    throw new Mismatch(`${READ_BACK} cannot be vouched for: ${error.message}`);
+    throw new Interruption("mismatch", `${READ_BACK} cannot be vouched for: ${error.message}`);
   }
 }
 
 /** Runs come part behind part, and none has events of two. */
-async function validateInOrder(job: CompareJob): Promise<void> {
-  const rest = job.parts.filter(({ events }) => events > 0).values();
+async function validateInOrder(job: SplitJob, parts: readonly PartRecord[]): Promise<void> {
+  const rest = parts.filter(({ events }) => events > 0).values();
   let part = rest.next().value;
   let digest = new RangeDigest();
-  for await (const run of segmentRuns(job)) {
+  for await (const run of segmentRuns(job, parts)) {
     await pass(job, run);
     assert(part !== undefined, "a segment's reader hands on what is listed, and no more");
     digest.addRun(run);
@@ -62,13 +51,13 @@ async function validateInOrder(job: CompareJob): Promise<void> {
   if (part !== undefined) requireSame(part, digest, READ_BACK);
 }
 
-async function validatePart(job: CompareJob, part: PartRecord): Promise<void> {
-  const { deps, owned, segment } = job;
-  const { generation, layout } = segment;
+async function validatePart(job: SplitJob, part: PartRecord): Promise<void> {
+  const { context, owned } = job;
+  const { generation, layout } = segmentOf(job);
   const { partition } = owned.record;
   const digest = new RangeDigest();
   const range = wholeRange(job);
-  const runs = readPart(deps.store, partition, generation, layout, part, range, owned.signal);
+  const runs = readPart(context.store, partition, generation, layout, part, range, owned.signal);
   for await (const run of runs) {
     await pass(job, run);
     digest.addRun(run);
@@ -77,27 +66,31 @@ async function validatePart(job: CompareJob, part: PartRecord): Promise<void> {
 }
 
 /** Of parts that are merged: all events, once each, in order. */
-async function validateOrder(job: CompareJob): Promise<void> {
+async function validateOrder(job: SplitJob, parts: readonly PartRecord[]): Promise<void> {
+  const segment = segmentOf(job);
   let events = 0;
   let last: Position | undefined;
-  for await (const run of segmentRuns(job)) {
+  for await (const run of segmentRuns(job, parts)) {
     await job.throttle.page(job.owned.signal);
     events += run.count;
     if (last !== undefined && comparePositions(run.first, last) >= 0) {
-      throw new Mismatch("the copy, merged, is not in order");
+      throw new Interruption("mismatch", "the copy, merged, is not in order");
     }
     ({ last } = run);
   }
-  if (events === job.segment.events) return;
-  throw new Mismatch(`the copy, merged, has ${events} events of ${job.segment.events}`);
+  if (events === segment.events) return;
+  throw new Interruption("mismatch", `the copy, merged, has ${events} events of ${segment.events}`);
 }
 
-async function* segmentRuns(job: CompareJob): AsyncGenerator<Run, void, undefined> {
-  const { deps, owned, segment, parts } = job;
+async function* segmentRuns(
+  job: SplitJob,
+  parts: readonly PartRecord[],
+): AsyncGenerator<Run, void, undefined> {
+  const { context, owned } = job;
   const { partition } = owned.record;
   const range = wholeRange(job);
-  const route = routeSegmentOf(segment);
-  const reader = new SegmentReader(deps.store, partition, route, parts, range, owned.signal);
+  const route = routeSegmentOf(segmentOf(job));
+  const reader = new SegmentReader(context.store, partition, route, parts, range, owned.signal);
   try {
     for (let run = await reader.next(); run !== undefined; run = await reader.next()) yield run;
   } finally {
@@ -105,14 +98,15 @@ async function* segmentRuns(job: CompareJob): AsyncGenerator<Run, void, undefine
   }
 }
 
-function wholeRange({ segment, level }: CompareJob): PartReadRange {
-  const { from, to } = segment;
+function wholeRange(job: SplitJob): PartReadRange {
+  const { from, to } = segmentOf(job);
+  const { level } = job;
   const bytes = { runBytesMax: RUN_BYTES_MAX, firstBytes: RUN_BYTES_MAX };
   return { from, to, order: "NEWEST_FIRST", after: undefined, ...bytes, level };
 }
 
-async function pass({ deps, owned, throttle }: CompareJob, { bytes }: Run): Promise<void> {
+async function pass({ context, owned, throttle }: SplitJob, { bytes }: Run): Promise<void> {
   const { namespace } = owned.record;
-  deps.observe({ kind: "bytes", namespace, stage: "validated", bytes });
+  context.observe({ kind: "bytes", namespace, stage: "validated", bytes });
   await throttle.page(owned.signal);
 }

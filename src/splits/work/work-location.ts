@@ -6,8 +6,8 @@ import type { NamespaceView } from "../../model/namespace.ts";
 import { timeBucketRange } from "../../model/partition.ts";
 import type { SplitRecord } from "../../model/split.ts";
 import type { TimeSlice } from "../../model/time-slice.ts";
-import type { SplitDeps } from "./split-deps.ts";
-import { isGone } from "./work-throttle.ts";
+import { interruptionOf } from "./interruption.ts";
+import type { SplitContext } from "./split-context.ts";
 
 export interface WorkLocation {
   /** As the catalog has it now. */
@@ -19,14 +19,14 @@ export interface WorkLocation {
 
 /** "gone": for good. "closed": nobody reads the slice, unless it is opened again. */
 export async function findLocation(
-  { catalog, views }: SplitDeps,
+  { catalog, views }: SplitContext,
   { namespace: name, partition }: SplitRecord,
 ): Promise<WorkLocation | "gone" | "closed"> {
   let view: NamespaceView;
   try {
     view = await views.get(name);
   } catch (error) {
-    if (isGone(error)) return "gone";
+    if (interruptionOf(error)?.kind === "gone") return "gone";
     throw error;
   }
   // After the view, so that it is not older.

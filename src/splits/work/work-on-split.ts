@@ -13,39 +13,34 @@ import type { PartitionKey } from "../../model/partition.ts";
 import { movedSplit } from "../../model/split-moves.ts";
 import { failedDueAt } from "../../model/split-retries.ts";
 import type { SplitRecord } from "../../model/split.ts";
-import type { OwnerWatch } from "./claim.ts";
-import { Mismatch } from "./compare-parts.ts";
+import { Interruption, interruptionOf } from "./interruption.ts";
 import { triage, nextStep, restingState } from "./triage.ts";
 import { CLOSED_SLICE_MICROS, OUTAGE, outageMicros, SOON_MICROS } from "./reschedule.ts";
 import { movedOnce, withNewest } from "./moves.ts";
-import { OwnedSplit, Overtaken } from "./owned-split.ts";
+import { copyLevel } from "./original-runs.ts";
+import { OwnedSplit } from "./owned-split.ts";
 import { planStep } from "./plan-step.ts";
 import type { SealedLine } from "./sealed-line.ts";
-import type { SplitDeps } from "./split-deps.ts";
+import type { SplitContext } from "./split-context.ts";
 import { confirmStep, copyStep, validateStep } from "./steps.ts";
-import type { Work } from "./steps.ts";
-import { isGone, Paused, Reopened, WorkThrottle } from "./work-throttle.ts";
+import type { SplitJob } from "./split-job.ts";
+import { WorkThrottle } from "./work-throttle.ts";
 import { findLocation } from "./work-location.ts";
 import type { WorkLocation } from "./work-location.ts";
 
 /** Of a reason: what a storage has to say can be long. */
 const REASON_LENGTH_MAX = 500;
 
-export interface WorkerContext extends SplitDeps {
-  readonly sealed: SealedLine;
-  readonly owners: OwnerWatch;
-}
-
-/** Rejects if the catalog fails before anything is begun; the record stays due. */
+/** Of a split that nobody works on. Rejects if the catalog fails before anything is begun; the record stays due. */
 export async function workOnSplit(
-  context: WorkerContext,
+  context: SplitContext,
+  sealed: SealedLine,
   record: SplitRecord,
   signal: AbortSignal,
 ): Promise<void> {
-  const { clock, owners } = context;
+  const { clock } = context;
   const { heldBy, dueAt } = record;
   if (heldBy !== null || dueAt === null || dueAt > clock.nowMicros()) return;
-  if (!owners.isFree(record)) return;
   const location = await findLocation(context, record);
   if (location === "gone") {
     await removeIfGone(context.catalog, clock, record);
@@ -57,20 +52,22 @@ export async function workOnSplit(
     await moveUnowned(context, record, { to, reason: "the slice is closed", changes });
     return;
   }
-  await workAt(context, location, record, signal);
-  await rescheduleIfSealedSooner(context, location.namespace, record.partition);
+  const { namespace } = location;
+  sealed.observe(namespace);
+  const floor = sealed.floorFor(namespace.id, namespace.epoch);
+  await workAt(context, location, floor, record, signal);
+  await rescheduleIfSealedSooner(context, namespace, record.partition);
 }
 
 async function workAt(
-  context: WorkerContext,
+  context: SplitContext,
   location: WorkLocation,
+  floor: number | undefined,
   record: SplitRecord,
   signal: AbortSignal,
 ): Promise<void> {
-  const { sealed, margins, clock } = context;
+  const { margins, clock, copyAtAll } = context;
   const { namespace, bucket } = location;
-  sealed.observe(namespace);
-  const floor = sealed.floorFor(namespace.id, namespace.epoch);
   const nowMicros = clock.nowMicros();
   const look = triage({ record, namespace, bucket, floor, margins, nowMicros });
   if (look.kind === "leave") return;
@@ -81,8 +78,9 @@ async function workAt(
   const owned = await OwnedSplit.claim(context, record, look.to, look.reason, signal);
   if (owned === undefined) return;
   const throttle = new WorkThrottle(context, owned.record, namespace);
+  const level = copyLevel(namespace, copyAtAll);
   try {
-    await carryOn({ deps: context, owned, location, throttle, floor });
+    await carryOn({ context, owned, location, throttle, floor, level });
   } finally {
     await owned.close();
   }
@@ -93,7 +91,7 @@ async function workAt(
  * waits now by the limit we knew. One of us two comes second, and sees what the other has written.
  */
 async function rescheduleIfSealedSooner(
-  { catalog, clock, margins }: WorkerContext,
+  { catalog, clock, margins }: SplitContext,
   { name, id, config }: NamespaceRecord,
   partition: PartitionKey,
 ): Promise<void> {
@@ -105,7 +103,7 @@ async function rescheduleIfSealedSooner(
 
 /** Whoever owned it is dead, and is overtaken if not. */
 async function moveUnowned(
-  { catalog, clock, by, observe }: SplitDeps,
+  { catalog, clock, by, observe }: SplitContext,
   record: SplitRecord,
   {
     to,
@@ -126,63 +124,59 @@ async function moveUnowned(
   observe({ kind: "moved", namespace, partition, from: record.state, to, reason });
 }
 
-async function carryOn(work: Work): Promise<void> {
-  const { owned } = work;
+async function carryOn(job: SplitJob): Promise<void> {
+  const { owned } = job;
   try {
-    if (nextStep(owned.record) === "plan" && !(await planStep(work))) return;
-    if (nextStep(owned.record) === "copy") await copyStep(work);
-    if (nextStep(owned.record) === "validate") await validateStep(work);
-    if (nextStep(owned.record) === "confirm") await confirmStep(work);
+    if (nextStep(owned.record) === "plan" && !(await planStep(job))) return;
+    if (nextStep(owned.record) === "copy") await copyStep(job);
+    if (nextStep(owned.record) === "validate") await validateStep(job);
+    if (nextStep(owned.record) === "confirm") await confirmStep(job);
   } catch (error) {
-    await comeToRest(work, error);
+    await comeToRest(job, error);
   }
 }
 
 /** Leaves the record as the error wants it; if that fails as well, another takes over when the lease ends. */
-async function comeToRest({ deps, owned }: Work, error: unknown): Promise<void> {
+async function comeToRest({ context, owned }: SplitJob, error: unknown): Promise<void> {
+  const end = interruptionOf(error);
   // Overtaken: it is another's now. Gone: the record goes with its slice.
-  if (owned.over || error instanceof Overtaken || isGone(error)) return;
-  const { clock, by, observe } = deps;
+  if (owned.over || end?.kind === "overtaken" || end?.kind === "gone") return;
+  const { clock, by, observe } = context;
   const stopping = owned.signal.aborted;
   const { namespace } = owned.record;
-  if (!stopping && isTrouble(error)) {
+  if (!stopping && end === undefined) {
     observe({ kind: "trouble", namespace, what: "a split could not go on", error });
   }
   try {
     await owned.rest((record) => {
       const at = clock.nowMicros();
       // Who stops has nothing to complain of: another goes on at once.
-      return stopping ? record : restedAfter(record, error, at, by);
+      return stopping ? record : restedAfter(record, end ?? error, at, by);
     });
   } catch (second) {
-    if (second instanceof Overtaken) return;
+    if (interruptionOf(second)?.kind === "overtaken") return;
     observe({ kind: "trouble", namespace, what: "a split could not be parked", error: second });
   }
 }
 
-function isTrouble(error: unknown): boolean {
-  return !(error instanceof Mismatch || error instanceof Paused || error instanceof Reopened);
-}
-
 function restedAfter(record: SplitRecord, error: unknown, at: number, by: string): SplitRecord {
-  if (error instanceof Mismatch) {
+  const message = bounded(error instanceof Error ? error.message : String(error));
+  if (!(error instanceof Interruption)) {
+    const why = { at, by, reason: `${OUTAGE}${message}` };
+    const dueAt = at + outageMicros(record);
+    return movedSplit(record, restingState(record), why, { dueAt });
+  }
+  if (error.kind === "mismatch") {
     const failures = record.failures + 1;
     const dueAt = failedDueAt(failures, at);
     const end = dueAt === null ? `; after ${failures} failures it waits for a retry` : "";
-    const why = { at, by, reason: `${bounded(error.message)}${end}` };
     const failed = withNewest(record, { state: "FAILED", confirmedAt: null });
+    const why = { at, by, reason: `${message}${end}` };
     return movedSplit(record, "FAILED", why, { ...failed, failures, dueAt });
   }
-  if (error instanceof Paused || error instanceof Reopened) {
-    const why = { at, by, reason: bounded(error.message) };
-    // While it is paused it stays due, so that whoever finds the pause over goes on at once.
-    const dueAt = error instanceof Paused ? record.dueAt : at + SOON_MICROS;
-    return movedOnce(record, restingState(record), why, { dueAt });
-  }
-  const message = error instanceof Error ? error.message : String(error);
-  const why = { at, by, reason: `${OUTAGE}${bounded(message)}` };
-  const dueAt = at + outageMicros(record);
-  return movedSplit(record, restingState(record), why, { dueAt });
+  // While it is paused it stays due, so that whoever finds the pause over goes on at once.
+  const dueAt = error.kind === "paused" ? record.dueAt : at + SOON_MICROS;
+  return movedOnce(record, restingState(record), { at, by, reason: message }, { dueAt });
 }
 
 function bounded(text: string): string {

@@ -5,71 +5,41 @@
  * process is looked at each time, the catalog a few times a second: views of other processes' changes
  * come late.
  */
-import { ServiceError } from "../../lib/errors.ts";
 import { readNamespace } from "../../records/namespace-records.ts";
 import type { Namespace } from "../../model/namespace.ts";
 import type { SplitRecord } from "../../model/split.ts";
-import type { SplitDeps } from "./split-deps.ts";
+import { Interruption, reopened } from "./interruption.ts";
+import type { SplitContext } from "./split-context.ts";
 import { throttleMs } from "./throttle-ms.ts";
 
 const ASK_MS = 250;
 
-/** An operator has paused the namespace's splits. */
-export class Paused extends Error {
-  constructor(namespace: Namespace) {
-    super(whyPaused(namespace));
-    this.name = "Paused";
-  }
-}
-
-/** The namespace has another epoch: what is being copied may be open again (rule C3). */
-export class Reopened extends Error {
-  constructor() {
-    super("the namespace has begun another epoch: its sealed time is being opened again");
-    this.name = "Reopened";
-  }
-}
-
-/** Namespace or slice are no more: nothing is left to do, and nobody to be told. */
-class Gone extends Error {
-  constructor(what: string) {
-    super(`${what} is gone`);
-    this.name = "Gone";
-  }
-}
-
-function whyPaused({ splitsPaused }: Namespace): string {
-  if (splitsPaused === null) return "paused";
-  const { by, reason } = splitsPaused;
-  return `paused by ${by}${reason === "" ? "" : `: ${reason}`}`;
-}
-
 export class WorkThrottle {
-  readonly #deps: SplitDeps;
+  readonly #context: SplitContext;
   readonly #record: SplitRecord;
   #namespace: Namespace;
   #askedAtMs: number;
   #pageAtMs: number;
 
   /** `namespace`: as the catalog has it now. */
-  constructor(deps: SplitDeps, record: SplitRecord, namespace: Namespace) {
-    this.#deps = deps;
+  constructor(context: SplitContext, record: SplitRecord, namespace: Namespace) {
+    this.#context = context;
     this.#record = record;
     this.#namespace = namespace;
-    this.#askedAtMs = deps.clock.monotonicMs();
+    this.#askedAtMs = context.clock.monotonicMs();
     this.#pageAtMs = this.#askedAtMs;
   }
 
-  /** Rejects with Paused, Reopened or Gone. */
+  /** Rejects with an interruption: paused, reopened or gone. */
   async page(signal: AbortSignal): Promise<void> {
-    const { views, clock, readLatencyMs } = this.#deps;
+    const { views, clock, readLatencyMs } = this.#context;
     signal.throwIfAborted();
     const nowMs = clock.monotonicMs();
     const view = views.current(this.#record.namespace);
     if (view !== undefined) {
       this.#check(view.namespace);
       if (!view.slices.some(({ name }) => name === this.#record.partition.slice)) {
-        throw new Gone(`slice ${this.#record.partition.slice}`);
+        throw gone(`slice ${this.#record.partition.slice}`);
       }
     }
     if (nowMs - this.#askedAtMs >= ASK_MS) await this.ask();
@@ -82,11 +52,11 @@ export class WorkThrottle {
 
   /** The same, with the catalog's word. */
   async ask(): Promise<Namespace> {
-    const { catalog, clock } = this.#deps;
+    const { catalog, clock } = this.#context;
     const askedAtMs = clock.monotonicMs();
     const found = await readNamespace(catalog, this.#record.namespace);
     if (found?.phase !== "READY" || found.id !== this.#record.partition.namespaceId) {
-      throw new Gone(`namespace ${this.#record.namespace}`);
+      throw gone(`namespace ${this.#record.namespace}`);
     }
     this.#askedAtMs = askedAtMs;
     this.#namespace = found;
@@ -97,14 +67,17 @@ export class WorkThrottle {
   #check(namespace: Namespace): void {
     if (namespace.id !== this.#record.partition.namespaceId) return;
     if (namespace.splitsPaused !== null && namespace.version >= this.#namespace.version) {
-      throw new Paused(namespace);
+      throw paused(namespace);
     }
-    if (namespace.epoch > this.#record.epoch) throw new Reopened();
+    if (namespace.epoch > this.#record.epoch) throw reopened();
   }
 }
 
-export function isGone(error: unknown): boolean {
-  return (
-    error instanceof Gone || (error instanceof ServiceError && error.code === "NAMESPACE_NOT_FOUND")
-  );
+function paused({ splitsPaused }: Namespace): Interruption {
+  const { by = "", reason = "" } = splitsPaused ?? {};
+  return new Interruption("paused", `paused by ${by}${reason === "" ? "" : `: ${reason}`}`);
+}
+
+function gone(what: string): Interruption {
+  return new Interruption("gone", `${what} is gone`);
 }

@@ -1,4 +1,4 @@
-/** What the splitting of partitions is given, and what it tells of itself. */
+/** What a worker is given to split partitions with, and what it tells of itself. */
 import type { Clock } from "../../lib/clock.ts";
 import type { Random } from "../../lib/random.ts";
 import type { ViewSource } from "../../model/namespace.ts";
@@ -55,7 +55,7 @@ export type SplitEvent =
       readonly error: unknown;
     };
 
-export interface SplitDeps {
+export interface SplitContext {
   readonly catalog: Catalog;
   readonly store: EventStore;
   readonly views: ViewSource;
@@ -74,6 +74,9 @@ export interface SplitDeps {
   readonly readLatencyMs?: () => number | undefined;
   readonly observe: (event: SplitEvent) => void;
   readonly leaseMs?: number;
+  readonly sweepMs?: number;
+  /** Splits that are worked on at once. */
+  readonly concurrency?: number;
 }
 
 /** An owner that has not moved its counter for this long is dead. */

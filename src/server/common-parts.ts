@@ -13,7 +13,7 @@ import type { Catalog } from "../ports/catalog.ts";
 import type { EventStore } from "../ports/event-store.ts";
 import type { WorkQueue } from "../ports/work-queue.ts";
 import { SliceReconciler } from "../namespaces/slice-reconciler.ts";
-import type { ReconcilerEvent } from "../namespaces/slice-reconciler.ts";
+import type { ReconcilerEvent } from "../namespaces/reconcile/reconcile-run.ts";
 import type { ServiceConfig } from "./config.ts";
 import { openQueue } from "./detections.ts";
 import type { Lifecycle } from "./lifecycle.ts";

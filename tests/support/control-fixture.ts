@@ -10,7 +10,7 @@ import type { BlockedId } from "../../src/model/namespace.ts";
 import { SECOND_MICROS } from "../../src/model/namespace-config.ts";
 import { Namespaces } from "../../src/namespaces/namespaces.ts";
 import { SliceReconciler } from "../../src/namespaces/slice-reconciler.ts";
-import type { ReconcilerEvent } from "../../src/namespaces/slice-reconciler.ts";
+import type { ReconcilerEvent } from "../../src/namespaces/reconcile/reconcile-run.ts";
 import { MemoryCatalog } from "./memory-catalog.ts";
 import { MemoryStore } from "./memory-store.ts";
 import { gatedCatalog, gatedStore } from "./stopped-process.ts";

@@ -1,0 +1,84 @@
+/** One run of the slice reconciler over all namespaces, as each of its janitors gets it. */
+import type { Clock } from "../../lib/clock.ts";
+import type { TimeMargins } from "../../model/time-margins.ts";
+import type { NamespaceRecord } from "../../records/namespace-records.ts";
+import type { Changing } from "../change-slices.ts";
+import type { ClockTrust } from "../clock-watch.ts";
+import type { OwnerWait } from "../slice-ownership.ts";
+import type { KnownSlices } from "./known-slices.ts";
+import type { Sightings } from "./sightings.ts";
+
+export type ReconcilerEvent =
+  | {
+      readonly kind: "slices";
+      readonly action: SliceAction;
+      readonly namespace: string;
+      readonly slices: readonly string[];
+    }
+  | { readonly kind: "reopened" | "deleted"; readonly namespace: string }
+  | {
+      /** Reported once, until it is over. */
+      readonly kind: "drops refused";
+      readonly namespace: string;
+      readonly count: number;
+      readonly message: string;
+    }
+  | { readonly kind: "failed"; readonly namespace: string; readonly error: unknown };
+
+type SliceAction = "made" | "closed" | "opened" | "marked as dropped" | "dropped";
+
+/** What one run did and found. */
+export interface ReconcilerReport {
+  readonly namespaces: number;
+  readonly made: number;
+  readonly dropped: number;
+  /** Slices that were not dropped because the clock is in doubt. */
+  readonly refused: number;
+  readonly failed: number;
+}
+
+export interface ReconcileRun extends Changing {
+  readonly clock: Clock;
+  readonly margins: TimeMargins;
+  /** Brings this process's view up to date (`NamespaceViews.refresh`). */
+  readonly changed: (name: string) => Promise<void>;
+  readonly observe: (event: ReconcilerEvent) => void;
+  /** How far the clock can be believed in this run. */
+  readonly trust: ClockTrust;
+  readonly sightings: Sightings;
+  readonly knownSlices: KnownSlices;
+  /** Never waits for another process that changes the slices: the next run looks again. */
+  readonly wait: OwnerWait;
+  /** Counted as the run proceeds. */
+  readonly report: { -readonly [count in keyof ReconcilerReport]: number };
+}
+
+/**
+ * Skips the work if something in this process is at the namespace's slices: making tables can take
+ * minutes, and the other namespaces would have to wait.
+ */
+export async function inTurn(
+  { ownership }: ReconcileRun,
+  { name }: NamespaceRecord,
+  work: () => Promise<unknown>,
+): Promise<void> {
+  if (!ownership.isTaken(name)) await ownership.take(name, work);
+}
+
+/** Work on tables: in a turn, as the owner, or not at all this time. */
+export function asOwner(
+  run: ReconcileRun,
+  record: NamespaceRecord,
+  work: (isOwner: () => boolean) => Promise<unknown>,
+): Promise<void> {
+  return inTurn(run, record, () => run.ownership.own(record.id, run.wait, work));
+}
+
+export function observeSlices(
+  { observe }: ReconcileRun,
+  { name }: NamespaceRecord,
+  action: SliceAction,
+  slices: readonly string[],
+): void {
+  if (slices.length > 0) observe({ kind: "slices", action, namespace: name, slices });
+}

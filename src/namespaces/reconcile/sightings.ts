@@ -1,0 +1,33 @@
+/**
+ * How long this process has seen something, run after run, on its own monotonic clock: what it has
+ * seen for `view_max_age`, every process has seen. Remembers only what the present or the last run saw.
+ */
+import type { Clock } from "../../lib/clock.ts";
+
+export class Sightings {
+  readonly #clock: Clock;
+  #seen = new Map<string, number>();
+  #seenBefore = new Map<string, number>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Forgets what the last run did not see. */
+  beginRun(): void {
+    this.#seenBefore = this.#seen;
+    this.#seen = new Map();
+  }
+
+  /** Sees it, and says for how long it has been seen; 0 the first time. */
+  seenForMs(what: string): number {
+    const nowMs = this.#clock.monotonicMs();
+    const since = this.#seen.get(what) ?? this.#seenBefore.get(what) ?? nowMs;
+    this.#seen.set(what, since);
+    return nowMs - since;
+  }
+
+  hasSeen(what: string): boolean {
+    return this.#seen.has(what) || this.#seenBefore.has(what);
+  }
+}

@@ -33,7 +33,7 @@ export interface ControlServiceMethods {
   readonly ListBlockedIds: { request: ListBlockedIdsRequest; answer: ListBlockedIdsResponse };
   /** How large the partitions of a slice are, by the best source that knows, and what the others say. */
   readonly GetHistogram: { request: GetHistogramRequest; answer: GetHistogramResponse };
-  /** The splits of a namespace, page by page, without their parts. */
+  /** The splits of one namespace or of all, page by page, without their parts. */
   readonly ListSplits: { request: ListSplitsRequest; answer: ListSplitsResponse };
   /** One split with its parts, sizes and latencies before and after, and its history. */
   readonly GetSplit: { request: GetSplitRequest; answer: Split };
@@ -57,8 +57,13 @@ export interface ControlServiceMethods {
   readonly SetReadMode: { request: SetReadModeRequest; answer: ReadMode };
   /** Whether all splits are turned off. */
   readonly GetKillSwitch: { request: GetKillSwitchRequest; answer: KillSwitch };
-  /** Turns all splits of all namespaces off, on every server within BRAID_VIEW_MAX_AGE, or on again. */
+  /**
+   * Turns all splits of all namespaces off, on every server within BRAID_VIEW_MAX_AGE, or on again.
+   * If it is so already nothing changes, and the answer says who set it first, when and why.
+   */
   readonly SetKillSwitch: { request: SetKillSwitchRequest; answer: KillSwitch };
+  /** The server that answers: its version and engine, what is switched off or paused, how many splits there are. */
+  readonly GetStatus: { request: GetStatusRequest; answer: ServerStatus };
 }
 
 /** How events of one slice are laid out over partitions. Frozen when the slice is made. */
@@ -152,12 +157,6 @@ export interface Namespace {
   readonly splitsPaused: boolean;
   /** Since when, by whom and why, if it is. */
   readonly splitsPause?: SplitsPause;
-}
-
-export interface SplitsPause {
-  readonly since: string;
-  readonly by: string;
-  readonly reason: string;
 }
 
 export interface CreateNamespaceRequest {
@@ -396,9 +395,13 @@ export interface ReadMode {
   readonly autoAdvance: boolean;
   /** When this mode began. */
   readonly since: string;
-  /** Which process, or which person, set it; and why. */
+  /** The process, or the operator as claimed, that set it; and why. */
   readonly by: string;
   readonly reason: string;
+  /** While it is on, reads use no split, whatever the mode. */
+  readonly killSwitch: KillSwitch;
+  /** Not given unless the namespace's splits are paused. Those that are completed stay in use. */
+  readonly splitsPause?: SplitsPause;
 }
 
 export type ReadModeMode =
@@ -435,24 +438,7 @@ export interface SetReadModeRequest {
   readonly force?: boolean;
   /** As it was if not given. */
   readonly autoAdvance?: boolean;
-  /** For whoever wonders later; at most 1,024 characters. */
-  readonly reason?: string;
-}
-
-/** While it is on every read of every namespace is served from originals. */
-export interface KillSwitch {
-  readonly on: boolean;
-  /** When it was last set; not given if never. */
-  readonly setTime?: string;
-  readonly by: string;
-  readonly reason: string;
-}
-
-export type GetKillSwitchRequest = Readonly<Record<string, never>>;
-
-export interface SetKillSwitchRequest {
-  readonly on?: boolean;
-  /** For whoever wonders later; at most 1,024 characters. */
+  /** Recorded with the change; at most 1,024 characters. */
   readonly reason?: string;
 }
 
@@ -496,6 +482,11 @@ export interface Split {
   readonly immutable: boolean;
   /** Raised by every change. */
   readonly version: string;
+  /** A short hash of the namespace and the partition. Every method that takes a partition takes it instead. */
+  readonly splitId: string;
+  /** The event time of the partition's time bucket, start included, end not. Not given if its slice is gone. */
+  readonly bucketStart?: string;
+  readonly bucketEnd?: string;
 }
 
 export type SplitState =
@@ -612,15 +603,19 @@ export interface SplitLatency {
 
 export interface SplitMove {
   readonly at: string;
-  /** Which process, or which person. */
+  /** The process, or the operator as the request's braid-operator header claims. */
   readonly by: string;
   /** Not given for the first. */
   readonly from?: SplitState;
   readonly to: SplitState;
+  /** For people; cause is for programs. */
   readonly reason: string;
+  /** Why, as one word: outage, claim, mismatch, operator and others. Empty if none is recorded. */
+  readonly cause: string;
 }
 
 export interface ListSplitsRequest {
+  /** All namespaces, in order of their names, if empty. */
   readonly namespace?: string;
   /** Only those in this state; all if not given. */
   readonly state?: SplitState;
@@ -633,11 +628,18 @@ export interface ListSplitsResponse {
   readonly splits: readonly Split[];
   /** Empty at the end. A page may be short, even empty, and still have one. */
   readonly nextPageToken: string;
+  /** While it is on, reads use no split. */
+  readonly killSwitch: KillSwitch;
+  /** The namespaces of this page whose splits are paused. */
+  readonly paused: readonly SplitsPause[];
 }
 
+/** Names a split by partition or by split_id. */
 export interface GetSplitRequest {
   readonly namespace?: string;
   readonly partition?: Given<Partition>;
+  /** Instead of partition. */
+  readonly splitId?: string;
 }
 
 export interface RequestSplitRequest {
@@ -645,6 +647,10 @@ export interface RequestSplitRequest {
   readonly partition?: Given<Partition>;
   /** For the history; at most 1,024 characters. */
   readonly reason?: string;
+  /** Instead of partition. Only of a split that has a record. */
+  readonly splitId?: string;
+  /** Splits a partition that is not wide too. */
+  readonly force?: boolean;
 }
 
 export interface RetrySplitRequest {
@@ -652,6 +658,8 @@ export interface RetrySplitRequest {
   readonly partition?: Given<Partition>;
   /** For the history; at most 1,024 characters. */
   readonly reason?: string;
+  /** Instead of partition. */
+  readonly splitId?: string;
 }
 
 export interface RollbackSplitRequest {
@@ -659,15 +667,22 @@ export interface RollbackSplitRequest {
   readonly partition?: Given<Partition>;
   /** For the history; at most 1,024 characters. */
   readonly reason?: string;
+  /** Instead of partition. */
+  readonly splitId?: string;
 }
 
 export interface PauseSplitsRequest {
   readonly namespace?: string;
-  /** For whoever wonders later; at most 1,024 characters. */
+  /** Recorded with the pause; at most 1,024 characters. */
   readonly reason?: string;
 }
 
-export type PauseSplitsResponse = Readonly<Record<string, never>>;
+export interface PauseSplitsResponse {
+  /** The pause in force: a repeat keeps the first one's time, operator and reason. */
+  readonly pause: SplitsPause;
+  /** Whether they were paused already. */
+  readonly wasPaused: boolean;
+}
 
 export interface ResumeSplitsRequest {
   readonly namespace?: string;
@@ -675,7 +690,82 @@ export interface ResumeSplitsRequest {
   readonly reason?: string;
 }
 
-export type ResumeSplitsResponse = Readonly<Record<string, never>>;
+export interface ResumeSplitsResponse {
+  /** False if nothing was paused. */
+  readonly wasPaused: boolean;
+}
+
+export type GetStatusRequest = Readonly<Record<string, never>>;
+
+/** The server that answers, and what it knows of the whole. */
+export interface ServerStatus {
+  /** Of the program, such as 0.1.0. */
+  readonly version: string;
+  /** The commit it was built from, or "source" in a clone. */
+  readonly build: string;
+  /** Of Node.js, such as v24.1.0. */
+  readonly nodeVersion: string;
+  /** embedded or cassandra. */
+  readonly engine: string;
+  /** embedded or kafka. */
+  readonly queue: string;
+  /** The name of this process, as histories show it. */
+  readonly process: string;
+  readonly startTime: string;
+  readonly uptime: string;
+  /** Whether it serves; if not, not_ready says why. */
+  readonly ready: boolean;
+  readonly notReady: string;
+  readonly killSwitch: KillSwitch;
+  /** The namespaces whose splits are paused, by name; the first 100. */
+  readonly paused: readonly SplitsPause[];
+  /** Namespaces this server has a view of. */
+  readonly namespaces: number;
+  /** The age of the oldest view this server has of a namespace, and the age from which it refuses to act on one. */
+  readonly oldestViewAge: string;
+  readonly viewMaxAge: string;
+  /** Of all namespaces together, every state once; none before the first count. */
+  readonly splits: readonly ServerStatusSplitCount[];
+  /** When they were counted: once a minute, by one process for all. */
+  readonly splitsTime?: string;
+  /** This server's clock when it answered. */
+  readonly serverTime: string;
+}
+
+/** How many splits are in a state. */
+export interface ServerStatusSplitCount {
+  readonly state: SplitState;
+  readonly count: string;
+}
+
+/** While it is on, every read of every namespace is served from originals. */
+export interface KillSwitch {
+  readonly on: boolean;
+  /** When it was set so; not given if never. */
+  readonly setTime?: string;
+  /** The operator who set it, as the request's braid-operator header claims. */
+  readonly by: string;
+  readonly reason: string;
+  /** Only in the answer of SetKillSwitch: it was so already, and the first request's time, operator and reason stay. */
+  readonly unchanged: boolean;
+}
+
+export type GetKillSwitchRequest = Readonly<Record<string, never>>;
+
+export interface SetKillSwitchRequest {
+  readonly on?: boolean;
+  /** Recorded with the change; at most 1,024 characters. */
+  readonly reason?: string;
+}
+
+/** Work on the splits of a namespace is paused. */
+export interface SplitsPause {
+  readonly since: string;
+  /** The operator who paused it, as the request's braid-operator header claims. */
+  readonly by: string;
+  readonly reason: string;
+  readonly namespace: string;
+}
 
 /** Writing and reading events. */
 export interface TimeSeriesServiceMethods {
@@ -794,7 +884,9 @@ export type ExplainedPartitionRoute =
   | "ORIGINAL_NOT_SPLIT"
   | "ORIGINAL_FALLBACK"
   | "SPLIT"
-  | "SPLIT_AND_ORIGINAL";
+  | "SPLIT_AND_ORIGINAL"
+  /** Split, but held back: by the read mode, the kill switch, a first comparison or a rollback; why says which. */
+  | "ORIGINAL_HELD";
 
 export interface ExplainedTotals {
   /** Partitions the whole interval touches. */
@@ -806,11 +898,13 @@ export interface ExplainedTotals {
   readonly millis: number;
 }
 
-/** What to compare: one partition, a whole slice, or all slices if neither is given. */
+/** What to compare: one partition, by name or by split_id, a whole slice, or all slices if none is given. */
 export interface StartVerifyRequest {
   readonly namespace?: string;
   readonly partition?: Given<Partition>;
   readonly timeSlice?: string;
+  /** Instead of partition. */
+  readonly splitId?: string;
 }
 
 export interface StartVerifyResponse {

@@ -12,7 +12,7 @@ import {
   CreateNamespaceRequestSchema,
   NamespaceSchema,
 } from "../gen/braid/v1/control_service_pb.js";
-import { KillSwitchSchema } from "../gen/braid/v1/read_mode_pb.js";
+import { KillSwitchSchema } from "../gen/braid/v1/switches_pb.js";
 import {
   ReadEventRecordsRequestSchema,
   ReadEventRecordsResponseSchema,

@@ -82,6 +82,9 @@ const SPLIT = {
   heldBy: "",
   immutable: true,
   version: "9",
+  splitId: "k3f9q2m7x1",
+  bucketStart: "2026-11-14T07:00:00Z",
+  bucketEnd: "2026-11-14T08:00:00Z",
 };
 
 /** Without its parts. */
@@ -113,6 +116,23 @@ function operatorExample(reason: string): Example["answer"] {
 
 const NOT_MEASURED = { reads: "0", meanMs: 0, maxMs: 0 };
 
+const KILL_SWITCH = {
+  on: true,
+  setTime: "2026-11-15T10:00:00Z",
+  by: "ana@ops-1",
+  reason: "looking into a difference",
+  unchanged: false,
+};
+
+const SWITCHED_OFF = { on: false, by: "", reason: "", unchanged: false };
+
+const PAUSE = {
+  since: "2026-11-15T10:00:00Z",
+  by: "ana@ops-1",
+  reason: "a load test",
+  namespace: "plays",
+};
+
 const READ_MODE = {
   mode: "SHADOW",
   evidence: [
@@ -131,19 +151,14 @@ const READ_MODE = {
   since: "2026-11-14T08:00:00Z",
   by: "braid",
   reason: "how every namespace begins",
-};
-
-const KILL_SWITCH = {
-  on: true,
-  setTime: "2026-11-15T10:00:00Z",
-  by: "operator",
-  reason: "looking into a difference",
+  killSwitch: SWITCHED_OFF,
+  splitsPause: PAUSE,
 };
 
 export const SPLIT_EXAMPLES: Readonly<Record<string, Example>> = {
   ListSplits: {
     request: { namespace: "plays", state: "COMPLETED", pageSize: 100 },
-    answer: { splits: [LISTED], nextPageToken: "" },
+    answer: { splits: [LISTED], nextPageToken: "", killSwitch: SWITCHED_OFF, paused: [PAUSE] },
   },
   GetSplit: { request: { namespace: "plays", partition: PARTITION }, answer: SPLIT },
   RequestSplit: {
@@ -175,8 +190,14 @@ export const SPLIT_EXAMPLES: Readonly<Record<string, Example>> = {
       heldBy: "operator",
     },
   },
-  PauseSplits: { request: { namespace: "plays", reason: "a load test" }, answer: {} },
-  ResumeSplits: { request: { namespace: "plays", reason: "it is over" }, answer: {} },
+  PauseSplits: {
+    request: { namespace: "plays", reason: "a load test" },
+    answer: { pause: PAUSE, wasPaused: false },
+  },
+  ResumeSplits: {
+    request: { namespace: "plays", reason: "it is over" },
+    answer: { wasPaused: true },
+  },
   StartVerify: {
     request: { namespace: "plays", timeSlice: "data_20261114" },
     answer: { verifyId: "1794736800000000-5f0c2a9d" },
@@ -215,5 +236,28 @@ export const SPLIT_EXAMPLES: Readonly<Record<string, Example>> = {
   SetKillSwitch: {
     request: { on: true, reason: "looking into a difference" },
     answer: KILL_SWITCH,
+  },
+  GetStatus: {
+    request: {},
+    answer: {
+      version: "0.1.0",
+      build: "source",
+      nodeVersion: "v24.11.1",
+      engine: "embedded",
+      queue: "embedded",
+      process: "server-5f0c2a9d4b71",
+      startTime: "2026-11-15T09:00:00Z",
+      uptime: "3600s",
+      ready: true,
+      notReady: "",
+      killSwitch: SWITCHED_OFF,
+      paused: [PAUSE],
+      namespaces: 1,
+      oldestViewAge: "1.200s",
+      viewMaxAge: "10s",
+      splits: [{ state: "COMPLETED", count: "1" }],
+      splitsTime: "2026-11-15T09:59:30Z",
+      serverTime: "2026-11-15T10:00:00Z",
+    },
   },
 };

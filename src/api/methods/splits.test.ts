@@ -250,7 +250,8 @@ test("an operator's wish reaches its use case with the partition, who and why", 
     deepEqual(calls.pop(), [name.toLowerCase(), location, operatorRequest]);
   }
   for (const name of ["Pause", "Resume"]) {
-    deepEqual(await ask(splits, `${name}Splits`, { namespace: "plays", reason: "slow" }), {});
+    const request = { namespace: "plays", reason: "slow" };
+    deepEqual(await ask(splits, `${name}Splits`, request), { wasPaused: false });
     deepEqual(calls.pop(), [name.toLowerCase(), "plays", operatorRequest]);
   }
   await ask(splits, "GetSplit", { namespace: "plays", partition: PARTITION });
@@ -315,5 +316,6 @@ test("the documents' example has every field that a split has", async () => {
   });
   const fields = (value: object): string[] => Object.keys(value).toSorted();
   const { dueTime: _dueTime, ...told } = answer;
-  deepEqual(fields(EXAMPLES["GetSplit"]?.answer ?? {}), fields(told));
+  const { bucketStart: _start, bucketEnd: _end, ...shown } = EXAMPLES["GetSplit"]?.answer ?? {};
+  deepEqual(fields(shown), fields(told));
 });

@@ -5,9 +5,11 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
-import type { GetKillSwitchRequestSchema, GetReadModeRequestSchema, KillSwitchSchema, ReadMode_Mode, ReadModeSchema, SetKillSwitchRequestSchema, SetReadModeRequestSchema } from "./read_mode_pb.js";
+import type { GetReadModeRequestSchema, ReadMode_Mode, ReadModeSchema, SetReadModeRequestSchema } from "./read_mode_pb.js";
+import type { GetKillSwitchRequestSchema, KillSwitchSchema, SetKillSwitchRequestSchema, SplitsPause } from "./switches_pb.js";
 import type { GetSplitRequestSchema, ListSplitsRequestSchema, ListSplitsResponseSchema, PauseSplitsRequestSchema, PauseSplitsResponseSchema, RequestSplitRequestSchema, ResumeSplitsRequestSchema, ResumeSplitsResponseSchema, RetrySplitRequestSchema, RollbackSplitRequestSchema, SplitSchema } from "./split_pb.js";
 import type { GetVerifyRequestSchema, StartVerifyRequestSchema, StartVerifyResponseSchema, VerificationSchema } from "./verify_pb.js";
+import type { GetStatusRequestSchema, ServerStatusSchema } from "./status_pb.js";
 
 /**
  * Describes the file braid/v1/control_service.proto.
@@ -413,32 +415,6 @@ export declare type Namespace = Message<"braid.v1.Namespace"> & {
  * Use `create(NamespaceSchema)` to create a new message.
  */
 export declare const NamespaceSchema: GenMessage<Namespace>;
-
-/**
- * @generated from message braid.v1.SplitsPause
- */
-export declare type SplitsPause = Message<"braid.v1.SplitsPause"> & {
-  /**
-   * @generated from field: google.protobuf.Timestamp since = 1;
-   */
-  since?: Timestamp | undefined;
-
-  /**
-   * @generated from field: string by = 2;
-   */
-  by: string;
-
-  /**
-   * @generated from field: string reason = 3;
-   */
-  reason: string;
-};
-
-/**
- * Describes the message braid.v1.SplitsPause.
- * Use `create(SplitsPauseSchema)` to create a new message.
- */
-export declare const SplitsPauseSchema: GenMessage<SplitsPause>;
 
 /**
  * @generated from message braid.v1.CreateNamespaceRequest
@@ -1247,7 +1223,7 @@ export declare const ControlService: GenService<{
     output: typeof GetHistogramResponseSchema;
   },
   /**
-   * The splits of a namespace, page by page, without their parts.
+   * The splits of one namespace or of all, page by page, without their parts.
    *
    * @generated from rpc braid.v1.ControlService.ListSplits
    */
@@ -1368,6 +1344,7 @@ export declare const ControlService: GenService<{
   },
   /**
    * Turns all splits of all namespaces off, on every server within BRAID_VIEW_MAX_AGE, or on again.
+   * If it is so already nothing changes, and the answer says who set it first, when and why.
    *
    * @generated from rpc braid.v1.ControlService.SetKillSwitch
    */
@@ -1375,6 +1352,16 @@ export declare const ControlService: GenService<{
     methodKind: "unary";
     input: typeof SetKillSwitchRequestSchema;
     output: typeof KillSwitchSchema;
+  },
+  /**
+   * The server that answers: its version and engine, what is switched off or paused, how many splits there are.
+   *
+   * @generated from rpc braid.v1.ControlService.GetStatus
+   */
+  getStatus: {
+    methodKind: "unary";
+    input: typeof GetStatusRequestSchema;
+    output: typeof ServerStatusSchema;
   },
 }>;
 

@@ -5,6 +5,7 @@
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { KillSwitch, SplitsPause } from "./switches_pb.js";
 
 /**
  * Describes the file braid/v1/read_mode.proto.
@@ -58,7 +59,7 @@ export declare type ReadMode = Message<"braid.v1.ReadMode"> & {
   since?: Timestamp | undefined;
 
   /**
-   * Which process, or which person, set it; and why.
+   * The process, or the operator as claimed, that set it; and why.
    *
    * @generated from field: string by = 7;
    */
@@ -68,6 +69,20 @@ export declare type ReadMode = Message<"braid.v1.ReadMode"> & {
    * @generated from field: string reason = 8;
    */
   reason: string;
+
+  /**
+   * While it is on, reads use no split, whatever the mode.
+   *
+   * @generated from field: braid.v1.KillSwitch kill_switch = 9;
+   */
+  killSwitch?: KillSwitch | undefined;
+
+  /**
+   * Not given unless the namespace's splits are paused. Those that are completed stay in use.
+   *
+   * @generated from field: optional braid.v1.SplitsPause splits_pause = 10;
+   */
+  splitsPause?: SplitsPause | undefined;
 };
 
 /**
@@ -208,7 +223,7 @@ export declare type SetReadModeRequest = Message<"braid.v1.SetReadModeRequest"> 
   autoAdvance?: boolean | undefined;
 
   /**
-   * For whoever wonders later; at most 1,024 characters.
+   * Recorded with the change; at most 1,024 characters.
    *
    * @generated from field: string reason = 5;
    */
@@ -220,74 +235,4 @@ export declare type SetReadModeRequest = Message<"braid.v1.SetReadModeRequest"> 
  * Use `create(SetReadModeRequestSchema)` to create a new message.
  */
 export declare const SetReadModeRequestSchema: GenMessage<SetReadModeRequest>;
-
-/**
- * While it is on every read of every namespace is served from originals.
- *
- * @generated from message braid.v1.KillSwitch
- */
-export declare type KillSwitch = Message<"braid.v1.KillSwitch"> & {
-  /**
-   * @generated from field: bool on = 1;
-   */
-  on: boolean;
-
-  /**
-   * When it was last set; not given if never.
-   *
-   * @generated from field: optional google.protobuf.Timestamp set_time = 2;
-   */
-  setTime?: Timestamp | undefined;
-
-  /**
-   * @generated from field: string by = 3;
-   */
-  by: string;
-
-  /**
-   * @generated from field: string reason = 4;
-   */
-  reason: string;
-};
-
-/**
- * Describes the message braid.v1.KillSwitch.
- * Use `create(KillSwitchSchema)` to create a new message.
- */
-export declare const KillSwitchSchema: GenMessage<KillSwitch>;
-
-/**
- * @generated from message braid.v1.GetKillSwitchRequest
- */
-export declare type GetKillSwitchRequest = Message<"braid.v1.GetKillSwitchRequest"> & {
-};
-
-/**
- * Describes the message braid.v1.GetKillSwitchRequest.
- * Use `create(GetKillSwitchRequestSchema)` to create a new message.
- */
-export declare const GetKillSwitchRequestSchema: GenMessage<GetKillSwitchRequest>;
-
-/**
- * @generated from message braid.v1.SetKillSwitchRequest
- */
-export declare type SetKillSwitchRequest = Message<"braid.v1.SetKillSwitchRequest"> & {
-  /**
-   * @generated from field: bool on = 1;
-   */
-  on: boolean;
-
-  /**
-   * For whoever wonders later; at most 1,024 characters.
-   *
-   * @generated from field: string reason = 2;
-   */
-  reason: string;
-};
-
-/**
- * Describes the message braid.v1.SetKillSwitchRequest.
- * Use `create(SetKillSwitchRequestSchema)` to create a new message.
- */
-export declare const SetKillSwitchRequestSchema: GenMessage<SetKillSwitchRequest>;
 

@@ -3,13 +3,14 @@
 /* eslint-disable */
 
 import { enumDesc, fileDesc, messageDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
+import { file_braid_v1_switches } from "./switches_pb.js";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file braid/v1/read_mode.proto.
  */
 export const file_braid_v1_read_mode = /*@__PURE__*/
-  fileDesc("ChhicmFpZC92MS9yZWFkX21vZGUucHJvdG8SCGJyYWlkLnYxIvcDCghSZWFkTW9kZRIlCgRtb2RlGAEgASgOMhcuYnJhaWQudjEuUmVhZE1vZGUuTW9kZRItCghldmlkZW5jZRgCIAMoCzIbLmJyYWlkLnYxLlJlYWRNb2RlLkV2aWRlbmNlEi8KCW5leHRfbW9kZRgDIAEoDjIXLmJyYWlkLnYxLlJlYWRNb2RlLk1vZGVIAIgBARISCgpibG9ja2VkX2J5GAQgASgJEhQKDGF1dG9fYWR2YW5jZRgFIAEoCBIpCgVzaW5jZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASCgoCYnkYByABKAkSDgoGcmVhc29uGAggASgJGp4BCghFdmlkZW5jZRIOCgZsYXlvdXQYASABKAkSEAoIc3RyYXRlZ3kYAiABKAkSFgoOcmVhZHNfY29tcGFyZWQYAyABKAQSFQoNYnl0ZXNfbWF0Y2hlZBgEIAEoBBIWCg5ieXRlc19kaWZmZXJlZBgFIAEoBBIpCgVzaW5jZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiRAoETW9kZRIPCgtVTlNQRUNJRklFRBAAEgcKA09GRhABEgoKBlNIQURPVxACEgsKB0NPTVBBUkUQAxIJCgVTRVJWRRAEQgwKCl9uZXh0X21vZGUiJwoSR2V0UmVhZE1vZGVSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCSKZAQoSU2V0UmVhZE1vZGVSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIlCgRtb2RlGAIgASgOMhcuYnJhaWQudjEuUmVhZE1vZGUuTW9kZRINCgVmb3JjZRgDIAEoCBIZCgxhdXRvX2FkdmFuY2UYBCABKAhIAIgBARIOCgZyZWFzb24YBSABKAlCDwoNX2F1dG9fYWR2YW5jZSJ0CgpLaWxsU3dpdGNoEgoKAm9uGAEgASgIEjEKCHNldF90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgAiAEBEgoKAmJ5GAMgASgJEg4KBnJlYXNvbhgEIAEoCUILCglfc2V0X3RpbWUiFgoUR2V0S2lsbFN3aXRjaFJlcXVlc3QiMgoUU2V0S2lsbFN3aXRjaFJlcXVlc3QSCgoCb24YASABKAgSDgoGcmVhc29uGAIgASgJYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("ChhicmFpZC92MS9yZWFkX21vZGUucHJvdG8SCGJyYWlkLnYxIuUECghSZWFkTW9kZRIlCgRtb2RlGAEgASgOMhcuYnJhaWQudjEuUmVhZE1vZGUuTW9kZRItCghldmlkZW5jZRgCIAMoCzIbLmJyYWlkLnYxLlJlYWRNb2RlLkV2aWRlbmNlEi8KCW5leHRfbW9kZRgDIAEoDjIXLmJyYWlkLnYxLlJlYWRNb2RlLk1vZGVIAIgBARISCgpibG9ja2VkX2J5GAQgASgJEhQKDGF1dG9fYWR2YW5jZRgFIAEoCBIpCgVzaW5jZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASCgoCYnkYByABKAkSDgoGcmVhc29uGAggASgJEikKC2tpbGxfc3dpdGNoGAkgASgLMhQuYnJhaWQudjEuS2lsbFN3aXRjaBIwCgxzcGxpdHNfcGF1c2UYCiABKAsyFS5icmFpZC52MS5TcGxpdHNQYXVzZUgBiAEBGp4BCghFdmlkZW5jZRIOCgZsYXlvdXQYASABKAkSEAoIc3RyYXRlZ3kYAiABKAkSFgoOcmVhZHNfY29tcGFyZWQYAyABKAQSFQoNYnl0ZXNfbWF0Y2hlZBgEIAEoBBIWCg5ieXRlc19kaWZmZXJlZBgFIAEoBBIpCgVzaW5jZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiRAoETW9kZRIPCgtVTlNQRUNJRklFRBAAEgcKA09GRhABEgoKBlNIQURPVxACEgsKB0NPTVBBUkUQAxIJCgVTRVJWRRAEQgwKCl9uZXh0X21vZGVCDwoNX3NwbGl0c19wYXVzZSInChJHZXRSZWFkTW9kZVJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJIpkBChJTZXRSZWFkTW9kZVJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiUKBG1vZGUYAiABKA4yFy5icmFpZC52MS5SZWFkTW9kZS5Nb2RlEg0KBWZvcmNlGAMgASgIEhkKDGF1dG9fYWR2YW5jZRgEIAEoCEgAiAEBEg4KBnJlYXNvbhgFIAEoCUIPCg1fYXV0b19hZHZhbmNlQh4KCGJyYWlkLnYxUAFaEGJyYWlkL3YxO2JyYWlkdjFiBnByb3RvMw", [file_braid_v1_switches, file_google_protobuf_timestamp]);
 
 /**
  * Describes the message braid.v1.ReadMode.
@@ -50,25 +51,4 @@ export const GetReadModeRequestSchema = /*@__PURE__*/
  */
 export const SetReadModeRequestSchema = /*@__PURE__*/
   messageDesc(file_braid_v1_read_mode, 2);
-
-/**
- * Describes the message braid.v1.KillSwitch.
- * Use `create(KillSwitchSchema)` to create a new message.
- */
-export const KillSwitchSchema = /*@__PURE__*/
-  messageDesc(file_braid_v1_read_mode, 3);
-
-/**
- * Describes the message braid.v1.GetKillSwitchRequest.
- * Use `create(GetKillSwitchRequestSchema)` to create a new message.
- */
-export const GetKillSwitchRequestSchema = /*@__PURE__*/
-  messageDesc(file_braid_v1_read_mode, 4);
-
-/**
- * Describes the message braid.v1.SetKillSwitchRequest.
- * Use `create(SetKillSwitchRequestSchema)` to create a new message.
- */
-export const SetKillSwitchRequestSchema = /*@__PURE__*/
-  messageDesc(file_braid_v1_read_mode, 5);
 

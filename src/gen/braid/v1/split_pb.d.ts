@@ -5,6 +5,7 @@
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { KillSwitch, SplitsPause } from "./switches_pb.js";
 
 /**
  * Describes the file braid/v1/split.proto.
@@ -157,6 +158,25 @@ export declare type Split = Message<"braid.v1.Split"> & {
    * @generated from field: uint64 version = 16;
    */
   version: bigint;
+
+  /**
+   * A short hash of the namespace and the partition. Every method that takes a partition takes it instead.
+   *
+   * @generated from field: string split_id = 17;
+   */
+  splitId: string;
+
+  /**
+   * The event time of the partition's time bucket, start included, end not. Not given if its slice is gone.
+   *
+   * @generated from field: optional google.protobuf.Timestamp bucket_start = 18;
+   */
+  bucketStart?: Timestamp | undefined;
+
+  /**
+   * @generated from field: optional google.protobuf.Timestamp bucket_end = 19;
+   */
+  bucketEnd?: Timestamp | undefined;
 };
 
 /**
@@ -518,7 +538,7 @@ export declare type Split_Move = Message<"braid.v1.Split.Move"> & {
   at?: Timestamp | undefined;
 
   /**
-   * Which process, or which person.
+   * The process, or the operator as the request's braid-operator header claims.
    *
    * @generated from field: string by = 2;
    */
@@ -537,9 +557,18 @@ export declare type Split_Move = Message<"braid.v1.Split.Move"> & {
   to: Split_State;
 
   /**
+   * For people; cause is for programs.
+   *
    * @generated from field: string reason = 5;
    */
   reason: string;
+
+  /**
+   * Why, as one word: outage, claim, mismatch, operator and others. Empty if none is recorded.
+   *
+   * @generated from field: string cause = 6;
+   */
+  cause: string;
 };
 
 /**
@@ -638,6 +667,8 @@ export declare const Split_StateSchema: GenEnum<Split_State>;
  */
 export declare type ListSplitsRequest = Message<"braid.v1.ListSplitsRequest"> & {
   /**
+   * All namespaces, in order of their names, if empty.
+   *
    * @generated from field: string namespace = 1;
    */
   namespace: string;
@@ -683,6 +714,20 @@ export declare type ListSplitsResponse = Message<"braid.v1.ListSplitsResponse"> 
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
+
+  /**
+   * While it is on, reads use no split.
+   *
+   * @generated from field: braid.v1.KillSwitch kill_switch = 3;
+   */
+  killSwitch?: KillSwitch | undefined;
+
+  /**
+   * The namespaces of this page whose splits are paused.
+   *
+   * @generated from field: repeated braid.v1.SplitsPause paused = 4;
+   */
+  paused: SplitsPause[];
 };
 
 /**
@@ -692,6 +737,8 @@ export declare type ListSplitsResponse = Message<"braid.v1.ListSplitsResponse"> 
 export declare const ListSplitsResponseSchema: GenMessage<ListSplitsResponse>;
 
 /**
+ * Names a split by partition or by split_id.
+ *
  * @generated from message braid.v1.GetSplitRequest
  */
 export declare type GetSplitRequest = Message<"braid.v1.GetSplitRequest"> & {
@@ -704,6 +751,13 @@ export declare type GetSplitRequest = Message<"braid.v1.GetSplitRequest"> & {
    * @generated from field: braid.v1.Partition partition = 2;
    */
   partition?: Partition | undefined;
+
+  /**
+   * Instead of partition.
+   *
+   * @generated from field: string split_id = 3;
+   */
+  splitId: string;
 };
 
 /**
@@ -732,6 +786,20 @@ export declare type RequestSplitRequest = Message<"braid.v1.RequestSplitRequest"
    * @generated from field: string reason = 3;
    */
   reason: string;
+
+  /**
+   * Instead of partition. Only of a split that has a record.
+   *
+   * @generated from field: string split_id = 4;
+   */
+  splitId: string;
+
+  /**
+   * Splits a partition that is not wide too.
+   *
+   * @generated from field: bool force = 5;
+   */
+  force: boolean;
 };
 
 /**
@@ -760,6 +828,13 @@ export declare type RetrySplitRequest = Message<"braid.v1.RetrySplitRequest"> & 
    * @generated from field: string reason = 3;
    */
   reason: string;
+
+  /**
+   * Instead of partition.
+   *
+   * @generated from field: string split_id = 4;
+   */
+  splitId: string;
 };
 
 /**
@@ -788,6 +863,13 @@ export declare type RollbackSplitRequest = Message<"braid.v1.RollbackSplitReques
    * @generated from field: string reason = 3;
    */
   reason: string;
+
+  /**
+   * Instead of partition.
+   *
+   * @generated from field: string split_id = 4;
+   */
+  splitId: string;
 };
 
 /**
@@ -806,7 +888,7 @@ export declare type PauseSplitsRequest = Message<"braid.v1.PauseSplitsRequest"> 
   namespace: string;
 
   /**
-   * For whoever wonders later; at most 1,024 characters.
+   * Recorded with the pause; at most 1,024 characters.
    *
    * @generated from field: string reason = 2;
    */
@@ -823,6 +905,19 @@ export declare const PauseSplitsRequestSchema: GenMessage<PauseSplitsRequest>;
  * @generated from message braid.v1.PauseSplitsResponse
  */
 export declare type PauseSplitsResponse = Message<"braid.v1.PauseSplitsResponse"> & {
+  /**
+   * The pause in force: a repeat keeps the first one's time, operator and reason.
+   *
+   * @generated from field: braid.v1.SplitsPause pause = 1;
+   */
+  pause?: SplitsPause | undefined;
+
+  /**
+   * Whether they were paused already.
+   *
+   * @generated from field: bool was_paused = 2;
+   */
+  wasPaused: boolean;
 };
 
 /**
@@ -858,6 +953,12 @@ export declare const ResumeSplitsRequestSchema: GenMessage<ResumeSplitsRequest>;
  * @generated from message braid.v1.ResumeSplitsResponse
  */
 export declare type ResumeSplitsResponse = Message<"braid.v1.ResumeSplitsResponse"> & {
+  /**
+   * False if nothing was paused.
+   *
+   * @generated from field: bool was_paused = 1;
+   */
+  wasPaused: boolean;
 };
 
 /**

@@ -427,6 +427,13 @@ export enum ExplainedPartition_Route {
    * @generated from enum value: SPLIT_AND_ORIGINAL = 5;
    */
   SPLIT_AND_ORIGINAL = 5,
+
+  /**
+   * Split, but held back: by the read mode, the kill switch, a first comparison or a rollback; why says which.
+   *
+   * @generated from enum value: ORIGINAL_HELD = 6;
+   */
+  ORIGINAL_HELD = 6,
 }
 
 /**

@@ -13,7 +13,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_braid_v1_verify: GenFile;
 
 /**
- * What to compare: one partition, a whole slice, or all slices if neither is given.
+ * What to compare: one partition, by name or by split_id, a whole slice, or all slices if none is given.
  *
  * @generated from message braid.v1.StartVerifyRequest
  */
@@ -32,6 +32,13 @@ export declare type StartVerifyRequest = Message<"braid.v1.StartVerifyRequest"> 
    * @generated from field: string time_slice = 3;
    */
   timeSlice: string;
+
+  /**
+   * Instead of partition.
+   *
+   * @generated from field: string split_id = 4;
+   */
+  splitId: string;
 };
 
 /**

@@ -137,6 +137,7 @@ async function open(options: { inFlightMax: number }): Promise<Listener> {
       setKillSwitch: notAsked,
     },
     verify: { start: notAsked, get: notAsked },
+    status: { get: notAsked },
     writing: {
       limits: CONTRACT_EVENT_LIMITS,
       write: (batch) => {

@@ -82,7 +82,7 @@ const SPLIT = {
   heldBy: "",
   immutable: true,
   version: "9",
-  splitId: "k3f9q2m7x1",
+  splitId: "c11psr2pyb",
   bucketStart: "2026-11-14T07:00:00Z",
   bucketEnd: "2026-11-14T08:00:00Z",
 };

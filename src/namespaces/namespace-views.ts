@@ -119,6 +119,16 @@ export class NamespaceViews implements ViewSource {
     }
   }
 
+  /** How many views are held, and how long ago the oldest was asked for. */
+  ages(): { readonly count: number; readonly oldestMs: number } {
+    const nowMs = this.#clock.monotonicMs();
+    let oldestMs = 0;
+    for (const { view } of this.#entries.values()) {
+      oldestMs = Math.max(oldestMs, nowMs - view.askedAtMs);
+    }
+    return { count: this.#entries.size, oldestMs };
+  }
+
   /** Keeps the views in use young, until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {

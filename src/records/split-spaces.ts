@@ -18,7 +18,12 @@ const SHARD_SEED = 0;
 const ATTEMPTS_MAX = 5;
 
 export function spaceOf(kind: SplitSpace, partition: PartitionKey): string {
-  return shardSpace(kind, partition, hash32(utf8(partition.seriesId), SHARD_SEED) % SHARDS);
+  return shardSpace(kind, partition, shardOf(partition));
+}
+
+/** Which shard of its slice holds the records of a partition. */
+export function shardOf({ seriesId }: PartitionKey): number {
+  return hash32(utf8(seriesId), SHARD_SEED) % SHARDS;
 }
 
 export function shardSpace(

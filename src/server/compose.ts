@@ -33,6 +33,7 @@ import { LiveLatency } from "./live-latency.ts";
 import { startServing } from "./serving.ts";
 import { processName, startSplitting, thresholdsOf } from "./splitting.ts";
 import type { SplittingOptions } from "./splitting.ts";
+import { StatusReporter } from "./status-reporter.ts";
 import { startVerifying } from "./verifying.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -152,6 +153,7 @@ async function startParts(
         killSwitchChanged: () => serving.killSwitch.refresh(),
       }),
       verify: verifier,
+      status: new StatusReporter(config, runtime, parts, by),
     }),
     requests,
     metrics,

@@ -23,6 +23,13 @@ export interface OperatorRequest {
   readonly reason: string;
 }
 
+/** A namespace whose splits are paused: since when, by which operator, and why. */
+export interface PausedNamespace extends OperatorRequest {
+  readonly namespace: string;
+  /** Microseconds. */
+  readonly at: number;
+}
+
 export interface SplitPage {
   readonly splits: readonly SplitDetail[];
   readonly nextPageToken: string;

@@ -10,6 +10,8 @@ import { readMethods } from "./read-events.ts";
 import type { ReadMethods } from "./read-events.ts";
 import { readModeMethods } from "./read-modes.ts";
 import { splitMethods } from "./splits.ts";
+import { statusMethods } from "./status.ts";
+import type { StatusUseCase } from "./status.ts";
 import { verifyMethods } from "./verify.ts";
 import { writeMethods } from "./write-events.ts";
 import type { Writing } from "./write-events.ts";
@@ -22,6 +24,7 @@ export interface MethodDependencies {
   readonly splits: SplitUseCases;
   readonly modes: ReadModeUseCases;
   readonly verify: VerifyUseCases;
+  readonly status: StatusUseCase;
 }
 
 export function allMethods(deps: MethodDependencies): Method[] {
@@ -34,5 +37,6 @@ export function allMethods(deps: MethodDependencies): Method[] {
     ...splitMethods(deps.splits),
     ...readModeMethods(deps.modes),
     ...verifyMethods(deps.verify),
+    ...statusMethods(deps.status),
   ];
 }

@@ -10,6 +10,7 @@ import type { Namespaces } from "../../namespaces/namespaces.ts";
 import { messageMethod } from "./method.ts";
 import type { UnaryMethod } from "./method.ts";
 import { configMessage, patchOf } from "./namespace-config.ts";
+import { pauseMessage } from "./switch-messages.ts";
 import { timeOfMicros } from "./times.ts";
 
 /** What `Namespaces` does, without how. */
@@ -92,11 +93,7 @@ function namespaceMessage(namespace: Namespace): MessageInitShape<typeof Namespa
     readMode: ReadMode_Mode[namespace.readMode.mode],
     splitsPaused: splitsPaused !== null,
     ...(splitsPaused !== null && {
-      splitsPause: {
-        since: timeOfMicros(splitsPaused.at),
-        by: splitsPaused.by,
-        reason: splitsPaused.reason,
-      },
+      splitsPause: pauseMessage({ namespace: namespace.name, ...splitsPaused }),
     }),
   };
 }

@@ -132,12 +132,18 @@ test("a mode that is none is refused with all else that is wrong, and nothing is
 
 test("the kill switch is told and set", async () => {
   const { modes, calls } = fakes();
-  deepEqual(await ask(modes, "GetKillSwitch", {}), { on: false, by: "", reason: "" });
+  deepEqual(await ask(modes, "GetKillSwitch", {}), {
+    on: false,
+    by: "",
+    reason: "",
+    unchanged: false,
+  });
   deepEqual(await ask(modes, "SetKillSwitch", { on: true, reason: "why" }), {
     on: true,
     setTime: "2026-11-15T12:00:00Z",
     by: "operator",
     reason: "why",
+    unchanged: false,
   });
   deepEqual(calls, [[true, { by: "operator", reason: "why" }]]);
 });

@@ -1,16 +1,15 @@
 /** The methods on read modes and the kill switch: messages to the use cases and back. */
-import type { KillSwitchState } from "../../model/read-mode.ts";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ControlService } from "../../gen/braid/v1/control_service_pb.js";
 import { ReadMode_Mode } from "../../gen/braid/v1/read_mode_pb.js";
 import type { ReadModeSchema } from "../../gen/braid/v1/read_mode_pb.js";
-import type { KillSwitchSchema } from "../../gen/braid/v1/switches_pb.js";
 import { Problems } from "../../lib/problems.ts";
 import { READ_MODES } from "../../model/read-mode.ts";
 import type { ReadMode } from "../../model/read-mode.ts";
 import type { ReadModeReport, ReadModeUseCases } from "../../splits/use-cases.ts";
 import { messageMethod } from "./method.ts";
 import type { UnaryMethod } from "./method.ts";
+import { switchMessage } from "./switch-messages.ts";
 import { timeOfMicros } from "./times.ts";
 import { onlyOperatorRequestOf, operatorRequestOf } from "./operator-request.ts";
 
@@ -84,13 +83,4 @@ function modeMessage({
     by: state.by,
     reason: state.reason,
   };
-}
-
-function switchMessage({
-  on,
-  at,
-  by,
-  reason,
-}: KillSwitchState): MessageInitShape<typeof KillSwitchSchema> {
-  return { on, ...(at > 0 && { setTime: timeOfMicros(at) }), by, reason };
 }

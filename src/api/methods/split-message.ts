@@ -11,6 +11,7 @@ import type {
   SplitMove,
   SplitRecord,
 } from "../../model/split.ts";
+import { splitIdOf } from "../../records/split-ids.ts";
 import { timeOfMicros } from "./times.ts";
 
 export function splitMessage({ record, parts }: SplitDetail): MessageInitShape<typeof SplitSchema> {
@@ -32,6 +33,7 @@ export function splitMessage({ record, parts }: SplitDetail): MessageInitShape<t
     heldBy: heldBy ?? "",
     immutable: record.immutable,
     version: BigInt(record.version),
+    splitId: splitIdOf(record.partition),
   };
 }
 

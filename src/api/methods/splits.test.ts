@@ -5,6 +5,7 @@ import { ListSplitsRequestSchema, Split_State, SplitSchema } from "../../gen/bra
 import type { SplitDetail, SplitUseCases } from "../../splits/use-cases.ts";
 import { NO_LATENCY, PARTS_PER_PARTITION } from "../../model/split.ts";
 import type { PartRecord, Segment, SplitRecord } from "../../model/split.ts";
+import { splitIdOf } from "../../records/split-ids.ts";
 import { EXAMPLES } from "../examples.ts";
 import { splitMethods } from "./splits.ts";
 
@@ -198,13 +199,14 @@ test("a split has the contract's shape, and all that operators need beside it", 
       after: { reads: "0", meanMs: 0, maxMs: 0 },
     },
     history: [
-      { at: "2026-11-14T07:00:00Z", by: "server-1", to: "DETECTED", reason: "wide" },
+      { at: "2026-11-14T07:00:00Z", by: "server-1", to: "DETECTED", reason: "wide", cause: "" },
       {
         at: "2026-11-14T07:00:00.000001Z",
         by: "worker-1",
         from: "DETECTED",
         to: "SPLITTING",
         reason: "copying",
+        cause: "",
       },
     ],
     namespace: "plays",
@@ -217,6 +219,7 @@ test("a split has the contract's shape, and all that operators need beside it", 
     heldBy: "",
     immutable: false,
     version: "12",
+    splitId: splitIdOf(RECORD.partition),
   });
 });
 

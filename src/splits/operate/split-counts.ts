@@ -1,8 +1,9 @@
 /**
  * Counts all splits by state, and the space of their copies, for metrics.
  *
- * It reads every record, so one process does it for all, by a lease, and not often. What it tells is as old
- * as its last round; a process that is not the one tells nothing, so that nothing is counted twice.
+ * It reads every record, so one process does it for all, by a lease, and not often. The metrics are as old as
+ * its last round, and no other process has them, so that nothing is counted twice. The sums are stored for
+ * every process to read.
  */
 import type { Clock } from "../../lib/clock.ts";
 import type { LabelledValue } from "../../lib/metrics.ts";
@@ -10,8 +11,10 @@ import { Leases } from "../../records/lease.ts";
 import type { Lease } from "../../records/lease.ts";
 import { listNamespaces } from "../../records/namespace-records.ts";
 import type { NamespaceRecord } from "../../records/namespace-records.ts";
+import { writeCountedSplits } from "../../records/split-count-records.ts";
 import { listSplits, slicesWithSplits } from "../../records/split-records.ts";
 import { SPLIT_STATES, splitTableOf } from "../../model/split.ts";
+import type { SplitState } from "../../model/split.ts";
 import type { Catalog } from "../../ports/catalog.ts";
 import type { EventStore } from "../../ports/event-store.ts";
 
@@ -28,7 +31,7 @@ const LEASE = "split-census";
 const NAMESPACES_PAGE = 100;
 
 interface Count {
-  readonly states: Map<string, number>;
+  readonly states: Map<SplitState, number>;
   storageBytes: number;
 }
 
@@ -72,7 +75,10 @@ export class SplitCounts {
       if (last === undefined || page.length < NAMESPACES_PAGE) break;
       after = last.name;
     }
-    if (!signal.aborted) this.#counts = counts;
+    if (signal.aborted) return;
+    this.#counts = counts;
+    const { catalog, clock } = this.#options;
+    await writeCountedSplits(catalog, { countedAt: clock.nowMicros(), states: sumsOf(counts) });
   }
 
   /** Labels: namespace, state. */
@@ -110,4 +116,12 @@ export class SplitCounts {
     }
     return count;
   }
+}
+
+function sumsOf(counts: ReadonlyMap<string, Count>): ReadonlyMap<SplitState, number> {
+  const sums = new Map<SplitState, number>(SPLIT_STATES.map((state) => [state, 0]));
+  for (const { states } of counts.values()) {
+    for (const [state, count] of states) sums.set(state, (sums.get(state) ?? 0) + count);
+  }
+  return sums;
 }

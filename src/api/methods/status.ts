@@ -1,0 +1,78 @@
+/** GetStatus: the server that answers, and what it knows of the whole. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { ControlService } from "../../gen/braid/v1/control_service_pb.js";
+import { Split_State } from "../../gen/braid/v1/split_pb.js";
+import type { ServerStatusSchema } from "../../gen/braid/v1/status_pb.js";
+import type { KillSwitchState } from "../../model/read-mode.ts";
+import type { SplitState } from "../../model/split.ts";
+import type { PausedNamespace } from "../../splits/use-cases.ts";
+import { messageMethod } from "./method.ts";
+import type { UnaryMethod } from "./method.ts";
+import { pauseMessage, switchMessage } from "./switch-messages.ts";
+import { durationOfMicros, timeOfMicros } from "./times.ts";
+
+export interface ServiceStatus {
+  readonly version: string;
+  readonly build: string;
+  readonly nodeVersion: string;
+  readonly engine: string;
+  readonly queue: string;
+  /** As histories name this process. */
+  readonly process: string;
+  /** Microseconds, as are all times here. */
+  readonly startedAt: number;
+  readonly uptimeMicros: number;
+  readonly now: number;
+  /** Why it does not serve; undefined if it does. */
+  readonly notReady: string | undefined;
+  readonly killSwitch: KillSwitchState;
+  readonly paused: readonly PausedNamespace[];
+  /** Views of namespaces this process holds, and the age of the oldest. */
+  readonly views: { readonly count: number; readonly oldestMs: number; readonly maxAgeMs: number };
+  /** Undefined before the first count. */
+  readonly splits:
+    { readonly countedAt: number; readonly states: ReadonlyMap<SplitState, number> } | undefined;
+}
+
+export interface StatusUseCase {
+  get(): Promise<ServiceStatus>;
+}
+
+export function statusMethods(status: StatusUseCase): UnaryMethod[] {
+  return [
+    messageMethod({
+      desc: ControlService.method.getStatus,
+      changes: false,
+      namespaceOf: () => "",
+      handle: async () => statusMessage(await status.get()),
+    }),
+  ];
+}
+
+function statusMessage(status: ServiceStatus): MessageInitShape<typeof ServerStatusSchema> {
+  const { notReady, views, splits } = status;
+  return {
+    version: status.version,
+    build: status.build,
+    nodeVersion: status.nodeVersion,
+    engine: status.engine,
+    queue: status.queue,
+    process: status.process,
+    startTime: timeOfMicros(status.startedAt),
+    uptime: durationOfMicros(status.uptimeMicros),
+    serverTime: timeOfMicros(status.now),
+    ready: notReady === undefined,
+    notReady: notReady ?? "",
+    killSwitch: switchMessage(status.killSwitch),
+    paused: status.paused.map(pauseMessage),
+    namespaces: views.count,
+    oldestViewAge: durationOfMicros(Math.round(views.oldestMs * 1000)),
+    viewMaxAge: durationOfMicros(Math.round(views.maxAgeMs * 1000)),
+    ...(splits && {
+      splitsTime: timeOfMicros(splits.countedAt),
+      splits: [...splits.states].map(([state, count]) => {
+        return { state: Split_State[state], count: BigInt(count) };
+      }),
+    }),
+  };
+}

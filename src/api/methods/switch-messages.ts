@@ -1,0 +1,24 @@
+/** The kill switch and the pauses, as splits, read modes and the status all show them. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { KillSwitchSchema, SplitsPauseSchema } from "../../gen/braid/v1/switches_pb.js";
+import type { KillSwitchState } from "../../model/read-mode.ts";
+import type { PausedNamespace } from "../../splits/use-cases.ts";
+import { timeOfMicros } from "./times.ts";
+
+export function switchMessage({
+  on,
+  at,
+  by,
+  reason,
+}: KillSwitchState): MessageInitShape<typeof KillSwitchSchema> {
+  return { on, ...(at > 0 && { setTime: timeOfMicros(at) }), by, reason };
+}
+
+export function pauseMessage({
+  namespace,
+  at,
+  by,
+  reason,
+}: PausedNamespace): MessageInitShape<typeof SplitsPauseSchema> {
+  return { namespace, since: timeOfMicros(at), by, reason };
+}

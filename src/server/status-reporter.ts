@@ -1,0 +1,76 @@
+/** What GetStatus answers: this process, and what the catalog says of all. */
+import type { ServiceStatus, StatusUseCase } from "../api/methods/status.ts";
+import { BUILD_INFO } from "../lib/build-info.ts";
+import { listNamespaces } from "../records/namespace-records.ts";
+import { readCountedSplits } from "../records/split-count-records.ts";
+import { readKillSwitch } from "../splits/record/kill-switch.ts";
+import type { PausedNamespace } from "../splits/use-cases.ts";
+import type { CommonParts } from "./common-parts.ts";
+import type { ServiceConfig } from "./config.ts";
+import type { Runtime } from "./runtime.ts";
+
+/** What is told of at most, and how many namespaces are looked at for it: an operator waits. */
+const PAUSED_MAX = 100;
+const NAMESPACES_MAX = 10_000;
+const NAMESPACES_PAGE = 500;
+
+export class StatusReporter implements StatusUseCase {
+  readonly #config: ServiceConfig;
+  readonly #runtime: Runtime;
+  readonly #parts: CommonParts;
+  readonly #process: string;
+  readonly #startedMs: number;
+  readonly #startedAt: number;
+
+  constructor(config: ServiceConfig, runtime: Runtime, parts: CommonParts, process: string) {
+    this.#config = config;
+    this.#runtime = runtime;
+    this.#parts = parts;
+    this.#process = process;
+    this.#startedMs = runtime.clock.monotonicMs();
+    this.#startedAt = runtime.clock.nowMicros();
+  }
+
+  async get(): Promise<ServiceStatus> {
+    const { engine, queue, view_max_age } = this.#config;
+    const { catalog, storage, views } = this.#parts;
+    const { clock } = this.#runtime;
+    const [killSwitch, paused, splits] = await Promise.all([
+      readKillSwitch(catalog),
+      this.#paused(),
+      readCountedSplits(catalog),
+    ]);
+    return {
+      ...BUILD_INFO,
+      nodeVersion: process.version,
+      engine,
+      queue,
+      process: this.#process,
+      startedAt: this.#startedAt,
+      uptimeMicros: Math.round((clock.monotonicMs() - this.#startedMs) * 1000),
+      now: clock.nowMicros(),
+      notReady: storage.notReady(),
+      killSwitch,
+      paused,
+      views: { ...views.ages(), maxAgeMs: view_max_age },
+      splits,
+    };
+  }
+
+  async #paused(): Promise<readonly PausedNamespace[]> {
+    const paused: PausedNamespace[] = [];
+    let after = "";
+    for (let seen = 0; seen < NAMESPACES_MAX; seen += NAMESPACES_PAGE) {
+      const page = await listNamespaces(this.#parts.catalog, after, NAMESPACES_PAGE);
+      for (const { name, record } of page) {
+        if (record instanceof Error || record.splitsPaused === null) continue;
+        paused.push({ namespace: name, ...record.splitsPaused });
+        if (paused.length === PAUSED_MAX) return paused;
+      }
+      const last = page.at(-1);
+      if (last === undefined || page.length < NAMESPACES_PAGE) break;
+      after = last.name;
+    }
+    return paused;
+  }
+}

@@ -880,12 +880,17 @@ export interface ExplainedPartition {
 
 /** Where the partition's events came from. */
 export type ExplainedPartitionRoute =
+  /** The filter of the slice says that the partition is not split. */
   | "ORIGINAL_FILTER_MISS"
   | "ORIGINAL_NOT_SPLIT"
+  /** There is a split, but it was given up or not trusted: `why` says what is wrong. */
   | "ORIGINAL_FALLBACK"
   | "SPLIT"
   | "SPLIT_AND_ORIGINAL"
-  /** Split, but held back: by the read mode, the kill switch, a first comparison or a rollback; why says which. */
+  /**
+   * There is a split, but it is not served yet or any more: read mode, kill switch, first comparison,
+   * not confirmed yet, or rolled back. `why` says which.
+   */
   | "ORIGINAL_HELD";
 
 export interface ExplainedTotals {

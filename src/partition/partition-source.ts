@@ -4,9 +4,14 @@ import type { PartitionKey } from "../model/partition.ts";
 import type { ScanRange } from "../ports/event-store.ts";
 import type { Run } from "../wire/frames.ts";
 
+/**
+ * FILTER_MISS: the slice's filter says that it is not split. NOT_SPLIT: nothing of it is. HELD: split, but
+ * not served by decision (mode, kill switch, first comparison, rolled back). FALLBACK: not served for trouble.
+ */
 export type RouteName =
   | "ORIGINAL_FILTER_MISS"
   | "ORIGINAL_NOT_SPLIT"
+  | "ORIGINAL_HELD"
   | "ORIGINAL_FALLBACK"
   | "SPLIT"
   | "SPLIT_AND_ORIGINAL";

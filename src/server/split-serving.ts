@@ -7,13 +7,14 @@ import type { ViewSource } from "../model/namespace.ts";
 import type { PartitionKey } from "../model/partition.ts";
 import type { Catalog } from "../ports/catalog.ts";
 import type { EventStore } from "../ports/event-store.ts";
+import { readSplit } from "../records/split-records.ts";
 import { ComparisonReaders } from "../splits/compare/comparison-readers.ts";
 import { Comparer } from "../splits/compare/comparer.ts";
 import { Differences } from "../splits/compare/differences.ts";
 import { EvidenceFlusher } from "../splits/compare/evidence-flusher.ts";
 import type { ServeObserver } from "../splits/serve/observer.ts";
 import { RouteCache } from "../splits/serve/route-cache.ts";
-import type { KnownSwitch } from "../splits/serve/served-partition.ts";
+import type { KnownSwitch } from "../splits/serve/serve-context.ts";
 import { SliceFilters } from "../splits/serve/slice-filters.ts";
 import type { FilterSize } from "../splits/serve/slice-filters.ts";
 import { SplitOpener } from "../splits/serve/split-opener.ts";
@@ -107,6 +108,7 @@ export class SplitServing {
       views,
       killSwitch,
       filters: this.#filters,
+      splitOf: (partition) => readSplit(catalog, partition),
       routes: this.#routes,
       trustOf: (partition, segment) => trustStates.of(partition, segment),
       observe,

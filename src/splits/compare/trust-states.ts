@@ -8,7 +8,7 @@
  * Partitions are given as text (`partitionText`): every read asks, and makes it once.
  */
 import type { RouteSegment } from "../../model/split.ts";
-import type { TrustState } from "../serve/plan-route.ts";
+import type { TrustState } from "../serve/may-serve.ts";
 
 /** Partitions. */
 const PROVEN_MAX = 50_000;

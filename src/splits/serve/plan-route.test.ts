@@ -3,8 +3,9 @@ import { test } from "node:test";
 import { joinedSlices, staticView } from "../../../tests/support/static-view.ts";
 import type { ReadMode } from "../../model/read-mode.ts";
 import type { RouteRecord, RouteSegment } from "../../model/split.ts";
+import type { TrustState } from "./may-serve.ts";
 import { planRoute } from "./plan-route.ts";
-import type { RouteQuestion, TrustState } from "./plan-route.ts";
+import type { RouteQuestion } from "./plan-route.ts";
 
 const strategy = { secondsPerTimeSlice: 100, secondsPerTimeBucket: 100, eventBuckets: 1 };
 const slices = joinedSlices(0, [strategy]);
@@ -96,15 +97,15 @@ for (const [what, change, expected] of CASES) {
 test("a route says which kind of split still lacks evidence", () => {
   const { route, fallback } = planned({ kinds: [] });
   match(route.why, /PACKED\/1 EVENT_BUCKETS, is compared until it has evidence/);
-  deepEqual([route.route, fallback], ["ORIGINAL_NOT_SPLIT", undefined]);
+  deepEqual([route.route, fallback], ["ORIGINAL_HELD", undefined]);
 });
 
 test("the route is named for what is read", () => {
   const name = (change: Parameters<typeof planned>[0]) => planned(change).route.route;
   equal(name({}), "SPLIT_AND_ORIGINAL");
   equal(name({ range: { from: 0, to: 80, order: "NEWEST_FIRST", after: undefined } }), "SPLIT");
-  equal(name({ mode: "COMPARE" }), "ORIGINAL_NOT_SPLIT");
-  equal(name({ trustStates: ["UNSEEN", "UNSEEN"] }), "ORIGINAL_NOT_SPLIT");
+  const behind = { from: 85, to: 95, order: "NEWEST_FIRST", after: undefined } as const;
+  equal(name({ range: behind }), "ORIGINAL_NOT_SPLIT");
   equal(planned({}).route.parts, 5);
   equal(planned({ epoch: 2 }).fallback, "epoch");
   equal(name({ epoch: 2 }), "ORIGINAL_FALLBACK");
@@ -120,7 +121,24 @@ test("the route is named for what is read", () => {
   equal(planned({}).fallback, undefined);
 });
 
+test("a split that is held back is told apart from none, with the reason", () => {
+  const told = (given: Given) => {
+    const { route, why, parts } = planned(given).route;
+    return `${route} ${parts}: ${why}`;
+  };
+  equal(told({ mode: "OFF" }), "ORIGINAL_HELD 0: the read mode is OFF");
+  equal(told({ mode: "SHADOW" }), "ORIGINAL_HELD 0: the read mode is SHADOW");
+  equal(told({ mode: "COMPARE" }), "ORIGINAL_HELD 0: the read mode is COMPARE");
+  equal(told({ killed: true }), "ORIGINAL_HELD 0: the kill switch is on");
+  match(told({ trustStates: ["UNSEEN", "UNSEEN"] }), /^ORIGINAL_HELD 0: .* first read/);
+  match(told({ confirmed: false, from: 40 }), /^ORIGINAL_HELD 0: .* confirmed/);
+  equal(told({ route: undefined }), "ORIGINAL_NOT_SPLIT 0: the partition is not split");
+  const behind = { from: 85, to: 95, order: "NEWEST_FIRST", after: undefined } as const;
+  match(told({ mode: "COMPARE", range: behind }), /^ORIGINAL_NOT_SPLIT 0: .* outside the split/);
+});
+
 interface Given {
+  readonly from?: number;
   readonly mode?: ReadMode;
   readonly epoch?: number;
   readonly killed?: boolean;
@@ -140,19 +158,23 @@ function plan(given: Given): string[] {
 }
 
 function planned(given: Given): ReturnType<typeof planRoute> {
-  const view = staticView({ slices, readMode: given.mode ?? "SERVE" });
-  const { namespace } = view;
+  const { namespace } = staticView({ slices, readMode: given.mode ?? "SERVE" });
   const readMode = { ...namespace.readMode, kinds: given.kinds ?? null };
-  const current = { ...view, namespace: { ...namespace, readMode, epoch: given.epoch ?? 1 } };
+  const current = { ...namespace, readMode, epoch: given.epoch ?? 1 };
   const second = given.confirmed ?? true;
   const segments = [segment(0, 40, true), segment(40, 80, second)];
   const route = { partition, epoch: 1, of: 1, segments };
   const trustStates = given.trustStates ?? ["PROVEN", "PROVEN"];
   return planRoute({
-    view: given.noView === true ? undefined : current,
+    namespace: given.noView === true ? undefined : current,
     killed: given.killed ?? false,
     route: "route" in given ? given.route : route,
-    range: given.range ?? { from: 0, to: 100, order: "OLDEST_FIRST", after: undefined },
+    range: given.range ?? {
+      from: given.from ?? 0,
+      to: 100,
+      order: "OLDEST_FIRST",
+      after: undefined,
+    },
     trustOf: ({ from }) => trustStates[from === 0 ? 0 : 1] as TrustState,
     sampled: given.sampled ?? false,
   });

@@ -195,7 +195,7 @@ test("a stream that handed on what turns out wrong ends with a code that nobody 
 });
 
 const FALLEN: readonly (readonly [string, string, () => Promise<unknown>])[] = [
-  ["unconfirmed", "ORIGINAL_FALLBACK", () => fixture.split({ confirmed: false })],
+  ["unconfirmed", "ORIGINAL_HELD", () => fixture.split({ confirmed: false })],
   [
     "of another epoch",
     "ORIGINAL_FALLBACK",
@@ -214,7 +214,7 @@ const FALLEN: readonly (readonly [string, string, () => Promise<unknown>])[] = [
       fixture.switchStale = true;
     },
   ],
-  ["never compared here", "ORIGINAL_NOT_SPLIT", () => fixture.split({})],
+  ["never compared here", "ORIGINAL_HELD", () => fixture.split({})],
 ];
 
 for (const [what, route, prepare] of FALLEN) {

@@ -2,51 +2,32 @@
  * One partition of which something is split, read in order: what the split covers from the split, the
  * rest from the original, as planned.
  *
- * At the first doubt it goes on with the original behind the last event that was handed on, so a caller
- * never notices. What is to be compared is summed up while it passes, and handed over at the end.
+ * At the first integrity error it continues with the original behind the last event that it handed on,
+ * so that a caller never notices. It sums up what is to be compared while that passes, and hands it over
+ * at the end.
  */
-import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
+import type { NamespaceView } from "../../model/namespace.ts";
+import { partitionText } from "../../model/partition.ts";
 import type { PartitionKey } from "../../model/partition.ts";
-import type { PartRecord, RouteSegment } from "../../model/split.ts";
+import type { RouteRecord, RouteSegment } from "../../model/split.ts";
+import { partReadRange } from "../../parts/part-read-range.ts";
 import { IntegrityError } from "../../parts/part-reader.ts";
+import { RangeSum } from "../../parts/range-sum.ts";
+import { SegmentReader } from "../../parts/segment-reader.ts";
 import { PartitionReader } from "../../partition/partition-reader.ts";
 import type { PartitionRoute, PartitionSource } from "../../partition/partition-source.ts";
-import { SegmentReader } from "../../parts/segment-reader.ts";
-import type { EventStore, ScanRange } from "../../ports/event-store.ts";
+import type { ScanRange } from "../../ports/event-store.ts";
 import { comparePositions } from "../../wire/frames.ts";
 import type { Position, Run } from "../../wire/frames.ts";
+import type { Comparison, ReadRange } from "./comparison.ts";
+import { mayServe } from "./may-serve.ts";
 import type { FallbackReason } from "./observer.ts";
-import { partReadRange } from "../../parts/part-read-range.ts";
 import { plainPlan } from "./plan-route.ts";
 import type { RoutePlan, RouteRange } from "./plan-route.ts";
-import { RangeSum } from "../../parts/range-sum.ts";
-import type { SumTaken } from "../../parts/range-sum.ts";
-
-/** What was read of one stretch, to be compared with the other side. */
-export interface ReadRange {
-  readonly routeRange: RouteRange;
-  readonly segment: RouteSegment;
-  readonly range: ScanRange;
-  /** Up to here it was read; undefined: to the end. */
-  readonly last: Position | undefined;
-  readonly sum: SumTaken;
-}
-
-/** What a source asks of whoever serves. */
-export interface SourceServing {
-  readonly store: EventStore;
-  readonly clock: Clock;
-  /** Where to read what. Never rejects: without an answer it is the original. */
-  plan(): Promise<RoutePlan>;
-  /** Whether the split may still be read now: asked before each fetch. */
-  stillServed(segment: RouteSegment): boolean | Promise<boolean>;
-  parts(segment: RouteSegment): Promise<readonly PartRecord[]>;
-  fellBack(reason: FallbackReason, detail: string): void;
-  /** The split could not be vouched for. */
-  integrityError(read: ReadRange): void;
-  compare(read: ReadRange): void;
-}
+import type { KnownRoute } from "./route-cache.ts";
+import { factsNow, planNow } from "./serve-context.ts";
+import type { ServeContext, ServedPartition } from "./serve-context.ts";
 
 /** Something being read: a segment of the split, or the original. */
 interface RangeRead {
@@ -66,8 +47,9 @@ const NOT_LOOKED_UP: PartitionRoute = {
 };
 
 export class RoutedSource implements PartitionSource {
-  readonly partition: PartitionKey;
-  readonly #serving: SourceServing;
+  readonly #context: ServeContext;
+  readonly #view: NamespaceView;
+  readonly #served: ServedPartition;
   readonly #signal: AbortSignal;
   readonly #sign: 1 | -1;
   #range: ScanRange;
@@ -87,16 +69,22 @@ export class RoutedSource implements PartitionSource {
   millis = 0;
 
   constructor(
-    serving: SourceServing,
+    context: ServeContext,
+    view: NamespaceView,
     partition: PartitionKey,
     range: ScanRange,
     signal: AbortSignal,
   ) {
-    this.partition = partition;
-    this.#serving = serving;
+    this.#context = context;
+    this.#view = view;
+    this.#served = { namespace: view.namespace.name, partition, text: partitionText(partition) };
     this.#range = range;
     this.#signal = signal;
     this.#sign = range.order === "OLDEST_FIRST" ? 1 : -1;
+  }
+
+  get partition(): PartitionKey {
+    return this.#served.partition;
   }
 
   get route(): PartitionRoute {
@@ -112,11 +100,12 @@ export class RoutedSource implements PartitionSource {
   }
 
   async next(): Promise<Run | undefined> {
-    const startedMs = this.#serving.clock.monotonicMs();
+    const { clock } = this.#context;
+    const startedMs = clock.monotonicMs();
     try {
       return await this.#next();
     } finally {
-      this.millis += this.#serving.clock.monotonicMs() - startedMs;
+      this.millis += clock.monotonicMs() - startedMs;
     }
   }
 
@@ -131,7 +120,7 @@ export class RoutedSource implements PartitionSource {
   }
 
   async #next(): Promise<Run | undefined> {
-    this.#plan ??= await this.#serving.plan();
+    this.#plan ??= await this.#lookUp();
     while (!this.#done) {
       const reading = (this.#reading ??= this.#beginNext());
       if (reading === undefined) {
@@ -149,13 +138,32 @@ export class RoutedSource implements PartitionSource {
     return undefined;
   }
 
+  /** Where to read what. Never rejects: without an answer it is the original. */
+  async #lookUp(): Promise<RoutePlan> {
+    const { routes, observe } = this.#context;
+    const { namespace, partition, text } = this.#served;
+    let route: RouteRecord | undefined;
+    try {
+      ({ route } = await routes.get(partition, text));
+    } catch (error) {
+      const original = unasked(error);
+      observe.fellBack(namespace, "route", original.why);
+      return { ...planNow(this.#context, this.#served, undefined, this.#range), route: original };
+    }
+    // A split that was taken back has an empty route, which the filter has until it is filled again.
+    if (route === undefined) observe.filterFalsePositive(namespace);
+    const plan = planNow(this.#context, this.#served, route, this.#range);
+    if (plan.fallback !== undefined) observe.fellBack(namespace, plan.fallback, plan.route.why);
+    return plan;
+  }
+
   #beginNext(): RangeRead | undefined {
     const routeRange = this.#plan?.routeRanges[this.#nextRange];
     if (routeRange === undefined) return undefined;
     this.#nextRange++;
     const range = { ...this.#range, from: routeRange.from, to: routeRange.to };
     const sum = routeRange.compare === "NO" ? undefined : new RangeSum(routeRange.compare);
-    const { store, clock } = this.#serving;
+    const { store, clock } = this.#context;
     const runs =
       routeRange.readFrom === "SPLIT"
         ? undefined
@@ -169,7 +177,7 @@ export class RoutedSource implements PartitionSource {
     try {
       return await this.#stepInSplit(reading);
     } catch (error) {
-      // Whoever left is not to be kept by a second read.
+      // A caller that left is not kept waiting by a second read.
       this.#signal.throwIfAborted();
       await this.#fallBack(reading, error);
       return "fell back";
@@ -179,8 +187,8 @@ export class RoutedSource implements PartitionSource {
   async #stepInSplit(reading: RangeRead): Promise<Run | undefined> {
     const { segment } = reading.routeRange;
     if (segment === undefined) throw new IntegrityError("gap between parts", "there is no segment");
-    const served = this.#serving.stillServed(segment);
-    if (!(typeof served === "boolean" ? served : await served)) throw new Withdrawn();
+    const known = this.#knownRoute() ?? (await this.#askAgain());
+    if (known === undefined || !this.#mayServe(known.route, segment)) throw new Withdrawn();
     reading.runs ??= await this.#openSegment(segment, reading.range);
     const run = await reading.runs.next();
     if (run !== undefined && !this.#follows(run, reading.range)) {
@@ -189,15 +197,31 @@ export class RoutedSource implements PartitionSource {
     return run;
   }
 
+  #knownRoute(): KnownRoute | undefined {
+    return this.#context.routes.current(this.partition, this.#served.text);
+  }
+
+  async #askAgain(): Promise<KnownRoute | undefined> {
+    await this.#context.routes.get(this.partition, this.#served.text);
+    // An answer that took too long is not acted on.
+    return this.#knownRoute();
+  }
+
+  /** Asked before each fetch, of what is known now. */
+  #mayServe(route: RouteRecord | undefined, segment: RouteSegment): boolean {
+    const facts = factsNow(this.#context, this.#served, route);
+    return mayServe(facts, segment, this.#context.trustOf(this.#served.text, segment)) === "YES";
+  }
+
   async #openSegment(segment: RouteSegment, range: ScanRange): Promise<SegmentReader> {
-    const parts = await this.#serving.parts(segment);
+    const { routes, store } = this.#context;
+    const parts = await routes.parts(this.partition, segment);
     this.#readSplit = true;
     const wanted = partReadRange(range, segment);
-    const { store } = this.#serving;
     return new SegmentReader(store, this.partition, segment, parts, wanted, this.#signal);
   }
 
-  /** Whatever a reader of parts vouches for: a run goes on where the last one ended, inside the stretch. */
+  /** Whatever a reader of parts promises: a run begins behind the last one, inside the range. */
   #follows({ first, last }: Run, { from, to }: ScanRange): boolean {
     const { after } = this.#range;
     const [oldest, newest] = this.#sign > 0 ? [first, last] : [last, first];
@@ -205,10 +229,10 @@ export class RoutedSource implements PartitionSource {
     return after === undefined || comparePositions(first, after) * this.#sign > 0;
   }
 
-  /** Goes on with the original, here and in all that follows. */
+  /** Continues with the original, here and in all that follows. */
   async #fallBack(reading: RangeRead, error: unknown): Promise<void> {
     const { reason, detail, late } = fallbackOf(error);
-    this.#serving.fellBack(reason, detail);
+    this.#context.observe.fellBack(this.#served.namespace, reason, detail);
     this.#partsBefore += this.#partsOpened();
     this.#reading = undefined;
     await reading.runs?.close();
@@ -216,13 +240,14 @@ export class RoutedSource implements PartitionSource {
     if (reason === "integrity" && segment !== undefined) {
       const sum = new RangeSum("SIZES").taken();
       const { routeRange, range } = reading;
-      this.#serving.integrityError({ routeRange, segment, range, last: undefined, sum });
+      const read = { routeRange, segment, range, last: undefined, sum };
+      this.#context.integrityError(this.#comparison(read));
     }
     if (late && reading.begun) {
       // What was handed on already may be wrong: the caller must begin again, and reads the original then.
       this.#done = true;
       throw new ServiceError(
-        // Not a code that callers go on after with the token of the last page: that page may lack an event.
+        // No code after which callers continue with the last page's token: that page may lack an event.
         "CONFLICT",
         "a split is not as it was listed, and what was answered of it may lack events; begin the read again, without a page token; it is answered from the original",
         { cause: error },
@@ -230,7 +255,7 @@ export class RoutedSource implements PartitionSource {
     }
     this.#fellBack = { why: `the split was given up: ${detail}` };
     if (this.#plan !== undefined) this.#plan = plainPlan(this.#plan);
-    // The stretch is read again, from behind what was handed on.
+    // The range is read again, from behind what was handed on.
     this.#nextRange--;
   }
 
@@ -256,7 +281,13 @@ export class RoutedSource implements PartitionSource {
   #handOver({ routeRange, range, sum }: RangeRead, last: Position | undefined): void {
     const { segment } = routeRange;
     if (sum === undefined || segment === undefined) return;
-    this.#serving.compare({ routeRange, segment, range, last, sum: sum.taken() });
+    const read = { routeRange, segment, range, last, sum: sum.taken() };
+    this.#context.compare(this.#comparison(read));
+  }
+
+  #comparison(read: ReadRange): Comparison {
+    const { namespace, partition } = this.#served;
+    return { namespace, partition, round: this.#view.namespace.readMode.round, read };
   }
 
   #partsOpened(): number {
@@ -269,6 +300,16 @@ export class RoutedSource implements PartitionSource {
 function readOnlyOriginal(planned: PartitionRoute): PartitionRoute {
   if (planned.route !== "SPLIT" && planned.route !== "SPLIT_AND_ORIGINAL") return planned;
   return { route: "ORIGINAL_NOT_SPLIT", why: planned.why, parts: 0 };
+}
+
+/** The route where the catalog could not answer. */
+export function unasked(error: unknown): PartitionRoute {
+  const detail = error instanceof Error ? error.message : String(error);
+  return {
+    route: "ORIGINAL_FALLBACK",
+    why: `the catalog could not be asked for the route: ${detail}`,
+    parts: 0,
+  };
 }
 
 /** Mode, kill switch, epoch or route do not allow it any more. */

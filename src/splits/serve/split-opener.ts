@@ -1,12 +1,13 @@
 /**
  * Opens partitions for reading: from their splits where they may be, from the originals where not.
  *
- * Asked for every partition of every read. Where nothing is split that costs next to nothing: a mode, a
- * switch and a filter are looked at, in memory. Any doubt, error or disagreement means the original.
+ * Every read asks for each of its partitions. Where nothing is split that costs next to nothing: a mode, a
+ * switch and a filter in memory. Any error or disagreement means the original.
  */
 import type { NamespaceView } from "../../model/namespace.ts";
 import { partitionText, timeBucketRange } from "../../model/partition.ts";
 import type { PartitionKey } from "../../model/partition.ts";
+import type { SplitRecord } from "../../model/split.ts";
 import { PartitionReader } from "../../partition/partition-reader.ts";
 import type {
   PartitionOpener,
@@ -14,20 +15,24 @@ import type {
   PartitionSource,
 } from "../../partition/partition-source.ts";
 import type { ScanRange } from "../../ports/event-store.ts";
+import { formatTime } from "../../wire/time-text.ts";
 import type { FilterAnswer } from "./observer.ts";
-import { STALE_WHY } from "./plan-route.ts";
-import { RoutedSource } from "./routed-source.ts";
-import { planFor, ServedPartition, unasked } from "./served-partition.ts";
-import type { ServingParts } from "./served-partition.ts";
+import { STALE_WHY } from "./may-serve.ts";
+import { RoutedSource, unasked } from "./routed-source.ts";
+import { planNow } from "./serve-context.ts";
+import type { ServeContext } from "./serve-context.ts";
 import type { SliceFilters } from "./slice-filters.ts";
 
-export interface SplitOpenerOptions extends ServingParts {
+export interface SplitOpenerOptions extends ServeContext {
   readonly filters: SliceFilters;
+  /** The stored record of a partition's split. */
+  readonly splitOf: (partition: PartitionKey) => Promise<SplitRecord | undefined>;
 }
 
 /** Checks of filters whose time is taken: taking it costs more than the check. */
 const TIMED_CHECKS = 256;
 
+/** Of reads that do not look whether it is split: `explain` does. */
 const READ_MODE_OFF = notSplit("the read mode is OFF");
 const KILLED = notSplit("the kill switch is on");
 const STALE: PartitionRoute = { route: "ORIGINAL_FALLBACK", why: STALE_WHY, parts: 0 };
@@ -59,31 +64,40 @@ export class SplitOpener implements PartitionOpener {
     if (original !== undefined) {
       return new PartitionReader(store, clock, partition, range, signal, original);
     }
-    return new RoutedSource(
-      new ServedPartition(this.#options, view, partition, range),
-      partition,
-      range,
-      signal,
-    );
+    return new RoutedSource(this.#options, view, partition, range, signal);
   }
 
+  /** Asks the catalog where a read would not: it also says why a split is held back. */
   async explain(view: NamespaceView, partition: PartitionKey): Promise<PartitionRoute> {
-    const original = this.#originalAtOnce(view, partition);
-    if (original !== undefined) return original;
     const slice = view.slices.find(({ name }) => name === partition.slice);
     if (slice === undefined) return notSplit("its slice is not there any more");
-    const { start: from, end: to } = timeBucketRange(slice, partition.timeBucket);
-    const whole = { from, to, order: "NEWEST_FIRST" as const, after: undefined };
+    const answer = this.#check(view.namespace.name, partition);
     try {
-      const text = partitionText(partition);
-      const { route } = await this.#options.routes.get(partition, text);
-      return planFor(this.#options, view, partition, text, route, whole).route;
+      if (answer === "NONE" || answer === "MISS") {
+        return (await this.#rolledBack(partition)) ?? FILTERED[answer];
+      }
+      const served = { namespace: view.namespace.name, partition, text: partitionText(partition) };
+      const { route } = await this.#options.routes.get(partition, served.text);
+      const { start: from, end: to } = timeBucketRange(slice, partition.timeBucket);
+      const whole = { from, to, order: "NEWEST_FIRST" as const, after: undefined };
+      const planned = planNow(this.#options, served, route, whole).route;
+      if (route?.segments.length === 0) return (await this.#rolledBack(partition)) ?? planned;
+      return answer === "HIT" || planned.route === "ORIGINAL_HELD" ? planned : FILTERED[answer];
     } catch (error) {
-      return unasked(error);
+      return answer === "HIT" ? unasked(error) : FILTERED[answer];
     }
   }
 
-  /** The route, where it is known without asking anybody that the original is read. */
+  /** Of a split that is held until an operator retries it. Its route is empty, and filters let go of it. */
+  async #rolledBack(partition: PartitionKey): Promise<PartitionRoute | undefined> {
+    const record = await this.#options.splitOf(partition);
+    if (record?.state !== "INVALIDATED" || record.heldBy === null) return undefined;
+    const { at, reason } = record.history.at(-1) ?? { at: 0, reason: "" };
+    const why = `the split is held by ${record.heldBy} since ${formatTime(at)}: ${reason}`;
+    return { route: "ORIGINAL_HELD", why, parts: 0 };
+  }
+
+  /** The route, where it is known without a lookup that the original is read. */
   #originalAtOnce(view: NamespaceView, partition: PartitionKey): PartitionRoute | undefined {
     if (view.namespace.readMode.mode === "OFF") return READ_MODE_OFF;
     const { killSwitch } = this.#options;

@@ -404,6 +404,8 @@ export enum ExplainedPartition_Route {
   UNSPECIFIED = 0,
 
   /**
+   * The filter of the slice says that the partition is not split.
+   *
    * @generated from enum value: ORIGINAL_FILTER_MISS = 1;
    */
   ORIGINAL_FILTER_MISS = 1,
@@ -414,6 +416,8 @@ export enum ExplainedPartition_Route {
   ORIGINAL_NOT_SPLIT = 2,
 
   /**
+   * There is a split, but it was given up or not trusted: `why` says what is wrong.
+   *
    * @generated from enum value: ORIGINAL_FALLBACK = 3;
    */
   ORIGINAL_FALLBACK = 3,
@@ -429,7 +433,8 @@ export enum ExplainedPartition_Route {
   SPLIT_AND_ORIGINAL = 5,
 
   /**
-   * Split, but held back: by the read mode, the kill switch, a first comparison or a rollback; why says which.
+   * There is a split, but it is not served yet or any more: read mode, kill switch, first comparison,
+   * not confirmed yet, or rolled back. `why` says which.
    *
    * @generated from enum value: ORIGINAL_HELD = 6;
    */

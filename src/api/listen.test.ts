@@ -43,6 +43,8 @@ import { Listener } from "./listen.ts";
 import { allMethods } from "./methods/all-methods.ts";
 import type { NamespaceUseCases } from "./methods/namespaces.ts";
 import { Requests } from "./requests.ts";
+import { requestObserver } from "../server/measured-methods.ts";
+import { declareServerMetrics } from "../server/server-metrics.ts";
 
 const REQUEST_BYTES_MAX = 16 * 1024 * 1024;
 
@@ -182,8 +184,7 @@ async function open(options: { inFlightMax: number }): Promise<Listener> {
       clock: systemClock,
       random: systemRandom,
       log: silentLog,
-      metrics: own,
-      namespaceExists: (name) => name === "plays",
+      observe: requestObserver(declareServerMetrics(own), (name) => name === "plays"),
       inFlightMax: options.inFlightMax,
       budget: new ByteBudget(64 * 1024 * 1024),
     }),

@@ -9,7 +9,6 @@ import type { ByteBudget } from "../lib/byte-budget.ts";
 import type { Clock } from "../lib/clock.ts";
 import { ServiceError } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
-import type { Count, Metrics, Timing } from "../lib/metrics.ts";
 import type { Random } from "../lib/random.ts";
 import { CallerGone, failureOf } from "./error-map.ts";
 import type { Outcome } from "./error-map.ts";
@@ -18,9 +17,8 @@ export interface RequestsOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  readonly metrics: Metrics;
-  /** For labels: only a namespace that exists may become one. */
-  readonly namespaceExists: (name: string) => boolean;
+  /** A request has ended; `namespace` is as the caller gave it, and may not exist. */
+  readonly observe?: (method: string, outcome: Outcome, namespace: string, ms: number) => void;
   readonly inFlightMax: number;
   /** Bytes of the requests under way. */
   readonly budget: ByteBudget;
@@ -34,8 +32,6 @@ const OVERLOADED_RETRY_MS = 250;
 export class Requests {
   readonly #options: RequestsOptions;
   readonly #idPrefix: string;
-  readonly #total: Count;
-  readonly #seconds: Timing;
   #idNext = 0;
   #inFlight = 0;
   #draining = false;
@@ -44,22 +40,6 @@ export class Requests {
   constructor(options: RequestsOptions) {
     this.#options = options;
     this.#idPrefix = Buffer.from(options.random.bytes(6)).toString("hex");
-    this.#total = options.metrics.counter(
-      "braid_requests_total",
-      "Requests answered, by method, code and namespace.",
-      ["method", "code", "namespace"],
-    );
-    this.#seconds = options.metrics.histogram(
-      "braid_request_seconds",
-      "Time from a request's arrival to the end of its answer.",
-      ["method"],
-    );
-    options.metrics.gauge("braid_requests_in_flight", "Requests under way.", () => this.#inFlight);
-    options.metrics.gauge(
-      "braid_request_bytes_in_flight",
-      "Bytes of the requests under way.",
-      () => options.budget.used,
-    );
   }
 
   get inFlight(): number {
@@ -71,13 +51,13 @@ export class Requests {
    * `deadlineMs` is the caller's, if it set one, and `id` what it calls the request.
    */
   begin(method: string, deadlineMs: number | undefined, id: string | undefined): OpenRequest {
-    const { clock, log } = this.#options;
+    const { clock, log, observe } = this.#options;
     const requestId = id ?? `${this.#idPrefix}-${(this.#idNext++).toString(36)}`;
     return new OpenRequest(method, requestId, deadlineMs, clock, {
       admit: (bytes) => this.#admit(bytes),
       admitMore: (bytes) => this.#admitMore(bytes),
       release: (bytes) => this.#release(bytes),
-      ended: (outcome, namespace, ms) => this.#count(method, outcome, namespace, ms),
+      ended: (outcome, namespace, ms) => observe?.(method, outcome, namespace, ms),
       failureOf: (error, facts) => failureOf(error, facts, log),
     });
   }
@@ -110,12 +90,6 @@ export class Requests {
     this.#inFlight--;
     if (this.#inFlight > 0) return;
     for (const resolve of this.#idle.splice(0)) resolve();
-  }
-
-  #count(method: string, outcome: Outcome, namespace: string, ms: number): void {
-    const known = namespace !== "" && this.#options.namespaceExists(namespace);
-    this.#total.add(1, method, outcome, known ? namespace : "");
-    this.#seconds.observe(ms / 1000, method);
   }
 }
 

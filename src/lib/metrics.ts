@@ -1,34 +1,119 @@
 /**
- * Counts and timings for Prometheus, in a registry of their own: nothing global.
+ * Counts and timings for Prometheus, in a registry of their own: nothing is global.
  *
- * No metric can grow without a bound: combinations of label values beyond `SERIES_MAX` are counted
- * together under "other". Ids of time series are never labels.
+ * No metric grows without a bound. Ids of time series are never labels. The first `NAMESPACES_MAX` namespaces
+ * have series of their own, and the others share one, `_other`; a combination of label values beyond
+ * `SERIES_MAX` is counted there too. Counters of a namespace exist at zero from the moment it is known, so that
+ * an alert sees their first step, and go away with it.
  */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import { assert } from "./errors.ts";
 
-const SERIES_MAX = 2_000;
-const OTHER = "other";
+const NAMESPACES_MAX = 200;
+const SERIES_MAX = 10_000;
+/** No namespace can have this name. */
+const OTHER = "_other";
 
 /** From the cost of a lookup in memory to that of a read that is given up. */
 const SECONDS_BUCKETS = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
 ];
 
-export interface Count {
-  /** Adds, under these label values, in the order of the labels. */
-  add(amount: number, ...values: string[]): void;
+/** Gauges whose names end like those of counters, which Prometheus's own check refuses. */
+const MISNAMED = [
+  "nodejs_active_resources_total",
+  "nodejs_active_handles_total",
+  "nodejs_active_requests_total",
+];
+
+export interface Label<V extends string = string> {
+  readonly name: string;
+  /** All that it can be; undefined where that is not a short list. */
+  readonly values: readonly V[] | undefined;
 }
 
-export interface Timing {
-  observe(value: number, ...values: string[]): void;
+export const NAMESPACE: Label = { name: "namespace", values: undefined };
+
+/** A label without a list of values; their number is bounded by what they name. */
+export function openLabel<V extends string = string>(name: string): Label<V> {
+  return { name, values: undefined };
+}
+
+/** A label with all its values. */
+export function label<V extends string>(name: string, values: readonly V[]): Label<V> {
+  for (const value of values) assert(/^\S+$/.test(value), `label value "${value}" has no space`);
+  return { name, values };
+}
+
+/** All values of a union. They come as the keys of a record, so that the compiler misses none. */
+export function allOf<V extends string>(values: Readonly<Record<V, 0>>): V[] {
+  return Object.keys(values) as V[]; // The keys are V by the type of the record.
+}
+
+/** One value for each label, in their order. */
+type ValuesOf<L extends readonly Label[]> = {
+  readonly [I in keyof L]: L[I] extends Label<infer V> ? V : never;
+};
+
+export interface Count<L extends readonly Label[] = readonly Label[]> {
+  /** Adding 0 makes the series exist. */
+  add(amount: number, ...values: ValuesOf<L>): void;
+}
+
+export interface Timing<L extends readonly Label[] = readonly Label[]> {
+  observe(value: number, ...values: ValuesOf<L>): void;
+}
+
+/** A value that is asked for when it is scraped; 0 until it is known whom to ask. */
+export interface LazyGauge {
+  from(read: () => number): void;
+}
+
+/** Values under their labels that are asked for when they are scraped; none until it is known whom to ask. */
+export interface LazyGauges<L extends readonly Label[] = readonly Label[]> {
+  from(read: () => Iterable<LabelledValue<L>>): void;
+}
+
+/** A value under its labels, in their order. */
+export interface LabelledValue<L extends readonly Label[] = readonly Label[]> {
+  readonly value: number;
+  readonly labels: ValuesOf<L>;
+}
+
+export interface CounterOptions {
+  /**
+   * Which values of a label the counter has at zero for each namespace, where not all of them. A counter without
+   * a namespace has them from the start.
+   */
+  readonly zeroAt?: Readonly<Record<string, readonly string[]>>;
+  readonly formerly?: string;
+}
+
+/** What is declared, for the document that lists it. */
+export interface Declaration {
+  readonly name: string;
+  readonly type: "counter" | "gauge" | "histogram";
+  readonly labels: readonly Label[];
+  /** The name of the version before, which is still shown beside it. */
+  readonly formerly: string | undefined;
+}
+
+/** Series of one metric, by their label values. */
+interface Series {
+  zero(namespace: string | undefined): void;
+  forget(namespace: string): void;
 }
 
 export class Metrics {
   readonly #registry = new Registry();
+  readonly #declared: Declaration[] = [];
+  readonly #series: Series[] = [];
+  readonly #namespaces = new Set<string>();
 
   /** The process itself: memory, processor time, garbage collection, delay of the event loop. */
   addProcess(): void {
     collectDefaultMetrics({ register: this.#registry });
+    for (const name of MISNAMED) this.#registry.removeSingleMetric(name);
   }
 
   get contentType(): string {
@@ -36,97 +121,189 @@ export class Metrics {
   }
 
   /** In the format Prometheus scrapes. */
-  text(): Promise<string> {
-    return this.#registry.metrics();
+  async text(): Promise<string> {
+    const texts = [await this.#registry.metrics()];
+    for (const { name, formerly } of this.#declared) {
+      if (formerly === undefined) continue;
+      const text = await this.#registry.getSingleMetricAsString(name);
+      texts.push(`${text.replaceAll(new RegExp(`^(# \\w+ )?${name}`, "gm"), `$1${formerly}`)}\n`);
+    }
+    return texts.join("\n");
   }
 
-  counter(name: string, help: string, labels: readonly string[] = []): Count {
-    const counter = new Counter({ name, help, labelNames: labels, registers: [this.#registry] });
-    const child = boundedChildren(labels, (values) => counter.labels(values));
+  declared(): readonly Declaration[] {
+    return this.#declared;
+  }
+
+  /** The namespaces that have series of their own. */
+  namespaces(): ReadonlySet<string> {
+    return new Set(this.#namespaces);
+  }
+
+  /** From now on its counters exist, at zero until something is counted. */
+  addNamespace(name: string): void {
+    if (this.#namespaces.has(name) || this.#namespaces.size >= NAMESPACES_MAX) return;
+    this.#namespaces.add(name);
+    for (const series of this.#series) series.zero(name);
+  }
+
+  /** Its series go away, and come again if something is counted for it. */
+  removeNamespace(name: string): void {
+    if (!this.#namespaces.delete(name)) return;
+    for (const series of this.#series) series.forget(name);
+  }
+
+  counter<const L extends readonly Label[]>(
+    name: string,
+    help: string,
+    labels: L,
+    { zeroAt = {}, formerly }: CounterOptions = {},
+  ): Count<L> {
+    this.#declared.push({ name, type: "counter", labels, formerly });
+    const counter = new Counter({
+      name,
+      help,
+      labelNames: namesOf(labels),
+      registers: [this.#registry],
+    });
+    const child = this.#children(labels, counter, zeroAt);
     return { add: (amount, ...values) => child(values).inc(amount) };
   }
 
-  histogram(
+  histogram<const L extends readonly Label[]>(
     name: string,
     help: string,
-    labels: readonly string[],
-    buckets: number[] = SECONDS_BUCKETS,
-  ): Timing {
+    labels: L,
+    {
+      buckets = SECONDS_BUCKETS,
+      formerly,
+    }: { readonly buckets?: number[]; readonly formerly?: string } = {},
+  ): Timing<L> {
+    this.#declared.push({ name, type: "histogram", labels, formerly });
     const histogram = new Histogram({
       name,
       help,
-      labelNames: labels,
+      labelNames: namesOf(labels),
       buckets,
       registers: [this.#registry],
     });
-    const child = boundedChildren(labels, (values) => histogram.labels(values));
+    const child = this.#children(labels, histogram, undefined);
     return { observe: (value, ...values) => child(values).observe(value) };
   }
 
-  /** Values that are asked for when they are scraped; beyond a bound the rest is added up. */
-  gauges(
-    name: string,
-    help: string,
-    labels: readonly string[],
-    read: () => Iterable<LabelledValue>,
-  ): void {
-    void new Gauge({
-      name,
-      help,
-      labelNames: labels,
-      registers: [this.#registry],
-      collect() {
-        this.reset();
-        let shown = 0;
-        let rest = 0;
-        for (const { value, labels: values } of read()) {
-          if (shown++ < SERIES_MAX) this.set(labelsOf(labels, values), value);
-          else rest += value;
-        }
-        const others = labels.map(() => OTHER);
-        if (shown > SERIES_MAX) this.set(labelsOf(labels, others), rest);
-      },
-    });
-  }
-
-  /** A value that is asked for when it is scraped. */
-  gauge(name: string, help: string, read: () => number): void {
+  gauge(name: string, help: string, formerly?: string): LazyGauge {
+    this.#declared.push({ name, type: "gauge", labels: [], formerly });
+    let readNow = (): number => 0;
     // The gauge lives in the registry: nobody else needs it.
     void new Gauge({
       name,
       help,
       registers: [this.#registry],
       collect() {
-        this.set(read());
+        this.set(readNow());
       },
     });
+    return {
+      from: (read) => {
+        readNow = read;
+      },
+    };
+  }
+
+  /** Beyond a bound the rest is added up. */
+  gauges<const L extends readonly Label[]>(name: string, help: string, labels: L): LazyGauges<L> {
+    this.#declared.push({ name, type: "gauge", labels, formerly: undefined });
+    let readNow = (): Iterable<LabelledValue<L>> => [];
+    const bounded = (values: readonly string[]): readonly string[] => this.#bounded(labels, values);
+    void new Gauge({
+      name,
+      help,
+      labelNames: namesOf(labels),
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        let shown = 0;
+        for (const { value, labels: values } of readNow()) {
+          const named = shown++ < SERIES_MAX ? bounded(values) : labels.map(() => OTHER);
+          this.inc(labelsOf(labels, named), value);
+        }
+      },
+    });
+    return {
+      from: (read) => {
+        readNow = read;
+      },
+    };
+  }
+
+  /** Finding a child by its labels is most of the cost of counting, so children are kept. */
+  #children<C>(
+    labels: readonly Label[],
+    metric: {
+      labels(values: Record<string, string>): C;
+      remove(values: Record<string, string>): void;
+    },
+    zeroAt: CounterOptions["zeroAt"],
+  ): (values: readonly string[]) => C {
+    const children = new Map<string, { readonly child: C; readonly values: readonly string[] }>();
+    const at = labels.indexOf(NAMESPACE);
+    const childOf = (values: readonly string[]): C => {
+      const key = values.length === 1 ? (values[0] as string) : values.join("\u0000");
+      const known = children.get(key);
+      if (known !== undefined) return known.child;
+      if (at >= 0 && values[at] !== "") this.addNamespace(values[at] as string);
+      const bounded = this.#bounded(labels, values);
+      if (bounded !== values) return childOf(bounded);
+      if (children.size >= SERIES_MAX && values[0] !== OTHER) {
+        return childOf(labels.map(() => OTHER));
+      }
+      const child = metric.labels(labelsOf(labels, values));
+      children.set(key, { child, values });
+      return child;
+    };
+    const series: Series = {
+      zero: (namespace) => {
+        if (zeroAt === undefined || at >= 0 !== (namespace !== undefined)) return;
+        const choices = labels.map((each, i) =>
+          i === at ? [namespace ?? ""] : (zeroAt[each.name] ?? each.values ?? []),
+        );
+        for (const values of combinationsOf(choices)) childOf(values);
+      },
+      forget: (namespace) => {
+        for (const [key, { values }] of at < 0 ? [] : children) {
+          if (values[at] !== namespace) continue;
+          children.delete(key);
+          metric.remove(labelsOf(labels, values));
+        }
+      },
+    };
+    this.#series.push(series);
+    series.zero(undefined);
+    for (const namespace of this.#namespaces) series.zero(namespace);
+    return childOf;
+  }
+
+  /** The same values, with a namespace beyond the bound called `_other`. */
+  #bounded(labels: readonly Label[], values: readonly string[]): readonly string[] {
+    const at = labels.indexOf(NAMESPACE);
+    const namespace = values[at];
+    if (namespace === undefined || namespace === "" || namespace === OTHER) return values;
+    if (this.#namespaces.has(namespace) || this.#namespaces.size < NAMESPACES_MAX) return values;
+    return values.map((value, i) => (i === at ? OTHER : value));
   }
 }
 
-/** A value under its labels, in their order. */
-export interface LabelledValue {
-  readonly value: number;
-  readonly labels: readonly string[];
+function namesOf(labels: readonly Label[]): string[] {
+  return labels.map(({ name }) => name);
 }
 
-/** Finding a child by its labels is most of the cost of counting, so children are kept. */
-function boundedChildren<C>(
-  labels: readonly string[],
-  make: (values: Record<string, string>) => C,
-): (values: readonly string[]) => C {
-  const children = new Map<string, C>();
-  const childOf = (values: readonly string[]): C => {
-    const key = values.length === 1 ? (values[0] as string) : values.join("\u0000");
-    const known = children.get(key);
-    if (known !== undefined) return known;
-    if (children.size >= SERIES_MAX && values[0] !== OTHER) return childOf(labels.map(() => OTHER));
-    const child = make(labelsOf(labels, values));
-    children.set(key, child);
-    return child;
-  };
-  return childOf;
+function labelsOf(labels: readonly Label[], values: readonly string[]): Record<string, string> {
+  return Object.fromEntries(labels.map(({ name }, i) => [name, values[i] ?? ""]));
 }
 
-function labelsOf(labels: readonly string[], values: readonly string[]): Record<string, string> {
-  return Object.fromEntries(labels.map((label, i) => [label, values[i] ?? ""]));
+function combinationsOf(choices: readonly (readonly string[])[]): string[][] {
+  return choices.reduce<string[][]>(
+    (all, values) => all.flatMap((before) => values.map((value) => [...before, value])),
+    [[]],
+  );
 }

@@ -55,7 +55,7 @@ export interface WorkQueue {
   close(): Promise<void>;
 }
 
-export type DropReason = "full" | "too large" | "refused" | "closed";
+export type DropReason = "full" | "too_large" | "refused" | "closed";
 
 /** Whom a queue tells, for counts and the log. Must return at once. */
 export interface QueueObserver {

@@ -16,13 +16,18 @@ import { SliceReconciler } from "../namespaces/slice-reconciler.ts";
 import type { ReconcilerEvent } from "../namespaces/reconcile/reconcile-run.ts";
 import type { ServiceConfig } from "./config.ts";
 import { openQueue } from "./detections.ts";
+import { KnownNamespaces } from "./known-namespaces.ts";
 import type { Lifecycle } from "./lifecycle.ts";
+import { declareProcessMetrics } from "./process-metrics.ts";
+import type { ProcessMetrics } from "./process-metrics.ts";
 import { openStorage } from "./storage.ts";
 import type { Storage } from "./storage.ts";
 import type { Runtime } from "./runtime.ts";
 
 export interface CommonParts {
   readonly metrics: Metrics;
+  readonly measures: ProcessMetrics;
+  readonly known: KnownNamespaces;
   readonly storage: Storage;
   readonly store: EventStore;
   readonly catalog: Catalog;
@@ -43,6 +48,7 @@ export async function startCommonParts(
   const { clock, log } = runtime;
   const metrics = new Metrics();
   metrics.addProcess();
+  const measures = declareProcessMetrics(metrics, config);
   const storage = await openStorage(config, runtime, metrics, lifecycle);
   const { store, catalog } = storage;
   const configuredBlocks = blocksOf(config, clock.nowMicros());
@@ -60,7 +66,13 @@ export async function startCommonParts(
       log.warn({ namespace, err: error }, "a view could not be refreshed"),
   });
   lifecycle.run("keeping views young", (signal) => views.run(signal));
-  const changed = (name: string): Promise<void> => views.refresh(name);
+  const known = new KnownNamespaces({ catalog, clock, metrics });
+  lifecycle.run("listing namespaces for metrics", (signal) => known.run(signal));
+  const changed = async (name: string): Promise<void> => {
+    await views.refresh(name);
+    const view = views.current(name);
+    if (view !== undefined) known.changed(view);
+  };
   const ownership = new SliceOwnership({ catalog, clock });
   const reconciler = new SliceReconciler({
     catalog,
@@ -72,9 +84,11 @@ export async function startCommonParts(
     observe: (event) => logReconciler(log, event),
   });
   lifecycle.run("the keeper of slices", (signal) => reconciler.run(signal));
-  const queue = await openQueue(config, runtime, metrics, lifecycle);
+  const queue = await openQueue(config, runtime, measures, lifecycle);
   return {
     metrics,
+    measures,
+    known,
     storage,
     store,
     catalog,

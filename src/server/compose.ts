@@ -1,19 +1,16 @@
 /** `braid serve`, put together from its parts. */
 import { allMethods } from "../api/methods/all-methods.ts";
-import type { ReadMethods } from "../api/methods/read-events.ts";
 import { Listener } from "../api/listen.ts";
 import { Requests } from "../api/requests.ts";
 import { DetectionEmitter } from "../splits/detect/detection-emitter.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { Metrics } from "../lib/metrics.ts";
 import { loadTokenKey } from "../records/token-key.ts";
 import { Namespaces } from "../namespaces/namespaces.ts";
 import type { PartitionKey } from "../model/partition.ts";
 import type { WorkQueue } from "../ports/work-queue.ts";
 import { PageTokens } from "../read/page-tokens.ts";
 import { EventReader } from "../read/read-events.ts";
-import type { ReadPage } from "../read/read-page.ts";
 import { DEFAULT_READ_LIMITS } from "../read/read-query.ts";
 import type { ReadLimits } from "../read/read-query.ts";
 import { ReadSizes } from "../read/read-sizes.ts";
@@ -30,12 +27,16 @@ import type { ServiceConfig } from "./config.ts";
 import { consumeOwnDetections } from "./detections.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { LiveLatency } from "./live-latency.ts";
+import { measuredReading, measuredWriting, requestObserver } from "./measured-methods.ts";
+import { declareServerMetrics } from "./server-metrics.ts";
+import type { ServerMetrics } from "./server-metrics.ts";
 import { startServing } from "./serving.ts";
 import { processName, startSplitting, thresholdsOf } from "./splitting.ts";
 import type { SplittingOptions } from "./splitting.ts";
 import { StatusReporter } from "./status-reporter.ts";
 import { startVerifying } from "./verifying.ts";
 import type { Runtime } from "./runtime.ts";
+import { declareWorkerMetrics } from "./worker-metrics.ts";
 
 export interface Service {
   readonly port: number;
@@ -63,9 +64,11 @@ async function startParts(
   const { clock, random, log } = runtime;
   const parts = await startCommonParts(config, runtime, lifecycle);
   const { metrics, storage, store, catalog, views, queue: detections } = parts;
+  const measures = declareServerMetrics(metrics);
+  measures.readMode.from(() => parts.known.readModes());
   const namespaces = new Namespaces({ ...parts, clock, random });
   const by = processName("server", random);
-  const serving = await startServing(config, runtime, parts, lifecycle, by);
+  const serving = await startServing(config, runtime, parts, lifecycle, { by, measures });
   const latency = new LiveLatency(clock);
   const nudge = startOwnWork(config, runtime, parts, lifecycle, {
     by,
@@ -74,28 +77,19 @@ async function startParts(
   });
   const verifier = startVerifying(parts, runtime, lifecycle, by);
 
-  const written = metrics.counter("braid_written_events_total", "Events made durable.", [
-    "namespace",
-  ]);
   const writeBudget = new ByteBudget(config.server.write_memory);
   const writer = new EventWriter({
     clock,
     store,
     views,
     budget: writeBudget,
-    onWritten: (namespace, events) => written.add(events, namespace),
+    onWritten: (namespace, events) => measures.written.add(events, namespace),
   });
-  const queue = startQueue(config, runtime, writer, metrics, lifecycle);
+  const queue = startQueue(config, runtime, writer, measures, lifecycle);
   const readBudget = new ByteBudget(config.server.read_memory / 2);
   const streamBudget = new ByteBudget(config.server.read_memory / 2);
-  const partitionBytes = metrics.histogram(
-    "braid_partition_read_bytes",
-    "Bytes read of one partition by one read.",
-    ["namespace"],
-    [1e3, 1e4, 1e5, 1e6, 2e6, 5e6, 1e7, 2e7, 5e7, 1e8, 1e9],
-  );
   const readSizes = new ReadSizes({ clock });
-  const emitter = startEmitter(detections, clock, metrics);
+  const emitter = startEmitter(detections, clock, measures);
   const readLimits = readLimitsOf(config);
   const reader = new EventReader({
     clock,
@@ -109,33 +103,38 @@ async function startParts(
       others: { clockSkewMicros: parts.margins.clockSkew.micros, refreshView: parts.changed },
     }),
     onPartitionRead: (read) => {
-      partitionBytes.observe(read.bytes, read.view.namespace.name);
+      measures.partitionBytes.observe(read.bytes, read.view.namespace.name);
       emitter.note(read, read.view);
       readSizes.note(read);
     },
   });
-  metrics.gauge("braid_write_bytes_in_flight", "Bytes being written.", () => writeBudget.used);
-  metrics.gauge("braid_read_bytes_in_flight", "Bytes held by reads.", () => {
-    return readBudget.used + streamBudget.used;
-  });
+  measures.writeBytes.from(() => writeBudget.used);
+  measures.readBytes.from(() => readBudget.used + streamBudget.used);
 
+  const namespaceExists = (name: string): boolean => views.current(name) !== undefined;
+  const requestBudget = new ByteBudget(config.server.request_memory);
   const requests = new Requests({
     clock,
     random,
     log,
-    metrics,
-    namespaceExists: (name) => views.current(name) !== undefined,
+    observe: requestObserver(measures, namespaceExists),
     inFlightMax: config.server.requests_in_flight,
-    budget: new ByteBudget(config.server.request_memory),
+    budget: requestBudget,
   });
+  measures.requestsInFlight.from(() => requests.inFlight);
+  measures.requestBytes.from(() => requestBudget.used);
   const listener = await Listener.open({
     methods: allMethods({
-      writing: {
-        limits: eventLimitsOf(config),
-        write: (batch, signal) => writer.write(batch, signal),
-        enqueue: (batch) => queue.enqueue(batch),
-      },
-      reading: countedReadMethods(reader, readLimits, metrics, latency),
+      writing: measuredWriting(
+        {
+          limits: eventLimitsOf(config),
+          write: (batch, signal) => writer.write(batch, signal),
+          enqueue: (batch) => queue.enqueue(batch),
+        },
+        measures,
+        namespaceExists,
+      ),
+      reading: measuredReading(reader, readLimits, measures, latency),
       namespaces,
       sizes: new SliceSizes({ catalog, clock, sources: [readSizes, ...storage.sizes] }),
       splits: new Splits({
@@ -165,7 +164,7 @@ async function startParts(
     port: config.listen.port,
     connectionsMax: config.server.connections,
   });
-  metrics.gauge("braid_connections", "Open connections.", () => listener.connections);
+  measures.connections.from(() => listener.connections);
   lifecycle.started("the listener", async () => {
     const finished = await listener.drain(config.server.drain_grace);
     if (!finished)
@@ -184,26 +183,26 @@ function startOwnWork(
   runtime: Runtime,
   parts: CommonParts,
   lifecycle: Lifecycle,
-  options: SplittingOptions,
+  options: Omit<SplittingOptions, "measures">,
 ): (partition: PartitionKey) => void {
   if (config.queue !== "embedded") return () => undefined;
   const { by } = options;
-  const worker = startSplitting(config, runtime, parts, lifecycle, options);
+  const measures = declareWorkerMetrics(parts.metrics);
+  const worker = startSplitting(config, runtime, parts, lifecycle, { ...options, measures });
   const nudge = (partition: PartitionKey): void => worker.nudge(partition);
-  consumeOwnDetections({ ...parts, by, nudge }, runtime, parts.metrics, lifecycle);
+  consumeOwnDetections({ ...parts, by, nudge }, runtime, measures, lifecycle);
   return nudge;
 }
 
-function startEmitter(queue: WorkQueue, clock: Clock, metrics: Metrics): DetectionEmitter {
-  const outcomes = metrics.counter(
-    "braid_detections_total",
-    "Reads that found a partition wide, by what came of it.",
-    ["namespace", "outcome"],
-  );
+function startEmitter(
+  queue: WorkQueue,
+  clock: Clock,
+  { detections }: ServerMetrics,
+): DetectionEmitter {
   return new DetectionEmitter({
     clock,
     publish: (message) => queue.publish(message),
-    observe: (namespace, outcome) => outcomes.add(1, namespace, outcome),
+    observe: (namespace, outcome) => detections.add(1, namespace, outcome),
   });
 }
 
@@ -211,62 +210,23 @@ function startQueue(
   config: ServiceConfig,
   { clock, log }: Runtime,
   writer: EventWriter,
-  metrics: Metrics,
+  { writeQueueBytes, writeQueueDropped }: ServerMetrics,
   lifecycle: Lifecycle,
 ): WriteQueue {
-  const dropped = metrics.counter(
-    "braid_queued_events_dropped_total",
-    "Events accepted into the queue and not written, by reason.",
-    ["namespace", "code"],
-  );
   const queue = new WriteQueue(
     writer,
     clock,
     { ...DEFAULT_WRITE_QUEUE_OPTIONS, bytesMax: config.server.queue_memory },
     (namespace, code, events) => {
-      dropped.add(events, namespace, code);
+      // The namespace may have been deleted while events waited.
+      const gone = code === "NAMESPACE_NOT_FOUND";
+      writeQueueDropped.add(events, gone ? "" : namespace, code);
       log.warn({ namespace, code, events }, "queued events were dropped");
     },
   );
-  metrics.gauge("braid_queue_bytes", "Bytes accepted and not yet written.", () => queue.bytes);
+  writeQueueBytes.from(() => queue.bytes);
   lifecycle.started("the write queue", () => queue.close());
   return queue;
-}
-
-/** What a read that fails counts for, at least, where splitting steps back for slow reads. */
-const FAILED_READ_MS = 5_000;
-
-/** Counts what is read on its way out. */
-function countedReadMethods(
-  reader: EventReader,
-  limits: ReadLimits,
-  metrics: Metrics,
-  latency: LiveLatency,
-): ReadMethods {
-  const events = metrics.counter("braid_read_events_total", "Events returned.", ["namespace"]);
-  const seconds = metrics.histogram("braid_read_seconds", "Time of one page.", [
-    "namespace",
-    "route",
-  ]);
-  const count = (page: ReadPage): ReadPage => {
-    const { namespace, timeTakenMs, splitPartitionsRead } = page.context;
-    events.add(page.count, namespace);
-    const original = page.wide ? "wide original" : "original";
-    seconds.observe(timeTakenMs / 1000, namespace, splitPartitionsRead > 0 ? "split" : original);
-    return page;
-  };
-  return {
-    limits,
-    readPage: async (query, signal) =>
-      count(await latency.measure(FAILED_READ_MS, () => reader.readPage(query, signal))),
-    stream: async function* (query, signal) {
-      for await (const page of reader.stream(query, signal)) {
-        latency.note(page.context.timeTakenMs);
-        yield count(page);
-      }
-    },
-    explain: (query, signal) => reader.explain(query, signal),
-  };
 }
 
 function eventLimitsOf({ limits }: ServiceConfig): EventLimits {

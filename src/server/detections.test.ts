@@ -12,6 +12,8 @@ import type { WorkQueue } from "../ports/work-queue.ts";
 import { loadConfig } from "./config.ts";
 import { consumeDetections, consumeOwnDetections, openQueue } from "./detections.ts";
 import { Lifecycle } from "./lifecycle.ts";
+import { declareProcessMetrics } from "./process-metrics.ts";
+import { declareWorkerMetrics } from "./worker-metrics.ts";
 
 const DETECTION = encodeDetection({
   namespace: "gone",
@@ -46,7 +48,7 @@ async function start(consume: typeof consumeDetections) {
   const metrics = new Metrics();
   const lifecycle = new Lifecycle(silentLog);
   const { config } = await loadConfig({ flags: {}, file: undefined, env: {}, cwd: "/nowhere" });
-  const queue = await openQueue(config, runtime, metrics, lifecycle);
+  const queue = await openQueue(config, runtime, declareProcessMetrics(metrics, config), lifecycle);
   const views = new SlowViews();
   const parts = {
     catalog: new MemoryCatalog(),
@@ -55,7 +57,7 @@ async function start(consume: typeof consumeDetections) {
     by: "worker-1",
     nudge: () => undefined,
   };
-  consume(parts, runtime, metrics, lifecycle);
+  consume(parts, runtime, declareWorkerMetrics(metrics), lifecycle);
   return { clock, metrics, lifecycle, queue, views };
 }
 

@@ -3,13 +3,14 @@ import { recordDetection } from "../splits/detect/record-detection.ts";
 import type { ViewSource } from "../model/namespace.ts";
 import type { PartitionKey } from "../model/partition.ts";
 import type { Catalog } from "../ports/catalog.ts";
-import type { Metrics } from "../lib/metrics.ts";
 import type { QueueObserver, WorkQueue } from "../ports/work-queue.ts";
 import { EmbeddedQueue } from "../queues/embedded/embedded-queue.ts";
 import { openKafkaQueue } from "../queues/kafka/index.ts";
 import type { ServiceConfig } from "./config.ts";
 import type { Lifecycle } from "./lifecycle.ts";
+import type { ProcessMetrics } from "./process-metrics.ts";
 import type { Runtime } from "./runtime.ts";
+import type { WorkerMetrics } from "./worker-metrics.ts";
 
 export interface DetectionParts {
   readonly catalog: Catalog;
@@ -25,24 +26,17 @@ export interface DetectionParts {
 export async function openQueue(
   config: ServiceConfig,
   { clock, random, log }: Runtime,
-  metrics: Metrics,
+  measures: ProcessMetrics,
   lifecycle: Lifecycle,
 ): Promise<WorkQueue> {
-  const dropped = metrics.counter(
-    "braid_queue_dropped_total",
-    "Detections that the queue has not taken, by reason. A later read finds them again.",
-    ["reason"],
-  );
-  const dead = metrics.counter("braid_queue_dead_letters_total", "Messages that make no sense.");
-  const retries = metrics.counter("braid_queue_retries_total", "Messages handled again.");
   const observer: QueueObserver = {
-    dropped: (why, messages) => dropped.add(messages, why),
+    dropped: (why, messages) => measures.queueDropped.add(messages, why),
     deadLettered: (why) => {
-      dead.add(1);
+      measures.queueDeadLetters.add(1);
       log.warn({ why }, "a message was put with the dead letters");
     },
     retried: (failures, error) => {
-      retries.add(1);
+      measures.queueRetries.add(1);
       log.warn({ failures, err: error }, "a message could not be handled; it comes again");
     },
     trouble: (what, error) => log.warn({ err: error }, what),
@@ -58,7 +52,7 @@ export async function openQueue(
           prefix,
           ...(replication > 0 && { replication }),
         });
-  metrics.gauge("braid_queue_lag", "Detections that wait to be handled here.", () => queue.lag());
+  measures.queueLag.from(() => queue.lag());
   lifecycle.started("the queue of detections", () => queue.close());
   return queue;
 }
@@ -70,10 +64,10 @@ export async function openQueue(
 export function consumeOwnDetections(
   parts: DetectionParts,
   runtime: Runtime,
-  metrics: Metrics,
+  measures: Pick<WorkerMetrics, "handled">,
   lifecycle: Lifecycle,
 ): void {
-  consumeDetections(parts, runtime, metrics, lifecycle);
+  consumeDetections(parts, runtime, measures, lifecycle);
   // Closed once more with everything else, which does nothing then.
   lifecycle.started("what waits in the queue of detections", () => parts.queue.close());
 }
@@ -82,21 +76,18 @@ export function consumeOwnDetections(
 export function consumeDetections(
   { catalog, views, queue, by, nudge }: DetectionParts,
   { clock }: Runtime,
-  metrics: Metrics,
+  measures: Pick<WorkerMetrics, "handled">,
   lifecycle: Lifecycle,
 ): void {
-  const handled = metrics.counter(
-    "braid_detections_handled_total",
-    "Detections that a worker has handled, by what came of them.",
-    ["namespace", "outcome"],
-  );
   const handler = recordDetection({
     catalog,
     views,
     clock,
     by,
     nudge,
-    observe: (namespace, outcome) => handled.add(1, namespace, outcome.replaceAll(" ", "_")),
+    // The queue may have names of namespaces that no longer exist, and any number of them.
+    observe: (namespace, outcome) =>
+      measures.handled.add(1, outcome === "namespace_gone" ? "" : namespace, outcome),
   });
   lifecycle.run("handling detections", (signal) => queue.consume(handler, signal));
 }

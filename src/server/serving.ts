@@ -1,6 +1,5 @@
 /** Reads from splits, put together for a server: the door, the kill switch, and what is counted. */
 import type { Clock } from "../lib/clock.ts";
-import type { Metrics } from "../lib/metrics.ts";
 import type { Log } from "../lib/log.ts";
 import { namespaceNameOf } from "../model/namespace.ts";
 import { KillSwitch } from "../splits/record/kill-switch.ts";
@@ -11,6 +10,13 @@ import type { CommonParts } from "./common-parts.ts";
 import type { ServiceConfig } from "./config.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { Runtime } from "./runtime.ts";
+import type { ServerMetrics } from "./server-metrics.ts";
+
+export interface ServingOptions {
+  /** Which process this is. */
+  readonly by: string;
+  readonly measures: ServerMetrics;
+}
 
 export interface Serving {
   readonly splits: SplitServing;
@@ -20,9 +26,9 @@ export interface Serving {
 export async function startServing(
   config: ServiceConfig,
   runtime: Runtime,
-  { catalog, store, views, margins, metrics, changed }: CommonParts,
+  { catalog, store, views, margins, changed }: CommonParts,
   lifecycle: Lifecycle,
-  by: string,
+  { by, measures }: ServingOptions,
 ): Promise<Serving> {
   const { clock, random, log } = runtime;
   const killSwitch = new KillSwitch({ catalog, clock, viewMaxAgeMs: margins.viewMaxAge.ms });
@@ -37,7 +43,7 @@ export async function startServing(
     random,
     killSwitch,
     margins,
-    observe: serveObserver(metrics, log, clock),
+    observe: serveObserver(measures, log, clock),
     fallBack: async (namespace, reason) => {
       if (!(await fallBack(catalog, clock, namespace, reason, by))) return;
       log.error({ namespace, reason }, "split and original differ: the read mode falls back");
@@ -49,24 +55,22 @@ export async function startServing(
     routeBytesMax: config.splits.route_memory,
   });
   lifecycle.run("following splits", (signal) => splits.run(signal));
-  addSizes(metrics, splits);
+  showSizes(measures, splits);
+  measures.killSwitch.from(() => (killSwitch.on() ? 1 : 0));
   return { splits, killSwitch };
 }
 
-function addSizes(metrics: Metrics, splits: SplitServing): void {
-  const labels = ["namespace", "slice"];
+function showSizes(measures: ServerMetrics, splits: SplitServing): void {
   const of = (size: "entries" | "bytes") =>
-    function* () {
+    function* (): Generator<{ value: number; labels: [string, string] }, void, undefined> {
       for (const filter of splits.filterSizes()) {
         const { namespaceId, slice } = filter.slice;
         yield { value: filter[size], labels: [namespaceNameOf(namespaceId), slice] };
       }
     };
-  metrics.gauges("braid_filter_entries", "Split partitions in a filter.", labels, of("entries"));
-  metrics.gauges("braid_filter_bytes", "Memory of a filter.", labels, of("bytes"));
-  metrics.gauge("braid_wide_row_cache_bytes", "Routes and lists of parts at hand.", () => {
-    return splits.routeBytes;
-  });
+  measures.filterEntries.from(of("entries"));
+  measures.filterBytes.from(of("bytes"));
+  measures.routeCacheBytes.from(() => splits.routeBytes);
 }
 
 /** The same again within this long is only counted. */
@@ -84,56 +88,18 @@ function onceInAWhile(clock: Clock): (kind: string) => boolean {
   };
 }
 
-function serveObserver(metrics: Metrics, log: Log, clock: Clock): ServeObserver {
+function serveObserver(measures: ServerMetrics, log: Log, clock: Clock): ServeObserver {
   const tell = onceInAWhile(clock);
-  const checks = metrics.counter(
-    "braid_filter_checks_total",
-    "Partitions that were looked up in a filter, by what it said.",
-    ["namespace", "result"],
-  );
-  const falsePositives = metrics.counter(
-    "braid_filter_false_positives_total",
-    "Filters that said perhaps where nothing is split.",
-    ["namespace"],
-  );
-  const checkSeconds = metrics.histogram(
-    "braid_filter_check_seconds",
-    "Time of one look into a filter, of a sample.",
-    ["namespace"],
-    [1e-7, 2.5e-7, 5e-7, 1e-6, 2.5e-6, 5e-6, 1e-5, 1e-4, 1e-3],
-  );
-  const cache = metrics.counter("braid_wide_row_cache_total", "Routes that were wanted.", [
-    "namespace",
-    "result",
-  ]);
-  const fetchSeconds = metrics.histogram(
-    "braid_wide_row_fetch_seconds",
-    "Time to fetch a route or a list of parts.",
-    ["namespace"],
-  );
-  const fallbacks = metrics.counter(
-    "braid_fallbacks_total",
-    "Reads that took the original although there is a split, by reason.",
-    ["namespace", "reason"],
-  );
-  const comparisons = metrics.counter(
-    "braid_comparisons_total",
-    "Reads of splits and originals that were compared, by result.",
-    ["namespace", "result"],
-  );
-  const compared = metrics.counter(
-    "braid_compare_bytes_total",
-    "Bytes that were compared, by result.",
-    ["namespace", "result"],
-  );
   return {
-    filterChecked: (namespace, result) => checks.add(1, namespace, result.toLowerCase()),
-    filterCheckTook: (namespace, seconds) => checkSeconds.observe(seconds, namespace),
-    filterFalsePositive: (namespace) => falsePositives.add(1, namespace),
-    routeCache: (namespace, result) => cache.add(1, namespace, result),
-    routeFetchTook: (namespace, seconds) => fetchSeconds.observe(seconds, namespace),
+    filterChecked: (namespace, result) =>
+      measures.filterChecks.add(1, namespace, lowercase(result)),
+    filterCheckTook: (namespace, seconds) =>
+      measures.filterCheckSeconds.observe(seconds, namespace),
+    filterFalsePositive: (namespace) => measures.filterFalsePositives.add(1, namespace),
+    routeCache: (namespace, result) => measures.routeCache.add(1, namespace, result),
+    routeFetchTook: (namespace, seconds) => measures.routeFetchSeconds.observe(seconds, namespace),
     fellBack: (namespace, reason, detail) => {
-      fallbacks.add(1, namespace, reason);
+      measures.fallbacks.add(1, namespace, reason);
       // These two are the ordinary course of a split that is new.
       if (reason === "unconfirmed" || reason === "withdrawn") return;
       // Every read may meet it; how many do is in the metric.
@@ -142,12 +108,17 @@ function serveObserver(metrics: Metrics, log: Log, clock: Clock): ServeObserver 
       }
     },
     compared: (namespace, _, result, bytes) => {
-      comparisons.add(1, namespace, result.toLowerCase());
-      if (result === "MATCH") compared.add(bytes, namespace, "match");
-      if (result === "DIFFER") compared.add(bytes, namespace, "differ");
+      measures.comparisons.add(1, namespace, lowercase(result));
+      if (result === "MATCH") measures.comparedBytes.add(bytes, namespace, "match");
+      if (result === "DIFFER") measures.comparedBytes.add(bytes, namespace, "differ");
     },
     differenceChecked: (namespace, verdict, detail) =>
       log.warn({ namespace, verdict, detail }, "a difference was read again from all replicas"),
     trouble: (what, error) => log.warn({ err: error }, what),
   };
+}
+
+/** Label values are lower case. */
+function lowercase<T extends string>(text: T): Lowercase<T> {
+  return text.toLowerCase() as Lowercase<T>; // What toLowerCase does, which its type does not say.
 }

@@ -2,7 +2,6 @@
  * The work behind the reads: detections are recorded and splits carried out, read modes advance, and
  * comparisons that were asked for go on. In the server itself where the queue is its own, else in workers.
  */
-import type { Metrics } from "../lib/metrics.ts";
 import type { Random } from "../lib/random.ts";
 import type { Log } from "../lib/log.ts";
 import type { PartitionKey } from "../model/partition.ts";
@@ -16,10 +15,12 @@ import type { ServiceConfig } from "./config.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import { ReadCanary } from "./read-canary.ts";
 import type { Runtime } from "./runtime.ts";
+import type { WorkerMetrics } from "./worker-metrics.ts";
 
 export interface SplittingOptions {
   /** Which process this is. */
   readonly by: string;
+  readonly measures: WorkerMetrics;
   /** How long the live reads of this process take; not given where it serves none. */
   readonly readLatencyMs?: () => number | undefined;
   /** Told of a split that may be served from now on, for readers in the same process. */
@@ -35,12 +36,12 @@ export function processName(kind: "server" | "worker", random: Random): string {
 export function startSplitting(
   config: ServiceConfig,
   runtime: Runtime,
-  { catalog, store, storage, views, margins, metrics, changed }: CommonParts,
+  { catalog, store, storage, views, margins, changed }: CommonParts,
   lifecycle: Lifecycle,
-  { by, readLatencyMs, confirmed }: SplittingOptions,
+  { by, measures, readLatencyMs, confirmed }: SplittingOptions,
 ): SplitWorker {
   const { clock, random, log } = runtime;
-  const observe = splitObserver(metrics, log);
+  const observe = splitObserver(measures, log);
   const canary = readLatencyMs === undefined ? new ReadCanary({ store, views, clock }) : undefined;
   if (canary !== undefined) lifecycle.run("reading as a caller", (signal) => canary.run(signal));
   const worker = new SplitWorker({
@@ -63,7 +64,7 @@ export function startSplitting(
     sweepMs: config.splits.sweep_every,
     concurrency: config.splits.concurrency,
   });
-  metrics.gauge("braid_splits_active", "Splits that this process works on.", () => worker.active);
+  measures.splitsActive.from(() => worker.active);
   lifecycle.run("splitting", (signal) => worker.run(signal));
 
   const reconciler = new ReadModeReconciler({
@@ -89,18 +90,8 @@ export function startSplitting(
     clock,
     onFailed: (error) => log.warn({ err: error }, "the splits could not be counted"),
   });
-  metrics.gauges(
-    "braid_splits",
-    "Splits by state; told by one process for all.",
-    ["namespace", "state"],
-    () => splitCounts.states(),
-  );
-  metrics.gauges(
-    "braid_split_storage_bytes",
-    "Space of all splits' tables, about; told by one process for all.",
-    ["namespace"],
-    () => splitCounts.storage(),
-  );
+  measures.splits.from(() => splitCounts.states());
+  measures.splitStorage.from(() => splitCounts.storage());
   lifecycle.run("counting splits", (signal) => splitCounts.run(signal));
   return worker;
 }
@@ -114,36 +105,21 @@ export function thresholdsOf({ splits }: ServiceConfig): AdvanceThresholds {
   };
 }
 
-function splitObserver(metrics: Metrics, log: Log): SplitContext["observe"] {
-  const bytes = metrics.counter(
-    "braid_split_bytes_total",
-    "Bytes of events that went through splitting, by stage.",
-    ["namespace", "stage"],
-  );
-  const sizes = metrics.histogram(
-    "braid_split_partition_bytes",
-    "Sizes of partitions before and of parts after a split.",
-    ["namespace", "when"],
-    [1e4, 1e5, 1e6, 2e6, 5e6, 1e7, 2e7, 5e7, 1e8, 2e8, 5e8, 1e9],
-  );
-  const moves = metrics.counter("braid_split_moves_total", "Splits that entered a state.", [
-    "namespace",
-    "state",
-  ]);
+function splitObserver(measures: WorkerMetrics, log: Log): SplitContext["observe"] {
   return (event: SplitEvent) => {
     switch (event.kind) {
       case "bytes":
-        bytes.add(event.bytes, event.namespace, event.stage);
+        measures.splitBytes.add(event.bytes, event.namespace, event.stage);
         break;
       case "part":
-        sizes.observe(event.bytes, event.namespace, "after");
+        measures.splitSizes.observe(event.bytes, event.namespace, "after");
         break;
       case "split":
-        sizes.observe(event.bytes, event.namespace, "before");
+        measures.splitSizes.observe(event.bytes, event.namespace, "before");
         break;
       case "moved": {
         const { namespace, partition, from, to, reason } = event;
-        moves.add(1, namespace, to);
+        measures.splitMoves.add(1, namespace, to);
         const { slice, timeBucket, eventBucket } = partition;
         log.info({ namespace, slice, timeBucket, eventBucket, from, to, reason }, "split");
         break;

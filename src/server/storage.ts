@@ -7,6 +7,7 @@ import type { EventStore } from "../ports/event-store.ts";
 import type { PartitionSizes } from "../ports/partition-sizes.ts";
 import type { ServiceConfig } from "./config.ts";
 import type { Lifecycle } from "./lifecycle.ts";
+import { declareCassandraMetrics, declareEmbeddedMetrics } from "./process-metrics.ts";
 import type { Runtime } from "./runtime.ts";
 
 export interface Storage {
@@ -45,27 +46,18 @@ async function openEmbedded(
   metrics: Metrics,
   lifecycle: Lifecycle,
 ): Promise<Storage> {
-  const commits = metrics.histogram(
-    "braid_engine_commit_seconds",
-    "Time of one commit of the embedded engine, fsync included.",
-    [],
-  );
-  const appends = metrics.counter(
-    "braid_engine_appends_total",
-    "Appends put together into commits.",
-  );
-  const bytes = metrics.counter("braid_engine_committed_bytes_total", "Bytes of events committed.");
+  const measures = declareEmbeddedMetrics(metrics);
   let openStores = 0;
-  metrics.gauge("braid_engine_open_slices", "Slices whose files are open.", () => openStores);
+  measures.openSlices.from(() => openStores);
   const engine = await openEmbeddedEngine({
     directory: config.data,
     clock,
     openStoresMax: config.server.open_slices,
     observer: {
       committed: (commit) => {
-        commits.observe(commit.ms / 1000);
-        appends.add(commit.appends);
-        bytes.add(commit.bytes);
+        measures.commitSeconds.observe(commit.ms / 1000);
+        measures.appends.add(commit.appends);
+        measures.committedBytes.add(commit.bytes);
       },
       openStoresChanged: (count) => {
         openStores = count;
@@ -95,11 +87,7 @@ async function openCassandra(
   const { keyspaceOf } = await import("../engines/cassandra/keyspaces.ts");
   const { contact_points, datacenter, replication, username, password, keyspace } =
     config.cassandra;
-  const statements = metrics.histogram(
-    "braid_engine_statement_seconds",
-    "Time of one statement of the Cassandra engine, by kind and outcome.",
-    ["kind", "outcome"],
-  );
+  const { statementSeconds, nodesUp } = declareCassandraMetrics(metrics);
   const engine = await openCassandraEngine({
     contactPoints: contact_points,
     datacenter,
@@ -112,12 +100,10 @@ async function openCassandra(
     viewMaxAgeMs: config.view_max_age,
     writeMaxMs: config.write_max,
     jolokiaPort: config.cassandra.jolokia_port,
-    observe: (kind, ms, outcome) => statements.observe(ms / 1000, kind, outcome),
+    observe: (kind, ms, outcome) => statementSeconds.observe(ms / 1000, kind, outcome),
     warn: (message) => log.warn(message),
   });
-  metrics.gauge("braid_engine_nodes_up", "Nodes of Cassandra in our data centre that answer.", () =>
-    engine.nodesUp(),
-  );
+  nodesUp.from(() => engine.nodesUp());
   lifecycle.started("the engine", () => engine.close());
   return {
     ...engine,

@@ -12,6 +12,7 @@ import { Lifecycle } from "./lifecycle.ts";
 import { processName, startSplitting } from "./splitting.ts";
 import { startVerifying } from "./verifying.ts";
 import type { Runtime } from "./runtime.ts";
+import { declareWorkerMetrics } from "./worker-metrics.ts";
 
 /** Its port has health and metrics only. */
 export async function startWorker(config: ServiceConfig, runtime: Runtime): Promise<Service> {
@@ -19,17 +20,16 @@ export async function startWorker(config: ServiceConfig, runtime: Runtime): Prom
   try {
     const parts = await startCommonParts(config, runtime, lifecycle);
     const { metrics, storage } = parts;
+    const measures = declareWorkerMetrics(metrics);
     const by = processName("worker", runtime.random);
-    const worker = startSplitting(config, runtime, parts, lifecycle, { by });
+    const worker = startSplitting(config, runtime, parts, lifecycle, { by, measures });
     const nudge = (partition: PartitionKey): void => worker.nudge(partition);
-    consumeDetections({ ...parts, by, nudge }, runtime, metrics, lifecycle);
+    consumeDetections({ ...parts, by, nudge }, runtime, measures, lifecycle);
     startVerifying(parts, runtime, lifecycle, by);
     const listener = await Listener.open({
       methods: [],
       requests: new Requests({
         ...runtime,
-        metrics,
-        namespaceExists: () => false,
         inFlightMax: config.server.requests_in_flight,
         budget: new ByteBudget(config.server.request_memory),
       }),

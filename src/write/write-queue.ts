@@ -8,6 +8,7 @@
 import { ByteBudget } from "../lib/byte-budget.ts";
 import type { Clock } from "../lib/clock.ts";
 import { ServiceError } from "../lib/errors.ts";
+import type { Code, EventCode } from "../lib/errors.ts";
 import type { EventBytes } from "../wire/event-record.ts";
 import type { WriteBatch } from "../wire/write-request.ts";
 import { overloaded } from "./write-events.ts";
@@ -51,7 +52,7 @@ export class WriteQueue {
   readonly #clock: Clock;
   readonly #options: WriteQueueOptions;
   readonly #budget: ByteBudget;
-  readonly #onDropped: (namespace: string, code: string, events: number) => void;
+  readonly #onDropped: (namespace: string, code: Code | EventCode, events: number) => void;
   #held: Held[] = [];
   readonly #closing = new AbortController();
   #flushing: Promise<void> | undefined;
@@ -60,7 +61,7 @@ export class WriteQueue {
     writer: EventWriter,
     clock: Clock,
     options: WriteQueueOptions,
-    onDropped: (namespace: string, code: string, events: number) => void,
+    onDropped: (namespace: string, code: Code | EventCode, events: number) => void,
   ) {
     this.#writer = writer;
     this.#clock = clock;
@@ -142,7 +143,7 @@ export class WriteQueue {
   }
 
   /** Writes once; `again` are the events worth a repeat, all others are written or dropped and counted. */
-  async #tryFlush(held: Held): Promise<{ again: readonly EventBytes[]; code: string }> {
+  async #tryFlush(held: Held): Promise<{ again: readonly EventBytes[]; code: Code }> {
     const { namespace, events } = held;
     try {
       const { failures } = await this.#writer.write(held, new AbortController().signal);

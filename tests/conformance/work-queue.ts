@@ -158,7 +158,7 @@ export function workQueueSuite(name: string, make: MakeWorkQueue): void {
       assert.equal(publish(queue, `k|${"x".repeat(100)}`), "accepted");
       assert.equal(publish(queue, `k|${"x".repeat(100)}`), "accepted");
       assert.equal(publish(queue, "k|x"), "dropped");
-      assert.deepEqual(seen.drops, { "too large": 1, full: 1 });
+      assert.deepEqual(seen.drops, { too_large: 1, full: 1 });
     },
     { bytesMax: 200, messageBytesMax: 100 },
   );

@@ -103,7 +103,7 @@ test("a server told to end while its disk holds back writes all that was queued 
       const { accepted } = await client.write("plays", [{ ...event(i), items: { value } }]);
       equal(accepted, 1);
     }
-    ok((await metricOf(server.url, "braid_queue_bytes")) > 3 * 1024 * 1024);
+    ok((await metricOf(server.url, "braid_write_queue_bytes")) > 3 * 1024 * 1024);
     const stopped = server.stop("SIGTERM");
     await until(() =>
       fetch(`${server.url}/healthz`).then(

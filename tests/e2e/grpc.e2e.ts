@@ -169,7 +169,7 @@ test("W11: a request too large in bytes or in events is refused over both, and n
       deepEqual([code, details], ["REQUEST_TOO_LARGE", { limit }], what);
     }
   }
-  await until(async () => (await metricOf(server.url, "braid_queue_bytes")) === 0);
+  await until(async () => (await metricOf(server.url, "braid_write_queue_bytes")) === 0);
   const nobody = await client.call(`${DATA}/ReadEventRecords`, {
     ...QUERY,
     timeSeriesId: "nobody",

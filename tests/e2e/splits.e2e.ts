@@ -203,14 +203,14 @@ test("what splitting does is told as metrics, with the labels and the sizes it h
   // Of a sample, so it may be another namespace's.
   ok((await metricsText()).includes("braid_filter_check_seconds_count{"));
   ok(told(`braid_filter_false_positives_total{${of}}`, 0) >= 0);
-  ok(told(`braid_wide_row_fetch_seconds_count{${of}}`) > 0);
+  ok(told(`braid_route_fetch_seconds_count{${of}}`) > 0);
   for (const result of ["hit", "miss"]) {
-    ok(told(`braid_wide_row_cache_total{${of},result="${result}"}`) > 0, result);
+    ok(told(`braid_route_cache_total{${of},result="${result}"}`) > 0, result);
   }
   ok(told(`braid_compare_bytes_total{${of},result="match"}`) >= bytes);
   equal(told(`braid_compare_bytes_total{${of},result="differ"}`, 0), 0);
   equal(told(`braid_detections_total{${of},outcome="emitted"}`), 1);
-  for (const route of ["original", "wide original", "split"]) {
+  for (const route of ["original", "wide_original", "split"]) {
     ok(told(`braid_read_seconds_count{${of},route="${route}"}`) > 0, route);
   }
   equal(told("braid_queue_lag"), 0);

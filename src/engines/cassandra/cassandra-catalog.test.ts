@@ -21,7 +21,7 @@ function catalogOn(datacenters: "one" | "several", answers: "come" | "are lost" 
   const execute: CatalogSession["execute"] = (kind, _query, _params, options) => {
     const { consistency, serialConsistency } = options ?? {};
     asked.push({ kind, consistency, serialConsistency });
-    const lost = kind === "catalog change" && answers === "are lost";
+    const lost = kind === "catalog_change" && answers === "are lost";
     if (lost) return Promise.reject(new cassandra.errors.OperationTimedOutError("no answer", "h"));
     const row = { key: "k", value: "v", version: 7, writer: "w", last: 7, "[applied]": true };
     return Promise.resolve({ rows: [row], more: false });
@@ -49,7 +49,7 @@ test("C5: the catalog is read by a majority, and changed by one that everybody s
     for (const { consistency } of [...reads, ...asked.splice(0)]) equal(consistency, majority);
     await catalog.write("s", "k", "new", 7);
     await catalog.remove("s", "k", 7);
-    const change = { kind: "catalog change", consistency: majority, serialConsistency: agreed };
+    const change = { kind: "catalog_change", consistency: majority, serialConsistency: agreed };
     deepEqual(asked, [change, change]);
   }
 });
@@ -64,7 +64,7 @@ test("C5: a change whose answer was lost is looked up by a read that first ends 
     await clock.advance(1_000);
     await writing;
     deepEqual(
-      asked.filter(({ kind }) => kind === "catalog read").map(({ consistency }) => consistency),
+      asked.filter(({ kind }) => kind === "catalog_read").map(({ consistency }) => consistency),
       [agreed],
     );
   }

@@ -187,7 +187,7 @@ export class CassandraCatalog implements Catalog {
   /** Done, or what it found instead; "lost" if there was no answer that tells. */
   async #change(query: string, params: unknown[]): Promise<"done" | "lost" | Row> {
     try {
-      const { rows } = await this.#session.execute("catalog change", query, params, this.#changing);
+      const { rows } = await this.#session.execute("catalog_change", query, params, this.#changing);
       const [row] = rows;
       return row?.["[applied]"] === true ? "done" : (row ?? {});
     } catch (error) {
@@ -227,7 +227,7 @@ export class CassandraCatalog implements Catalog {
     this.#session.speculation.setDelay(query, ASK_ANOTHER_MS);
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#session.execute("catalog read", query, params, options);
+        return await this.#session.execute("catalog_read", query, params, options);
       } catch (error) {
         if (attempt === READ_TRIES) throw catalogUnavailable(error);
         await this.#clock.sleep(RETRY_MS * attempt);

@@ -16,7 +16,7 @@ import { Speculation } from "./speculation.ts";
 const { auth, policies, types } = cassandra;
 
 export type StatementKind =
-  "read" | "write" | "catalog read" | "catalog change" | "counts" | "sizes";
+  "read" | "write" | "catalog_read" | "catalog_change" | "counts" | "sizes";
 
 export type ObserveStatement = (kind: StatementKind, ms: number, outcome: "ok" | "failed") => void;
 

@@ -89,7 +89,7 @@ export class EmbeddedQueue implements WorkQueue {
   publish(message: QueueMessage): PublishOutcome {
     const bytes = message.value.length;
     if (this.#closed.signal.aborted) return this.#drop("closed", 1);
-    if (bytes > this.#limits.messageBytesMax) return this.#drop("too large", 1);
+    if (bytes > this.#limits.messageBytesMax) return this.#drop("too_large", 1);
     const { messagesMax, bytesMax } = this.#limits;
     if (this.#messages >= messagesMax || this.#bytes + bytes > bytesMax) {
       return this.#drop("full", 1);

@@ -34,7 +34,7 @@ export class PublishBuffer {
     const bytes = message.value.length;
     const { messagesMax, bytesMax, messageBytesMax } = this.#settings;
     if (this.#closing.signal.aborted) return this.#drop("closed", 1);
-    if (bytes > messageBytesMax) return this.#drop("too large", 1);
+    if (bytes > messageBytesMax) return this.#drop("too_large", 1);
     if (this.#held.length >= messagesMax || this.#bytes + bytes > bytesMax) {
       return this.#drop("full", 1);
     }

@@ -166,12 +166,12 @@ test("what no longer applies does nothing, and is done", async () => {
   fixture.viewError = new ServiceError("NAMESPACE_NOT_FOUND", "gone");
   await fixture.handle();
   assert.deepEqual(fixture.outcomes, [
-    "other epoch",
-    "slice gone",
-    "no such partition",
+    "other_epoch",
+    "slice_gone",
+    "no_such_partition",
     "blocked",
-    "namespace gone",
-    "namespace gone",
+    "namespace_gone",
+    "namespace_gone",
   ]);
   assert.deepEqual(fixture.catalog.dump(), []);
 });
@@ -198,7 +198,7 @@ test("an epoch ahead of the view is right if the catalog has it", async () => {
   });
   await fixture.handle({ epoch: 2 });
   await fixture.handle({ epoch: 3 });
-  assert.deepEqual(fixture.outcomes, ["other epoch", "recorded", "other epoch"]);
+  assert.deepEqual(fixture.outcomes, ["other_epoch", "recorded", "other_epoch"]);
 });
 
 test("while the catalog fails the message comes again, and then is recorded", async () => {

@@ -38,10 +38,10 @@ export type RecordOutcome =
   | "recorded"
   | "known"
   | "again"
-  | "namespace gone"
-  | "other epoch"
-  | "slice gone"
-  | "no such partition"
+  | "namespace_gone"
+  | "other_epoch"
+  | "slice_gone"
+  | "no_such_partition"
   | "blocked";
 
 export interface RecordDetectionOptions {
@@ -72,7 +72,7 @@ async function record(
 ): Promise<RecordOutcome> {
   const { catalog, views, clock } = options;
   const view = await viewOf(views, detection.namespace);
-  if (view === undefined) return "namespace gone";
+  if (view === undefined) return "namespace_gone";
   const refusal = await refusalOf(catalog, detection, view, clock.nowMicros());
   if (refusal !== undefined) return refusal;
 
@@ -154,12 +154,12 @@ async function refusalOf(
 ): Promise<RecordOutcome | undefined> {
   const { namespace } = view;
   // The message has the name alone: what was seen before this namespace was made is another's.
-  if (detection.detectedAt < namespace.createdAt) return "namespace gone";
-  if (detection.epoch !== (await epochFor(catalog, detection, view))) return "other epoch";
+  if (detection.detectedAt < namespace.createdAt) return "namespace_gone";
+  if (detection.epoch !== (await epochFor(catalog, detection, view))) return "other_epoch";
   const slice = view.slices.find(({ name }) => name === detection.timeSlice);
-  if (slice === undefined) return "slice gone";
+  if (slice === undefined) return "slice_gone";
   // Event buckets are not checked: an id may come to have more of them than its slice.
-  if (timeBucketRange(slice, detection.timeBucket).start >= slice.end) return "no such partition";
+  if (timeBucketRange(slice, detection.timeBucket).start >= slice.end) return "no_such_partition";
   if (blockOf(view, detection.timeSeriesId, nowMicros) !== undefined) return "blocked";
   return undefined;
 }

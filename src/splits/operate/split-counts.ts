@@ -6,7 +6,6 @@
  * every process to read.
  */
 import type { Clock } from "../../lib/clock.ts";
-import type { LabelledValue } from "../../lib/metrics.ts";
 import { Leases } from "../../records/lease.ts";
 import type { Lease } from "../../records/lease.ts";
 import { listNamespaces } from "../../records/namespace-records.ts";
@@ -82,14 +81,14 @@ export class SplitCounts {
   }
 
   /** Labels: namespace, state. */
-  *states(): Generator<LabelledValue, void, undefined> {
+  *states(): Generator<{ value: number; labels: [string, SplitState] }, void, undefined> {
     for (const [namespace, { states }] of this.#counts) {
       for (const [state, value] of states) yield { value, labels: [namespace, state] };
     }
   }
 
   /** Labels: namespace. */
-  *storage(): Generator<LabelledValue, void, undefined> {
+  *storage(): Generator<{ value: number; labels: [string] }, void, undefined> {
     for (const [namespace, { storageBytes }] of this.#counts) {
       yield { value: storageBytes, labels: [namespace] };
     }

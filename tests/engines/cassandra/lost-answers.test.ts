@@ -44,7 +44,7 @@ function losing(fates: Fate[], between: () => Promise<unknown> = () => Promise.r
     speculation: session.speculation,
     spansDatacenters: false,
     execute: async (kind: StatementKind, query, params, options): Promise<Result> => {
-      const fate = kind === "catalog change" ? (fates.shift() ?? "answered") : "answered";
+      const fate = kind === "catalog_change" ? (fates.shift() ?? "answered") : "answered";
       if (fate === "answered") return session.execute(kind, query, params, options);
       if (fate === "done and lost") await session.execute(kind, query, params, options);
       await between();
@@ -93,7 +93,7 @@ test("a first try that is done late is found, and not taken for somebody else's"
     speculation: session.speculation,
     spansDatacenters: false,
     execute: async (kind, query, params, options) => {
-      if (kind !== "catalog change") return session.execute(kind, query, params, options);
+      if (kind !== "catalog_change") return session.execute(kind, query, params, options);
       tries++;
       if (tries === 2) {
         // The guess is right by now; its answer is lost, and it is done only when the next one comes.

@@ -1,0 +1,91 @@
+/**
+ * The metrics of every process, server or worker: its build, the storage engine and the
+ * queue of detections. docs/operate/metrics.md says what each one means; a test keeps it true.
+ */
+import type { StatementKind } from "../engines/cassandra/session.ts";
+import { BUILD_INFO } from "../lib/build-info.ts";
+import { allOf, label, openLabel } from "../lib/metrics.ts";
+import type { Metrics } from "../lib/metrics.ts";
+import type { DropReason } from "../ports/work-queue.ts";
+import type { ServiceConfig } from "./config.ts";
+
+export type ProcessMetrics = ReturnType<typeof declareProcessMetrics>;
+
+export function declareProcessMetrics(metrics: Metrics, { engine, queue }: ServiceConfig) {
+  metrics
+    .gauges("braid_build_info", "Always 1: the labels say what runs.", [
+      openLabel("version"),
+      openLabel("build"),
+      openLabel("node"),
+      label("engine", allOf<ServiceConfig["engine"]>({ embedded: 0, cassandra: 0 })),
+      label("queue", allOf<ServiceConfig["queue"]>({ embedded: 0, kafka: 0 })),
+    ])
+    .from(() => {
+      const { version, build } = BUILD_INFO;
+      return [{ value: 1, labels: [version, build, process.versions.node, engine, queue] }];
+    });
+  return {
+    queueDropped: metrics.counter(
+      "braid_queue_dropped_total",
+      "Detections that the queue did not take, by reason. A later read finds them again.",
+      [label("reason", allOf<DropReason>({ full: 0, too_large: 0, refused: 0, closed: 0 }))],
+    ),
+    queueDeadLetters: metrics.counter(
+      "braid_queue_dead_letters_total",
+      "Messages of the detection queue that are not detections.",
+      [],
+    ),
+    queueRetries: metrics.counter(
+      "braid_queue_retries_total",
+      "Detections whose handling failed and is repeated.",
+      [],
+    ),
+    queueLag: metrics.gauge("braid_queue_lag", "Detections that wait to be handled here."),
+  };
+}
+
+/** Of the embedded engine. */
+export function declareEmbeddedMetrics(metrics: Metrics) {
+  return {
+    commitSeconds: metrics.histogram(
+      "braid_engine_commit_seconds",
+      "Time of one commit of the embedded engine, fsync included.",
+      [],
+    ),
+    appends: metrics.counter("braid_engine_appends_total", "Appends merged into commits.", []),
+    committedBytes: metrics.counter(
+      "braid_engine_committed_bytes_total",
+      "Bytes of events committed.",
+      [],
+    ),
+    openSlices: metrics.gauge("braid_engine_open_slices", "Slices whose files are open."),
+  };
+}
+
+/** Of the Cassandra engine. */
+export function declareCassandraMetrics(metrics: Metrics) {
+  return {
+    statementSeconds: metrics.histogram(
+      "braid_engine_statement_seconds",
+      "Time of one statement of the Cassandra engine, by kind and outcome.",
+      [
+        label(
+          "kind",
+          allOf<StatementKind>({
+            read: 0,
+            write: 0,
+            catalog_read: 0,
+            catalog_change: 0,
+            counts: 0,
+            sizes: 0,
+          }),
+        ),
+        label("outcome", ["ok", "failed"]),
+      ],
+    ),
+    nodesUp: metrics.gauge(
+      "braid_engine_nodes_up",
+      "Cassandra nodes of this process's data centre that it is connected to.",
+    ),
+  };
+}

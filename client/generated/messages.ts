@@ -777,7 +777,10 @@ export interface TimeSeriesServiceMethods {
   readonly ReadEventRecords: { request: ReadEventRecordsRequest; answer: ReadEventRecordsResponse };
   /** Reads a whole interval of a time series, page after page. */
   readonly StreamEventRecords: { request: ReadEventRecordsRequest; answer: ReadEventRecordsResponse };
-  /** Reads one page and tells how it was served, partition by partition, instead of what it found. */
+  /**
+   * Reads one page and tells how it was served, partition by partition, instead of what it found. With
+   * total_record_limit and without page_size it reads page after page, up to that limit.
+   */
   readonly ExplainRead: { request: ReadEventRecordsRequest; answer: ExplainReadResponse };
 }
 

@@ -1,4 +1,5 @@
 /** `braid explain`: how a read is served, partition by partition. */
+import { Option } from "commander";
 import type { Command } from "commander";
 import type { ExplainedRead } from "../../client/connect.ts";
 import { clientFor } from "./connection.ts";
@@ -8,14 +9,24 @@ import { addQueryFlags, queryOf } from "./query-flags.ts";
 import type { QueryFlags } from "./query-flags.ts";
 import type { Terminal } from "./terminal.ts";
 
+/** More events than an interval can hold: the read ends where the interval does. */
+const NO_LIMIT = Number.MAX_SAFE_INTEGER;
+
 export function addExplain(program: Command, terminal: Terminal): void {
   addQueryFlags(program.command("explain <namespace> <id>"))
+    .addOption(
+      new Option("--all", "read the whole interval, not only the first page").conflicts([
+        "limit",
+        "pageSize",
+      ]),
+    )
     .description("tell how a read is served: slices, partitions, and the route of each")
-    .addHelpText("after", "\nExample:\n  $ braid explain plays profile:123 --from -1h")
+    .addHelpText("after", "\nExample:\n  $ braid explain plays profile:123 --from -1h --all")
     .action(async (namespace: string, id: string, _options: unknown, command: Command) => {
-      const options = command.optsWithGlobals<GlobalOptions & QueryFlags>();
+      const options = command.optsWithGlobals<GlobalOptions & QueryFlags & { all?: true }>();
       const query = await queryOf(id, options, terminal);
-      const explained = await clientFor(options, terminal).explain(namespace, query);
+      const asked = options.all === true ? { ...query, totalRecordLimit: NO_LIMIT } : query;
+      const explained = await clientFor(options, terminal).explain(namespace, asked);
       await terminal.print(options.json === true ? json(explained) : describe(explained));
     });
 }

@@ -385,6 +385,11 @@ test("explain, slices and block print tables", async () => {
     /data_20261115 +7 +2 +ORIGINAL_NOT_SPLIT +0 +2 KiB +12 +1\.3ms +no splits\n/,
   );
   match(explained.out, /1 of 12 partitions read, 2 KiB, 12 events, 12 returned, 3ms\n$/);
+  equal((await runBraid("explain plays id --limit 500".split(" "), { url })).code, 0);
+  equal(server.requests.at(-1)?.body["totalRecordLimit"], "500");
+  equal((await runBraid("explain plays id --all".split(" "), { url })).code, 0);
+  equal(server.requests.at(-1)?.body["totalRecordLimit"], String(Number.MAX_SAFE_INTEGER));
+  equal((await runBraid("explain plays id --all --limit 5".split(" "), { url })).code, 2);
   match((await runBraid(["block", "ls", "plays"], { url })).out, /bot:7 +never .* API +spam\n/);
   const added = await runBraid("block add plays bot:7 bot:8 --reason spam --for 1d".split(" "), {
     url,

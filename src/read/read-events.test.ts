@@ -287,6 +287,39 @@ test("an explanation shows what was read, by which route, and what was not reach
   equal(newest?.events, 5);
 });
 
+test("an explanation reads up to the total limit, and a partition of two pages counts once", async () => {
+  const fixture = await Fixture.open(30, {}, { pageEventsMax: 7 });
+  const told = await fixture.reader.explain(fixture.query({ totalLimit: 23 }), never);
+  equal(told.totals.eventsReturned, 23);
+  equal(told.totals.partitionsRead, 5);
+  deepEqual(
+    told.partitions.map(({ timeSlice, timeBucket, read }) => `${timeSlice}/${timeBucket} ${read}`),
+    [
+      "data_2/1 true",
+      "data_2/0 true",
+      "data_1/1 true",
+      "data_1/0 true",
+      "data_0/1 true",
+      "data_0/0 false",
+    ],
+  );
+  const events = told.partitions.reduce((sum, partition) => sum + partition.events, 0);
+  equal(told.totals.events, events);
+  const all = await fixture.reader.explain(fixture.query({ totalLimit: 1_000 }), never);
+  equal(all.totals.eventsReturned, 30);
+  equal(all.totals.partitionsRead, all.totals.partitions);
+});
+
+test("an explanation of a later page leaves out what the pages before have read", async () => {
+  const fixture = await Fixture.open(30);
+  const { nextPageToken: pageToken } = await fixture.read({ pageSize: 12 });
+  const told = await fixture.reader.explain(fixture.query({ pageSize: 12, pageToken }), never);
+  deepEqual(
+    told.partitions.map(({ timeSlice, timeBucket, read }) => `${timeSlice}/${timeBucket} ${read}`),
+    ["data_1/1 true", "data_1/0 true", "data_0/1 true", "data_0/0 false"],
+  );
+});
+
 test("C10: of four event buckets with three split, only the one that is not is found wide, on every page", async () => {
   const { widePartition } = DEFAULT_NAMESPACE_CONFIG;
   const strategy = { secondsPerTimeSlice: 60, secondsPerTimeBucket: 60, eventBuckets: 4 };

@@ -8,8 +8,10 @@ import { ServiceError } from "../lib/errors.ts";
 import { mapBounded } from "../lib/map-bounded.ts";
 import { blockedMessage, blockOf } from "../model/namespace.ts";
 import type { NamespaceView } from "../model/namespace.ts";
-import type { PartitionKey } from "../model/partition.ts";
+import { NOT_SPLIT } from "../partition/partition-reader.ts";
+import type { RouteName } from "../partition/partition-source.ts";
 import { bucketsOf, countBuckets, countPartitions } from "./buckets-of.ts";
+import { bucketText, EXPLAINED_PARTITIONS_MAX, ExplainedRead } from "./explained-read.ts";
 import { mayMissSlice } from "./may-miss-slice.ts";
 import { PageReader, partitionsOf } from "./page-reader.ts";
 import type { PageOutcome, PageShape } from "./page-reader.ts";
@@ -18,8 +20,6 @@ import type { ExplainedPartition, ReadExplanation, ReadPage } from "./read-page.
 import { queryProblems } from "./read-query.ts";
 import type { ReadQuery } from "./read-query.ts";
 
-/** An explanation is for people: beyond this many partitions it only counts. */
-const EXPLAINED_PARTITIONS_MAX = 1_000;
 const EXPLAINED_AT_ONCE = 8;
 
 export class EventReader {
@@ -58,9 +58,12 @@ export class EventReader {
     }
   }
 
-  /** Reads one page and tells how, instead of what it found. */
+  /**
+   * Reads one page and tells how, instead of what it found. With a total limit and no page size it reads
+   * page after page up to that limit.
+   */
   async explain(query: ReadQuery, signal: AbortSignal): Promise<ReadExplanation> {
-    const { page, partitions } = await this.#readOne(query, signal);
+    const explained = await this.#readToExplain(query, signal);
     const view = await this.#admit(query);
     const { start, end } = query;
     const steps = view.idStrategies.get(query.seriesId);
@@ -69,17 +72,13 @@ export class EventReader {
       .filter(({ timeBuckets }) => timeBuckets > 0);
     return {
       slices: slices.map(({ slice, timeBuckets }) => ({ timeSlice: slice.name, timeBuckets })),
-      partitions: await this.#withUnread(query, view, partitions, signal),
+      partitions: await this.#explainRows(query, view, explained.rows, signal),
       totals: {
         partitions: slices.reduce(
           (sum, { slice }) => sum + countPartitions(slice, start, end, steps),
           0,
         ),
-        partitionsRead: page.context.partitionsRead,
-        bytes: page.context.bytesRead,
-        events: partitions.reduce((sum, partition) => sum + partition.events, 0),
-        eventsReturned: page.count,
-        millis: page.context.timeTakenMs,
+        ...explained.totals,
       },
     };
   }
@@ -93,10 +92,33 @@ export class EventReader {
       outcome = await this.#orReason(pages.next(), signal);
       return outcome;
     } finally {
-      const closed = pages.close().then(() => budget.give(pages.bytesHeld));
-      // A partial answer does not wait for the storage that made it partial.
-      if (outcome?.page.context.partial !== true) await closed;
+      await this.#close(pages, outcome);
     }
+  }
+
+  async #readToExplain(query: ReadQuery, signal: AbortSignal): Promise<ExplainedRead> {
+    const { budget, limits } = this.#deps;
+    const whole = query.totalLimit > 0 && query.pageSize === 0;
+    const shape = this.#pageShape(whole ? { ...query, pageSize: limits.pageEventsMax } : query);
+    const pages = await this.#open(query, shape, signal);
+    await budget.take(pages.bytesHeld, signal);
+    const explained = new ExplainedRead();
+    let outcome: PageOutcome | undefined;
+    try {
+      do {
+        outcome = await this.#orReason(pages.next(), signal);
+        explained.add(outcome);
+      } while (whole && !outcome.ended && !outcome.page.context.partial);
+      return explained;
+    } finally {
+      await this.#close(pages, outcome);
+    }
+  }
+
+  async #close(pages: PageReader, last: PageOutcome | undefined): Promise<void> {
+    const closed = pages.close().then(() => this.#deps.budget.give(pages.bytesHeld));
+    // A partial answer does not wait for the storage that made it partial.
+    if (last?.page.context.partial !== true) await closed;
   }
 
   async #open(query: ReadQuery, shape: PageShape, signal: AbortSignal): Promise<PageReader> {
@@ -156,40 +178,66 @@ export class EventReader {
   }
 
   /** The partitions that were read, then those that were not reached. */
-  async #withUnread(
+  async #explainRows(
     query: ReadQuery,
     view: NamespaceView,
     read: readonly ExplainedPartition[],
     signal: AbortSignal,
   ): Promise<ExplainedPartition[]> {
-    const rows = read.slice(0, EXPLAINED_PARTITIONS_MAX);
-    const unread = unreadPartitions(query, view, read, EXPLAINED_PARTITIONS_MAX - rows.length);
-    const explainOne = async (partition: PartitionKey): Promise<ExplainedPartition> => {
+    const unread = this.#unreadRows(query, view, read);
+    const rows: ExplainedPartition[] = [];
+    const explainOne = async (row: ExplainedPartition): Promise<ExplainedPartition> => {
+      if (row.read && !mayBeHeld(row.route)) return row;
+      const { timeSlice: slice, timeBucket, eventBucket } = row;
+      const { seriesId } = query;
+      const partition = {
+        namespaceId: view.namespace.id,
+        slice,
+        seriesId,
+        timeBucket,
+        eventBucket,
+      };
       const route = await this.#deps.opener.explain(view, partition);
-      const { timeBucket, eventBucket } = partition;
-      const place = { timeSlice: partition.slice, timeBucket, eventBucket };
-      return { ...place, ...route, bytes: 0, events: 0, millis: 0, read: false };
+      // A read that does not look whether a partition is split cannot say that its split is held back.
+      return row.read && !mayBeHeld(route.route) ? row : { ...row, ...route };
     };
-    for await (const row of mapBounded(unread, () => EXPLAINED_AT_ONCE, signal, explainOne)) {
+    const all = [...read, ...unread];
+    for await (const row of mapBounded(all, () => EXPLAINED_AT_ONCE, signal, explainOne)) {
       rows.push(row);
+    }
+    return rows;
+  }
+
+  #unreadRows(
+    query: ReadQuery,
+    view: NamespaceView,
+    read: readonly ExplainedPartition[],
+  ): ExplainedPartition[] {
+    const { tokens, clock } = this.#deps;
+    const { pageToken } = query;
+    const after =
+      pageToken === ""
+        ? undefined
+        : tokens.decode(query, view.namespace.id, clock.nowMicros()).position;
+    const seen = new Set(read.map(bucketText));
+    const rows: ExplainedPartition[] = [];
+    for (const bucket of bucketsOf(view.slices, { ...query, after })) {
+      const place = { timeSlice: bucket.slice.name, timeBucket: bucket.timeBucket };
+      if (seen.has(bucketText(place))) continue;
+      for (const { eventBucket } of partitionsOf(query.seriesId, view, bucket)) {
+        if (read.length + rows.length >= EXPLAINED_PARTITIONS_MAX) return rows;
+        rows.push({ ...UNREAD, ...place, eventBucket });
+      }
     }
     return rows;
   }
 }
 
-function* unreadPartitions(
-  query: ReadQuery,
-  view: NamespaceView,
-  read: readonly ExplainedPartition[],
-  max: number,
-): Generator<PartitionKey, void, undefined> {
-  const seen = new Set(read.map((row) => `${row.timeSlice}/${row.timeBucket}`));
-  let left = max;
-  for (const bucket of bucketsOf(view.slices, { ...query, after: undefined })) {
-    if (seen.has(`${bucket.slice.name}/${bucket.timeBucket}`)) continue;
-    for (const partition of partitionsOf(query.seriesId, view, bucket)) {
-      if (left-- <= 0) return;
-      yield partition;
-    }
-  }
+const UNREAD = { ...NOT_SPLIT, bytes: 0, events: 0, millis: 0, read: false };
+
+/** The routes of originals that a read took without trouble. */
+function mayBeHeld(route: RouteName): boolean {
+  return (
+    route === "ORIGINAL_NOT_SPLIT" || route === "ORIGINAL_FILTER_MISS" || route === "ORIGINAL_HELD"
+  );
 }

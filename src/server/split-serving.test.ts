@@ -11,6 +11,7 @@ import {
   SECOND,
   START,
 } from "../../tests/property/one-partition.ts";
+import { ServedReads } from "../../tests/property/served-reads.ts";
 import { moveSplit } from "../splits/record/move-split.ts";
 import { readEvidence } from "../splits/record/read-modes.ts";
 import { readSplit } from "../records/split-records.ts";
@@ -381,4 +382,40 @@ test("an explanation says how each partition would be read", async () => {
   fixture.serving.changed(location);
   await fixture.proven();
   equal((await fixture.serving.opener.explain(fixture.view, location)).route, "SPLIT");
+});
+
+for (const [what, hold, why] of [
+  ["the read mode OFF", () => fixture.setMode("OFF"), /read mode is OFF/],
+  ["the kill switch", () => (fixture.killed = true), /kill switch is on/],
+  ["an operator's rollback", () => fixture.rollBack(), /held by .* since .*: /],
+] as const) {
+  test(`an explanation tells a split that is held back by ${what} from one that is not there`, async () => {
+    await fixture.split({});
+    await fixture.proven();
+    await hold();
+    fixture.serving.changed(location);
+    const told = await fixture.reader.explain(fixture.query({ pageSize: 1_000 }), never);
+    const [other, split] = told.partitions;
+    deepEqual([other?.timeBucket, other?.route], [1, "ORIGINAL_FILTER_MISS"]);
+    deepEqual([split?.timeBucket, split?.route, split?.read], [0, "ORIGINAL_HELD", true]);
+    match(split?.why ?? "", why);
+    // A filter that is filled again lets go of a split that was rolled back.
+    const fresh = new ServedReads(fixture.view, fixture);
+    fresh.killed = fixture.killed;
+    await fresh.loaded([location]);
+    equal((await fresh.serving.opener.explain(fixture.view, location)).route, "ORIGINAL_HELD");
+    await fresh.close();
+  });
+}
+
+test("the first read of a split is explained as held, the second as served", async () => {
+  await fixture.split({});
+  await fixture.filled();
+  const route = async () => {
+    const told = await fixture.reader.explain(fixture.query({ pageSize: 1_000 }), never);
+    await fixture.quiet();
+    return told.partitions.find(({ timeBucket }) => timeBucket === 0)?.route;
+  };
+  equal(await route(), "ORIGINAL_HELD");
+  equal(await route(), "SPLIT");
 });

@@ -536,7 +536,8 @@ export declare const TimeSeriesService: GenService<{
     output: typeof ReadEventRecordsResponseSchema;
   },
   /**
-   * Reads one page and tells how it was served, partition by partition, instead of what it found.
+   * Reads one page and tells how it was served, partition by partition, instead of what it found. With
+   * total_record_limit and without page_size it reads page after page, up to that limit.
    *
    * @generated from rpc braid.v1.TimeSeriesService.ExplainRead
    */

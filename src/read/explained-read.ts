@@ -1,0 +1,61 @@
+/**
+ * Gathers how a read is served from the pages it takes: which partitions it reads, by which route, and what
+ * of each. Bounded: beyond a number of partitions it only counts.
+ */
+import type { PageOutcome } from "./page-reader.ts";
+import type { ExplainedPartition, ReadExplanation } from "./read-page.ts";
+
+/** An explanation is for people. */
+export const EXPLAINED_PARTITIONS_MAX = 1_000;
+
+export class ExplainedRead {
+  /** In the order they were read. */
+  readonly #rows: ExplainedPartition[] = [];
+  /** Of the bucket read last, which the next page may continue: where its rows lie, and their events. */
+  #lastBucket = "";
+  readonly #last = new Map<number, { readonly row: number; readonly events: number }>();
+  #partitionsRead = 0;
+  #bytes = 0;
+  #events = 0;
+  #eventsReturned = 0;
+  #millis = 0;
+
+  get rows(): readonly ExplainedPartition[] {
+    return this.#rows;
+  }
+
+  get totals(): Omit<ReadExplanation["totals"], "partitions"> {
+    return {
+      partitionsRead: this.#partitionsRead,
+      bytes: this.#bytes,
+      events: this.#events,
+      eventsReturned: this.#eventsReturned,
+      millis: this.#millis,
+    };
+  }
+
+  /** The next page of the same reader: a partition that it continues counts once, with all of its events. */
+  add({ page, partitions }: PageOutcome): void {
+    this.#bytes += page.context.bytesRead;
+    this.#eventsReturned += page.count;
+    this.#millis += page.context.timeTakenMs;
+    for (const partition of partitions) this.#addPartition(partition);
+  }
+
+  #addPartition(partition: ExplainedPartition): void {
+    const bucket = bucketText(partition);
+    if (bucket !== this.#lastBucket) this.#last.clear();
+    this.#lastBucket = bucket;
+    const before = this.#last.get(partition.eventBucket);
+    const row = before?.row ?? this.#partitionsRead;
+    if (before === undefined) this.#partitionsRead++;
+    this.#events += partition.events - (before?.events ?? 0);
+    this.#last.set(partition.eventBucket, { row, events: partition.events });
+    if (row < EXPLAINED_PARTITIONS_MAX) this.#rows[row] = partition;
+  }
+}
+
+/** For sets and maps. */
+export function bucketText(row: Pick<ExplainedPartition, "timeSlice" | "timeBucket">): string {
+  return `${row.timeSlice}/${row.timeBucket}`;
+}

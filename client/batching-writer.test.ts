@@ -196,3 +196,55 @@ test("a request that fails fails its events, and says that it was the request", 
     ],
   );
 });
+
+test("without a callback the next add throws what failed, and takes no event", async () => {
+  const answered = Promise.withResolvers<undefined>();
+  const sink = new Sink(async (ids) => {
+    answered.resolve(undefined);
+    return ids[0] === "1" ? [{ index: 0, code: "EVENT_TOO_OLD", message: "too old" }] : [];
+  });
+  const writer = writerTo(sink, { maxEvents: 1 });
+  await writer.add(event("1"));
+  await answered.promise;
+  while (writer.failed === 0) await setImmediate();
+  await rejects(writer.add(event("2")), AggregateError);
+  await writer.add(event("3"));
+  await writer.close();
+  deepEqual(sink.batches, [["1"], ["3"]]);
+});
+
+test("a callback that throws keeps no later failure from being reported", async () => {
+  const told: string[] = [];
+  const sink = new Sink(async () => {
+    throw new BraidError("SERVER_UNREACHABLE", "gone", { outcome: "unknown" });
+  });
+  const onFailure = ({ event: { id } }: WriteFailure<Event>): void => {
+    told.push(id);
+    throw new Error(`not ${id}`);
+  };
+  const writer = writerTo(sink, { onFailure });
+  for (const id of "123") await writer.add(event(id));
+  await rejects(writer.close(), (error: unknown) => {
+    ok(error instanceof AggregateError);
+    deepEqual(error.errors.map(String), ["Error: not 1", "Error: not 2", "Error: not 3"]);
+    return true;
+  });
+  deepEqual(told, ["1", "2", "3"]);
+  equal(writer.failed, 3);
+});
+
+test("an answer about an event that was not sent leaves every outcome unknown", async () => {
+  const told: WriteFailure<Event>[] = [];
+  const sink = new Sink(async () => [{ index: 7, code: "EVENT_TOO_OLD", message: "too old" }]);
+  const writer = writerTo(sink, { onFailure: (failure) => told.push(failure) });
+  for (const id of "12") await writer.add(event(id));
+  await writer.close();
+  equal(writer.written, 0);
+  deepEqual(
+    told.map(({ error: { code, outcome } }) => [code, outcome]),
+    [
+      ["ANSWER_INVALID", "unknown"],
+      ["ANSWER_INVALID", "unknown"],
+    ],
+  );
+});

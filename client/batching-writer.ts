@@ -2,7 +2,7 @@
  * Many events, written in batches: by number, by bytes, or when they have waited long enough.
  *
  * Memory is bounded: `add` waits while more than `maxPendingBytes` are on their way. Every event ends
- * in one of two ways, counted as written or told as a failure. Batches travel side by side, so events may be
+ * in one of two ways, counted as written or reported as a failure. Batches travel side by side, so events may be
  * written in another order than they were added; events are sorted by their own time anyway.
  */
 import { BraidError } from "./braid-error.ts";
@@ -23,7 +23,10 @@ export interface WriterOptions<T> {
   readonly concurrency?: number;
   /** Acknowledged on receipt instead of when durable. */
   readonly queued?: boolean;
-  /** Told of each event that was not written. Without it, `flush` and `close` throw an AggregateError. */
+  /**
+   * Called for each event that was not written. Without it, the next `add`, `flush` or `close` throws an
+   * AggregateError.
+   */
   readonly onFailure?: (failure: WriteFailure<T>) => void;
   /** Gives up: what has no answer yet is told as CANCELLED, outcome unknown. */
   readonly signal?: AbortSignal;
@@ -67,6 +70,8 @@ export class BatchingWriter<T extends NewEvent | JsonEvent> {
   #written = 0;
   #failed = 0;
   #errors: unknown[] = [];
+  /** How many there were, those that were not kept included. */
+  #errorCount = 0;
 
   constructor(namespace: string, send: SendBatch, timing: Timing, options: WriterOptions<T>) {
     this.#send = send;
@@ -89,9 +94,13 @@ export class BatchingWriter<T extends NewEvent | JsonEvent> {
     return this.#failed;
   }
 
-  /** Resolves when the event has its place in a batch: await it, or memory is not bounded. */
+  /**
+   * Resolves when the event has its place in a batch: await it, or memory is not bounded. Throws,
+   * without taking the event, if earlier events failed and nobody has heard of it.
+   */
   async add(event: T): Promise<void> {
     if (this.#closed) throw new TypeError("the writer is closed");
+    this.#throwFailures();
     const json = "json" in event ? event.json : encoder.encode(JSON.stringify(encodeEvent(event)));
     const bytes = json.length;
     if (this.#waitingAdds.length > 0 || !this.#hasRoom(bytes)) {
@@ -155,7 +164,6 @@ export class BatchingWriter<T extends NewEvent | JsonEvent> {
     this.#batchBytes = 0;
     const sending = this.#sendInTurn(entries)
       .catch((error: unknown) => {
-        // Thrown by `onFailure`: the caller hears of it from flush.
         this.#keepError(error);
       })
       .finally(() => {
@@ -188,6 +196,13 @@ export class BatchingWriter<T extends NewEvent | JsonEvent> {
         await this.#requestFailed(left, thrown);
         return;
       }
+      const wrong = failures.find(({ index }) => left[index] === undefined);
+      if (wrong !== undefined) {
+        const message = `the answer names event ${wrong.index} of ${left.length}`;
+        const error = new BraidError("ANSWER_INVALID", message, { outcome: "unknown" });
+        await this.#requestFailed(left, error);
+        return;
+      }
       this.#written += left.length - failures.length;
       left = this.#eventsFailed(left, failures, attempt);
       if (left.length > 0)
@@ -204,7 +219,7 @@ export class BatchingWriter<T extends NewEvent | JsonEvent> {
     const again: Entry<T>[] = [];
     for (const { index, code, message } of failures) {
       const entry = entries[index];
-      if (entry === undefined) throw new BraidError("ANSWER_INVALID", `no event ${index} was sent`);
+      if (entry === undefined) continue; // Checked by the caller.
       const passing = code === "OVERLOADED" || code === "OUTCOME_UNKNOWN";
       if (passing && attempt < EVENT_ATTEMPTS_MAX && !this.#options.signal?.aborted) {
         again.push(entry);
@@ -243,19 +258,32 @@ export class BatchingWriter<T extends NewEvent | JsonEvent> {
 
   #tell(failure: WriteFailure<T>): void {
     this.#failed += 1;
-    if (this.#options.onFailure === undefined) this.#keepError(failure.error);
-    else this.#options.onFailure(failure);
+    const { onFailure } = this.#options;
+    if (onFailure === undefined) {
+      this.#keepError(failure.error);
+      return;
+    }
+    try {
+      onFailure(failure);
+    } catch (error) {
+      // The events after this one are still reported; the caller sees this error from `flush`.
+      this.#keepError(error);
+    }
   }
 
   #keepError(error: unknown): void {
+    this.#errorCount += 1;
     if (this.#errors.length < ERRORS_KEPT_MAX) this.#errors.push(error);
   }
 
   #throwFailures(): void {
     if (this.#errors.length === 0) return;
     const errors = this.#errors;
+    const count = this.#errorCount;
     this.#errors = [];
-    throw new AggregateError(errors, `${this.#failed} events were not written`);
+    this.#errorCount = 0;
+    const first = errors[0] instanceof Error ? `, the first: ${errors[0].message}` : "";
+    throw new AggregateError(errors, `${count} failures of events in a batching writer${first}`);
   }
 
   #letAddsIn(): void {

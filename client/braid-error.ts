@@ -18,7 +18,8 @@ export interface BraidErrorOptions {
 /**
  * `code` is one of the server's (`NAMESPACE_NOT_FOUND`, `OVERLOADED`, …), or one of the client's own:
  * `SERVER_UNREACHABLE` (no answer), `DEADLINE_EXCEEDED` (no answer in time), `ANSWER_INVALID` (not the
- * answer of a Braid server), `CANCELLED` (an event still in a batching writer when that was stopped).
+ * answer of a Braid server), `CANCELLED` (an event still in a batching writer when that was stopped),
+ * `EVENTS_FAILED` (an `EventsFailedError`).
  */
 export class BraidError extends Error {
   readonly code: string;

@@ -1,5 +1,6 @@
-import { deepEqual, equal, ok, rejects, throws } from "node:assert/strict";
+import { deepEqual, equal, match, ok, rejects, throws } from "node:assert/strict";
 import { test } from "node:test";
+import { inspect } from "node:util";
 import {
   collect,
   fakeBraid,
@@ -9,7 +10,7 @@ import {
   refuse,
   SkippingTiming,
 } from "../tests/support/fake-braid.ts";
-import { BraidError, connect } from "./connect.ts";
+import { BraidError, connect, EventsFailedError } from "./connect.ts";
 
 const QUERY = {
   timeSeriesId: "profile:1",
@@ -272,4 +273,83 @@ test("lists are followed over their pages", async () => {
     names.map(({ namespace }) => namespace),
     ["a", "b"],
   );
+});
+
+const TOO_OLD = { index: 1, code: "EVENT_TOO_OLD", message: "older than acceptLimit" };
+const LATER = { index: 2, code: "OUTCOME_UNKNOWN", message: "repeat it" };
+
+for (const name of ["writeSync", "write"] as const) {
+  test(`${name} throws when an event fails, and says which and why`, async () => {
+    const failures = [TOO_OLD];
+    await using server = await fakeBraid(() => ({ written: 2, accepted: 2, failures }));
+    const client = connect(server.url);
+    const error = await failure(client[name]("plays", [EVENT, EVENT, EVENT]));
+    ok(error instanceof EventsFailedError);
+    equal(error.code, "EVENTS_FAILED");
+    deepEqual(error.failures, failures);
+    equal(error.written, 2);
+    equal(error.outcome, "failed");
+    match(error.message, /^1 of 3 events failed \(1 EVENT_TOO_OLD\); event 1: older/);
+    equal(server.requests.length, 1);
+  });
+
+  test(`${name} returns failures to a caller that asks for them`, async () => {
+    const answer = { written: 2, accepted: 2, failures: [TOO_OLD], responseContext: [] };
+    await using server = await fakeBraid(() => answer);
+    const events = [EVENT, EVENT, EVENT];
+    deepEqual(await connect(server.url)[name]("plays", events, { failures: "return" }), answer);
+  });
+}
+
+test("one event of unknown outcome makes the outcome of the write unknown", async () => {
+  await using server = await fakeBraid(() => ({ written: 1, failures: [TOO_OLD, LATER] }));
+  const error = await failure(connect(server.url).writeSync("plays", [EVENT, EVENT, EVENT]));
+  equal(error.outcome, "unknown");
+  match(error.message, /^2 of 3 events failed \(1 EVENT_TOO_OLD, 1 OUTCOME_UNKNOWN\)/);
+});
+
+test("an event shows its values as text, or as bytes where they are not text", async () => {
+  const raw = { eventItemKey: "raw", eventItemValue: "AP8=" };
+  const eventItems = [{ eventItemKey: "device", eventItemValue: "aW9z" }, raw];
+  const records = [{ ...recordJson("a"), eventItems }];
+  await using server = await fakeBraid(() => ({ ...pageJson([], ""), records }));
+  const [event] = await collect(connect(server.url).read("plays", QUERY));
+  ok(event !== undefined);
+  equal(event.text("device"), "ios");
+  equal(event.text("missing"), undefined);
+  const shown = inspect(event, { breakLength: Infinity });
+  match(
+    shown,
+    /^ReceivedEvent \{ timeSeriesId: 'profile:1', eventTime: '2026-[^']+', eventId: 'a',/,
+  );
+  match(shown, /items: \{ device: 'ios', raw: Uint8Array\(2\) \[ 0, 255 \] \} \}$/);
+  equal(inspect(event.items[0]), "ReceivedItem { key: 'device', value: 'ios' }");
+  equal(inspect({ a: { b: { c: event } } }), "{ a: { b: { c: [ReceivedEvent] } } }");
+  deepEqual(JSON.parse(JSON.stringify(event.items[1])), raw);
+});
+
+test("an event that was read can be written again as it was", async () => {
+  await using server = await fakeBraid(({ method }) =>
+    method === "ReadEventRecords" ? pageJson(["a"], "") : { written: 1, failures: [] },
+  );
+  const client = connect(server.url);
+  const [event] = await collect(client.read("plays", QUERY));
+  ok(event !== undefined);
+  await client.writeSync("plays", [event.toObject()]);
+  deepEqual(server.requests[1]?.body["events"], [recordJson("a")]);
+});
+
+test("control calls say who acts, and other calls do not", async () => {
+  await using server = await fakeBraid(() => ({ written: 1, failures: [] }));
+  const client = connect(server.url, { operator: "ada@example.com" });
+  await client.getNamespace("plays");
+  await client.splits.getKillSwitch();
+  await client.writeSync("plays", [EVENT]);
+  deepEqual(
+    server.requests.map(({ raw }) => raw.headers["braid-operator"]),
+    ["ada@example.com", "ada@example.com", undefined],
+  );
+  for (const operator of ["", " ada", "zoë", "a\nb", "a".repeat(129)]) {
+    throws(() => connect(server.url, { operator }), /operator/);
+  }
 });

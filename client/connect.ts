@@ -5,11 +5,13 @@
  */
 import { BatchingWriter } from "./batching-writer.ts";
 import type { WriterOptions } from "./batching-writer.ts";
+import { EventsFailedError } from "./events-failed-error.ts";
 import { encodeEvent, timeText } from "./events.ts";
 import type { JsonEvent, NewEvent } from "./events.ts";
 import type { ControlServiceMethods, TimeSeriesServiceMethods } from "./generated/messages.ts";
 import type {
   BlockedId,
+  EventFailure,
   ExplainedRead,
   Namespace,
   NamespaceChange,
@@ -31,9 +33,10 @@ import type { CallOptions, Effect } from "./transport.ts";
 export { BatchingWriter } from "./batching-writer.ts";
 export type { WriteFailure, WriterOptions } from "./batching-writer.ts";
 export { BraidError } from "./braid-error.ts";
+export { EventsFailedError } from "./events-failed-error.ts";
 export type { Outcome } from "./braid-error.ts";
 export { ReceivedEvent, ReceivedItem } from "./events.ts";
-export type { ItemValue, JsonEvent, NewEvent } from "./events.ts";
+export type { ItemValue, JsonEvent, NewEvent, PlainEvent } from "./events.ts";
 export type * from "./messages.ts";
 export type { Timing } from "./timing.ts";
 export { EventReading } from "./event-reading.ts";
@@ -49,8 +52,18 @@ export interface ConnectOptions {
   readonly retries?: Partial<RetryLimits>;
   /** Sent with every request. */
   readonly headers?: Readonly<Record<string, string>>;
+  /**
+   * Who acts, such as `ada@example.com`: 1 to 128 printable ASCII characters. Sent with control calls;
+   * histories record it as claimed.
+   */
+  readonly operator?: string;
   readonly fetch?: typeof fetch;
   readonly timing?: Timing;
+}
+
+/** A write throws an `EventsFailedError` when an event fails, unless `failures` is `"return"`. */
+export interface WriteOptions extends CallOptions {
+  readonly failures?: "throw" | "return";
 }
 
 export interface IdToBlock {
@@ -65,49 +78,63 @@ export function connect(url: string, options: ConnectOptions = {}): BraidClient 
   if (!/^https?:\/\//.test(url) || !URL.canParse(url)) {
     throw new TypeError(`"${url}" is not an address such as http://127.0.0.1:8420`);
   }
-  const timing = options.timing ?? systemTiming;
-  return new BraidClient(
-    new Transport({
-      url: url.replace(/\/+$/, ""),
-      fetch: options.fetch ?? ((input, init) => fetch(input, init)),
-      headers: options.headers ?? {},
-      deadlineMs: options.deadlineMs ?? 60_000,
-      retries: new Retries({ ...DEFAULT_RETRIES, ...options.retries }, timing),
-      timing,
-    }),
-  );
+  const { operator, timing = systemTiming } = options;
+  if (operator !== undefined && !OPERATOR.test(operator)) {
+    throw new TypeError("operator: give a name of 1 to 128 printable ASCII characters");
+  }
+  const transport = new Transport({
+    url: url.replace(/\/+$/, ""),
+    fetch: options.fetch ?? ((input, init) => fetch(input, init)),
+    headers: options.headers ?? {},
+    deadlineMs: options.deadlineMs ?? 60_000,
+    retries: new Retries({ ...DEFAULT_RETRIES, ...options.retries }, timing),
+    timing,
+  });
+  return new BraidClient(transport, operator === undefined ? {} : { "braid-operator": operator });
 }
+
+/** What a header may hold; neither first nor last is a space, which servers would trim. */
+const OPERATOR = /^[!-~](?:[ -~]{0,126}[!-~])?$/;
 
 export class BraidClient {
   /** Splits of wide partitions, read modes, the kill switch and comparisons. */
   readonly splits: SplitCalls;
   readonly #transport: Transport;
+  readonly #controlHeaders: Readonly<Record<string, string>>;
 
-  constructor(transport: Transport) {
+  constructor(transport: Transport, controlHeaders: Readonly<Record<string, string>> = {}) {
     this.#transport = transport;
+    this.#controlHeaders = controlHeaders;
     this.splits = new SplitCalls((name, effect, request, options) =>
       this.#control(name, effect, request, options),
     );
   }
 
-  /** Resolves when the events are durable, but for those in `failures`. */
+  /** Resolves when the events are durable. Throws an `EventsFailedError` if some are not. */
   async writeSync(
     namespace: string,
     events: readonly NewEvent[],
-    options?: CallOptions,
+    options: WriteOptions = {},
   ): Promise<WriteSyncResult> {
     const request = { namespace, events: events.map(encodeEvent) };
-    return this.#data("WriteEventRecordsSync", "writes", request, options);
+    const result = await this.#data("WriteEventRecordsSync", "writes", request, options);
+    if (options.failures !== "return") throwFailures(result.failures, result.written);
+    return result;
   }
 
-  /** Resolves when the events are queued: what is not yet stored is lost if the server crashes. */
+  /**
+   * Resolves when the events are queued: what is not yet stored is lost if the server crashes. Throws
+   * an `EventsFailedError` if some are not queued.
+   */
   async write(
     namespace: string,
     events: readonly NewEvent[],
-    options?: CallOptions,
+    options: WriteOptions = {},
   ): Promise<WriteResult> {
     const request = { namespace, events: events.map(encodeEvent) };
-    return this.#data("WriteEventRecords", "writes", request, options);
+    const result = await this.#data("WriteEventRecords", "writes", request, options);
+    if (options.failures !== "return") throwFailures(result.failures, result.accepted);
+    return result;
   }
 
   /** For many events: collects them into batches and waits when the server cannot keep up. */
@@ -251,13 +278,17 @@ export class BraidClient {
     request: ControlServiceMethods[N]["request"],
     options?: CallOptions,
   ): Promise<ControlServiceMethods[N]["answer"]> {
-    const method = { path: `${CONTROL}/${name}`, effect };
+    const method = { path: `${CONTROL}/${name}`, effect, headers: this.#controlHeaders };
     return answer(await this.#transport.call(method, JSON.stringify(request), options));
   }
 }
 
 const DATA = "braid.v1.TimeSeriesService";
 const CONTROL = "braid.v1.ControlService";
+
+function throwFailures(failures: readonly EventFailure[], written: number): void {
+  if (failures.length > 0) throw new EventsFailedError(failures, written);
+}
 
 /** The shape of an answer is fixed by the contract: it is believed, not checked field by field. */
 function answer<T>(parsed: unknown): T {

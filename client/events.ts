@@ -44,6 +44,16 @@ export function timeText(time: Date | string): string {
   return typeof time === "string" ? time : time.toISOString();
 }
 
+/** An event that was read, as a plain object. */
+export interface PlainEvent extends NewEvent {
+  readonly eventTime: string;
+  readonly items: Readonly<Record<string, ItemValue>>;
+}
+
+/** What Node's console looks for: private fields would leave it nothing to show. */
+const INSPECT: unique symbol = Symbol.for("nodejs.util.inspect.custom");
+type Inspect = (value: unknown, options: object) => string;
+
 /** One item of an event that was read. */
 export class ReceivedItem {
   readonly key: string;
@@ -63,9 +73,21 @@ export class ReceivedItem {
   get text(): string {
     return decoder.decode(this.value);
   }
+
+  toJSON(): EventItemJson {
+    return { eventItemKey: this.key, eventItemValue: this.#base64 };
+  }
+
+  [INSPECT](depth: number, options: object, inspect: Inspect): string {
+    if (depth < 0) return "[ReceivedItem]";
+    return `ReceivedItem ${inspect({ key: this.key, value: textOrBytes(this.value) }, options)}`;
+  }
 }
 
-/** An event that was read. `JSON.stringify` gives it back exactly as the API answered. */
+/**
+ * An event that was read. `JSON.stringify` gives it back exactly as the API answered; `console.log` in
+ * Node shows it with its values as text.
+ */
 export class ReceivedEvent {
   readonly #record: EventRecordJson;
   #items: readonly ReceivedItem[] | undefined;
@@ -104,12 +126,39 @@ export class ReceivedEvent {
     return this.items.find((item) => item.key === key)?.value;
   }
 
+  /** The value of one item read as UTF-8, or undefined if there is none of this key. */
+  text(key: string): string | undefined {
+    return this.items.find((item) => item.key === key)?.text;
+  }
+
+  /** A plain object that can be written again. A value is text if it is valid UTF-8, else bytes. */
+  toObject(): PlainEvent {
+    const { timeSeriesId, eventTime, eventId } = this;
+    const items = this.items.map(({ key, value }) => [key, textOrBytes(value)] as const);
+    return { timeSeriesId, eventTime, eventId, items: Object.fromEntries(items) };
+  }
+
   toJSON(): EventRecordJson {
     return this.#record;
+  }
+
+  [INSPECT](depth: number, options: object, inspect: Inspect): string {
+    if (depth < 0) return "[ReceivedEvent]";
+    return `ReceivedEvent ${inspect(this.toObject(), options)}`;
+  }
+}
+
+function textOrBytes(value: Uint8Array): ItemValue {
+  try {
+    return strictDecoder.decode(value);
+  } catch {
+    return value; // Not UTF-8.
   }
 }
 
 /** A time as the server writes it: in UTC, with at most microseconds. */
 const SERVER_TIME = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:\.(\d{1,6}))?Z$/;
 
-const decoder = new TextDecoder();
+// A byte order mark belongs to the value like every other character.
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+const strictDecoder = new TextDecoder("utf-8", { ignoreBOM: true, fatal: true });

@@ -16,6 +16,7 @@ export type Effect = "reads" | "writes" | "writes once";
 export interface Method {
   readonly path: string;
   readonly effect: Effect;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface CallOptions {
@@ -95,6 +96,7 @@ export class Transport {
         "content-type": "application/json",
         // The server gives up when we do, instead of working for nobody.
         "braid-timeout-ms": String(Math.max(1, Math.ceil(scope.leftMs))),
+        ...method.headers,
         ...headers,
       },
       body,

@@ -62,7 +62,7 @@ test("on Cassandra 4.1 events are there after a restart of the server, and of Ca
     eventId: `e-${i}`,
     items: { payload: Buffer.alloc(i, i) },
   }));
-  const { written, failures } = await client.writeSync("plays", sent);
+  const { written, failures } = await client.writeSync("plays", sent, { failures: "return" });
   equal(written, EVENTS, JSON.stringify(failures[0]));
   const expected = sent.map(({ eventTime, eventId, items }) => ({
     timeMs: eventTime.getTime(),

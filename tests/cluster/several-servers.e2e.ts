@@ -314,7 +314,7 @@ test("D27: a server that is killed loses nothing it acknowledged, and another ke
       const events = Array.from({ length: 10 }, (_, i) =>
         newEvent(series, Date.now(), `${n}-${i}`),
       );
-      const result = await server.client.writeSync(name, events);
+      const result = await server.client.writeSync(name, events, { failures: "return" });
       deepEqual(result.failures, []);
       ids.push(...events.map((event) => event.eventId));
     }
@@ -391,7 +391,7 @@ function newEvent(series: string, atMs: number, id: string, bytes = 1): NewEvent
 
 /** "written", or the code of what it was refused with. */
 async function write(server: Server, namespace: string, event: NewEvent): Promise<string> {
-  const result = server.client.writeSync(namespace, [event]);
+  const result = server.client.writeSync(namespace, [event], { failures: "return" });
   return answerOf(result.then(({ failures }) => failures[0]?.code ?? "written"));
 }
 

@@ -67,12 +67,15 @@ test("D28: a server that slept until the floor had passed its event does not ack
   cable.cut();
   const late = newEvent("late-event");
   const early = newEvent("early-event");
-  const lateAnswer = sleeper.client.writeSync("late", [late]);
-  const earlyAnswer = sleeper.client.writeSync("early", [early]);
+  const lateAnswer = sleeper.client.writeSync("late", [late], RETURNED);
+  const earlyAnswer = sleeper.client.writeSync("early", [early], RETURNED);
   await until(() => cable.holds("late-event") && cable.holds("early-event"));
   sleeper.pause();
   await until(async () => (await floorOf("late")) > late.eventTime.getTime() * 1_000);
-  equal((await awake.client.writeSync("late", [late])).failures[0]?.code, "EVENT_TOO_OLD");
+  equal(
+    (await awake.client.writeSync("late", [late], RETURNED)).failures[0]?.code,
+    "EVENT_TOO_OLD",
+  );
   deepEqual(await idsOf("late"), ["warm"]);
 
   // It is stored while nobody may count on it any more, and the answer waits for the sleeper.
@@ -86,8 +89,10 @@ test("D28: a server that slept until the floor had passed its event does not ack
   // Above the floor either answer is right, and a repeat ends the doubt; below it nothing does.
   const other = await earlyAnswer;
   ok(other.written === 1 || other.failures[0]?.code === "OUTCOME_UNKNOWN");
-  await until(async () => (await codeOf(sleeper.client.writeSync("early", [early]))) === "written");
-  equal(await codeOf(sleeper.client.writeSync("late", [late])), "EVENT_TOO_OLD");
+  await until(
+    async () => (await codeOf(sleeper.client.writeSync("early", [early], RETURNED))) === "written",
+  );
+  equal(await codeOf(sleeper.client.writeSync("late", [late], RETURNED)), "EVENT_TOO_OLD");
   deepEqual(await idsOf("early"), ["early-event", "warm"]);
   await sleeper.stop("SIGKILL");
 });
@@ -135,6 +140,8 @@ function newEvent(eventId: string, timeSeriesId = "s"): NewEvent & { readonly ev
 }
 
 /** "written", or the code of what one event, or the request, was refused with. */
+const RETURNED = { failures: "return" } as const;
+
 async function codeOf(writing: Promise<WriteSyncResult>): Promise<string> {
   try {
     return (await writing).failures[0]?.code ?? "written";

@@ -70,7 +70,7 @@ export class SplitLoad {
         return ledger.event(series, now - behind, EVENT_BYTES);
       });
       const result = await this.#ask("write", () =>
-        at(clients, writer + turn).writeSync(namespace, events),
+        at(clients, writer + turn).writeSync(namespace, events, { failures: "return" }),
       );
       if (result !== undefined) {
         for (const { code } of result.failures) this.#note("event", code);

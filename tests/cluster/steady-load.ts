@@ -165,7 +165,7 @@ export class SteadyLoad {
   /** Whether all of them were acknowledged. */
   async #send(server: number, events: readonly NewEvent[]): Promise<boolean> {
     const result = await this.#ask("write", server, (client) =>
-      client.writeSync(this.#options.namespace, events),
+      client.writeSync(this.#options.namespace, events, { failures: "return" }),
     );
     if (result === undefined) return false;
     const failed = new Map(result.failures.map((failure) => [failure.index, failure]));

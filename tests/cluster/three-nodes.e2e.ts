@@ -264,7 +264,7 @@ async function reconcilerContinues(): Promise<void> {
 async function writeAndRead(client: BraidClient, namespace: string, text: string): Promise<void> {
   const nowMs = Date.now();
   const event = { timeSeriesId: "a", eventTime: new Date(nowMs), eventId: text, items: { text } };
-  const { written, failures } = await client.writeSync(namespace, [event]);
+  const { written, failures } = await client.writeSync(namespace, [event], { failures: "return" });
   if (written !== 1) throw new BraidError(failures[0]?.code ?? "", "it was not written");
   const interval = { start: new Date(nowMs), end: new Date(nowMs + 1) };
   const found: string[] = [];

@@ -59,7 +59,7 @@ async function writeUntil(
         eventId: String(from + i),
         eventItems: [{ eventItemKey: "n", eventItemValue: String(from + i) }],
       }));
-      const result = await client.writeSync("crash", events);
+      const result = await client.writeSync("crash", events, { failures: "return" });
       equal(result.written, BATCH, JSON.stringify(result.failures[0]));
       acked.set(writer, from + BATCH);
       if (++count === answers) reached();

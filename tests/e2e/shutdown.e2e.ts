@@ -55,8 +55,8 @@ test("SIGTERM under load exits 0, and all that was acknowledged or accepted is t
       }));
       try {
         const taken = writer.startsWith("sync")
-          ? (await client.writeSync("plays", events)).written
-          : (await client.write("plays", events)).accepted;
+          ? (await client.writeSync("plays", events, { failures: "return" })).written
+          : (await client.write("plays", events, { failures: "return" })).accepted;
         equal(taken, BATCH);
       } catch (error) {
         if (!(error instanceof BraidError)) throw error;

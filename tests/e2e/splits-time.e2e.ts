@@ -171,7 +171,7 @@ function keepWriting(ledger: Ledger, name: string, bytesPerSecond: number): Asyn
         const events = Array.from({ length: count }, (_, i) =>
           ledger.event("wide", at + Math.floor(i / 2), bytes),
         );
-        const { failures } = await client.writeSync(name, events);
+        const { failures } = await client.writeSync(name, events, { failures: "return" });
         for (const { code } of failures)
           ok(code === "EVENT_TOO_OLD" || code === "OVERLOADED", code);
         ledger.acknowledge(events, new Set(failures.map(({ index }) => index)));
@@ -193,7 +193,9 @@ async function writeOne(ledger: Ledger, name: string, micros: number): Promise<s
   const events = [ledger.event("wide", micros, 100)];
   let code = "";
   const refusal = await refusalOf(
-    client.writeSync(name, events).then(({ failures }) => (code = failures[0]?.code ?? "")),
+    client
+      .writeSync(name, events, { failures: "return" })
+      .then(({ failures }) => (code = failures[0]?.code ?? "")),
   );
   if (refusal !== "" || code !== "") return refusal + code;
   ledger.acknowledge(events);

@@ -128,6 +128,7 @@ async function writeAll(
     const { written, failures } = await serverAt(through + attempt).client.writeSync(
       namespace,
       sent,
+      { failures: "return" },
     );
     equal(written + failures.length, sent.length);
     for (const { code, message } of failures) equal(code, "OUTCOME_UNKNOWN", message);

@@ -4,7 +4,7 @@
  * The guard is an empty LevelDB store: its lock is the kernel's, so it ends with the process however
  * that ends, and it must be held before any file is looked at.
  */
-import { mkdir, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, open, readFile, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { ClassicLevel } from "classic-level";
 import { ServiceError } from "../../lib/errors.ts";
@@ -80,7 +80,7 @@ async function inUse(directory: string, owner: string): Promise<ServiceError> {
 
 async function checkFormat(path: string, directory: string): Promise<void> {
   const text = await readFile(path, "utf8").catch((error: unknown) => {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (isMissing(error)) return undefined;
     throw error;
   });
   if (text === undefined) {
@@ -135,7 +135,24 @@ export async function isThere(path: string): Promise<boolean> {
     await stat(path);
     return true;
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return false;
+    if (isMissing(error)) return false;
     throw error;
   }
+}
+
+/** The bytes of its files, about: LevelDB removes files meanwhile. */
+export async function sizeOfDirectory(directory: string): Promise<number> {
+  let bytes = 0;
+  for (const name of await readdir(directory)) {
+    try {
+      bytes += (await stat(join(directory, name))).size;
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+    }
+  }
+  return bytes;
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ENOENT";
 }

@@ -8,7 +8,8 @@ import { ServiceError } from "../../lib/errors.ts";
 import { KeyedMutex } from "../../lib/keyed-mutex.ts";
 import { hash32 } from "../../lib/hash.ts";
 import type { Catalog, CatalogRecord } from "../../ports/catalog.ts";
-import type { CheckedLevel, LevelBatch } from "./checked-level.ts";
+import type { CheckedLevel } from "./checked-level.ts";
+import type { LevelBatch } from "./level.ts";
 import { decodeCount, encodeCount, systemKey } from "./system-keys.ts";
 
 const VERSION_KEY = systemKey("v");

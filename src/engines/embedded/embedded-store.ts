@@ -20,17 +20,13 @@ import type {
   StoredBlock,
 } from "../../ports/event-store.ts";
 import type { Run } from "../../wire/frames.ts";
-import {
-  CheckedLevel,
-  levelCode,
-  openingError,
-  sizeOfDirectory,
-  unavailable,
-} from "./checked-level.ts";
-import type { CheckedLevelOptions, LevelBatch } from "./checked-level.ts";
-import { isThere, syncDirectory } from "./data-directory.ts";
+import { CheckedLevel } from "./checked-level.ts";
+import type { CheckedLevelOptions } from "./checked-level.ts";
+import { isThere, sizeOfDirectory, syncDirectory } from "./data-directory.ts";
 import { putBlock, putEvent } from "./key-codec.ts";
+import { levelCode, openingError, unavailable } from "./level-errors.ts";
 import type { LevelOptions } from "./level-options.ts";
+import type { LevelBatch } from "./level.ts";
 import { MarkFile } from "./mark-file.ts";
 import { scanBlocks } from "./scan-blocks.ts";
 import { scanPartition } from "./scan-partition.ts";

@@ -2,7 +2,7 @@ import { equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { utf8 } from "../../lib/bytes.ts";
 import { encodeEvent } from "../../wire/event-record.ts";
-import type { LevelBatch } from "./checked-level.ts";
+import type { LevelBatch } from "./level.ts";
 import {
   CHECKSUM_BYTES,
   partitionSeed,

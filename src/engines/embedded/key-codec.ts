@@ -16,7 +16,7 @@ import type { PlacedEvent, StoredBlock } from "../../ports/event-store.ts";
 import { eventOfFrame, frameLength, writeFrame } from "../../wire/frames.ts";
 import type { Position } from "../../wire/frames.ts";
 import type { EventBytes } from "../../wire/event-record.ts";
-import type { LevelBatch } from "./checked-level.ts";
+import type { LevelBatch } from "./level.ts";
 
 const SEPARATOR = 0xff;
 /** Separator, two buckets and the time. */

@@ -7,7 +7,8 @@ import { ServiceError } from "../../lib/errors.ts";
 import type { PartitionKey } from "../../model/partition.ts";
 import type { BlockRange, StoredBlock } from "../../ports/event-store.ts";
 import type { Position } from "../../wire/frames.ts";
-import type { CheckedLevel, LevelIteratorOptions } from "./checked-level.ts";
+import type { CheckedLevel } from "./checked-level.ts";
+import type { LevelIteratorOptions } from "./level.ts";
 import { placeKey, positionOfKey, readBlockValue } from "./key-codec.ts";
 import { SteadyIterator } from "./steady-iterator.ts";
 

@@ -11,7 +11,8 @@ import type { ScanRange } from "../../ports/event-store.ts";
 import type { EventBytes } from "../../wire/event-record.ts";
 import { comparePositions, positionOf } from "../../wire/frames.ts";
 import type { Run } from "../../wire/frames.ts";
-import type { CheckedLevel, LevelIteratorOptions } from "./checked-level.ts";
+import type { CheckedLevel } from "./checked-level.ts";
+import type { LevelIteratorOptions } from "./level.ts";
 import { CHECKSUM_BYTES, partitionSeed, placeKey, readValue } from "./key-codec.ts";
 import { SteadyIterator } from "./steady-iterator.ts";
 

@@ -2,8 +2,9 @@
  * An iterator that goes on when its store was opened anew under it: the bounds are asked for again, and
  * begin behind what was read.
  */
-import { levelCode } from "./checked-level.ts";
-import type { CheckedLevel, LevelIterator, LevelIteratorOptions } from "./checked-level.ts";
+import type { CheckedLevel } from "./checked-level.ts";
+import { levelCode } from "./level-errors.ts";
+import type { LevelIterator, LevelIteratorOptions } from "./level.ts";
 
 export class SteadyIterator {
   readonly #level: CheckedLevel;

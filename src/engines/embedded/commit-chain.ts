@@ -1,0 +1,140 @@
+/**
+ * The unbroken sequence of a store's commits (rule C22).
+ *
+ * Every commit has a sequence number and leaves a marker under it in its own batch. A marker stays
+ * until its commit is surely out of LevelDB's logs, so a commit that recovery drops leaves a gap.
+ */
+import { LevelDamage } from "./level-damage.ts";
+import type { Level, LevelBatch } from "./level.ts";
+import { BASE_KEY, MARKERS_END, decodeCount, encodeCount, markerKey } from "./system-keys.ts";
+
+/** What a commit makes of the chain once it is durable. */
+export interface ChainLink {
+  readonly last: number;
+  readonly events: number;
+  /** The first marker that is left. */
+  readonly base: number;
+}
+
+/** The largest single write a caller may bring: a request, with keys. */
+const WRITE_BYTES_MAX = 24 << 20;
+/** Markers are trimmed in steps of about this many committed bytes, and so many at a time. */
+const TRIM_STEP_BYTES = 1 << 20;
+const TRIM_COUNT_MAX = 2000;
+
+export class CommitChain {
+  #link: ChainLink;
+  readonly #trimDistance: number;
+  #committedBytes = 0;
+  readonly #trimPoints: { sequence: number; committedBytes: number }[] = [];
+
+  private constructor(link: ChainLink, trimDistance: number) {
+    this.#link = link;
+    this.#trimDistance = trimDistance;
+  }
+
+  /**
+   * Walks the markers from the base to the last. Throws `LevelDamage` at a gap, or if the chain ends
+   * before `acknowledged`.
+   */
+  static async read(
+    level: Level,
+    acknowledged: number,
+    writeBufferSize: number,
+  ): Promise<CommitChain> {
+    return new CommitChain(await readLink(level, acknowledged), trimDistance(writeBufferSize));
+  }
+
+  /** The last commit that is durable. */
+  get last(): number {
+    return this.#link.last;
+  }
+
+  /** Events written up to it, repeats included. */
+  get events(): number {
+    return this.#link.events;
+  }
+
+  /**
+   * Adds the marker of the next commit to its batch and removes markers that are no longer needed.
+   * The caller confirms the link when the batch is durable.
+   */
+  extend(batch: LevelBatch, bytes: number, events: number): ChainLink {
+    const last = this.#link.last + 1;
+    const eventsUpTo = this.#link.events + events;
+    const key = markerKey(last);
+    batch.put(key, encodeCount(key, eventsUpTo));
+    this.#committedBytes += bytes;
+    const newest = this.#trimPoints.at(-1);
+    if (newest === undefined || this.#committedBytes - newest.committedBytes >= TRIM_STEP_BYTES) {
+      this.#trimPoints.push({ sequence: last, committedBytes: this.#committedBytes });
+    }
+    return { last, events: eventsUpTo, base: this.#trim(batch) };
+  }
+
+  confirm(link: ChainLink): void {
+    this.#link = link;
+  }
+
+  /** Returns the base. */
+  #trim(batch: LevelBatch): number {
+    const { base } = this.#link;
+    const oldest = this.#trimPoints[0];
+    if (
+      oldest === undefined ||
+      this.#committedBytes - oldest.committedBytes <= this.#trimDistance
+    ) {
+      return base;
+    }
+    const end = Math.min(oldest.sequence, base + TRIM_COUNT_MAX);
+    if (end === oldest.sequence) this.#trimPoints.shift();
+    for (let trimmed = base; trimmed < end; trimmed++) batch.del(markerKey(trimmed));
+    batch.put(BASE_KEY, encodeCount(BASE_KEY, end));
+    return end;
+  }
+}
+
+async function readLink(level: Level, acknowledged: number): Promise<ChainLink> {
+  const base = decodeCount(BASE_KEY, await level.get(BASE_KEY));
+  let last = base - 1;
+  let events = 0;
+  const markers = level.iterator({
+    gte: markerKey(0),
+    lt: MARKERS_END,
+    highWaterMarkBytes: 1 << 20,
+  });
+  try {
+    for (;;) {
+      const entries = await markers.nextv(1000);
+      if (entries.length === 0) break;
+      for (const [key, value] of entries) {
+        const sequence = last + 1;
+        if (!key.equals(markerKey(sequence))) {
+          throw new LevelDamage(
+            `commit ${sequence} is missing, with commits behind it; ` +
+              `${events} events were written up to it`,
+          );
+        }
+        events = decodeCount(key, value);
+        last = sequence;
+      }
+    }
+  } finally {
+    await markers.close();
+  }
+  if (last < acknowledged) {
+    throw new LevelDamage(
+      `the commits ${last + 1} to ${acknowledged} were acknowledged and are missing; ` +
+        `${events} events were written up to them`,
+    );
+  }
+  return { base, last, events };
+}
+
+/**
+ * How many committed bytes keep a marker from being trimmed. LevelDB has at most two write buffers
+ * in its logs, each filled up by one more commit; the rest is margin.
+ */
+function trimDistance(writeBufferSize: number): number {
+  return 2 * (writeBufferSize + WRITE_BYTES_MAX) + 2 * TRIM_STEP_BYTES;
+}

@@ -1,0 +1,72 @@
+/**
+ * Gathers what callers write while a commit is under way into the next ones: many callers, one sync.
+ * The bytes that wait are bounded; `isFull` tells when to refuse more.
+ */
+import type { LevelBatch } from "./level.ts";
+
+/** Callers' writes that are committed together. */
+export interface Commit {
+  readonly batch: LevelBatch;
+  bytes: number;
+  events: number;
+  readonly waiting: { resolve: () => void; reject: (error: Error) => void }[];
+}
+
+/** Larger groups gain nothing more and hold memory. */
+const COMMIT_BYTES_MAX = 8 << 20;
+/** Encoded and waiting for their commit. */
+export const PENDING_BYTES_MAX = 48 << 20;
+
+export class CommitQueue {
+  readonly #commits: Commit[] = [];
+  #pendingBytes = 0;
+
+  get isFull(): boolean {
+    return this.#pendingBytes > PENDING_BYTES_MAX;
+  }
+
+  /**
+   * Adds to the last commit that waits, or to a new one. `fill` puts into the batch and returns how
+   * many bytes it put. Settles with the commit.
+   */
+  add(
+    newBatch: () => LevelBatch,
+    events: number,
+    fill: (batch: LevelBatch) => number,
+  ): Promise<void> {
+    let commit = this.#commits.at(-1);
+    if (commit === undefined || commit.bytes >= COMMIT_BYTES_MAX) {
+      commit = { batch: newBatch(), bytes: 0, events: 0, waiting: [] };
+      this.#commits.push(commit);
+    }
+    const bytes = fill(commit.batch);
+    commit.bytes += bytes;
+    commit.events += events;
+    this.#pendingBytes += bytes;
+    const { waiting } = commit;
+    return new Promise<void>((resolve, reject) => waiting.push({ resolve, reject }));
+  }
+
+  /** The next commit; nothing is added to it any more. The caller resolves or rejects it. */
+  shift(): Commit | undefined {
+    return this.#commits.shift();
+  }
+
+  resolve(commit: Commit): void {
+    this.#pendingBytes -= commit.bytes;
+    for (const { resolve } of commit.waiting) resolve();
+  }
+
+  /** Each caller gets an error of its own. */
+  reject(commit: Commit, newError: () => Error): void {
+    this.#pendingBytes -= commit.bytes;
+    for (const { reject } of commit.waiting) reject(newError());
+  }
+
+  rejectAll(newError: () => Error): void {
+    for (const commit of this.#commits.splice(0)) {
+      this.reject(commit, newError);
+      void commit.batch.close();
+    }
+  }
+}

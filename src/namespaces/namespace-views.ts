@@ -6,6 +6,7 @@
  * again every third of L, so that requests seldom wait. If the catalog fails, views go on until
  * they are L old, and then there are none. Names that are not there are not remembered.
  */
+import { LRUCache } from "lru-cache";
 import type { Clock } from "../lib/clock.ts";
 import { ServiceError } from "../lib/errors.ts";
 import { mapBounded } from "../lib/map-bounded.ts";
@@ -53,11 +54,11 @@ export class NamespaceViews implements ViewSource {
   readonly #clock: Clock;
   readonly #maxAgeMs: number;
   readonly #configuredBlocks: ReadonlyMap<string, readonly BlockedId[]>;
-  readonly #viewsMax: number;
   readonly #idleMs: number;
   readonly #onRefreshFailed: (name: string, error: unknown) => void;
   /** By name; in the order they were last asked for. */
-  readonly #entries = new Map<string, Entry>();
+  /** Those asked for longest ago go first: asking counts as use, because views in use are asked for again. */
+  readonly #entries: LRUCache<string, Entry>;
   readonly #loading = new Map<string, Promise<NamespaceView>>();
 
   constructor(options: NamespaceViewsOptions) {
@@ -65,13 +66,13 @@ export class NamespaceViews implements ViewSource {
     this.#clock = options.clock;
     this.#maxAgeMs = options.viewMaxAgeMs ?? 10_000;
     this.#configuredBlocks = options.configuredBlocks ?? new Map();
-    this.#viewsMax = options.viewsMax ?? 10_000;
+    this.#entries = new LRUCache({ max: options.viewsMax ?? 10_000 });
     this.#idleMs = options.idleMs ?? 300_000;
     this.#onRefreshFailed = options.onRefreshFailed ?? (() => undefined);
   }
 
   current(name: string): NamespaceView | undefined {
-    const entry = this.#entries.get(name);
+    const entry = this.#entries.peek(name);
     if (entry === undefined) return undefined;
     const nowMs = this.#clock.monotonicMs();
     if (nowMs - entry.view.askedAtMs >= this.#maxAgeMs) return undefined;
@@ -90,7 +91,7 @@ export class NamespaceViews implements ViewSource {
         throw asUnavailable(name, error);
       }
       const nowMs = this.#clock.monotonicMs();
-      const entry = this.#entries.get(name);
+      const entry = this.#entries.peek(name);
       if (entry !== undefined) entry.usedAtMs = nowMs;
       // The answer may have taken longer than it may be old; and who joins one that was asked for before
       // this process slept asks once himself.
@@ -140,8 +141,10 @@ export class NamespaceViews implements ViewSource {
   async #refreshUsed(signal: AbortSignal): Promise<void> {
     const nowMs = this.#clock.monotonicMs();
     const used: string[] = [];
-    for (const [name, entry] of this.#entries) {
-      if (nowMs - entry.usedAtMs >= this.#idleMs) this.#entries.delete(name);
+    // Those asked for longest ago first: they are the first that would be too old.
+    for (const name of this.#entries.rkeys()) {
+      const entry = this.#entries.peek(name);
+      if (entry === undefined || nowMs - entry.usedAtMs >= this.#idleMs) this.#entries.delete(name);
       else used.push(name);
     }
     const refreshOne = async (name: string): Promise<void> => {
@@ -177,7 +180,7 @@ export class NamespaceViews implements ViewSource {
       if (isNotFound(error)) this.#entries.delete(name);
       throw error;
     }
-    const known = this.#entries.get(name);
+    const known = this.#entries.peek(name);
     const same = known !== undefined && known.record.id === record.id ? known : undefined;
     const slices =
       same !== undefined && record.changing === null && same.record.changing === null
@@ -198,7 +201,7 @@ export class NamespaceViews implements ViewSource {
       idStrategies: idStrategies ?? (await this.#allIdStrategies(record)),
       askedAtMs,
     };
-    this.#remember(name, { view, record, usedAtMs: known?.usedAtMs ?? askedAtMs });
+    this.#entries.set(name, { view, record, usedAtMs: known?.usedAtMs ?? askedAtMs });
     return view;
   }
 
@@ -229,17 +232,6 @@ export class NamespaceViews implements ViewSource {
       if (steps.length > 0) strategies.set(seriesId, steps);
     }
     return strategies;
-  }
-
-  #remember(name: string, entry: Entry): void {
-    // Taken out and put in again, it goes to the end: the first is the one asked for longest ago.
-    this.#entries.delete(name);
-    this.#entries.set(name, entry);
-    if (this.#entries.size <= this.#viewsMax) return;
-    for (const oldest of this.#entries.keys()) {
-      this.#entries.delete(oldest);
-      return;
-    }
   }
 }
 

@@ -6,6 +6,7 @@
  * however often it is read, and of the slices those read last. When a sample is full, half of it goes,
  * and each one left stands for twice as many.
  */
+import { LRUCache } from "lru-cache";
 import { utf8 } from "../lib/bytes.ts";
 import type { Clock } from "../lib/clock.ts";
 import { hash32 } from "../lib/hash.ts";
@@ -33,14 +34,13 @@ export class ReadSizes implements PartitionSizes {
   readonly source = "READS";
   readonly #clock: Clock;
   readonly #sampleMax: number;
-  readonly #slicesMax: number;
   /** In the order they were last read. */
-  readonly #slices = new Map<string, Sample>();
+  readonly #slices: LRUCache<string, Sample>;
 
   constructor({ clock, sampleMax = 1_024, slicesMax = 256 }: ReadSizesOptions) {
     this.#clock = clock;
     this.#sampleMax = sampleMax;
-    this.#slicesMax = slicesMax;
+    this.#slices = new LRUCache({ max: slicesMax });
   }
 
   /** Told of every partition that was read; returns at once. */
@@ -52,7 +52,7 @@ export class ReadSizes implements PartitionSizes {
 
   // A promise because the port has one: others have to ask.
   sizesOf(slice: SliceRef): Promise<SizeReport> {
-    const sample = this.#slices.get(nameOf(slice)) ?? new Sample(this.#sampleMax);
+    const sample = this.#slices.peek(nameOf(slice)) ?? new Sample(this.#sampleMax);
     const histogram = sample.histogram();
     return Promise.resolve({
       kind: "sizes",
@@ -71,13 +71,7 @@ export class ReadSizes implements PartitionSizes {
   #sampleOf(slice: SliceRef): Sample {
     const name = nameOf(slice);
     const sample = this.#slices.get(name) ?? new Sample(this.#sampleMax);
-    // Taken out and put in again, it goes to the end.
-    this.#slices.delete(name);
     this.#slices.set(name, sample);
-    if (this.#slices.size > this.#slicesMax) {
-      const [oldest] = this.#slices.keys();
-      if (oldest !== undefined) this.#slices.delete(oldest);
-    }
     return sample;
   }
 }

@@ -3,16 +3,17 @@
  * that one dies (rule C16).
  *
  * A lease is a record in the catalog with a fence, raised by each who takes it, and a counter, raised
- * by its holder every third of the lease's time. Who wants it takes it over when neither has moved
- * for all of that time on his own monotonic clock; clocks of two machines are never compared. The
- * holder regards it as his only until two thirds of the time after the last renewal he *asked* for,
- * so that two never believe to hold it at once, however long one of them or a message sleeps.
+ * by its holder every third of the lease's time. A contender takes it over when neither has changed
+ * for one lease time on its own monotonic clock; clocks of two machines are never compared. The holder
+ * regards the lease as its own only until two thirds of the time after the last renewal it *asked* for, so
+ * that two never believe that they hold it at once, however long one of them or a message sleeps.
  *
  * What must not happen twice may still not rest on it: a process can stop between looking at `held`
  * and acting. It saves work and quarrels; compare-and-set keeps things right.
  */
 import { z } from "zod";
 import type { Clock } from "../lib/clock.ts";
+import { OwnerLiveness } from "../lib/owner-liveness.ts";
 import type { Catalog } from "../ports/catalog.ts";
 import { decodeStored } from "./stored-json.ts";
 
@@ -24,23 +25,16 @@ export interface LeasesOptions {
 
 const SPACE = "leases";
 const LEASE_MS = 10_000;
-/** Leases of others that are watched at a time; beyond it the first is watched from the start again. */
-const WATCHED_MAX = 10_000;
-
-interface Watched {
-  readonly fence: number;
-  readonly counter: number;
-  readonly sinceMs: number;
-}
 
 /** The leases one process wants. */
 export class Leases {
   readonly #options: Required<LeasesOptions>;
-  /** What others hold, since it was first seen like that. */
-  readonly #watched = new Map<string, Watched>();
+  /** Of those that others hold. */
+  readonly #holders: OwnerLiveness;
 
   constructor(options: LeasesOptions) {
     this.#options = { ...options, leaseMs: options.leaseMs ?? LEASE_MS };
+    this.#holders = new OwnerLiveness(options.clock, this.#options.leaseMs);
   }
 
   /** One try. Undefined if someone else has it; who tries again later takes it over if he is dead. */
@@ -48,8 +42,8 @@ export class Leases {
     const { catalog, clock } = this.#options;
     const stored = await catalog.read(SPACE, name);
     const found = stored === undefined ? FREE : decodeStored(leaseSchema, SPACE, stored);
-    if (found.held && !this.#isDead(name, found)) return undefined;
-    this.#watched.delete(name);
+    // That the holder does not renew it before we write is for compare-and-set to say.
+    if (found.held && !this.#holders.isDead(name, found)) return undefined;
     const askedAtMs = clock.monotonicMs();
     const taken = { fence: found.fence + 1, counter: 0, held: true };
     const version = await catalog.write(SPACE, name, JSON.stringify(taken), stored?.version ?? 0);
@@ -67,23 +61,6 @@ export class Leases {
       if (lease !== undefined || leftMs <= 0 || signal?.aborted === true) return lease;
       await clock.sleep(Math.min(leftMs, leaseMs / 10), signal);
     }
-  }
-
-  /**
-   * The time is taken after the answer, so the holder asked for this renewal before. That it has not
-   * moved until we write is for compare-and-set to say.
-   */
-  #isDead(name: string, { fence, counter }: StoredLease): boolean {
-    const nowMs = this.#options.clock.monotonicMs();
-    const seen = this.#watched.get(name);
-    if (seen?.fence === fence && seen.counter === counter) {
-      return nowMs - seen.sinceMs >= this.#options.leaseMs;
-    }
-    this.#watched.delete(name);
-    this.#watched.set(name, { fence, counter, sinceMs: nowMs });
-    const [first] = this.#watched.keys();
-    if (this.#watched.size > WATCHED_MAX && first !== undefined) this.#watched.delete(first);
-    return false;
   }
 }
 

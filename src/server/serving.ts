@@ -1,4 +1,5 @@
 /** Reads from splits, put together for a server: the door, the kill switch, and what is counted. */
+import { LRUCache } from "lru-cache";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import { namespaceNameOf } from "../model/namespace.ts";
@@ -78,11 +79,10 @@ const TOLD_AGAIN_MS = 10_000;
 
 /** Whether to tell of something now: the first of its kind, and then once in a while. Bounded. */
 function onceInAWhile(clock: Clock): (kind: string) => boolean {
-  const toldAtMs = new Map<string, number>();
+  const toldAtMs = new LRUCache<string, number>({ max: 1_000 });
   return (kind) => {
     const nowMs = clock.monotonicMs();
     if (nowMs - (toldAtMs.get(kind) ?? Number.NEGATIVE_INFINITY) < TOLD_AGAIN_MS) return false;
-    if (toldAtMs.size >= 1_000) toldAtMs.clear();
     toldAtMs.set(kind, nowMs);
     return true;
   };

@@ -10,6 +10,7 @@
  * if someone has changed the record since, OUTCOME_UNKNOWN.
  */
 import cassandra from "cassandra-driver";
+import { LRUCache } from "lru-cache";
 import { compareBytes, utf8 } from "../../lib/bytes.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
@@ -70,7 +71,7 @@ export class CassandraCatalog implements Catalog {
   /** Of one shard this process makes one change at a time: Cassandra would make them wait, and longer. */
   readonly #shards = new KeyedMutex();
   /** The last version known of a shard: a guess, which the transaction checks. */
-  readonly #last = new Map<string, number | null>();
+  readonly #last = new LRUCache<string, number>({ max: GUESSES_MAX });
 
   constructor({ session, keyspace, clock, random }: CassandraCatalogOptions) {
     this.#session = session;
@@ -180,8 +181,8 @@ export class CassandraCatalog implements Catalog {
   }
 
   #guess(shardKey: string, last: number | null): void {
-    if (this.#last.size > GUESSES_MAX) this.#last.clear();
-    this.#last.set(shardKey, last);
+    if (last === null) this.#last.delete(shardKey);
+    else this.#last.set(shardKey, last);
   }
 
   /** Done, or what it found instead; "lost" if there was no answer that tells. */

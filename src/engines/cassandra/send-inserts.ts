@@ -1,6 +1,7 @@
 /**
  * Sends the inserts of one call, so many at a time, and says what became of all of them together.
  */
+import { LRUCache } from "lru-cache";
 import cassandra from "cassandra-driver";
 import type { policies } from "cassandra-driver";
 import type { Clock } from "../../lib/clock.ts";
@@ -101,14 +102,13 @@ async function sendOne(
   }
 }
 
-const STATEMENTS = new Map<string, string[]>();
+/** By table. Texts of tables long dropped are not worth keeping; those in use are made again. */
+const STATEMENTS = new LRUCache<string, string[]>({ max: 1_000 });
 
 /** The same text each time, so that the driver finds what it has prepared. */
 export function insertStatement(table: string, rows: number): string {
   let bySize = STATEMENTS.get(table);
   if (bySize === undefined) {
-    // Texts of tables long dropped are not worth keeping; those in use are made again.
-    if (STATEMENTS.size > 1_000) STATEMENTS.clear();
     STATEMENTS.set(table, (bySize = []));
   }
   return (bySize[rows] ??= makeInsert(table, rows));

@@ -7,6 +7,7 @@
  * largest event there can be before it asks for a number of them (rule C20): Cassandra's pages are
  * counted in rows.
  */
+import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
@@ -43,7 +44,7 @@ export class SliceRegister {
   readonly #clock: Clock;
   readonly #maxAgeMs: number;
   readonly #droppedKept: number;
-  readonly #known = new Map<string, Known>();
+  readonly #known = new LRUCache<string, Known>({ max: KNOWN_MAX });
   readonly #asking = new Map<string, Promise<SliceEntry | undefined>>();
 
   /** What it tells a reader is at most `maxAgeMs` old. */
@@ -71,7 +72,7 @@ export class SliceRegister {
 
   /** Known already if possible. Asked for again in the background before it is too old. */
   async recent(slice: SliceRef): Promise<SliceEntry | undefined> {
-    const known = this.#known.get(nameOf(slice));
+    const known = this.#known.peek(nameOf(slice));
     const ageMs = known === undefined ? Infinity : this.#clock.monotonicMs() - known.askedAtMs;
     if (known === undefined || ageMs >= this.#maxAgeMs) return this.#ask(slice);
     if (ageMs >= this.#maxAgeMs / 3) {
@@ -96,7 +97,7 @@ export class SliceRegister {
 
   /** Returns when readers will know, within the age they allow, that there may be events this large. */
   async allowEvents(slice: SliceRef, bytes: number): Promise<void> {
-    const known = this.#known.get(nameOf(slice))?.entry;
+    const known = this.#known.peek(nameOf(slice))?.entry;
     if (known !== undefined && bytes <= known.eventBytesMax) return;
     const eventBytesMax = 2 ** Math.ceil(Math.log2(Math.max(bytes, EVENT_BYTES_FIRST)));
     await this.#change(slice, (before) => {
@@ -186,14 +187,7 @@ export class SliceRegister {
   }
 
   #remember(slice: SliceRef, known: Known): void {
-    const name = nameOf(slice);
-    this.#known.delete(name);
-    this.#known.set(name, known);
-    if (this.#known.size <= KNOWN_MAX) return;
-    for (const oldest of this.#known.keys()) {
-      this.#known.delete(oldest);
-      return;
-    }
+    this.#known.set(nameOf(slice), known);
   }
 
   async #readStored({ namespaceId, slice }: SliceRef) {

@@ -4,6 +4,7 @@
  * The driver asks with the text of the statement; each statement's delay follows from the service
  * level of its namespace and may change while it runs.
  */
+import { LRUCache } from "lru-cache";
 import type { policies } from "cassandra-driver";
 
 /** A third replica is not asked: where two are slow, more work makes all of them slower. */
@@ -12,16 +13,15 @@ const STATEMENTS_MAX = 10_000;
 const NEVER = { nextExecution: (): number => -1 };
 
 export class Speculation implements policies.speculativeExecution.SpeculativeExecutionPolicy {
-  readonly #delays = new Map<string, number>();
+  readonly #delays = new LRUCache<string, number>({ max: STATEMENTS_MAX });
 
   /** From now on. Each use of a statement sets it, so those of tables long dropped may be forgotten. */
   setDelay(query: string, delayMs: number): void {
-    if (this.#delays.size > STATEMENTS_MAX) this.#delays.clear();
     this.#delays.set(query, delayMs);
   }
 
   newPlan(_keyspace: string, query: string | object[]): { nextExecution: () => number } {
-    const delay = typeof query === "string" ? this.#delays.get(query) : undefined;
+    const delay = typeof query === "string" ? this.#delays.peek(query) : undefined;
     if (delay === undefined) return NEVER;
     let left = SPECULATIONS_MAX;
     return { nextExecution: () => (left-- > 0 ? delay : -1) };

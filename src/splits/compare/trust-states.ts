@@ -7,6 +7,7 @@
  *
  * Partitions are given as text (`partitionText`): every read asks, and makes it once.
  */
+import { LRUCache } from "lru-cache";
 import type { RouteSegment } from "../../model/split.ts";
 import type { TrustState } from "../serve/may-serve.ts";
 
@@ -19,15 +20,15 @@ const QUARANTINED_MAX = 10_000;
 type Copy = Pick<RouteSegment, "generation" | "from">;
 
 export class TrustStates {
-  readonly #provenMax: number;
   readonly #quarantinedMax: number;
-  /** By partition, in the order they were noted. */
-  readonly #proven = new Map<string, readonly Copy[]>();
+  /** By partition. The one noted longest ago goes first. */
+  readonly #proven: LRUCache<string, readonly Copy[]>;
+  /** By partition. Never evicted. */
   readonly #quarantined = new Map<string, readonly Copy[]>();
   #quarantinedCount = 0;
 
   constructor(provenMax: number = PROVEN_MAX, quarantinedMax: number = QUARANTINED_MAX) {
-    this.#provenMax = provenMax;
+    this.#proven = new LRUCache({ max: provenMax });
     this.#quarantinedMax = quarantinedMax;
   }
 
@@ -36,7 +37,7 @@ export class TrustStates {
       if (this.#quarantinedCount >= this.#quarantinedMax) return "QUARANTINED";
       if (includes(this.#quarantined.get(partition), segment)) return "QUARANTINED";
     }
-    return includes(this.#proven.get(partition), segment) ? "PROVEN" : "UNSEEN";
+    return includes(this.#proven.peek(partition), segment) ? "PROVEN" : "UNSEEN";
   }
 
   /** A comparison of every byte has matched. One that is suspect stays so: other bytes did not match. */
@@ -44,12 +45,8 @@ export class TrustStates {
     if (this.of(partition, segment) !== "UNSEEN") return;
     const { generation, from } = segment;
     // An older copy of the same time is not read any more.
-    const others = (this.#proven.get(partition) ?? []).filter((copy) => copy.from !== from);
-    this.#proven.delete(partition);
+    const others = (this.#proven.peek(partition) ?? []).filter((copy) => copy.from !== from);
     this.#proven.set(partition, [...others, { generation, from }]);
-    if (this.#proven.size <= this.#provenMax) return;
-    const [oldest] = this.#proven.keys();
-    if (oldest !== undefined) this.#proven.delete(oldest);
   }
 
   /** False if there is no room to remember it; then it is compared anew, when any split is trusted again. */

@@ -5,6 +5,7 @@
  * emitted. What is forgotten or dropped is noticed again by a later read; what is emitted twice, here or
  * by another server, is one record in the end.
  */
+import { LRUCache } from "lru-cache";
 import type { Clock } from "../../lib/clock.ts";
 import { detectionKey, encodeDetection } from "../../model/detection.ts";
 import type { Detection } from "../../model/detection.ts";
@@ -31,16 +32,15 @@ export class DetectionEmitter {
   readonly #publish: (message: QueueMessage) => PublishOutcome;
   readonly #observe: (namespace: string, outcome: DetectionOutcome) => void;
   readonly #windowMs: number;
-  readonly #rememberedMax: number;
-  /** When each was emitted, on the monotonic clock; the oldest first. */
-  readonly #emittedAtMs = new Map<string, number>();
+  /** When each was emitted, on the monotonic clock. The one emitted longest ago goes first. */
+  readonly #emittedAtMs: LRUCache<string, number>;
 
   constructor(options: DetectionEmitterOptions) {
     this.#clock = options.clock;
     this.#publish = options.publish;
     this.#observe = options.observe ?? (() => undefined);
     this.#windowMs = options.windowMs ?? 600_000;
-    this.#rememberedMax = options.rememberedMax ?? 10_000;
+    this.#emittedAtMs = new LRUCache({ max: options.rememberedMax ?? 10_000 });
   }
 
   /** `view` is the one the read was made with. */
@@ -59,22 +59,11 @@ export class DetectionEmitter {
     const key = detectionKey(detection);
     // A namespace made again, and one whose time was opened again, begin anew.
     const remembered = `${namespaceId}|${detection.epoch}|${key}`;
-    const emittedAtMs = this.#emittedAtMs.get(remembered);
+    const emittedAtMs = this.#emittedAtMs.peek(remembered);
     if (emittedAtMs !== undefined && nowMs - emittedAtMs < this.#windowMs) return "repeated";
     const outcome = this.#publish({ key, value: encodeDetection(detection) });
     if (outcome === "dropped") return "dropped";
-    this.#remember(remembered, nowMs);
+    this.#emittedAtMs.set(remembered, nowMs);
     return "emitted";
-  }
-
-  #remember(key: string, nowMs: number): void {
-    // Taken out and put in again, it goes to the end.
-    this.#emittedAtMs.delete(key);
-    this.#emittedAtMs.set(key, nowMs);
-    if (this.#emittedAtMs.size <= this.#rememberedMax) return;
-    for (const oldest of this.#emittedAtMs.keys()) {
-      this.#emittedAtMs.delete(oldest);
-      return;
-    }
   }
 }

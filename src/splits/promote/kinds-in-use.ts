@@ -4,6 +4,7 @@
  *
  * Bounded: so many routes are looked at, and an answer is kept for a minute.
  */
+import { LRUCache } from "lru-cache";
 import type { Clock } from "../../lib/clock.ts";
 import { listRoutes } from "../../records/route-records.ts";
 import { readSlices } from "../../records/slice-records.ts";
@@ -30,8 +31,8 @@ export class KindsInUse {
   readonly #catalog: Catalog;
   readonly #clock: Clock;
   readonly #routesMax: number;
-  /** By namespace id, in the order they were asked for. */
-  readonly #kept = new Map<string, Kept>();
+  /** By namespace id. */
+  readonly #kept = new LRUCache<string, Kept>({ max: NAMESPACES_MAX });
 
   constructor(catalog: Catalog, clock: Clock, routesMax: number = ROUTES_MAX) {
     this.#catalog = catalog;
@@ -53,8 +54,6 @@ export class KindsInUse {
     // The first split of a namespace is not to be overlooked for a minute.
     if (kinds.length === 0) return undefined;
     this.#kept.set(id, { kinds, epoch, askedAtMs });
-    const [oldest] = this.#kept.keys();
-    if (this.#kept.size > NAMESPACES_MAX && oldest !== undefined) this.#kept.delete(oldest);
     return kinds;
   }
 

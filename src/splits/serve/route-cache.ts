@@ -6,6 +6,7 @@
  * remembered like any other answer. Those in use are asked for again ahead of their time. Lists of parts
  * never change and have no age.
  */
+import { LRUCache } from "lru-cache";
 import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
 import { mapBounded } from "../../lib/map-bounded.ts";
@@ -38,13 +39,7 @@ export interface KnownRoute {
 
 interface Entry {
   readonly known: KnownRoute;
-  readonly bytes: number;
   used: boolean;
-}
-
-interface Parts {
-  readonly parts: readonly PartRecord[];
-  readonly bytes: number;
 }
 
 const REFRESHES_AT_ONCE = 8;
@@ -55,20 +50,22 @@ const PART_BYTES = 250;
 
 export class RouteCache {
   readonly #options: RouteCacheOptions;
-  /** In the order they were asked for. */
-  readonly #entries = new Map<string, Entry>();
-  /** In the order they were last used. */
-  readonly #parts = new Map<string, Parts>();
+  /** The one asked for longest ago goes first: those in use are asked for again. */
+  readonly #entries: LRUCache<string, Entry>;
+  /** The one used longest ago goes first. */
+  readonly #parts: LRUCache<string, readonly PartRecord[]>;
   readonly #asking = new Map<string, Promise<KnownRoute>>();
   readonly #askingParts = new Map<string, Promise<readonly PartRecord[]>>();
-  #bytes = 0;
 
   constructor(options: RouteCacheOptions) {
     this.#options = options;
+    const maxSize = options.bytesMax;
+    this.#entries = new LRUCache({ maxSize, sizeCalculation: entryBytes });
+    this.#parts = new LRUCache({ maxSize, sizeCalculation: partsBytes });
   }
 
   get bytes(): number {
-    return this.#bytes;
+    return this.#entries.calculatedSize + this.#parts.calculatedSize;
   }
 
   /** What is known, if it is young enough to act on. Who asks often makes the partition's text once. */
@@ -76,7 +73,7 @@ export class RouteCache {
     partition: PartitionKey,
     text: string = partitionText(partition),
   ): KnownRoute | undefined {
-    const entry = this.#entries.get(text);
+    const entry = this.#entries.peek(text);
     if (entry === undefined || !this.#isYoung(entry.known)) return undefined;
     entry.used = true;
     return entry.known;
@@ -97,18 +94,12 @@ export class RouteCache {
     const listed = partRanges.map(({ start, count }) => `${start}+${count}`).join(",");
     const key = `${partitionText(partition)}#${listed}`;
     const known = this.#parts.get(key);
-    if (known !== undefined) {
-      this.#parts.delete(key);
-      this.#parts.set(key, known);
-      return known.parts;
-    }
+    if (known !== undefined) return known;
     const asking = this.#askingParts.get(key);
     if (asking !== undefined) return asking;
     const ask = this.#timed(partition, () => this.#readParts(partition, partRanges))
       .then((parts) => {
-        const bytes = ENTRY_BYTES + 2 * key.length + PART_BYTES * parts.length;
-        this.#parts.set(key, { parts, bytes });
-        this.#bytes += bytes;
+        this.#parts.set(key, parts);
         this.#makeRoom();
         return parts;
       })
@@ -120,7 +111,7 @@ export class RouteCache {
   /** What is known of it is old: it is asked for when it is needed next. */
   forget(partition: PartitionKey): void {
     const key = partitionText(partition);
-    this.#drop(key);
+    this.#entries.delete(key);
     // What is under way may have been asked for before the change: its answer is not kept.
     this.#asking.delete(key);
   }
@@ -136,9 +127,12 @@ export class RouteCache {
   /** Asks again for those used since the last time, and lets go of those that are too old. Never rejects. */
   async refresh(signal: AbortSignal): Promise<void> {
     const used: PartitionKey[] = [];
-    for (const [key, entry] of this.#entries) {
+    // The oldest first: they are the first that would be too old.
+    for (const key of this.#entries.rkeys()) {
+      const entry = this.#entries.peek(key);
+      if (entry === undefined) continue;
       if (entry.used) used.push(entry.known.partition);
-      else if (!this.#isYoung(entry.known)) this.#drop(key);
+      else if (!this.#isYoung(entry.known)) this.#entries.delete(key);
     }
     const refreshOne = async (partition: PartitionKey): Promise<void> => {
       if (signal.aborted) return;
@@ -196,36 +190,27 @@ export class RouteCache {
   }
 
   #keep(key: string, known: KnownRoute): void {
-    // Taken out and put in again, it goes to the end. Whether it is used is asked anew each time.
-    this.#drop(key);
-    const segments = known.route?.segments.length ?? 0;
-    const bytes = ENTRY_BYTES + 2 * key.length + SEGMENT_BYTES * segments;
-    this.#entries.set(key, { known, bytes, used: false });
-    this.#bytes += bytes;
+    // Not used yet: an entry that nobody uses until the next refresh is not asked for again.
+    this.#entries.set(key, { known, used: false });
     this.#makeRoom();
   }
 
+  /** Both have one bound together. */
   #makeRoom(): void {
     // Parts first: a route that is forgotten makes the next read wait for its parts, too.
-    for (const [key, { bytes }] of this.#parts) {
-      if (this.#bytes <= this.#options.bytesMax) return;
-      this.#parts.delete(key);
-      this.#bytes -= bytes;
-    }
-    for (const key of this.#entries.keys()) {
-      if (this.#bytes <= this.#options.bytesMax) return;
-      this.#drop(key);
-    }
-  }
-
-  #drop(key: string): void {
-    const entry = this.#entries.get(key);
-    if (entry === undefined) return;
-    this.#entries.delete(key);
-    this.#bytes -= entry.bytes;
+    while (this.bytes > this.#options.bytesMax && this.#parts.size > 0) this.#parts.pop();
+    while (this.bytes > this.#options.bytesMax && this.#entries.size > 0) this.#entries.pop();
   }
 
   #isYoung(known: KnownRoute): boolean {
     return this.#options.clock.monotonicMs() - known.askedAtMs < this.#options.viewMaxAgeMs;
   }
+}
+
+function entryBytes({ known }: Entry, key: string): number {
+  return ENTRY_BYTES + 2 * key.length + SEGMENT_BYTES * (known.route?.segments.length ?? 0);
+}
+
+function partsBytes(parts: readonly PartRecord[], key: string): number {
+  return ENTRY_BYTES + 2 * key.length + PART_BYTES * parts.length;
 }

@@ -7,6 +7,7 @@
  */
 import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
+import { OwnerLiveness } from "../../lib/owner-liveness.ts";
 import type { Random } from "../../lib/random.ts";
 import { readReadyNamespace } from "../../records/namespace-records.ts";
 import { readSlice } from "../../records/slice-records.ts";
@@ -55,12 +56,12 @@ export class Verifier implements VerifyUseCases {
   readonly #options: VerifierOptions;
   /** Those this process works on. */
   readonly #working = new Map<string, Promise<void>>();
-  /** Those of others, since they were first seen like that. */
-  readonly #watched = new Map<string, { readonly sign: string; readonly sinceMs: number }>();
+  readonly #owners: OwnerLiveness;
   #wake = new AbortController();
 
   constructor(options: VerifierOptions) {
     this.#options = options;
+    this.#owners = new OwnerLiveness(options.clock, options.leaseMs ?? LEASE_MS);
   }
 
   async start(
@@ -116,8 +117,6 @@ export class Verifier implements VerifyUseCases {
   async #takeUp(signal: AbortSignal): Promise<void> {
     const { catalog } = this.#options;
     const listed = await listRunning(catalog, LISTED_MAX);
-    const names = new Set(listed.map(nameOf));
-    for (const name of this.#watched.keys()) if (!names.has(name)) this.#watched.delete(name);
     for (const running of listed) {
       if (this.#working.size >= AT_ONCE_MAX || signal.aborted) return;
       const name = nameOf(running);
@@ -125,7 +124,6 @@ export class Verifier implements VerifyUseCases {
       const record = await readVerify(catalog, running.namespaceId, running.verifyId);
       if (record?.state !== "RUNNING") {
         await removeRunning(catalog, running);
-        this.#watched.delete(name);
       } else if (this.#isFree(name, record)) {
         const claimed = await this.#claim(record);
         if (claimed !== undefined) this.#work(name, claimed, signal);
@@ -133,15 +131,9 @@ export class Verifier implements VerifyUseCases {
     }
   }
 
-  /** Whether nobody works on it, as far as can be told on our own clock (rule C16). */
+  /** Without an owner, or with a dead one (rule C16). */
   #isFree(name: string, { owner, fence }: VerifyRecord): boolean {
-    if (owner === null) return true;
-    const { clock, leaseMs = LEASE_MS } = this.#options;
-    const sign = `${fence}|${owner.heartbeat}`;
-    const seen = this.#watched.get(name);
-    if (seen?.sign === sign) return clock.monotonicMs() - seen.sinceMs >= leaseMs;
-    this.#watched.set(name, { sign, sinceMs: clock.monotonicMs() });
-    return false;
+    return owner === null || this.#owners.isDead(name, { fence, counter: owner.heartbeat });
   }
 
   #claim(record: VerifyRecord): Promise<VerifyRecord | undefined> {
@@ -151,7 +143,6 @@ export class Verifier implements VerifyUseCases {
   }
 
   #work(name: string, claimed: VerifyRecord, signal: AbortSignal): void {
-    this.#watched.delete(name);
     const work = this.#finish(claimed, signal).finally(() => {
       this.#working.delete(name);
       // Another may have waited for its turn.

@@ -10,7 +10,8 @@ import { MemoryCatalog } from "../../../tests/support/memory-catalog.ts";
 import { MemoryStore } from "../../../tests/support/memory-store.ts";
 import { staticView, viewSource } from "../../../tests/support/static-view.ts";
 import { VirtualClock } from "../../../tests/support/virtual-clock.ts";
-import { OwnerWatch } from "./claim.ts";
+import { OwnerLiveness } from "../../lib/owner-liveness.ts";
+import { isFree } from "./is-free.ts";
 import { OwnedSplit } from "./owned-split.ts";
 import type { SplitContext } from "./split-context.ts";
 import { timeMargins } from "../../model/time-margins.ts";
@@ -125,19 +126,19 @@ test("of two that claim one gets it", async () => {
 test("who is alive is not taken over; who has died is, a lease's time later", async () => {
   const fixture = new Fixture();
   const owned = await fixture.claimed();
-  const watch = new OwnerWatch(fixture.clock, LEASE_MS);
+  const owners = new OwnerLiveness(fixture.clock, LEASE_MS);
   for (let seconds = 0; seconds < 60; seconds++) {
-    assert.equal(watch.isFree(await fixture.stored()), false, `${seconds}`);
+    assert.equal(isFree(await fixture.stored(), owners), false, `${seconds}`);
     await fixture.clock.advance(1_000);
   }
   // His last beat may be a third of the lease old.
   await owned.close();
-  assert.equal(watch.isFree(await fixture.stored()), false);
+  assert.equal(isFree(await fixture.stored(), owners), false);
   await fixture.clock.advance((LEASE_MS * 2) / 3 - 1_000);
-  assert.equal(watch.isFree(await fixture.stored()), false);
+  assert.equal(isFree(await fixture.stored(), owners), false);
   await fixture.clock.advance(LEASE_MS / 3 + 1_000);
   const dead = await fixture.stored();
-  assert.equal(watch.isFree(dead), true);
+  assert.equal(isFree(dead, owners), true);
   const taken = await fixture.claim(dead, "w2");
   assert.equal(taken.record.fence, dead.fence + 1);
   await taken.close();
@@ -148,28 +149,28 @@ test("C16: a wall clock that is set, either way, neither ends a lease nor keeps 
   for (const step of [hour, -hour]) {
     const fixture = new Fixture();
     const owned = await fixture.claimed();
-    const watch = new OwnerWatch(fixture.clock, LEASE_MS);
+    const owners = new OwnerLiveness(fixture.clock, LEASE_MS);
     await owned.close();
-    assert.equal(watch.isFree(await fixture.stored()), false);
+    assert.equal(isFree(await fixture.stored(), owners), false);
     fixture.clock.stepWall(step);
-    assert.equal(watch.isFree(await fixture.stored()), false, `set by ${step}`);
+    assert.equal(isFree(await fixture.stored(), owners), false, `set by ${step}`);
     await fixture.clock.advance(LEASE_MS);
-    assert.equal(watch.isFree(await fixture.stored()), true, `set by ${step}`);
+    assert.equal(isFree(await fixture.stored(), owners), true, `set by ${step}`);
   }
 });
 
 test("C16: who takes a split over begins a lease of his own, also with the same count", async () => {
   const fixture = new Fixture();
-  const watch = new OwnerWatch(fixture.clock, LEASE_MS);
+  const owners = new OwnerLiveness(fixture.clock, LEASE_MS);
   await (await fixture.claimed("w1")).close();
   const dead = await fixture.stored();
-  assert.equal(watch.isFree(dead), false);
+  assert.equal(isFree(dead, owners), false);
   await fixture.clock.advance(LEASE_MS);
-  assert.equal(watch.isFree(dead), true);
+  assert.equal(isFree(dead, owners), true);
   await (await fixture.claim(dead, "w2")).close();
   const taken = await fixture.stored();
   assert.equal(taken.owner?.heartbeat, dead.owner?.heartbeat);
-  assert.equal(watch.isFree(taken), false);
+  assert.equal(isFree(taken, owners), false);
 });
 
 test("C8: who was overtaken, be it by his own process, is told at his next change, and writes nothing more", async () => {

@@ -5,6 +5,7 @@
  * above the old one may still be under way. So a floor counts only when this process has seen it, in the
  * same epoch, for L and the longest a write may be in flight, on its own monotonic clock.
  */
+import { LRUCache } from "lru-cache";
 import type { Clock } from "../../lib/clock.ts";
 import type { Millis } from "../../lib/time-units.ts";
 import type { Namespace } from "../../model/namespace.ts";
@@ -29,8 +30,8 @@ interface Watched {
 export class SealedLine {
   readonly #clock: Clock;
   readonly #settleMs: Millis;
-  /** By namespace id, in the order they were last observed. */
-  readonly #watched = new Map<string, Watched>();
+  /** By namespace id. */
+  readonly #watched = new LRUCache<string, Watched>({ max: NAMESPACES_MAX });
 
   /** `settleMs`: a view's greatest age and the longest a write may be in flight. */
   constructor(clock: Clock, settleMs: Millis) {
@@ -45,16 +46,13 @@ export class SealedLine {
     if (known !== undefined && known.epoch > epoch) return;
     const watched: Watched =
       known?.epoch === epoch ? known : { epoch, settled: undefined, waiting: [] };
-    this.#watched.delete(id);
     this.#watched.set(id, watched);
     this.#note(watched, floor);
-    const [oldest] = this.#watched.keys();
-    if (this.#watched.size > NAMESPACES_MAX && oldest !== undefined) this.#watched.delete(oldest);
   }
 
   /** Event time below it can no longer change in this epoch. Undefined: nothing is known for long enough. */
   floorFor(namespaceId: string, epoch: number): number | undefined {
-    const watched = this.#watched.get(namespaceId);
+    const watched = this.#watched.peek(namespaceId);
     if (watched?.epoch !== epoch) return undefined;
     this.#settle(watched);
     return watched.settled;

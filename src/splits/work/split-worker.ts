@@ -15,7 +15,8 @@ import { ServiceError } from "../../lib/errors.ts";
 import { partitionText } from "../../model/partition.ts";
 import type { PartitionKey } from "../../model/partition.ts";
 import type { SplitRecord } from "../../model/split.ts";
-import { OwnerWatch } from "./claim.ts";
+import { OwnerLiveness } from "../../lib/owner-liveness.ts";
+import { isFree } from "./is-free.ts";
 import { SealedLine } from "./sealed-line.ts";
 import { LEASE_MS } from "./split-context.ts";
 import type { SplitContext } from "./split-context.ts";
@@ -50,7 +51,7 @@ interface SweepPass {
 export class SplitWorker {
   readonly #context: SplitContext;
   readonly #sealed: SealedLine;
-  readonly #owners: OwnerWatch;
+  readonly #owners: OwnerLiveness;
   readonly #settleMs: number;
   readonly #waiting = new Map<string, Waiting>();
   readonly #active = new Set<string>();
@@ -69,7 +70,7 @@ export class SplitWorker {
     const { clock, margins, leaseMs = LEASE_MS } = context;
     this.#settleMs = margins.settle.ms;
     this.#sealed = new SealedLine(clock, this.#settleMs);
-    this.#owners = new OwnerWatch(clock, leaseMs);
+    this.#owners = new OwnerLiveness(clock, leaseMs);
   }
 
   /** Splits that are looked at or worked on now. */
@@ -208,7 +209,7 @@ export class SplitWorker {
     let namespace = "";
     try {
       const record = await this.#find(partition, due);
-      if (record === undefined || !this.#owners.isFree(record)) return;
+      if (record === undefined || !isFree(record, this.#owners)) return;
       ({ namespace } = record);
       await workOnSplit(this.#context, this.#sealed, record, signal);
     } catch (error) {

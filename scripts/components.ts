@@ -35,6 +35,11 @@ const COMPONENTS: Readonly<Record<string, Component>> = {
     found: () => isOnPath("curl"),
     howToGetIt: () => "install curl",
   },
+  promtool: {
+    what: "Prometheus's promtool",
+    found: () => isOnPath("promtool"),
+    howToGetIt: () => "install prometheus (Debian and Ubuntu: apt-get install prometheus)",
+  },
   java: SERVICE,
   cassandra: SERVICE,
   kafka: SERVICE,

@@ -126,7 +126,9 @@ export class Metrics {
     for (const { name, formerly } of this.#declared) {
       if (formerly === undefined) continue;
       const text = await this.#registry.getSingleMetricAsString(name);
-      texts.push(`${text.replaceAll(new RegExp(`^(# \\w+ )?${name}`, "gm"), `$1${formerly}`)}\n`);
+      const renamed = text.replaceAll(new RegExp(`^(# \\w+ )?${name}`, "gm"), `$1${formerly}`);
+      const help = `# HELP ${formerly} Former name of ${name}; the next version drops it.`;
+      texts.push(`${renamed.replace(/^# HELP .*$/m, help)}\n`);
     }
     return texts.join("\n");
   }
@@ -166,7 +168,7 @@ export class Metrics {
       labelNames: namesOf(labels),
       registers: [this.#registry],
     });
-    const child = this.#children(labels, counter, zeroAt);
+    const child = this.#children(labels, counter, zeroAt, (each) => each.inc(0));
     return { add: (amount, ...values) => child(values).inc(amount) };
   }
 
@@ -187,7 +189,7 @@ export class Metrics {
       buckets,
       registers: [this.#registry],
     });
-    const child = this.#children(labels, histogram, undefined);
+    const child = this.#children(labels, histogram, {}, undefined);
     return { observe: (value, ...values) => child(values).observe(value) };
   }
 
@@ -243,7 +245,8 @@ export class Metrics {
       labels(values: Record<string, string>): C;
       remove(values: Record<string, string>): void;
     },
-    zeroAt: CounterOptions["zeroAt"],
+    zeroAt: Readonly<Record<string, readonly string[]>>,
+    setZero: ((child: C) => void) | undefined,
   ): (values: readonly string[]) => C {
     const children = new Map<string, { readonly child: C; readonly values: readonly string[] }>();
     const at = labels.indexOf(NAMESPACE);
@@ -263,11 +266,11 @@ export class Metrics {
     };
     const series: Series = {
       zero: (namespace) => {
-        if (zeroAt === undefined || at >= 0 !== (namespace !== undefined)) return;
+        if (setZero === undefined || at >= 0 !== (namespace !== undefined)) return;
         const choices = labels.map((each, i) =>
           i === at ? [namespace ?? ""] : (zeroAt[each.name] ?? each.values ?? []),
         );
-        for (const values of combinationsOf(choices)) childOf(values);
+        for (const values of combinationsOf(choices)) setZero(childOf(values));
       },
       forget: (namespace) => {
         for (const [key, { values }] of at < 0 ? [] : children) {

@@ -41,7 +41,7 @@ export function measuredWriting(
 }
 
 export function measuredReading(
-  reader: EventReader,
+  reader: Pick<EventReader, "readPage" | "stream" | "explain">,
   limits: ReadLimits,
   measures: Pick<ServerMetrics, "readEvents" | "readSeconds" | "partialReturns">,
   latency: LiveLatency,

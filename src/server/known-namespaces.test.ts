@@ -1,0 +1,67 @@
+import { deepEqual, doesNotMatch, match, rejects } from "node:assert/strict";
+import { test } from "node:test";
+import { ControlFixture } from "../../tests/support/control-fixture.ts";
+import { ServiceError } from "../lib/errors.ts";
+import { Metrics, NAMESPACE } from "../lib/metrics.ts";
+import { setReadMode } from "../splits/record/read-modes.ts";
+import { KnownNamespaces } from "./known-namespaces.ts";
+
+function start() {
+  const fixture = new ControlFixture();
+  const metrics = new Metrics();
+  const counter = metrics.counter("a_total", "Help.", [NAMESPACE]);
+  const known = new KnownNamespaces({ catalog: fixture.catalog, clock: fixture.clock, metrics });
+  return { fixture, metrics, counter, known, ...fixture.start() };
+}
+
+function modesOf(known: KnownNamespaces): string[] {
+  return [...known.readModes()]
+    .filter(({ value }) => value === 1)
+    .map(({ labels: [name, mode] }) => `${name} ${mode}`);
+}
+
+test("every namespace of the catalog has its counters, and a deleted one none", async () => {
+  const { metrics, known, namespaces } = start();
+  await namespaces.create("plays", {});
+  await known.refresh();
+  match(await metrics.text(), /a_total\{namespace="plays"\} 0/);
+  deepEqual(modesOf(known), ["plays SHADOW"]);
+
+  await namespaces.delete("plays");
+  await known.refresh();
+  doesNotMatch(await metrics.text(), /plays/);
+  deepEqual(modesOf(known), []);
+});
+
+test("a read mode that was changed elsewhere is seen with the next listing", async () => {
+  const { fixture, known, namespaces } = start();
+  await namespaces.create("plays", {});
+  await setReadMode(fixture.catalog, "plays", ({ readMode }) => ({ ...readMode, mode: "SERVE" }));
+  await known.refresh();
+  deepEqual(modesOf(known), ["plays SERVE"]);
+  deepEqual(
+    [...known.readModes()].map(({ value, labels: [, mode] }) => `${mode} ${value}`),
+    ["OFF 0", "SHADOW 0", "COMPARE 0", "SERVE 1"],
+  );
+});
+
+test("a namespace that is made while the catalog is listed keeps its series", async () => {
+  const { fixture, metrics, counter, known } = start();
+  fixture.catalog.before = (call) => {
+    if (call === "list") counter.add(1, "fresh");
+  };
+  await known.refresh();
+  match(await metrics.text(), /a_total\{namespace="fresh"\} 1/);
+});
+
+test("while the catalog does not answer, what is known stays", async () => {
+  const { fixture, metrics, known, namespaces } = start();
+  await namespaces.create("plays", {});
+  await known.refresh();
+  fixture.catalog.before = () => {
+    throw new ServiceError("STORAGE_UNAVAILABLE", "away");
+  };
+  await rejects(known.refresh());
+  match(await metrics.text(), /a_total\{namespace="plays"\} 0/);
+  deepEqual(modesOf(known), ["plays SHADOW"]);
+});

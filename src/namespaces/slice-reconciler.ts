@@ -16,7 +16,7 @@ import { SECOND_MICROS } from "../model/namespace-config.ts";
 import type { TimeMargins } from "../model/time-margins.ts";
 import { Leases } from "../records/lease.ts";
 import type { Lease } from "../records/lease.ts";
-import { listNamespaces } from "../records/namespace-records.ts";
+import { namespacePages } from "../records/namespace-records.ts";
 import type { NamespaceRecord } from "../records/namespace-records.ts";
 import type { Changing } from "./change-slices.ts";
 import { ClockWatch } from "./clock-watch.ts";
@@ -52,7 +52,6 @@ export interface SliceReconcilerOptions extends Changing {
 }
 
 const LEASE = "keeper";
-const NAMESPACES_PAGE = 500;
 const NAMESPACES_AT_ONCE = 8;
 
 export class SliceReconciler {
@@ -119,8 +118,7 @@ export class SliceReconciler {
     const known = new Set<string>();
     const continues = (): boolean => !signal.aborted && isOwner();
     try {
-      for (let after = ""; continues();) {
-        const page = await listNamespaces(this.#options.catalog, after, NAMESPACES_PAGE);
+      for await (const page of namespacePages(this.#options.catalog, signal)) {
         const reconcile = async ({ name, record }: (typeof page)[number]): Promise<void> => {
           if (!continues()) return;
           run.report.namespaces++;
@@ -135,9 +133,7 @@ export class SliceReconciler {
         };
         const never = new AbortController().signal;
         for await (const _ of mapBounded(page, () => NAMESPACES_AT_ONCE, never, reconcile));
-        const last = page.at(-1);
-        if (last === undefined || page.length < NAMESPACES_PAGE) break;
-        after = last.name;
+        if (!continues()) break;
       }
       if (continues()) this.#forgetAllBut(known);
     } catch (error) {

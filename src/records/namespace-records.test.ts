@@ -1,7 +1,12 @@
-import { equal, rejects } from "node:assert/strict";
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import { ControlFixture } from "../../tests/support/control-fixture.ts";
-import { readNamespace, updateNamespace } from "./namespace-records.ts";
+import {
+  eachNamespace,
+  namespacePages,
+  readNamespace,
+  updateNamespace,
+} from "./namespace-records.ts";
 
 async function fixtureWithPlays(): Promise<ControlFixture> {
   const fixture = new ControlFixture();
@@ -40,4 +45,52 @@ test("a record that does not parse is DATA_LOSS, and so is one that lacks a fiel
     await catalog.write("namespaces", "plays", value, before?.version ?? 0);
     await rejects(readNamespace(catalog, "plays"), { code: "DATA_LOSS" });
   }
+});
+
+/** `count` of them, made of a real one: creating that many takes too long. */
+async function manyNamespaces(count: number) {
+  const { catalog } = await fixtureWithPlays();
+  const plays = await catalog.read("namespaces", "plays");
+  const names = ["plays"];
+  for (let n = 1; n < count; n++) {
+    const name = `n${String(n).padStart(4, "0")}`;
+    names.push(name);
+    await catalog.write("namespaces", name, plays?.value ?? "", 0);
+  }
+  return { catalog, names: names.toSorted() };
+}
+
+test("every namespace is given once, in the order of their names, over several pages", async () => {
+  for (const count of [1, 500, 1_200]) {
+    const { catalog, names } = await manyNamespaces(count);
+    const seen: string[] = [];
+    for await (const { name } of eachNamespace(catalog)) seen.push(name);
+    deepEqual(seen, names);
+  }
+});
+
+test("a namespace that cannot be read is given as its error, between the others", async () => {
+  const { catalog } = await manyNamespaces(3);
+  const before = await catalog.read("namespaces", "n0002");
+  await catalog.write("namespaces", "n0002", "{", before?.version ?? 0);
+  const records = new Map<string, unknown>();
+  for await (const { name, record } of eachNamespace(catalog)) records.set(name, record);
+  ok(records.get("n0002") instanceof Error);
+  equal(records.size, 3);
+  equal([...records.values()].filter((record) => record instanceof Error).length, 1);
+});
+
+test("the next page is not asked for when the signal has aborted", async () => {
+  const { catalog } = await manyNamespaces(1_200);
+  let lists = 0;
+  catalog.before = (call) => {
+    if (call === "list") lists++;
+    return Promise.resolve();
+  };
+  const stop = new AbortController();
+  for await (const page of namespacePages(catalog, stop.signal)) {
+    equal(page.length, 500);
+    stop.abort();
+  }
+  equal(lists, 1);
 });

@@ -21,6 +21,8 @@ const SPACE = "namespaces";
  * Losing this many times in a row means something is wrong, not that the caller should wait longer.
  */
 const ATTEMPTS_MAX = 20;
+/** Few enough that the last one is still young when its turn comes, enough that thousands cost few reads. */
+const NAMESPACES_PAGE = 500;
 
 export interface NamespaceRecord extends Namespace {
   readonly phase: "CREATING" | "READY" | "DELETING";
@@ -58,6 +60,12 @@ export interface IdStrategyChanging {
   readonly seriesId: string;
 }
 
+/** One that cannot be read is given as its error. */
+export interface ListedNamespace {
+  readonly name: string;
+  readonly record: NamespaceRecord | ServiceError;
+}
+
 /** Undefined if there is none; also one that is being created or deleted is given. */
 export async function readNamespace(
   catalog: Catalog,
@@ -72,15 +80,12 @@ export async function readReadyNamespace(catalog: Catalog, name: string): Promis
   return requireReady(await readNamespace(catalog, name), name);
 }
 
-/**
- * At most `limit` in the order of their names, in any phase. One that cannot be read is given as
- * its error.
- */
+/** At most `limit` in the order of their names, in any phase. */
 export async function listNamespaces(
   catalog: Catalog,
   after: string,
   limit: number,
-): Promise<{ name: string; record: NamespaceRecord | ServiceError }[]> {
+): Promise<ListedNamespace[]> {
   const page = await catalog.list(SPACE, after, limit);
   return page.map((stored) => {
     try {
@@ -90,6 +95,29 @@ export async function listNamespaces(
       throw error;
     }
   });
+}
+
+/**
+ * Every namespace in the order of their names, in any phase, a bounded page at a time: each page is asked
+ * for when the one before has been dealt with. Ends when the signal aborts.
+ */
+export async function* namespacePages(
+  catalog: Catalog,
+  signal?: AbortSignal,
+): AsyncGenerator<readonly ListedNamespace[], void, undefined> {
+  for (let after: string | undefined = ""; after !== undefined && signal?.aborted !== true;) {
+    const page: readonly ListedNamespace[] = await listNamespaces(catalog, after, NAMESPACES_PAGE);
+    if (page.length > 0) yield page;
+    after = page.length < NAMESPACES_PAGE ? undefined : page.at(-1)?.name;
+  }
+}
+
+/** The same, one by one. */
+export async function* eachNamespace(
+  catalog: Catalog,
+  signal?: AbortSignal,
+): AsyncGenerator<ListedNamespace, void, undefined> {
+  for await (const page of namespacePages(catalog, signal)) yield* page;
 }
 
 /**

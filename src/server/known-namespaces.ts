@@ -11,11 +11,10 @@ import type { NamespaceView } from "../model/namespace.ts";
 import { READ_MODES } from "../model/read-mode.ts";
 import type { ReadMode } from "../model/read-mode.ts";
 import type { Catalog } from "../ports/catalog.ts";
-import { listNamespaces } from "../records/namespace-records.ts";
+import { eachNamespace } from "../records/namespace-records.ts";
 
 /** One read of the catalog, so it may be often; a new namespace seldom waits for it. */
 const EVERY_MS = 30_000;
-const NAMESPACES_PAGE = 100;
 
 export interface KnownNamespacesOptions {
   readonly catalog: Catalog;
@@ -55,13 +54,9 @@ export class KnownNamespaces {
     const before = metrics.namespaces();
     const modesBefore = new Set(this.#readModes.keys());
     const listed = new Map<string, ReadMode | undefined>();
-    for (let after: string | undefined = ""; after !== undefined;) {
-      const page = await listNamespaces(catalog, after, NAMESPACES_PAGE);
-      for (const { name, record } of page) {
-        if (record instanceof Error) listed.set(name, undefined);
-        else if (record.phase === "READY") listed.set(name, record.readMode.mode);
-      }
-      after = page.length < NAMESPACES_PAGE ? undefined : page.at(-1)?.name;
+    for await (const { name, record } of eachNamespace(catalog)) {
+      if (record instanceof Error) listed.set(name, undefined);
+      else if (record.phase === "READY") listed.set(name, record.readMode.mode);
     }
     for (const name of before) if (!listed.has(name)) metrics.removeNamespace(name);
     for (const name of modesBefore) this.#readModes.delete(name);

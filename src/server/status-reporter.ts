@@ -1,7 +1,7 @@
 /** What GetStatus answers: this process, and what the catalog says of all. */
 import type { ServiceStatus, StatusUseCase } from "../api/methods/status.ts";
 import { BUILD_INFO } from "../lib/build-info.ts";
-import { listNamespaces } from "../records/namespace-records.ts";
+import { eachNamespace } from "../records/namespace-records.ts";
 import { readCountedSplits } from "../records/split-count-records.ts";
 import { readKillSwitch } from "../splits/record/kill-switch.ts";
 import type { PausedNamespace } from "../splits/use-cases.ts";
@@ -12,7 +12,6 @@ import type { Runtime } from "./runtime.ts";
 /** What is told of at most, and how many namespaces are looked at for it: an operator waits. */
 const PAUSED_MAX = 100;
 const NAMESPACES_MAX = 10_000;
-const NAMESPACES_PAGE = 500;
 
 export class StatusReporter implements StatusUseCase {
   readonly #config: ServiceConfig;
@@ -59,17 +58,12 @@ export class StatusReporter implements StatusUseCase {
 
   async #paused(): Promise<readonly PausedNamespace[]> {
     const paused: PausedNamespace[] = [];
-    let after = "";
-    for (let seen = 0; seen < NAMESPACES_MAX; seen += NAMESPACES_PAGE) {
-      const page = await listNamespaces(this.#parts.catalog, after, NAMESPACES_PAGE);
-      for (const { name, record } of page) {
-        if (record instanceof Error || record.splitsPaused === null) continue;
+    let seen = 0;
+    for await (const { name, record } of eachNamespace(this.#parts.catalog)) {
+      if (!(record instanceof Error) && record.splitsPaused !== null) {
         paused.push({ namespace: name, ...record.splitsPaused });
-        if (paused.length === PAUSED_MAX) return paused;
       }
-      const last = page.at(-1);
-      if (last === undefined || page.length < NAMESPACES_PAGE) break;
-      after = last.name;
+      if (paused.length === PAUSED_MAX || ++seen === NAMESPACES_MAX) break;
     }
     return paused;
   }

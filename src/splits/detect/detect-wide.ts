@@ -3,6 +3,7 @@
  *
  * Runs for every partition of every read: the narrow path costs two comparisons and no allocation.
  */
+import { sliceExpiry } from "../../model/slice-expiry.ts";
 import type { Detection } from "../../model/detection.ts";
 import { blockOf } from "../../model/namespace.ts";
 import type { NamespaceView } from "../../model/namespace.ts";
@@ -14,11 +15,6 @@ export type ReadWidth = Pick<PartitionRead, "partition" | "bytes" | "events">;
 
 /** Why a read is not reported: "gone" means that the slice is no longer open. */
 export type NotDetected = "narrow" | "off" | "gone" | "expiring" | "blocked";
-
-/** A slice that is closed within this long is not worth the work. */
-const EXPIRING_MICROS_MAX = 3_600_000_000;
-/** Where slices live shorter: this share of their life. */
-const EXPIRING_SHARE = 0.1;
 
 export function detectWide(
   read: ReadWidth,
@@ -33,9 +29,7 @@ export function detectWide(
   const { slice: sliceName, seriesId, timeBucket, eventBucket } = read.partition;
   const slice = view.slices.find(({ name }) => name === sliceName);
   if (slice === undefined) return "gone";
-  const { closeAfterMicros } = retention;
-  const soonMicros = Math.min(EXPIRING_MICROS_MAX, closeAfterMicros * EXPIRING_SHARE);
-  if (slice.end + closeAfterMicros - nowMicros <= soonMicros) return "expiring";
+  if (sliceExpiry(slice, retention, nowMicros).soon) return "expiring";
   if (blockOf(view, seriesId, nowMicros) !== undefined) return "blocked";
   return {
     namespace: view.namespace.name,

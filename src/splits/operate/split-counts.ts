@@ -8,7 +8,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import { Leases } from "../../records/lease.ts";
 import type { Lease } from "../../records/lease.ts";
-import { listNamespaces } from "../../records/namespace-records.ts";
+import { eachNamespace } from "../../records/namespace-records.ts";
 import type { NamespaceRecord } from "../../records/namespace-records.ts";
 import { writeCountedSplits } from "../../records/split-count-records.ts";
 import { listSplits, slicesWithSplits } from "../../records/split-records.ts";
@@ -27,7 +27,6 @@ export interface SplitCountsOptions {
 }
 
 const LEASE = "split-census";
-const NAMESPACES_PAGE = 100;
 
 interface Count {
   readonly states: Map<SplitState, number>;
@@ -64,15 +63,9 @@ export class SplitCounts {
 
   async runOnce(signal: AbortSignal): Promise<void> {
     const counts = new Map<string, Count>();
-    for (let after = ""; !signal.aborted;) {
-      const page = await listNamespaces(this.#options.catalog, after, NAMESPACES_PAGE);
-      for (const { name, record } of page) {
-        if (record instanceof Error || record.phase !== "READY") continue;
-        counts.set(name, await this.#count(record, signal));
-      }
-      const last = page.at(-1);
-      if (last === undefined || page.length < NAMESPACES_PAGE) break;
-      after = last.name;
+    for await (const { name, record } of eachNamespace(this.#options.catalog, signal)) {
+      if (record instanceof Error || record.phase !== "READY") continue;
+      counts.set(name, await this.#count(record, signal));
     }
     if (signal.aborted) return;
     this.#counts = counts;

@@ -5,6 +5,7 @@
  * out. A plan freezes the range before anything is copied (rule C7). Every refusal is a whole sentence
  * with its numbers, for the record's history.
  */
+import { sliceExpiry } from "../../model/slice-expiry.ts";
 import type { NamespaceConfig } from "../../model/namespace-config.ts";
 import { routeOf } from "../../model/split.ts";
 import type { Segment, SplitRecord } from "../../model/split.ts";
@@ -52,9 +53,6 @@ export type SplitPlan =
   | { readonly kind: "parked"; readonly reason: string; readonly recheckMicros: number };
 
 const SECOND_MICROS = 1_000_000;
-/** A slice that is closed within this long, or within this share of its life, is not worth the work. */
-const EXPIRING_MICROS_MAX = 3_600 * SECOND_MICROS;
-const EXPIRING_SHARE = 0.1;
 /** A closed partition in this many files or more is slow for being scattered. */
 const SSTABLES_MANY = 8;
 /** How soon and how late a stretch that is still growing is looked at again. */
@@ -102,11 +100,9 @@ function whyNever({ slice, blocked, config, byOperator, record }: PlanInput): st
 }
 
 function whyNotNow({ slice, config, nowMicros, from, to, closed }: PlanInput): string | undefined {
-  const { closeAfterMicros } = config.retention;
-  const left = slice.end + closeAfterMicros - nowMicros;
-  const soon = Math.min(EXPIRING_MICROS_MAX, closeAfterMicros * EXPIRING_SHARE);
-  if (left <= soon) {
-    return `expiring: ${slice.name} is closed in ${seconds(left)}, the least worth the work is ${seconds(soon)}`;
+  const { soon, leftMicros, soonMicros } = sliceExpiry(slice, config.retention, nowMicros);
+  if (soon) {
+    return `expiring: ${slice.name} is closed in ${seconds(leftMicros)}, the least worth the work is ${seconds(soonMicros)}`;
   }
   if (closed && from >= to) return "empty: all of the bucket is split already, nothing is left";
   return undefined;

@@ -6,7 +6,7 @@
  * round whose evidence was looked at, so that a fall-back in between wins.
  */
 import type { Clock } from "../../lib/clock.ts";
-import { listNamespaces } from "../../records/namespace-records.ts";
+import { eachNamespace } from "../../records/namespace-records.ts";
 import type { NamespaceRecord } from "../../records/namespace-records.ts";
 import { addServedKinds, readEvidence, setReadMode } from "../record/read-modes.ts";
 import { kindName } from "../../model/split-kind.ts";
@@ -39,7 +39,6 @@ export interface ReadModeReconcilerOptions {
 }
 
 const EVERY_MS = 10_000;
-const NAMESPACES_PAGE = 100;
 
 export class ReadModeReconciler {
   readonly #options: ReadModeReconcilerOptions;
@@ -66,19 +65,13 @@ export class ReadModeReconciler {
 
   /** Looks at every namespace once. One that fails does not keep the others from it. */
   async runOnce(signal?: AbortSignal): Promise<void> {
-    for (let after = ""; signal?.aborted !== true;) {
-      const page = await listNamespaces(this.#options.catalog, after, NAMESPACES_PAGE);
-      for (const { name, record } of page) {
-        if (record instanceof Error || record.phase !== "READY") continue;
-        try {
-          await this.#advance(record);
-        } catch (error) {
-          this.#options.onFailed?.(name, error);
-        }
+    for await (const { name, record } of eachNamespace(this.#options.catalog, signal)) {
+      if (record instanceof Error || record.phase !== "READY") continue;
+      try {
+        await this.#advance(record);
+      } catch (error) {
+        this.#options.onFailed?.(name, error);
       }
-      const last = page.at(-1);
-      if (last === undefined || page.length < NAMESPACES_PAGE) return;
-      after = last.name;
     }
   }
 

@@ -8,6 +8,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { after, before, test } from "node:test";
+import { Metrics } from "../src/lib/metrics.ts";
+import { declareCassandraMetrics } from "../src/server/process-metrics.ts";
 import { startMeasuredProcesses } from "./support/measured-processes.ts";
 import type { MeasuredProcesses } from "./support/measured-processes.ts";
 
@@ -34,6 +36,13 @@ async function complaintsOf(metrics: string): Promise<string> {
 test("promtool accepts the metrics of a server and of a worker", async () => {
   equal(await complaintsOf(await processes.server()), "");
   equal(await complaintsOf(await processes.worker()), "");
+});
+
+test("promtool accepts the metrics of the Cassandra engine", async () => {
+  const metrics = new Metrics();
+  const { statementSeconds } = declareCassandraMetrics(metrics);
+  statementSeconds.observe(1, "catalog_read", "failed");
+  equal(await complaintsOf(await metrics.text()), "");
 });
 
 test("promtool is really asked", async () => {

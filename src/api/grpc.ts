@@ -23,6 +23,8 @@ import type {
 import { HealthImplementation } from "grpc-health-check";
 import type { Clock } from "../lib/clock.ts";
 import { assert, ServiceError } from "../lib/errors.ts";
+import { callerOf, OPERATOR_HEADER } from "./caller.ts";
+import type { Caller } from "./caller.ts";
 import { addReflection } from "./grpc-reflection.ts";
 import { CODE_TRAILER, REQUEST_ID_HEADER, statusOf, trailersOf } from "./grpc-status.ts";
 import { pathOf } from "./methods/method.ts";
@@ -114,7 +116,7 @@ export class GrpcServer {
       const open = this.#begin(method, call);
       const answer = async (): Promise<CopiedBytes> => {
         open.admit(call.request.length);
-        const request = method.fromBinary(call.request);
+        const request = method.fromBinary(call.request, callerIn(call.metadata));
         open.namespace = request.namespace;
         return (await request.run(open.signal)).binary();
       };
@@ -138,7 +140,7 @@ export class GrpcServer {
       const open = this.#begin(method, call);
       const send = async (): Promise<void> => {
         open.admit(call.request.length);
-        const request = method.fromBinary(call.request);
+        const request = method.fromBinary(call.request, callerIn(call.metadata));
         open.namespace = request.namespace;
         for await (const page of request.run(open.signal)) {
           await written(call, page.binary(), open.signal);
@@ -188,6 +190,10 @@ function whenLeft(call: object, then: () => void): void {
   assert(stream instanceof EventEmitter, "the gRPC library keeps a call's HTTP/2 stream");
   if (Reflect.get(stream, "closed") === true) then();
   else stream.once("close", then);
+}
+
+function callerIn(metadata: Metadata): Caller {
+  return callerOf(metadata.get(OPERATOR_HEADER)[0]);
 }
 
 const CANCELLED: Partial<StatusObject> = { code: status.CANCELLED, details: "cancelled" };

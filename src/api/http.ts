@@ -14,6 +14,7 @@ import type { Code } from "../lib/errors.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { nearest } from "../lib/nearest.ts";
 import { browserProblem } from "./browser-guard.ts";
+import { callerOf, OPERATOR_HEADER } from "./caller.ts";
 import { docsPage } from "./docs-page.ts";
 import { errorJson, retryAfterMs } from "./error-map.ts";
 import { REQUEST_ID_HEADER } from "./grpc-status.ts";
@@ -158,7 +159,7 @@ export class HttpServer {
   async #answer(method: UnaryMethod, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const open = openOf(request);
     try {
-      const parsed = method.fromJson(bodyOf(request));
+      const parsed = method.fromJson(bodyOf(request), callerOf(request.headers[OPERATOR_HEADER]));
       open.namespace = parsed.namespace;
       const answer = await parsed.run(open.signal);
       await reply.header("content-type", JSON_TYPE).send(answer.json());
@@ -170,7 +171,7 @@ export class HttpServer {
   async #stream(method: StreamMethod, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const open = openOf(request);
     try {
-      const parsed = method.fromJson(bodyOf(request));
+      const parsed = method.fromJson(bodyOf(request), callerOf(request.headers[OPERATOR_HEADER]));
       open.namespace = parsed.namespace;
       const pages = parsed.run(open.signal)[Symbol.asyncIterator]();
       // What fails before the first page can still be told by the status.

@@ -12,7 +12,7 @@ import {
   CreateNamespaceRequestSchema,
   NamespaceSchema,
 } from "../gen/braid/v1/control_service_pb.js";
-import { KillSwitchSchema } from "../gen/braid/v1/switches_pb.js";
+import { KillSwitchSchema, SetKillSwitchRequestSchema } from "../gen/braid/v1/switches_pb.js";
 import {
   ReadEventRecordsRequestSchema,
   ReadEventRecordsResponseSchema,
@@ -126,6 +126,7 @@ async function open(options: { inFlightMax: number }): Promise<Listener> {
     splits: {
       list: notAsked,
       get: notAsked,
+      locate: notAsked,
       request: notAsked,
       retry: notAsked,
       rollback: notAsked,
@@ -136,7 +137,8 @@ async function open(options: { inFlightMax: number }): Promise<Listener> {
       get: notAsked,
       set: notAsked,
       killSwitch: () => Promise.resolve({ on: true, at: 1_000_000, by: "operator", reason: "why" }),
-      setKillSwitch: notAsked,
+      setKillSwitch: (on, { by, reason }) =>
+        Promise.resolve({ on, at: 2_000_000, by, reason, unchanged: false }),
     },
     verify: { start: notAsked, get: notAsked },
     status: { get: notAsked },
@@ -378,6 +380,26 @@ test("control methods answer over both, and an empty body is an empty request", 
   deepEqual([body.namespaces[0].readMode, body.namespaces[0].splitsPaused], ["SHADOW", false]);
   const kill = await call("/braid.v1.ControlService/GetKillSwitch", Buffer.alloc(0));
   equal(fromBinary(KillSwitchSchema, kill.bytes).setTime?.seconds, 1n);
+});
+
+test("the operator that a caller claims to be is recorded, over HTTP and gRPC", async () => {
+  const path = "/braid.v1.ControlService/SetKillSwitch";
+  const set = async (headers: Record<string, string>): Promise<Response> =>
+    fetch(`${url}${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: '{"on":true}',
+    });
+  const claimed = (await (await set({ "braid-operator": "ana@ops-1" })).json()) as object;
+  equal(Reflect.get(claimed, "by"), "ana@ops-1");
+  equal(Reflect.get((await (await set({})).json()) as object, "by"), "operator");
+  equal((await set({ "braid-operator": "x".repeat(129) })).status, 400);
+
+  const metadata = new Metadata();
+  metadata.set("braid-operator", "bo@ops-2");
+  const request = toBinary(SetKillSwitchRequestSchema, create(SetKillSwitchRequestSchema, {}));
+  const { bytes } = await call(path, request, { metadata });
+  equal(fromBinary(KillSwitchSchema, bytes).by, "bo@ops-2");
 });
 
 test("an error is told with its code, status and retry hint over both", async () => {

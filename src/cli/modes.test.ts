@@ -85,7 +85,7 @@ test("kill-switch on, off and status", async () => {
   equal(
     on.out,
     "kill switch  on: every read is served from originals\n" +
-      "set          2026-11-15T10:00:00Z, by operator: looking into a difference\n",
+      "set          2026-11-15T10:00:00Z, by ana@ops-1: looking into a difference\n",
   );
   deepEqual(server.requests[0]?.body, { on: true, reason: "why" });
   const off = await runBraid("kill-switch off --json".split(" "), { url });

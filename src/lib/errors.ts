@@ -31,6 +31,7 @@ export const CODES = {
   PAGE_TOKEN_EXPIRED: { http: 400, grpc: grpc.INVALID_ARGUMENT, retry: false },
   NAMESPACE_NOT_FOUND: { http: 404, grpc: grpc.NOT_FOUND, retry: false },
   TIME_SLICE_NOT_FOUND: { http: 404, grpc: grpc.NOT_FOUND, retry: false },
+  PARTITION_NOT_FOUND: { http: 404, grpc: grpc.NOT_FOUND, retry: false },
   SPLIT_NOT_FOUND: { http: 404, grpc: grpc.NOT_FOUND, retry: false },
   VERIFY_NOT_FOUND: { http: 404, grpc: grpc.NOT_FOUND, retry: false },
   METHOD_NOT_FOUND: { http: 404, grpc: grpc.UNIMPLEMENTED, retry: false },

@@ -24,6 +24,8 @@ export interface NewSplit {
   readonly detectedAt: number;
   /** The operator who wishes for it. */
   readonly askedBy?: string;
+  /** The operator wants it split although it is not wide. */
+  readonly forced?: boolean;
 }
 
 /** DETECTED, and due at once. */
@@ -58,6 +60,6 @@ export function movedSplit(
 ): SplitRecord {
   const move = { at, by, from: record.state, to, reason };
   const anew = to === "DETECTED" && record.state !== "DETECTED";
-  const askedBy = anew ? null : record.askedBy;
-  return { ...record, askedBy, ...change, state: to, history: [...record.history, move] };
+  const asked = anew ? { askedBy: null, forced: undefined } : {};
+  return { ...record, ...asked, ...change, state: to, history: [...record.history, move] };
 }

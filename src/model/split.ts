@@ -129,6 +129,8 @@ export interface SplitRecord {
   readonly heldBy: string | null;
   /** The operator who wished for it, since it last began; null: a detection did. */
   readonly askedBy: string | null;
+  /** The operator wants it split although it is not wide. */
+  readonly forced?: boolean | undefined;
   readonly latency: { readonly before: SeenLatency; readonly after: SeenLatency };
   /** Oldest first; beyond a bound those in the middle are left out. */
   readonly history: readonly SplitMove[];

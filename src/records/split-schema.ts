@@ -51,6 +51,7 @@ export const splitSchema: z.ZodType<Omit<SplitRecord, "partition" | "version">> 
   dueAt: time.nullable(),
   heldBy: z.string().nullable(),
   askedBy: z.string().nullable(),
+  forced: z.boolean().optional(),
   latency: z.strictObject({ before: latency, after: latency }),
   history: z.array(
     z.strictObject({

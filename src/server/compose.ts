@@ -19,6 +19,7 @@ import type { EventLimits } from "../wire/validate-event.ts";
 import { EventWriter } from "../write/write-events.ts";
 import { DEFAULT_WRITE_QUEUE_OPTIONS, WriteQueue } from "../write/write-queue.ts";
 import { ReadModes } from "../splits/promote/read-modes.ts";
+import { holdsEvents } from "../splits/operate/holds-events.ts";
 import { Splits } from "../splits/operate/splits.ts";
 import { startCommonParts } from "./common-parts.ts";
 import type { CommonParts } from "./common-parts.ts";
@@ -142,6 +143,7 @@ async function startParts(
         clock,
         nudge,
         changed: (partition) => serving.splits.changed(partition),
+        holdsEvents: (partition) => holdsEvents(store, partition),
         namespaceChanged: parts.changed,
       }),
       modes: new ReadModes({
@@ -150,6 +152,13 @@ async function startParts(
         thresholds: thresholdsOf(config),
         namespaceChanged: parts.changed,
         killSwitchChanged: () => serving.killSwitch.refresh(),
+        observeKillSwitch: ({ on, by: operator, reason: why }, unchanged) =>
+          log.warn(
+            { on, operator, reason: why },
+            unchanged
+              ? "the kill switch was set again: nothing changes"
+              : "the kill switch was set",
+          ),
       }),
       verify: verifier,
       status: new StatusReporter(config, runtime, parts, by),

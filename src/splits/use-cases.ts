@@ -15,12 +15,19 @@ export interface SplitDetail {
   readonly record: SplitRecord;
   /** The listed parts of each segment, by the segment's place in the record; none where not asked for. */
   readonly parts: readonly (readonly PartRecord[])[];
+  /** The event time of the partition's bucket, microseconds, end not included; undefined: its slice is gone. */
+  readonly bucket: { readonly start: number; readonly end: number } | undefined;
 }
 
-/** An operator's wish, with who and why: both are kept. */
+/** Who asks, as claimed, and why: both are recorded. */
 export interface OperatorRequest {
   readonly by: string;
   readonly reason: string;
+}
+
+export interface SplitRequest extends OperatorRequest {
+  /** Splits a partition that is not wide too. */
+  readonly force?: boolean;
 }
 
 /** A namespace whose splits are paused: since when, by which operator, and why. */
@@ -33,10 +40,13 @@ export interface PausedNamespace extends OperatorRequest {
 export interface SplitPage {
   readonly splits: readonly SplitDetail[];
   readonly nextPageToken: string;
+  readonly killSwitch: KillSwitchState;
+  /** Of the namespaces this page has looked at. */
+  readonly paused: readonly PausedNamespace[];
 }
 
 export interface SplitUseCases {
-  /** Without parts. `state` undefined: all. */
+  /** Without parts. `namespace` "": all of them. `state` undefined: all. */
   list(
     namespace: string,
     options: {
@@ -47,15 +57,27 @@ export interface SplitUseCases {
   ): Promise<SplitPage>;
   /** SPLIT_NOT_FOUND if there is none. */
   get(location: SplitLocation): Promise<SplitDetail>;
-  /** Does by hand what a detection does; one that is there already is looked at again. */
-  request(location: SplitLocation, operatorRequest: OperatorRequest): Promise<SplitDetail>;
+  /**
+   * The partition of a split, by its id. SPLIT_NOT_FOUND if there is none, REQUEST_INVALID if there are
+   * several or too many records to look through.
+   */
+  locate(namespace: string, splitId: string): Promise<SplitLocation>;
+  /**
+   * Does by hand what a detection does; one that is there already is looked at again. PARTITION_NOT_FOUND
+   * if there is none and the partition holds no events.
+   */
+  request(location: SplitLocation, request: SplitRequest): Promise<SplitDetail>;
   /** Lets one that failed, was refused, parked or rolled back be planned anew. */
   retry(location: SplitLocation, operatorRequest: OperatorRequest): Promise<SplitDetail>;
   /** Back to the original, everywhere within L; stays so until a retry. */
   rollback(location: SplitLocation, operatorRequest: OperatorRequest): Promise<SplitDetail>;
-  /** Of a whole namespace. */
-  pause(namespace: string, operatorRequest: OperatorRequest): Promise<void>;
-  resume(namespace: string, operatorRequest: OperatorRequest): Promise<void>;
+  /** Of a whole namespace. A repeat keeps the first pause, with its time, operator and reason. */
+  pause(
+    namespace: string,
+    operatorRequest: OperatorRequest,
+  ): Promise<{ readonly pause: PausedNamespace; readonly wasPaused: boolean }>;
+  /** Whether it was paused. */
+  resume(namespace: string, operatorRequest: OperatorRequest): Promise<boolean>;
 }
 
 export interface ReadModeReport {
@@ -65,6 +87,15 @@ export interface ReadModeReport {
   readonly nextMode: ReadMode | undefined;
   /** Why it has not advanced yet; "" if nothing is in the way. */
   readonly blockedBy: string;
+  /** While it is on, reads use no split, whatever the mode. */
+  readonly killSwitch: KillSwitchState;
+  readonly splitsPaused: PausedNamespace | undefined;
+}
+
+/** What SetKillSwitch leaves behind. */
+export interface KillSwitchAnswer extends KillSwitchState {
+  /** It was so already: time, operator and reason are those of the first request. */
+  readonly unchanged: boolean;
 }
 
 export interface ReadModeUseCases {
@@ -77,7 +108,7 @@ export interface ReadModeUseCases {
     operatorRequest: OperatorRequest,
   ): Promise<ReadModeReport>;
   killSwitch(): Promise<KillSwitchState>;
-  setKillSwitch(on: boolean, operatorRequest: OperatorRequest): Promise<KillSwitchState>;
+  setKillSwitch(on: boolean, operatorRequest: OperatorRequest): Promise<KillSwitchAnswer>;
 }
 
 export interface Difference {

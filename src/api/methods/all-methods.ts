@@ -36,7 +36,7 @@ export function allMethods(deps: MethodDependencies): Method[] {
     ...histogramMethods(deps.sizes),
     ...splitMethods(deps.splits),
     ...readModeMethods(deps.modes),
-    ...verifyMethods(deps.verify),
+    ...verifyMethods(deps.verify, (namespace, splitId) => deps.splits.locate(namespace, splitId)),
     ...statusMethods(deps.status),
   ];
 }

@@ -21,7 +21,7 @@ export function histogramMethods(sizes: SizesUseCase): UnaryMethod[] {
       desc: ControlService.method.getHistogram,
       changes: false,
       namespaceOf: (request) => request.namespace,
-      handle: async ({ namespace, timeSlice }, signal) =>
+      handle: async ({ namespace, timeSlice }, _caller, signal) =>
         histogramMessage(await sizes.of(namespace, timeSlice, signal)),
     }),
   ];

@@ -14,6 +14,8 @@ import type {
   MessageShape,
 } from "@bufbuild/protobuf";
 import { ServiceError } from "../../lib/errors.ts";
+import { UNNAMED } from "../caller.ts";
+import type { Caller } from "../caller.ts";
 import { checkJsonFields } from "./json-fields.ts";
 
 /** A body that was JSON, and how long its text was. */
@@ -51,8 +53,8 @@ interface MethodForm<R> {
   /** Whether a call that ended early may still have changed something. */
   readonly changes: boolean;
   /** Both throw REQUEST_INVALID with all that is wrong. */
-  fromBinary(bytes: Uint8Array): R;
-  fromJson(body: JsonBody): R;
+  fromBinary(bytes: Uint8Array, caller?: Caller): R;
+  fromJson(body: JsonBody, caller?: Caller): R;
 }
 
 export interface UnaryMethod extends MethodForm<UnaryRequest> {
@@ -75,19 +77,23 @@ export function messageMethod<I extends DescMessage, O extends DescMessage>(opti
   desc: DescMethod & { input: I; output: O };
   changes: boolean;
   namespaceOf: (input: MessageShape<I>) => string;
-  handle: (input: MessageShape<I>, signal: AbortSignal) => Promise<MessageInitShape<O>>;
+  handle: (
+    input: MessageShape<I>,
+    caller: Caller,
+    signal: AbortSignal,
+  ) => Promise<MessageInitShape<O>>;
 }): UnaryMethod {
   const { desc } = options;
-  const requestOf = (input: MessageShape<I>): UnaryRequest => ({
+  const requestOf = (input: MessageShape<I>, caller = UNNAMED): UnaryRequest => ({
     namespace: options.namespaceOf(input),
-    run: async (signal) => messageAnswer(desc.output, await options.handle(input, signal)),
+    run: async (signal) => messageAnswer(desc.output, await options.handle(input, caller, signal)),
   });
   return {
     kind: "unary",
     desc,
     changes: options.changes,
-    fromBinary: (bytes) => requestOf(messageFromBinary(desc.input, bytes)),
-    fromJson: (body) => requestOf(messageFromJson(desc.input, body)),
+    fromBinary: (bytes, caller) => requestOf(messageFromBinary(desc.input, bytes), caller),
+    fromJson: (body, caller) => requestOf(messageFromJson(desc.input, body), caller),
   };
 }
 

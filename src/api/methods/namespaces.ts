@@ -52,7 +52,7 @@ export function namespaceMethods(namespaces: NamespaceUseCases): UnaryMethod[] {
       desc: service.updateNamespace,
       changes: true,
       namespaceOf: (request) => request.namespace,
-      handle: async (request, signal) => {
+      handle: async (request, _caller, signal) => {
         const problems = new Problems();
         const patch = patchOf(request.config, problems);
         problems.throwIfAny("REQUEST_INVALID");
@@ -64,7 +64,7 @@ export function namespaceMethods(namespaces: NamespaceUseCases): UnaryMethod[] {
       desc: service.deleteNamespace,
       changes: true,
       namespaceOf: (request) => request.namespace,
-      handle: async (request, signal) => {
+      handle: async (request, _caller, signal) => {
         await namespaces.delete(request.namespace, signal);
         return {};
       },

@@ -1,42 +1,83 @@
-/** What requests of operators have in common: which partition, who asks, and why. */
+/** What requests of operators have in common: which split, who asks, and why. */
 import type { Partition } from "../../gen/braid/v1/split_pb.js";
 import { Problems } from "../../lib/problems.ts";
+import { isSplitId } from "../../records/split-ids.ts";
 import type { SplitLocation, OperatorRequest } from "../../splits/use-cases.ts";
+import { OPERATOR_HEADER } from "../caller.ts";
+import type { Caller } from "../caller.ts";
 import { CONTRACT_EVENT_LIMITS } from "../../wire/validate-event.ts";
 
 const REASON_CHARACTERS_MAX = 1_024;
 /** No slice has a longer name. */
 const TIME_SLICE_CHARACTERS_MAX = 64;
 
-/** Callers are not known by name: whoever can reach the API operates it. */
-const BY = "operator";
+/** In histories where the call names nobody. */
+const UNNAMED_OPERATOR = "operator";
+/** One line of a terminal and of a log: no control characters, no invisible ones. */
+const OPERATOR_FORM = /^[\x21-\x7e](?:[\x20-\x7e]{0,126}[\x21-\x7e])?$/;
 
-export function operatorRequestOf(reason: string, problems: Problems): OperatorRequest {
+/** Who asks, as claimed, and why. What is wrong with either goes to `problems`. */
+export function operatorRequestOf(
+  reason: string,
+  caller: Caller,
+  problems: Problems,
+): OperatorRequest {
   const { length } = reason;
   if (length > REASON_CHARACTERS_MAX) {
     problems.add(`reason has ${length} characters, the limit is ${REASON_CHARACTERS_MAX}`);
   }
-  return { by: BY, reason };
+  return { by: operatorOf(caller, problems), reason };
 }
 
-/** A wish that is all that can be wrong with its request. */
-export function onlyOperatorRequestOf(reason: string): OperatorRequest {
+function operatorOf({ operator }: Caller, problems: Problems): string {
+  if (operator === undefined || operator === "") return UNNAMED_OPERATOR;
+  if (!OPERATOR_FORM.test(operator)) {
+    problems.add(`${OPERATOR_HEADER} must be at most 128 printable ASCII characters`);
+  }
+  return operator;
+}
+
+/** A request whose operator and reason are all that can be wrong with it. */
+export function onlyOperatorRequestOf(reason: string, caller: Caller): OperatorRequest {
   const problems = new Problems();
-  const operatorRequest = operatorRequestOf(reason, problems);
+  const operatorRequest = operatorRequestOf(reason, caller, problems);
   problems.throwIfAny("REQUEST_INVALID");
   return operatorRequest;
 }
 
-/** The partition a request is about. What is wrong with it goes to `problems`. */
-export function locationOf(
-  namespace: string,
-  partition: Partition | undefined,
+/** A split as a request names it. */
+export interface NamedSplit {
+  readonly namespace: string;
+  readonly partition?: Partition | undefined;
+  readonly splitId: string;
+}
+
+/** Finds a split's partition by its id. */
+export type Locate = (namespace: string, splitId: string) => Promise<SplitLocation>;
+
+/**
+ * The split a request is about, by partition or by id. What is wrong with the name goes to `problems`; an
+ * id is looked up only when the result is called, so that nothing is done for a request with problems.
+ */
+export function splitNamed(
+  { namespace, partition, splitId }: NamedSplit,
   problems: Problems,
-): SplitLocation {
-  if (partition === undefined) {
-    problems.add("partition is missing");
-    return { namespace, timeSlice: "", seriesId: "", timeBucket: 0, eventBucket: 0 };
+): (locate: Locate) => Promise<SplitLocation> {
+  if (namespace === "") problems.add("namespace is missing");
+  if (partition !== undefined && splitId !== "") {
+    problems.add("give partition or splitId, not both");
   }
+  if (partition === undefined && splitId === "") {
+    problems.add("partition is missing; splitId, as ListSplits shows it, will do instead");
+  }
+  if (splitId !== "" && !isSplitId(splitId)) {
+    problems.add("splitId is not an id of a split, such as c11psr2pyb; ListSplits shows them");
+  }
+  const location = partition && locationOf(namespace, partition, problems);
+  return (locate) => (location ? Promise.resolve(location) : locate(namespace, splitId));
+}
+
+function locationOf(namespace: string, partition: Partition, problems: Problems): SplitLocation {
   const { timeSlice, timeSeriesId, timeBucket, eventBucket } = partition;
   const idBytesMax = CONTRACT_EVENT_LIMITS.seriesIdBytesMax;
   const idBytes = Buffer.byteLength(timeSeriesId);

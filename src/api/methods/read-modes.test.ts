@@ -4,6 +4,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { SetReadModeRequestSchema } from "../../gen/braid/v1/read_mode_pb.js";
 import type { ReadMode_Mode } from "../../gen/braid/v1/read_mode_pb.js";
 import type { ReadModeReport, ReadModeUseCases } from "../../splits/use-cases.ts";
+import type { Caller } from "../caller.ts";
 import { readModeMethods } from "./read-modes.ts";
 
 const never = new AbortController().signal;
@@ -33,6 +34,8 @@ const REPORT: ReadModeReport = {
   ],
   nextMode: "COMPARE",
   blockedBy: "41 of 100 reads",
+  killSwitch: { on: true, at: NOON, by: "ana", reason: "a difference" },
+  splitsPaused: { namespace: "plays", at: NOON, by: "bo", reason: "load" },
 };
 
 /** Use cases that write down how they were called. */
@@ -50,7 +53,7 @@ function fakes(report: ReadModeReport = REPORT): { modes: ReadModeUseCases; call
     killSwitch: () => Promise.resolve({ on: false, at: 0, by: "", reason: "" }),
     setKillSwitch: (on, operatorRequest) => {
       calls.push([on, operatorRequest]);
-      return Promise.resolve({ on, at: NOON, ...operatorRequest });
+      return Promise.resolve({ on, at: NOON, ...operatorRequest, unchanged: true });
     },
   };
   return { modes, calls };
@@ -60,9 +63,10 @@ async function ask(
   modes: ReadModeUseCases,
   name: string,
   value: object,
+  caller?: Caller,
 ): Promise<Record<string, unknown>> {
   const method = readModeMethods(modes).find(({ desc }) => desc.name === name);
-  const answer = await method?.fromJson({ value, bytes: 0 }).run(never);
+  const answer = await method?.fromJson({ value, bytes: 0 }, caller).run(never);
   return JSON.parse(String(answer?.json())) as Record<string, unknown>;
 }
 
@@ -86,6 +90,19 @@ test("a read mode is told with its evidence, what is next, and what is in the wa
     since: "2026-11-15T12:00:00Z",
     by: "braid",
     reason: "first",
+    killSwitch: {
+      on: true,
+      setTime: "2026-11-15T12:00:00Z",
+      by: "ana",
+      reason: "a difference",
+      unchanged: false,
+    },
+    splitsPause: {
+      namespace: "plays",
+      since: "2026-11-15T12:00:00Z",
+      by: "bo",
+      reason: "load",
+    },
   });
   deepEqual(calls, [["plays"]]);
   const last = fakes({ ...REPORT, nextMode: undefined }).modes;
@@ -138,12 +155,13 @@ test("the kill switch is told and set", async () => {
     reason: "",
     unchanged: false,
   });
-  deepEqual(await ask(modes, "SetKillSwitch", { on: true, reason: "why" }), {
+  const request = { on: true, reason: "why" };
+  deepEqual(await ask(modes, "SetKillSwitch", request, { operator: "ana@ops-1" }), {
     on: true,
     setTime: "2026-11-15T12:00:00Z",
-    by: "operator",
+    by: "ana@ops-1",
     reason: "why",
-    unchanged: false,
+    unchanged: true,
   });
-  deepEqual(calls, [[true, { by: "operator", reason: "why" }]]);
+  deepEqual(calls, [[true, { by: "ana@ops-1", reason: "why" }]]);
 });

@@ -9,7 +9,7 @@ import type { ReadMode } from "../../model/read-mode.ts";
 import type { ReadModeReport, ReadModeUseCases } from "../../splits/use-cases.ts";
 import { messageMethod } from "./method.ts";
 import type { UnaryMethod } from "./method.ts";
-import { switchMessage } from "./switch-messages.ts";
+import { pauseMessage, switchMessage } from "./switch-messages.ts";
 import { timeOfMicros } from "./times.ts";
 import { onlyOperatorRequestOf, operatorRequestOf } from "./operator-request.ts";
 
@@ -26,10 +26,10 @@ export function readModeMethods(modes: ReadModeUseCases): UnaryMethod[] {
       desc: service.setReadMode,
       changes: true,
       namespaceOf: (request) => request.namespace,
-      handle: async ({ namespace, mode, force, autoAdvance, reason }) => {
+      handle: async ({ namespace, mode, force, autoAdvance, reason }, caller) => {
         const problems = new Problems();
         const wanted = modeOf(mode, problems);
-        const operatorRequest = operatorRequestOf(reason, problems);
+        const operatorRequest = operatorRequestOf(reason, caller, problems);
         problems.throwIfAny("REQUEST_INVALID");
         return modeMessage(
           await modes.set(namespace, wanted, { force, autoAdvance }, operatorRequest),
@@ -46,8 +46,8 @@ export function readModeMethods(modes: ReadModeUseCases): UnaryMethod[] {
       desc: service.setKillSwitch,
       changes: true,
       namespaceOf: () => "",
-      handle: async ({ on, reason }) =>
-        switchMessage(await modes.setKillSwitch(on, onlyOperatorRequestOf(reason))),
+      handle: async ({ on, reason }, caller) =>
+        switchMessage(await modes.setKillSwitch(on, onlyOperatorRequestOf(reason, caller))),
     }),
   ];
 }
@@ -60,12 +60,8 @@ function modeOf(mode: ReadMode_Mode, problems: Problems): ReadMode {
   return "OFF";
 }
 
-function modeMessage({
-  state,
-  evidence,
-  nextMode,
-  blockedBy,
-}: ReadModeReport): MessageInitShape<typeof ReadModeSchema> {
+function modeMessage(report: ReadModeReport): MessageInitShape<typeof ReadModeSchema> {
+  const { state, evidence, nextMode, blockedBy, splitsPaused } = report;
   return {
     mode: ReadMode_Mode[state.mode],
     evidence: evidence.map((seen) => ({
@@ -82,5 +78,7 @@ function modeMessage({
     since: timeOfMicros(state.since),
     by: state.by,
     reason: state.reason,
+    killSwitch: switchMessage(report.killSwitch),
+    ...(splitsPaused && { splitsPause: pauseMessage(splitsPaused) }),
   };
 }

@@ -14,7 +14,8 @@ import type {
 import { splitIdOf } from "../../records/split-ids.ts";
 import { timeOfMicros } from "./times.ts";
 
-export function splitMessage({ record, parts }: SplitDetail): MessageInitShape<typeof SplitSchema> {
+export function splitMessage(detail: SplitDetail): MessageInitShape<typeof SplitSchema> {
+  const { record, parts, bucket } = detail;
   const { dueAt, owner, heldBy, latency } = record;
   return {
     preSplitData: preSplitMessage(record),
@@ -34,6 +35,10 @@ export function splitMessage({ record, parts }: SplitDetail): MessageInitShape<t
     immutable: record.immutable,
     version: BigInt(record.version),
     splitId: splitIdOf(record.partition),
+    ...(bucket && {
+      bucketStart: timeOfMicros(bucket.start),
+      bucketEnd: timeOfMicros(bucket.end),
+    }),
   };
 }
 

@@ -2,10 +2,11 @@ import { deepEqual, equal, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { ListSplitsRequestSchema, Split_State, SplitSchema } from "../../gen/braid/v1/split_pb.js";
-import type { SplitDetail, SplitUseCases } from "../../splits/use-cases.ts";
+import type { SplitDetail, SplitLocation, SplitUseCases } from "../../splits/use-cases.ts";
 import { NO_LATENCY, PARTS_PER_PARTITION } from "../../model/split.ts";
 import type { PartRecord, Segment, SplitRecord } from "../../model/split.ts";
 import { splitIdOf } from "../../records/split-ids.ts";
+import type { Caller } from "../caller.ts";
 import { EXAMPLES } from "../examples.ts";
 import { splitMethods } from "./splits.ts";
 
@@ -91,7 +92,18 @@ function part(number: number, from: number, to: number): PartRecord {
 const DETAIL: SplitDetail = {
   record: RECORD,
   parts: [[part(5, START + HOUR / 2, START + HOUR), part(9, START, START + HOUR / 2)]],
+  bucket: { start: START, end: START + HOUR },
 };
+
+const LOCATION: SplitLocation = {
+  namespace: "plays",
+  timeSlice: "data_20261114",
+  seriesId: "p",
+  timeBucket: 7,
+  eventBucket: 2,
+};
+
+const PAUSE = { namespace: "plays", at: START, by: "bo", reason: "load" };
 
 /** Use cases that write down how they were called. */
 function fakes(): { splits: SplitUseCases; calls: unknown[][] } {
@@ -105,13 +117,19 @@ function fakes(): { splits: SplitUseCases; calls: unknown[][] } {
   return {
     calls,
     splits: {
-      list: seen("list", { splits: [{ ...DETAIL, parts: [] }], nextPageToken: "more" }),
+      list: seen("list", {
+        splits: [{ ...DETAIL, parts: [] }],
+        nextPageToken: "more",
+        killSwitch: { on: true, at: START, by: "ana", reason: "a difference" },
+        paused: [PAUSE],
+      }),
       get: seen("get", DETAIL),
+      locate: seen("locate", LOCATION),
       request: seen("request", DETAIL),
       retry: seen("retry", DETAIL),
       rollback: seen("rollback", DETAIL),
-      pause: seen("pause", undefined),
-      resume: seen("resume", undefined),
+      pause: seen("pause", { pause: PAUSE, wasPaused: true }),
+      resume: seen("resume", true),
     },
   };
 }
@@ -120,9 +138,10 @@ async function ask(
   splits: SplitUseCases,
   name: string,
   value: object,
+  caller?: Caller,
 ): Promise<Record<string, unknown>> {
   const method = splitMethods(splits).find(({ desc }) => desc.name === name);
-  const answer = await method?.fromJson({ value, bytes: 0 }).run(never);
+  const answer = await method?.fromJson({ value, bytes: 0 }, caller).run(never);
   return JSON.parse(String(answer?.json())) as Record<string, unknown>;
 }
 
@@ -220,13 +239,15 @@ test("a split has the contract's shape, and all that operators need beside it", 
     immutable: false,
     version: "12",
     splitId: splitIdOf(RECORD.partition),
+    bucketStart: "2026-11-14T07:00:00Z",
+    bucketEnd: "2026-11-14T08:00:00Z",
   });
 });
 
 test("an unfinished split has no due time, owner or holder unless it has one, over gRPC too", async () => {
   const { splits } = fakes();
   const record: SplitRecord = { ...RECORD, dueAt: null, owner: null, heldBy: "operator" };
-  const held = { ...splits, get: () => Promise.resolve({ record, parts: [] }) };
+  const held = { ...splits, get: () => Promise.resolve({ record, parts: [], bucket: undefined }) };
   const method = splitMethods(held).find(({ desc }) => desc.name === "GetSplit");
   const request = { value: { namespace: "plays", partition: PARTITION }, bytes: 0 };
   const answer = await method?.fromJson(request).run(never);
@@ -242,23 +263,58 @@ test("an unfinished split has no due time, owner or holder unless it has one, ov
   equal(message.history[1]?.from, Split_State.DETECTED);
 });
 
-test("an operator's wish reaches its use case with the partition, who and why", async () => {
+test("an operator's request reaches its use case with the partition, who and why", async () => {
   const { splits, calls } = fakes();
-  const { timeSeriesId: seriesId, ...rest } = PARTITION;
-  const location = { namespace: "plays", seriesId, ...rest };
   const operatorRequest = { by: "operator", reason: "slow" };
   for (const name of ["Request", "Retry", "Rollback"]) {
     const request = { namespace: "plays", partition: PARTITION, reason: "slow" };
     equal((await ask(splits, `${name}Split`, request))["state"], "SPLITTING");
-    deepEqual(calls.pop(), [name.toLowerCase(), location, operatorRequest]);
+    const force = name === "Request" ? { force: false } : {};
+    deepEqual(calls.pop(), [name.toLowerCase(), LOCATION, { ...operatorRequest, ...force }]);
   }
   for (const name of ["Pause", "Resume"]) {
     const request = { namespace: "plays", reason: "slow" };
-    deepEqual(await ask(splits, `${name}Splits`, request), { wasPaused: false });
+    equal((await ask(splits, `${name}Splits`, request))["wasPaused"], true);
     deepEqual(calls.pop(), [name.toLowerCase(), "plays", operatorRequest]);
   }
   await ask(splits, "GetSplit", { namespace: "plays", partition: PARTITION });
-  deepEqual(calls.pop(), ["get", location]);
+  deepEqual(calls.pop(), ["get", LOCATION]);
+});
+
+test("a split is named by its id as well, and a request is forced", async () => {
+  const { splits, calls } = fakes();
+  const request = { namespace: "plays", splitId: "c11psr2pyb" };
+  for (const name of ["Get", "Retry", "Rollback"]) {
+    await ask(splits, `${name}Split`, request);
+    deepEqual(calls.splice(0)[0], ["locate", "plays", "c11psr2pyb"]);
+  }
+  await ask(splits, "RequestSplit", { ...request, force: true });
+  deepEqual(calls.pop(), ["request", LOCATION, { by: "operator", reason: "", force: true }]);
+  const both = { ...request, partition: PARTITION };
+  await rejects(ask(splits, "GetSplit", both), { message: /^give partition or splitId, not both/ });
+  await rejects(ask(splits, "GetSplit", { splitId: "profile:123" }), {
+    message: /^namespace is missing; splitId is not an id of a split/,
+  });
+});
+
+test("the operator is who the caller claims to be, if the name can stand in a line", async () => {
+  const { splits, calls } = fakes();
+  const request = { namespace: "plays", partition: PARTITION, reason: "slow" };
+  const by = async (operator: string): Promise<unknown> => {
+    await ask(splits, "RetrySplit", request, { operator });
+    return calls.pop()?.[2];
+  };
+  deepEqual(await by("ana@ops-1"), { by: "ana@ops-1", reason: "slow" });
+  deepEqual(await by("x"), { by: "x", reason: "slow" });
+  deepEqual(await by("Ana of ops"), { by: "Ana of ops", reason: "slow" });
+  deepEqual(await by(""), { by: "operator", reason: "slow" });
+  deepEqual(await by("x".repeat(128)), { by: "x".repeat(128), reason: "slow" });
+  for (const operator of ["x".repeat(129), "a\nb", "a\u0000", " a", "a\u202eb", "\u001b[31m"]) {
+    await rejects(by(operator), {
+      code: "REQUEST_INVALID",
+      message: "braid-operator must be at most 128 printable ASCII characters",
+    });
+  }
 });
 
 test("a list is asked for by state and page, of the default size if none is given", async () => {
@@ -266,6 +322,14 @@ test("a list is asked for by state and page, of the default size if none is give
   const page = await ask(splits, "ListSplits", { namespace: "plays", state: "FAILED" });
   equal(page["nextPageToken"], "more");
   equal((page["splits"] as unknown[]).length, 1);
+  const at = "2026-11-14T07:00:00Z";
+  deepEqual(
+    [page["killSwitch"], page["paused"]],
+    [
+      { on: true, setTime: at, by: "ana", reason: "a difference", unchanged: false },
+      [{ namespace: "plays", since: at, by: "bo", reason: "load" }],
+    ],
+  );
   deepEqual(calls.pop(), ["list", "plays", { state: "FAILED", pageSize: 100, pageToken: "" }]);
   const request = { namespace: "plays", page_size: 7, pageToken: "t" };
   await ask(splits, "ListSplits", request);
@@ -299,7 +363,9 @@ test("all that is wrong with a wish is told at once, and nothing is done", async
       "reason has 1025 characters, the limit is 1024",
   });
   for (const name of ["GetSplit", "RequestSplit", "RetrySplit", "RollbackSplit"]) {
-    await rejects(ask(splits, name, { namespace: "plays" }), { message: "partition is missing" });
+    await rejects(ask(splits, name, { namespace: "plays" }), {
+      message: /^partition is missing; splitId/,
+    });
     await rejects(ask(splits, name, { namespace: "plays", partition: {} }), {
       message: "partition.timeSeriesId is missing; partition.timeSlice is missing",
     });
@@ -319,6 +385,5 @@ test("the documents' example has every field that a split has", async () => {
   });
   const fields = (value: object): string[] => Object.keys(value).toSorted();
   const { dueTime: _dueTime, ...told } = answer;
-  const { bucketStart: _start, bucketEnd: _end, ...shown } = EXAMPLES["GetSplit"]?.answer ?? {};
-  deepEqual(fields(shown), fields(told));
+  deepEqual(fields(EXAMPLES["GetSplit"]?.answer ?? {}), fields(told));
 });

@@ -1,7 +1,6 @@
 /** The methods on splits: messages to the use cases and back. */
 import { ControlService } from "../../gen/braid/v1/control_service_pb.js";
 import { Split_State } from "../../gen/braid/v1/split_pb.js";
-import type { Partition } from "../../gen/braid/v1/split_pb.js";
 import { Problems } from "../../lib/problems.ts";
 import type {
   SplitDetail,
@@ -11,14 +10,18 @@ import type {
 } from "../../splits/use-cases.ts";
 import { SPLIT_STATES } from "../../model/split.ts";
 import { pageSizeOf } from "../../namespaces/control-pages.ts";
+import type { Caller } from "../caller.ts";
 import { nameOf } from "./enum-names.ts";
 import { messageMethod } from "./method.ts";
 import type { UnaryMethod } from "./method.ts";
 import { splitMessage } from "./split-message.ts";
-import { onlyOperatorRequestOf, locationOf, operatorRequestOf } from "./operator-request.ts";
+import { onlyOperatorRequestOf, operatorRequestOf, splitNamed } from "./operator-request.ts";
+import type { Locate, NamedSplit } from "./operator-request.ts";
+import { pauseMessage, switchMessage } from "./switch-messages.ts";
 
 export function splitMethods(splits: SplitUseCases): UnaryMethod[] {
   const service = ControlService.method;
+  const locate: Locate = (namespace, splitId) => splits.locate(namespace, splitId);
   return [
     messageMethod({
       desc: service.listSplits,
@@ -33,57 +36,71 @@ export function splitMethods(splits: SplitUseCases): UnaryMethod[] {
           pageSize: pageSizeOf({ pageSize }),
           pageToken,
         });
-        return { splits: page.splits.map(splitMessage), nextPageToken: page.nextPageToken };
+        return {
+          splits: page.splits.map(splitMessage),
+          nextPageToken: page.nextPageToken,
+          killSwitch: switchMessage(page.killSwitch),
+          paused: page.paused.map(pauseMessage),
+        };
       },
     }),
     messageMethod({
       desc: service.getSplit,
       changes: false,
       namespaceOf: (request) => request.namespace,
-      handle: async ({ namespace, partition }) => {
+      handle: async (request) => {
         const problems = new Problems();
-        const location = locationOf(namespace, partition, problems);
+        const location = splitNamed(request, problems);
         problems.throwIfAny("REQUEST_INVALID");
-        return splitMessage(await splits.get(location));
+        return splitMessage(await splits.get(await location(locate)));
       },
     }),
     messageMethod({
       desc: service.requestSplit,
       changes: true,
       namespaceOf: (request) => request.namespace,
-      handle: async (request) =>
-        decided(request, (location, operatorRequest) => splits.request(location, operatorRequest)),
+      handle: async (request, caller) =>
+        decided(request, caller, locate, (location, operatorRequest) =>
+          splits.request(location, { ...operatorRequest, force: request.force }),
+        ),
     }),
     messageMethod({
       desc: service.retrySplit,
       changes: true,
       namespaceOf: (request) => request.namespace,
-      handle: async (request) =>
-        decided(request, (location, operatorRequest) => splits.retry(location, operatorRequest)),
+      handle: async (request, caller) =>
+        decided(request, caller, locate, (location, operatorRequest) =>
+          splits.retry(location, operatorRequest),
+        ),
     }),
     messageMethod({
       desc: service.rollbackSplit,
       changes: true,
       namespaceOf: (request) => request.namespace,
-      handle: async (request) =>
-        decided(request, (location, operatorRequest) => splits.rollback(location, operatorRequest)),
+      handle: async (request, caller) =>
+        decided(request, caller, locate, (location, operatorRequest) =>
+          splits.rollback(location, operatorRequest),
+        ),
     }),
     messageMethod({
       desc: service.pauseSplits,
       changes: true,
       namespaceOf: (request) => request.namespace,
-      handle: async ({ namespace, reason }) => {
-        await splits.pause(namespace, onlyOperatorRequestOf(reason));
-        return {};
+      handle: async ({ namespace, reason }, caller) => {
+        const { pause, wasPaused } = await splits.pause(
+          namespace,
+          onlyOperatorRequestOf(reason, caller),
+        );
+        return { pause: pauseMessage(pause), wasPaused };
       },
     }),
     messageMethod({
       desc: service.resumeSplits,
       changes: true,
       namespaceOf: (request) => request.namespace,
-      handle: async ({ namespace, reason }) => {
-        await splits.resume(namespace, onlyOperatorRequestOf(reason));
-        return {};
+      handle: async ({ namespace, reason }, caller) => {
+        const operatorRequest = onlyOperatorRequestOf(reason, caller);
+        return { wasPaused: await splits.resume(namespace, operatorRequest) };
       },
     }),
   ];
@@ -91,18 +108,16 @@ export function splitMethods(splits: SplitUseCases): UnaryMethod[] {
 
 const STATES = new Map(SPLIT_STATES.map((state) => [Split_State[state], state]));
 
-/** What an operator wishes of one partition, and the split as it is then. */
+/** Does what an operator requests of one split, and answers with the split as it is then. */
 async function decided(
-  request: {
-    readonly namespace: string;
-    readonly partition?: Partition | undefined;
-    readonly reason: string;
-  },
-  grant: (location: SplitLocation, operatorRequest: OperatorRequest) => Promise<SplitDetail>,
+  request: NamedSplit & { readonly reason: string },
+  caller: Caller,
+  locate: Locate,
+  decide: (location: SplitLocation, operatorRequest: OperatorRequest) => Promise<SplitDetail>,
 ) {
   const problems = new Problems();
-  const location = locationOf(request.namespace, request.partition, problems);
-  const operatorRequest = operatorRequestOf(request.reason, problems);
+  const location = splitNamed(request, problems);
+  const operatorRequest = operatorRequestOf(request.reason, caller, problems);
   problems.throwIfAny("REQUEST_INVALID");
-  return splitMessage(await grant(location, operatorRequest));
+  return splitMessage(await decide(await location(locate), operatorRequest));
 }

@@ -5,13 +5,11 @@ import type { KillSwitchState } from "../../model/read-mode.ts";
 import type { PausedNamespace } from "../../splits/use-cases.ts";
 import { timeOfMicros } from "./times.ts";
 
-export function switchMessage({
-  on,
-  at,
-  by,
-  reason,
-}: KillSwitchState): MessageInitShape<typeof KillSwitchSchema> {
-  return { on, ...(at > 0 && { setTime: timeOfMicros(at) }), by, reason };
+export function switchMessage(
+  state: KillSwitchState & { readonly unchanged?: boolean },
+): MessageInitShape<typeof KillSwitchSchema> {
+  const { on, at, by, reason, unchanged = false } = state;
+  return { on, ...(at > 0 && { setTime: timeOfMicros(at) }), by, reason, unchanged };
 }
 
 export function pauseMessage({

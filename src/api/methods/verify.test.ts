@@ -1,6 +1,6 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { test } from "node:test";
-import type { VerifyProgress, VerifyUseCases } from "../../splits/use-cases.ts";
+import type { SplitLocation, VerifyProgress, VerifyUseCases } from "../../splits/use-cases.ts";
 import { verifyMethods } from "./verify.ts";
 
 const never = new AbortController().signal;
@@ -54,16 +54,22 @@ async function ask(
       return Promise.resolve(progress);
     },
   };
-  const method = verifyMethods(verify).find(({ desc }) => desc.name === name);
+  const method = verifyMethods(verify, locate).find(({ desc }) => desc.name === name);
   const answer = await method?.fromJson({ value, bytes: 0 }).run(never);
   return { answer: JSON.parse(String(answer?.json())) as Record<string, unknown>, calls };
 }
+
+const locate = async (namespace: string, splitId: string): Promise<SplitLocation> => {
+  deepEqual([namespace, splitId], ["plays", "c11psr2pyb"]);
+  return LOCATION;
+};
 
 test("a comparison is started of one partition, of a slice, or of all", async () => {
   const cases: readonly (readonly [object, object])[] = [
     [{}, {}],
     [{ timeSlice: "data_20261114" }, { timeSlice: "data_20261114" }],
     [{ partition: PARTITION }, { location: LOCATION }],
+    [{ splitId: "c11psr2pyb" }, { location: LOCATION }],
   ];
   for (const [given, target] of cases) {
     const { answer, calls } = await ask("StartVerify", { namespace: "plays", ...given });

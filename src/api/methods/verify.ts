@@ -8,12 +8,14 @@ import type { SplitLocation, VerifyProgress, VerifyUseCases } from "../../splits
 import { messageMethod } from "./method.ts";
 import type { UnaryMethod } from "./method.ts";
 import { timeOfMicros } from "./times.ts";
-import { checkTimeSlice, locationOf } from "./operator-request.ts";
+import { checkTimeSlice, splitNamed } from "./operator-request.ts";
+import type { Locate } from "./operator-request.ts";
 
 /** No comparison has a longer id. */
 const VERIFY_ID_CHARACTERS_MAX = 128;
 
-export function verifyMethods(verify: VerifyUseCases): UnaryMethod[] {
+/** `locate` finds the partition of a split by its id. */
+export function verifyMethods(verify: VerifyUseCases, locate: Locate): UnaryMethod[] {
   const service = ControlService.method;
   return [
     messageMethod({
@@ -21,7 +23,7 @@ export function verifyMethods(verify: VerifyUseCases): UnaryMethod[] {
       changes: true,
       namespaceOf: (request) => request.namespace,
       handle: async (request) => ({
-        verifyId: await verify.start(request.namespace, targetOf(request)),
+        verifyId: await verify.start(request.namespace, await targetOf(request, locate)),
       }),
     }),
     messageMethod({
@@ -41,18 +43,22 @@ export function verifyMethods(verify: VerifyUseCases): UnaryMethod[] {
   ];
 }
 
-function targetOf({ namespace, partition, timeSlice }: StartVerifyRequest): {
-  location?: SplitLocation;
-  timeSlice?: string;
-} {
+async function targetOf(
+  request: StartVerifyRequest,
+  locate: Locate,
+): Promise<{ location?: SplitLocation; timeSlice?: string }> {
+  const { partition, splitId, timeSlice } = request;
   const problems = new Problems();
-  if (partition !== undefined && timeSlice !== "") {
-    problems.add("give partition, which has a timeSlice of its own, or timeSlice, not both");
+  const one = partition !== undefined || splitId !== "";
+  if (one && timeSlice !== "") {
+    problems.add(
+      "give timeSlice, or partition or splitId, which have a slice of their own, not both",
+    );
   }
   checkTimeSlice(timeSlice, "timeSlice", problems);
-  const location = partition && locationOf(namespace, partition, problems);
+  const location = one ? splitNamed(request, problems) : undefined;
   problems.throwIfAny("REQUEST_INVALID");
-  if (location !== undefined) return { location };
+  if (location !== undefined) return { location: await location(locate) };
   return timeSlice === "" ? {} : { timeSlice };
 }
 

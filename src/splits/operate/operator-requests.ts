@@ -34,6 +34,7 @@ export function requested(
   record: SplitRecord,
   context: RequestContext,
   bucket: { readonly start: number; readonly end: number },
+  force = false,
 ): Decision {
   if (record.heldBy !== null) {
     throw refused(
@@ -46,7 +47,7 @@ export function requested(
   if (record.state === "COMPLETED" && coveredTo(record, bucket.start) >= bucket.end) {
     return undefined;
   }
-  return anew(record, context, reasonOf("requested", context.operatorRequest));
+  return anew(record, context, reasonOf("requested", context.operatorRequest), force);
 }
 
 /** One that failed, was refused, parked, invalidated or rolled back begins anew. */
@@ -87,7 +88,12 @@ export function reasonOf(what: string, { reason }: OperatorRequest): string {
 }
 
 /** Completed segments go on being served, and a copy that was interrupted can be gone on with. */
-function anew(record: SplitRecord, context: RequestContext, reason: string): SplitRecord {
+function anew(
+  record: SplitRecord,
+  context: RequestContext,
+  reason: string,
+  forced = false,
+): SplitRecord {
   const { operatorRequest, nowMicros } = context;
   const why = { at: nowMicros, by: operatorRequest.by, reason };
   return movedSplit(record, "DETECTED", why, {
@@ -97,6 +103,7 @@ function anew(record: SplitRecord, context: RequestContext, reason: string): Spl
     fence: record.fence + 1,
     heldBy: null,
     askedBy: operatorRequest.by,
+    forced: forced || undefined,
     failures: 0,
     dueAt: nowMicros,
   });

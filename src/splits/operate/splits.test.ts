@@ -13,6 +13,8 @@ import type { SplitLocation } from "../use-cases.ts";
 import { movedSplit } from "../../model/split-moves.ts";
 import type { SplitRecord, SplitState } from "../../model/split.ts";
 import { splitTableOf } from "../../model/split.ts";
+import { splitIdOf } from "../../records/split-ids.ts";
+import { writeKillSwitch } from "../record/kill-switch.ts";
 import { Splits } from "./splits.ts";
 
 const SLICE = "data_20260328";
@@ -285,13 +287,111 @@ test("lists are paged over slices, and by state", async () => {
   }
 });
 
+test("the splits of all namespaces are listed page by page, those of one that goes away aside", async () => {
+  const fixture = await Fixture.open();
+  const { namespaces } = fixture.control.start();
+  await namespaces.create("ads", {});
+  await namespaces.create("clicks", {});
+  await namespaces.create("zones", {});
+  const wanted: string[] = [];
+  for (const namespace of ["ads", "plays", "zones"]) {
+    for (const timeSlice of [SLICE, "data_20260329"]) {
+      for (const seriesId of ["a", "b"]) {
+        await fixture.splits.request(
+          fixture.location({ namespace, timeSlice, seriesId }),
+          OPERATOR_REQUEST,
+        );
+        wanted.push(`${namespace} ${timeSlice} ${seriesId}`);
+      }
+    }
+  }
+  await fixture.splits.pause("zones", OPERATOR_REQUEST);
+  await writeKillSwitch(fixture.catalog, { on: true, at: NOON, ...OPERATOR_REQUEST });
+  for (const pageSize of [1, 2, 3, 5, 100]) {
+    const found: string[] = [];
+    const paused = new Set<string>();
+    let pageToken = "";
+    do {
+      const page = await fixture.splits.list("", { state: undefined, pageSize, pageToken });
+      assert.equal(page.killSwitch.on, true);
+      for (const { namespace } of page.paused) paused.add(namespace);
+      for (const { record, bucket } of page.splits) {
+        const { slice, seriesId } = record.partition;
+        found.push(`${record.namespace} ${slice} ${seriesId}`);
+        const start = slice === SLICE ? BUCKET : BUCKET + 24 * HOUR;
+        assert.deepEqual(bucket, { start, end: start + HOUR });
+      }
+      pageToken = page.nextPageToken;
+    } while (pageToken !== "");
+    assert.deepEqual(found.toSorted(), wanted.toSorted());
+    assert.deepEqual(
+      found.map((text) => text.split(" ", 1)[0]),
+      wanted.map((text) => text.split(" ", 1)[0]),
+    );
+    assert.deepEqual([...paused], ["zones"]);
+  }
+  // A token that ends in a namespace that is gone leads to the next one.
+  const options = { state: undefined, pageSize: 1 };
+  const { nextPageToken } = await fixture.splits.list("", { ...options, pageToken: "" });
+  await namespaces.delete("ads", new AbortController().signal);
+  const { splits } = await fixture.splits.list("", { ...options, pageToken: nextPageToken });
+  assert.equal(splits[0]?.record.namespace, "plays");
+  // And it is of no use for another list.
+  const other = fixture.splits.list("plays", { ...options, pageToken: nextPageToken });
+  await assert.rejects(other, { code: "PAGE_TOKEN_INVALID" });
+});
+
+test("a split is found by its id, and an unknown id is not", async () => {
+  const fixture = await Fixture.open();
+  for (const seriesId of ["wide", "a", "b"]) {
+    await fixture.splits.request(fixture.location({ seriesId }), OPERATOR_REQUEST);
+  }
+  const splitId = splitIdOf(fixture.partition());
+  assert.deepEqual(await fixture.splits.locate("plays", splitId), fixture.location());
+  await assert.rejects(fixture.splits.locate("plays", "zzzzzzzzzz"), { code: "SPLIT_NOT_FOUND" });
+  await assert.rejects(fixture.splits.locate("other", splitId), { code: "NAMESPACE_NOT_FOUND" });
+});
+
+test("a request for a partition without events makes no record", async () => {
+  const fixture = await Fixture.open();
+  const asked: string[] = [];
+  const splits = new Splits({
+    catalog: fixture.catalog,
+    clock: fixture.clock,
+    holdsEvents: async ({ seriesId }) => {
+      asked.push(seriesId);
+      return seriesId === "wide";
+    },
+  });
+  await assert.rejects(splits.request(fixture.location({ seriesId: "wdie" }), OPERATOR_REQUEST), {
+    code: "PARTITION_NOT_FOUND",
+  });
+  const { splits: listed } = await splits.list("", {
+    state: undefined,
+    pageSize: 9,
+    pageToken: "",
+  });
+  assert.deepEqual(listed, []);
+  await splits.request(fixture.location(), { ...OPERATOR_REQUEST, force: true });
+  assert.equal((await fixture.record()).forced, true);
+  // One that has a record was looked at before.
+  await splits.request(fixture.location(), OPERATOR_REQUEST);
+  assert.deepEqual(asked, ["wdie", "wide"]);
+});
+
 test("a namespace is paused for a reason, once, and goes on when told", async () => {
   const fixture = await Fixture.open();
   const paused = async () => (await readReadyNamespace(fixture.catalog, "plays")).splitsPaused;
-  await fixture.splits.pause("plays", OPERATOR_REQUEST);
-  await fixture.splits.pause("plays", { by: "bob", reason: "another" });
+  const pause = { namespace: "plays", at: NOON, ...OPERATOR_REQUEST };
+  const first = await fixture.splits.pause("plays", OPERATOR_REQUEST);
+  assert.deepEqual(first, { pause, wasPaused: false });
+  await fixture.clock.advance(1_000);
+  const second = await fixture.splits.pause("plays", { by: "bob", reason: "another" });
+  assert.deepEqual(second, { pause, wasPaused: true });
   assert.deepEqual(await paused(), { at: NOON, ...OPERATOR_REQUEST });
-  await fixture.splits.resume("plays");
+  const options = { state: undefined, pageSize: 1, pageToken: "" };
+  assert.deepEqual((await fixture.splits.list("plays", options)).paused, [pause]);
+  assert.equal(await fixture.splits.resume("plays"), true);
   assert.equal(await paused(), null);
   assert.deepEqual(fixture.changed, ["plays", "plays", "plays"]);
   await assert.rejects(fixture.splits.pause("other", OPERATOR_REQUEST), {

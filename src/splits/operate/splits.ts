@@ -5,7 +5,6 @@
  * overtaken reads again and decides again, a bounded number of times. This process knows of a change at
  * once, the others within L.
  */
-import { fromUtf8, utf8 } from "../../lib/bytes.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
 import { moveSplit } from "../record/move-split.ts";
@@ -17,20 +16,25 @@ import {
 import type { NamespaceRecord } from "../../records/namespace-records.ts";
 import { readParts } from "../../records/part-records.ts";
 import { readSlice } from "../../records/slice-records.ts";
-import { listSplitsPage, readSplit, slicesWithSplits } from "../../records/split-records.ts";
+import { findSplits } from "../../records/split-ids.ts";
+import { readSplit } from "../../records/split-records.ts";
 import { EVENT_BUCKETS_MAX, timeBucketRange } from "../../model/partition.ts";
 import type { PartitionKey } from "../../model/partition.ts";
 import type {
-  SplitDetail,
-  SplitPage,
-  SplitLocation,
-  SplitUseCases,
   OperatorRequest,
+  PausedNamespace,
+  SplitDetail,
+  SplitLocation,
+  SplitPage,
+  SplitRequest,
+  SplitUseCases,
 } from "../use-cases.ts";
 import { newSplit } from "../../model/split-moves.ts";
-import type { PartRecord, PartNumberRange, SplitRecord, SplitState } from "../../model/split.ts";
+import type { PartNumberRange, PartRecord, SplitRecord } from "../../model/split.ts";
 import type { TimeSlice } from "../../model/time-slice.ts";
 import type { Catalog } from "../../ports/catalog.ts";
+import { listSplitPage } from "./list-splits.ts";
+import type { ListOptions } from "./list-splits.ts";
 import { reasonOf, requested, retried, rolledBack } from "./operator-requests.ts";
 import type { Decision, RequestContext } from "./operator-requests.ts";
 
@@ -41,17 +45,16 @@ export interface SplitsOptions {
   readonly nudge?: (partition: PartitionKey) => void;
   /** Told of a split that has changed, so that this process follows it at once. */
   readonly changed?: (partition: PartitionKey) => void | Promise<void>;
+  /** Whether a partition holds any event; without it every partition is taken to. */
+  readonly holdsEvents?: (partition: PartitionKey) => Promise<boolean>;
   /** Brings this process's view of a namespace up to date. */
   readonly namespaceChanged?: (name: string) => Promise<void>;
 }
 
 /** Whoever works on a split writes its record a few times a second at most. */
 const ATTEMPTS_MAX = 20;
-/** Records looked at for one page: where few have the state that is asked for, the page is short. */
-const SCANNED_MAX = 5_000;
-/** Asked for at a time where only some of them are wanted. */
-const SCANNED_PAGE = 500;
-const PAGE_SIZE_DEFAULT = 100;
+/** Records that a search by id looks at: those of one shard of one slice, as a rule. */
+const SCANNED_MAX = 50_000;
 
 export class Splits implements SplitUseCases {
   readonly #options: SplitsOptions;
@@ -60,40 +63,8 @@ export class Splits implements SplitUseCases {
     this.#options = options;
   }
 
-  /** By slice. A page may be short or empty and still have a token: the end is the empty one. */
-  async list(
-    namespace: string,
-    options: {
-      readonly state: SplitState | undefined;
-      readonly pageSize: number;
-      readonly pageToken: string;
-    },
-  ): Promise<SplitPage> {
-    const { catalog } = this.#options;
-    const size = options.pageSize > 0 ? options.pageSize : PAGE_SIZE_DEFAULT;
-    const after = readToken(options.pageToken);
-    const { id } = await readReadyNamespace(catalog, namespace);
-    const splits: SplitDetail[] = [];
-    let scanned = 0;
-    const withSplits = await slicesWithSplits(catalog, id);
-    for (const name of [...withSplits].toSorted(byText)) {
-      if (name < after.slice) continue;
-      let cursor = name === after.slice ? after.cursor : "";
-      do {
-        if (splits.length === size || scanned >= SCANNED_MAX) {
-          return { splits, nextPageToken: tokenOf(name, cursor) };
-        }
-        const ref = { namespaceId: id, slice: name };
-        const limit = options.state === undefined ? size - splits.length : SCANNED_PAGE;
-        const page = await listSplitsPage(catalog, ref, cursor, limit);
-        scanned += page.records.length;
-        const full = take(page.records, options.state, size, splits);
-        // Only as far as it was used, and the place behind that.
-        const used = full === undefined ? page : await listSplitsPage(catalog, ref, cursor, full);
-        ({ cursor } = used);
-      } while (cursor !== "");
-    }
-    return { splits, nextPageToken: "" };
+  list(namespace: string, options: ListOptions): Promise<SplitPage> {
+    return listSplitPage(this.#options.catalog, namespace, options);
   }
 
   async get(location: SplitLocation): Promise<SplitDetail> {
@@ -102,13 +73,28 @@ export class Splits implements SplitUseCases {
     return this.#detail(await this.#read(partitionOf(id, location)));
   }
 
-  async request(location: SplitLocation, operatorRequest: OperatorRequest): Promise<SplitDetail> {
-    const { catalog, clock, nudge } = this.#options;
+  async locate(namespace: string, splitId: string): Promise<SplitLocation> {
+    const { catalog } = this.#options;
+    const { id } = await readReadyNamespace(catalog, namespace);
+    const found = await findSplits(catalog, id, splitId, SCANNED_MAX);
+    const [partition, ...others] = found.partitions;
+    if (others.length > 0 || found.gaveUp) throw notFoundByIdAlone(splitId, found.partitions);
+    if (partition === undefined) throw noSuchId(namespace, splitId);
+    const { slice, seriesId, timeBucket, eventBucket } = partition;
+    return { namespace, timeSlice: slice, seriesId, timeBucket, eventBucket };
+  }
+
+  async request(location: SplitLocation, operatorRequest: SplitRequest): Promise<SplitDetail> {
+    const { catalog, clock, nudge, holdsEvents } = this.#options;
+    const { force = false } = operatorRequest;
     const namespace = await readReadyNamespace(catalog, location.namespace);
     const bucket = timeBucketRange(await this.#sliceOf(namespace, location), location.timeBucket);
     const partition = partitionOf(namespace.id, location);
+    const isNew = (await readSplit(catalog, partition)) === undefined;
+    // A record of a partition that is not there would only be refused, and stand in every list.
+    if (isNew && !((await holdsEvents?.(partition)) ?? true)) throw nothingThere(partition);
     const record = await this.#change(partition, namespace, operatorRequest, (before, context) => {
-      if (before !== undefined) return requested(before, context, bucket);
+      if (before !== undefined) return requested(before, context, bucket, force);
       const at = clock.nowMicros();
       const split = {
         partition,
@@ -119,6 +105,7 @@ export class Splits implements SplitUseCases {
         immutable: bucket.end <= namespace.floor,
         detectedAt: at,
         askedBy: operatorRequest.by,
+        ...(force && { forced: true }),
       };
       return newSplit(split, {
         at,
@@ -150,20 +137,26 @@ export class Splits implements SplitUseCases {
     return this.#detail(record);
   }
 
-  /** One that is paused already stays so for its first reason. */
-  async pause(namespace: string, operatorRequest: OperatorRequest): Promise<void> {
-    const at = this.#options.clock.nowMicros();
-    await this.#changeNamespace(namespace, (current) =>
-      current.splitsPaused === null
-        ? { ...current, splitsPaused: { at, ...operatorRequest } }
-        : undefined,
-    );
+  async pause(
+    name: string,
+    { by, reason }: OperatorRequest,
+  ): Promise<{ readonly pause: PausedNamespace; readonly wasPaused: boolean }> {
+    const paused = { at: this.#options.clock.nowMicros(), by, reason };
+    let first: typeof paused | null = null;
+    await this.#changeNamespace(name, (current) => {
+      first = current.splitsPaused;
+      return first === null ? { ...current, splitsPaused: paused } : undefined;
+    });
+    return { pause: { namespace: name, ...(first ?? paused) }, wasPaused: first !== null };
   }
 
-  async resume(namespace: string): Promise<void> {
-    await this.#changeNamespace(namespace, (current) =>
-      current.splitsPaused === null ? undefined : { ...current, splitsPaused: null },
-    );
+  async resume(name: string): Promise<boolean> {
+    let wasPaused = false;
+    await this.#changeNamespace(name, (current) => {
+      wasPaused = current.splitsPaused !== null;
+      return wasPaused ? { ...current, splitsPaused: null } : undefined;
+    });
+    return wasPaused;
   }
 
   async #changeNamespace(
@@ -207,7 +200,9 @@ export class Splits implements SplitUseCases {
     const parts: (readonly PartRecord[])[] = [];
     for (const { partRanges } of record.segments)
       parts.push(await this.#partsOf(record, partRanges));
-    return { record, parts };
+    const { namespaceId, slice, timeBucket } = record.partition;
+    const timeSlice = await readSlice(this.#options.catalog, namespaceId, slice);
+    return { record, parts, bucket: timeSlice && timeBucketRange(timeSlice, timeBucket) };
   }
 
   /** None where they are not all there: the record must be seen all the more then. */
@@ -251,26 +246,6 @@ export class Splits implements SplitUseCases {
   }
 }
 
-/** Takes those that are wanted; gives how many records it has looked at if there was no room for all. */
-function take(
-  records: readonly SplitRecord[],
-  state: SplitState | undefined,
-  size: number,
-  splits: SplitDetail[],
-): number | undefined {
-  for (const [nth, record] of records.entries()) {
-    if (state !== undefined && record.state !== state) continue;
-    splits.push({ record, parts: [] });
-    if (splits.length === size && nth + 1 < records.length) return nth + 1;
-  }
-  return undefined;
-}
-
-/** Names of slices are plain, so this is the order of their bytes, which is that of time. */
-function byText(a: string, b: string): number {
-  return a < b ? -1 : 1;
-}
-
 function partitionOf(namespaceId: string, location: SplitLocation): PartitionKey {
   const { timeSlice, seriesId, timeBucket, eventBucket } = location;
   return { namespaceId, slice: timeSlice, seriesId, timeBucket, eventBucket };
@@ -284,27 +259,34 @@ function notThere(partition: PartitionKey): never {
   );
 }
 
+function nothingThere(partition: PartitionKey): ServiceError {
+  const { slice, seriesId, timeBucket, eventBucket } = partition;
+  const where = `time bucket ${timeBucket}, event bucket ${eventBucket} of ${slice}`;
+  return new ServiceError(
+    "PARTITION_NOT_FOUND",
+    `${JSON.stringify(seriesId)} has no events in ${where}; ExplainRead shows the partitions of an id`,
+    { details: detailsOf(partition) },
+  );
+}
+
+function noSuchId(namespace: string, splitId: string): ServiceError {
+  return new ServiceError(
+    "SPLIT_NOT_FOUND",
+    `namespace "${namespace}" has no split ${splitId}; list those there are`,
+    { details: { namespace, splitId } },
+  );
+}
+
+function notFoundByIdAlone(splitId: string, partitions: readonly PartitionKey[]): ServiceError {
+  const why =
+    partitions.length > 1
+      ? `splitId ${splitId} is ambiguous: ${partitions.length} splits have it`
+      : `splitId ${splitId} was not found among ${SCANNED_MAX} records, and there are more`;
+  return new ServiceError("REQUEST_INVALID", `${why}; give the partition instead`, {
+    details: { splitId },
+  });
+}
+
 function detailsOf({ slice, seriesId, timeBucket, eventBucket }: PartitionKey) {
   return { timeSlice: slice, timeSeriesId: seriesId, timeBucket, eventBucket };
-}
-
-/** Slices have no bar in their names; what is behind the bar is the cursor of the records. */
-function tokenOf(slice: string, cursor: string): string {
-  return Buffer.from(utf8(`${slice}|${cursor}`)).toString("base64url");
-}
-
-function readToken(token: string): { readonly slice: string; readonly cursor: string } {
-  if (token === "") return { slice: "", cursor: "" };
-  try {
-    const text = fromUtf8(Buffer.from(token, "base64url"));
-    const bar = text.indexOf("|");
-    const [slice, cursor] = [text.slice(0, bar), text.slice(bar + 1)];
-    if (/^data_[0-9_]+$/.test(slice) && tokenOf(slice, cursor) === token) return { slice, cursor };
-  } catch {
-    // Not UTF-8: not a token of ours, as below.
-  }
-  throw new ServiceError(
-    "PAGE_TOKEN_INVALID",
-    "pageToken is not one this server gave out; begin again without it",
-  );
 }

@@ -136,7 +136,7 @@ function whyNotWorthIt(input: PlanInput): string | undefined {
   const { bytesMax, eventsMax, targetBytes } = input.config.widePartition;
   if (!survey.whole || isBegun(record)) return undefined;
   if (survey.events === 0) return "empty: the partition has no events";
-  if (survey.bytes <= bytesMax && survey.events <= eventsMax) {
+  if (record.forced !== true && survey.bytes <= bytesMax && survey.events <= eventsMax) {
     return `too small: ${amount(survey)}; the limit is ${number(bytesMax)} bytes or ${number(eventsMax)} events`;
   }
   if (byOperator || survey.bytes > targetBytes) return undefined;

@@ -22,12 +22,15 @@ class Fixture {
   readonly catalog = this.control.catalog;
   readonly clock = this.control.clock;
   readonly changed: string[] = [];
+  readonly switched: string[] = [];
   readonly modes = new ReadModes({
     catalog: this.catalog,
     clock: this.clock,
     thresholds: THRESHOLDS,
     namespaceChanged: async (name) => void this.changed.push(name),
     killSwitchChanged: async () => void this.changed.push("kill switch"),
+    observeKillSwitch: ({ by }, unchanged) =>
+      void this.switched.push(`${by}: ${unchanged ? "unchanged" : "changed"}`),
   });
   readonly moves: string[] = [];
   readonly failed: string[] = [];
@@ -396,10 +399,16 @@ test("the keeper goes round until it is told to stop", async () => {
 });
 
 test("the kill switch is set with who and why", async () => {
-  const fixture = await Fixture.open();
+  const fixture = await Fixture.open("plays");
   assert.deepEqual(await fixture.modes.killSwitch(), { on: false, at: 0, by: "", reason: "" });
-  const set = await fixture.modes.setKillSwitch(true, OPERATOR_REQUEST);
-  assert.deepEqual(set, { on: true, at: fixture.clock.nowMicros(), ...OPERATOR_REQUEST });
+  const set = { on: true, at: fixture.clock.nowMicros(), ...OPERATOR_REQUEST };
+  const first = await fixture.modes.setKillSwitch(true, OPERATOR_REQUEST);
+  assert.deepEqual(first, { ...set, unchanged: false });
   assert.deepEqual(await fixture.modes.killSwitch(), set);
-  assert.deepEqual(fixture.changed, ["kill switch"]);
+  await fixture.clock.advance(1_000);
+  const second = await fixture.modes.setKillSwitch(true, { by: "bob", reason: "me too" });
+  assert.deepEqual(second, { ...set, unchanged: true });
+  assert.deepEqual((await fixture.modes.get("plays")).killSwitch, set);
+  assert.deepEqual(fixture.changed, ["kill switch", "kill switch"]);
+  assert.deepEqual(fixture.switched, ["alice: changed", "bob: unchanged"]);
 });

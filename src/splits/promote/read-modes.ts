@@ -30,6 +30,8 @@ export interface ReadModesOptions {
   readonly namespaceChanged?: (name: string) => Promise<void>;
   /** Brings what this process knows of the kill switch up to date. */
   readonly killSwitchChanged?: () => Promise<void>;
+  /** Sees every request to set the kill switch, and whether it was so already. */
+  readonly observeKillSwitch?: (asked: KillSwitchState, unchanged: boolean) => void;
 }
 
 export class ReadModes implements ReadModeUseCases {
@@ -81,31 +83,38 @@ export class ReadModes implements ReadModeUseCases {
     return readKillSwitch(this.#options.catalog);
   }
 
-  async setKillSwitch(on: boolean, operatorRequest: OperatorRequest): Promise<KillSwitchState> {
-    const { catalog, clock, killSwitchChanged } = this.#options;
-    const state = {
-      on,
-      at: clock.nowMicros(),
-      by: operatorRequest.by,
-      reason: operatorRequest.reason,
-    };
-    await writeKillSwitch(catalog, state);
+  async setKillSwitch(
+    on: boolean,
+    { by, reason }: OperatorRequest,
+  ): Promise<KillSwitchState & { readonly unchanged: boolean }> {
+    const { catalog, clock, killSwitchChanged, observeKillSwitch } = this.#options;
+    const asked = { on, at: clock.nowMicros(), by, reason };
+    const { state, unchanged } = await writeKillSwitch(catalog, asked);
+    observeKillSwitch?.(asked, unchanged);
     await killSwitchChanged?.();
-    return state;
+    return { ...state, unchanged };
   }
 
   async #look(
     namespace: NamespaceRecord,
   ): Promise<{ readonly report: ReadModeReport; readonly next: Advance }> {
     const { catalog, clock } = this.#options;
-    const { id, readMode } = namespace;
+    const { id, name, readMode, splitsPaused } = namespace;
     const all = await readEvidence(catalog, id);
     const kinds = await this.#kinds.of(namespace);
     const evidence = all.filter(({ round }) => round === readMode.round);
     const next = advance(readMode, evidence, kinds, this.#thresholds, clock.nowMicros());
     const nextMode = modeAfter(readMode.mode);
     const blockedBy = next.kind === "advance" ? whyWaiting(readMode) : next.why;
-    return { report: { state: readMode, evidence, nextMode, blockedBy }, next };
+    const report = {
+      state: readMode,
+      evidence,
+      nextMode,
+      blockedBy,
+      killSwitch: await readKillSwitch(catalog),
+      splitsPaused: splitsPaused === null ? undefined : { namespace: name, ...splitsPaused },
+    };
+    return { report, next };
   }
 }
 

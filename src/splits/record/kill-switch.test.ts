@@ -6,13 +6,25 @@ import { KillSwitch, readKillSwitch, writeKillSwitch } from "./kill-switch.ts";
 
 const ON = { on: true, at: 5, by: "ann", reason: "to be sure" };
 
-test("it is off until somebody sets it, and the last one counts", async () => {
+test("it is off until an operator sets it, and each change counts", async () => {
   const catalog = new MemoryCatalog();
   deepEqual(await readKillSwitch(catalog), { on: false, at: 0, by: "", reason: "" });
   await writeKillSwitch(catalog, ON);
   deepEqual(await readKillSwitch(catalog), ON);
   await writeKillSwitch(catalog, { ...ON, on: false });
   equal((await readKillSwitch(catalog)).on, false);
+});
+
+test("one that is so already keeps its first time, operator and reason", async () => {
+  const catalog = new MemoryCatalog();
+  const never = await writeKillSwitch(catalog, { ...ON, on: false });
+  deepEqual(never, { state: { on: false, at: 0, by: "", reason: "" }, unchanged: true });
+  deepEqual(await writeKillSwitch(catalog, ON), { state: ON, unchanged: false });
+  const again = await writeKillSwitch(catalog, { on: true, at: 9, by: "bob", reason: "me too" });
+  deepEqual(again, { state: ON, unchanged: true });
+  deepEqual(await readKillSwitch(catalog), ON);
+  const off = { on: false, at: 10, by: "bob", reason: "over" };
+  deepEqual(await writeKillSwitch(catalog, off), { state: off, unchanged: false });
 });
 
 test("S15: it is taken as on by whoever has not heard of it for L, from when he asked", async () => {

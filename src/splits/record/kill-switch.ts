@@ -8,7 +8,7 @@ import { z } from "zod";
 import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
 import type { KillSwitchState } from "../../model/read-mode.ts";
-import type { Catalog } from "../../ports/catalog.ts";
+import type { Catalog, CatalogRecord } from "../../ports/catalog.ts";
 import { decodeStored } from "../../records/stored-json.ts";
 import type { Millis } from "../../lib/time-units.ts";
 
@@ -23,17 +23,35 @@ export async function readKillSwitch(catalog: Catalog): Promise<KillSwitchState>
   return stored === undefined ? NEVER_TOUCHED : decodeStored(switchSchema, SPACE, stored);
 }
 
-/** Whatever it was: the last one counts. */
-export async function writeKillSwitch(catalog: Catalog, state: KillSwitchState): Promise<void> {
+/**
+ * Sets it, and returns what is stored then. One that is so already stays as it is, with the time, the
+ * operator and the reason of the first request: a second one must not hide since when and why.
+ */
+export async function writeKillSwitch(
+  catalog: Catalog,
+  state: KillSwitchState,
+): Promise<{ readonly state: KillSwitchState; readonly unchanged: boolean }> {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-    // Its version alone matters, so that one that cannot be read can still be written over.
-    const before = await catalog.read(SPACE, KEY);
+    const stored = await catalog.read(SPACE, KEY);
+    const before = stored === undefined ? NEVER_TOUCHED : readable(stored);
+    if (before?.on === state.on) return { state: before, unchanged: true };
     const value = JSON.stringify(state);
-    if ((await catalog.write(SPACE, KEY, value, before?.version ?? 0)) !== undefined) return;
+    const written = await catalog.write(SPACE, KEY, value, stored?.version ?? 0);
+    if (written !== undefined) return { state, unchanged: false };
   }
   throw new ServiceError("CONFLICT", "the kill switch is being set by others; try again", {
     retryAfterMs: 1_000,
   });
+}
+
+/** Undefined for one that cannot be read, so that it can still be written over. */
+function readable(stored: CatalogRecord): KillSwitchState | undefined {
+  try {
+    return decodeStored(switchSchema, SPACE, stored);
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === "DATA_LOSS") return undefined;
+    throw error;
+  }
 }
 
 export interface KillSwitchOptions {
@@ -46,7 +64,7 @@ export interface KillSwitchOptions {
 /** What one process knows of the switch. */
 export class KillSwitch {
   readonly #options: KillSwitchOptions;
-  #known: { readonly on: boolean; readonly askedAtMs: number } | undefined;
+  #known: { readonly state: KillSwitchState; readonly askedAtMs: number } | undefined;
 
   constructor(options: KillSwitchOptions) {
     this.#options = options;
@@ -54,7 +72,12 @@ export class KillSwitch {
 
   /** At no cost. Also true when nothing is known that is younger than L. */
   on(): boolean {
-    return this.#known?.on === true || this.stale();
+    return this.#known?.state.on === true || this.stale();
+  }
+
+  /** As last heard, however long ago; undefined before the first time. */
+  lastKnown(): KillSwitchState | undefined {
+    return this.#known?.state;
   }
 
   /** Whether nothing is known that is younger than L. */
@@ -69,9 +92,9 @@ export class KillSwitch {
     const { catalog, clock } = this.#options;
     const askedAtMs = clock.monotonicMs();
     try {
-      const { on } = await readKillSwitch(catalog);
+      const state = await readKillSwitch(catalog);
       // An answer that was long under way says less than a later question's.
-      if (askedAtMs >= (this.#known?.askedAtMs ?? -Infinity)) this.#known = { on, askedAtMs };
+      if (askedAtMs >= (this.#known?.askedAtMs ?? -Infinity)) this.#known = { state, askedAtMs };
     } catch {
       // Whoever sets the switch is told of failures; here age alone counts.
     }

@@ -1,0 +1,189 @@
+/**
+ * Pages of splits, of one namespace or of all: by the namespace's name, then by slice.
+ *
+ * A page looks at a bounded number of records, slices and namespaces. Where few splits have the state that
+ * is asked for, it is short or even empty and still has a token: only the empty token is the end.
+ */
+import { fromUtf8, utf8 } from "../../lib/bytes.ts";
+import { ServiceError } from "../../lib/errors.ts";
+import { timeBucketRange } from "../../model/partition.ts";
+import type { SplitRecord, SplitState } from "../../model/split.ts";
+import type { TimeSlice } from "../../model/time-slice.ts";
+import type { Catalog } from "../../ports/catalog.ts";
+import {
+  listNamespaces,
+  readNamespace,
+  readReadyNamespace,
+} from "../../records/namespace-records.ts";
+import type { NamespaceRecord } from "../../records/namespace-records.ts";
+import { readSlice } from "../../records/slice-records.ts";
+import { listSplitsPage, slicesWithSplits } from "../../records/split-records.ts";
+import { readKillSwitch } from "../record/kill-switch.ts";
+import type { PausedNamespace, SplitDetail, SplitPage } from "../use-cases.ts";
+
+export interface ListOptions {
+  readonly state: SplitState | undefined;
+  readonly pageSize: number;
+  readonly pageToken: string;
+}
+
+/** Looked at for one page. A slice costs a call for each of its shards. */
+const RECORDS_MAX = 5_000;
+const SLICES_MAX = 200;
+const NAMESPACES_MAX = 500;
+/** Asked for at a time where only some of the records are wanted. */
+const RECORDS_PAGE = 500;
+const NAMESPACES_PAGE = 100;
+const PAGE_SIZE_DEFAULT = 100;
+
+/** Where a page begins: at this record of the slice, or behind it. */
+interface Place {
+  readonly namespace: string;
+  readonly slice: string;
+  /** Of the records of the slice; "" for the first. */
+  readonly cursor: string;
+}
+
+/** `namespace` "": all of them. */
+export async function listSplitPage(
+  catalog: Catalog,
+  namespace: string,
+  options: ListOptions,
+): Promise<SplitPage> {
+  const from = readToken(options.pageToken, namespace);
+  const page = new PageInProgress(catalog, options);
+  const next =
+    namespace === ""
+      ? await page.addAll(from)
+      : await page.add(await readReadyNamespace(catalog, namespace), from);
+  return {
+    splits: page.splits,
+    paused: page.paused,
+    killSwitch: await readKillSwitch(catalog),
+    nextPageToken: next === undefined ? "" : tokenOf(next),
+  };
+}
+
+class PageInProgress {
+  readonly splits: SplitDetail[] = [];
+  readonly paused: PausedNamespace[] = [];
+  readonly #catalog: Catalog;
+  readonly #state: SplitState | undefined;
+  readonly #size: number;
+  #records = 0;
+  #slices = 0;
+
+  constructor(catalog: Catalog, { state, pageSize }: ListOptions) {
+    this.#catalog = catalog;
+    this.#state = state;
+    this.#size = pageSize > 0 ? pageSize : PAGE_SIZE_DEFAULT;
+  }
+
+  /** Undefined at the end, else where the next page begins. */
+  async addAll(from: Place): Promise<Place | undefined> {
+    // The one where the last page ended may be gone; the following ones are found all the same.
+    const first =
+      from.namespace === "" ? undefined : await readNamespace(this.#catalog, from.namespace);
+    if (first?.phase === "READY") {
+      const next = await this.add(first, from);
+      if (next !== undefined) return next;
+    }
+    let after = from.namespace;
+    for (let seen = 0; seen < NAMESPACES_MAX; seen += NAMESPACES_PAGE) {
+      const namespaces = await listNamespaces(this.#catalog, after, NAMESPACES_PAGE);
+      for (const { name, record } of namespaces) {
+        after = name;
+        // A record that cannot be read must not hide the splits of the others.
+        if (record instanceof Error || record.phase !== "READY") continue;
+        const next = await this.add(record, { namespace: name, slice: "", cursor: "" });
+        if (next !== undefined) return next;
+      }
+      if (namespaces.length < NAMESPACES_PAGE) return undefined;
+    }
+    return { namespace: after, slice: LAST_SLICE, cursor: "" };
+  }
+
+  async add(namespace: NamespaceRecord, from: Place): Promise<Place | undefined> {
+    const { id, name, splitsPaused } = namespace;
+    if (splitsPaused !== null) this.paused.push({ namespace: name, ...splitsPaused });
+    const slices = await slicesWithSplits(this.#catalog, id);
+    for (const slice of [...slices].toSorted(byText)) {
+      if (slice < from.slice) continue;
+      const cursor = slice === from.slice ? from.cursor : "";
+      const behind = await this.#addSlice(id, slice, cursor);
+      if (behind !== undefined) return { namespace: name, slice, cursor: behind };
+    }
+    return undefined;
+  }
+
+  /** The cursor behind the last record that was looked at; undefined if that was the last of the slice. */
+  async #addSlice(namespaceId: string, slice: string, from: string): Promise<string | undefined> {
+    const ref = { namespaceId, slice };
+    let cursor = from;
+    let timeSlice: TimeSlice | undefined;
+    if (this.#slices++ >= SLICES_MAX) return cursor;
+    do {
+      const room = this.#size - this.splits.length;
+      if (room === 0 || this.#records >= RECORDS_MAX) return cursor;
+      const limit = this.#state === undefined ? room : RECORDS_PAGE;
+      const page = await listSplitsPage(this.#catalog, ref, cursor, limit);
+      this.#records += page.records.length;
+      if (page.records.length > 0) {
+        timeSlice ??= await readSlice(this.#catalog, namespaceId, slice);
+      }
+      const used = this.#take(page.records, timeSlice);
+      // Only as far as it was used, and the place behind that.
+      const taken =
+        used === page.records.length
+          ? page
+          : await listSplitsPage(this.#catalog, ref, cursor, used);
+      ({ cursor } = taken);
+    } while (cursor !== "");
+    return undefined;
+  }
+
+  /** Takes those that are wanted while there is room. How many records it has looked at. */
+  #take(records: readonly SplitRecord[], slice: TimeSlice | undefined): number {
+    let looked = 0;
+    for (const record of records) {
+      if (this.splits.length === this.#size) break;
+      looked++;
+      if (this.#state !== undefined && record.state !== this.#state) continue;
+      const bucket = slice && timeBucketRange(slice, record.partition.timeBucket);
+      this.splits.push({ record, parts: [], bucket });
+    }
+    return looked;
+  }
+}
+
+/** Behind every slice: a page that ends between two namespaces begins here. */
+const LAST_SLICE = "data_9";
+
+/** Names of slices are plain, so this is the order of their bytes, which is that of time. */
+function byText(a: string, b: string): number {
+  return a < b ? -1 : 1;
+}
+
+/** Neither namespaces nor slices have a bar in their names; behind the second bar is the cursor. */
+function tokenOf({ namespace, slice, cursor }: Place): string {
+  return Buffer.from(utf8(`${namespace}|${slice}|${cursor}`)).toString("base64url");
+}
+
+function readToken(token: string, namespace: string): Place {
+  if (token === "") return { namespace: "", slice: "", cursor: "" };
+  try {
+    const text = fromUtf8(Buffer.from(token, "base64url"));
+    const [, name = "", slice = "", cursor = ""] = TOKEN_FORM.exec(text) ?? [];
+    const place = { namespace: name, slice, cursor };
+    const fits = name !== "" && (namespace === "" || namespace === name);
+    if (fits && tokenOf(place) === token) return place;
+  } catch {
+    // Not UTF-8: not a token of ours, as below.
+  }
+  throw new ServiceError(
+    "PAGE_TOKEN_INVALID",
+    "pageToken is not one this server gave out for this list; begin again without it",
+  );
+}
+
+const TOKEN_FORM = /^([a-z][a-z0-9_]*)\|(data_[0-9_]+)\|(.*)$/s;

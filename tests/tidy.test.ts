@@ -213,6 +213,12 @@ function defaultExports(file: SourceFile): string[] {
   return find(file, file.bare, /\bexport\s+default\b|\bas\s+default\b/g, "exports have names");
 }
 
+/** A strategy or layout is asked for what it can do: only its own file, and the table, know its name. */
+function comparedNames(file: SourceFile): string[] {
+  const names = /(?:[=!]==\s*|\bcase\s+)"(?:EVENT_BUCKETS|TIME_BUCKETS|HASH|PACKED|ROWS)"/g;
+  return isTest(file.path) ? [] : find(file, file.source, names, "ask for what it can do");
+}
+
 function oddFileNames(file: SourceFile): string[] {
   const ok = /^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.(?:test|e2e|d))?\.ts$/.test(basename(file.path));
   return ok ? [] : [`${file.path}: file names are kebab-case`];
@@ -306,6 +312,13 @@ test("exports have names, and a default export is found", () => {
   deepEqual(everything.flatMap(defaultExports), none);
   equal(defaultExports(sourceFile("src/lib/a.ts", "export default 1;")).length, 1);
   equal(defaultExports(sourceFile("src/lib/a.ts", "export { a as default };")).length, 1);
+});
+
+test("strategies and layouts are asked for what they can do, and a compared name is found", () => {
+  deepEqual(program.flatMap(comparedNames), none);
+  for (const breach of ['if (segment.strategy === "HASH") f();', 'case "ROWS": f();']) {
+    equal(comparedNames(sourceFile("src/parts/a.ts", breach)).length, 1, breach);
+  }
 });
 
 test("file names are kebab-case, and another is found", () => {

@@ -6,7 +6,8 @@
 import { SECOND_MICROS } from "./namespace-config.ts";
 import type { NamespaceConfig } from "./namespace-config.ts";
 import { EVENT_BUCKETS_MAX } from "./partition.ts";
-import { SPLIT_STRATEGIES } from "./split.ts";
+import { SPLIT_LAYOUTS } from "./layouts.ts";
+import { SPLIT_STRATEGIES } from "./strategies/strategies.ts";
 import type { TimeMargins } from "./time-margins.ts";
 
 /** A slice costs a table and files; more of them than this in one namespace slows every engine. */
@@ -138,7 +139,7 @@ function widePartitionProblems({ widePartition: wide }: NamespaceConfig): string
     ...within("widePartition.eventsMax", wide.eventsMax, 100, 1e12, String),
     ...within("widePartition.targetBytes", wide.targetBytes, WIDE_BYTES_MIN, BYTES_MAX, bytes),
     ...within("widePartition.maxParts", wide.maxParts, 1, 65_536, String),
-    ...oneOf("widePartition.layout", wide.layout, ["PACKED", "ROWS"]),
+    ...oneOf("widePartition.layout", wide.layout, SPLIT_LAYOUTS),
     ...oneOf("widePartition.strategy", wide.strategy, ["AUTO", ...SPLIT_STRATEGIES]),
   ];
   if (wide.targetBytes > wide.bytesMax) {

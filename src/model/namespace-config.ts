@@ -3,6 +3,7 @@
  *
  * Names and defaults are those of the API (`proto/braid/v1/control_service.proto`).
  */
+import type { SplitLayout } from "./layouts.ts";
 
 /** How events of a slice are laid out over partitions. Frozen in the slice. */
 export interface TimePartition {
@@ -29,7 +30,7 @@ export interface NamespaceConfig {
     readonly eventsMax: number;
     readonly targetBytes: number;
     readonly maxParts: number;
-    readonly layout: "PACKED" | "ROWS";
+    readonly layout: SplitLayout;
     readonly strategy: string;
   };
   readonly tuning: {

@@ -1,10 +1,9 @@
 /** The kind of a split, by which evidence is kept and splits are served (rule C13). */
 import type { ReadModeState, SplitKind } from "./read-mode.ts";
-import { SPLIT_LAYOUTS, SPLIT_STRATEGIES } from "./split.ts";
-import type { SplitLayout, SplitStrategyName } from "./split.ts";
-
-/** Raised with every change of what a part looks like: what was seen of another version proves nothing. */
-const LAYOUT_VERSIONS: Readonly<Record<SplitLayout, number>> = { PACKED: 1, ROWS: 1 };
+import { LAYOUTS, SPLIT_LAYOUTS } from "./layouts.ts";
+import { SPLIT_STRATEGIES } from "./strategies/strategies.ts";
+import type { SplitLayout } from "./layouts.ts";
+import type { SplitStrategyName } from "./strategies/strategies.ts";
 
 interface SegmentKind {
   readonly layout: SplitLayout;
@@ -12,7 +11,7 @@ interface SegmentKind {
 }
 
 export function kindOf({ layout, strategy }: SegmentKind): SplitKind {
-  return { layout, layoutVersion: LAYOUT_VERSIONS[layout], strategy };
+  return { layout, layoutVersion: LAYOUTS[layout].version, strategy };
 }
 
 /** For maps, lists and people. */

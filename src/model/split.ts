@@ -5,7 +5,9 @@
  * partition's bucket. Each has a frozen range (rule C7), and only the newest can be unfinished. The parts
  * of a segment are listed when they are written whole (rule C8); what is not listed is garbage.
  */
+import type { SplitLayout } from "./layouts.ts";
 import type { PartitionKey, SliceRef } from "./partition.ts";
+import type { SplitStrategyName } from "./strategies/strategies.ts";
 
 export const SPLIT_STATES = [
   "DETECTED",
@@ -22,13 +24,6 @@ export const SPLIT_STATES = [
 
 export type SplitState = (typeof SPLIT_STATES)[number];
 
-export const SPLIT_LAYOUTS = ["PACKED", "ROWS"] as const;
-export type SplitLayout = (typeof SPLIT_LAYOUTS)[number];
-
-/** EVENT_BUCKETS: parts in range order, cut when full. TIME_BUCKETS: of equal time. HASH: by event id. */
-export const SPLIT_STRATEGIES = ["EVENT_BUCKETS", "TIME_BUCKETS", "HASH"] as const;
-export type SplitStrategyName = (typeof SPLIT_STRATEGIES)[number];
-
 /** Consecutive numbers of parts, in the order in which they were written: the newest time first. */
 export interface PartNumberRange {
   readonly start: number;
@@ -39,15 +34,15 @@ export interface PartNumberRange {
 export interface PartRecord {
   /** Its event bucket in the split table. Never used twice. */
   readonly part: number;
-  /** Event time it covers, `from` included, `to` not. All parts of a HASH segment cover all of it. */
+  /** Event time it covers, `from` included, `to` not. Parts that are not ordered cover all of it. */
   readonly from: number;
   readonly to: number;
   /** Of the events' frames. */
   readonly bytes: number;
   readonly events: number;
-  /** PACKED: how many blocks; ROWS: 0. */
+  /** How many blocks; 0 where the layout has none. */
   readonly blocks: number;
-  /** PACKED: no stored block is larger; ROWS: 0. */
+  /** No stored block is larger; 0 where the layout has none. */
   readonly blockBytesMax: number;
   /** Of its events, newest first: see `parts/range-digest.ts`. */
   readonly digest: string;

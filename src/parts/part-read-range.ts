@@ -1,4 +1,5 @@
 /** How a read of a partition reads a segment of its split. */
+import { LAYOUTS } from "../model/layouts.ts";
 import type { RouteSegment } from "../model/split.ts";
 import type { PartReadRange } from "./part-reader.ts";
 import type { ScanRange } from "../ports/event-store.ts";
@@ -23,8 +24,8 @@ export function partReadRange(range: ScanRange, segment: RouteSegment): PartRead
     // About what a page wants: how large events are is known.
     firstBytes: Math.min(runBytesMax, Math.ceil(runEventsMax * meanBytes)),
     firstEvents: runEventsMax,
-    // Rows are counted when all of a part was read, so those are read whole.
-    ...(segment.layout === "PACKED" && { subrangesAhead: SUBRANGES_AHEAD }),
+    // Without blocks a part is proven when it was read whole, so it is read so.
+    ...(LAYOUTS[segment.layout].blocks && { subrangesAhead: SUBRANGES_AHEAD }),
     // Parts are written by a majority; asking fewer would only find blocks missing that are there.
     ...(level !== undefined && { level: { ...level, consistency: strong(level.consistency) } }),
   };

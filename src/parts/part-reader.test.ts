@@ -24,8 +24,8 @@ import {
 } from "../../tests/support/part-events.ts";
 import type { Seen, TestEvent, Written } from "../../tests/support/part-events.ts";
 import { ServiceError } from "../lib/errors.ts";
-import { SPLIT_LAYOUTS } from "../model/split.ts";
-import type { SplitLayout } from "../model/split.ts";
+import { SPLIT_LAYOUTS } from "../model/layouts.ts";
+import type { SplitLayout } from "../model/layouts.ts";
 import type { EventStore, Order, StoredBlock } from "../ports/event-store.ts";
 import { bindingOf, encodeBlock, readBlock } from "../wire/packed-block.ts";
 import type { BlockFields } from "../wire/packed-block.ts";

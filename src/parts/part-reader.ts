@@ -8,7 +8,9 @@
 import { ServiceError } from "../lib/errors.ts";
 import type { PartitionKey } from "../model/partition.ts";
 import { partKey } from "../model/split.ts";
-import type { PartRecord, SplitLayout } from "../model/split.ts";
+import type { PartRecord } from "../model/split.ts";
+import { LAYOUTS } from "../model/layouts.ts";
+import type { SplitLayout } from "../model/layouts.ts";
 import type {
   BlockRange,
   EventStore,
@@ -85,7 +87,7 @@ export async function* readPart(
   const reading = { store, location: partKey(original, part.part), part, range, bounds, signal };
   if (part.events === 0 || !mayHold(part, bounds)) return;
   try {
-    yield* layout === "PACKED" ? readBlocks(reading, generation) : readRows(reading);
+    yield* LAYOUTS[layout].blocks ? readBlocks(reading, generation) : readRows(reading);
   } catch (error) {
     if (signal.aborted || !(error instanceof ServiceError)) throw error;
     const reason = error.code === "DATA_LOSS" ? "damaged block" : "storage";

@@ -20,7 +20,7 @@ import {
 } from "../../tests/support/part-events.ts";
 import type { TestEvent } from "../../tests/support/part-events.ts";
 import { ServiceError } from "../lib/errors.ts";
-import { SPLIT_LAYOUTS } from "../model/split.ts";
+import { SPLIT_LAYOUTS } from "../model/layouts.ts";
 import type { StoredBlock } from "../ports/event-store.ts";
 import type { Run } from "../wire/frames.ts";
 import { BLOCK_BYTES_TARGET } from "../wire/packed-block.ts";

@@ -8,7 +8,9 @@
 import { assert } from "../lib/errors.ts";
 import type { PartitionKey } from "../model/partition.ts";
 import { partKey } from "../model/split.ts";
-import type { PartRecord, SplitLayout } from "../model/split.ts";
+import type { PartRecord } from "../model/split.ts";
+import { LAYOUTS } from "../model/layouts.ts";
+import type { SplitLayout } from "../model/layouts.ts";
 import type { EventStore, PlacedEvent, ServiceLevel, StoredBlock } from "../ports/event-store.ts";
 import { comparePositions, eventsOfRun, frameLength } from "../wire/frames.ts";
 import type { Position, Run } from "../wire/frames.ts";
@@ -50,7 +52,7 @@ export class PartWriter {
   constructor(target: PartTarget) {
     this.#target = target;
     this.#location = partKey(target.partition, target.part);
-    if (target.layout === "PACKED") {
+    if (LAYOUTS[target.layout].blocks) {
       this.#blocks = new BlockBuilder(this.#location, target.generation, (block, frames, count) => {
         this.#digest.add(frames, count);
         this.#ready.push(block);

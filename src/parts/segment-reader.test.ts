@@ -23,8 +23,9 @@ import {
 } from "../../tests/support/part-events.ts";
 import type { TestEvent } from "../../tests/support/part-events.ts";
 import { ServiceError } from "../lib/errors.ts";
-import { SPLIT_LAYOUTS } from "../model/split.ts";
-import type { PartRecord, RouteSegment, SplitLayout } from "../model/split.ts";
+import { SPLIT_LAYOUTS } from "../model/layouts.ts";
+import type { PartRecord, RouteSegment } from "../model/split.ts";
+import type { SplitLayout } from "../model/layouts.ts";
 import { PartWriter } from "./part-writer.ts";
 import type { PartReadRange } from "./part-reader.ts";
 import { SegmentReader } from "./segment-reader.ts";

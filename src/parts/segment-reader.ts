@@ -9,6 +9,7 @@
 import { LinkedAbort } from "../lib/linked-abort.ts";
 import type { PartitionKey } from "../model/partition.ts";
 import type { PartRecord, RouteSegment } from "../model/split.ts";
+import { strategyOf } from "../model/strategies/strategies.ts";
 import type { EventStore } from "../ports/event-store.ts";
 import type { Run } from "../wire/frames.ts";
 import { mayHold, PartSubranges, wholeSubrange } from "./part-subranges.ts";
@@ -83,7 +84,7 @@ export class SegmentReader implements RunSource {
     checkParts(this.#segment, this.#parts);
     const range = this.#range;
     const wanted = this.#parts.filter((part) => mayHold(part, range));
-    if (this.#segment.strategy === "HASH") return this.#merged(wanted);
+    if (!strategyOf(this.#segment).ordered) return this.#merged(wanted);
     return this.#inOrder(range.order === "NEWEST_FIRST" ? wanted : wanted.toReversed());
   }
 
@@ -215,14 +216,15 @@ function checkParts(segment: RouteSegment, parts: readonly PartRecord[]): void {
   let events = 0;
   let bytes = 0;
   let joined = true;
+  const { ordered } = strategyOf(segment);
   for (const part of parts) {
     joined &&= part.to === to;
-    if (segment.strategy === "HASH") joined &&= part.from === segment.from;
-    else to = part.from;
+    if (ordered) to = part.from;
+    else joined &&= part.from === segment.from;
     events += part.events;
     bytes += part.bytes;
   }
-  if (segment.strategy !== "HASH" && parts.length > 0) joined &&= to === segment.from;
+  if (ordered && parts.length > 0) joined &&= to === segment.from;
   if (joined && events === segment.events && bytes === segment.bytes) return;
   throw new IntegrityError("gap between parts", `segment from ${segment.from} to ${segment.to}`);
 }

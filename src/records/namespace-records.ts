@@ -8,6 +8,7 @@
  */
 import { z } from "zod";
 import { ServiceError } from "../lib/errors.ts";
+import { SPLIT_LAYOUTS } from "../model/layouts.ts";
 import type { Namespace } from "../model/namespace.ts";
 import type { NamespaceConfig } from "../model/namespace-config.ts";
 import { READ_MODES } from "../model/read-mode.ts";
@@ -239,7 +240,7 @@ const configSchema: z.ZodType<NamespaceConfig> = z.strictObject({
     eventsMax: count,
     targetBytes: count,
     maxParts: count,
-    layout: z.enum(["PACKED", "ROWS"]),
+    layout: z.enum(SPLIT_LAYOUTS),
     strategy: z.string(),
   }),
   tuning: z.strictObject({

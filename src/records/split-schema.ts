@@ -1,6 +1,8 @@
 /** What is stored of splits, parts and routes: checked on reading. */
 import { z } from "zod";
-import { SPLIT_LAYOUTS, SPLIT_STATES, SPLIT_STRATEGIES } from "../model/split.ts";
+import { SPLIT_STATES } from "../model/split.ts";
+import { SPLIT_LAYOUTS } from "../model/layouts.ts";
+import { SPLIT_STRATEGIES } from "../model/strategies/strategies.ts";
 import type { PartRecord, RouteRecord, SplitRecord } from "../model/split.ts";
 
 const count = z.number().int().nonnegative();

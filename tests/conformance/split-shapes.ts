@@ -9,13 +9,11 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import type { TestContext } from "node:test";
 import type { PartitionKey } from "../../src/model/partition.ts";
-import { SPLIT_LAYOUTS, SPLIT_STRATEGIES } from "../../src/model/split.ts";
-import type {
-  PartRecord,
-  SplitLayout,
-  SplitRecord,
-  SplitStrategyName,
-} from "../../src/model/split.ts";
+import { SPLIT_LAYOUTS } from "../../src/model/layouts.ts";
+import { SPLIT_STRATEGIES } from "../../src/model/strategies/strategies.ts";
+import type { PartRecord, SplitRecord } from "../../src/model/split.ts";
+import type { SplitLayout } from "../../src/model/layouts.ts";
+import type { SplitStrategyName } from "../../src/model/strategies/strategies.ts";
 import type { ReadQuery } from "../../src/read/read-query.ts";
 import * as reads from "../property/reads.ts";
 import type { ModelEvent } from "../property/reads.ts";

@@ -10,7 +10,7 @@ import { eventBucketsOf, timeBucketOf, timeBucketRange } from "../../src/model/p
 import type { PartitionKey } from "../../src/model/partition.ts";
 import { readSplit } from "../../src/records/split-records.ts";
 import type { ReadMode } from "../../src/model/read-mode.ts";
-import type { SplitLayout } from "../../src/model/split.ts";
+import type { SplitLayout } from "../../src/model/layouts.ts";
 import type { TimeSlice } from "../../src/model/time-slice.ts";
 import type { StoredBlock } from "../../src/ports/event-store.ts";
 import type { ReadQuery } from "../../src/read/read-query.ts";

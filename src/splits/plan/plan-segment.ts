@@ -9,9 +9,10 @@ import { sliceExpiry } from "../../model/slice-expiry.ts";
 import type { NamespaceConfig } from "../../model/namespace-config.ts";
 import { routeOf } from "../../model/split.ts";
 import type { Segment, SplitRecord } from "../../model/split.ts";
+import type { Strategy } from "../../model/strategies/strategy.ts";
 import type { TimeSlice } from "../../model/time-slice.ts";
-import { choose, HASH_PARTS_MAX, STRATEGIES } from "./strategies.ts";
-import type { ChosenStrategy, Strategy } from "./strategies.ts";
+import { chooseStrategy, onePassInstead } from "./choose-strategy.ts";
+import type { ChosenStrategy } from "./choose-strategy.ts";
 
 /** What a bounded read of the stretch has found. */
 export interface Survey {
@@ -64,7 +65,7 @@ const SEALING_MICROS = 30 * SECOND_MICROS;
 /** The bytes a survey has to read at most before it can be decided; 0: none. */
 export function surveyBytes(config: NamespaceConfig, record: SplitRecord, closed: boolean): number {
   const { bytesMax, eventsMax, targetBytes } = config.widePartition;
-  if (!choose(config).strategy.onePass) return Number.MAX_SAFE_INTEGER;
+  if (!chooseStrategy(config).strategy.onePass) return Number.MAX_SAFE_INTEGER;
   if (!closed) return targetBytes;
   // The rest of a bucket that is split already goes with it, whatever its size.
   if (isBegun(record)) return 0;
@@ -171,8 +172,8 @@ function segmentOf(input: PlanInput): Segment {
     state: "PLANNED",
     generation: record.nextGeneration,
     layout,
-    strategy: chosen.strategy.name,
-    why: `${whyAtAll(input)}; ${chosen.why}${whyLarger(partBytes, targetBytes, partsMax, maxParts)}${scattered}`,
+    strategy: chosen.name,
+    why: `${whyAtAll(input)}; ${chosen.why}${whyLarger(partBytes, partsMax, chosen.strategy, config)}${scattered}`,
     partBytes,
     partsPlanned: chosen.strategy.onePass ? 0 : partsPlanned,
     partRanges: [],
@@ -185,22 +186,18 @@ function segmentOf(input: PlanInput): Segment {
 }
 
 function strategyFor(config: NamespaceConfig, survey: Survey): ChosenStrategy {
-  const chosen = choose(config);
+  const chosen = chooseStrategy(config);
   if (chosen.strategy.onePass || survey.whole) return chosen;
-  const strategy = STRATEGIES.EVENT_BUCKETS;
-  return {
-    strategy,
-    why: `${chosen.why}, which has to know the whole, and only ${amount(survey)} of it were measured: ${strategy.name} instead`,
-  };
+  return onePassInstead(chosen, amount(survey));
 }
 
 /** Of this segment: what the segments that are there have left, and one at least. */
-function partsMaxOf({ ordered }: Strategy, record: SplitRecord, maxParts: number): number {
+function partsMaxOf({ partsMax }: Strategy, record: SplitRecord, maxParts: number): number {
   let used = 0;
   for (const { partRanges } of routeOf(record).segments)
     for (const { count } of partRanges) used += count;
   const left = Math.max(1, maxParts - used);
-  return ordered ? left : Math.min(left, HASH_PARTS_MAX);
+  return partsMax === undefined ? left : Math.min(left, partsMax);
 }
 
 function whyAtAll({ survey, record, closed, byOperator }: PlanInput): string {
@@ -213,15 +210,17 @@ function whyAtAll({ survey, record, closed, byOperator }: PlanInput): string {
 
 function whyLarger(
   partBytes: number,
-  targetBytes: number,
   partsMax: number,
-  maxParts: number,
+  strategy: Strategy,
+  { widePartition: { targetBytes, maxParts } }: NamespaceConfig,
 ): string {
   if (partBytes <= targetBytes) return "";
+  const most =
+    strategy.partsMax === undefined ? "" : `, and of ${strategy.name} at most ${strategy.partsMax}`;
   const bound =
     partsMax === maxParts
       ? `maxParts is ${number(maxParts)}`
-      : `${number(partsMax)} parts are what is left (maxParts is ${number(maxParts)}, and of HASH at most ${HASH_PARTS_MAX})`;
+      : `${number(partsMax)} parts are what is left (maxParts is ${number(maxParts)}${most})`;
   return `; parts grow from ${number(targetBytes)} to ${number(partBytes)} bytes, because ${bound}`;
 }
 

@@ -11,7 +11,8 @@ import { readSlices } from "../../records/slice-records.ts";
 import { slicesWithSplits } from "../../records/split-records.ts";
 import { kindName, kindOf } from "../../model/split-kind.ts";
 import type { SplitKind } from "../../model/read-mode.ts";
-import { SPLIT_LAYOUTS, SPLIT_STRATEGIES } from "../../model/split.ts";
+import { SPLIT_LAYOUTS } from "../../model/layouts.ts";
+import { SPLIT_STRATEGIES } from "../../model/strategies/strategies.ts";
 import type { Catalog } from "../../ports/catalog.ts";
 
 /** There are as many kinds as this, so a listing that has met them all can end. */

@@ -1,5 +1,6 @@
 /** What serving tells whoever counts. Each call returns at once. */
-import type { SplitLayout, SplitStrategyName } from "../../model/split.ts";
+import type { SplitLayout } from "../../model/layouts.ts";
+import type { SplitStrategyName } from "../../model/strategies/strategies.ts";
 
 /** Why a read that might have used a split went to the original. */
 export type FallbackReason =

@@ -5,6 +5,7 @@
  * cost more than the comparison.
  */
 import { ServiceError } from "../../lib/errors.ts";
+import { LAYOUTS } from "../../model/layouts.ts";
 import type { PartitionKey } from "../../model/partition.ts";
 import { partKey } from "../../model/split.ts";
 import type { PartRecord, RouteSegment } from "../../model/split.ts";
@@ -143,10 +144,9 @@ async function* partEvents(
 ): Fetches {
   let events = 0;
   const location = partKey(reading.partition, part.part);
-  const fetches =
-    segment.layout === "ROWS"
-      ? scanEvents(reading, location, part, bytesMax)
-      : blockEvents(reading, location, segment.generation, part, bytesMax);
+  const fetches = LAYOUTS[segment.layout].blocks
+    ? blockEvents(reading, location, segment.generation, part, bytesMax)
+    : scanEvents(reading, location, part, bytesMax);
   for await (const fetched of fetches) {
     events += fetched.length;
     yield fetched;

@@ -3,6 +3,7 @@
  * the time its segments cover, without a gap, whatever the parts say of themselves.
  */
 import type { PartRecord, RouteSegment } from "../../model/split.ts";
+import { strategyOf } from "../../model/strategies/strategies.ts";
 import type { CursorRange } from "./event-cursor.ts";
 
 export interface SplitRange extends CursorRange {
@@ -14,7 +15,7 @@ export interface SplitRange extends CursorRange {
 /** Of one segment: a part each, the newest first; one that is not in order is a single stretch. */
 export function rangesOf(segment: RouteSegment, parts: readonly PartRecord[]): SplitRange[] {
   const { from, to } = segment;
-  if (segment.strategy === "HASH" || parts.length <= 1) return [{ segment, parts, from, to }];
+  if (!strategyOf(segment).ordered || parts.length <= 1) return [{ segment, parts, from, to }];
   return parts.map((part, nth) => ({
     segment,
     parts: [part],

@@ -3,10 +3,12 @@
  * was the original, and still is. Only then may a caller be served from the split.
  */
 import type { PartRecord } from "../../model/split.ts";
+import { strategyOf } from "../../model/strategies/strategies.ts";
+import type { SpreadStrategy } from "../../model/strategies/strategy.ts";
 import { RangeDigest } from "../../parts/range-digest.ts";
 import type { Run } from "../../wire/frames.ts";
 import { requireSame } from "./compare-parts.ts";
-import { splitByHash } from "./copy-hashed.ts";
+import { spreadRun } from "./copy-spread.ts";
 import { Interruption } from "./interruption.ts";
 import { originalRuns } from "./original-runs.ts";
 import { framesOf, RunBuilder } from "./run-builder.ts";
@@ -20,7 +22,8 @@ export async function confirmSegment(job: SplitJob, parts: readonly PartRecord[]
   const { context, owned, throttle, level } = job;
   const segment = segmentOf(job);
   const { namespace, partition } = owned.record;
-  const compare = segment.strategy === "HASH" ? new HashedParts(parts) : new OrderedParts(parts);
+  const strategy = strategyOf(segment);
+  const compare = strategy.ordered ? new OrderedParts(parts) : new SpreadParts(strategy, parts);
   for await (const run of originalRuns(context, partition, segment, level, owned.signal)) {
     compare.add(run);
     context.observe({ kind: "bytes", namespace, stage: "confirmed", bytes: run.bytes });
@@ -68,17 +71,20 @@ class OrderedParts {
   }
 }
 
-class HashedParts {
+/** Parts that all cover the same time: they are compared together, when all events have passed. */
+class SpreadParts {
+  readonly #strategy: SpreadStrategy;
   readonly #parts: readonly PartRecord[];
   readonly #digests: readonly RangeDigest[];
 
-  constructor(parts: readonly PartRecord[]) {
+  constructor(strategy: SpreadStrategy, parts: readonly PartRecord[]) {
+    this.#strategy = strategy;
     this.#parts = parts;
     this.#digests = parts.map(() => new RangeDigest());
   }
 
   add(run: Run): void {
-    for (const [nth, builder] of splitByHash(run, this.#parts.length).entries()) {
+    for (const [nth, builder] of spreadRun(run, this.#strategy, this.#parts.length).entries()) {
       if (builder !== undefined) this.#digests[nth]?.addRun(builder);
     }
   }

@@ -5,6 +5,7 @@
 import { fromUtf8 } from "../../lib/bytes.ts";
 import { routeSegmentOf } from "../../model/split.ts";
 import type { PartRecord } from "../../model/split.ts";
+import { strategyOf } from "../../model/strategies/strategies.ts";
 import { findDifference } from "../../parts/find-difference.ts";
 import type { DifferenceKind, FoundDifference } from "../../parts/find-difference.ts";
 import { PartitionReader } from "../../partition/partition-reader.ts";
@@ -52,7 +53,7 @@ async function whereOf(
   }
 }
 
-/** Parts by hash all cover all of the time: those are compared together. */
+/** Parts that are not ordered all cover all of the time: they are compared together. */
 async function firstDifference(
   job: SplitJob,
   parts: readonly PartRecord[],
@@ -62,7 +63,7 @@ async function firstDifference(
   const { store, clock } = context;
   const segment = segmentOf(job);
   const { partition } = owned.record;
-  const { from, to } = segment.strategy === "HASH" ? segment : part;
+  const { from, to } = strategyOf(segment).ordered ? part : segment;
   const range = { from, to, order: "NEWEST_FIRST", after: undefined, level } as const;
   const bytes = { runBytesMax: RUN_BYTES, firstBytes: RUN_BYTES };
   const original = new PartitionReader(

@@ -3,7 +3,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import type { Run } from "../../wire/frames.ts";
 import { anyEvents, isHonest, runsOf } from "../../../tests/support/part-events.ts";
-import { splitByHash } from "./copy-hashed.ts";
+import { hash } from "../../model/strategies/hash.ts";
+import { spreadRun } from "./copy-spread.ts";
 import { countParts, reserveParts, withPart } from "./part-numbers.ts";
 import { framesOf, RunBuilder } from "./run-builder.ts";
 import type { SplitRecord } from "../../model/split.ts";
@@ -35,12 +36,12 @@ test("by hash every event is in one piece, always the same", () => {
   fc.assert(
     fc.property(anyEvents, fc.integer({ min: 1, max: 9 }), (events, parts) => {
       for (const run of runsOf(events, 100, 3)) {
-        const builders = splitByHash(run, parts);
+        const builders = spreadRun(run, hash, parts);
         assert.equal(builders.length, parts);
         const count = builders.reduce((sum, builder) => sum + (builder?.count ?? 0), 0);
         assert.equal(count, run.count);
         for (const builder of builders) assert.ok(builder === undefined || isHonest(builder));
-        assert.deepEqual(splitByHash(run, parts), builders);
+        assert.deepEqual(spreadRun(run, hash, parts), builders);
       }
     }),
   );

@@ -2,12 +2,13 @@
 import { movedSplit } from "../../model/split-moves.ts";
 import { routeSegmentOf } from "../../model/split.ts";
 import type { PartRecord, Segment, SplitRecord } from "../../model/split.ts";
+import { strategyOf } from "../../model/strategies/strategies.ts";
 import { combineDigests } from "../../parts/range-digest.ts";
 import { formatTime } from "../../wire/time-text.ts";
 import { listedParts } from "./compare-parts.ts";
 import { confirmSegment } from "./confirm-segment.ts";
-import { copyHashed } from "./copy-hashed.ts";
-import { copySegment, FIRST_PARTS } from "./copy-segment.ts";
+import { copyOrdered, FIRST_PARTS } from "./copy-ordered.ts";
+import { copySpread } from "./copy-spread.ts";
 import { withFirstDifference } from "./first-difference.ts";
 import { growId } from "./grow-id.ts";
 import type { GrownId } from "./grow-id.ts";
@@ -24,14 +25,14 @@ export async function copyStep(job: SplitJob): Promise<void> {
   const { context, owned, location, level } = job;
   const { namespace } = location;
   const segment = segmentOf(job);
-  const hashed = segment.strategy === "HASH";
+  const strategy = strategyOf(segment);
   const others = owned.record.segments.slice(0, -1).flatMap(({ partRanges }) => partRanges);
   const maxParts = Math.max(1, namespace.config.widePartition.maxParts - countParts(others));
   if (segment.copiedTo > segment.from) {
     let firstPart = 0;
     const begin = (record: SplitRecord): Partial<SplitRecord> => {
       firstPart = record.nextPart;
-      const count = hashed ? segment.partsPlanned : FIRST_PARTS;
+      const count = strategy.ordered ? FIRST_PARTS : segment.partsPlanned;
       return { ...reserveParts(record, count), ...withNewest(record, { state: "SPLITTING" }) };
     };
     if (owned.record.state === "SPLITTING") {
@@ -40,7 +41,8 @@ export async function copyStep(job: SplitJob): Promise<void> {
       const reason = `copying at ${level.consistency}, generation ${segment.generation}`;
       await owned.move("SPLITTING", reason, begin);
     }
-    await (hashed ? copyHashed(job, firstPart) : copySegment(job, firstPart, maxParts));
+    if (strategy.ordered) await copyOrdered(job, strategy, firstPart, maxParts);
+    else await copySpread(job, strategy, firstPart);
   }
   const parts = await listedParts(context.catalog, owned.record.partition, segmentOf(job));
   const checksum = combineDigests(parts);
@@ -59,9 +61,11 @@ function whyOf(
   parts: readonly PartRecord[],
   maxParts: number,
 ): string {
-  const { why = "", partBytes = 0, strategy } = segment ?? {};
+  if (segment === undefined) return "";
+  const { why, partBytes } = segment;
   const last = parts.at(-1);
-  const ranOut = strategy === "EVENT_BUCKETS" && parts.length >= maxParts;
+  // Only parts that are cut when full can be fuller than planned for lack of numbers.
+  const ranOut = strategyOf(segment).onePass && parts.length >= maxParts;
   if (!ranOut || last === undefined || last.bytes < 2 * partBytes) return why;
   return `${why}; part ${parts.length}, the last there may be, took the rest: ${last.bytes} bytes`;
 }

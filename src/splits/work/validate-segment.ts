@@ -5,6 +5,7 @@
 import { assert } from "../../lib/errors.ts";
 import { routeSegmentOf } from "../../model/split.ts";
 import type { PartRecord } from "../../model/split.ts";
+import { strategyOf } from "../../model/strategies/strategies.ts";
 import { readPart, IntegrityError } from "../../parts/part-reader.ts";
 import type { PartReadRange } from "../../parts/part-reader.ts";
 import { RangeDigest } from "../../parts/range-digest.ts";
@@ -22,10 +23,11 @@ const READ_BACK = "the copy, read back,";
 /** `parts`: the listed ones, in order. Rejects with a mismatch. */
 export async function validateSegment(job: SplitJob, parts: readonly PartRecord[]): Promise<void> {
   try {
-    if (segmentOf(job).strategy === "HASH") {
+    if (strategyOf(segmentOf(job)).ordered) await validateInOrder(job, parts);
+    else {
       for (const part of parts) await validatePart(job, part);
       await validateOrder(job, parts);
-    } else await validateInOrder(job, parts);
+    }
   } catch (error) {
     if (!(error instanceof IntegrityError)) throw error;
     // The storage is away: the copy may be as good as ever.

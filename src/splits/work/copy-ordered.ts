@@ -10,8 +10,7 @@ import { assert } from "../../lib/errors.ts";
 import { writePart } from "../../records/part-records.ts";
 import type { PartRecord, Segment, SplitRecord } from "../../model/split.ts";
 import { PartWriter } from "../../parts/part-writer.ts";
-import { cutterOf } from "../plan/strategies.ts";
-import type { PartCutter } from "../plan/strategies.ts";
+import type { OrderedStrategy, PartCutter } from "../../model/strategies/strategy.ts";
 import type { Run } from "../../wire/frames.ts";
 import { newestSegment, withNewest } from "./moves.ts";
 import { originalRuns } from "./original-runs.ts";
@@ -27,14 +26,15 @@ export const FIRST_PARTS = 2;
  * `firstPart` is the first of the numbers that were reserved for this copy, `maxParts` how many parts the
  * segment may have. When it resolves all parts are listed.
  */
-export async function copySegment(
+export async function copyOrdered(
   job: SplitJob,
+  strategy: OrderedStrategy,
   firstPart: number,
   maxParts: number,
 ): Promise<void> {
   const { context, owned, throttle, level } = job;
   const segment = segmentOf(job);
-  const copy = new OrderedCopy(job, firstPart, maxParts);
+  const copy = new OrderedCopy(job, strategy, firstPart, maxParts);
   const range = { from: segment.from, to: segment.copiedTo };
   const { namespace, partition } = owned.record;
   try {
@@ -62,11 +62,11 @@ class OrderedCopy {
   #lastTime: number | undefined;
   #listing: Promise<void> = Promise.resolve();
 
-  constructor(job: SplitJob, firstPart: number, maxParts: number) {
+  constructor(job: SplitJob, strategy: OrderedStrategy, firstPart: number, maxParts: number) {
     const segment = segmentOf(job);
     this.#job = job;
     this.#segment = segment;
-    this.#cutter = cutterOf(segment, maxParts);
+    this.#cutter = strategy.cutter(segment, maxParts);
     this.#nextPart = firstPart;
     this.#partsSoFar = countParts(segment.partRanges);
     this.#to = segment.copiedTo;

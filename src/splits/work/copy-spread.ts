@@ -1,12 +1,11 @@
 /**
- * Copies a segment whose parts are told by the hash of the event id: all parts are written at once, and
- * listed together at the end. There is no checkpoint inside: whoever goes on after a crash begins anew,
- * with fresh numbers.
+ * Copies a segment whose events are spread over its parts: all parts are written at once, and listed together
+ * at the end. There is no checkpoint inside: after a crash the copy begins again, with fresh numbers.
  */
 import { writePart } from "../../records/part-records.ts";
 import type { PartRecord } from "../../model/split.ts";
 import { PartWriter } from "../../parts/part-writer.ts";
-import { hashPartOf } from "../plan/strategies.ts";
+import type { SpreadStrategy } from "../../model/strategies/strategy.ts";
 import type { Run } from "../../wire/frames.ts";
 import { withNewest } from "./moves.ts";
 import { originalRuns } from "./original-runs.ts";
@@ -15,7 +14,11 @@ import { segmentOf } from "./split-job.ts";
 import type { SplitJob } from "./split-job.ts";
 
 /** `firstPart`: of the numbers that were reserved. When it resolves all parts are listed. */
-export async function copyHashed(job: SplitJob, firstPart: number): Promise<void> {
+export async function copySpread(
+  job: SplitJob,
+  strategy: SpreadStrategy,
+  firstPart: number,
+): Promise<void> {
   const { context, owned, throttle, level } = job;
   const { from, to, generation, layout, partsPlanned } = segmentOf(job);
   const { namespace, partition } = owned.record;
@@ -35,7 +38,7 @@ export async function copyHashed(job: SplitJob, firstPart: number): Promise<void
     const range = { from, to };
     for await (const run of originalRuns(context, partition, range, level, owned.signal)) {
       context.observe({ kind: "bytes", namespace, stage: "read", bytes: run.bytes });
-      const builders = splitByHash(run, partsPlanned);
+      const builders = spreadRun(run, strategy, partsPlanned);
       await Promise.all(
         builders.map(async (builder, nth) => {
           if (builder !== undefined) await writers[nth]?.addRun(builder);
@@ -66,11 +69,11 @@ export async function copyHashed(job: SplitJob, firstPart: number): Promise<void
 }
 
 /** The events of a run by the part they belong to; undefined for parts that get none. */
-export function splitByHash(run: Run, parts: number): (Run | undefined)[] {
+export function spreadRun(run: Run, strategy: SpreadStrategy, parts: number): (Run | undefined)[] {
   const builders = Array.from({ length: parts }, () => new RunBuilder());
   for (const { chunk, start, event } of framesOf(run)) {
     const id = event.bytes.subarray(event.idStart, event.idEnd);
-    builders[hashPartOf(parts, id)]?.add(chunk, start, event);
+    builders[strategy.partOf(parts, id)]?.add(chunk, start, event);
   }
   return builders.map((builder) => builder.take());
 }

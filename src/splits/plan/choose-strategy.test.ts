@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { DEFAULT_NAMESPACE_CONFIG } from "../../model/namespace-config.ts";
+import { SPLIT_STRATEGIES } from "../../model/strategies/strategies.ts";
+import { chooseStrategy, onePassInstead } from "./choose-strategy.ts";
+
+test("AUTO takes the one that is ordered and needs one pass, and says why not the others", () => {
+  const { name, strategy, why } = chooseStrategy(DEFAULT_NAMESPACE_CONFIG);
+  assert.equal(name, "EVENT_BUCKETS");
+  assert.ok(strategy.ordered && strategy.onePass);
+  for (const each of SPLIT_STRATEGIES) assert.ok(why.includes(each));
+});
+
+test("what a namespace asks for is taken, unless it has to know a whole that was not measured", () => {
+  const { widePartition } = DEFAULT_NAMESPACE_CONFIG;
+  for (const strategy of SPLIT_STRATEGIES) {
+    const config = { ...DEFAULT_NAMESPACE_CONFIG, widePartition: { ...widePartition, strategy } };
+    const asked = chooseStrategy(config);
+    assert.equal(asked.name, strategy);
+    const instead = onePassInstead(asked, "10 bytes");
+    assert.ok(instead.strategy.onePass);
+    assert.ok(instead.why.startsWith(asked.why));
+  }
+});

@@ -54,6 +54,18 @@ test("a namespace that is made while the catalog is listed keeps its series", as
   match(await metrics.text(), /a_total\{namespace="fresh"\} 1/);
 });
 
+test("a read mode that this process changes while the catalog is listed is not overwritten", async () => {
+  const { fixture, known, namespaces, views } = start();
+  const namespace = await namespaces.create("plays", {});
+  const view = await views.get("plays");
+  const readMode = { ...namespace.readMode, mode: "OFF" as const };
+  fixture.catalog.before = (call) => {
+    if (call === "list") known.changed({ ...view, namespace: { ...namespace, readMode } });
+  };
+  await known.refresh();
+  deepEqual(modesOf(known), ["plays OFF"]);
+});
+
 test("while the catalog does not answer, what is known stays", async () => {
   const { fixture, metrics, known, namespaces } = start();
   await namespaces.create("plays", {});

@@ -24,7 +24,9 @@ export interface KnownNamespacesOptions {
 
 export class KnownNamespaces {
   readonly #options: KnownNamespacesOptions;
-  #readModes = new Map<string, ReadMode>();
+  readonly #readModes = new Map<string, ReadMode>();
+  /** Changed by this process since the listing began: what is listed may be older. */
+  readonly #changed = new Set<string>();
 
   constructor(options: KnownNamespacesOptions) {
     this.#options = options;
@@ -34,6 +36,7 @@ export class KnownNamespaces {
   changed({ namespace }: NamespaceView): void {
     this.#options.metrics.addNamespace(namespace.name);
     this.#readModes.set(namespace.name, namespace.readMode.mode);
+    this.#changed.add(namespace.name);
   }
 
   /** Until the signal aborts. Never rejects. */
@@ -52,17 +55,19 @@ export class KnownNamespaces {
     const { catalog, metrics } = this.#options;
     // A namespace that is first seen while this lists may be missing from the list.
     const before = metrics.namespaces();
-    const modesBefore = new Set(this.#readModes.keys());
+    this.#changed.clear();
     const listed = new Map<string, ReadMode | undefined>();
     for await (const { name, record } of eachNamespace(catalog)) {
       if (record instanceof Error) listed.set(name, undefined);
       else if (record.phase === "READY") listed.set(name, record.readMode.mode);
     }
     for (const name of before) if (!listed.has(name)) metrics.removeNamespace(name);
-    for (const name of modesBefore) this.#readModes.delete(name);
+    for (const name of this.#readModes.keys()) {
+      if (!this.#changed.has(name)) this.#readModes.delete(name);
+    }
     for (const [name, mode] of listed) {
       metrics.addNamespace(name);
-      if (mode !== undefined) this.#readModes.set(name, mode);
+      if (mode !== undefined && !this.#changed.has(name)) this.#readModes.set(name, mode);
     }
   }
 

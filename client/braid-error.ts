@@ -4,6 +4,8 @@
  * There are three outcomes, not two: done, failed, and unknown. A write whose answer was lost may or
  * may not have happened; repeating it is safe, as the same event twice is one event.
  */
+import type { EventFailure } from "./messages.ts";
+
 export type Outcome = "failed" | "unknown";
 
 export interface BraidErrorOptions {
@@ -50,4 +52,35 @@ export class BraidError extends Error {
     const options = { details, status, retryAfterMs, outcome, cause };
     return new BraidError(this.code, this.message, options);
   }
+}
+
+/**
+ * A write of which the server took the request but not every event.
+ * `code` is `EVENTS_FAILED`; each failure has the server's code (`EVENT_TOO_OLD`, `ID_BLOCKED`, …).
+ */
+export class EventsFailedError extends BraidError {
+  /** By `index`, the event's place in the batch. Every other event was taken. */
+  readonly failures: readonly EventFailure[];
+  /** How many events the server took: durable, or queued if the write was. */
+  readonly written: number;
+
+  constructor(failures: readonly EventFailure[], written: number) {
+    const unknown = failures.some(({ code }) => code === "OUTCOME_UNKNOWN");
+    super("EVENTS_FAILED", describe(failures, written), {
+      outcome: unknown ? "unknown" : "failed",
+      details: { failures, written },
+    });
+    this.name = "EventsFailedError";
+    this.failures = failures;
+    this.written = written;
+  }
+}
+
+function describe(failures: readonly EventFailure[], written: number): string {
+  const counts = new Map<string, number>();
+  for (const { code } of failures) counts.set(code, (counts.get(code) ?? 0) + 1);
+  const codes = [...counts].map(([code, count]) => `${count} ${code}`).join(", ");
+  const [first] = failures;
+  const example = first === undefined ? "" : `; event ${first.index}: ${first.message}`;
+  return `${failures.length} of ${failures.length + written} events failed (${codes})${example}`;
 }

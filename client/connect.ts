@@ -5,7 +5,7 @@
  */
 import { BatchingWriter } from "./batching-writer.ts";
 import type { WriterOptions } from "./batching-writer.ts";
-import { EventsFailedError } from "./events-failed-error.ts";
+import { EventsFailedError } from "./braid-error.ts";
 import { encodeEvent, timeText } from "./events.ts";
 import type { JsonEvent, NewEvent } from "./events.ts";
 import type { ControlServiceMethods, TimeSeriesServiceMethods } from "./generated/messages.ts";
@@ -32,8 +32,7 @@ import type { CallOptions, Effect } from "./transport.ts";
 
 export { BatchingWriter } from "./batching-writer.ts";
 export type { WriteFailure, WriterOptions } from "./batching-writer.ts";
-export { BraidError } from "./braid-error.ts";
-export { EventsFailedError } from "./events-failed-error.ts";
+export { BraidError, EventsFailedError } from "./braid-error.ts";
 export type { Outcome } from "./braid-error.ts";
 export { ReceivedEvent, ReceivedItem } from "./events.ts";
 export type { ItemValue, JsonEvent, NewEvent, PlainEvent } from "./events.ts";

@@ -4,8 +4,8 @@
 #   sh scripts/setup.sh bin/braid serve --listen 127.0.0.1:0
 #
 # Installs the packages if they are missing or older than the lockfile, and sees to it that `node` is
-# Node 24 or newer: the packaged one (node_modules/.bin/node), or the machine's where there is no
-# package for the platform. It ends in `exec`, so a signal sent to npm reaches the command itself.
+# Node 24 or newer: the packaged one (node_modules/.bin/node, by scripts/packaged-node), or the machine's
+# where there is no package for the platform. It ends in `exec`, so a signal sent to npm reaches the command itself.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -15,7 +15,8 @@ if [ ! -e node_modules/.package-lock.json ] ||
   echo "braid: installing packages (once)" >&2
   # No package needs an install script: the native ones bring their binaries with them.
   # In the background, because a waiting shell would only see a signal when npm is done.
-  npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >&2 </dev/null &
+  # The packaged Node is for development only, and npm itself may run on an older one.
+  npm ci --include=dev --include=optional --engine-strict=false --ignore-scripts --no-audit --no-fund --loglevel=error >&2 </dev/null &
   installing=$!
   trap 'kill "$installing" 2>/dev/null; wait "$installing" || :; exit 143' TERM INT HUP
   wait "$installing" || {

@@ -66,10 +66,10 @@ test("the examples with the command line write an event, read it and explain the
 });
 
 test("the example in TypeScript writes an event and reads it", () => {
-  const program = example("ts", 0).replace('"braid"', `"${resolve("client/connect.ts")}"`);
+  const program = example("ts", 0).replace('"braid-client"', `"${resolve("client/connect.ts")}"`);
   const file = join(folder, "example.mts");
   writeFileSync(file, program);
-  match(execFileSync(process.execPath, [file], { encoding: "utf8" }), / e-3$/m);
+  match(execFileSync(process.execPath, [file], { encoding: "utf8" }), / e-3 ios$/m);
 });
 
 test("the server drains and exits 0 when it is asked to", async () => {

@@ -608,10 +608,12 @@ export interface SplitMove {
   /** Not given for the first. */
   readonly from?: SplitState;
   readonly to: SplitState;
-  /** For people; cause is for programs. */
+  /** For people. */
   readonly reason: string;
-  /** Why, as one word: outage, claim, mismatch, operator and others. Empty if none is recorded. */
+  /** For programs: one word of a fixed list, which docs/operate/splits.md explains. */
   readonly cause: string;
+  /** How often in a row it ended so. A repeat takes the place of the one before it. */
+  readonly times: number;
 }
 
 export interface ListSplitsRequest {

@@ -133,8 +133,15 @@ function partTables(segments: readonly SplitSegment[]): string {
 }
 
 function historyTable(history: readonly SplitMove[]): string {
-  const rows = history.map(({ at, by, from, to, reason }) => [at, by, from ?? "", to, reason]);
-  return table(["AT", "BY", "FROM", "TO", "REASON"], rows);
+  const rows = history.map(({ at, by, from, to, cause, reason, times }) => [
+    at,
+    by,
+    from ?? "",
+    to,
+    cause,
+    times > 1 ? `${reason} (${count(times)} times)` : reason,
+  ]);
+  return table(["AT", "BY", "FROM", "TO", "CAUSE", "REASON"], rows);
 }
 
 function partsOf(segments: readonly SplitSegment[]): number {

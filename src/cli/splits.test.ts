@@ -90,9 +90,9 @@ EVENT BUCKET  FROM                  TO                       SIZE  EVENTS
            1  2026-11-14T07:00:00Z  2026-11-14T07:30:00Z  7.3 MiB  76,114
 
 history:
-AT                    BY                   FROM       TO         REASON
-2026-11-14T08:10:40Z  worker-5f0c2a9d4b71             DETECTED   a read saw 16000000 bytes in 160000 events
-2026-11-14T08:11:10Z  worker-5f0c2a9d4b71  COMPLETED  COMPLETED  confirmed: a second read of the original agrees with the copy
+AT                    BY                   FROM       TO         CAUSE      REASON
+2026-11-14T08:10:40Z  worker-5f0c2a9d4b71             DETECTED   detection  a read saw 16000000 bytes in 160000 events
+2026-11-14T08:11:10Z  worker-5f0c2a9d4b71  COMPLETED  COMPLETED  confirmed  confirmed: a second read of the original agrees with the copy
 `,
   );
 });

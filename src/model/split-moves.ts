@@ -1,16 +1,13 @@
-/** How a split's record begins, and how it goes from one state to the next: with who and why. */
+/** How a split's record begins, and which moves from state to state it may make: with who and why. */
+import { assert } from "../lib/errors.ts";
+import { REFUSAL_CAUSES } from "./move-cause.ts";
+import type { MoveCause } from "./move-cause.ts";
 import type { PartitionKey } from "./partition.ts";
 import { NO_LATENCY } from "./split.ts";
-import type { SplitRecord, SplitState } from "./split.ts";
+import type { SplitMove, SplitRecord, SplitState } from "./split.ts";
 
 /** Why a record was made or changed, for its history. */
-export interface MoveReason {
-  /** Microseconds. */
-  readonly at: number;
-  /** Which process, or which person. */
-  readonly by: string;
-  readonly reason: string;
-}
+export type MoveReason = Pick<SplitMove, "at" | "by" | "cause" | "reason">;
 
 /** What is known of a partition that is to be split. */
 export interface NewSplit {
@@ -22,14 +19,115 @@ export interface NewSplit {
   readonly events: number;
   readonly immutable: boolean;
   readonly detectedAt: number;
-  /** The operator who wishes for it. */
+  /** The operator who asks for it. */
   readonly askedBy?: string;
   /** The operator wants it split although it is not wide. */
   readonly forced?: boolean;
 }
 
+/** Work ends before its next step. */
+const STOPPED: readonly MoveCause[] = ["paused", "reopened", "outage", "closed-slice"];
+/** A copy that is being served turns out wrong. */
+const COPIED_AGAIN: readonly MoveCause[] = ["recopy", "unreadable"];
+/** What is copied is not followed any more. */
+const TAKEN_BACK: readonly MoveCause[] = ["operator", "reopened", "mismatch"];
+
+/**
+ * Every move a record may make, and for which causes. A record whose segments are all completed rests as
+ * COMPLETED, any other as PARKED; one that was invalidated stays so until a worker takes it.
+ */
+export const SPLIT_MOVES: Readonly<
+  Record<SplitState, Readonly<Partial<Record<SplitState, readonly MoveCause[]>>>>
+> = {
+  DETECTED: {
+    DETECTED: ["reopened", ...COPIED_AGAIN],
+    PLANNING: ["claim"],
+    SPLITTING: ["claim"],
+    VALIDATING: ["claim"],
+    COMPLETED: ["claim", "covered", "waiting", "closed-slice"],
+    PARKED: ["waiting", "closed-slice"],
+    FAILED: ["unreadable"],
+    INVALIDATED: TAKEN_BACK,
+  },
+  PLANNING: {
+    DETECTED: COPIED_AGAIN,
+    PLANNING: ["reopened"],
+    PLANNED: ["plan"],
+    COMPLETED: ["claim", "covered", "waiting", "paused", "reopened", "outage", ...REFUSAL_CAUSES],
+    PARKED: ["waiting", ...STOPPED],
+    REFUSED: REFUSAL_CAUSES,
+    FAILED: ["unreadable"],
+    INVALIDATED: TAKEN_BACK,
+  },
+  PLANNED: {
+    DETECTED: COPIED_AGAIN,
+    SPLITTING: ["claim", "copy"],
+    PARKED: STOPPED,
+    FAILED: ["unreadable"],
+    INVALIDATED: TAKEN_BACK,
+  },
+  SPLITTING: {
+    DETECTED: COPIED_AGAIN,
+    VALIDATING: ["copied"],
+    PARKED: STOPPED,
+    FAILED: ["mismatch", "unreadable"],
+    INVALIDATED: TAKEN_BACK,
+  },
+  VALIDATING: {
+    DETECTED: COPIED_AGAIN,
+    COMPLETED: ["validated"],
+    PARKED: STOPPED,
+    FAILED: ["mismatch", "unreadable"],
+    INVALIDATED: TAKEN_BACK,
+  },
+  COMPLETED: {
+    DETECTED: ["operator", ...COPIED_AGAIN],
+    // A further segment begins.
+    PLANNED: ["plan"],
+    COMPLETED: [
+      "detection",
+      "confirmed",
+      "covered",
+      "waiting",
+      "paused",
+      "reopened",
+      "outage",
+      ...REFUSAL_CAUSES,
+    ],
+    FAILED: ["mismatch", "unreadable"],
+    INVALIDATED: TAKEN_BACK,
+  },
+  PARKED: {
+    DETECTED: ["operator", ...COPIED_AGAIN],
+    PLANNING: ["claim"],
+    SPLITTING: ["claim"],
+    VALIDATING: ["claim"],
+    PARKED: ["waiting", "reopened", "closed-slice"],
+    FAILED: ["unreadable"],
+    INVALIDATED: TAKEN_BACK,
+  },
+  REFUSED: {
+    DETECTED: ["detection", "operator"],
+    INVALIDATED: ["operator"],
+  },
+  FAILED: {
+    DETECTED: ["operator", ...COPIED_AGAIN],
+    PLANNING: ["claim"],
+    PARKED: ["waiting", "closed-slice"],
+    FAILED: ["unreadable"],
+    INVALIDATED: TAKEN_BACK,
+  },
+  INVALIDATED: {
+    DETECTED: ["operator", ...COPIED_AGAIN],
+    PLANNING: ["claim"],
+    COMPLETED: ["claim", "covered"],
+    FAILED: ["unreadable"],
+    INVALIDATED: ["waiting", "closed-slice", ...TAKEN_BACK],
+  },
+};
+
 /** DETECTED, and due at once. */
-export function newSplit(split: NewSplit, { at, by, reason }: MoveReason): SplitRecord {
+export function newSplit(split: NewSplit, why: MoveReason): SplitRecord {
   return {
     ...split,
     state: "DETECTED",
@@ -39,27 +137,52 @@ export function newSplit(split: NewSplit, { at, by, reason }: MoveReason): Split
     nextPart: 0,
     nextGeneration: 0,
     failures: 0,
-    dueAt: at,
+    dueAt: why.at,
     heldBy: null,
     askedBy: split.askedBy ?? null,
     latency: { before: NO_LATENCY, after: NO_LATENCY },
-    history: [{ at, by, from: null, to: "DETECTED", reason }],
+    history: [{ ...why, from: null, to: "DETECTED", times: 1 }],
     version: 0,
   };
 }
 
+type SplitChange = Partial<Omit<SplitRecord, "partition" | "state" | "history" | "version">>;
+
 /**
  * The record in another state, or in the same for a new reason, with what else changes. One that begins
- * anew does so for whoever begins it: an earlier wish is over, unless it is among what is given.
+ * again does so for the caller: an earlier operator's request is over, unless it is among what is given.
  */
 export function movedSplit(
   record: SplitRecord,
   to: SplitState,
-  { at, by, reason }: MoveReason,
-  change: Partial<Omit<SplitRecord, "partition" | "state" | "history" | "version">> = {},
+  why: MoveReason,
+  change: SplitChange = {},
 ): SplitRecord {
-  const move = { at, by, from: record.state, to, reason };
-  const anew = to === "DETECTED" && record.state !== "DETECTED";
-  const asked = anew ? { askedBy: null, forced: undefined } : {};
-  return { ...record, ...asked, ...change, state: to, history: [...record.history, move] };
+  const { state: from, history } = record;
+  const allowed = SPLIT_MOVES[from][to]?.includes(why.cause) === true;
+  assert(allowed, `a split may move from ${from} to ${to} by ${why.cause}`);
+  const begins = to === "DETECTED" && from !== "DETECTED";
+  const asked = begins ? { askedBy: null, forced: undefined } : {};
+  const move: SplitMove = { ...why, from, to, times: 1 };
+  return { ...record, ...asked, ...change, state: to, history: [...history, move] };
+}
+
+/**
+ * A move to rest that may be one of many: looked at, not yet; looked at, not yet. One for the same cause
+ * as the rest before it takes that one's place in the history, with how many there were, so that a wait
+ * of hours leaves room for what matters.
+ */
+export function restedSplit(
+  record: SplitRecord,
+  to: SplitState,
+  why: MoveReason,
+  change: SplitChange = {},
+): SplitRecord {
+  const moved = movedSplit(record, to, why, change);
+  // A worker may have claimed it in between.
+  const looks = record.history.at(-1)?.cause === "claim" ? 2 : 1;
+  const last = record.history.at(-looks);
+  if (last === undefined || last.to !== to || last.cause !== why.cause) return moved;
+  const move: SplitMove = { ...why, from: last.from, to, times: last.times + 1 };
+  return { ...moved, history: [...record.history.slice(0, -looks), move] };
 }

@@ -6,6 +6,7 @@
  * of a segment are listed when they are written whole (rule C8); what is not listed is garbage.
  */
 import type { SplitLayout } from "./layouts.ts";
+import type { MoveCause } from "./move-cause.ts";
 import type { PartitionKey, SliceRef } from "./partition.ts";
 import type { SplitStrategyName } from "./strategies/strategies.ts";
 
@@ -84,7 +85,12 @@ export interface SplitMove {
   /** Null: there was no record. */
   readonly from: SplitState | null;
   readonly to: SplitState;
+  /** For code. */
+  readonly cause: MoveCause;
+  /** For people. */
   readonly reason: string;
+  /** How often in a row it ended so. A repeat takes the place of the one before it. */
+  readonly times: number;
 }
 
 /** Read latencies seen on a partition, in milliseconds, for people: 0 where nothing was seen. */

@@ -173,7 +173,7 @@ test("the records of splits go with their slice, and with their namespace", asyn
         immutable: true,
         detectedAt: NOON,
       },
-      { at: NOON, by: "worker-1", reason: "wide" },
+      { at: NOON, by: "worker-1", cause: "detection", reason: "wide" },
     );
   const slices = await namespaces.listTimeSlices("plays");
   for (const { name } of slices) await writeSplit(fixture.catalog, split(name));

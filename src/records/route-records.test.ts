@@ -47,9 +47,10 @@ function splitWith(segments: readonly Segment[]): SplitRecord {
     immutable: true,
     detectedAt: 0,
   };
-  let record = newSplit(split, { at: 0, by: "w", reason: "a read saw it" });
+  let record = newSplit(split, { at: 0, by: "w", cause: "detection", reason: "a read saw it" });
   for (let at = 0; at < 100; at++) {
-    record = movedSplit(record, "PARKED", { at, by: "w", reason: "words ".repeat(50) });
+    const why = { at, by: "w", cause: "waiting", reason: "words ".repeat(50) } as const;
+    record = movedSplit(record, "PARKED", why);
   }
   return { ...record, segments };
 }

@@ -73,5 +73,8 @@ function recordOf(partition: PartitionKey) {
     immutable: true,
     detectedAt: 0,
   };
-  return newSplit({ partition, ...seen }, { at: 0, by: "test", reason: "seen" });
+  return newSplit(
+    { partition, ...seen },
+    { at: 0, by: "test", cause: "detection", reason: "seen" },
+  );
 }

@@ -26,7 +26,7 @@ function recordOf(seriesId: string, timeBucket = 7, eventBucket = 2): SplitRecor
       immutable: true,
       detectedAt: 5,
     },
-    { at: 6, by: "worker-1", reason: "wide" },
+    { at: 6, by: "worker-1", cause: "detection", reason: "wide" },
   );
 }
 

@@ -1,5 +1,6 @@
 /** What is stored of splits, parts and routes: checked on reading. */
 import { z } from "zod";
+import { MOVE_CAUSES } from "../model/move-cause.ts";
 import { SPLIT_STATES } from "../model/split.ts";
 import { SPLIT_LAYOUTS } from "../model/layouts.ts";
 import { SPLIT_STRATEGIES } from "../model/strategies/strategies.ts";
@@ -61,7 +62,9 @@ export const splitSchema: z.ZodType<Omit<SplitRecord, "partition" | "version">> 
       by: z.string(),
       from: state.nullable(),
       to: state,
+      cause: z.enum(MOVE_CAUSES),
       reason: z.string(),
+      times: count,
     }),
   ),
 });

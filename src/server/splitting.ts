@@ -118,10 +118,10 @@ function splitObserver(measures: WorkerMetrics, log: Log): SplitContext["observe
         measures.splitSizes.observe(event.bytes, event.namespace, "before");
         break;
       case "moved": {
-        const { namespace, partition, from, to, reason } = event;
+        const { namespace, partition, from, to, cause, reason } = event;
         measures.splitMoves.add(1, namespace, to);
         const { slice, timeBucket, eventBucket } = partition;
-        log.info({ namespace, slice, timeBucket, eventBucket, from, to, reason }, "split");
+        log.info({ namespace, slice, timeBucket, eventBucket, from, to, cause, reason }, "split");
         break;
       }
       case "id step": {

@@ -14,6 +14,7 @@ import type { Catalog } from "../../src/ports/catalog.ts";
 import type { EventStore } from "../../src/ports/event-store.ts";
 import type { EventBytes } from "../../src/wire/event-record.ts";
 import { eventsOfRun, frameLength, positionOf } from "../../src/wire/frames.ts";
+import { inState } from "../support/split-in-state.ts";
 
 export interface SplitBuilding {
   readonly catalog: Catalog;
@@ -50,15 +51,13 @@ export async function addSegment(
   const parts = await writeParts(building, partition, shape, record.nextPart, generation);
   for (const part of parts) await writePart(catalog, partition, part);
   const segment = segmentOf(shape, generation, record.nextPart, parts);
-  const after: SplitRecord = {
-    ...record,
+  const after = inState(record, "COMPLETED", {
     epoch,
-    state: "COMPLETED",
     segments: [...record.segments, segment],
     // A number in between stays unused, as after a worker that was overtaken.
     nextPart: record.nextPart + parts.length + 1,
     nextGeneration: generation + 1,
-  };
+  });
   return moved(await moveSplit(catalog, clock, before, after));
 }
 
@@ -69,7 +68,7 @@ export async function rollBack(
 ): Promise<void> {
   const before = await readSplit(catalog, partition);
   if (before === undefined) return;
-  const after: SplitRecord = { ...before, state: "INVALIDATED", segments: [], heldBy: "operator" };
+  const after = inState(before, "INVALIDATED", { segments: [], heldBy: "operator" });
   moved(await moveSplit(catalog, clock, before, after));
 }
 

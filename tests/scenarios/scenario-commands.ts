@@ -265,7 +265,7 @@ function plain(text: string): string {
 function eventText(event: SplitEvent): string | undefined {
   switch (event.kind) {
     case "moved":
-      return `${event.from} -> ${event.to}: ${plain(shortened(event.reason))}`;
+      return `${event.from} -> ${event.to} (${event.cause}): ${plain(shortened(event.reason))}`;
     case "split":
       return `confirmed: ${event.parts} parts, ${event.bytes} bytes`;
     case "id step":
@@ -307,6 +307,7 @@ function segmentText(segment: Segment): string {
 
 function historyText({ history }: SplitRecord): string {
   const line = (move: SplitRecord["history"][number]): string =>
-    `${move.by}: ${move.from ?? "none"} -> ${move.to}: ${plain(shortened(move.reason))}`;
+    `${move.by}: ${move.from ?? "none"} -> ${move.to} (${move.cause}): ${plain(shortened(move.reason))}` +
+    (move.times > 1 ? ` (${move.times} times)` : "");
   return history.map(line).join("\n");
 }

@@ -105,12 +105,14 @@ function latencyMessage({ reads, meanMs, maxMs }: SeenLatency) {
   return { reads: BigInt(reads), meanMs, maxMs };
 }
 
-function moveMessage({ at, by, from, to, reason }: SplitMove) {
+function moveMessage({ at, by, from, to, cause, reason, times }: SplitMove) {
   return {
     at: timeOfMicros(at),
     by,
     ...(from !== null && { from: Split_State[from] }),
     to: Split_State[to],
+    cause,
     reason,
+    times,
   };
 }

@@ -1,9 +1,10 @@
-import { deepEqual, equal, match } from "node:assert/strict";
+import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { movedSplit, newSplit } from "../../model/split-moves.ts";
 import type { SplitRecord } from "../../model/split.ts";
 import type { Finding } from "./recheck-difference.ts";
 import { recopied } from "./recopy.ts";
+import { inState } from "../../../tests/support/split-in-state.ts";
 
 const SECOND = 1_000_000;
 const DAY = 86_400 * SECOND;
@@ -17,7 +18,7 @@ const DETECTED: SplitRecord = newSplit(
     immutable: true,
     detectedAt: 0,
   },
-  { at: 0, by: "server-1", reason: "a read saw it" },
+  { at: 0, by: "server-1", cause: "detection", reason: "a read saw it" },
 );
 
 function finding(verdict: Finding["verdict"]): Finding {
@@ -26,9 +27,7 @@ function finding(verdict: Finding["verdict"]): Finding {
 
 /** As a worker leaves it: copied, confirmed, and so without failures. */
 function copied(record: SplitRecord, at: number): SplitRecord {
-  const why = (reason: string) => ({ at, by: "worker-1", reason });
-  const split = movedSplit(record, "COMPLETED", why("equal"), { dueAt: at });
-  return movedSplit(split, "COMPLETED", why("confirmed"), { failures: 0, dueAt: null });
+  return inState(record, "COMPLETED", { failures: 0, dueAt: null }, at);
 }
 
 function unreadable(record: SplitRecord, at: number): SplitRecord {
@@ -42,9 +41,9 @@ test("a split that cannot be read is copied anew after longer waits, and the thi
   deepEqual([second.state, second.failures, second.dueAt], ["DETECTED", 2, 400 * SECOND]);
   const third = unreadable(second, 500 * SECOND);
   deepEqual([third.state, third.failures, third.dueAt], ["FAILED", 3, null]);
-  match(third.history.at(-1)?.reason ?? "", /cannot be read: missing block; after 3 failures/);
+  equal(third.history.at(-1)?.cause, "unreadable");
   // An operator's word, and a day, begin the count anew.
-  const asked = { at: 600 * SECOND, by: "ada", reason: "retried" };
+  const asked = { at: 600 * SECOND, by: "ada", cause: "operator", reason: "retried" } as const;
   const retried = movedSplit(third, "DETECTED", asked, { failures: 0, dueAt: asked.at });
   equal(unreadable(retried, 700 * SECOND).failures, 1);
   equal(unreadable(second, 500 * SECOND + DAY).failures, 1);

@@ -5,25 +5,27 @@
  * waits it rests until an operator retries. What has surfaced in the original is no fault of the copy: it is
  * copied anew at once, and if that comes again soon, after a wait.
  */
+import type { MoveCause } from "../../model/move-cause.ts";
 import { failedDueAt } from "../../model/split-retries.ts";
 import { movedSplit } from "../../model/split-moves.ts";
 import type { SplitRecord } from "../../model/split.ts";
 import type { Finding } from "./recheck-difference.ts";
 
-/** What the reasons in a history begin with. */
-const REASONS: Readonly<Record<Finding["verdict"], string>> = {
-  ONLY_IN_ORIGINAL: "an event is only in the original: ",
-  ONLY_IN_SPLIT: "an event is only in the split: ",
-  OTHER_BYTES: "an event has other bytes in the split: ",
-  UNREADABLE: "the split cannot be read: ",
+const IN_WORDS: Readonly<Record<Finding["verdict"], string>> = {
+  ONLY_IN_ORIGINAL: "an event is only in the original",
+  ONLY_IN_SPLIT: "an event is only in the split",
+  OTHER_BYTES: "an event has other bytes in the split",
+  UNREADABLE: "the split cannot be read",
 };
 /** Who holds a split that is not what its original is, as operators read it. */
 const HELD_BY = "braid: differs from its original";
 const LATELY_MICROS = 86_400_000_000;
 const SURFACED_AGAIN_MICROS = 300_000_000;
 
+type Recopy = Extract<MoveCause, "recopy" | "unreadable">;
+
 export function reasonOf({ verdict, detail }: Finding): string {
-  return `${REASONS[verdict]}${detail}`;
+  return `${IN_WORDS[verdict]}: ${detail}`;
 }
 
 /** The `nth` segment and those behind it are copied anew; what lies before it stays. */
@@ -35,38 +37,39 @@ export function recopied(
   at: number,
 ): SplitRecord {
   const reason = reasonOf(finding);
-  const { segments, askedBy } = before;
+  const { segments, askedBy, forced } = before;
   // It is copied anew for whoever wished for it: where nothing is detected it would be refused without a wish.
-  const change = { segments: segments.slice(0, nth), ...overtaken(before), askedBy };
-  const times = recopiedLately(before, REASONS[finding.verdict], at);
-  if (finding.verdict !== "UNREADABLE") {
+  const change = { segments: segments.slice(0, nth), ...overtaken(before), askedBy, forced };
+  const cause: Recopy = finding.verdict === "UNREADABLE" ? "unreadable" : "recopy";
+  const times = recopiedLately(before, cause, at);
+  if (cause === "recopy") {
     const dueAt = times === 0 ? at : at + SURFACED_AGAIN_MICROS;
-    return movedSplit(before, "DETECTED", { at, by, reason }, { ...change, dueAt });
+    return movedSplit(before, "DETECTED", { at, by, cause, reason }, { ...change, dueAt });
   }
   // A copy that was confirmed begins to count anew; being read is what this one fails at.
   const failures = Math.max(before.failures, times) + 1;
   const dueAt = failedDueAt(failures, at);
   const end = dueAt === null ? `; after ${failures} failures it waits for a retry` : "";
   const to = dueAt === null ? "FAILED" : "DETECTED";
-  const why = { at, by, reason: `${reason}${end}` };
+  const why = { at, by, cause, reason: `${reason}${end}` };
   return movedSplit(before, to, why, { ...change, failures, dueAt });
 }
 
 /** Nothing of it is followed any more, until an operator has looked and retries. */
 export function held(before: SplitRecord, finding: Finding, by: string, at: number): SplitRecord {
-  const why = { at, by, reason: reasonOf(finding) };
+  const why = { at, by, cause: "mismatch" as const, reason: reasonOf(finding) };
   const change = { segments: [], ...overtaken(before), heldBy: HELD_BY, dueAt: null };
   return movedSplit(before, "INVALIDATED", why, change);
 }
 
-/** How often for that reason since somebody asked for it, within a day. */
-function recopiedLately({ history }: SplitRecord, reason: string, nowMicros: number): number {
-  const ours = Object.values(REASONS);
+/** How often for that cause since it last began for another, within a day. */
+function recopiedLately({ history }: SplitRecord, cause: Recopy, nowMicros: number): number {
   let times = 0;
   for (const move of history.toReversed()) {
     if (nowMicros - move.at > LATELY_MICROS) break;
-    if (move.reason.startsWith(reason)) times++;
-    else if (move.to === "DETECTED" && !ours.some((each) => move.reason.startsWith(each))) break;
+    if (move.cause === cause) times++;
+    else if (move.to === "DETECTED" && move.cause !== "recopy" && move.cause !== "unreadable")
+      break;
   }
   return times;
 }

@@ -13,10 +13,10 @@ import type { Detection } from "../../model/detection.ts";
 import { DEFAULT_NAMESPACE_CONFIG } from "../../model/namespace-config.ts";
 import type { NamespaceView } from "../../model/namespace.ts";
 import { FIRST_READ_MODE } from "../../model/read-mode.ts";
-import { movedSplit } from "../../model/split-moves.ts";
 import { NO_LATENCY } from "../../model/split.ts";
 import type { Segment, SplitRecord, SplitState } from "../../model/split.ts";
 import { recordDetection } from "./record-detection.ts";
+import { inState } from "../../../tests/support/split-in-state.ts";
 
 const START = Date.UTC(2026, 2, 28) * 1000;
 
@@ -74,8 +74,7 @@ class Fixture {
   async leave(state: SplitState, change: Partial<SplitRecord> = {}): Promise<SplitRecord> {
     const [before] = await this.records();
     assert.ok(before);
-    const why = { at: this.clock.nowMicros(), by: "worker-2", reason: "a test" };
-    const after = movedSplit(before, state, why, { dueAt: null, ...change });
+    const after = inState(before, state, { dueAt: null, ...change }, this.clock.nowMicros());
     const moved = await moveSplit(this.catalog, this.clock, before, after);
     assert.ok(moved);
     return moved;
@@ -130,6 +129,8 @@ test("a detection makes one record, however often it comes", async () => {
         by: "worker-1",
         from: null,
         to: "DETECTED",
+        cause: "detection",
+        times: 1,
         reason: "a read saw 11000000 bytes in 4321 events",
       },
     ],
@@ -276,7 +277,7 @@ test("a split is looked at again when a read sees more outside of it", async () 
     assert.ok(record);
     assert.deepEqual([record.state, record.dueAt], ["COMPLETED", START + 5]);
     assert.deepEqual([record.bytes, record.segments], [12_000_000, left.segments]);
-    assert.match(record.history.at(-1)?.reason ?? "", /12000000 bytes .* outside what is split/);
+    assert.equal(record.history.at(-1)?.cause, "detection");
     assert.deepEqual(fixture.outcomes, ["recorded", "again"]);
     assert.equal(fixture.nudged.length, 2);
   }

@@ -102,7 +102,8 @@ function recordAfter(
 ): SplitRecord | undefined {
   const { epoch, bytes, events, immutable, detectedAt } = detection;
   const at = clock.nowMicros();
-  const why = { at, by, reason: `a read saw ${bytes} bytes in ${events} events` };
+  const reason = `a read saw ${bytes} bytes in ${events} events`;
+  const why = { at, by, cause: "detection" as const, reason };
   const seen = { epoch, bytes, events, immutable, detectedAt };
   if (before === undefined) {
     return newSplit({ partition, namespace: view.namespace.name, ...seen }, why);
@@ -111,8 +112,8 @@ function recordAfter(
     return movedSplit(before, "DETECTED", why, { ...seen, dueAt: at });
   }
   if (before.state === "COMPLETED" && hasMore(before, view, at)) {
-    const reason = `${why.reason} outside what is split`;
-    return movedSplit(before, "COMPLETED", { ...why, reason }, { bytes, events, dueAt: at });
+    const outside = { ...why, reason: `${reason} outside what is split` };
+    return movedSplit(before, "COMPLETED", outside, { bytes, events, dueAt: at });
   }
   return undefined;
 }

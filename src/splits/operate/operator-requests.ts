@@ -7,6 +7,7 @@
 import { ServiceError } from "../../lib/errors.ts";
 import type { OperatorRequest } from "../use-cases.ts";
 import { movedSplit } from "../../model/split-moves.ts";
+import type { MoveReason } from "../../model/split-moves.ts";
 import { coveredTo } from "../../model/split.ts";
 import type { SplitRecord, SplitState } from "../../model/split.ts";
 
@@ -47,7 +48,7 @@ export function requested(
   if (record.state === "COMPLETED" && coveredTo(record, bucket.start) >= bucket.end) {
     return undefined;
   }
-  return anew(record, context, reasonOf("requested", context.operatorRequest), force);
+  return anew(record, context, "requested", force);
 }
 
 /** One that failed, was refused, parked, invalidated or rolled back begins anew. */
@@ -59,7 +60,7 @@ export function retried(record: SplitRecord, context: RequestContext): Decision 
       "is COMPLETED: there is nothing to retry. RollbackSplit takes it back, and then it can be",
     );
   }
-  return anew(record, context, reasonOf("retried", context.operatorRequest));
+  return anew(record, context, "retried");
 }
 
 /** Nothing of it is followed any more, and whoever works on it is overtaken (rule C8). */
@@ -68,11 +69,7 @@ export function rolledBack(
   { operatorRequest, nowMicros }: RequestContext,
 ): Decision {
   if (record.state === "INVALIDATED" && record.heldBy !== null) return undefined;
-  const why = {
-    at: nowMicros,
-    by: operatorRequest.by,
-    reason: reasonOf("rolled back", operatorRequest),
-  };
+  const why = whyOf("rolled back", operatorRequest, nowMicros);
   return movedSplit(record, "INVALIDATED", why, {
     segments: [],
     owner: null,
@@ -83,19 +80,19 @@ export function rolledBack(
 }
 
 /** For a history. */
-export function reasonOf(what: string, { reason }: OperatorRequest): string {
-  return reason === "" ? what : `${what}: ${reason}`;
+export function whyOf(what: string, { by, reason }: OperatorRequest, at: number): MoveReason {
+  return { at, by, cause: "operator", reason: reason === "" ? what : `${what}: ${reason}` };
 }
 
 /** Completed segments go on being served, and a copy that was interrupted can be gone on with. */
 function anew(
   record: SplitRecord,
   context: RequestContext,
-  reason: string,
+  what: string,
   forced = false,
 ): SplitRecord {
   const { operatorRequest, nowMicros } = context;
-  const why = { at: nowMicros, by: operatorRequest.by, reason };
+  const why = whyOf(what, operatorRequest, nowMicros);
   return movedSplit(record, "DETECTED", why, {
     // What is copied belongs to the epoch it was copied in.
     epoch: record.segments.length === 0 ? context.epoch : record.epoch,

@@ -28,7 +28,7 @@ async function fixtureWithSplits(slices: number) {
       immutable: true,
       detectedAt: 0,
     };
-    const record = newSplit(split, { at: 0, by: "test", reason: "seen" });
+    const record = newSplit(split, { at: 0, by: "test", cause: "detection", reason: "seen" });
     await moveSplit(fixture.catalog, fixture.clock, undefined, record);
   }
   return fixture;

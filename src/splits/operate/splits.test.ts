@@ -10,12 +10,12 @@ import { readSplit } from "../../records/split-records.ts";
 import { listDue } from "../../records/split-work.ts";
 import type { PartitionKey } from "../../model/partition.ts";
 import type { SplitLocation } from "../use-cases.ts";
-import { movedSplit } from "../../model/split-moves.ts";
 import type { SplitRecord, SplitState } from "../../model/split.ts";
 import { splitTableOf } from "../../model/split.ts";
 import { splitIdOf } from "../../records/split-ids.ts";
 import { writeKillSwitch } from "../record/kill-switch.ts";
 import { Splits } from "./splits.ts";
+import { inState } from "../../../tests/support/split-in-state.ts";
 
 const SLICE = "data_20260328";
 const BUCKET = NOON - HOUR;
@@ -67,8 +67,7 @@ class Fixture {
     seriesId = "wide",
   ): Promise<SplitRecord> {
     const before = await this.record(seriesId);
-    const why = { at: this.clock.nowMicros(), by: "worker", reason: "a test" };
-    const after = movedSplit(before, state, why, { dueAt: null, ...change });
+    const after = inState(before, state, { dueAt: null, ...change }, this.clock.nowMicros());
     const moved = await moveSplit(this.catalog, this.clock, before, after);
     assert.ok(moved);
     return moved;
@@ -91,7 +90,15 @@ test("a request makes a record that a worker finds, and says who and why", async
     ["DETECTED", 0, 0, 0, now, false],
   );
   assert.deepEqual(history, [
-    { at: now, by: "alice", from: null, to: "DETECTED", reason: "requested: too slow" },
+    {
+      at: now,
+      by: "alice",
+      from: null,
+      to: "DETECTED",
+      cause: "operator",
+      reason: "requested: too slow",
+      times: 1,
+    },
   ]);
   assert.deepEqual(parts, []);
   assert.deepEqual([fixture.nudged, fixture.changed], [["wide"], ["wide"]]);
@@ -195,7 +202,8 @@ test("a roll-back takes everything back and stays until a retry", async () => {
     [record.state, record.segments, record.owner, record.heldBy, record.dueAt, record.fence],
     ["INVALIDATED", [], null, "alice", null, left.fence + 1],
   );
-  assert.equal(record.history.at(-1)?.reason, "rolled back: too slow");
+  const { cause, by } = record.history.at(-1) ?? {};
+  assert.deepEqual([cause, by], ["operator", "alice"]);
   assert.deepEqual((await readRoute(fixture.catalog, fixture.partition()))?.segments, []);
   assert.deepEqual(await listDue(fixture.catalog, NOON + HOUR, 10), []);
   assert.deepEqual(
@@ -220,7 +228,7 @@ test("a retry lets what came to a stop begin anew, and nothing else", async () =
     const { record } = await fixture.splits.retry(fixture.location(), { by: "alice", reason: "" });
     assert.deepEqual([record.state, record.failures, record.heldBy], ["DETECTED", 0, null]);
     assert.deepEqual([record.dueAt, record.fence], [NOON, left.fence + 1]);
-    assert.equal(record.history.at(-1)?.reason, "retried");
+    assert.equal(record.history.at(-1)?.cause, "operator");
   }
   const fixture = await Fixture.open();
   await fixture.complete();

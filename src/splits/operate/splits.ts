@@ -35,7 +35,7 @@ import type { TimeSlice } from "../../model/time-slice.ts";
 import type { Catalog } from "../../ports/catalog.ts";
 import { listSplitPage } from "./list-splits.ts";
 import type { ListOptions } from "./list-splits.ts";
-import { reasonOf, requested, retried, rolledBack } from "./operator-requests.ts";
+import { requested, retried, rolledBack, whyOf } from "./operator-requests.ts";
 import type { Decision, RequestContext } from "./operator-requests.ts";
 
 export interface SplitsOptions {
@@ -107,11 +107,7 @@ export class Splits implements SplitUseCases {
         askedBy: operatorRequest.by,
         ...(force && { forced: true }),
       };
-      return newSplit(split, {
-        at,
-        by: operatorRequest.by,
-        reason: reasonOf("requested", operatorRequest),
-      });
+      return newSplit(split, whyOf("requested", operatorRequest, at));
     });
     nudge?.(partition);
     return this.#detail(record);

@@ -5,6 +5,7 @@
  * out. A plan freezes the range before anything is copied (rule C7). Every refusal is a whole sentence
  * with its numbers, for the record's history.
  */
+import type { RefusalCause } from "../../model/move-cause.ts";
 import { sliceExpiry } from "../../model/slice-expiry.ts";
 import type { NamespaceConfig } from "../../model/namespace-config.ts";
 import { routeOf } from "../../model/split.ts";
@@ -49,9 +50,20 @@ export interface PlanInput {
 
 export type SplitPlan =
   | { readonly kind: "segment"; readonly segment: Segment }
-  | { readonly kind: "refused"; readonly reason: string }
-  /** `recheckMicros` is a time, as `nowMicros` is. */
-  | { readonly kind: "parked"; readonly reason: string; readonly recheckMicros: number };
+  | ({ readonly kind: "refused" } & Refusal)
+  | {
+      readonly kind: "parked";
+      readonly cause: "waiting";
+      readonly reason: string;
+      /** A time, as `nowMicros` is. */
+      readonly recheckMicros: number;
+    };
+
+interface Refusal {
+  readonly cause: RefusalCause;
+  /** A whole sentence with its numbers. */
+  readonly reason: string;
+}
 
 const SECOND_MICROS = 1_000_000;
 /** A closed partition in this many files or more is slow for being scattered. */
@@ -76,36 +88,50 @@ export function surveyBytes(config: NamespaceConfig, record: SplitRecord, closed
 }
 
 export function planSegment(input: PlanInput): SplitPlan {
-  const refusal = whyNever(input) ?? whyNotNow(input);
-  if (refusal !== undefined) return { kind: "refused", reason: refusal };
+  const why = whyNever(input) ?? whyNotNow(input);
+  if (why !== undefined) return { kind: "refused", ...why };
   if (!input.closed && input.survey.bytes < input.config.widePartition.targetBytes) {
     return parkedUntilMoreIsSealed(input);
   }
   const unworthy = input.closed ? whyNotWorthIt(input) : undefined;
-  if (unworthy !== undefined) return { kind: "refused", reason: unworthy };
+  if (unworthy !== undefined) return { kind: "refused", ...unworthy };
   return { kind: "segment", segment: segmentOf(input) };
 }
 
 /** Reasons that no measure can change. */
-function whyNever({ slice, blocked, config, byOperator, record }: PlanInput): string | undefined {
+function whyNever({ slice, blocked, config, byOperator, record }: PlanInput): Refusal | undefined {
   if (slice.state !== "OPEN") {
-    return `slice gone: ${slice.name} is ${slice.state.toLowerCase()} and no longer read`;
+    return refusal(
+      "closed-slice",
+      `slice gone: ${slice.name} is ${slice.state.toLowerCase()} and no longer read`,
+    );
   }
   if (blocked) {
-    return `blocked: nobody may read ${JSON.stringify(record.partition.seriesId)} while it is blocked; unblock it, then retry`;
+    return refusal(
+      "blocked",
+      `blocked: nobody may read ${JSON.stringify(record.partition.seriesId)} while it is blocked; unblock it, then retry`,
+    );
   }
   if (!config.widePartition.detect && !byOperator) {
-    return "detect off: widePartition.detect is off, so nothing is split unless an operator asks for it";
+    return refusal(
+      "detect-off",
+      "detect off: widePartition.detect is off, so nothing is split unless an operator asks for it",
+    );
   }
   return undefined;
 }
 
-function whyNotNow({ slice, config, nowMicros, from, to, closed }: PlanInput): string | undefined {
+function whyNotNow({ slice, config, nowMicros, from, to, closed }: PlanInput): Refusal | undefined {
   const { soon, leftMicros, soonMicros } = sliceExpiry(slice, config.retention, nowMicros);
   if (soon) {
-    return `expiring: ${slice.name} is closed in ${seconds(leftMicros)}, the least worth the work is ${seconds(soonMicros)}`;
+    return refusal(
+      "expiring",
+      `expiring: ${slice.name} is closed in ${seconds(leftMicros)}, the least worth the work is ${seconds(soonMicros)}`,
+    );
   }
-  if (closed && from >= to) return "empty: all of the bucket is split already, nothing is left";
+  if (closed && from >= to) {
+    return refusal("empty", "empty: all of the bucket is split already, nothing is left");
+  }
   return undefined;
 }
 
@@ -124,6 +150,7 @@ function parkedUntilMoreIsSealed(input: PlanInput): SplitPlan {
   const wait = Math.min(growing, untilClosed, seen, LOOK_AGAIN_MICROS_MAX);
   return {
     kind: "parked",
+    cause: "waiting",
     reason:
       `not enough sealed yet: ${amount(survey)} in ${seconds(sealedMicros)} of sealed time; ` +
       `a part is cut at ${number(targetBytes)} bytes, or when the bucket is closed`,
@@ -132,29 +159,38 @@ function parkedUntilMoreIsSealed(input: PlanInput): SplitPlan {
 }
 
 /** Of a closed bucket. Reasons that only who has read all of the stretch can give. */
-function whyNotWorthIt(input: PlanInput): string | undefined {
+function whyNotWorthIt(input: PlanInput): Refusal | undefined {
   const { survey, record, byOperator } = input;
   const { bytesMax, eventsMax, targetBytes } = input.config.widePartition;
   if (!survey.whole || isBegun(record)) return undefined;
-  if (survey.events === 0) return "empty: the partition has no events";
+  if (survey.events === 0) return refusal("empty", "empty: the partition has no events");
   if (record.forced !== true && survey.bytes <= bytesMax && survey.events <= eventsMax) {
-    return `too small: ${amount(survey)}; the limit is ${number(bytesMax)} bytes or ${number(eventsMax)} events`;
+    return refusal(
+      "too-small",
+      `too small: ${amount(survey)}; the limit is ${number(bytesMax)} bytes or ${number(eventsMax)} events`,
+    );
   }
   if (byOperator || survey.bytes > targetBytes) return undefined;
   const { targetMs } = input.config.slos.read;
   const slowestMs = Math.max(survey.millis, record.latency.before.maxMs);
   if (slowestMs <= targetMs) {
-    return (
+    return refusal(
+      "no-impact",
       `no impact: ${amount(survey)} would be one part of at most ${number(targetBytes)} bytes, ` +
-      `and it is read in ${number(slowestMs)} ms, within the target of ${number(targetMs)} ms`
+        `and it is read in ${number(slowestMs)} ms, within the target of ${number(targetMs)} ms`,
     );
   }
   const { sstables } = survey;
   if (sstables === undefined || sstables < SSTABLES_MANY) return undefined;
-  return (
+  return refusal(
+    "fragmented",
     `only fragmented: ${amount(survey)} would be one part, but lies in ${number(sstables)} SSTables; ` +
-    `compacting the slice cures it (${input.compactCommand}), a requested split is made all the same`
+      `compacting the slice cures it (${input.compactCommand}), a requested split is made all the same`,
   );
+}
+
+function refusal(cause: RefusalCause, reason: string): Refusal {
+  return { cause, reason };
 }
 
 function segmentOf(input: PlanInput): Segment {

@@ -104,7 +104,7 @@ class Fixture {
       checksum: "",
       confirmedAt: 1,
     };
-    const record = newSplit(split, { at: 0, by: "worker-1", reason: "" });
+    const record = newSplit(split, { at: 0, by: "worker-1", cause: "detection", reason: "" });
     const moved = await moveSplit(this.catalog, this.clock, undefined, {
       ...record,
       segments: [segment],

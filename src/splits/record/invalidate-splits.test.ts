@@ -85,7 +85,7 @@ async function setting(shared = false): Promise<Setting> {
     const found = { epoch, bytes: 1, events: 1, immutable: true, detectedAt: NOON };
     const record = newSplit(
       { partition: partition(name), namespace: "plays", ...found },
-      { at: NOON, by: "worker-1", reason: "wide" },
+      { at: NOON, by: "worker-1", cause: "detection", reason: "wide" },
     );
     await moveSplit(fixture.catalog, fixture.clock, undefined, { ...record, ...change });
   }

@@ -72,7 +72,7 @@ function reopened(record: SplitRecord, namespace: NamespaceRecord, nowMicros: nu
   return movedSplit(
     record,
     "INVALIDATED",
-    { at: nowMicros, by: "braid", reason },
+    { at: nowMicros, by: "braid", cause: "reopened", reason },
     {
       epoch,
       segments,

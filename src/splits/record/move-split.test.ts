@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { MemoryCatalog } from "../../../tests/support/memory-catalog.ts";
 import { gatedCatalog, OneByOne, StopAfter } from "../../../tests/support/stopped-process.ts";
 import { settle, VirtualClock } from "../../../tests/support/virtual-clock.ts";
-import { movedSplit, newSplit } from "../../model/split-moves.ts";
+import { newSplit } from "../../model/split-moves.ts";
 import { routeOf } from "../../model/split.ts";
 import type { RouteRecord, Segment, SplitRecord } from "../../model/split.ts";
 import type { Catalog } from "../../ports/catalog.ts";
@@ -15,6 +15,7 @@ import { listChanges } from "../../records/split-changes.ts";
 import { readSplit, removeSplits } from "../../records/split-records.ts";
 import { closeWindows, windowOf } from "../../records/split-work-windows.ts";
 import { listDue } from "../../records/split-work.ts";
+import { inState } from "../../../tests/support/split-in-state.ts";
 
 const NOW = 1_774_699_200_000_000;
 const MINUTE = 60_000_000;
@@ -112,31 +113,28 @@ function followed(route: Omit<RouteRecord, "partition"> | undefined): unknown {
 
 type Change = (record: SplitRecord, now: number) => SplitRecord;
 
-const why = (at: number) => ({ at, by: "worker-1", reason: "test" });
-
 const CHANGES: Readonly<Record<string, Change>> = {
   "is claimed": (record, now) =>
-    movedSplit(record, "PLANNING", why(now), {
+    inState(record, "PLANNING", {
       owner: { by: "w", heartbeat: 0 },
       fence: record.fence + 1,
       dueAt: now,
     }),
-  "is parked": (record, now) =>
-    movedSplit(record, "PARKED", why(now), { dueAt: now + MINUTE, owner: null }),
+  "is parked": (record, now) => inState(record, "PARKED", { dueAt: now + MINUTE, owner: null }),
   heartbeats: (record) => ({ ...record, fence: record.fence + 1 }),
   completes: (record, now) =>
-    movedSplit(record, "COMPLETED", why(now), {
+    inState(record, "COMPLETED", {
       segments: [...record.segments, segment(record.segments.at(-1)?.to ?? 0, now, record.version)],
       nextGeneration: record.version,
       dueAt: null,
     }),
   "completes and stays due": (record, now) =>
-    movedSplit(record, "COMPLETED", why(now), {
+    inState(record, "COMPLETED", {
       segments: [...record.segments, segment(record.segments.at(-1)?.to ?? 0, now, record.version)],
       dueAt: now + MINUTE,
     }),
-  "is rolled back": (record, now) =>
-    movedSplit(record, "INVALIDATED", why(now), { segments: [], dueAt: null, heldBy: "ann" }),
+  "is rolled back": (record) =>
+    inState(record, "INVALIDATED", { segments: [], dueAt: null, heldBy: "ann" }),
   "goes to another epoch": (record) => ({ ...record, epoch: record.epoch + 1 }),
 };
 
@@ -153,7 +151,8 @@ async function change(
 
 function detected(now: number): SplitRecord {
   const found = { epoch: 1, bytes: 1, events: 1, immutable: true, detectedAt: now };
-  return newSplit({ partition: PARTITION, namespace: "plays", ...found }, why(now));
+  const why = { at: now, by: "worker-1", cause: "detection", reason: "test" } as const;
+  return newSplit({ partition: PARTITION, namespace: "plays", ...found }, why);
 }
 
 const [none, completed]: ((fixture: Fixture) => Promise<unknown>)[] = [
@@ -178,7 +177,7 @@ test("record, route, due time and change log go together", async () => {
     (await listChanges(catalog, "plays-1", "", 10)).map(({ partition }) => partition),
     [PARTITION],
   );
-  const parked = movedSplit(record, "PARKED", why(1), { dueAt: NOW + MINUTE + 0.5 });
+  const parked = inState(record, "PARKED", { dueAt: NOW + MINUTE + 0.5 });
   equal((await moveSplit(catalog, clock, record, parked))?.dueAt, NOW + MINUTE);
   equal(await moveSplit(catalog, clock, record, parked), undefined, "from an old version");
   await fixture.check("parked");

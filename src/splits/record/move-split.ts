@@ -13,6 +13,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../../lib/clock.ts";
+import { assert } from "../../lib/errors.ts";
 import { SECOND_MICROS } from "../../model/namespace-config.ts";
 import type { SliceRef } from "../../model/partition.ts";
 import { routeOf } from "../../model/split.ts";
@@ -38,6 +39,11 @@ export async function moveSplit(
   before: SplitRecord | undefined,
   after: SplitRecord,
 ): Promise<SplitRecord | undefined> {
+  const moved =
+    before === undefined ||
+    after.state === before.state ||
+    after.history.at(-1)?.to === after.state;
+  assert(moved, "a split changes its state by `movedSplit`, which knows the moves there are");
   const from = before?.version ?? 0;
   const dueAt = after.dueAt === null ? null : Math.max(0, Math.floor(after.dueAt));
   const next: SplitRecord = { ...after, dueAt, version: from };

@@ -12,7 +12,7 @@ import type { PartRecord, Segment, SplitRecord } from "../../model/split.ts";
 import { PartWriter } from "../../parts/part-writer.ts";
 import type { OrderedStrategy, PartCutter } from "../../model/strategies/strategy.ts";
 import type { Run } from "../../wire/frames.ts";
-import { newestSegment, withNewest } from "./moves.ts";
+import { newestSegment, withNewest } from "./newest-segment.ts";
 import { originalRuns } from "./original-runs.ts";
 import { countParts, reserveParts, withPart } from "./part-numbers.ts";
 import { framesOf, RunBuilder } from "./run-builder.ts";

@@ -7,7 +7,7 @@ import type { PartRecord } from "../../model/split.ts";
 import { PartWriter } from "../../parts/part-writer.ts";
 import type { SpreadStrategy } from "../../model/strategies/strategy.ts";
 import type { Run } from "../../wire/frames.ts";
-import { withNewest } from "./moves.ts";
+import { withNewest } from "./newest-segment.ts";
 import { originalRuns } from "./original-runs.ts";
 import { framesOf, RunBuilder } from "./run-builder.ts";
 import { segmentOf } from "./split-job.ts";

@@ -69,7 +69,12 @@ class Fixture {
   async detected(): Promise<SplitRecord> {
     const seen = { bytes: 1, events: 1, immutable: true, detectedAt: 0 };
     const split = { partition: PARTITION, namespace: "plays", epoch: 1, ...seen };
-    const record = newSplit(split, { at: this.clock.nowMicros(), by: "d", reason: "wide" });
+    const record = newSplit(split, {
+      at: this.clock.nowMicros(),
+      by: "d",
+      cause: "detection",
+      reason: "wide",
+    });
     return required(await moveSplit(this.catalog, this.clock, undefined, record));
   }
 
@@ -178,13 +183,13 @@ test("C8: who was overtaken, be it by his own process, is told at his next chang
     const fixture = new Fixture();
     const first = await fixture.claimed("w1");
     const second = await fixture.claim(await fixture.stored(), by);
-    await assert.rejects(first.move("PLANNED", "late"), { kind: "overtaken" }, by);
+    await assert.rejects(first.move("PLANNED", "plan", "late"), { kind: "overtaken" }, by);
     assert.equal(first.signal.aborted, true);
     await assert.rejects(
       first.rest((record) => record),
       { kind: "overtaken" },
     );
-    await second.move("PLANNED", "in time");
+    await second.move("PLANNED", "plan", "in time");
     const { owner, history } = await fixture.stored();
     assert.equal(owner?.by, by);
     assert.equal(history.at(-1)?.reason, "in time");
@@ -227,7 +232,7 @@ test("a record that was touched without its fence is still ours", async () => {
   const fixture = new Fixture();
   const owned = await fixture.claimed();
   await writeSplit(fixture.catalog, await fixture.stored());
-  const after = await owned.move("PLANNED", "planned");
+  const after = await owned.move("PLANNED", "plan", "planned");
   assert.deepEqual(await fixture.stored(), after);
   await owned.close();
 });
@@ -236,7 +241,7 @@ test("S13: in another epoch what was decided counts no more, but it can be let g
   const fixture = new Fixture();
   const owned = await fixture.claimed();
   await writeSplit(fixture.catalog, { ...(await fixture.stored()), epoch: 2 });
-  await assert.rejects(owned.move("PLANNED", "below the old line"), { kind: "reopened" });
+  await assert.rejects(owned.move("PLANNED", "plan", "below the old line"), { kind: "reopened" });
   const rested = await owned.rest((record) => ({ ...record, dueAt: 5 }));
   assert.deepEqual([rested.epoch, rested.owner, rested.state], [2, null, "PLANNING"]);
   await owned.close();

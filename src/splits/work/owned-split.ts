@@ -9,6 +9,7 @@ import { LinkedAbort } from "../../lib/linked-abort.ts";
 import { moveSplit } from "../record/move-split.ts";
 import { readSplit } from "../../records/split-records.ts";
 import { movedSplit } from "../../model/split-moves.ts";
+import type { MoveCause } from "../../model/move-cause.ts";
 import type { SplitRecord, SplitState } from "../../model/split.ts";
 import { Interruption, reopened } from "./interruption.ts";
 import { LEASE_MS } from "./split-context.ts";
@@ -60,10 +61,10 @@ export class OwnedSplit {
     const after =
       state === before.state
         ? { ...before, ...changes }
-        : movedSplit(before, state, { at, by, reason }, changes);
+        : movedSplit(before, state, { at, by, cause: "claim", reason }, changes);
     const claimed = await moveSplit(catalog, clock, before, after);
     if (claimed === undefined) return undefined;
-    tell(observe, before, after, reason);
+    tell(observe, before, after);
     return new OwnedSplit(context, claimed, signal);
   }
 
@@ -92,9 +93,10 @@ export class OwnedSplit {
     });
   }
 
-  /** A change of state, with its reason. */
+  /** A change of state, and why. */
   async move(
     to: SplitState,
+    cause: MoveCause,
     reason: string,
     change: (record: SplitRecord) => Partial<SplitRecord> = () => ({}),
   ): Promise<SplitRecord> {
@@ -102,9 +104,9 @@ export class OwnedSplit {
     let before = this.#record;
     const after = await this.change((record) => {
       before = record;
-      return movedSplit(record, to, { at: clock.nowMicros(), by, reason }, change(record));
+      return movedSplit(record, to, { at: clock.nowMicros(), by, cause, reason }, change(record));
     });
-    tell(observe, before, after, reason);
+    tell(observe, before, after);
     return after;
   }
 
@@ -116,10 +118,7 @@ export class OwnedSplit {
       return { ...make(record), owner: null };
     });
     this.#lose();
-    const last = after.history.at(-1);
-    if (last !== undefined && after.state !== before.state) {
-      tell(this.#context.observe, before, after, last.reason);
-    }
+    if (after.state !== before.state) tell(this.#context.observe, before, after);
     return after;
   }
 
@@ -204,10 +203,10 @@ function overtaken(): Interruption {
 function tell(
   observe: SplitContext["observe"],
   before: SplitRecord,
-  after: SplitRecord,
-  reason: string,
+  { namespace, partition, state, history }: SplitRecord,
 ): void {
-  const { namespace, partition } = after;
-  if (after.history.length === before.history.length && after.state === before.state) return;
-  observe({ kind: "moved", namespace, partition, from: before.state, to: after.state, reason });
+  const last = history.at(-1);
+  if (last === undefined || last === before.history.at(-1)) return;
+  const { cause, reason } = last;
+  observe({ kind: "moved", namespace, partition, from: before.state, to: state, cause, reason });
 }

@@ -2,14 +2,14 @@
 import { assert } from "../../lib/errors.ts";
 import { blockOf } from "../../model/namespace.ts";
 import type { SliceRef } from "../../model/partition.ts";
-import { movedSplit } from "../../model/split-moves.ts";
+import { movedSplit, restedSplit } from "../../model/split-moves.ts";
 import { coveredTo } from "../../model/split.ts";
 import type { SplitRecord } from "../../model/split.ts";
 import { planSegment, surveyBytes } from "../plan/plan-segment.ts";
 import type { SplitPlan } from "../plan/plan-segment.ts";
 import { restingState } from "./triage.ts";
 import { nextRangeAt, RANGE_MICROS_MIN } from "./reschedule.ts";
-import { completedSegments, movedAgain } from "./moves.ts";
+import { completedSegments } from "./newest-segment.ts";
 import { mergedLatency, probeOriginal } from "./probe-reads.ts";
 import type { SplitJob } from "./split-job.ts";
 import { surveyRange } from "./survey.ts";
@@ -23,7 +23,7 @@ export async function planStep(job: SplitJob): Promise<boolean> {
     return false;
   }
   const { segment } = plan;
-  await owned.move("PLANNED", segment.why, (record) => ({
+  await owned.move("PLANNED", "plan", segment.why, (record) => ({
     segments: [...completedSegments(record), segment],
     nextGeneration: segment.generation + 1,
     latency,
@@ -88,14 +88,14 @@ function unplanned(
   const { clock, by, margins } = context;
   const { bucket, namespace } = location;
   const at = clock.nowMicros();
-  const why = { at, by, reason: plan.reason };
+  const why = { at, by, cause: plan.cause, reason: plan.reason };
   const segments = completedSegments(record);
   const kept = { ...record, segments };
   if (plan.kind === "parked") {
     const dueAt = Math.max(plan.recheckMicros, at + RANGE_MICROS_MIN);
     // Of a split that goes on while its bucket is open, "not yet" is no news.
     if (record.state === "COMPLETED") return { ...record, dueAt };
-    return movedAgain(record, restingState(kept), why, { segments, dueAt });
+    return restedSplit(record, restingState(kept), why, { segments, dueAt });
   }
   if (segments.length === 0) return movedSplit(record, "REFUSED", why, { segments, dueAt: null });
   const next = { record: kept, bucket, config: namespace.config, margins, nowMicros: at };

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DEFAULT_NAMESPACE_CONFIG } from "../../model/namespace-config.ts";
-import { movedSplit, newSplit } from "../../model/split-moves.ts";
-import type { Segment, SplitRecord, SplitState } from "../../model/split.ts";
-import { CLAIM, nextRangeAt, OUTAGE, outageMicros, shortestRange } from "./reschedule.ts";
+import { newSplit } from "../../model/split-moves.ts";
+import { MOVE_CAUSES } from "../../model/move-cause.ts";
+import type { MoveCause } from "../../model/move-cause.ts";
+import type { Segment, SplitRecord } from "../../model/split.ts";
+import { nextRangeAt, outageMicros, shortestRange } from "./reschedule.ts";
 import { failedDueAt } from "../../model/split-retries.ts";
 import { timeMargins } from "../../model/time-margins.ts";
 
@@ -17,7 +19,7 @@ function recordWith(changes: Partial<SplitRecord> = {}): SplitRecord {
   const partition = { namespaceId: "n", slice: "s", seriesId: "a", timeBucket: 0, eventBucket: 0 };
   const seen = { bytes: 0, events: 0, immutable: false, detectedAt: 0 };
   const split = { partition, namespace: "plays", epoch: 1, ...seen };
-  return { ...newSplit(split, { at: 0, by: "w", reason: "" }), ...changes };
+  return { ...newSplit(split, { at: 0, by: "w", cause: "detection", reason: "" }), ...changes };
 }
 
 function segmentOf(from: number, to: number, bytes: number): Segment {
@@ -40,33 +42,30 @@ function segmentOf(from: number, to: number, bytes: number): Segment {
   };
 }
 
-function movedThrough(...moves: readonly [SplitState, string][]): SplitRecord {
-  let record = recordWith();
-  for (const [to, reason] of moves) record = movedSplit(record, to, { at: 0, by: "w", reason });
-  return record;
+function movedFor(...causes: readonly MoveCause[]): SplitRecord {
+  const record = recordWith();
+  const [first] = record.history;
+  assert.ok(first);
+  return { ...record, history: [first, ...causes.map((cause) => ({ ...first, cause }))] };
 }
 
 test("the wait after outages doubles up to a bound, and begins anew after anything else", () => {
-  const away: [SplitState, string] = ["PARKED", `${OUTAGE}away`];
-  const going: [SplitState, string] = ["SPLITTING", "the copy goes on"];
-  assert.equal(outageMicros(movedThrough(going)), 5 * SECOND);
-  assert.equal(outageMicros(movedThrough(going, away, going)), 10 * SECOND);
-  assert.equal(outageMicros(movedThrough(going, away, going, away, going)), 20 * SECOND);
-  const many = Array.from({ length: 40 }, () => [going, away]).flat();
-  assert.equal(outageMicros(movedThrough(...many)), 300 * SECOND);
-  assert.equal(outageMicros(movedThrough(away, ["PARKED", "paused by ada"], going)), 5 * SECOND);
-  assert.equal(outageMicros(movedThrough(away, ["COMPLETED", ""], going)), 5 * SECOND);
+  assert.equal(outageMicros(movedFor("claim")), 5 * SECOND);
+  assert.equal(outageMicros(movedFor("claim", "outage", "claim")), 10 * SECOND);
+  assert.equal(outageMicros(movedFor("claim", "outage", "claim", "outage", "claim")), 20 * SECOND);
+  const planned = ["claim", "plan", "copy", "copied"] as const;
+  assert.equal(outageMicros(movedFor("outage", ...planned, "outage", "claim")), 20 * SECOND);
+  const many = Array.from({ length: 40 }, () => ["claim", "outage"] as const).flat();
+  assert.equal(outageMicros(movedFor(...many)), 300 * SECOND);
+  const others = MOVE_CAUSES.filter((cause) => cause !== "outage" && !isOneOf(planned, cause));
+  for (const cause of others) {
+    assert.equal(outageMicros(movedFor("outage", cause, "claim")), 5 * SECOND, cause);
+  }
 });
 
-test("outages of what is completed are a row too, whoever takes it in between", () => {
-  const away: [SplitState, string] = ["COMPLETED", `${OUTAGE}away`];
-  const confirming: [SplitState, string] = ["COMPLETED", CLAIM.confirm];
-  const looking: [SplitState, string] = ["COMPLETED", `${CLAIM.plan}10:00 on`];
-  assert.equal(outageMicros(movedThrough(away, away)), 20 * SECOND);
-  assert.equal(outageMicros(movedThrough(away, confirming, away, looking)), 20 * SECOND);
-  const done: [SplitState, string] = ["COMPLETED", "confirmed: it agrees"];
-  assert.equal(outageMicros(movedThrough(away, away, done, looking)), 5 * SECOND);
-});
+function isOneOf(causes: readonly MoveCause[], cause: MoveCause): boolean {
+  return causes.includes(cause);
+}
 
 test("S21: mismatches are tried again twice", () => {
   const waits = [1, 2, 3, 4].map((failures) => failedDueAt(failures, 7));

@@ -1,4 +1,5 @@
 /** When a split is looked at again: pure. Times are in microseconds. */
+import type { MoveCause } from "../../model/move-cause.ts";
 import type { SplitMove, SplitRecord } from "../../model/split.ts";
 import type { NamespaceConfig } from "../../model/namespace-config.ts";
 import type { TimeMargins } from "../../model/time-margins.ts";
@@ -17,36 +18,21 @@ export const SOON_MICROS = 5 * SECOND;
 /** A closed slice can be opened again, but hardly ever is. */
 export const CLOSED_SLICE_MICROS = 3_600 * SECOND;
 
-/** What the reason of a rest that was not wanted begins with. */
-export const OUTAGE = "could not go on: ";
-
-/** What the reason of a claim has in it: for each step that somebody takes it for. */
-export const CLAIM = {
-  plan: "looking at the time from ",
-  copy: "the copy goes on below ",
-  validate: "the copy is read back",
-  confirm: "the original is read a second time",
-} as const;
+/** Causes of moves between two outages of one row; every other end of the work breaks it. */
+const GOES_ON: readonly MoveCause[] = ["claim", "plan", "copy", "copied"];
 
 /** How long after an outage: longer for each that came in a row. */
 export function outageMicros(record: SplitRecord): number {
   return Math.min(OUTAGE_MAX, OUTAGE_FIRST * 2 ** Math.min(outagesInARow(record.history), 20));
 }
 
-/** Going on and being stopped again by an outage is a row; every other end of the work breaks it. */
 function outagesInARow(history: readonly SplitMove[]): number {
   let outages = 0;
-  for (const move of history.toReversed()) {
-    if (move.reason.startsWith(OUTAGE)) outages++;
-    else if (!goesOn(move)) break;
+  for (const { cause } of history.toReversed()) {
+    if (cause === "outage") outages++;
+    else if (!GOES_ON.includes(cause)) break;
   }
   return outages;
-}
-
-function goesOn({ to, reason }: SplitMove): boolean {
-  if (to === "PLANNING" || to === "PLANNED" || to === "SPLITTING" || to === "VALIDATING")
-    return true;
-  return Object.values(CLAIM).some((claim) => reason.includes(claim));
 }
 
 /** When all of a bucket can be sealed and everybody knows it. */

@@ -3,6 +3,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Random } from "../../lib/random.ts";
 import type { ViewSource } from "../../model/namespace.ts";
 import type { PartitionKey, SliceRef } from "../../model/partition.ts";
+import type { MoveCause } from "../../model/move-cause.ts";
 import type { SplitState } from "../../model/split.ts";
 import type { TimeMargins } from "../../model/time-margins.ts";
 import type { Catalog } from "../../ports/catalog.ts";
@@ -18,6 +19,7 @@ export type SplitEvent =
       readonly partition: PartitionKey;
       readonly from: SplitState;
       readonly to: SplitState;
+      readonly cause: MoveCause;
       readonly reason: string;
     }
   | {

@@ -9,9 +9,9 @@ import { readSlices } from "../../records/slice-records.ts";
 import { listDue } from "../../records/split-work.ts";
 import type { NamespaceConfigPatch } from "../../model/merge-config.ts";
 import type { PartitionKey } from "../../model/partition.ts";
-import { movedSplit } from "../../model/split-moves.ts";
 import { splitTableOf } from "../../model/split.ts";
 import type { SplitRecord, SplitState } from "../../model/split.ts";
+import { inState } from "../../../tests/support/split-in-state.ts";
 
 const TEN = MIDNIGHT + 10 * HOUR;
 const EVENTS = 600;
@@ -197,7 +197,7 @@ test("C16: while the second read fails the split waits longer each time, as what
   await fixture.clock.advance(3_600_000);
   const still = await fixture.record(partition);
   assert.deepEqual([still?.state, still?.failures], ["COMPLETED", 0]);
-  const outages = still?.history.filter(({ reason }) => reason.startsWith("could not go on"));
+  const outages = still?.history.filter(({ cause }) => cause === "outage");
   // 5 s, 10 s and so on up to five minutes: six, and then twelve an hour.
   const count = outages?.length ?? 0;
   assert.ok(count > 10 && count < 25, `${count} outages`);
@@ -216,8 +216,7 @@ test("C17: a wish is not forgotten however long the history gets", async () => {
       const record = await fixture.record(partition);
       assert.ok(record !== undefined);
       if (times === 60) return record;
-      const why = { at: clock.nowMicros(), by: "w", reason: `look ${times}` };
-      await moveSplit(catalog, clock, record, movedSplit(record, to, why));
+      await moveSplit(catalog, clock, record, inState(record, to, {}, clock.nowMicros()));
     }
   };
   fixture.startWorker();
@@ -227,7 +226,7 @@ test("C17: a wish is not forgotten however long the history gets", async () => {
   await fixture.splits.pause(NAME, { by: "ada", reason: "" });
   await fixture.splits.retry(await fixture.placeAt(TEN), { by: "ada", reason: "" });
   const { history } = await moveOften("PARKED");
-  assert.ok(history.every(({ reason }) => !reason.startsWith("retried")));
+  assert.ok(history.every(({ cause }) => cause !== "operator"));
   await fixture.splits.resume(NAME);
   const { segments } = await fixture.until(partition, rests);
   assert.match(segments[0]?.why ?? "", /^an operator asked for it/);

@@ -14,7 +14,7 @@ import { growId } from "./grow-id.ts";
 import type { GrownId } from "./grow-id.ts";
 import { interruptionOf } from "./interruption.ts";
 import { nextRangeAt } from "./reschedule.ts";
-import { newestSegment, withNewest } from "./moves.ts";
+import { newestSegment, withNewest } from "./newest-segment.ts";
 import { countParts, reserveParts } from "./part-numbers.ts";
 import { mergedLatency, probeSplit } from "./probe-reads.ts";
 import { segmentOf } from "./split-job.ts";
@@ -39,14 +39,14 @@ export async function copyStep(job: SplitJob): Promise<void> {
       await owned.change((record) => ({ ...record, ...begin(record) }));
     } else {
       const reason = `copying at ${level.consistency}, generation ${segment.generation}`;
-      await owned.move("SPLITTING", reason, begin);
+      await owned.move("SPLITTING", "copy", reason, begin);
     }
     if (strategy.ordered) await copyOrdered(job, strategy, firstPart, maxParts);
     else await copySpread(job, strategy, firstPart);
   }
   const parts = await listedParts(context.catalog, owned.record.partition, segmentOf(job));
   const checksum = combineDigests(parts);
-  await owned.move("VALIDATING", `copied: ${amountOf(segmentOf(job))}`, (record) =>
+  await owned.move("VALIDATING", "copied", `copied: ${amountOf(segmentOf(job))}`, (record) =>
     withNewest(record, {
       state: "VALIDATING",
       checksum,
@@ -76,7 +76,9 @@ export async function validateStep(job: SplitJob): Promise<void> {
   // The epoch it was copied in must still be the namespace's (rule C3).
   await throttle.ask();
   const reason = `validated: the copy, read back, is ${amountOf(segmentOf(job))}`;
-  await owned.move("COMPLETED", reason, (record) => withNewest(record, { state: "COMPLETED" }));
+  await owned.move("COMPLETED", "validated", reason, (record) =>
+    withNewest(record, { state: "COMPLETED" }),
+  );
 }
 
 export async function confirmStep(job: SplitJob): Promise<void> {
@@ -101,7 +103,7 @@ export async function confirmStep(job: SplitJob): Promise<void> {
     return movedSplit(
       record,
       "COMPLETED",
-      { at, by, reason },
+      { at, by, cause: "confirmed", reason },
       {
         ...confirmed,
         latency: { ...latency, after: mergedLatency(latency.after, measured) },

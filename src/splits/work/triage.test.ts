@@ -21,7 +21,7 @@ function recordWith(changes: Partial<SplitRecord> = {}): SplitRecord {
   const partition = { namespaceId: "n", slice: "s", seriesId: "a", timeBucket: 0, eventBucket: 0 };
   const seen = { bytes: 9, events: 1, immutable: false, detectedAt: NOW };
   const split = { partition, namespace: "plays", epoch: 1, ...seen };
-  return { ...newSplit(split, { at: NOW, by: "w", reason: "" }), ...changes };
+  return { ...newSplit(split, { at: NOW, by: "w", cause: "detection", reason: "" }), ...changes };
 }
 
 function segmentWith(changes: Partial<Segment> = {}): Segment {
@@ -117,7 +117,7 @@ test("a bucket that is covered is done", () => {
 });
 
 test("a pause leaves everything as it is, and due", () => {
-  const splitsPaused = { at: 1, by: "ada", reason: "busy" };
+  const splitsPaused = { at: 1, by: "ada", cause: "detection", reason: "busy" };
   const namespace = { ...NAMESPACE, splitsPaused };
   assert.equal(toOf(lookAt(recordWith(), { namespace })), "leave");
   const segments = [segmentWith({ state: "SPLITTING" })];

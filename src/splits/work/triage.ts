@@ -4,12 +4,13 @@
  * Completed segments are never given up for a later one (rule C10): a record that has some goes back to
  * COMPLETED where another one is refused or parked.
  */
+import type { MoveCause } from "../../model/move-cause.ts";
 import type { Namespace } from "../../model/namespace.ts";
 import { coveredTo } from "../../model/split.ts";
 import type { SplitRecord, SplitState } from "../../model/split.ts";
 import { formatTime } from "../../wire/time-text.ts";
-import { CLAIM, nextRangeAt, shortestRange } from "./reschedule.ts";
-import { newestSegment } from "./moves.ts";
+import { nextRangeAt, shortestRange } from "./reschedule.ts";
+import { newestSegment } from "./newest-segment.ts";
 import type { TimeMargins } from "../../model/time-margins.ts";
 
 type SplitStep = "plan" | "copy" | "validate" | "confirm";
@@ -21,6 +22,7 @@ export type Triage =
   | {
       readonly kind: "move";
       readonly to: SplitState;
+      readonly cause: MoveCause;
       readonly reason: string;
       readonly changes: Partial<SplitRecord>;
     }
@@ -79,21 +81,21 @@ function otherEpoch({ record, namespace }: TriageInput): Triage {
   const { epoch } = namespace;
   if (record.segments.length === 0) {
     const reason = `the namespace has begun epoch ${epoch}`;
-    return { kind: "move", to: record.state, reason, changes: { epoch } };
+    return move(record.state, "reopened", reason, { epoch });
   }
   const reason = `the namespace has begun epoch ${epoch}: what was copied before is not relied on`;
-  return { kind: "move", to: "INVALIDATED", reason, changes: { epoch, segments: [] } };
+  return move("INVALIDATED", "reopened", reason, { epoch, segments: [] });
 }
 
 function claimFor(step: Exclude<SplitStep, "plan">, record: SplitRecord): Triage {
   if (step === "confirm") {
-    return { kind: "claim", to: "COMPLETED", reason: CLAIM.confirm };
+    return { kind: "claim", to: "COMPLETED", reason: "the original is read a second time" };
   }
   if (step === "validate") {
-    return { kind: "claim", to: "VALIDATING", reason: CLAIM.validate };
+    return { kind: "claim", to: "VALIDATING", reason: "the copy is read back" };
   }
   const copiedTo = newestSegment(record)?.copiedTo ?? 0;
-  const reason = `${CLAIM.copy}${formatTime(copiedTo)}`;
+  const reason = `the copy continues below ${formatTime(copiedTo)}`;
   return { kind: "claim", to: "SPLITTING", reason };
 }
 
@@ -102,7 +104,7 @@ function triageRange(input: TriageInput): Triage {
   const from = coveredTo(record, bucket.start);
   if (from >= bucket.end) {
     const reason = "all of the bucket is split";
-    return move("COMPLETED", reason, { dueAt: null });
+    return move("COMPLETED", "covered", reason, { dueAt: null });
   }
   // Within seconds of this process's start it is known.
   if (floor === undefined) return { kind: "leave" };
@@ -113,15 +115,20 @@ function triageRange(input: TriageInput): Triage {
     const dueAt = nextRangeAt({ record, bucket, config, margins, nowMicros });
     const what = to > from ? "too little behind" : "nothing behind";
     const reason = `not enough sealed yet: ${what} ${formatTime(from)} is`;
-    return move(restingState(record), reason, { dueAt });
+    return move(restingState(record), "waiting", reason, { dueAt });
   }
   // What is split already goes on being split while a further stretch is looked at.
   const state = restingState(record) === "COMPLETED" ? "COMPLETED" : "PLANNING";
   const again = record.state === "INVALIDATED" ? "sealed again: " : "";
-  const reason = `${again}${CLAIM.plan}${formatTime(from)} on`;
+  const reason = `${again}looking at the time from ${formatTime(from)} on`;
   return { kind: "claim", to: state, reason };
 }
 
-function move(to: SplitState, reason: string, changes: Partial<SplitRecord>): Triage {
-  return { kind: "move", to, reason, changes };
+function move(
+  to: SplitState,
+  cause: MoveCause,
+  reason: string,
+  changes: Partial<SplitRecord>,
+): Triage {
+  return { kind: "move", to, cause, reason, changes };
 }

@@ -10,13 +10,15 @@ import { moveSplit, removeIfGone } from "../record/move-split.ts";
 import { readNamespace } from "../../records/namespace-records.ts";
 import type { NamespaceRecord } from "../../records/namespace-records.ts";
 import type { PartitionKey } from "../../model/partition.ts";
-import { movedSplit } from "../../model/split-moves.ts";
+import { movedSplit, restedSplit } from "../../model/split-moves.ts";
+import type { MoveReason } from "../../model/split-moves.ts";
 import { failedDueAt } from "../../model/split-retries.ts";
 import type { SplitRecord } from "../../model/split.ts";
-import { Interruption, interruptionOf } from "./interruption.ts";
+import { interruptionOf } from "./interruption.ts";
 import { triage, nextStep, restingState } from "./triage.ts";
-import { CLOSED_SLICE_MICROS, OUTAGE, outageMicros, SOON_MICROS } from "./reschedule.ts";
-import { movedOnce, withNewest } from "./moves.ts";
+import type { Triage } from "./triage.ts";
+import { CLOSED_SLICE_MICROS, outageMicros, SOON_MICROS } from "./reschedule.ts";
+import { withNewest } from "./newest-segment.ts";
 import { copyLevel } from "./original-runs.ts";
 import { OwnedSplit } from "./owned-split.ts";
 import { planStep } from "./plan-step.ts";
@@ -49,7 +51,8 @@ export async function workOnSplit(
   if (location === "closed") {
     const changes = { dueAt: clock.nowMicros() + CLOSED_SLICE_MICROS };
     const to = restingState(record);
-    await moveUnowned(context, record, { to, reason: "the slice is closed", changes });
+    const reason = "the slice is closed";
+    await moveUnowned(context, record, { to, cause: "closed-slice", reason, changes });
     return;
   }
   const { namespace } = location;
@@ -105,23 +108,15 @@ async function rescheduleIfSealedSooner(
 async function moveUnowned(
   { catalog, clock, by, observe }: SplitContext,
   record: SplitRecord,
-  {
-    to,
-    reason,
-    changes,
-  }: {
-    readonly to: SplitRecord["state"];
-    readonly reason: string;
-    readonly changes: Partial<SplitRecord>;
-  },
+  { to, cause, reason, changes }: Omit<Extract<Triage, { kind: "move" }>, "kind">,
 ): Promise<void> {
   const fence = record.owner === null ? record.fence : record.fence + 1;
-  const why = { at: clock.nowMicros(), by, reason };
-  const after = movedOnce(record, to, why, { ...changes, owner: null, fence });
+  const why = { at: clock.nowMicros(), by, cause, reason };
+  const after = restedSplit(record, to, why, { ...changes, owner: null, fence });
   const written = await moveSplit(catalog, clock, record, after);
   if (written === undefined || record.state === to) return;
   const { namespace, partition } = record;
-  observe({ kind: "moved", namespace, partition, from: record.state, to, reason });
+  observe({ kind: "moved", namespace, partition, from: record.state, to, cause, reason });
 }
 
 async function carryOn(job: SplitJob): Promise<void> {
@@ -138,20 +133,21 @@ async function carryOn(job: SplitJob): Promise<void> {
 
 /** Leaves the record as the error wants it; if that fails as well, another takes over when the lease ends. */
 async function comeToRest({ context, owned }: SplitJob, error: unknown): Promise<void> {
-  const end = interruptionOf(error);
+  const cause = interruptionOf(error)?.kind ?? "outage";
   // Overtaken: it is another's now. Gone: the record goes with its slice.
-  if (owned.over || end?.kind === "overtaken" || end?.kind === "gone") return;
+  if (owned.over || cause === "overtaken" || cause === "gone") return;
   const { clock, by, observe } = context;
   const stopping = owned.signal.aborted;
   const { namespace } = owned.record;
-  if (!stopping && end === undefined) {
+  if (!stopping && cause === "outage") {
     observe({ kind: "trouble", namespace, what: "a split could not go on", error });
   }
+  const reason = bounded(error instanceof Error ? error.message : String(error));
   try {
     await owned.rest((record) => {
-      const at = clock.nowMicros();
-      // Who stops has nothing to complain of: another goes on at once.
-      return stopping ? record : restedAfter(record, end ?? error, at, by);
+      // A process that stops has nothing to complain of: another goes on at once.
+      if (stopping) return record;
+      return restedAfter(record, { at: clock.nowMicros(), by, cause, reason });
     });
   } catch (second) {
     if (interruptionOf(second)?.kind === "overtaken") return;
@@ -159,24 +155,33 @@ async function comeToRest({ context, owned }: SplitJob, error: unknown): Promise
   }
 }
 
-function restedAfter(record: SplitRecord, error: unknown, at: number, by: string): SplitRecord {
-  const message = bounded(error instanceof Error ? error.message : String(error));
-  if (!(error instanceof Interruption)) {
-    const why = { at, by, reason: `${OUTAGE}${message}` };
-    const dueAt = at + outageMicros(record);
-    return movedSplit(record, restingState(record), why, { dueAt });
+type Stop = MoveReason & { readonly cause: "mismatch" | "paused" | "reopened" | "outage" };
+
+function restedAfter(record: SplitRecord, stop: Stop): SplitRecord {
+  const { at, cause, reason } = stop;
+  const to = restingState(record);
+  switch (cause) {
+    case "mismatch":
+      return failedAfter(record, stop);
+    case "paused":
+      // It stays due, so that the worker that finds the pause over goes on at once.
+      return restedSplit(record, to, stop);
+    case "reopened":
+      return restedSplit(record, to, stop, { dueAt: at + SOON_MICROS });
+    case "outage": {
+      const why = { ...stop, reason: `could not go on: ${reason}` };
+      return movedSplit(record, to, why, { dueAt: at + outageMicros(record) });
+    }
   }
-  if (error.kind === "mismatch") {
-    const failures = record.failures + 1;
-    const dueAt = failedDueAt(failures, at);
-    const end = dueAt === null ? `; after ${failures} failures it waits for a retry` : "";
-    const failed = withNewest(record, { state: "FAILED", confirmedAt: null });
-    const why = { at, by, reason: `${message}${end}` };
-    return movedSplit(record, "FAILED", why, { ...failed, failures, dueAt });
-  }
-  // While it is paused it stays due, so that whoever finds the pause over goes on at once.
-  const dueAt = error.kind === "paused" ? record.dueAt : at + SOON_MICROS;
-  return movedOnce(record, restingState(record), { at, by, reason: message }, { dueAt });
+}
+
+function failedAfter(record: SplitRecord, stop: Stop): SplitRecord {
+  const failures = record.failures + 1;
+  const dueAt = failedDueAt(failures, stop.at);
+  const end = dueAt === null ? `; after ${failures} failures it waits for a retry` : "";
+  const why = { ...stop, reason: `${stop.reason}${end}` };
+  const failed = withNewest(record, { state: "FAILED", confirmedAt: null });
+  return movedSplit(record, "FAILED", why, { ...failed, failures, dueAt });
 }
 
 function bounded(text: string): string {

@@ -557,18 +557,25 @@ export declare type Split_Move = Message<"braid.v1.Split.Move"> & {
   to: Split_State;
 
   /**
-   * For people; cause is for programs.
+   * For people.
    *
    * @generated from field: string reason = 5;
    */
   reason: string;
 
   /**
-   * Why, as one word: outage, claim, mismatch, operator and others. Empty if none is recorded.
+   * For programs: one word of a fixed list, which docs/operate/splits.md explains.
    *
    * @generated from field: string cause = 6;
    */
   cause: string;
+
+  /**
+   * How often in a row it ended so. A repeat takes the place of the one before it.
+   *
+   * @generated from field: uint32 times = 7;
+   */
+  times: number;
 };
 
 /**

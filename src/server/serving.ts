@@ -7,31 +7,18 @@ import { KillSwitch } from "../splits/record/kill-switch.ts";
 import type { ServeObserver } from "../splits/serve/observer.ts";
 import { SplitServing } from "./split-serving.ts";
 import { fallBack } from "../splits/promote/read-mode-reconciler.ts";
-import type { CommonParts } from "./common-parts.ts";
-import type { ServiceConfig } from "./config.ts";
-import type { Lifecycle } from "./lifecycle.ts";
-import type { Runtime } from "./runtime.ts";
+import type { ServerContext } from "./server-context.ts";
 import type { ServerMetrics } from "./server-metrics.ts";
-
-export interface ServingOptions {
-  /** Which process this is. */
-  readonly by: string;
-  readonly measures: ServerMetrics;
-}
 
 export interface Serving {
   readonly splits: SplitServing;
   readonly killSwitch: KillSwitch;
 }
 
-export async function startServing(
-  config: ServiceConfig,
-  runtime: Runtime,
-  { catalog, store, views, margins, changed }: CommonParts,
-  lifecycle: Lifecycle,
-  { by, measures }: ServingOptions,
-): Promise<Serving> {
+export async function startServing(context: ServerContext): Promise<Serving> {
+  const { config, runtime, parts, lifecycle, measures, by } = context;
   const { clock, random, log } = runtime;
+  const { catalog, store, views, margins, changed } = parts;
   const killSwitch = new KillSwitch({ catalog, clock, viewMaxAgeMs: margins.viewMaxAge.ms });
   // Until it is known, originals are served.
   await killSwitch.refresh();

@@ -1,0 +1,73 @@
+/** Reads, put together for a server: the reader, what learns from each read, and what is counted. */
+import type { ReadMethods } from "../api/methods/read-events.ts";
+import { ByteBudget } from "../lib/byte-budget.ts";
+import type { PartitionOpener } from "../partition/partition-source.ts";
+import { PageTokens } from "../read/page-tokens.ts";
+import { EventReader } from "../read/read-events.ts";
+import { DEFAULT_READ_LIMITS } from "../read/read-query.ts";
+import type { ReadLimits } from "../read/read-query.ts";
+import { ReadSizes } from "../read/read-sizes.ts";
+import { loadTokenKey } from "../records/token-key.ts";
+import { DetectionEmitter } from "../splits/detect/detection-emitter.ts";
+import type { ServiceConfig } from "./config.ts";
+import type { LiveLatency } from "./live-latency.ts";
+import { measuredReading } from "./measured-methods.ts";
+import type { ServerContext } from "./server-context.ts";
+
+export interface Reading {
+  readonly methods: ReadMethods;
+  /** What the reads have learned of the sizes of partitions. */
+  readonly sizes: ReadSizes;
+}
+
+export async function startReading(
+  context: ServerContext,
+  opener: PartitionOpener,
+  latency: LiveLatency,
+): Promise<Reading> {
+  const { config, runtime, parts, measures } = context;
+  const { clock, random } = runtime;
+  const { catalog, views, margins } = parts;
+  const budget = new ByteBudget(config.server.read_memory / 2);
+  const streamBudget = new ByteBudget(config.server.read_memory / 2);
+  const sizes = new ReadSizes({ clock });
+  const emitter = newEmitter(context);
+  const limits = readLimitsOf(config);
+  const reader = new EventReader({
+    clock,
+    views,
+    opener,
+    budget,
+    streamBudget,
+    tokens: new PageTokens(await loadTokenKey(catalog, random)),
+    limits,
+    ...(catalog.shared && {
+      others: { clockSkewMicros: margins.clockSkew.micros, refreshView: parts.changed },
+    }),
+    onPartitionRead: (read) => {
+      measures.partitionBytes.observe(read.bytes, read.view.namespace.name);
+      emitter.note(read, read.view);
+      sizes.note(read);
+    },
+  });
+  measures.readBytes.from(() => budget.used + streamBudget.used);
+  return { methods: measuredReading(reader, limits, measures, latency), sizes };
+}
+
+function newEmitter({ runtime, parts, measures }: ServerContext): DetectionEmitter {
+  return new DetectionEmitter({
+    clock: runtime.clock,
+    publish: (message) => parts.queue.publish(message),
+    observe: (namespace, outcome) => measures.detections.add(1, namespace, outcome),
+  });
+}
+
+function readLimitsOf({ limits }: ServiceConfig): ReadLimits {
+  return {
+    ...DEFAULT_READ_LIMITS,
+    pageEventsMax: limits.page_events,
+    pageSizeDefault: Math.min(DEFAULT_READ_LIMITS.pageSizeDefault, limits.page_events),
+    pageBytesMax: limits.page_bytes,
+    streamPageBytes: Math.min(DEFAULT_READ_LIMITS.streamPageBytes, limits.page_bytes),
+  };
+}

@@ -1,0 +1,65 @@
+/** Writes, put together for a server: the writer, the queue in front of it, and what is counted. */
+import type { Writing } from "../api/methods/write-events.ts";
+import { ByteBudget } from "../lib/byte-budget.ts";
+import type { EventLimits } from "../wire/validate-event.ts";
+import { EventWriter } from "../write/write-events.ts";
+import { DEFAULT_WRITE_QUEUE_OPTIONS, WriteQueue } from "../write/write-queue.ts";
+import type { ServiceConfig } from "./config.ts";
+import { measuredWriting } from "./measured-methods.ts";
+import type { ServerContext } from "./server-context.ts";
+
+export function startWriting(context: ServerContext): Writing {
+  const { config, runtime, parts, measures } = context;
+  const { store, views } = parts;
+  const budget = new ByteBudget(config.server.write_memory);
+  const writer = new EventWriter({
+    clock: runtime.clock,
+    store,
+    views,
+    budget,
+    onWritten: (namespace, events) => measures.written.add(events, namespace),
+  });
+  measures.writeBytes.from(() => budget.used);
+  const queue = startQueue(context, writer);
+  return measuredWriting(
+    {
+      limits: eventLimitsOf(config),
+      write: (batch, signal) => writer.write(batch, signal),
+      enqueue: (batch) => queue.enqueue(batch),
+    },
+    measures,
+    (name) => views.current(name) !== undefined,
+  );
+}
+
+function startQueue(
+  { config, runtime, measures, lifecycle }: ServerContext,
+  writer: EventWriter,
+): WriteQueue {
+  const { clock, log } = runtime;
+  const queue = new WriteQueue(
+    writer,
+    clock,
+    { ...DEFAULT_WRITE_QUEUE_OPTIONS, bytesMax: config.server.queue_memory },
+    (namespace, code, events) => {
+      // The namespace may have been deleted while events waited.
+      const gone = code === "NAMESPACE_NOT_FOUND";
+      measures.writeQueueDropped.add(events, gone ? "" : namespace, code);
+      log.warn({ namespace, code, events }, "queued events were dropped");
+    },
+  );
+  measures.writeQueueBytes.from(() => queue.bytes);
+  lifecycle.started("the write queue", () => queue.close());
+  return queue;
+}
+
+function eventLimitsOf({ limits }: ServiceConfig): EventLimits {
+  return {
+    seriesIdBytesMax: limits.series_id_bytes,
+    eventIdBytesMax: limits.event_id_bytes,
+    itemKeyBytesMax: limits.item_key_bytes,
+    itemsMax: limits.items,
+    eventBytesMax: limits.event_bytes,
+    requestEventsMax: limits.request_events,
+  };
+}

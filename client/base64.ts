@@ -1,10 +1,10 @@
-/** Bytes as base64 and back, with what both browsers and Node have. */
+/** Converts bytes to base64 and back, with functions that browsers and Node both have. */
 
 /** Base64 of bytes, or of a text's UTF-8. */
 export function toBase64(value: Uint8Array | string): string {
   const bytes = typeof value === "string" ? encoder.encode(value) : value;
   let binary = "";
-  // In steps: every byte is an argument, and a call takes only so many.
+  // In steps, because every byte is an argument and a call takes a limited number of them.
   for (let at = 0; at < bytes.length; at += STEP) {
     binary += String.fromCharCode(...bytes.subarray(at, at + STEP));
   }

@@ -8,7 +8,7 @@ import { BraidError } from "./braid-error.ts";
 import type { JsonEvent } from "./events.ts";
 import type { EventFailure } from "./messages.ts";
 
-/** A server in memory: keeps what it is sent, answers when and what the test says. */
+/** A server in memory: keeps every batch, and answers as the test decides. */
 class Sink {
   readonly batches: string[][] = [];
   inFlight = 0;
@@ -80,7 +80,7 @@ test("an event that has waited long enough leaves without being flushed", async 
   await writer.close();
 });
 
-test("add waits while too much is on its way, and goes on when an answer comes", async () => {
+test("add waits while too many bytes have no answer, and continues when one comes", async () => {
   const answers: (() => void)[] = [];
   const sink = new Sink(async () => {
     await new Promise<void>((resolve) => answers.push(resolve));
@@ -117,17 +117,17 @@ test("no more requests than asked for are on their way at a time", async () => {
   equal(writer.written, 20);
 });
 
-test("an event that fails is told with the event, and the others are written", async () => {
-  const told: WriteFailure<Event>[] = [];
+test("a failure comes with its event, and the other events are written", async () => {
+  const reported: WriteFailure<Event>[] = [];
   const sink = new Sink(async () => [{ index: 1, code: "EVENT_TOO_OLD", message: "too old" }]);
-  const writer = writerTo(sink, { onFailure: (failure) => told.push(failure) });
+  const writer = writerTo(sink, { onFailure: (failure) => reported.push(failure) });
   for (const id of "123") await writer.add(event(id));
   await writer.close();
   equal(writer.written, 2);
   equal(writer.failed, 1);
-  equal(told[0]?.event.id, "2");
-  equal(told[0].error.code, "EVENT_TOO_OLD");
-  equal(told[0].scope, "event");
+  equal(reported[0]?.event.id, "2");
+  equal(reported[0].error.code, "EVENT_TOO_OLD");
+  equal(reported[0].scope, "event");
 });
 
 test("without a callback flush throws what failed", async () => {
@@ -153,19 +153,21 @@ test("an event refused for a passing reason is sent again, alone", async () => {
   equal(writer.written, 3);
 });
 
-test("an event whose outcome stays unknown is told so, after a bounded number of tries", async () => {
-  const told: WriteFailure<Event>[] = [];
-  const sink = new Sink(async () => [{ index: 0, code: "OUTCOME_UNKNOWN", message: "who knows" }]);
-  const writer = writerTo(sink, { onFailure: (failure) => told.push(failure) });
+test("an event whose outcome stays unknown is reported so, after a bounded number of tries", async () => {
+  const reported: WriteFailure<Event>[] = [];
+  const sink = new Sink(async () => [
+    { index: 0, code: "OUTCOME_UNKNOWN", message: "not confirmed" },
+  ]);
+  const writer = writerTo(sink, { onFailure: (failure) => reported.push(failure) });
   await writer.add(event("1"));
   await writer.close();
-  equal(told.length, 1);
-  equal(told[0]?.error.outcome, "unknown");
+  equal(reported.length, 1);
+  equal(reported[0]?.error.outcome, "unknown");
   equal(sink.batches.length, 6);
 });
 
 test("one event the server cannot read is found, and the rest of its batch written once each", async () => {
-  const told: string[] = [];
+  const reported: string[] = [];
   const written: string[] = [];
   const sink = new Sink(async (ids) => {
     if (ids.includes("5"))
@@ -173,23 +175,25 @@ test("one event the server cannot read is found, and the rest of its batch writt
     written.push(...ids);
     return [];
   });
-  const writer = writerTo(sink, { onFailure: ({ event: { id }, scope }) => told.push(id, scope) });
+  const writer = writerTo(sink, {
+    onFailure: ({ event: { id }, scope }) => reported.push(id, scope),
+  });
   for (const id of "0123456789") await writer.add(event(id));
   await writer.close();
-  deepEqual(told, ["5", "event"]);
+  deepEqual(reported, ["5", "event"]);
   deepEqual(written.join(""), "012346789");
 });
 
 test("a request that fails fails its events, and says that it was the request", async () => {
-  const told: WriteFailure<Event>[] = [];
+  const reported: WriteFailure<Event>[] = [];
   const sink = new Sink(async () => {
     throw new BraidError("SERVER_UNREACHABLE", "gone", { outcome: "unknown" });
   });
-  const writer = writerTo(sink, { onFailure: (failure) => told.push(failure) });
+  const writer = writerTo(sink, { onFailure: (failure) => reported.push(failure) });
   for (const id of "12") await writer.add(event(id));
   await writer.close();
   deepEqual(
-    told.map(({ event: { id }, scope, error }) => [id, scope, error.outcome]),
+    reported.map(({ event: { id }, scope, error }) => [id, scope, error.outcome]),
     [
       ["1", "request", "unknown"],
       ["2", "request", "unknown"],
@@ -214,12 +218,12 @@ test("without a callback the next add throws what failed, and takes no event", a
 });
 
 test("a callback that throws keeps no later failure from being reported", async () => {
-  const told: string[] = [];
+  const reported: string[] = [];
   const sink = new Sink(async () => {
     throw new BraidError("SERVER_UNREACHABLE", "gone", { outcome: "unknown" });
   });
   const onFailure = ({ event: { id } }: WriteFailure<Event>): void => {
-    told.push(id);
+    reported.push(id);
     throw new Error(`not ${id}`);
   };
   const writer = writerTo(sink, { onFailure });
@@ -229,19 +233,19 @@ test("a callback that throws keeps no later failure from being reported", async 
     deepEqual(error.errors.map(String), ["Error: not 1", "Error: not 2", "Error: not 3"]);
     return true;
   });
-  deepEqual(told, ["1", "2", "3"]);
+  deepEqual(reported, ["1", "2", "3"]);
   equal(writer.failed, 3);
 });
 
 test("an answer about an event that was not sent leaves every outcome unknown", async () => {
-  const told: WriteFailure<Event>[] = [];
+  const reported: WriteFailure<Event>[] = [];
   const sink = new Sink(async () => [{ index: 7, code: "EVENT_TOO_OLD", message: "too old" }]);
-  const writer = writerTo(sink, { onFailure: (failure) => told.push(failure) });
+  const writer = writerTo(sink, { onFailure: (failure) => reported.push(failure) });
   for (const id of "12") await writer.add(event(id));
   await writer.close();
   equal(writer.written, 0);
   deepEqual(
-    told.map(({ error: { code, outcome } }) => [code, outcome]),
+    reported.map(({ error: { code, outcome } }) => [code, outcome]),
     [
       ["ANSWER_INVALID", "unknown"],
       ["ANSWER_INVALID", "unknown"],

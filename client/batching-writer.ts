@@ -1,9 +1,11 @@
 /**
- * Many events, written in batches: by number, by bytes, or when they have waited long enough.
+ * Writes many events in batches. A batch leaves when it has enough events or bytes, or when its
+ * first event has waited long enough.
  *
- * Memory is bounded: `add` waits while more than `maxPendingBytes` are on their way. Every event ends
- * in one of two ways, counted as written or reported as a failure. Batches travel side by side, so events may be
- * written in another order than they were added; events are sorted by their own time anyway.
+ * Memory is bounded: `add` waits while more than `maxPendingBytes` are on their way. Every event
+ * ends in one of two ways, counted as written or reported as a failure. Batches travel side by
+ * side, so events may be written in another order than they were added; events are sorted by their
+ * own time anyway.
  */
 import { BraidError } from "./braid-error.ts";
 import { encodeEvent } from "./events.ts";
@@ -21,14 +23,14 @@ export interface WriterOptions<T> {
   readonly maxPendingBytes?: number;
   /** Requests at a time. */
   readonly concurrency?: number;
-  /** Acknowledged on receipt instead of when durable. */
+  /** The server acknowledges events on receipt instead of when they are durable. */
   readonly queued?: boolean;
   /**
-   * Called for each event that was not written. Without it, the next `add`, `flush` or `close` throws an
-   * AggregateError.
+   * Called for each event that was not written. Without it, the next `add`, `flush` or `close`
+   * throws an AggregateError.
    */
   readonly onFailure?: (failure: WriteFailure<T>) => void;
-  /** Gives up: what has no answer yet is told as CANCELLED, outcome unknown. */
+  /** Stops the writer: an event without an answer fails as CANCELLED, with its outcome unknown. */
   readonly signal?: AbortSignal;
 }
 
@@ -96,7 +98,7 @@ export class BatchingWriter<T extends NewEvent | JsonEvent> {
 
   /**
    * Resolves when the event has its place in a batch: await it, or memory is not bounded. Throws,
-   * without taking the event, if earlier events failed and nobody has heard of it.
+   * without taking the event, if earlier events failed and there is no `onFailure`.
    */
   async add(event: T): Promise<void> {
     if (this.#closed) throw new TypeError("the writer is closed");
@@ -104,7 +106,7 @@ export class BatchingWriter<T extends NewEvent | JsonEvent> {
     const json = "json" in event ? event.json : encoder.encode(JSON.stringify(encodeEvent(event)));
     const bytes = json.length;
     if (this.#waitingAdds.length > 0 || !this.#hasRoom(bytes)) {
-      // What is in the open batch would otherwise wait for its delay while we wait for its bytes.
+      // This call waits for the bytes of the open batch, so that batch must not wait for its delay.
       this.#dispatch();
       await new Promise<void>((resolve) => {
         const enter = (): void => {
@@ -123,14 +125,14 @@ export class BatchingWriter<T extends NewEvent | JsonEvent> {
     else if (this.#batch.length === 1) this.#startTimer();
   }
 
-  /** Sends what there is and waits for the answers to all that was added before. */
+  /** Sends the open batch and waits until every event added so far has its answer. */
   async flush(): Promise<void> {
     this.#dispatch();
     await Promise.all(this.#underWay);
     this.#throwFailures();
   }
 
-  /** Flushes and takes no more. Calls to `add` that still wait for room are let in first. */
+  /** Flushes and takes no more events. Calls of `add` that still wait for room enter first. */
   async close(): Promise<void> {
     this.#closed = true;
     while (this.#waitingAdds.length > 0 || this.#batch.length > 0 || this.#underWay.size > 0) {
@@ -210,7 +212,7 @@ export class BatchingWriter<T extends NewEvent | JsonEvent> {
     }
   }
 
-  /** Tells what will not be written, and returns what is worth another try. */
+  /** Reports the events that failed for good, and returns those worth another try. */
   #eventsFailed(
     entries: readonly Entry<T>[],
     failures: readonly EventFailure[],
@@ -226,7 +228,7 @@ export class BatchingWriter<T extends NewEvent | JsonEvent> {
         continue;
       }
       const outcome = code === "OUTCOME_UNKNOWN" ? "unknown" : "failed";
-      this.#tell({
+      this.#report({
         event: entry.event,
         error: new BraidError(code, message, { outcome }),
         scope: "event",
@@ -245,18 +247,18 @@ export class BatchingWriter<T extends NewEvent | JsonEvent> {
           });
     const byContent = error.code === "REQUEST_INVALID" || error.code === "REQUEST_TOO_LARGE";
     if (byContent && entries.length > 1) {
-      // The server refuses a whole request for one event it cannot read, and applies nothing. Halving
-      // finds that event and lets the others through.
+      // The server refuses a whole request for one event it cannot read, and applies nothing.
+      // Halving finds that event and lets the others through.
       const middle = entries.length >>> 1;
       await this.#deliver(entries.slice(0, middle));
       await this.#deliver(entries.slice(middle));
       return;
     }
     const scope = byContent ? "event" : "request";
-    for (const { event } of entries) this.#tell({ event, error, scope });
+    for (const { event } of entries) this.#report({ event, error, scope });
   }
 
-  #tell(failure: WriteFailure<T>): void {
+  #report(failure: WriteFailure<T>): void {
     this.#failed += 1;
     const { onFailure } = this.#options;
     if (onFailure === undefined) {
@@ -312,8 +314,8 @@ const encoder = new TextEncoder();
 const COMMA = encoder.encode(",");
 const TAIL = encoder.encode("]}");
 
-/** An event that was refused for a passing reason is sent again this often, with 100, 200, … ms between. */
+/** Tries of an event that is refused for a passing reason, with 100, 200, … ms between them. */
 const EVENT_ATTEMPTS_MAX = 6;
 const EVENT_RETRY_MS = 50;
-/** Of a long run of failures the first tell enough. */
+/** Of a long run of failures the first show the cause. */
 const ERRORS_KEPT_MAX = 1000;

@@ -1,8 +1,8 @@
 /**
- * What a call that did not succeed is told with.
+ * The errors of the client.
  *
- * There are three outcomes, not two: done, failed, and unknown. A write whose answer was lost may or
- * may not have happened; repeating it is safe, as the same event twice is one event.
+ * A call has one of three outcomes: done, failed, or unknown. A write whose answer was lost may or
+ * may not have happened. Repeating it is safe: the same event written twice is one event.
  */
 import type { EventFailure } from "./messages.ts";
 
@@ -18,10 +18,10 @@ export interface BraidErrorOptions {
 }
 
 /**
- * `code` is one of the server's (`NAMESPACE_NOT_FOUND`, `OVERLOADED`, …), or one of the client's own:
- * `SERVER_UNREACHABLE` (no answer), `DEADLINE_EXCEEDED` (no answer in time), `ANSWER_INVALID` (not the
- * answer of a Braid server), `CANCELLED` (an event still in a batching writer when that was stopped),
- * `EVENTS_FAILED` (an `EventsFailedError`).
+ * `code` is one of the server's (`NAMESPACE_NOT_FOUND`, `OVERLOADED`, …), or one of the client's
+ * own: `SERVER_UNREACHABLE` (no answer), `DEADLINE_EXCEEDED` (no answer in time), `ANSWER_INVALID`
+ * (not the answer of a Braid server), `CANCELLED` (an event still in a batching writer when that
+ * was stopped), `EVENTS_FAILED` (an `EventsFailedError`).
  */
 export class BraidError extends Error {
   readonly code: string;
@@ -40,7 +40,7 @@ export class BraidError extends Error {
     this.outcome = options.outcome ?? "failed";
   }
 
-  /** All that is wrong with the request, one problem each; empty for other errors. */
+  /** Everything that is wrong with the request, one problem each; empty for other errors. */
   get problems(): readonly string[] {
     const { problems } = this.details;
     return Array.isArray(problems) ? problems.map(String) : [];

@@ -1,7 +1,9 @@
 /**
- * The one signal of a call: aborts with the caller's, or when the time set by `arm` is over.
+ * The one signal of a call. It aborts with the caller's signal, or when the time set by `arm` is
+ * over.
  *
- * Its owner ends it, which lets go of the caller's signal: that may live much longer than the call.
+ * Its owner calls `end`, which removes the listener from the caller's signal: that signal may live
+ * much longer than the call.
  */
 import { BraidError } from "./braid-error.ts";
 import type { Timing } from "./timing.ts";
@@ -29,7 +31,7 @@ export class CallSignal {
     return this.#endsAtMs - this.#timing.nowMs();
   }
 
-  /** Sets the time left, from now; what was set before no longer counts. */
+  /** Sets the time left, from now, and replaces the time set before. */
   arm(wanted: number): void {
     this.disarm();
     const ms = Math.min(wanted, TIMER_MS_MAX);
@@ -46,7 +48,7 @@ export class CallSignal {
     this.#endsAtMs = Number.POSITIVE_INFINITY;
   }
 
-  /** Stops whatever still uses the signal. */
+  /** Stops everything that still uses the signal. */
   end(): void {
     this.disarm();
     this.#parent?.removeEventListener("abort", this.#follow);
@@ -54,7 +56,7 @@ export class CallSignal {
   }
 }
 
-/** Timers take no more: a longer one would go off at once. */
+/** The longest delay of a timer: a longer one fires at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
 function deadlineExceeded(ms: number): BraidError {

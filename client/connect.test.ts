@@ -88,7 +88,7 @@ test("reading follows the tokens to the end, also over empty pages", async () =>
   ]);
 });
 
-test("pages tell what they cost, and a query goes on from a token", async () => {
+test("pages have their cost, and a query continues from a token", async () => {
   await using server = await fakeBraid(() => pageJson(["a"], ""));
   const query = { ...QUERY, pageToken: "from-before", pageSize: 10, totalRecordLimit: 20 };
   for await (const page of connect(server.url).read("plays", query).pages()) {
@@ -134,7 +134,7 @@ test("a hint beyond the deadline is not waited for", async () => {
   equal(server.requests.length, 1);
 });
 
-test("what will not pass is told at once, with all its problems", async () => {
+test("an error that will not pass is thrown at once, with all its problems", async () => {
   const problems = ["pageSize: too large", "timeInterval.end: missing"];
   await using server = await fakeBraid((_request, response) =>
     refuse(response, 400, "REQUEST_INVALID", { details: { problems }, message: "two problems" }),

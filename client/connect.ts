@@ -1,7 +1,8 @@
 /**
  * The client: `connect` and everything that is done through it.
  *
- * Uses `fetch` and nothing of Node, so that programs, the CLI and the console in the browser share it.
+ * Uses `fetch` and nothing of Node, so that programs, the CLI and the console in the browser share
+ * it.
  */
 import { BatchingWriter } from "./batching-writer.ts";
 import type { WriterOptions } from "./batching-writer.ts";
@@ -52,8 +53,8 @@ export interface ConnectOptions {
   /** Sent with every request. */
   readonly headers?: Readonly<Record<string, string>>;
   /**
-   * Who acts, such as `ada@example.com`: 1 to 128 printable ASCII characters. Sent with control calls;
-   * histories record it as claimed.
+   * Who acts, such as `ada@example.com`: 1 to 128 printable ASCII characters. Sent with control
+   * calls; histories record it as claimed.
    */
   readonly operator?: string;
   readonly fetch?: typeof fetch;
@@ -122,8 +123,8 @@ export class BraidClient {
   }
 
   /**
-   * Resolves when the events are queued: what is not yet stored is lost if the server crashes. Throws
-   * an `EventsFailedError` if some are not queued.
+   * Resolves when the events are queued: what is not yet stored is lost if the server crashes.
+   * Throws an `EventsFailedError` if some are not queued.
    */
   async write(
     namespace: string,
@@ -183,7 +184,10 @@ export class BraidClient {
     for await (const page of pages) yield* page.namespaces;
   }
 
-  /** Changes what is given, field by field; `reset` names what goes back to its default (`"slos.read"`). */
+  /**
+   * Changes what is given, field by field; `reset` names what goes back to its default
+   * (`"slos.read"`).
+   */
   async updateNamespace(
     namespace: string,
     config: NamespaceChange,
@@ -203,7 +207,9 @@ export class BraidClient {
     return (await this.#control("ListTimeSlices", "reads", request, options)).slices;
   }
 
-  /** How large the partitions of a slice are; of the one that takes events now if `timeSlice` is "". */
+  /**
+   * How large the partitions of a slice are; of the one that takes events now if `timeSlice` is "".
+   */
   async getHistogram(
     namespace: string,
     timeSlice = "",

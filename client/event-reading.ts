@@ -1,10 +1,11 @@
 /**
- * A read as a program sees it: events one after another, or page by page with what each page cost and
- * the token to go on from it.
+ * A read as a program sees it: events one after another, or page by page with the cost of each page
+ * and the token that continues behind it.
  *
- * Nothing is fetched before it is asked for, and leaving the loop stops what is under way. Every page is
- * fetched again if the connection fails; the token makes that exact, with no event twice and none left out.
- * CONFLICT ends a read: what it has answered may lack events, and the caller begins it again.
+ * A page is fetched when the loop asks for it, and leaving the loop cancels the request. If the
+ * connection fails, the client fetches the page again by its token, so that no event comes twice
+ * and none is left out. CONFLICT ends a read: its earlier pages may lack events, so the caller
+ * starts it again.
  */
 import { BraidError } from "./braid-error.ts";
 import { CallSignal } from "./call-signal.ts";
@@ -19,9 +20,9 @@ import type { CallOptions, Method, Transport } from "./transport.ts";
 
 export interface ReadQuery extends CallOptions {
   readonly timeSeriesId: string;
-  /** Belongs to the interval. */
+  /** The interval includes it. */
   readonly start: Date | string;
-  /** Does not. */
+  /** The interval excludes it. */
   readonly end: Date | string;
   /** Items an event must have, with exactly these values. */
   readonly filters?: Readonly<Record<string, ItemValue>>;
@@ -30,13 +31,13 @@ export interface ReadQuery extends CallOptions {
   /** Events over all pages. */
   readonly totalRecordLimit?: number;
   readonly allowPartial?: boolean;
-  /** Goes on behind a page of the same query. */
+  /** Continues behind a page of the same query. */
   readonly pageToken?: string;
 }
 
 export interface EventPage {
   readonly events: readonly ReceivedEvent[];
-  /** Goes on behind this page, also in another process; empty at the end. */
+  /** Continues behind this page, also in another process; empty at the end. */
   readonly nextPageToken: string;
   /** What the page cost and whether it is partial. */
   readonly context: ResponseContext | undefined;
@@ -82,7 +83,7 @@ export function readRequest(namespace: string, query: ReadQuery): ReadEventRecor
   };
 }
 
-/** A request for each page. */
+/** Sends a request for each page. */
 export async function* readPages(
   transport: Transport,
   namespace: string,
@@ -98,7 +99,7 @@ export async function* readPages(
   } while (pageToken !== "");
 }
 
-/** One request for all pages; another, from the last page's token, when the connection breaks. */
+/** Sends one request for all pages, and another from the last token if the connection breaks. */
 export async function* streamPages(
   transport: Transport,
   namespace: string,
@@ -115,7 +116,7 @@ export async function* streamPages(
       for await (const line of readLines(chunksOf(response), LINE_BYTES_MAX)) {
         if (line?.length === 0) continue;
         const page = parseLine(line);
-        // While the caller works on a page the server is not late.
+        // The deadline does not run while the caller works on a page.
         scope.disarm();
         transport.retries.succeeded();
         yield page;
@@ -137,7 +138,10 @@ export async function* streamPages(
 const READ: Method = { path: "braid.v1.TimeSeriesService/ReadEventRecords", effect: "reads" };
 const STREAM: Method = { path: "braid.v1.TimeSeriesService/StreamEventRecords", effect: "reads" };
 
-/** A page has 3 MiB of events, or one of 1 MiB with room to spare: base64 and names do not make it tenfold. */
+/**
+ * A page has at most 3 MiB of events, and base64 and field names make that less than ten times as
+ * much.
+ */
 const LINE_BYTES_MAX = 64 * 1024 * 1024;
 
 async function* chunksOf(response: Response): AsyncGenerator<Uint8Array, void, undefined> {
@@ -151,7 +155,8 @@ async function* chunksOf(response: Response): AsyncGenerator<Uint8Array, void, u
       yield value;
     }
   } finally {
-    // Tells the server to stop. It may fail if the connection already has: nothing is left to stop then.
+    // Makes the server stop. It fails if the connection has failed, and then nothing is left to
+    // stop.
     reader.cancel().catch(() => undefined);
   }
 }
@@ -172,7 +177,10 @@ function parseLine(line: Uint8Array | undefined): EventPage {
   return parsePage(answer["result"]);
 }
 
-/** The status line was sent before the stream failed, so the code alone says whether to go on: never after CONFLICT. */
+/**
+ * The server sent its status before the stream failed, so the code alone decides about a repeat.
+ * CONFLICT has no status here: it is never repeated.
+ */
 const STREAM_ERROR_STATUS: Readonly<Record<string, number>> = {
   OVERLOADED: 429,
   STORAGE_UNAVAILABLE: 503,

@@ -1,8 +1,8 @@
 /**
  * Events as a program has them, and as the wire has them.
  *
- * Times are text in RFC 3339 (or a Date on the way in), so that no microsecond is lost. Values are
- * bytes; those that come are decoded only when they are asked for.
+ * Times are RFC 3339 text (or a Date in a write), so that no microsecond is lost. Values are bytes;
+ * an event that was read decodes them on demand.
  */
 import { fromBase64, toBase64 } from "./base64.ts";
 import type { EventItemJson, EventRecordJson } from "./messages.ts";
@@ -18,7 +18,9 @@ export interface NewEvent {
   readonly items?: Readonly<Record<string, ItemValue>> | ReadonlyMap<string, ItemValue>;
 }
 
-/** An event that is already the JSON of an `EventRecord`, as UTF-8. Sent as it is. */
+/**
+ * An event that is already the JSON of an `EventRecord`, as UTF-8. The client sends it unchanged.
+ */
 export interface JsonEvent {
   readonly json: Uint8Array;
 }
@@ -85,8 +87,8 @@ export class ReceivedItem {
 }
 
 /**
- * An event that was read. `JSON.stringify` gives it back exactly as the API answered; `console.log` in
- * Node shows it with its values as text.
+ * An event that was read. `JSON.stringify` gives it back exactly as the API answered; `console.log`
+ * in Node shows it with its values as text.
  */
 export class ReceivedEvent {
   readonly #record: EventRecordJson;

@@ -1,8 +1,8 @@
 /**
  * Lines of a stream of bytes, wherever its chunks are cut.
  *
- * Holds one line at most. A line longer than `lineBytesMax` is not kept: undefined stands in its place,
- * so that the lines behind it keep their numbers.
+ * Holds one line at most. A line longer than `lineBytesMax` is not kept: undefined stands in its
+ * place, so that the lines behind it keep their numbers.
  */
 export async function* readLines(
   chunks: AsyncIterable<Uint8Array>,

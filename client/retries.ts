@@ -1,14 +1,14 @@
 /**
- * When a call is made again, and after how long.
+ * Decides whether a call is repeated, and after how long.
  *
- * Three bounds hold at once: tries a call, the call's deadline, and one budget for all calls of a
- * client, so that a server in trouble is not met with many times its normal load.
+ * Three bounds hold at once: tries per call, the call's deadline, and one budget for all calls of a
+ * client, so that a server in trouble does not get many times its normal load.
  */
 import type { BraidError } from "./braid-error.ts";
 import type { Timing } from "./timing.ts";
 
 export interface RetryLimits {
-  /** Tries a call, the first included. */
+  /** Tries per call, the first included. */
   readonly attemptsMax: number;
   readonly firstDelayMs: number;
   readonly delayMaxMs: number;
@@ -33,13 +33,13 @@ export class Retries {
 
   /**
    * How long to wait before trying again after `attempt` tries (from 1), or undefined: give up now.
-   * A server's own hint is waited for in full, or not at all if there is not the time.
+   * The client waits for the server's hint in full, or gives up if the deadline comes first.
    */
   delayMs(error: BraidError, attempt: number, leftMs: number): number | undefined {
     if (attempt >= this.#limits.attemptsMax || this.#budget < 1) return undefined;
     const { firstDelayMs, delayMaxMs } = this.#limits;
     const ceiling = Math.min(delayMaxMs, firstDelayMs * 2 ** (attempt - 1));
-    // Half of it by dice, so that callers that failed together do not return together.
+    // Half of it is random, so that callers that failed together do not return together.
     const jittered = ceiling * (0.5 + 0.5 * this.#timing.fraction());
     const hint = error.retryAfterMs ?? 0;
     const delay = hint > 0 ? hint + jittered : jittered;

@@ -69,7 +69,7 @@ test("each call asks for what the contract has", async () => {
   );
 });
 
-test("a comparison is not started twice by a lost answer, and a wish is repeated", async () => {
+test("a lost answer never starts a comparison twice, and an operator request is repeated", async () => {
   await using server = await fakeBraid((_request, response) =>
     refuse(response, 503, "STORAGE_UNAVAILABLE"),
   );

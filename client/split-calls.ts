@@ -101,7 +101,9 @@ export class SplitCalls {
     return this.#call("GetReadMode", "reads", { namespace }, options);
   }
 
-  /** Without `force` only where the evidence allows it. `autoAdvance` stays as it is if not given. */
+  /**
+   * Without `force` only where the evidence allows it. `autoAdvance` stays as it is if not given.
+   */
   async setReadMode(
     namespace: string,
     mode: ReadModeName,

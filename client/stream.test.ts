@@ -32,7 +32,7 @@ test("pages of a stream are whole wherever its chunks are cut", async () => {
   equal(server.requests[0]?.method, "StreamEventRecords");
 });
 
-test("a stream that breaks goes on behind its last whole page", async () => {
+test("a stream that breaks continues behind its last whole page", async () => {
   await using server = await fakeBraid(async (request, response) => {
     if (server.requests.length === 1) {
       await send(response, line(pageJson(["a", "b"], "after-b")));
@@ -57,7 +57,7 @@ test("a stream that breaks goes on behind its last whole page", async () => {
   );
 });
 
-test("an error at the end of a stream is told, or waited out if it passes", async () => {
+test("an error at the end of a stream is thrown, or waited out if it passes", async () => {
   const end = (code: string): string => `${JSON.stringify({ error: { code, message: "no" } })}\n`;
   await using server = await fakeBraid((request, response) => {
     const passing = request.body["pageToken"] === "";
@@ -102,7 +102,7 @@ test("a page that may lack an event is not asked for again", async () => {
   equal(server.requests.length, 1);
 });
 
-test("leaving the loop tells the server to stop", async () => {
+test("leaving the loop makes the server stop", async () => {
   const gone = Promise.withResolvers<undefined>();
   await using server = await fakeBraid(async (_request, response) => {
     response.once("close", () => gone.resolve(undefined));

@@ -1,8 +1,8 @@
 /**
- * Time and dice of the client: the only file of it that asks for either.
+ * Time and randomness of the client: its only file that reads the clock, sets a timer or is random.
  *
- * The client runs in other people's programs and in browsers, so it does not use the server's clock.
- * A test passes its own.
+ * The client runs in other people's programs and in browsers, so it does not use the server's
+ * clock. A test passes its own.
  */
 export interface Timing {
   /** Milliseconds since some fixed point; never goes back. */

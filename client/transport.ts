@@ -1,8 +1,8 @@
 /**
- * One call over HTTP/JSON: sends it, repeats it where that is safe, and names what went wrong.
+ * One call over HTTP/JSON: sends it, repeats it where that is safe, and explains a failure.
  *
- * Whether a repeat is safe is said by the method: reads and writes of events are idempotent, making or
- * deleting a namespace is not, so those are only repeated if the server refused before any work.
+ * The method's effect decides whether a repeat is safe. Reads and writes of events are idempotent.
+ * Making or deleting a namespace is not: it is repeated only if the server refused before any work.
  */
 import { BraidError } from "./braid-error.ts";
 import type { Outcome } from "./braid-error.ts";
@@ -10,7 +10,7 @@ import { CallSignal } from "./call-signal.ts";
 import type { Timing } from "./timing.ts";
 import type { Retries } from "./retries.ts";
 
-/** What a method may do to the server, and so what is known when its answer is lost. */
+/** What a method does on the server, and so what a lost answer leaves open. */
 export type Effect = "reads" | "writes" | "writes once";
 
 export interface Method {
@@ -94,7 +94,7 @@ export class Transport {
       method: "POST",
       headers: {
         "content-type": "application/json",
-        // The server gives up when we do, instead of working for nobody.
+        // The server stops when the client does, instead of working in vain.
         "braid-timeout-ms": String(Math.max(1, Math.ceil(scope.leftMs))),
         ...method.headers,
         ...headers,
@@ -106,7 +106,7 @@ export class Transport {
     return response;
   }
 
-  /** Returns when it is time to try again; else throws the error. */
+  /** Returns when it is time to try again, or throws the error. */
   async waitToRepeat(
     error: BraidError,
     method: Method,
@@ -120,7 +120,10 @@ export class Transport {
     if (scope.signal.aborted) throw scope.signal.reason;
   }
 
-  /** What was thrown, as a BraidError; throws instead if it was the caller who stopped the call. */
+  /**
+   * What was thrown, as a BraidError. Throws the caller's reason instead if the caller stopped the
+   * call.
+   */
   explain(thrown: unknown, signal: AbortSignal | undefined): BraidError {
     if (signal?.aborted) throw signal.reason;
     if (thrown instanceof BraidError) {
@@ -149,8 +152,8 @@ function mayRepeat(error: BraidError, effect: Effect): boolean {
 }
 
 /**
- * Not 409: a read in CONFLICT may have lacked events in what it has answered, so it is begun again by the
- * caller, without a token; going on from the last page would leave them out for good.
+ * Not 409: the earlier pages of a read in CONFLICT may lack events. The caller starts that read
+ * again without a token; continuing from the last page would leave those events out.
  */
 const PASSING_STATUS = new Set([429, 502, 503, 504]);
 
@@ -222,12 +225,12 @@ function parseErrorBody(text: string): ErrorBody | undefined {
   try {
     return asErrorBody(JSON.parse(text));
   } catch {
-    // A proxy's page, say: then the status is all there is to tell.
+    // Not JSON, such as a proxy's page: the status is all there is.
     return undefined;
   }
 }
 
-/** Seconds, or a date: that one is measured against the server's own clock, not ours. */
+/** Seconds, or a date, which is compared with the server's clock and not with this one. */
 function parseRetryAfter(headers: Headers): number | undefined {
   const text = headers.get("retry-after");
   if (text === null) return undefined;
@@ -237,7 +240,10 @@ function parseRetryAfter(headers: Headers): number | undefined {
   return Number.isNaN(wait) ? undefined : Math.max(0, wait);
 }
 
-/** Why fetch failed, and whether the request may have reached a server. Browsers do not tell; Node does. */
+/**
+ * Why fetch failed, and whether the request may have reached a server. Browsers do not say; Node
+ * does.
+ */
 function connectionFailure(thrown: unknown): { reached: boolean; text: string } {
   const cause = thrown instanceof Error && thrown.cause !== undefined ? thrown.cause : thrown;
   const code = isObject(cause) && typeof cause["code"] === "string" ? cause["code"] : undefined;

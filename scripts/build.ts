@@ -1,6 +1,6 @@
 /**
- * Builds what the two packages ship, JavaScript and types of all but the tests: `client/dist` and `dist/`.
- * With `client` as its argument only the first.
+ * Builds what the two packages ship, JavaScript and types of all but the tests: `client/dist` and
+ * `dist/`. With `client` as its argument only the first.
  */
 import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -12,7 +12,10 @@ const built = await Promise.all([
 ]);
 process.exitCode = built.every(Boolean) ? 0 : 1;
 
-/** A library that others install: comments are in the types alone, and what nobody can reach is left out. */
+/**
+ * A library that others install: comments are in the types alone, and what nobody can reach is left
+ * out.
+ */
 async function buildClient(target: string): Promise<boolean> {
   rmSync(target, { recursive: true, force: true });
   const ok =

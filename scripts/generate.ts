@@ -1,7 +1,7 @@
 /**
- * Writes src/gen from proto/: messages and services by `buf generate`, and the comments by full name,
- * which the generated descriptors leave out and /openapi.json and /docs show. Writes the client's
- * message types into client/generated.
+ * Writes src/gen from proto/: messages and services by `buf generate`, and the comments by full
+ * name, which the generated descriptors leave out and /openapi.json and /docs show. Writes the
+ * client's message types into client/generated.
  *
  * `--check` writes nothing and fails if these folders are not what proto/ says.
  */
@@ -107,7 +107,10 @@ function commentsOf(file: FileDescriptorProto): [string, string][] {
   return found;
 }
 
-/** Source locations name things by field numbers and indexes of the descriptor; these are their full names. */
+/**
+ * Source locations name things by field numbers and indexes of the descriptor; these are their full
+ * names.
+ */
 function namesByPath(file: FileDescriptorProto): Map<string, string> {
   const names = new Map<string, string>();
   const addEnum = (type: EnumDescriptorProto, path: string, scope: string): void => {

@@ -1,8 +1,9 @@
 /**
  * The two packages as others get them: packed, put into projects of their own, and used from there.
  *
- * The client is installed from its tarball and nothing else is, so this also proves that it needs nothing
- * else; it runs on the oldest Node that this machine has. The server's libraries are those of the clone.
+ * The client is installed from its tarball and nothing else is, so this also proves that it needs
+ * nothing else; it runs on the oldest Node that this machine has. The server's libraries are those
+ * of the clone.
  */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";

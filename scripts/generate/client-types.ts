@@ -1,10 +1,13 @@
 /**
- * The client's message types: what the API takes and answers in proto3 JSON, as plain TypeScript types
- * without imports. 64-bit numbers, times, durations and bytes are text; enums are their names.
+ * The client's message types: what the API takes and answers in proto3 JSON, as plain TypeScript
+ * types without imports. 64-bit numbers, times, durations and bytes are text; enums are their
+ * names.
  *
  * Which fields an answer may lack is said by the proto, in two rules:
- * - A field that is `optional`, or one of several, may be absent. Every other field is always there, also at its default.
- * - A message whose fields are all `optional` holds settings: a request gives some, an answer has all.
+ * - A field that is `optional`, or one of several, may be absent. Every other field is always
+ * there, also at its default.
+ * - A message whose fields are all `optional` holds settings: a request gives some, an answer has
+ * all.
  *
  * A request may leave out any field, so its nested messages are `Given`.
  */

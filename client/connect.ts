@@ -17,6 +17,7 @@ import type {
   Namespace,
   NamespaceChange,
   PartitionHistogram,
+  ServerStatus,
   TimeSlice,
   WriteResult,
   WriteSyncResult,
@@ -43,7 +44,7 @@ export { EventReading } from "./event-reading.ts";
 export type { EventPage, ReadQuery } from "./event-reading.ts";
 export type { RetryLimits } from "./retries.ts";
 export { SplitCalls } from "./split-calls.ts";
-export type { OperatorOptions } from "./split-calls.ts";
+export type { OperatorOptions, SplitTarget, VerifyTarget } from "./split-calls.ts";
 export type { CallOptions } from "./transport.ts";
 
 export interface ConnectOptions {
@@ -165,6 +166,11 @@ export class BraidClient {
   async explain(namespace: string, query: ReadQuery): Promise<ExplainedRead> {
     const request = { ...readRequest(namespace, query), pageToken: query.pageToken ?? "" };
     return this.#data("ExplainRead", "reads", request, query);
+  }
+
+  /** The server that answers: its version, and what is switched off or paused. */
+  async getStatus(options?: CallOptions): Promise<ServerStatus> {
+    return this.#control("GetStatus", "reads", {}, options);
   }
 
   async createNamespace(

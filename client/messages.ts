@@ -7,7 +7,9 @@ import type {
   Given,
   ListSplitsResponse,
   NamespaceConfig,
+  PauseSplitsResponse,
   ReadModeMode,
+  ResumeSplitsResponse,
   SizeReportSource,
   SplitSeenLatency,
   WriteEventRecordsResponse,
@@ -24,12 +26,14 @@ export type {
   Partition,
   ReadMode,
   ResponseContext,
+  ServerStatus,
   SizeReport,
   Split,
   SplitMove,
   SplitPart,
   SplitSegment,
   SplitState,
+  SplitsPause,
   TimePartition,
   TimeSlice,
   Verification,
@@ -48,4 +52,6 @@ export type PartitionHistogram = GetHistogramResponse;
 export type SizeSource = SizeReportSource;
 export type ReadModeName = ReadModeMode;
 export type SeenLatency = SplitSeenLatency;
+export type PauseAnswer = PauseSplitsResponse;
+export type ResumeAnswer = ResumeSplitsResponse;
 export type SplitPage = ListSplitsResponse;

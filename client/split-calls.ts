@@ -3,8 +3,10 @@ import type { ControlServiceMethods } from "./generated/messages.ts";
 import type {
   KillSwitch,
   Partition,
+  PauseAnswer,
   ReadMode,
   ReadModeName,
+  ResumeAnswer,
   Split,
   SplitPage,
   SplitState,
@@ -23,6 +25,17 @@ export type ControlCall = <N extends keyof ControlServiceMethods>(
 /** Why; kept with what was done. */
 export type OperatorOptions = CallOptions & { readonly reason?: string };
 
+/** What to compare; everything if nothing is given. */
+export interface VerifyTarget {
+  readonly partition?: Partition;
+  /** Instead of `partition`. */
+  readonly splitId?: string;
+  readonly timeSlice?: string;
+}
+
+/** A split by its partition, or by its short id; a `Split` itself will do. */
+export type SplitTarget = Partition | { readonly splitId: string };
+
 export class SplitCalls {
   readonly #call: ControlCall;
 
@@ -30,7 +43,7 @@ export class SplitCalls {
     this.#call = call;
   }
 
-  /** All splits of a namespace, fetched page by page, without their parts. */
+  /** All splits of a namespace (of all if it is ""), fetched page by page, without their parts. */
   async *list(
     namespace: string,
     options: CallOptions & { readonly state?: SplitState } = {},
@@ -58,43 +71,45 @@ export class SplitCalls {
   }
 
   /** With its parts. */
-  async get(namespace: string, partition: Partition, options?: CallOptions): Promise<Split> {
-    const request = { namespace, partition: locationOf(partition) };
+  async get(namespace: string, target: SplitTarget, options?: CallOptions): Promise<Split> {
+    const request = { namespace, ...locationOf(target) };
     return this.#call("GetSplit", "reads", request, options);
   }
 
-  /** Does by hand what a detection does. */
+  /** Does by hand what a detection does; with `force` also of a partition that is not wide. */
   async request(
     namespace: string,
-    partition: Partition,
-    options?: OperatorOptions,
+    target: SplitTarget,
+    options: OperatorOptions & { readonly force?: boolean } = {},
   ): Promise<Split> {
-    return this.#operatorRequest("RequestSplit", namespace, partition, options);
+    const { reason = "", force = false } = options;
+    const request = { namespace, ...locationOf(target), reason, ...(force && { force }) };
+    return this.#call("RequestSplit", "writes", request, options);
   }
 
-  /** Lets one that failed, was refused, parked or rolled back be planned anew. */
-  async retry(namespace: string, partition: Partition, options?: OperatorOptions): Promise<Split> {
-    return this.#operatorRequest("RetrySplit", namespace, partition, options);
+  /** Lets one that failed, was refused, parked or rolled back be planned again. */
+  async retry(namespace: string, target: SplitTarget, options?: OperatorOptions): Promise<Split> {
+    return this.#operatorRequest("RetrySplit", namespace, target, options);
   }
 
   /** Back to the original, until a retry. */
   async rollback(
     namespace: string,
-    partition: Partition,
+    target: SplitTarget,
     options?: OperatorOptions,
   ): Promise<Split> {
-    return this.#operatorRequest("RollbackSplit", namespace, partition, options);
+    return this.#operatorRequest("RollbackSplit", namespace, target, options);
   }
 
   /** Stops all work on the splits of a namespace; those that are completed stay in use. */
-  async pause(namespace: string, options: OperatorOptions = {}): Promise<void> {
+  async pause(namespace: string, options: OperatorOptions = {}): Promise<PauseAnswer> {
     const { reason = "" } = options;
-    await this.#call("PauseSplits", "writes", { namespace, reason }, options);
+    return this.#call("PauseSplits", "writes", { namespace, reason }, options);
   }
 
-  async resume(namespace: string, options: OperatorOptions = {}): Promise<void> {
+  async resume(namespace: string, options: OperatorOptions = {}): Promise<ResumeAnswer> {
     const { reason = "" } = options;
-    await this.#call("ResumeSplits", "writes", { namespace, reason }, options);
+    return this.#call("ResumeSplits", "writes", { namespace, reason }, options);
   }
 
   async getReadMode(namespace: string, options?: CallOptions): Promise<ReadMode> {
@@ -136,13 +151,14 @@ export class SplitCalls {
    */
   async startVerify(
     namespace: string,
-    target: { readonly partition?: Partition; readonly timeSlice?: string } = {},
+    target: VerifyTarget = {},
     options?: CallOptions,
   ): Promise<string> {
-    const { partition, timeSlice } = target;
+    const { partition, splitId, timeSlice } = target;
     const request = {
       namespace,
-      ...(partition !== undefined && { partition: locationOf(partition) }),
+      ...(partition !== undefined && locationOf(partition)),
+      ...(splitId !== undefined && { splitId }),
       ...(timeSlice !== undefined && { timeSlice }),
     };
     // Twice would be two comparisons.
@@ -160,18 +176,21 @@ export class SplitCalls {
 
   /** These may be repeated: the second finds the split as the first left it. */
   #operatorRequest(
-    name: "RequestSplit" | "RetrySplit" | "RollbackSplit",
+    name: "RetrySplit" | "RollbackSplit",
     namespace: string,
-    partition: Partition,
+    target: SplitTarget,
     options: OperatorOptions = {},
   ): Promise<Split> {
     const { reason = "" } = options;
-    const request = { namespace, partition: locationOf(partition), reason };
-    return this.#call(name, "writes", request, options);
+    return this.#call(name, "writes", { namespace, ...locationOf(target), reason }, options);
   }
 }
 
-/** A split's own `preSplitData` names its partition too, and has more than the server takes. */
-function locationOf({ timeSlice, timeSeriesId, timeBucket, eventBucket }: Partition): Partition {
-  return { timeSlice, timeSeriesId, timeBucket, eventBucket };
+type Location = { readonly splitId: string } | { readonly partition: Partition };
+
+/** What names a split may have more fields than the server takes: a split has, and its `preSplitData`. */
+function locationOf(target: SplitTarget): Location {
+  if ("splitId" in target) return { splitId: target.splitId };
+  const { timeSlice, timeSeriesId, timeBucket, eventBucket } = target;
+  return { partition: { timeSlice, timeSeriesId, timeBucket, eventBucket } };
 }

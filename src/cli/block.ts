@@ -1,12 +1,17 @@
 /** `braid block`: the ids whose reads and writes are refused. */
 import type { Command } from "commander";
 import type { BlockedId } from "../../client/connect.ts";
+import { line, table } from "./blocks.ts";
 import { clientFor } from "./connection.ts";
 import type { GlobalOptions } from "./connection.ts";
 import { UsageError } from "./failures.ts";
-import { json, table } from "./print.ts";
+import { emit } from "./output.ts";
+import type { Data } from "./output.ts";
+import { relative } from "./relative-time.ts";
 import type { Terminal } from "./terminal.ts";
 import { timeArgument } from "./time-argument.ts";
+import { addWatchFlag, emitWatched } from "./watch.ts";
+import type { WatchFlags } from "./watch.ts";
 
 interface AddOptions extends GlobalOptions {
   readonly reason?: string;
@@ -23,9 +28,9 @@ export function addBlock(program: Command, terminal: Terminal): void {
   block
     .command("add <namespace> <id...>")
     .description("block ids")
-    .option("--reason <text>", "why, for whoever wonders later")
-    .option("--for <duration>", "until so long from now, such as 1h")
-    .option("--until <time>", "until this time; for ever if neither is given")
+    .option("--reason <text>", "reason to record with the block")
+    .option("--for <duration>", "for this long from now, such as 1h")
+    .option("--until <time>", "until this time; without --for and --until the block does not end")
     .addHelpText(
       "after",
       "\nExample:\n  $ braid block add plays bot:7 bot:8 --reason spam --for 1d",
@@ -40,32 +45,33 @@ export function addBlock(program: Command, terminal: Terminal): void {
       }));
       const call = { signal: terminal.interrupted };
       const blocked = await clientFor(options, terminal).blockIds(namespace, wanted, call);
-      await show(terminal, options, blocked);
+      await emit(terminal, options, listing(blocked, terminal.clock.nowMicros()));
     });
 
-  block
-    .command("ls <namespace>")
+  addWatchFlag(block.command("ls <namespace>"))
     .description("list blocked ids")
     .addHelpText("after", "\nExample:\n  $ braid block ls plays")
     .action(async (namespace: string, _options: unknown, command: Command) => {
-      const options = command.optsWithGlobals<GlobalOptions>();
-      const { interrupted: signal } = terminal;
-      const ids: BlockedId[] = [];
-      const listed = clientFor(options, terminal).listBlockedIds(namespace, { signal });
-      for await (const id of listed) ids.push(id);
-      await show(terminal, options, ids);
+      const options = command.optsWithGlobals<GlobalOptions & WatchFlags>();
+      const client = clientFor(options, terminal);
+      const { interrupted: signal, clock } = terminal;
+      await emitWatched(terminal, options, async () => {
+        const ids: BlockedId[] = [];
+        for await (const id of client.listBlockedIds(namespace, { signal })) ids.push(id);
+        return listing(ids, clock.nowMicros());
+      });
     });
 
   block
     .command("rm <namespace> <id...>")
-    .description("no longer block ids")
+    .description("unblock ids")
     .addHelpText("after", "\nExample:\n  $ braid block rm plays bot:7")
     .action(async (namespace: string, ids: string[], _options: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
       const call = { signal: terminal.interrupted };
       const unblocked = await clientFor(options, terminal).unblockIds(namespace, ids, call);
-      const text = `${unblocked} of ${ids.length} unblocked\n`;
-      await terminal.print(options.json === true ? json({ unblocked }) : text);
+      const blocks = [line(`${unblocked} of ${ids.length} unblocked`)];
+      await emit(terminal, options, { value: { unblocked }, blocks });
     });
 }
 
@@ -78,18 +84,14 @@ async function expiry(options: AddOptions, terminal: Terminal): Promise<string |
   return undefined;
 }
 
-async function show(
-  terminal: Terminal,
-  options: GlobalOptions,
-  ids: readonly BlockedId[],
-): Promise<void> {
-  if (options.json === true) return terminal.print(json({ ids }));
+function listing(ids: readonly BlockedId[], nowMicros: number): Data {
   const rows = ids.map(({ timeSeriesId, reason, expireTime, blockTime, source }) => [
     timeSeriesId,
-    expireTime ?? "never",
-    blockTime,
+    typeof expireTime === "string" ? relative(expireTime, nowMicros) : "never",
+    relative(blockTime, nowMicros),
     source,
     reason,
   ]);
-  return terminal.print(table(["ID", "EXPIRES", "BLOCKED", "SOURCE", "REASON"], rows));
+  const blocks = [table(["ID", "EXPIRES", "BLOCKED", "SOURCE", "REASON"], rows)];
+  return { value: { ids }, records: ids, blocks };
 }

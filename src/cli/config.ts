@@ -1,9 +1,11 @@
 /** `braid config`: the configuration a server would run with here, and where each value comes from. */
 import type { Command } from "commander";
+import { table } from "./blocks.ts";
 import { addConfigFlags, configOf } from "./config-flags.ts";
 import type { ConfigFlags } from "./config-flags.ts";
 import type { GlobalOptions } from "./connection.ts";
-import { json, printable, table } from "./print.ts";
+import { emit } from "./output.ts";
+import { printable } from "./print.ts";
 import type { Terminal } from "./terminal.ts";
 
 export function addConfig(program: Command, terminal: Terminal): void {
@@ -15,8 +17,7 @@ export function addConfig(program: Command, terminal: Terminal): void {
       const { settings, warnings } = await configOf(options, terminal);
       for (const warning of warnings) terminal.note(`braid: ${printable(warning)}\n`);
       const rows = settings.map(({ path, value, origin }) => [path, value, origin]);
-      await terminal.print(
-        options.json === true ? json({ settings }) : table(["SETTING", "VALUE", "ORIGIN"], rows),
-      );
+      const blocks = [table(["SETTING", "VALUE", "ORIGIN"], rows)];
+      await emit(terminal, options, { value: { settings }, records: settings, blocks });
     });
 }

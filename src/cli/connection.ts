@@ -1,13 +1,14 @@
-/** The server a command talks to: `--url`, or `BRAID_URL`, or the default address on this machine. */
+/** The server a command talks to (`--url`, `BRAID_URL`, or this machine), and who asks (`--as`). */
 import type { BraidClient, RetryLimits } from "../../client/connect.ts";
 import { connect } from "../../client/connect.ts";
 import { UsageError } from "./failures.ts";
+import type { OutputOptions } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Options that every command takes. */
-export interface GlobalOptions {
+export interface GlobalOptions extends OutputOptions {
   readonly url?: string;
-  readonly json?: boolean;
+  readonly as?: string;
 }
 
 export const DEFAULT_URL = "http://127.0.0.1:8420";
@@ -17,12 +18,24 @@ export function clientFor(
   terminal: Terminal,
   retries: Partial<RetryLimits> = QUICK,
 ): BraidClient {
+  const operator = operatorOf(options, terminal);
   try {
-    return connect(options.url ?? terminal.env["BRAID_URL"] ?? DEFAULT_URL, { retries });
+    return connect(urlFor(options, terminal), { retries, operator });
   } catch (error) {
     if (error instanceof TypeError) throw new UsageError(error.message);
     throw error;
   }
+}
+
+export function urlFor(options: GlobalOptions, terminal: Terminal): string {
+  return options.url ?? terminal.env["BRAID_URL"] ?? DEFAULT_URL;
+}
+
+/** What histories record as the one who asked. The server takes it as claimed: nobody checks it. */
+function operatorOf(options: GlobalOptions, terminal: Terminal): string {
+  if (options.as === undefined) return terminal.user.replaceAll(/[^!-~]/g, "?").slice(0, 128);
+  if (/^[!-~]([ -~]{0,126}[!-~])?$/.test(options.as)) return options.as;
+  throw new UsageError("--as: give a name of 1 to 128 ASCII characters, such as ada@example.com");
 }
 
 /** A person waits: half a second of repeats is enough to get over a hiccup. */

@@ -2,9 +2,12 @@
 import { Option } from "commander";
 import type { Command } from "commander";
 import type { ExplainedRead } from "../../client/connect.ts";
+import { line, table } from "./blocks.ts";
+import type { Block } from "./blocks.ts";
 import { clientFor } from "./connection.ts";
 import type { GlobalOptions } from "./connection.ts";
-import { count, json, millis, size, table } from "./print.ts";
+import { emit } from "./output.ts";
+import { count, millis, size } from "./print.ts";
 import { addQueryFlags, queryOf } from "./query-flags.ts";
 import type { QueryFlags } from "./query-flags.ts";
 import type { Terminal } from "./terminal.ts";
@@ -20,18 +23,19 @@ export function addExplain(program: Command, terminal: Terminal): void {
         "pageSize",
       ]),
     )
-    .description("tell how a read is served: slices, partitions, and the route of each")
+    .description("show how a read is served: slices, partitions, and the route of each")
     .addHelpText("after", "\nExample:\n  $ braid explain plays profile:123 --from -1h --all")
     .action(async (namespace: string, id: string, _options: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions & QueryFlags & { all?: true }>();
       const query = await queryOf(id, options, terminal);
       const asked = options.all === true ? { ...query, totalRecordLimit: NO_LIMIT } : query;
       const explained = await clientFor(options, terminal).explain(namespace, asked);
-      await terminal.print(options.json === true ? json(explained) : describe(explained));
+      const blocks = describe(explained);
+      await emit(terminal, options, { value: explained, records: explained.partitions, blocks });
     });
 }
 
-function describe({ slices, partitions, totals }: ExplainedRead): string {
+function describe({ slices, partitions, totals }: ExplainedRead): Block[] {
   const rows = partitions.map((partition) => [
     partition.timeSlice,
     count(partition.timeBucket),
@@ -47,7 +51,7 @@ function describe({ slices, partitions, totals }: ExplainedRead): string {
     "SLICE",
     ">BUCKET",
     ">EVENT BUCKET",
-    "ROUTE",
+    "=ROUTE",
     ">PARTS",
     ">SIZE",
     ">EVENTS",
@@ -57,11 +61,13 @@ function describe({ slices, partitions, totals }: ExplainedRead): string {
   const touched = slices.map(
     ({ timeSlice, timeBuckets }) => `${timeSlice} (${count(timeBuckets)})`,
   );
-  return (
-    `slices (time buckets): ${touched.join(", ") || "none"}\n` +
-    (rows.length > 0 ? table(heads, rows) : "") +
-    `${count(totals.partitionsRead)} of ${count(totals.partitions)} partitions read, ` +
-    `${size(totals.bytes)}, ${count(totals.events)} events, ` +
-    `${count(totals.eventsReturned)} returned, ${millis(totals.millis)}\n`
-  );
+  return [
+    line(`slices (time buckets): ${touched.join(", ") || "none"}`),
+    ...(rows.length > 0 ? [table(heads, rows)] : []),
+    line(
+      `${count(totals.partitionsRead)} of ${count(totals.partitions)} partitions read, ` +
+        `${size(totals.bytes)}, ${count(totals.events)} events, ` +
+        `${count(totals.eventsReturned)} returned, ${millis(totals.millis)}`,
+    ),
+  ];
 }

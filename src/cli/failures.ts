@@ -8,6 +8,7 @@ export const EXIT = {
   usage: 2,
   notFound: 3,
   refused: 4,
+  nothingCompared: 5,
   interrupted: 130,
 } as const;
 
@@ -30,17 +31,17 @@ export function exitCodeOf(error: BraidError): number {
   return WRONG_REQUEST.has(error.code) ? EXIT.usage : EXIT.failed;
 }
 
-/** Lines for stderr. */
-export function explainFailure(error: BraidError): string {
+/** Lines for stderr. `namespace` is the one that the command is about, if it is about one. */
+export function explainFailure(error: BraidError, namespace = "NAMESPACE"): string {
   const { message, problems } = error;
   // Several problems are read more easily one below the other than in the message, which has them in a row.
   const repeated = problems.every((problem) => message.includes(problem));
   const title = repeated && problems.length > 1 ? "the request has several problems:" : message;
-  const lines = [`braid: ${printable(title)}`];
+  const lines = [`braid: ${inCommands(title)}`];
   if (!repeated || problems.length > 1) {
-    for (const problem of problems) lines.push(`  - ${printable(problem)}`);
+    for (const problem of problems) lines.push(`  - ${inCommands(problem)}`);
   }
-  const hint = hintFor(error);
+  const hint = hintFor(error, namespace);
   if (hint !== undefined) lines.push(`  ${hint}`);
   lines.push(`  (${error.code})`);
   return `${lines.join("\n")}\n`;
@@ -49,21 +50,54 @@ export function explainFailure(error: BraidError): string {
 const REFUSALS = new Set(["OVERLOADED", "ID_BLOCKED", "REQUEST_TOO_LARGE", "EVENT_TOO_LARGE"]);
 const WRONG_REQUEST = new Set(["REQUEST_INVALID", "CONFIG_INVALID"]);
 
-function hintFor(error: BraidError): string | undefined {
+function hintFor(error: BraidError, namespace: string): string | undefined {
   if (error.outcome === "unknown" && error.code !== "INTERNAL") {
     return "it may or may not have happened; repeating it is safe for events";
   }
   const { retryAfterMs } = error;
   if (retryAfterMs !== undefined) return `try again in ${Math.ceil(retryAfterMs / 1000)}s`;
-  return HINTS[error.code];
+  return HINTS[error.code]?.replaceAll("NAMESPACE", printable(namespace));
 }
 
 const HINTS: Readonly<Record<string, string>> = {
-  NAMESPACE_NOT_FOUND: "see what there is: braid ns ls",
+  NAMESPACE_NOT_FOUND: "see what there is: braid ns ls; create it: braid ns create NAMESPACE",
   TIME_SLICE_NOT_FOUND: "see what there is: braid slices NAMESPACE",
   SPLIT_NOT_FOUND: "see what there is: braid splits ls NAMESPACE",
   VERIFY_NOT_FOUND: "start one: braid verify NAMESPACE",
-  NAMESPACE_EXISTS: "look at it: braid ns get NAME; change it: braid ns update NAME",
+  NAMESPACE_EXISTS: "look at it: braid ns get NAMESPACE; change it: braid ns update NAMESPACE",
   ID_BLOCKED: "see why: braid block ls NAMESPACE",
   SERVER_UNREACHABLE: "start one: braid serve; or say where it is: --url, BRAID_URL",
 };
+
+/** A server names the methods of its API; here people have commands. */
+function inCommands(message: string): string {
+  return printable(message).replaceAll(API_NAMES, (name) => COMMANDS[name] ?? name);
+}
+
+const COMMANDS: Readonly<Record<string, string>> = {
+  CreateNamespace: "braid ns create",
+  GetNamespace: "braid ns get",
+  ListNamespaces: "braid ns ls",
+  UpdateNamespace: "braid ns update",
+  DeleteNamespace: "braid ns rm",
+  ListTimeSlices: "braid slices",
+  BlockIds: "braid block add",
+  UnblockIds: "braid block rm",
+  ListBlockedIds: "braid block ls",
+  ListSplits: "braid splits ls",
+  GetSplit: "braid splits show",
+  RequestSplit: "braid splits request",
+  RetrySplit: "braid splits retry",
+  RollbackSplit: "braid splits rollback",
+  PauseSplits: "braid splits pause",
+  ResumeSplits: "braid splits resume",
+  StartVerify: "braid verify",
+  GetReadMode: "braid modes get",
+  SetReadMode: "braid modes set",
+  GetKillSwitch: "braid kill-switch status",
+  SetKillSwitch: "braid kill-switch",
+  GetHistogram: "braid histogram",
+  GetStatus: "braid status",
+};
+
+const API_NAMES = new RegExp(`\\b(${Object.keys(COMMANDS).join("|")})\\b`, "g");

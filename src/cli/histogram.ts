@@ -1,48 +1,56 @@
 /** `braid histogram`: how large the partitions of a slice are, with who says so and what it cannot tell. */
 import type { Command } from "commander";
 import type { PartitionHistogram, SizeReport } from "../../client/connect.ts";
+import { line, pairs, table } from "./blocks.ts";
+import type { Block } from "./blocks.ts";
 import { clientFor } from "./connection.ts";
 import type { GlobalOptions } from "./connection.ts";
-import { count, json, pairs, printable, size, table } from "./print.ts";
+import { count, size } from "./print.ts";
+import { withRelative } from "./relative-time.ts";
 import type { Terminal } from "./terminal.ts";
+import { addWatchFlag, emitWatched } from "./watch.ts";
+import type { WatchFlags } from "./watch.ts";
 
 const BAR_CHARS = 40;
 
 export function addHistogram(program: Command, terminal: Terminal): void {
-  program
-    .command("histogram <namespace> [slice]")
+  addWatchFlag(program.command("histogram <namespace> [slice]"))
     .description("show how large the partitions of a time slice are (default: the present one)")
     .addHelpText("after", "\nExample:\n  $ braid histogram plays data_20261115")
     .action(
       async (namespace: string, slice: string | undefined, _options: unknown, command: Command) => {
-        const options = command.optsWithGlobals<GlobalOptions>();
-        const call = { signal: terminal.interrupted };
+        const options = command.optsWithGlobals<GlobalOptions & WatchFlags>();
         const client = clientFor(options, terminal);
-        const histogram = await client.getHistogram(namespace, slice ?? "", call);
-        await terminal.print(options.json === true ? json(histogram) : describe(histogram));
+        await emitWatched(terminal, options, async () => {
+          const call = { signal: terminal.interrupted };
+          const histogram = await client.getHistogram(namespace, slice ?? "", call);
+          const blocks = describe(histogram, terminal.clock.nowMicros());
+          return { value: histogram, records: histogram.buckets, blocks };
+        });
       },
     );
 }
 
-function describe(histogram: PartitionHistogram): string {
+function describe(histogram: PartitionHistogram, nowMicros: number): Block[] {
   const { source, timeSlice, asOf, coverage, tells, doesNotTell, alternatives } = histogram;
-  const others = alternatives.map(describeOther).join("");
-  return (
-    bars(histogram.buckets) +
+  return [
+    ...bars(histogram.buckets),
     pairs([
       ["slice", timeSlice],
       ["partitions", numbers(histogram)],
-      ["source", `${source} at ${asOf}: ${coverage}`],
+      ["source", `${source} at ${withRelative(asOf, nowMicros)}: ${coverage}`],
       ["tells", tells],
       ["not told", doesNotTell],
-    ]) +
-    (others === "" ? "" : `other sources:\n${others}`)
-  );
+    ]),
+    ...(alternatives.length === 0
+      ? []
+      : [line("other sources:"), ...alternatives.map(describeOther)]),
+  ];
 }
 
-function describeOther(report: SizeReport): string {
+function describeOther(report: SizeReport): Block {
   const said = report.reason === "" ? `${numbers(report)}; ${report.coverage}` : report.reason;
-  return `  ${report.source}: ${printable(said)}\n`;
+  return line(`  ${report.source}: ${said}`);
 }
 
 function numbers(report: Omit<SizeReport, "reason">): string {
@@ -58,18 +66,18 @@ function numbers(report: Omit<SizeReport, "reason">): string {
 }
 
 /** Buckets are put together by powers of two: a fifth is too fine for a screen. */
-function bars(buckets: PartitionHistogram["buckets"]): string {
+function bars(buckets: PartitionHistogram["buckets"]): Block[] {
   const partitions = new Map<number, number>();
   for (const bucket of buckets) {
     const power = Math.ceil(Math.log2(Number(bucket.upToBytes)));
     partitions.set(power, (partitions.get(power) ?? 0) + Number(bucket.partitions));
   }
-  if (partitions.size === 0) return "";
+  if (partitions.size === 0) return [];
   const most = Math.max(...partitions.values());
   const rows = [...partitions].map(([power, number]) => [
     size(2 ** power),
     count(number),
     "#".repeat(Math.ceil((number / most) * BAR_CHARS)),
   ]);
-  return table([">UP TO", ">PARTITIONS", ""], rows);
+  return [table([">UP TO", ">PARTITIONS", ""], rows)];
 }

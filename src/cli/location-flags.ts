@@ -1,6 +1,6 @@
-/** Which partition a command is about, from the command line. */
+/** Which split a command is about: its short id, or flags that name its partition. */
 import type { Command } from "commander";
-import type { Partition } from "../../client/connect.ts";
+import type { Partition, SplitTarget } from "../../client/connect.ts";
 import { UsageError } from "./failures.ts";
 
 export interface LocationFlags {
@@ -18,17 +18,35 @@ export function addLocationFlags(command: Command): Command {
     .option("--event-bucket <number>", "event bucket (0 if not given)");
 }
 
-/** The arguments that name a partition again, for hints. */
+/** What the first column of `braid splits ls` shows, for examples. */
+export const EXAMPLE_SPLIT = "c11psr2pyb";
+
+/** The flags that name a partition, for examples. */
 export const LOCATION_ARGUMENTS = "--slice data_20261115 --id profile:123 --time-bucket 7";
 
-export function partitionOf(flags: LocationFlags): Partition {
+/** Whether any flag names a partition; `--slice` alone does not. */
+export function isPartitionNamed({ id, timeBucket, eventBucket }: LocationFlags): boolean {
+  return id !== undefined || timeBucket !== undefined || eventBucket !== undefined;
+}
+
+/** The split that the command line names, in one of the two ways. */
+export function splitTarget(splitId: string | undefined, flags: LocationFlags): SplitTarget {
+  if (splitId === undefined) return partitionOf(flags);
+  if (isPartitionNamed(flags) || flags.slice !== undefined) {
+    throw new UsageError("name the split by its id or by flags, not by both");
+  }
+  return { splitId };
+}
+
+function partitionOf(flags: LocationFlags): Partition {
   const { slice, id, timeBucket, eventBucket = "0" } = flags;
   if (slice === undefined || id === undefined || timeBucket === undefined) {
     const missing = Object.entries({ "--slice": slice, "--id": id, "--time-bucket": timeBucket })
       .filter(([, value]) => value === undefined)
       .map(([flag]) => flag);
     throw new UsageError(
-      `which partition? ${missing.join(", ")} not given; such as ${LOCATION_ARGUMENTS}`,
+      `which partition? ${missing.join(", ")} not given; give all of ${LOCATION_ARGUMENTS}, ` +
+        "or the id of its split, which `braid splits ls` shows",
     );
   }
   return {

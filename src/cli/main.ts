@@ -1,5 +1,6 @@
 /** The program: connects a command with this process, its streams, its signals and its exit code. */
 import { enableCompileCache } from "node:module";
+import { hostname, userInfo } from "node:os";
 import process from "node:process";
 import { systemClock } from "../lib/clock.ts";
 import type { Terminal } from "./terminal.ts";
@@ -23,15 +24,21 @@ const terminal: Terminal = {
   note: (text) => void process.stderr.write(text),
   outIsTty: process.stdout.isTTY === true,
   noteIsTty: process.stderr.isTTY === true,
+  get columns() {
+    return process.stdout.isTTY === true ? process.stdout.columns : undefined;
+  },
   get input() {
     return process.stdin;
   },
   ask: process.stdin.isTTY === true && process.stderr.isTTY === true ? ask : undefined,
   env: process.env,
+  get user() {
+    return `${userName()}@${hostname()}`;
+  },
   get interrupted() {
     if (interrupt === undefined) {
       const controller = new AbortController();
-      // Once: whoever presses Ctrl-C again does not want to wait for a tidy end.
+      // Once: a second Ctrl-C ends the process at once.
       process.once("SIGINT", () => controller.abort(new Interrupted()));
       interrupt = controller;
     }
@@ -41,6 +48,15 @@ const terminal: Terminal = {
 };
 
 process.exitCode = await run(process.argv.slice(2), terminal);
+
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A container may run a user that the system has no name for.
+    return String(process.getuid?.() ?? "unknown");
+  }
+}
 
 /** `braid read … | head` has seen enough: that is no failure. */
 function leaveIfNobodyReads(error: Error & { code?: string }): void {

@@ -16,11 +16,11 @@ test("modes get shows the mode, its evidence, and what it waits for", async () =
   equal(
     ran.out,
     `mode      SHADOW
-since     2026-11-14T08:00:00Z, by braid: how every namespace begins
+since     2026-11-14T08:00:00Z (1d ago), by braid: how every namespace begins
 next      COMPARE: PACKED/1 EVENT_BUCKETS: 41 of at least 100 reads compared
 advances  by itself, on evidence
 LAYOUT  STRATEGY       READS COMPARED   EQUAL  DIFFERENT  SINCE
-PACKED  EVENT_BUCKETS              41  20 MiB        0 B  2026-11-14T08:12:00Z
+PACKED  EVENT_BUCKETS              41  20 MiB        0 B  2026-11-14T08:12:00Z (1d ago)
 `,
   );
   deepEqual(
@@ -34,7 +34,7 @@ test("modes get of the last mode, with no evidence", async () => {
   const answer = { ...last, mode: "SERVE", evidence: [], blockedBy: "", autoAdvance: false };
   await using server = await fakeBraid(() => answer);
   const ran = await runBraid(["modes", "get", "plays"], { url: server.url });
-  match(ran.out, /^next +none\nadvances +only when told\nno evidence yet\n$/m);
+  match(ran.out, /^next +none\nadvances +only when set\nno evidence yet\n$/m);
 });
 
 test("modes set sends what is given, and leaves the rest as it is", async () => {
@@ -84,8 +84,8 @@ test("kill-switch on, off and status", async () => {
   const on = await runBraid("kill-switch on --reason why".split(" "), { url });
   equal(
     on.out,
-    "kill switch  on: every read is served from originals\n" +
-      "set          2026-11-15T10:00:00Z, by ana@ops-1: looking into a difference\n",
+    "kill switch  ON: every read is served from originals\n" +
+      "set          2026-11-15T10:00:00Z (2h ago), by ana@ops-1: looking into a difference\n",
   );
   deepEqual(server.requests[0]?.body, { on: true, reason: "why" });
   const off = await runBraid("kill-switch off --json".split(" "), { url });
@@ -93,4 +93,39 @@ test("kill-switch on, off and status", async () => {
   deepEqual(server.requests[1]?.body, { on: false, reason: "" });
   const status = await runBraid(["kill-switch", "status"], { url });
   equal(status.out, "kill switch  off\nset          never\n");
+});
+
+test("while the kill switch is on, or splits are paused, modes get says so", async () => {
+  const splitsPause = {
+    namespace: "plays",
+    since: "2026-11-15T11:00:00Z",
+    by: "ada",
+    reason: "a load test",
+  };
+  await using server = await fakeBraid(() => ({
+    ...READ_MODE,
+    killSwitch: { ...KILL_SWITCH, on: true, by: "ana@ops-1", reason: "" },
+    splitsPause,
+  }));
+  const ran = await runBraid(["modes", "get", "plays"], { url: server.url });
+  equal(ran.code, 0);
+  match(ran.out, /^mode +SHADOW, but the kill switch is on$/m);
+  match(
+    ran.err,
+    /^braid: the kill switch is on: no read uses a split \(ana@ops-1 set it 2h ago\)/m,
+  );
+  match(
+    ran.err,
+    /^braid: ada paused the splits of plays 1h ago: a load test; run "braid splits resume plays"/m,
+  );
+});
+
+test("kill-switch on a second time keeps the first reason, and says so", async () => {
+  await using server = await fakeBraid(() => ({ ...KILL_SWITCH, unchanged: true }));
+  const ran = await runBraid("kill-switch on --reason other".split(" "), { url: server.url });
+  match(ran.out, /by ana@ops-1: looking into a difference\n/);
+  match(
+    ran.err,
+    /^braid: it was on already: the first request's time, operator and reason stay\n$/,
+  );
 });

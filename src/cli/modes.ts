@@ -1,13 +1,21 @@
-/** `braid modes` and `braid kill-switch`: how far reads trust splits. */
+/** `braid modes`: how far the reads of a namespace trust its splits. */
 import { Argument, InvalidArgumentError } from "commander";
 import type { Command } from "commander";
 import { BraidError } from "../../client/connect.ts";
-import type { KillSwitch, ReadMode, ReadModeName } from "../../client/connect.ts";
+import type { ReadMode, ReadModeName } from "../../client/connect.ts";
 import { READ_MODES } from "../model/read-mode.ts";
+import { line, pairs, table } from "./blocks.ts";
+import type { Block } from "./blocks.ts";
 import { clientFor } from "./connection.ts";
 import type { GlobalOptions } from "./connection.ts";
-import { count, json, pairs, size, table } from "./print.ts";
+import { emit } from "./output.ts";
+import type { Data } from "./output.ts";
+import { count, size } from "./print.ts";
+import { withRelative } from "./relative-time.ts";
+import { killSwitchNotes, pauseNotes } from "./switch-notes.ts";
 import type { Terminal } from "./terminal.ts";
+import { addWatchFlag, emitWatched } from "./watch.ts";
+import type { WatchFlags } from "./watch.ts";
 
 interface SetOptions extends GlobalOptions {
   readonly force?: boolean;
@@ -18,28 +26,32 @@ interface SetOptions extends GlobalOptions {
 export function addModes(program: Command, terminal: Terminal): void {
   const modes = program
     .command("modes")
-    .description("how far a namespace's reads trust its splits")
+    .description("show and set how far a namespace's reads trust its splits")
     .addHelpText("after", "\nExample:\n  $ braid modes get plays");
 
-  modes
-    .command("get <namespace>")
+  addWatchFlag(modes.command("get <namespace>"))
     .description("show the read mode, its evidence, and what it waits for")
-    .addHelpText("after", "\nExample:\n  $ braid modes get plays")
+    .addHelpText(
+      "after",
+      "\nExample:\n  $ braid modes get plays\n  $ braid modes get plays --watch",
+    )
     .action(async (namespace: string, _options: unknown, command: Command) => {
-      const options = command.optsWithGlobals<GlobalOptions>();
-      const call = { signal: terminal.interrupted };
-      const mode = await clientFor(options, terminal).splits.getReadMode(namespace, call);
-      await terminal.print(options.json === true ? json(mode) : describeMode(mode));
+      const options = command.optsWithGlobals<GlobalOptions & WatchFlags>();
+      const { splits } = clientFor(options, terminal);
+      await emitWatched(terminal, options, async () => {
+        const mode = await splits.getReadMode(namespace, { signal: terminal.interrupted });
+        return shown(mode, terminal.clock.nowMicros());
+      });
     });
 
   modes
     .command("set <namespace>")
     .description("set the read mode")
     .addArgument(new Argument("<mode>", READ_MODES.join(", ")).argParser(modeArgument))
-    .option("--force", "whatever the evidence says; it is recorded")
-    .option("--auto-advance", "let evidence move it on")
-    .option("--no-auto-advance", "do not let evidence move it on")
-    .option("--reason <text>", "why, for whoever wonders later")
+    .option("--force", "without the evidence; Braid records who asked and why")
+    .option("--auto-advance", "evidence advances the mode")
+    .option("--no-auto-advance", "the mode stays until it is set")
+    .option("--reason <text>", "reason to record with the change")
     .addHelpText(
       "after",
       '\nExample:\n  $ braid modes set plays SERVE --force --reason "compared by hand"' +
@@ -48,43 +60,7 @@ export function addModes(program: Command, terminal: Terminal): void {
     .action(async (namespace: string, mode: ReadModeName, _options: unknown, command: Command) => {
       const options = command.optsWithGlobals<SetOptions>();
       const set = await setMode(namespace, mode, options, terminal);
-      await terminal.print(options.json === true ? json(set) : describeMode(set));
-    });
-}
-
-export function addKillSwitch(program: Command, terminal: Terminal): void {
-  const killSwitch = program
-    .command("kill-switch")
-    .description("serve every read of every namespace from originals")
-    .addHelpText("after", '\nExample:\n  $ braid kill-switch on --reason "a difference"');
-
-  for (const name of ["on", "off"] as const) {
-    killSwitch
-      .command(name)
-      .description(name === "on" ? "no split is read any more" : "splits are read again")
-      .option("--reason <text>", "why, for whoever wonders later")
-      .addHelpText(
-        "after",
-        `\nExample:\n  $ braid kill-switch ${name} --reason "${name === "on" ? "looking into a difference" : "looked into it"}"`,
-      )
-      .action(async (_options: unknown, command: Command) => {
-        const options = command.optsWithGlobals<GlobalOptions & { reason?: string }>();
-        const call = { reason: options.reason ?? "", signal: terminal.interrupted };
-        const { splits } = clientFor(options, terminal);
-        const state = await splits.setKillSwitch(name === "on", call);
-        await terminal.print(options.json === true ? json(state) : describeSwitch(state));
-      });
-  }
-
-  killSwitch
-    .command("status")
-    .description("show whether it is on, since when and why")
-    .addHelpText("after", "\nExample:\n  $ braid kill-switch status")
-    .action(async (_options: unknown, command: Command) => {
-      const options = command.optsWithGlobals<GlobalOptions>();
-      const call = { signal: terminal.interrupted };
-      const state = await clientFor(options, terminal).splits.getKillSwitch(call);
-      await terminal.print(options.json === true ? json(state) : describeSwitch(state));
+      await emit(terminal, options, shown(set, terminal.clock.nowMicros()));
     });
 }
 
@@ -110,38 +86,38 @@ async function setMode(
   }
 }
 
-function describeMode(mode: ReadMode): string {
-  const { evidence, nextMode, blockedBy } = mode;
+function shown(mode: ReadMode, nowMicros: number): Data {
+  const pauses = mode.splitsPause === undefined ? [] : [mode.splitsPause];
+  return {
+    value: mode,
+    records: mode.evidence.map((seen) => ({ mode: mode.mode, ...seen })),
+    blocks: describe(mode, nowMicros),
+    notes: [...killSwitchNotes(mode.killSwitch, nowMicros), ...pauseNotes(pauses, "", nowMicros)],
+  };
+}
+
+function describe(mode: ReadMode, nowMicros: number): Block[] {
+  const { evidence, nextMode, blockedBy, reason } = mode;
   const waits = blockedBy === "" ? "nothing is in the way" : blockedBy;
+  const why = reason === "" ? "" : `: ${reason}`;
   const rows = evidence.map((seen) => [
     seen.layout,
     seen.strategy,
     count(seen.readsCompared),
     size(seen.bytesMatched),
     size(seen.bytesDiffered),
-    seen.since,
+    withRelative(seen.since, nowMicros),
   ]);
   const heads = ["LAYOUT", "STRATEGY", ">READS COMPARED", ">EQUAL", ">DIFFERENT", "SINCE"];
-  return (
+  return [
     pairs([
-      ["mode", mode.mode],
-      ["since", `${mode.since}, by ${mode.by}${because(mode.reason)}`],
+      ["mode", mode.killSwitch.on ? `${mode.mode}, but the kill switch is on` : mode.mode],
+      ["since", `${withRelative(mode.since, nowMicros)}, by ${mode.by}${why}`],
       ["next", nextMode === undefined ? blockedBy || "none" : `${nextMode}: ${waits}`],
-      ["advances", mode.autoAdvance ? "by itself, on evidence" : "only when told"],
-    ]) + (rows.length === 0 ? "no evidence yet\n" : table(heads, rows))
-  );
-}
-
-function describeSwitch({ on, setTime, by, reason }: KillSwitch): string {
-  const what = on ? "on: every read is served from originals" : "off";
-  return pairs([
-    ["kill switch", what],
-    ["set", setTime === undefined ? "never" : `${setTime}, by ${by}${because(reason)}`],
-  ]);
-}
-
-function because(reason: string): string {
-  return reason === "" ? "" : `: ${reason}`;
+      ["advances", mode.autoAdvance ? "by itself, on evidence" : "only when set"],
+    ]),
+    rows.length === 0 ? line("no evidence yet") : table(heads, rows),
+  ];
 }
 
 function modeArgument(text: string): ReadModeName {

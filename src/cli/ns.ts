@@ -1,13 +1,19 @@
 /** `braid ns`: makes, shows, changes and deletes namespaces. */
 import type { Command } from "commander";
 import type { Namespace } from "../../client/connect.ts";
+import { line, pairs, table } from "./blocks.ts";
+import type { Block } from "./blocks.ts";
 import { clientFor } from "./connection.ts";
 import type { GlobalOptions } from "./connection.ts";
 import { EXIT, ExitError, UsageError } from "./failures.ts";
 import { addNamespaceFlags, append, namespaceChange } from "./namespace-flags.ts";
 import type { NamespaceFlags } from "./namespace-flags.ts";
-import { count, duration, json, millis, pairs, size, table } from "./print.ts";
+import { emit } from "./output.ts";
+import { count, duration, millis, size } from "./print.ts";
+import { relative, withRelative } from "./relative-time.ts";
 import type { Terminal } from "./terminal.ts";
+import { addWatchFlag, emitWatched } from "./watch.ts";
+import type { WatchFlags } from "./watch.ts";
 
 export function addNs(program: Command, terminal: Terminal): void {
   const ns = program
@@ -43,21 +49,31 @@ export function addNs(program: Command, terminal: Terminal): void {
       );
     });
 
-  ns.command("ls")
+  addWatchFlag(ns.command("ls"))
     .description("list namespaces")
-    .addHelpText("after", "\nExample:\n  $ braid ns ls --json | jq -r '.namespaces[].namespace'")
+    .addHelpText(
+      "after",
+      "\nExample:\n  $ braid ns ls\n  $ braid ns ls --json | jq -r '.namespaces[].namespace'",
+    )
     .action(async (_options: unknown, command: Command) => {
-      const options = command.optsWithGlobals<GlobalOptions>();
-      const { interrupted: signal } = terminal;
-      const namespaces: Namespace[] = [];
-      const listed = clientFor(options, terminal).listNamespaces({ signal });
-      for await (const namespace of listed) namespaces.push(namespace);
-      await terminal.print(options.json === true ? json({ namespaces }) : listing(namespaces));
+      const options = command.optsWithGlobals<GlobalOptions & WatchFlags>();
+      const client = clientFor(options, terminal);
+      const { interrupted: signal, clock } = terminal;
+      await emitWatched(terminal, options, async () => {
+        const namespaces: Namespace[] = [];
+        for await (const namespace of client.listNamespaces({ signal })) namespaces.push(namespace);
+        const blocks = [listing(namespaces, clock.nowMicros())];
+        return { value: { namespaces }, records: namespaces, blocks };
+      });
     });
 
   addNamespaceFlags(ns.command("update <namespace>"))
     .description("change a namespace; what is not given stays")
-    .option("--reset <path>", "back to the default, such as slos.read; may be repeated", append)
+    .option(
+      "--reset <path>",
+      "restore the default of this field, such as slos.read; may be repeated",
+      append,
+    )
     .addHelpText(
       "after",
       "\nExample:\n  $ braid ns update plays --accept-limit 1h --reset slos.read",
@@ -81,24 +97,29 @@ export function addNs(program: Command, terminal: Terminal): void {
 
   ns.command("rm <namespace>")
     .description("delete a namespace with all its events; cannot be undone")
-    .option("-y, --yes", "do not ask")
+    .option("-y, --yes", "do not ask; needed where nobody can be asked")
     .addHelpText("after", "\nExample:\n  $ braid ns rm plays --yes")
     .action(async (name: string, _options: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions & { yes?: boolean }>();
       const client = clientFor(options, terminal);
       const { interrupted: signal } = terminal;
-      if (options.yes !== true && terminal.ask !== undefined) {
-        const answer = await terminal.ask(
-          `This deletes ${name} with all its events. Type its name to go on: `,
-        );
-        if (answer.trim() !== name) {
-          terminal.note("braid: nothing was deleted\n");
-          throw new ExitError(EXIT.failed);
-        }
-      }
+      if (options.yes !== true) await confirmDeletion(name, terminal);
       await client.deleteNamespace(name, { signal });
-      await terminal.print(options.json === true ? json({}) : `deleted ${name}\n`);
+      await emit(terminal, options, { value: {}, blocks: [line(`deleted ${name}`)] });
     });
+}
+
+async function confirmDeletion(name: string, { ask, note }: Terminal): Promise<void> {
+  if (ask === undefined) {
+    throw new UsageError(
+      `${name} and all its events would be deleted, and there is no terminal to ask on: ` +
+        `to delete it, run braid ns rm ${name} --yes`,
+    );
+  }
+  const answer = await ask(`This deletes ${name} with all its events. Type its name to confirm: `);
+  if (answer.trim() === name) return;
+  note("braid: nothing was deleted\n");
+  throw new ExitError(EXIT.failed);
 }
 
 async function show(
@@ -106,16 +127,17 @@ async function show(
   options: GlobalOptions,
   namespace: Namespace,
 ): Promise<void> {
-  await terminal.print(options.json === true ? json(namespace) : description(namespace));
+  const blocks = [description(namespace, terminal.clock.nowMicros())];
+  await emit(terminal, options, { value: namespace, blocks });
 }
 
-function description(shown: Namespace): string {
+function description(shown: Namespace, nowMicros: number): Block {
   const { namespace, id, config, epoch, version, createTime } = shown;
   const { timePartition: layout, retention, slos, widePartition: wide, tuning } = config;
   return pairs([
     ["namespace", namespace],
     ["id", id],
-    ["created", createTime],
+    ["created", withRelative(createTime, nowMicros)],
     ["version", `${version}, epoch ${epoch}`],
     [
       "partitions",
@@ -141,7 +163,7 @@ function description(shown: Namespace): string {
           `parts of ${size(wide.targetBytes)}, ${wide.layout}, ${wide.strategy}`
         : "not detected",
     ],
-    ["splits", splitsLine(shown)],
+    ["splits", splitsLine(shown, nowMicros)],
     [
       "tuning",
       `${tuning.mode}, ${size(tuning.densityMinBytes)} to ${size(tuning.densityMaxBytes)}`,
@@ -149,17 +171,27 @@ function description(shown: Namespace): string {
   ]);
 }
 
-function splitsLine({ readMode, splitsPause }: Namespace): string {
+function splitsLine({ readMode, splitsPause }: Namespace, nowMicros: number): string {
   if (splitsPause === undefined) return `read mode ${readMode}`;
   const { since, by, reason } = splitsPause;
   const why = reason === "" ? "" : `: ${reason}`;
-  return `read mode ${readMode}; paused since ${since} by ${by}${why}`;
+  return `read mode ${readMode}; paused by ${by} at ${withRelative(since, nowMicros)}${why}`;
 }
 
-function listing(namespaces: readonly Namespace[]): string {
+function listing(namespaces: readonly Namespace[], nowMicros: number): Block {
   return table(
-    ["NAMESPACE", ">SLICE", ">BUCKET", ">EVENT BUCKETS", ">ACCEPT", ">CLOSE", ">DELETE", "CREATED"],
-    namespaces.map(({ namespace, config, createTime }) => [
+    [
+      "NAMESPACE",
+      ">SLICE",
+      ">BUCKET",
+      ">EVENT BUCKETS",
+      ">ACCEPT",
+      ">CLOSE",
+      ">DELETE",
+      "MODE",
+      "CREATED",
+    ],
+    namespaces.map(({ namespace, config, createTime, readMode, splitsPaused }) => [
       namespace,
       seconds(config.timePartition.secondsPerTimeSlice),
       seconds(config.timePartition.secondsPerTimeBucket),
@@ -167,7 +199,8 @@ function listing(namespaces: readonly Namespace[]): string {
       duration(config.acceptLimit),
       duration(config.retention.closeAfter),
       duration(config.retention.deleteAfter),
-      createTime,
+      splitsPaused ? `${readMode}, splits paused` : readMode,
+      relative(createTime, nowMicros),
     ]),
   );
 }

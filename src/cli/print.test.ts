@@ -1,17 +1,6 @@
 import { equal } from "node:assert/strict";
 import { test } from "node:test";
-import { count, duration, itemText, millis, printable, size, table } from "./print.ts";
-
-test("columns are aligned, numbers to the right, and no line ends in blanks", () => {
-  const text = table(
-    ["NAME", ">SIZE", "NOTE"],
-    [
-      ["a", "1 KiB", "first"],
-      ["漢字bc", "10 KiB", ""],
-    ],
-  );
-  equal(text, "NAME    SIZE  NOTE\na      1 KiB  first\n漢字bc  10 KiB\n");
-});
+import { count, duration, itemText, millis, printable, size } from "./print.ts";
 
 test("sizes and durations carry the largest unit that says them well", () => {
   equal(size(0), "0 B");

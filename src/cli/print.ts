@@ -1,22 +1,4 @@
-/** How data looks to people: aligned tables, sizes and durations with units, nothing a terminal would obey. */
-
-/** Columns by their heads; a head that begins with ">" is a column of numbers, aligned right. */
-export function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
-  const names = heads.map((head) => head.replace(/^>/, ""));
-  const all = [names, ...rows.map((row) => row.map(printable))];
-  const widths = names.map((_, column) => Math.max(...all.map((row) => lengthOf(row[column]))));
-  return all.map((row) => `${alignRow(row, heads, widths)}\n`).join("");
-}
-
-/** Names and values, one pair a line. */
-export function pairs(rows: readonly (readonly [string, string])[]): string {
-  const width = Math.max(...rows.map(([name]) => name.length));
-  return rows.map(([name, value]) => `${name.padEnd(width)}  ${printable(value)}\n`).join("");
-}
-
-export function json(value: unknown): string {
-  return `${JSON.stringify(value, null, 2)}\n`;
-}
+/** How values look to people: sizes and durations with units, nothing a terminal would obey. */
 
 export function count(number: number | string): string {
   return Number(number).toLocaleString("en-US");
@@ -45,16 +27,6 @@ export function millis(number: number): string {
   return `${trimZero(number.toFixed(number < 10 ? 1 : 0))}ms`;
 }
 
-/** How long ago a time of the API is, in its largest unit: `3m`, `2d`. */
-export function ageOf(time: string, nowMicros: number): string {
-  const milliseconds = Math.max(0, nowMicros / 1000 - Date.parse(time));
-  if (Number.isNaN(milliseconds)) return time;
-  for (const [unit, factor] of DURATIONS) {
-    if (milliseconds >= factor) return `${Math.floor(milliseconds / factor)}${unit}`;
-  }
-  return "0s";
-}
-
 /** Text of others, with control characters spelled out: an id must not move the cursor or clear the screen. */
 export function printable(text: string): string {
   return text.replace(UNSAFE, (character) => {
@@ -63,23 +35,10 @@ export function printable(text: string): string {
   });
 }
 
-/** A value as text if it is text, else as hexadecimal. */
-export function itemText(value: Uint8Array, lengthMax: number): string {
+/** A value as text if it is text, else as hexadecimal; not yet made safe for a terminal. */
+export function itemText(value: Uint8Array, lengthMax = Number.POSITIVE_INFINITY): string {
   const text = asText(value) ?? `0x${Buffer.from(value).toString("hex")}`;
-  const safe = printable(text);
-  return safe.length > lengthMax ? `${safe.slice(0, lengthMax - 1)}…` : safe;
-}
-
-export function alignRow(
-  row: readonly string[],
-  heads: readonly string[],
-  widths: readonly number[],
-): string {
-  const cells = row.map((cell, column) => {
-    const padding = " ".repeat(Math.max(0, (widths[column] ?? 0) - lengthOf(cell)));
-    return heads[column]?.startsWith(">") ? padding + cell : cell + padding;
-  });
-  return cells.join("  ").trimEnd();
+  return text.length > lengthMax ? `${text.slice(0, lengthMax - 1)}…` : text;
 }
 
 const SIZES = [
@@ -100,17 +59,14 @@ const DURATIONS = [
 const UNSAFE = /[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu;
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-function asText(value: Uint8Array): string | undefined {
+/** Undefined if it is not UTF-8. */
+export function asText(value: Uint8Array): string | undefined {
   try {
     return decoder.decode(value);
   } catch {
     // Not UTF-8, which values need not be.
     return undefined;
   }
-}
-
-function lengthOf(cell: string | undefined): number {
-  return Array.from(cell ?? "").length;
 }
 
 function trimZero(digits: string): string {

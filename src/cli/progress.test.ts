@@ -16,6 +16,8 @@ function progressOn(
     note: (text) => void notes.push(text),
     outIsTty: false,
     noteIsTty,
+    columns: undefined,
+    user: "ada@example",
     input: Readable.from([]),
     ask: undefined,
     env: {},

@@ -1,10 +1,12 @@
 /** How far long work has come, on stderr: one line that changes on a terminal, a line now and then elsewhere. */
+import { count } from "./print.ts";
 import type { Terminal } from "./terminal.ts";
 
 export class Progress {
   readonly #terminal: Terminal;
   readonly #shown: boolean;
   readonly #everyMs: number;
+  readonly #startedMs: number;
   #lastMs: number;
   #open = false;
 
@@ -12,15 +14,18 @@ export class Progress {
     this.#terminal = terminal;
     this.#shown = shown;
     this.#everyMs = terminal.noteIsTty ? 100 : 2000;
-    this.#lastMs = terminal.clock.monotonicMs();
+    this.#startedMs = terminal.clock.monotonicMs();
+    this.#lastMs = this.#startedMs;
   }
 
-  update(text: () => string): void {
+  /** `text` is given the milliseconds since the work began. */
+  update(text: (sinceMs: number) => string): void {
     if (!this.#shown) return;
     const nowMs = this.#terminal.clock.monotonicMs();
     if (nowMs - this.#lastMs < this.#everyMs) return;
     this.#lastMs = nowMs;
-    this.#terminal.note(this.#terminal.noteIsTty ? `${CLEAR}${text()}` : `${text()}\n`);
+    const line = text(nowMs - this.#startedMs);
+    this.#terminal.note(this.#terminal.noteIsTty ? `${CLEAR}${line}` : `${line}\n`);
     this.#open = this.#terminal.noteIsTty;
   }
 
@@ -29,6 +34,17 @@ export class Progress {
     if (this.#open) this.#terminal.note(CLEAR);
     this.#open = false;
   }
+}
+
+/** `45%: ` at the start of a line, or nothing where nobody knows how much there is. */
+export function percent(done: number, total: number | undefined): string {
+  if (total === undefined || total <= 0) return "";
+  return `${Math.min(100, Math.floor((100 * done) / total))}%: `;
+}
+
+/** `12,300/s`. */
+export function perSecond(number: number, sinceMs: number): string {
+  return `${count(Math.round((number * 1000) / Math.max(1, sinceMs)))}/s`;
 }
 
 /** To the start of the line, and empty it. */

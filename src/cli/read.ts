@@ -1,22 +1,35 @@
-/** `braid read`: the events of one id, as a table or as NDJSON exactly as the API has them. */
+/** `braid read`: the events of one id, for people, or exactly as the API has them, page by page. */
 import type { Command } from "commander";
 import type { ReceivedEvent } from "../../client/connect.ts";
+import { alignRow } from "./blocks.ts";
 import { clientFor } from "./connection.ts";
 import type { GlobalOptions } from "./connection.ts";
-import { alignRow, count, itemText, printable } from "./print.ts";
-import { Progress } from "./progress.ts";
+import { csvRow } from "./csv.ts";
+import { formatOf, isForPeople } from "./output.ts";
+import type { OutputFormat } from "./output.ts";
+import { count, itemText, printable } from "./print.ts";
+import { percent, perSecond, Progress } from "./progress.ts";
 import { addQueryFlags, queryOf } from "./query-flags.ts";
 import type { QueryFlags } from "./query-flags.ts";
+import { lookOf, paint } from "./style.ts";
 import type { Terminal } from "./terminal.ts";
+import { textLine } from "./text-event.ts";
 
 export function addRead(program: Command, terminal: Terminal): void {
   addQueryFlags(program.command("read <namespace> <id>"))
     .description("read the events of a time series")
-    .option("--progress", "tell on stderr how far it is, also if that is no terminal")
+    .option("--progress", "show progress on stderr even if this is not a terminal")
     .addHelpText(
       "after",
-      "\nExample:\n  $ braid read plays profile:123 --from -1h --filter device=ios" +
-        "\n  $ braid read plays profile:123 --from 2026-11-15 --to now --json | jq .eventId",
+      `
+-o json prints a line of JSON for each event, with values in base64, as \`braid write\` takes them.
+-o text prints the same with values as text, as \`braid write --text\` takes them.
+-o csv prints a row for each item of each event.
+
+Example:
+  $ braid read plays profile:123 --from -1h --filter device=ios
+  $ braid read plays profile:123 --from -1h -o text
+  $ braid read plays profile:123 --from 2026-11-15 --to now --json | jq .eventId`,
     )
     .action(async (namespace: string, id: string, _options: unknown, command: Command) => {
       const options = command.optsWithGlobals<
@@ -26,35 +39,74 @@ export function addRead(program: Command, terminal: Terminal): void {
       // On a screen the events themselves show how far it is.
       const shown = options.progress ?? (terminal.noteIsTty && !terminal.outIsTty);
       const progress = new Progress(terminal, shown);
-      const format = options.json === true ? formatJson : tableFormat(terminal.outIsTty);
+      const format = await formatFor(formatOf(options), terminal);
       let events = 0;
       try {
         const reading = clientFor(options, terminal, {}).stream(namespace, query);
         for await (const page of reading.pages()) {
           await terminal.print(format(page.events));
           events += page.events.length;
-          progress.update(() => `${count(events)} events read`);
+          progress.update(
+            (sinceMs) =>
+              `${percent(events, query.totalRecordLimit)}${count(events)} events read, ` +
+              perSecond(events, sinceMs),
+          );
         }
       } finally {
         progress.clear();
       }
-      if (events === 0 && options.json !== true) {
+      if (events === 0 && isForPeople(options)) {
         terminal.note(
-          `no events of ${printable(id)} from ${String(query.start)} to ${String(query.end)}\n`,
+          `no events of ${printable(id)} from ${String(query.start)} to ${String(query.end)}; ` +
+            "--from and --to change the time\n",
         );
       }
     });
 }
 
+/** Called for each page: pages are printed as they come. */
 type Format = (events: readonly ReceivedEvent[]) => string;
 
-const formatJson: Format = (events) => events.map((event) => `${JSON.stringify(event)}\n`).join("");
+async function formatFor(format: OutputFormat, terminal: Terminal): Promise<Format> {
+  switch (format) {
+    case "json":
+      return (events) => events.map((event) => `${JSON.stringify(event)}\n`).join("");
+    case "text":
+      return (events) => events.map(textLine).join("");
+    case "yaml": {
+      const { stringify } = await import("yaml");
+      return (events) => events.map((event) => `---\n${stringify(event.toJSON())}`).join("");
+    }
+    case "csv":
+      return csvFormat();
+    case "table":
+      return tableFormat(terminal);
+  }
+}
+
+function csvFormat(): Format {
+  let begun = false;
+  return (events) => {
+    const heads = ["timeSeriesId", "eventTime", "eventId", "eventItemKey", "eventItemValue"];
+    const rows = events.flatMap((event) => {
+      const { timeSeriesId, eventTime, eventId } = event;
+      const items = event.items.map(({ key, value }) => [key, itemText(value)]);
+      return (items.length === 0 ? [["", ""]] : items).map((item) =>
+        csvRow([timeSeriesId, eventTime, eventId, ...item]),
+      );
+    });
+    const lines = begun ? rows : [csvRow(heads), ...rows];
+    begun = true;
+    return lines.join("");
+  };
+}
 
 /** Columns are as wide as their widest cell so far: pages are not held back to align them all. */
-function tableFormat(isTty: boolean): Format {
+function tableFormat(terminal: Terminal): Format {
   const heads = ["TIME", "EVENT ID", "ITEMS"];
   const widths = heads.map((head) => head.length);
-  const lengthMax = isTty ? 60 : Number.POSITIVE_INFINITY;
+  const { colour, columns } = lookOf(terminal);
+  const valueMax = columns === undefined ? undefined : VALUE_COLUMNS;
   let begun = false;
   return (events) => {
     if (events.length === 0) return "";
@@ -62,7 +114,7 @@ function tableFormat(isTty: boolean): Format {
       event.eventTime,
       printable(event.eventId),
       event.items
-        .map((item) => `${printable(item.key)}=${itemText(item.value, lengthMax)}`)
+        .map(({ key, value }) => `${printable(key)}=${printable(itemText(value, valueMax))}`)
         .join("  "),
     ]);
     for (const row of rows) {
@@ -70,8 +122,16 @@ function tableFormat(isTty: boolean): Format {
         widths[column] = Math.max(widths[column] ?? 0, cell.length);
       }
     }
-    const lines = begun ? rows : [heads, ...rows];
+    const lines = rows.map((row) => `${cut(alignRow(row, heads, widths), columns)}\n`);
+    if (!begun) lines.unshift(`${paint("bold", alignRow(heads, heads, widths), colour)}\n`);
     begun = true;
-    return lines.map((row) => `${alignRow(row, heads, widths)}\n`).join("");
+    return lines.join("");
   };
+}
+
+/** Of one value on a screen. */
+const VALUE_COLUMNS = 60;
+
+function cut(text: string, columns: number | undefined): string {
+  return columns === undefined || text.length <= columns ? text : `${text.slice(0, columns - 1)}…`;
 }

@@ -1,7 +1,7 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -10,10 +10,13 @@ import { test } from "node:test";
 import { fakeBraid, pageJson, recordJson, refuse } from "../../tests/support/fake-braid.ts";
 import type { FakeRequest } from "../../tests/support/fake-braid.ts";
 import { runBraid } from "../../tests/support/fake-terminal.ts";
+import { EXAMPLES } from "../api/examples.ts";
 import { CONFIG, NAMESPACE } from "../../tests/support/namespace-json.ts";
 
 const LEAVES = [
   "serve",
+  "worker",
+  "status",
   "ns create",
   "ns get",
   "ns ls",
@@ -32,6 +35,7 @@ const LEAVES = [
   "splits request",
   "splits retry",
   "splits rollback",
+  "splits wait",
   "splits pause",
   "splits resume",
   "modes get",
@@ -88,6 +92,75 @@ test("wrong usage exits 2 with the usage line and the nearest that exists", asyn
     match(err, expected, line);
     equal(out, "", line);
   }
+});
+
+test("help of any command, and none of what is no command", async () => {
+  const help = await runBraid(["help", "ns", "create"]);
+  equal(help.code, 0);
+  deepEqual(help, await runBraid(["ns", "create", "--help"]));
+  equal((await runBraid(["help"])).code, 0);
+  for (const line of [
+    "reed --help",
+    "ns lss --help",
+    "help reed",
+    "help ns lss",
+    "--url x reed -h",
+  ]) {
+    const { code, out, err } = await runBraid(line.split(" "));
+    deepEqual([code, out], [2, ""], line);
+    match(err, /unknown command '(reed|lss)'\n\(Did you mean (read|ls)\?\)/, line);
+  }
+});
+
+test("--version tells this program's version and the server's, or that none answers", async () => {
+  await using server = await fakeBraid(() => EXAMPLES["GetStatus"]?.answer);
+  const { url } = server;
+  const { version } = JSON.parse(await readFile("package.json", "utf8")) as { version: string };
+  const both = await runBraid(["--version"], { url });
+  equal(both.code, 0, both.err);
+  equal(both.out, `braid ${version} (source)\nserver  0.1.0 (source) at ${url}\n`);
+  const alone = await runBraid(["-V", "--url", "http://127.0.0.1:1"]);
+  equal(alone.code, 0);
+  equal(alone.out, `braid ${version} (source)\nserver  none reached at http://127.0.0.1:1\n`);
+  deepEqual(JSON.parse((await runBraid(["--version", "--json"], { url })).out).version, version);
+});
+
+test("status shows the server, and what is paused", async () => {
+  await using server = await fakeBraid(() => EXAMPLES["GetStatus"]?.answer);
+  const ran = await runBraid(["status"], { url: server.url });
+  equal(ran.code, 0, ran.err);
+  match(ran.out, /^state +READY$/m);
+  match(ran.out, /^up +1h, since 2026-11-15T09:00:00Z$/m);
+  match(ran.out, /^splits +1 COMPLETED, counted 2h ago$/m);
+  match(ran.out, /^kill switch +off$/m);
+  match(ran.err, /paused the splits of plays .* run "braid splits resume plays" to resume\n$/);
+});
+
+test("who asks goes along: --as, or the user and host", async () => {
+  await using server = await fakeBraid(() => ({ on: true, by: "", reason: "", unchanged: false }));
+  const { url } = server;
+  await runBraid(["kill-switch", "on"], { url });
+  await runBraid(["kill-switch", "on", "--as", "grace"], { url });
+  deepEqual(
+    server.requests.map(({ raw }) => raw.headers["braid-operator"]),
+    ["ada@example", "grace"],
+  );
+  const wrong = await runBraid(["kill-switch", "on", "--as", "zoë"], { url });
+  equal(wrong.code, 2);
+  match(wrong.err, /--as: give a name of 1 to 128 ASCII characters/);
+});
+
+test("hints name the namespace that is known, and commands instead of methods", async () => {
+  await using server = await fakeBraid((_request, response) =>
+    refuse(response, 404, "NAMESPACE_NOT_FOUND", { message: "no plays; CreateNamespace makes it" }),
+  );
+  const ran = await runBraid(["slices", "plays"], { url: server.url });
+  equal(
+    ran.err,
+    "braid: no plays; braid ns create makes it\n" +
+      "  see what there is: braid ns ls; create it: braid ns create plays\n" +
+      "  (NAMESPACE_NOT_FOUND)\n",
+  );
 });
 
 test("what the server refuses has its exit code, its problems each on a line, and what to do", async () => {
@@ -175,15 +248,25 @@ test("ns update sends only what changes", async () => {
   });
 });
 
-test("ns rm asks a person, and nobody else", async () => {
+test("ns rm without a terminal refuses, unless --yes says so", async () => {
+  await using server = await fakeBraid(() => ({}));
+  const { url } = server;
+  const unasked = await runBraid(["ns", "rm", "plays"], { url });
+  equal(unasked.code, 2);
+  match(unasked.err, /no terminal to ask on: to delete it, run braid ns rm plays --yes\n/);
+  equal(server.requests.length, 0);
+  equal((await runBraid(["ns", "rm", "plays", "--yes"], { url })).code, 0);
+  equal(server.requests.length, 1);
+});
+
+test("ns rm asks a person for the name", async () => {
   await using server = await fakeBraid(() => ({}));
   const { url } = server;
   const no = await runBraid(["ns", "rm", "plays"], { url, answer: "no" });
   equal(no.code, 1);
   equal(server.requests.length, 0);
   equal((await runBraid(["ns", "rm", "plays"], { url, answer: "plays\n" })).code, 0);
-  equal((await runBraid(["ns", "rm", "plays"], { url })).code, 0);
-  equal(server.requests.length, 2);
+  equal(server.requests.length, 1);
 });
 
 test("read prints records exactly as the API has them with --json, and a table without", async () => {
@@ -228,7 +311,8 @@ test("what others wrote cannot move the cursor", async () => {
     response.end(`${JSON.stringify({ result: { records: [hostile], nextPageToken: "" } })}\n`);
     return undefined;
   });
-  const ran = await runBraid(["read", "plays", "id"], { url: server.url, outIsTty: true });
+  const around = { url: server.url, outIsTty: true, env: { NO_COLOR: "1" } };
+  const ran = await runBraid(["read", "plays", "id"], around);
   match(ran.out, /e\\x1b\[2J +k=\\x1b\n/);
   equal(ran.out.includes("\u001b"), false);
 });
@@ -286,7 +370,12 @@ test("write says in JSON what it did, and reads a file", async () => {
     await writeFile(file, Array.from({ length: 2500 }, (_, i) => `{"eventId":"${i}"}\n`).join(""));
     const ran = await runBraid(["write", "plays", file, "--json", "--queued"], { url: server.url });
     equal(ran.code, 0, ran.err);
-    deepEqual(JSON.parse(ran.out), { accepted: 2500, failed: 0 });
+    deepEqual(JSON.parse(ran.out), {
+      accepted: 2500,
+      failed: 0,
+      unconfirmed: 0,
+      failuresByCode: {},
+    });
     equal(server.requests[1]?.method, "WriteEventRecords");
     equal(new Set(taken).size, 2500);
     const missing = await runBraid(["write", "plays", join(directory, "no")], { url: server.url });
@@ -314,6 +403,7 @@ test("write stops when the server refuses everything, and has its exit code", as
   input.push('{"eventId":"1"}\n');
   const ran = await runBraid(["write", "plays", "-"], { url: server.url, input });
   equal(ran.code, 4);
+  match(ran.err, /^braid: this is ID_BLOCKED\n {2}see why: braid block ls plays\n/);
   match(ran.err, /^line 1: ID_BLOCKED/m);
 });
 
@@ -331,7 +421,77 @@ test("Ctrl-C stops a write that waits for its input, says what was done, and exi
     interrupt: arrived.promise,
   });
   equal(ran.code, 130);
-  match(ran.out, /events written/);
+  match(ran.out, /events? written/);
+});
+
+test("Ctrl-C says in one line which lines are unconfirmed, and that repeating is safe", async () => {
+  const arrived = Promise.withResolvers<undefined>();
+  await using server = await fakeBraid((request) => {
+    if (request.method === "GetNamespace") return NAMESPACE;
+    arrived.resolve(undefined);
+    return undefined;
+  });
+  const input = new Readable({ read: () => undefined });
+  input.push(Array.from({ length: 2_500 }, (_, i) => `{"eventId":"${i}"}\n`).join(""));
+  const around = { url: server.url, input, interrupt: arrived.promise };
+  const ran = await runBraid(["write", "plays", "-", "--json"], around);
+  equal(ran.code, 130);
+  match(
+    ran.err,
+    /^braid: interrupted: lines 1 to [\d,]+ are unconfirmed: .*run the same command again, repeating is safe\n$/,
+  );
+  equal(JSON.parse(ran.out).failed, 0);
+});
+
+test("of many lines that fail the first ten are shown, the rest counted by code", async () => {
+  await using server = await fakeBraid((request) => writes(request, []));
+  const lines = Array.from({ length: 3_000 }, () => '{"eventId":"bad"}');
+  lines[4] = "nonsense";
+  const around = { url: server.url, input: lines.join("\n") };
+  const ran = await runBraid(["write", "plays", "-"], around);
+  equal(ran.code, 1);
+  const told = ran.err.split("\n");
+  equal(told.filter((line) => line.startsWith("line ")).length, 10);
+  deepEqual(told.slice(10, 11), ["… and 2,990 more. Not written, by code:"]);
+  match(told[11] ?? "", /^ {2}EVENT_TOO_OLD: 2,999, 2,999 of lines 1 to 3,000; .*--accept-limit/);
+  match(told[12] ?? "", /^ {2}LINE_INVALID: 1, line 5$/);
+  match(ran.out, /^0 events written, 3,000 failed, in /);
+});
+
+test("write of a directory says what to do", async () => {
+  await using server = await fakeBraid((request) => writes(request, []));
+  const ran = await runBraid(["write", "plays", tmpdir()], { url: server.url });
+  equal(ran.code, 2);
+  match(ran.err, /is a directory; give a file with an event on each line, or - for stdin: cat /);
+});
+
+test("write --text takes text for values, and says which value is none", async () => {
+  const sent: object[] = [];
+  await using server = await fakeBraid((request) => {
+    if (request.method !== "GetNamespace") sent.push(...(request.body["events"] as object[]));
+    return writes(request, []);
+  });
+  const lines = [
+    '{"eventId":"1","items":{"device":"ios","ms":12,"raw":{"base64":"AP8="}}}',
+    '{"eventId":"2","eventItems":[{"eventItemKey":"device","eventItemValue":"ö"}]}',
+    '{"eventId":"3"}',
+    '{"eventId":"4","items":{"device":["ios"]}}',
+    '{"eventId":"5","items":[]}',
+  ];
+  const around = { url: server.url, input: lines.join("\n") };
+  const ran = await runBraid(["write", "plays", "-", "--text"], around);
+  equal(ran.code, 1);
+  const item = (eventItemKey: string, eventItemValue: string): object => ({
+    eventItemKey,
+    eventItemValue,
+  });
+  deepEqual(sent, [
+    { eventId: "1", eventItems: [item("device", "aW9z"), item("ms", "MTI="), item("raw", "AP8=")] },
+    { eventId: "2", eventItems: [item("device", "w7Y=")] },
+    { eventId: "3", eventItems: [] },
+  ]);
+  match(ran.err, /^line 4: the value of "device" is neither text nor \{"base64":"…"\}$/m);
+  match(ran.err, /^line 5: items is not an object/m);
 });
 
 test("progress is for terminals, or for who asks", async () => {

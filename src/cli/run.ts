@@ -9,15 +9,21 @@ import { addBlock } from "./block.ts";
 import { addCompletion } from "./completion.ts";
 import { addConfig } from "./config.ts";
 import { DEFAULT_URL } from "./connection.ts";
+import type { GlobalOptions } from "./connection.ts";
 import { addExplain } from "./explain.ts";
 import { EXIT, ExitError, exitCodeOf, explainFailure, UsageError } from "./failures.ts";
+import { findCommand, fullName } from "./find-command.ts";
 import { addHistogram } from "./histogram.ts";
-import { addKillSwitch, addModes } from "./modes.ts";
+import { addKillSwitch } from "./kill-switch.ts";
+import { addModes } from "./modes.ts";
 import { addNs } from "./ns.ts";
+import { outputOption } from "./output.ts";
 import { addRead } from "./read.ts";
 import { addServe, addWorker } from "./serve.ts";
 import { addSlices } from "./slices.ts";
 import { addSplits } from "./splits.ts";
+import { addStatus } from "./status.ts";
+import { noteError } from "./style.ts";
 import type { Terminal } from "./terminal.ts";
 import { addVerify } from "./verify.ts";
 import { addWrite } from "./write.ts";
@@ -31,7 +37,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     running = command;
   });
   try {
-    await program.parseAsync([...args], { from: "user" });
+    await parse(program, args, terminal);
     return EXIT.done;
   } catch (error) {
     return exitCode(error, running, terminal);
@@ -40,20 +46,46 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
   }
 }
 
+/** `--version`, `help` of any command, and no help of what is no command; all else is commander's. */
+async function parse(program: Command, args: readonly string[], terminal: Terminal): Promise<void> {
+  const asksHelp = args[0] === "help";
+  const words = asksHelp ? args.slice(1) : args;
+  const { command, unknownAt } = findCommand(program, words);
+  const wrong = asksHelp || words.some((word) => word === "--help" || word === "-h");
+  if (unknownAt !== undefined && wrong) {
+    // Without the flag commander says what is unknown, and what is near it.
+    await program.parseAsync(words.slice(0, unknownAt + 1), { from: "user" });
+  } else if (asksHelp) {
+    command.outputHelp();
+  } else {
+    if (command === program && unknownAt === undefined && args.some(asksVersion)) {
+      program.action(async () => {
+        const { printVersion } = await import("./version.ts");
+        await printVersion(program.opts<GlobalOptions>(), terminal);
+      });
+    }
+    await program.parseAsync([...args], { from: "user" });
+  }
+}
+
+function asksVersion(word: string): boolean {
+  return word === "--version" || word === "-V";
+}
+
 function exitCode(error: unknown, running: Command, terminal: Terminal): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   if (error instanceof ExitError) return error.exitCode;
   if (error instanceof UsageError) {
-    terminal.note(`braid: ${error.message}\n${usageOf(running)}`);
+    noteError(terminal, `braid: ${error.message}\n${usageOf(running)}`);
     return EXIT.usage;
   }
   if (error instanceof Interrupted) return EXIT.interrupted;
   if (error instanceof BraidError) {
-    terminal.note(explainFailure(error));
+    noteError(terminal, explainFailure(error, namespaceOf(running)));
     return exitCodeOf(error);
   }
-  // A bug of ours: all that is known helps whoever looks for it.
-  terminal.note(`braid: ${error instanceof Error ? error.stack : String(error)}\n`);
+  // A bug of ours: all that is known helps to find it.
+  noteError(terminal, `braid: ${error instanceof Error ? error.stack : String(error)}\n`);
   return EXIT.failed;
 }
 
@@ -68,7 +100,11 @@ function commandTree(terminal: Terminal, printed: Promise<void>[]): Command {
   const program = new Command("braid")
     .description("A time-series event store that keeps its own partitions at a healthy width.")
     .option("--url <url>", `the server, or BRAID_URL (default: ${DEFAULT_URL})`)
-    .option("--json", "print data as JSON")
+    .option("--as <name>", "who asks, for histories (default: your user name and host)")
+    .addOption(outputOption())
+    .option("--json", "short for -o json")
+    .option("-V, --version", "print the versions of this program and of the server")
+    .helpCommand("help [command...]", "show the help of a command, such as help ns create")
     .configureHelp({ showGlobalOptions: true })
     .addHelpText(
       "after",
@@ -79,10 +115,11 @@ Example:
   $ braid write plays events.ndjson
   $ braid read plays profile:123 --from -1h
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 refused, 130 interrupted.`,
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 refused, 5 nothing compared, 130 interrupted.`,
     );
   addServe(program, terminal);
   addWorker(program, terminal);
+  addStatus(program, terminal);
   addNs(program, terminal);
   addWrite(program, terminal);
   addRead(program, terminal);
@@ -108,14 +145,23 @@ function settle(command: Command, terminal: Terminal, printed: Promise<void>[]):
     writeOut: (text) => printed.push(terminal.print(text)),
     writeErr: (text) => terminal.note(text),
     outputError: (text) => {
-      terminal.note(`braid: ${text.replace(/^error: /, "")}${usageOf(command)}`);
+      noteError(terminal, `braid: ${text.replace(/^error: /, "")}${usageOf(command)}`);
     },
+    getOutHelpWidth: () => terminal.columns ?? HELP_COLUMNS,
   });
   for (const child of command.commands) settle(child, terminal, printed);
 }
 
+/** Where nobody says how wide the screen is. */
+const HELP_COLUMNS = 100;
+
 function usageOf(command: Command): string {
-  const names: string[] = [];
-  for (let at: Command | null = command; at !== null; at = at.parent) names.unshift(at.name());
-  return `usage: ${names.join(" ")} ${command.usage()}\nMore: ${names.join(" ")} --help\n`;
+  const name = fullName(command);
+  return `usage: ${name} ${command.usage()}\nMore: ${name} --help\n`;
+}
+
+/** The namespace that the command line names, if the command is about one. */
+function namespaceOf({ registeredArguments, args }: Command): string | undefined {
+  const at = registeredArguments.findIndex((argument) => argument.name() === "namespace");
+  return at < 0 ? undefined : args[at];
 }

@@ -1,83 +1,72 @@
 /** A split as people read it: what it was, what it is now, how it came to that. */
 import type { SeenLatency, Split, SplitMove, SplitSegment } from "../../client/connect.ts";
-import { ageOf, count, millis, pairs, printable, size, table } from "./print.ts";
+import { line, pairs, table } from "./blocks.ts";
+import type { Block } from "./blocks.ts";
+import { count, millis, size } from "./print.ts";
+import { timeRange, withRelative } from "./relative-time.ts";
 
-export function listing(splits: readonly Split[], nowMicros: number): string {
-  const rows = splits.map((split) => {
-    const { preSplitData: before, state, segments, detectTime, reason } = split;
-    return [
-      state,
-      before.timeSeriesId,
-      before.timeSlice,
-      String(before.timeBucket),
-      String(before.eventBucket),
-      size(before.bytes),
-      count(partsOf(segments)),
-      ageOf(detectTime, nowMicros),
-      reason,
-    ];
-  });
-  const heads = [
-    "STATE",
-    "ID",
-    "SLICE",
-    ">BUCKET",
-    ">EVENT BUCKET",
-    ">SIZE",
-    ">PARTS",
-    ">AGE",
-    "REASON",
-  ];
-  return table(heads, rows);
+interface ReportOptions {
+  readonly withParts: boolean;
+  readonly nowMicros: number;
 }
 
-/** What they cost, since the originals stay. */
-export function extraSpace(splits: readonly Split[]): string {
-  const copies = splits.flatMap(({ segments }) => segments);
-  const bytes = sum(copies.map(({ postSplitData }) => postSplitData.bytes));
-  const number = splits.length === 1 ? "one split" : `${count(splits.length)} splits`;
-  return `${number}, whose copies take ${size(bytes)} beside the originals`;
+/** How a line names a split. */
+export function nameOf(split: Split): string {
+  const { splitId, preSplitData: before } = split;
+  return `${splitId} (${before.timeSeriesId}, ${bucketTime(split)})`;
+}
+
+/** The UTC time that the partition's bucket covers; the name of its slice once that is gone. */
+export function bucketTime({ bucketStart, bucketEnd, preSplitData }: Split): string {
+  if (bucketStart === undefined || bucketEnd === undefined) return preSplitData.timeSlice;
+  return timeRange(Date.parse(bucketStart), Date.parse(bucketEnd));
 }
 
 /** Everything but the single parts, unless they are asked for. */
-export function report(split: Split, withParts: boolean): string {
+export function report(split: Split, { withParts, nowMicros }: ReportOptions): Block[] {
   const { preSplitData: before, segments, history } = split;
   return [
     pairs([
+      ["split", split.splitId],
       ["namespace", split.namespace],
       ["id", before.timeSeriesId],
       [
         "partition",
         `${before.timeSlice}, time bucket ${before.timeBucket}, event bucket ${before.eventBucket}`,
       ],
+      ["time", bucketTime(split)],
       ["state", split.reason === "" ? split.state : `${split.state}: ${split.reason}`],
-      ["next", nextStep(split)],
+      ["next", nextStep(split, nowMicros)],
       ["before", `${size(before.bytes)}, ${count(before.events)} events`],
       ["after", sizesAfter(segments)],
       ["pages before", latency(split.latency.before)],
       ["pages after", latency(split.latency.after)],
       ["epoch", split.epoch],
     ]),
-    segments.length === 0 ? "" : `\nsegments:\n${segments.map(segmentLines).join("")}`,
-    withParts ? partTables(segments) : "",
-    `\nhistory:\n${historyTable(history)}`,
-  ].join("");
+    ...(segments.length === 0
+      ? []
+      : [line(""), line("segments:"), ...segments.flatMap(segmentBlocks)]),
+    ...(withParts ? partTables(segments) : []),
+    line(""),
+    line("history:"),
+    historyTable(history),
+  ];
 }
 
-function nextStep({ owner, held, heldBy, dueTime, failures }: Split): string {
+function nextStep({ owner, held, heldBy, dueTime, failures }: Split, nowMicros: number): string {
   const failed = failures === 0 ? "" : `; ${count(failures)} differences in a row`;
   if (owner !== "") return `${owner} works on it${failed}`;
   if (held) return `nothing until a retry: held by ${heldBy}${failed}`;
   return dueTime === undefined
-    ? `nothing unless somebody asks${failed}`
-    : `looked at again at ${dueTime}${failed}`;
+    ? `nothing scheduled${failed}`
+    : `due at ${withRelative(dueTime, nowMicros)}${failed}`;
 }
 
 function sizesAfter(segments: readonly SplitSegment[]): string {
   const parts = segments.flatMap(({ postSplitData }) => postSplitData.parts);
   const number = partsOf(segments);
   if (number === 0) return "nothing copied";
-  const bytes = sum(segments.map(({ postSplitData }) => postSplitData.bytes));
+  const bytes = sizeOfCopies(segments);
   const events = sum(segments.map(({ postSplitData }) => postSplitData.events));
   const largest = parts.reduce((most, part) => Math.max(most, Number(part.bytes)), 0);
   return (
@@ -91,7 +80,7 @@ function latency({ reads, meanMs, maxMs }: SeenLatency): string {
   return `mean ${millis(meanMs)}, at most ${millis(maxMs)}, over ${count(reads)}`;
 }
 
-function segmentLines(segment: SplitSegment): string {
+function segmentBlocks(segment: SplitSegment): Block[] {
   const { from, to, state, postSplitData: copy, confirmTime } = segment;
   const number = copy.eventBucketPartitionStrategy.targetEventBuckets;
   const lines: readonly (readonly [string, string])[] = [
@@ -115,10 +104,10 @@ function segmentLines(segment: SplitSegment): string {
         : "no: not served yet",
     ],
   ];
-  return `${printable(from)} to ${printable(to)}\n${pairs(lines)}`;
+  return [line(`${from} to ${to}`), pairs(lines)];
 }
 
-function partTables(segments: readonly SplitSegment[]): string {
+function partTables(segments: readonly SplitSegment[]): Block[] {
   const rows = segments.flatMap(({ postSplitData }) =>
     postSplitData.parts.map((part) => [
       count(part.eventBucket),
@@ -128,11 +117,12 @@ function partTables(segments: readonly SplitSegment[]): string {
       count(part.events),
     ]),
   );
-  if (rows.length === 0) return "";
-  return `\nparts:\n${table([">EVENT BUCKET", "FROM", "TO", ">SIZE", ">EVENTS"], rows)}`;
+  if (rows.length === 0) return [];
+  const heads = [">EVENT BUCKET", "FROM", "TO", ">SIZE", ">EVENTS"];
+  return [line(""), line("parts:"), table(heads, rows)];
 }
 
-function historyTable(history: readonly SplitMove[]): string {
+function historyTable(history: readonly SplitMove[]): Block {
   const rows = history.map(({ at, by, from, to, cause, reason, times }) => [
     at,
     by,
@@ -144,12 +134,18 @@ function historyTable(history: readonly SplitMove[]): string {
   return table(["AT", "BY", "FROM", "TO", "CAUSE", "REASON"], rows);
 }
 
-function partsOf(segments: readonly SplitSegment[]): number {
+/** How many parts they have. */
+export function partsOf(segments: readonly SplitSegment[]): number {
   return sum(
     segments.map(
       ({ postSplitData }) => postSplitData.eventBucketPartitionStrategy.targetEventBuckets,
     ),
   );
+}
+
+/** In bytes. */
+export function sizeOfCopies(segments: readonly SplitSegment[]): number {
+  return sum(segments.map(({ postSplitData }) => postSplitData.bytes));
 }
 
 function sum(numbers: readonly (number | string)[]): number {

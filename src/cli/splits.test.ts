@@ -9,6 +9,12 @@ import type { Split } from "../../client/connect.ts";
 // The answer that the API's documents show. A test of their own sees to it that it is one.
 const SPLIT = EXAMPLES["GetSplit"]?.answer as unknown as Split;
 
+/** A page of ListSplits. */
+function page(splits: readonly object[], nextPageToken = "", more: object = {}): object {
+  const killSwitch = { on: false, by: "", reason: "", unchanged: false };
+  return { splits, nextPageToken, killSwitch, paused: [], ...more };
+}
+
 const PARTITION = {
   timeSlice: "data_20261114",
   timeSeriesId: "profile:123",
@@ -18,13 +24,13 @@ const PARTITION = {
 const LOCATION = "--slice data_20261114 --id profile:123 --time-bucket 7".split(" ");
 
 test("splits ls prints a table of a state, and JSON as it came", async () => {
-  await using server = await fakeBraid(() => ({ splits: [SPLIT], nextPageToken: "" }));
+  await using server = await fakeBraid(() => page([SPLIT]));
   const { url } = server;
   const ran = await runBraid("splits ls plays --state completed".split(" "), { url });
   equal(ran.code, 0, ran.err);
   deepEqual(ran.out.split("\n"), [
-    "STATE      ID           SLICE          BUCKET  EVENT BUCKET      SIZE  PARTS  AGE  REASON",
-    "COMPLETED  profile:123  data_20261114       7             0  15.3 MiB      2   1d  confirmed: a second read of the original agrees with the copy",
+    "SPLIT       STATE      ID           TIME               BUCKET      SIZE  PARTS  AGE  REASON",
+    "c11psr2pyb  COMPLETED  profile:123  11-14 07:00-08:00  7/0     15.3 MiB      2   1d  confirmed: a second read of the original agrees with the copy",
     "",
   ]);
   equal(ran.err, "braid: one split, whose copies take 15.3 MiB beside the originals\n");
@@ -44,7 +50,7 @@ test("splits ls stops at a screenful and says so, unless all are wanted", async 
   await using server = await fakeBraid(({ body }) => {
     const at = pages.indexOf(String(body["pageToken"]));
     const splits = Array.from({ length: 60 }, () => SPLIT);
-    return { splits, nextPageToken: pages[at + 1] ?? "" };
+    return page(splits, pages[at + 1] ?? "");
   });
   const { url } = server;
   const first = await runBraid(["splits", "ls", "plays"], { url });
@@ -64,11 +70,13 @@ test("splits show tells sizes and latencies before and after, and the history", 
   deepEqual(server.requests[0]?.body, { namespace: "plays", partition: PARTITION });
   equal(
     ran.out,
-    `namespace     plays
+    `split         c11psr2pyb
+namespace     plays
 id            profile:123
 partition     data_20261114, time bucket 7, event bucket 0
+time          2026-11-14 07:00-08:00
 state         COMPLETED: confirmed: a second read of the original agrees with the copy
-next          nothing unless somebody asks
+next          nothing scheduled
 before        15.3 MiB, 160,000 events
 after         15.3 MiB, 160,000 events in 2 parts, the largest 8 MiB
 pages before  mean 311ms, at most 802ms, over 6
@@ -119,26 +127,88 @@ test("splits show tells who has it, its checkpoint, and what it waits for", asyn
   match(working, /^ {2}confirmed +no: not served yet$/m);
   answer = { ...SPLIT, dueTime: "2026-11-15T13:00:00Z", failures: 2, segments: [] };
   const parked = await show();
-  match(parked, /^next +looked at again at 2026-11-15T13:00:00Z; 2 differences in a row$/m);
+  match(parked, /^next +due at 2026-11-15T13:00:00Z \(in 59m\); 2 differences in a row$/m);
   match(parked, /^after +nothing copied$/m);
   answer = { ...SPLIT, held: true, heldBy: "operator" };
   match(await show(), /^next +nothing until a retry: held by operator$/m);
 });
 
-test("splits that wait are told to be paused where the namespace is", async () => {
+test("splits ls and show say that splits are paused, and ls that the kill switch is on", async () => {
   const waiting = { ...SPLIT, dueTime: "2026-11-15T12:00:00Z" };
-  const splitsPause = { since: "2026-11-15T11:00:00Z", by: "ada", reason: "a load test" };
+  const splitsPause = {
+    namespace: "plays",
+    since: "2026-11-15T11:00:00Z",
+    by: "ada",
+    reason: "a load test",
+  };
+  const killSwitch = { on: true, by: "bob", reason: "", unchanged: false };
   await using server = await fakeBraid(({ method }) => {
     if (method === "GetNamespace") return { ...NAMESPACE, splitsPaused: true, splitsPause };
-    return method === "GetSplit" ? waiting : { splits: [waiting], nextPageToken: "" };
+    return method === "GetSplit" ? waiting : page([], "", { paused: [splitsPause], killSwitch });
   });
   const { url } = server;
   const paused =
-    "braid: the splits of plays are paused since 2026-11-15T11:00:00Z by ada (a load test); " +
-    '"braid splits resume plays" lets them go on\n';
+    "braid: ada paused the splits of plays 1h ago: a load test; " +
+    'run "braid splits resume plays" to resume\n';
   const ran = await runBraid(["splits", "ls", "plays"], { url });
   ok(ran.err.endsWith(paused), ran.err);
+  match(ran.err, /^braid: the kill switch is on: no read uses a split \(bob set it\)/);
   equal((await runBraid(["splits", "show", "plays", ...LOCATION], { url })).err, paused);
+});
+
+test("splits ls of all namespaces names them, and fits the screen", async () => {
+  await using server = await fakeBraid(() => page([SPLIT]));
+  const around = { url: server.url, outIsTty: true, columns: 90, env: { NO_COLOR: "1" } };
+  const ran = await runBraid(["splits", "ls"], around);
+  match(ran.out, /^SPLIT +NAMESPACE +STATE [^]*\nc11psr2pyb +plays +COMPLETED /);
+  for (const row of ran.out.split("\n")) ok(row.length <= 90, row);
+  equal(server.requests[0]?.body["namespace"], "");
+});
+
+test("a split is named by its short id instead of its partition, not by both", async () => {
+  await using server = await fakeBraid(() => SPLIT);
+  const { url } = server;
+  for (const name of ["show", "request", "retry", "rollback", "wait"]) {
+    const ran = await runBraid(["splits", name, "plays", "c11psr2pyb"], { url });
+    equal(ran.code, 0, ran.err);
+    const { namespace, splitId, partition } = server.requests.at(-1)?.body ?? {};
+    deepEqual([namespace, splitId, partition], ["plays", "c11psr2pyb", undefined], name);
+  }
+  const both = await runBraid(["splits", "show", "plays", "c11psr2pyb", "--id", "x"], { url });
+  equal(both.code, 2);
+  match(both.err, /by its id or by flags, not by both/);
+});
+
+test("request, retry and rollback print one line", async () => {
+  await using server = await fakeBraid(() => ({ ...SPLIT, state: "DETECTED", reason: "asked" }));
+  const { url } = server;
+  const ran = await runBraid(["splits", "rollback", "plays", "c11psr2pyb"], { url });
+  equal(ran.out, "rolled back c11psr2pyb (profile:123, 2026-11-14 07:00-08:00): DETECTED, asked\n");
+  await runBraid(["splits", "request", "plays", ...LOCATION, "--force"], { url });
+  equal(server.requests.at(-1)?.body["force"], true);
+});
+
+test("splits wait ends when nothing is left to do, and exits 1 if any did not complete", async () => {
+  const working = { ...SPLIT, state: "SPLITTING", owner: "worker-2" };
+  let looks = 0;
+  await using server = await fakeBraid(() => page([(looks += 1) < 3 ? working : SPLIT]));
+  const { url } = server;
+  const done = await runBraid(["splits", "wait", "plays"], { url });
+  deepEqual([done.code, done.out, done.err], [0, "1 of 1 completed\n", ""]);
+  equal(looks, 3);
+  await using failing = await fakeBraid(() => page([SPLIT, { ...SPLIT, state: "FAILED" }]));
+  const failed = await runBraid(["splits", "wait", "plays"], { url: failing.url });
+  equal(failed.code, 1);
+  equal(failed.out, "1 of 2 completed\n");
+  match(failed.err, /^braid: c11psr2pyb \(profile:123, .*\): FAILED, confirmed/);
+});
+
+test("splits wait gives up in time, and says what is open", async () => {
+  await using server = await fakeBraid(() => page([{ ...SPLIT, owner: "worker-2" }]));
+  const line = "splits wait plays --timeout 10ms".split(" ");
+  const ran = await runBraid(line, { url: server.url });
+  equal(ran.code, 1);
+  match(ran.err, /^braid: 0 of 1 splits done after 10ms, such as c11psr2pyb /);
 });
 
 test("request, retry and rollback name the partition and the reason, and show the split", async () => {
@@ -166,29 +236,40 @@ test("a split that is not there exits 3 and says where to look", async () => {
   );
   const ran = await runBraid(["splits", "show", "plays", ...LOCATION], { url: server.url });
   equal(ran.code, 3);
-  match(ran.err, /braid splits ls NAMESPACE/);
+  match(ran.err, /braid splits ls plays$/m);
 });
 
-test("splits pause and resume say what they did, and ns get shows it", async () => {
+test("splits pause and resume say what they did, also if nothing changed, and ns get shows it", async () => {
+  const pause = {
+    namespace: "plays",
+    since: "2026-11-15T10:00:00Z",
+    by: "ada",
+    reason: "a test",
+  };
+  let wasPaused = false;
   await using server = await fakeBraid(({ method }) =>
     method === "GetNamespace"
-      ? {
-          ...NAMESPACE,
-          splitsPaused: true,
-          splitsPause: { since: "2026-11-15T10:00:00Z", by: "operator", reason: "a test" },
-        }
-      : {},
+      ? { ...NAMESPACE, splitsPaused: true, splitsPause: pause }
+      : { ...(method === "PauseSplits" && { pause }), wasPaused },
   );
   const { url } = server;
   const paused = await runBraid("splits pause plays --reason test".split(" "), { url });
-  equal(paused.out, "paused the splits of plays\n");
+  match(paused.out, /^paused the splits of plays; run "braid splits resume plays" to resume\n$/);
   deepEqual(server.requests[0]?.body, { namespace: "plays", reason: "test" });
-  const resumed = await runBraid("splits resume plays --json".split(" "), { url });
-  equal(resumed.out, "{}\n");
+  const never = await runBraid("splits resume plays".split(" "), { url });
+  equal(never.out, "the splits of plays were not paused\n");
   equal(server.requests[1]?.method, "ResumeSplits");
+  wasPaused = true;
+  const again = await runBraid("splits pause plays".split(" "), { url });
+  equal(
+    again.out,
+    "the splits of plays were paused already, by ada at 2026-11-15T10:00:00Z (2h ago): a test\n",
+  );
+  const resumed = await runBraid("splits resume plays --json".split(" "), { url });
+  deepEqual(JSON.parse(resumed.out), { wasPaused: true });
   const shown = await runBraid(["ns", "get", "plays"], { url });
   match(
     shown.out,
-    /^splits +read mode SHADOW; paused since 2026-11-15T10:00:00Z by operator: a test$/m,
+    /^splits +read mode SHADOW; paused by ada at 2026-11-15T10:00:00Z \(2h ago\): a test$/m,
   );
 });

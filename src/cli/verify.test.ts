@@ -41,6 +41,22 @@ differences  none
   );
 });
 
+test("verify that compared nothing says so, and has an exit code of its own", async () => {
+  const nothing = { ...EQUAL, splitsTotal: "0", splitsDone: "0", eventsCompared: "0" };
+  await using server = await fakeBraid(answering(nothing));
+  const ran = await runBraid(["verify", "plays"], { url: server.url });
+  equal(ran.code, 5);
+  match(ran.out, /^compared +nothing$/m);
+  match(ran.out, /^differences +unknown: nothing was compared$/m);
+  match(ran.err, /^braid: nothing was compared: .*braid splits ls plays$/m);
+});
+
+test("verify takes the short id of a split", async () => {
+  await using server = await fakeBraid(answering(EQUAL));
+  equal((await runBraid(["verify", "plays", "c11psr2pyb"], { url: server.url })).code, 0);
+  deepEqual(server.requests[0]?.body, { namespace: "plays", splitId: "c11psr2pyb" });
+});
+
 test("verify shows what differs and exits 1", async () => {
   const found = { ...DIFFERENT, differencesFound: "12" };
   await using server = await fakeBraid(answering(found));
@@ -96,7 +112,7 @@ test("a comparison that is not there exits 3", async () => {
   );
   const ran = await runBraid("verify plays --follow v-7".split(" "), { url: server.url });
   equal(ran.code, 3);
-  match(ran.err, /start one: braid verify NAMESPACE/);
+  match(ran.err, /start one: braid verify plays$/m);
 });
 
 test("Ctrl-C leaves a comparison to the server, says how to see it again, and exits 130", async () => {

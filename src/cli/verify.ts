@@ -1,13 +1,22 @@
 /** `braid verify`: compares splits with their originals, event by event, and says what differs. */
 import type { Command } from "commander";
-import type { Partition, SplitCalls, Verification } from "../../client/connect.ts";
+import type { SplitCalls, Verification, VerifyTarget } from "../../client/connect.ts";
+import { line, pairs, table } from "./blocks.ts";
+import type { Block } from "./blocks.ts";
 import { clientFor } from "./connection.ts";
 import type { GlobalOptions } from "./connection.ts";
 import { EXIT, ExitError, UsageError } from "./failures.ts";
-import { addLocationFlags, partitionOf, LOCATION_ARGUMENTS } from "./location-flags.ts";
+import {
+  addLocationFlags,
+  EXAMPLE_SPLIT,
+  isPartitionNamed,
+  splitTarget,
+} from "./location-flags.ts";
 import type { LocationFlags } from "./location-flags.ts";
-import { count, json, pairs, printable, size, table } from "./print.ts";
-import { Progress } from "./progress.ts";
+import { emit } from "./output.ts";
+import { count, printable, size } from "./print.ts";
+import { percent, perSecond, Progress } from "./progress.ts";
+import { noteError } from "./style.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface VerifyOptions extends GlobalOptions, LocationFlags {
@@ -21,43 +30,52 @@ const FIRST_LOOK_MS = 100;
 const LOOK_MAX_MS = 2_000;
 
 export function addVerify(program: Command, terminal: Terminal): void {
-  addLocationFlags(program.command("verify <namespace>"))
-    .description("compare splits with their originals, event by event; exits 1 if any differ")
+  addLocationFlags(program.command("verify <namespace> [split]"))
+    .description("compare splits with their originals, event by event")
     .option("--no-wait", "only start it, and print its id")
     .option("--follow <verify-id>", "wait for one that was started before")
     .option("--progress", "show progress even if this is not a terminal")
     .addHelpText(
       "after",
-      "\nAll slices, or one with --slice, or one partition with --id too." +
+      "\nIt compares all splits, or those of one slice with --slice, or a single one." +
+        "\nExit codes: 0 all equal, 1 some differ or it failed, 5 there was nothing to compare." +
         "\n\nExample:\n  $ braid verify plays" +
         "\n  $ braid verify plays --slice data_20261115 --no-wait" +
-        `\n  $ braid verify plays ${LOCATION_ARGUMENTS}`,
+        `\n  $ braid verify plays ${EXAMPLE_SPLIT}`,
     )
-    .action(async (namespace: string, _options: unknown, command: Command) => {
+    .action(async (namespace: string, id: string | undefined, _: unknown, command: Command) => {
       const options = command.optsWithGlobals<VerifyOptions>();
       const calls = clientFor(options, terminal).splits;
-      const target = targetOf(options);
+      const target = targetOf(id, options);
       const { interrupted: signal } = terminal;
       const verifyId = options.follow ?? (await calls.startVerify(namespace, target, { signal }));
       if (!options.wait) {
-        return terminal.print(options.json === true ? json({ verifyId }) : `${verifyId}\n`);
+        return emit(terminal, options, { value: { verifyId }, blocks: [line(verifyId)] });
       }
       const found = await untilEnded(calls, namespace, verifyId, options, terminal);
-      await terminal.print(options.json === true ? json(found) : describe(found));
+      await emit(terminal, options, { value: found, blocks: describe(found) });
       if (found.state !== "DONE" || found.differencesFound !== "0") {
         throw new ExitError(EXIT.failed);
+      }
+      if (comparedNothing(found)) {
+        noteError(
+          terminal,
+          `braid: nothing was compared: no completed split to compare; see braid splits ls ${namespace}\n`,
+        );
+        throw new ExitError(EXIT.nothingCompared);
       }
     });
 }
 
-function targetOf(options: VerifyOptions): { partition?: Partition; timeSlice?: string } {
-  const { slice, id, timeBucket, eventBucket, follow } = options;
-  const named = id !== undefined || timeBucket !== undefined || eventBucket !== undefined;
+function targetOf(splitId: string | undefined, options: VerifyOptions): VerifyTarget {
+  const { slice, follow } = options;
+  const named = splitId !== undefined || isPartitionNamed(options);
   if (follow !== undefined && (named || slice !== undefined || !options.wait)) {
     throw new UsageError("--follow waits for what was started before: it takes nothing else");
   }
-  if (named) return { partition: partitionOf(options) };
-  return slice === undefined ? {} : { timeSlice: slice };
+  if (!named) return slice === undefined ? {} : { timeSlice: slice };
+  const target = splitTarget(splitId, options);
+  return "splitId" in target ? { splitId: target.splitId } : { partition: target };
 }
 
 async function untilEnded(
@@ -73,7 +91,12 @@ async function untilEnded(
     for (let waitMs = FIRST_LOOK_MS; ; waitMs = Math.min(waitMs * 2, LOOK_MAX_MS)) {
       const found = await calls.getVerify(namespace, verifyId, { signal });
       if (found.state !== "RUNNING") return found;
-      progress.update(() => sizes(found));
+      const { splitsDone, splitsTotal, bytesCompared } = found;
+      progress.update((sinceMs) => {
+        const share = percent(Number(splitsDone), Number(splitsTotal));
+        const rate = perSecond(Number(bytesCompared) / 2 ** 20, sinceMs).replace("/s", " MiB/s");
+        return `${share}${sizes(found)} compared, ${rate}`;
+      });
       await clock.sleep(waitMs, signal);
       signal.throwIfAborted();
     }
@@ -81,7 +104,7 @@ async function untilEnded(
     progress.clear();
     if (signal.aborted) {
       const again = `braid verify ${namespace} --follow ${printable(verifyId)}`;
-      terminal.note(`braid: the server goes on; look at it with ${again}\n`);
+      terminal.note(`braid: the server continues; see the result with ${again}\n`);
     }
   }
 }
@@ -89,14 +112,21 @@ async function untilEnded(
 function sizes(found: Verification): string {
   return (
     `${count(found.splitsDone)} of ${count(found.splitsTotal)} splits, ` +
-    `${count(found.eventsCompared)} events, ${size(found.bytesCompared)} compared`
+    `${count(found.eventsCompared)} events, ${size(found.bytesCompared)}`
   );
 }
 
-function describe(found: Verification): string {
+/** Splits that are not completed have no copy to compare, and an empty list says nothing about any. */
+function comparedNothing({ eventsCompared, splitsDone }: Verification): boolean {
+  return Number(eventsCompared) === 0 || Number(splitsDone) === 0;
+}
+
+function describe(found: Verification): Block[] {
   const { state, differences, differencesFound, reason } = found;
   const shown = differences.length;
   const rest = Number(differencesFound) > shown ? `, the first ${count(shown)} below` : "";
+  const equal = comparedNothing(found) ? "unknown: nothing was compared" : "none";
+  const none = differencesFound === "0" ? equal : undefined;
   const rows = differences.map(({ partition, kind, eventTime, eventId, detail }) => [
     partition.timeSeriesId,
     partition.timeSlice,
@@ -117,13 +147,14 @@ function describe(found: Verification): string {
     "DIFFERENCE",
     "DETAIL",
   ];
-  return (
+  return [
     pairs([
       ["verify", found.verifyId],
       ["state", reason === "" ? state : `${state}: ${reason}`],
-      ["compared", sizes(found).replace(/ compared$/, "")],
+      ["compared", comparedNothing(found) ? "nothing" : sizes(found)],
       ["from", `${found.startTime}${found.endTime === undefined ? "" : ` to ${found.endTime}`}`],
-      ["differences", differencesFound === "0" ? "none" : `${count(differencesFound)}${rest}`],
-    ]) + (rows.length === 0 ? "" : table(heads, rows))
-  );
+      ["differences", none ?? `${count(differencesFound)}${rest}`],
+    ]),
+    ...(rows.length === 0 ? [] : [table(heads, rows)]),
+  ];
 }

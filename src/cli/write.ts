@@ -1,48 +1,56 @@
 /**
  * `braid write`: events from a file or a pipe, a line of JSON each.
  *
- * Memory is bounded however long the input is. A line that cannot be taken is told with its number and
+ * Memory is bounded however long the input is. A line that cannot be written is reported with its number and
  * does not stop the rest; only a server that takes nothing at all does.
  */
-import { once } from "node:events";
 import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
 import { addAbortSignal } from "node:stream";
-import type { Readable } from "node:stream";
 import type { Command } from "commander";
-import type { BatchingWriter, BraidError, JsonEvent, WriteFailure } from "../../client/connect.ts";
+import type { BatchingWriter } from "../../client/connect.ts";
 import { readLines } from "../../client/read-lines.ts";
+import { line as lineBlock } from "./blocks.ts";
 import { clientFor } from "./connection.ts";
 import type { GlobalOptions } from "./connection.ts";
-import { EXIT, ExitError, exitCodeOf, explainFailure } from "./failures.ts";
-import { count, json, millis, printable } from "./print.ts";
-import { Progress } from "./progress.ts";
+import { EXIT, ExitError, exitCodeOf } from "./failures.ts";
+import { eventOf } from "./event-line.ts";
+import { emit } from "./output.ts";
+import { count, millis } from "./print.ts";
+import { percent, perSecond, Progress } from "./progress.ts";
+import { noteError } from "./style.ts";
 import type { Terminal } from "./terminal.ts";
+import { WriteReport } from "./write-report.ts";
+import type { Line } from "./write-report.ts";
 
 interface WriteOptions extends GlobalOptions {
   readonly queued?: boolean;
+  readonly text?: boolean;
   readonly progress?: boolean;
-}
-
-interface Line extends JsonEvent {
-  readonly line: number;
 }
 
 export function addWrite(program: Command, terminal: Terminal): void {
   program
     .command("write <namespace> <file>")
     .description("write events: NDJSON from a file, or from stdin with -")
+    .option("--text", "values are text, not base64")
     .option("--queued", "acknowledged on receipt, not when durable")
-    .option("--progress", "tell on stderr how far it is, also if that is no terminal")
+    .option("--progress", "show progress on stderr even if this is not a terminal")
     .addHelpText(
       "after",
       `
-Each line is an event as in the API; values are base64:
+Each line is an event as in the API, with values in base64:
   {"timeSeriesId":"profile:123","eventTime":"2026-11-15T10:00:00.000001Z","eventId":"e-1",
    "eventItems":[{"eventItemKey":"device","eventItemValue":"aW9z"}]}          (on one line)
+With --text values are text, and items may be an object:
+  {"timeSeriesId":"profile:123","eventTime":"2026-11-15T10:00:00Z","eventId":"e-1","items":{"device":"ios"}}
+
+The first ten lines that cannot be written are shown, the rest counted by code. The same event twice is one:
+to repeat a write is safe.
 
 Example:
   $ braid write plays events.ndjson
-  $ generate-events | braid write plays -`,
+  $ generate-events | braid write plays - --text`,
     )
     .action(async (namespace: string, file: string, _options: unknown, command: Command) => {
       await write(namespace, file, command.optsWithGlobals<WriteOptions>(), terminal);
@@ -58,134 +66,114 @@ async function write(
   const client = clientFor(options, terminal, {});
   const { interrupted, clock } = terminal;
   const startedMs = clock.monotonicMs();
+  const size = await sizeOf(file, namespace, terminal);
   // Asked first: without the namespace every line would be refused, one batch after another.
   await client.getNamespace(namespace, { signal: interrupted });
-  const input = await openInput(file, terminal);
+  const input = file === "-" ? terminal.input : createReadStream(file);
 
   const stop = new AbortController();
   const signal = AbortSignal.any([interrupted, stop.signal]);
   const progress = new Progress(terminal, options.progress ?? terminal.noteIsTty);
-  const report = new Report(terminal, progress, stop);
+  const report = new WriteReport(namespace, terminal, progress, stop);
   const writer = client.batchingWriter<Line>(namespace, {
     queued: options.queued === true,
-    onFailure: (failure) => report.failed(failure),
+    onFailure: (failure) => report.failedEvent(failure),
     signal,
   });
+  const reading = new LineReading(addAbortSignal(signal, input), options.text === true);
   try {
-    await addLines(addAbortSignal(signal, input), writer, report, () =>
+    await reading.addTo(writer, report, () =>
       progress.update(
-        () => `${count(writer.written)} events written, ${count(report.refused)} failed`,
+        (sinceMs) =>
+          `${percent(reading.bytes, size)}${count(writer.written)} events written, ` +
+          `${perSecond(writer.written, sinceMs)}, ${count(report.failed)} failed`,
       ),
     );
   } catch (error) {
-    // Ctrl-C, or no use going on: what is under way is still waited for and told.
+    // Ctrl-C, or a server that takes nothing: what is under way is still waited for and reported.
     if (!signal.aborted) throw error;
   } finally {
     await writer.close();
     progress.clear();
   }
-  const tookMs = Math.round(clock.monotonicMs() - startedMs);
-  const summary = { written: writer.written, failed: report.refused };
-  const did = options.queued === true ? "queued" : "written";
-  await terminal.print(
-    options.json === true
-      ? json(
-          options.queued === true ? { accepted: writer.written, failed: report.refused } : summary,
-        )
-      : `${count(writer.written)} ${writer.written === 1 ? "event" : "events"} ${did}, ${count(report.refused)} failed, in ${millis(tookMs)}\n`,
-  );
+  report.conclude(reading.lines);
+  await conclude(writer.written, report, clock.monotonicMs() - startedMs, options, terminal);
   interrupted.throwIfAborted();
   if (report.fatal !== undefined) throw new ExitError(exitCodeOf(report.fatal));
-  if (report.refused > 0) throw new ExitError(EXIT.failed);
+  if (report.failed + report.unconfirmed > 0) throw new ExitError(EXIT.failed);
 }
 
-async function addLines(
-  input: AsyncIterable<Uint8Array>,
-  writer: BatchingWriter<Line>,
-  report: Report,
-  moved: () => void,
+async function conclude(
+  written: number,
+  { failed, unconfirmed, failuresByCode }: WriteReport,
+  tookMs: number,
+  options: WriteOptions,
+  terminal: Terminal,
 ): Promise<void> {
-  let line = 0;
-  for await (const bytes of readLines(input, LINE_BYTES_MAX)) {
-    line += 1;
-    const problem = bytes === undefined ? TOO_LONG : problemWith(bytes, line);
-    if (problem !== undefined) report.refusedLine(line, problem);
-    else if (bytes !== undefined && !isBlank(bytes)) await writer.add({ line, json: bare(bytes) });
-    moved();
-  }
+  const did = options.queued === true ? "queued" : "written";
+  const open = unconfirmed === 0 ? "" : `, ${count(unconfirmed)} unconfirmed`;
+  const text =
+    `${count(written)} ${written === 1 ? "event" : "events"} ${did}, ${count(failed)} failed${open}, ` +
+    `in ${millis(Math.round(tookMs))}`;
+  const taken = options.queued === true ? { accepted: written } : { written };
+  const value = { ...taken, failed, unconfirmed, failuresByCode };
+  await emit(terminal, options, { value, blocks: [lineBlock(text)] });
 }
 
-/** Collects what was not written, and says so line by line. */
-class Report {
-  readonly #terminal: Terminal;
-  readonly #progress: Progress;
-  readonly #stop: AbortController;
-  refused = 0;
-  /** Why there was no use in going on. */
-  fatal: BraidError | undefined;
+/** The lines of the input, from the first to the last, and how far it is read. */
+class LineReading {
+  readonly #input: AsyncIterable<Uint8Array>;
+  readonly #textValues: boolean;
+  lines = 0;
+  bytes = 0;
 
-  constructor(terminal: Terminal, progress: Progress, stop: AbortController) {
-    this.#terminal = terminal;
-    this.#progress = progress;
-    this.#stop = stop;
+  constructor(input: AsyncIterable<Uint8Array>, textValues: boolean) {
+    this.#input = input;
+    this.#textValues = textValues;
   }
 
-  refusedLine(line: number, problem: string): void {
-    this.refused += 1;
-    this.#progress.clear();
-    this.#terminal.note(`line ${line}: ${printable(problem)}\n`);
-  }
-
-  failed({ event, error, scope }: WriteFailure<Line>): void {
-    if (scope === "request" && this.fatal === undefined && error.code !== "CANCELLED") {
-      this.fatal = error;
-      this.#progress.clear();
-      this.#terminal.note(explainFailure(error));
-      this.#stop.abort(error);
+  async addTo(writer: BatchingWriter<Line>, report: WriteReport, moved: () => void): Promise<void> {
+    for await (const bytes of readLines(this.#counted(), LINE_BYTES_MAX)) {
+      this.lines += 1;
+      const event =
+        bytes === undefined ? { problem: TOO_LONG } : eventOf(bytes, this.lines, this.#textValues);
+      if (event !== undefined && "problem" in event) report.refusedLine(this.lines, event.problem);
+      else if (event !== undefined) await writer.add({ line: this.lines, json: event.json });
+      moved();
     }
-    // The line was sent alone when it was found to be the wrong one.
-    const message = error.message.replaceAll(/\bevents\[0\]\.?/g, "").trim();
-    const problem = error.outcome === "unknown" ? ", may or may not be written" : "";
-    this.refusedLine(event.line, `${error.code}${problem}: ${message}`);
+  }
+
+  async *#counted(): AsyncGenerator<Uint8Array, void, undefined> {
+    for await (const chunk of this.#input) {
+      this.bytes += chunk.length;
+      yield chunk;
+    }
   }
 }
 
-async function openInput(file: string, terminal: Terminal): Promise<Readable> {
-  if (file === "-") return terminal.input;
-  const stream = createReadStream(file);
-  try {
-    await once(stream, "open");
-  } catch (error) {
-    terminal.note(`braid: cannot read ${file}: ${error instanceof Error ? error.message : ""}\n`);
-    throw new ExitError(EXIT.failed);
-  }
-  return stream;
-}
-
-/** An event of 1 MiB takes less than 2 MiB as base64 in JSON; the server tells what is above 1 MiB. */
+/** An event of 1 MiB takes less than 2 MiB as base64 in JSON; the server refuses what is above 1 MiB. */
 const LINE_BYTES_MAX = 4 * 1024 * 1024;
 const TOO_LONG = "longer than 4 MiB; an event has at most 1 MiB";
-const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** Why a line is not one JSON object, or undefined. Whether it is an event the server decides. */
-function problemWith(bytes: Uint8Array, line: number): string | undefined {
-  if (isBlank(bytes)) return undefined;
-  let parsed: unknown;
+/** The size of the file; undefined for a pipe. Ends the command if there is nothing to read. */
+async function sizeOf(
+  file: string,
+  namespace: string,
+  terminal: Terminal,
+): Promise<number | undefined> {
+  if (file === "-") return undefined;
   try {
-    parsed = JSON.parse(decoder.decode(line === 1 ? bare(bytes) : bytes));
+    const found = await stat(file);
+    if (!found.isDirectory()) return found.isFile() ? found.size : undefined;
   } catch (error) {
-    if (error instanceof SyntaxError) return `not JSON: ${error.message}`;
-    return "not UTF-8";
+    const why = error instanceof Error ? error.message : String(error);
+    noteError(terminal, `braid: cannot read ${file}: ${why}\n`);
+    throw new ExitError(EXIT.failed);
   }
-  const isObject = typeof parsed === "object" && parsed !== null && !Array.isArray(parsed);
-  return isObject ? undefined : "not a JSON object";
-}
-
-function isBlank(bytes: Uint8Array): boolean {
-  return bytes.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d);
-}
-
-/** Without the mark that some editors put before the first line. */
-function bare(bytes: Uint8Array): Uint8Array {
-  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
+  noteError(
+    terminal,
+    `braid: ${file} is a directory; give a file with an event on each line, or - for stdin: ` +
+      `cat ${file.replace(/\/+$/, "")}/*.ndjson | braid write ${namespace} -\n`,
+  );
+  throw new ExitError(EXIT.usage);
 }

@@ -72,7 +72,12 @@ test("lines that cannot be taken are told with their numbers, and the others are
   ];
   const wrote = await braid(["write", "plays", "-", "--json"], server.url, lines.join("\n"));
   equal(wrote.code, 1);
-  deepEqual(JSON.parse(wrote.out), { written: 2, failed: 3 });
+  deepEqual(JSON.parse(wrote.out), {
+    written: 2,
+    failed: 3,
+    unconfirmed: 0,
+    failuresByCode: { LINE_INVALID: 1, EVENT_TOO_OLD: 1, REQUEST_INVALID: 1 },
+  });
   match(wrote.err, /^line 2: not JSON/m);
   match(wrote.err, /^line 3: EVENT_TOO_OLD: /m);
   match(wrote.err, /^line 4: REQUEST_INVALID: .*unknown/m);
@@ -95,6 +100,9 @@ test("explain, slices, block and ns show what there is", async () => {
     ["slices plays", /data_\d{8} +ACTIVE /],
     ["block add plays bot:7 --reason spam --for 1h", /bot:7 .* API +spam/],
     ["block ls plays", /bot:7 /],
+    ["status", /^state +READY$/m],
+    ["modes get plays", /^mode +SHADOW$/m],
+    ["splits ls plays", /^SPLIT +STATE +ID +TIME /],
     ["ns get plays", /^accepts +events at most 10m old, 1m early$/m],
     ["ns ls", /^plays +1d +1h +4 +10m +15d +16d /m],
     ["ns update plays --accept-limit 11m", /events at most 11m old/],
@@ -121,7 +129,10 @@ test("exit codes tell scripts what happened", async () => {
     ["ns create bad --slice 1d --bucket 7h", 2, /CONFIG_INVALID/],
     ["ns create other --set slos.raed.max=1s", 2, /raed/],
     ["read plays", 2, /usage: braid read/],
-    ["ns rm plays", 0, /^$/],
+    ["ns rm plays", 2, /no terminal to ask on[^]*braid ns rm plays --yes/],
+    ["splits show plays zzzzzzzzzz", 3, /SPLIT_NOT_FOUND/],
+    ["verify plays", 5, /nothing was compared/],
+    ["ns rm plays --yes", 0, /^$/],
     [`ns ls --url http://127.0.0.1:${await freePort()}`, 1, /cannot reach[^]*braid serve/],
   ];
   for (const [line, code, expected] of cases) {

@@ -16,6 +16,7 @@ export interface Around {
   readonly env?: Record<string, string>;
   readonly outIsTty?: boolean;
   readonly noteIsTty?: boolean;
+  readonly columns?: number;
   readonly answer?: string;
   /** Presses Ctrl-C when it resolves. */
   readonly interrupt?: Promise<unknown>;
@@ -37,6 +38,8 @@ export async function runBraid(args: readonly string[], around: Around = {}): Pr
     },
     outIsTty: around.outIsTty ?? false,
     noteIsTty: around.noteIsTty ?? false,
+    columns: around.columns,
+    user: "ada@example",
     input: typeof input === "string" ? Readable.from([Buffer.from(input)]) : input,
     ask: answer === undefined ? undefined : async () => answer,
     env: { ...(around.url !== undefined && { BRAID_URL: around.url }), ...around.env },

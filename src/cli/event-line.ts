@@ -1,0 +1,39 @@
+/** One line of `braid write`'s input as the JSON of an event. Whether it is an event the server decides. */
+import { fromTextLine } from "./text-event.ts";
+
+export type EventLine = { readonly json: Uint8Array } | { readonly problem: string };
+
+/** Undefined for a blank line. `line` counts from 1. */
+export function eventOf(
+  bytes: Uint8Array,
+  line: number,
+  textValues: boolean,
+): EventLine | undefined {
+  const content = line === 1 ? withoutMark(bytes) : bytes;
+  if (isBlank(content)) return undefined;
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(decoder.decode(content));
+  } catch (error) {
+    if (error instanceof SyntaxError) return { problem: `not JSON: ${error.message}` };
+    return { problem: "not UTF-8" };
+  }
+  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) {
+    return { problem: "not a JSON object" };
+  }
+  if (!textValues) return { json: content };
+  const converted = fromTextLine(parsed);
+  return "json" in converted ? { json: encoder.encode(converted.json) } : converted;
+}
+
+const decoder = new TextDecoder("utf-8", { fatal: true });
+const encoder = new TextEncoder();
+
+function isBlank(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d);
+}
+
+/** Without the mark that some editors put before the first line. */
+function withoutMark(bytes: Uint8Array): Uint8Array {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
+}

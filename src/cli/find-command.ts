@@ -1,0 +1,40 @@
+/** Which command the words of a command line name, before any is run. */
+import type { Command } from "commander";
+
+export interface FoundCommand {
+  /** The deepest command that the words name. */
+  readonly command: Command;
+  /** The word that stands in the place of a command and is none. */
+  readonly unknownAt: number | undefined;
+}
+
+export function findCommand(program: Command, words: readonly string[]): FoundCommand {
+  let command = program;
+  for (let index = 0; index < words.length && command.commands.length > 0; index++) {
+    const word = words[index] ?? "";
+    if (word === "--" || word === "help") break;
+    if (word.startsWith("-")) {
+      if (takesValue(command, word)) index += 1;
+      continue;
+    }
+    const child = command.commands.find((each) => each.name() === word);
+    if (child === undefined) return { command, unknownAt: index };
+    command = child;
+  }
+  return { command, unknownAt: undefined };
+}
+
+/** `braid ns create`. */
+export function fullName(command: Command): string {
+  const names: string[] = [];
+  for (let at: Command | null = command; at !== null; at = at.parent) names.unshift(at.name());
+  return names.join(" ");
+}
+
+function takesValue(command: Command, word: string): boolean {
+  for (let at: Command | null = command; at !== null; at = at.parent) {
+    const option = at.options.find(({ long, short }) => long === word || short === word);
+    if (option !== undefined) return option.required;
+  }
+  return false;
+}

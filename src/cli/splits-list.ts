@@ -1,0 +1,160 @@
+/** `braid splits ls`: a line for each split, which fits the screen. */
+import { InvalidArgumentError } from "commander";
+import type { Command } from "commander";
+import type {
+  BraidClient,
+  KillSwitch,
+  Split,
+  SplitsPause,
+  SplitState,
+} from "../../client/connect.ts";
+import { SPLIT_STATES } from "../model/split.ts";
+import { table } from "./blocks.ts";
+import type { Block } from "./blocks.ts";
+import { clientFor } from "./connection.ts";
+import type { GlobalOptions } from "./connection.ts";
+import { count, size } from "./print.ts";
+import { ageOf, shortTime } from "./relative-time.ts";
+import { bucketTime, partsOf, sizeOfCopies } from "./split-report.ts";
+import { killSwitchNotes, pauseNotes } from "./switch-notes.ts";
+import type { Terminal } from "./terminal.ts";
+import { addWatchFlag, emitWatched } from "./watch.ts";
+import type { WatchFlags } from "./watch.ts";
+
+interface ListOptions extends GlobalOptions, WatchFlags {
+  readonly state?: SplitState;
+  readonly all?: boolean;
+}
+
+interface Listed {
+  readonly splits: Split[];
+  readonly paused: SplitsPause[];
+  killSwitch: KillSwitch | undefined;
+  /** There are more than were asked for. */
+  more: boolean;
+}
+
+/** As many as a screen or two hold; `--all` for the rest. */
+const LISTED_MAX = 100;
+
+export function addSplitsList(splits: Command, terminal: Terminal): void {
+  addWatchFlag(splits.command("ls [namespace]"))
+    .description("list the splits of a namespace, or of all")
+    .option("--state <state>", `only those that are ${SPLIT_STATES.join(", ")}`, stateArgument)
+    .option("--all", `all of them; else the first ${LISTED_MAX}`)
+    .addHelpText(
+      "after",
+      "\nSPLIT is the short id that every other command takes. TIME is the UTC time that the partition's" +
+        "\nbucket covers, BUCKET the number of its time bucket and of its event bucket." +
+        "\n\nExample:\n  $ braid splits ls plays --state failed\n  $ braid splits ls plays --watch",
+    )
+    .action(async (namespace: string | undefined, _options: unknown, command: Command) => {
+      const options = command.optsWithGlobals<ListOptions>();
+      const client = clientFor(options, terminal);
+      const { clock, interrupted } = terminal;
+      await emitWatched(terminal, options, async () => {
+        const found = await list(client, namespace ?? "", options, interrupted);
+        const now = clock.nowMicros();
+        return {
+          value: { splits: found.splits },
+          records: found.splits.map(summary),
+          blocks: [listing(found.splits, now, { named: namespace === undefined })],
+          notes: [
+            ...costNotes(found),
+            ...killSwitchNotes(found.killSwitch, now),
+            ...pauseNotes(found.paused, namespace ?? "", now),
+            ...(found.more ? [`there are more than ${LISTED_MAX}; see them with --all`] : []),
+          ],
+        };
+      });
+    });
+}
+
+async function list(
+  client: BraidClient,
+  namespace: string,
+  { state, all }: ListOptions,
+  signal: AbortSignal,
+): Promise<Listed> {
+  const found: Listed = { splits: [], paused: [], killSwitch: undefined, more: false };
+  const wanted = all === true ? Number.POSITIVE_INFINITY : LISTED_MAX;
+  let pageToken = "";
+  do {
+    const call = { ...(state !== undefined && { state }), pageToken, signal };
+    const page = await client.splits.listPage(namespace, call);
+    found.splits.push(...page.splits);
+    // A namespace may stand on several pages.
+    const isNew = (pause: SplitsPause): boolean =>
+      found.paused.every((known) => known.namespace !== pause.namespace);
+    found.paused.push(...page.paused.filter(isNew));
+    found.killSwitch = page.killSwitch;
+    pageToken = page.nextPageToken;
+  } while (pageToken !== "" && found.splits.length < wanted);
+  found.more = pageToken !== "" || found.splits.length > wanted;
+  found.splits.splice(wanted);
+  return found;
+}
+
+function listing(
+  splits: readonly Split[],
+  nowMicros: number,
+  { named }: { readonly named: boolean },
+): Block {
+  const rows = splits.map((split) => {
+    const { preSplitData: before, state, segments, detectTime, reason } = split;
+    return [
+      split.splitId,
+      ...(named ? [split.namespace] : []),
+      state,
+      before.timeSeriesId,
+      shortTime(bucketTime(split), nowMicros),
+      `${before.timeBucket}/${before.eventBucket}`,
+      size(before.bytes),
+      count(partsOf(segments)),
+      ageOf(detectTime, nowMicros),
+      reason,
+    ];
+  });
+  const heads = ["=STATE", "ID", "=TIME", "?=BUCKET", ">SIZE", "?>PARTS", ">AGE", "REASON"];
+  return table(["=SPLIT", ...(named ? ["NAMESPACE"] : []), ...heads], rows);
+}
+
+/** What they cost, since the originals stay. */
+function costNotes({ splits, more }: Listed): string[] {
+  if (more || splits.length === 0) return [];
+  const bytes = sizeOfCopies(splits.flatMap(({ segments }) => segments));
+  const number = splits.length === 1 ? "one split" : `${count(splits.length)} splits`;
+  return [`${number}, whose copies take ${size(bytes)} beside the originals`];
+}
+
+/** A row of CSV: what a spreadsheet has columns for. */
+function summary(split: Split): object {
+  const { splitId, namespace, state, reason, detectTime, epoch, owner, failures } = split;
+  const { timeSlice, timeSeriesId, timeBucket, eventBucket, bytes, events } = split.preSplitData;
+  return {
+    splitId,
+    namespace,
+    state,
+    timeSlice,
+    timeSeriesId,
+    timeBucket,
+    eventBucket,
+    bucketStart: split.bucketStart ?? "",
+    bucketEnd: split.bucketEnd ?? "",
+    bytes,
+    events,
+    parts: partsOf(split.segments),
+    copiedBytes: sizeOfCopies(split.segments),
+    epoch,
+    detectTime,
+    owner,
+    failures,
+    reason,
+  };
+}
+
+function stateArgument(text: string): SplitState {
+  const state = SPLIT_STATES.find((known) => known === text.toUpperCase());
+  if (state !== undefined) return state;
+  throw new InvalidArgumentError(`It is one of ${SPLIT_STATES.join(", ")}.`);
+}

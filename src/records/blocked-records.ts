@@ -2,15 +2,14 @@
  * The blocked ids of a namespace as the catalog holds them: space `blocked/<namespace id>`, key =
  * the series id.
  */
+import { compareAndSet, LOST } from "../lib/compare-and-set.ts";
 import { z } from "zod";
-import { ServiceError } from "../lib/errors.ts";
 import type { BlockedId } from "../model/namespace.ts";
 import type { Catalog, CatalogRecord } from "../ports/catalog.ts";
 import { decodeStored, listAll } from "./stored-json.ts";
 
 /** Every server holds all blocked ids of the namespaces it serves in memory. */
 export const BLOCKED_IDS_MAX = 100_000;
-const ATTEMPTS_MAX = 20;
 
 /** Every blocked id, also expired ones, by the bytes of the id. */
 export async function* readBlocked(
@@ -42,12 +41,11 @@ export async function putBlocked(
   const space = blockedSpace(namespaceId);
   const { seriesId, reason, expiresAt, blockedAt } = block;
   const value = JSON.stringify({ reason, expiresAt: expiresAt ?? null, blockedAt });
-  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+  return compareAndSet(CONFLICT, async () => {
     const before = await catalog.read(space, seriesId);
     const written = await catalog.write(space, seriesId, value, before?.version ?? 0);
-    if (written !== undefined) return before === undefined;
-  }
-  throw blockConflict();
+    return written === undefined ? LOST : before === undefined;
+  });
 }
 
 /** True if there was one. */
@@ -57,21 +55,14 @@ export async function removeBlocked(
   seriesId: string,
 ): Promise<boolean> {
   const space = blockedSpace(namespaceId);
-  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+  return compareAndSet(CONFLICT, async () => {
     const before = await catalog.read(space, seriesId);
     if (before === undefined) return false;
-    if (await catalog.remove(space, seriesId, before.version)) return true;
-  }
-  throw blockConflict();
+    return (await catalog.remove(space, seriesId, before.version)) ? true : LOST;
+  });
 }
 
-function blockConflict(): ServiceError {
-  return new ServiceError(
-    "CONFLICT",
-    "the blocked ids were changed by someone else meanwhile; try again",
-    { retryAfterMs: 1_000 },
-  );
-}
+const CONFLICT = { message: "the blocked ids were changed by someone else meanwhile; try again" };
 
 function blockedSpace(namespaceId: string): string {
   return `blocked/${namespaceId}`;

@@ -6,6 +6,7 @@
  * (nobody sees it any more; what it had is being removed). A crash in the first or last leaves a
  * record that says what to clean up.
  */
+import { LOST, tryCompareAndSet } from "../lib/compare-and-set.ts";
 import { z } from "zod";
 import { ServiceError } from "../lib/errors.ts";
 import { SPLIT_LAYOUTS } from "../model/layouts.ts";
@@ -18,10 +19,6 @@ import type { SliceChange } from "./slice-change.ts";
 import { decodeStored } from "./stored-json.ts";
 
 const SPACE = "namespaces";
-/**
- * Losing this many times in a row means something is wrong, not that the caller should wait longer.
- */
-const ATTEMPTS_MAX = 20;
 /** Few enough that the last one is still young when its turn comes, enough that thousands cost few reads. */
 const NAMESPACES_PAGE = 500;
 
@@ -143,15 +140,14 @@ export async function updateNamespace(
   name: string,
   change: (current: NamespaceRecord) => NamespaceRecord | undefined,
 ): Promise<NamespaceRecord> {
-  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+  const updated = await tryCompareAndSet(async () => {
     const current = await readNamespace(catalog, name);
     if (current === undefined) throw namespaceNotFound(name);
     const next = change(current);
-    if (next === undefined) return current;
-    const written = await writeNamespace(catalog, next);
-    if (written !== undefined) return written;
-  }
-  throw namespaceConflict(name);
+    return next === undefined ? current : ((await writeNamespace(catalog, next)) ?? LOST);
+  });
+  if (updated === LOST) throw namespaceConflict(name);
+  return updated;
 }
 
 /** Removes it if it still has that version. */

@@ -6,7 +6,7 @@
  * one of a newer: so whoever publishes late brings nothing back. That is also why a split that is no
  * more has an empty route, not none: what is not there has no version to compare with.
  */
-import { ServiceError } from "../lib/errors.ts";
+import { compareAndSet, LOST } from "../lib/compare-and-set.ts";
 import type { PartitionKey, SliceRef } from "../model/partition.ts";
 import { routeOf } from "../model/split.ts";
 import type { RouteRecord, SplitRecord } from "../model/split.ts";
@@ -14,9 +14,6 @@ import type { Catalog, CatalogRecord } from "../ports/catalog.ts";
 import { routeSchema } from "./split-schema.ts";
 import { keyOf, partitionOf, SHARDS, shardSpace, spaceOf } from "./split-spaces.ts";
 import { decodeStored, listAll } from "./stored-json.ts";
-
-/** Those who publish for one partition are few. */
-const ATTEMPTS_MAX = 20;
 
 export async function readRoute(
   catalog: Catalog,
@@ -45,15 +42,14 @@ export async function publishRoute(catalog: Catalog, record: SplitRecord): Promi
   const space = spaceOf("routes", record.partition);
   const key = keyOf(record.partition);
   const route = routeOf(record);
-  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+  const message = "the split was changed by others meanwhile; try again";
+  await compareAndSet({ message }, async () => {
     const stored = await catalog.read(space, key);
     // One of an older version is written over also where it says the same: `of` must rise.
     if (stored !== undefined && decode(space, record.partition, stored).of >= route.of) return;
     const value = JSON.stringify(route);
-    if ((await catalog.write(space, key, value, stored?.version ?? 0)) !== undefined) return;
-  }
-  throw new ServiceError("CONFLICT", "the split was changed by others meanwhile; try again", {
-    retryAfterMs: 1_000,
+    const written = await catalog.write(space, key, value, stored?.version ?? 0);
+    return written === undefined ? LOST : undefined;
   });
 }
 

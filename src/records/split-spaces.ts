@@ -4,6 +4,7 @@
  * A slice's records are spread over shards by the hash of the series id (rule C19), so that no space
  * becomes what it is there to cure, and those of one id are together.
  */
+import { LOST, tryCompareAndSet } from "../lib/compare-and-set.ts";
 import { utf8 } from "../lib/bytes.ts";
 import { hash32 } from "../lib/hash.ts";
 import type { PartitionKey, SliceRef } from "../model/partition.ts";
@@ -15,7 +16,7 @@ export type SplitSpace = "splits" | "parts" | "routes";
 /** Where records lie: neither the number nor the seed may change. */
 export const SHARDS = 16;
 const SHARD_SEED = 0;
-const ATTEMPTS_MAX = 5;
+const REMOVE_ATTEMPTS_MAX = 5;
 
 export function spaceOf(kind: SplitSpace, partition: PartitionKey): string {
   return shardSpace(kind, partition, shardOf(partition));
@@ -84,8 +85,9 @@ export async function removeAll(catalog: Catalog, space: string): Promise<void> 
 /** Also if it changes meanwhile, unless it does so again and again. */
 async function removeOne(catalog: Catalog, space: string, record: CatalogRecord): Promise<void> {
   let there: CatalogRecord | undefined = record;
-  for (let attempt = 0; attempt < ATTEMPTS_MAX && there !== undefined; attempt++) {
-    if (await catalog.remove(space, there.key, there.version)) return;
+  await tryCompareAndSet(async () => {
+    if (there === undefined || (await catalog.remove(space, there.key, there.version))) return;
     there = await catalog.read(space, there.key);
-  }
+    return LOST;
+  }, REMOVE_ATTEMPTS_MAX);
 }

@@ -11,6 +11,7 @@
  * forget one says so first, then looks; who makes an entry looks after it at what was said. So either the
  * entry is seen, or what was said is taken back and the window stays, or is made anew.
  */
+import { LOST, tryCompareAndSet } from "../lib/compare-and-set.ts";
 import { z } from "zod";
 import { SECOND_MICROS } from "../model/namespace-config.ts";
 import type { Catalog } from "../ports/catalog.ts";
@@ -24,8 +25,6 @@ const SPACES = 2_048;
 const WINDOWS_PAGE = 100;
 /** Who is late or has a slow clock may still make entries in one that is over. */
 const QUIET_MICROS = 60 * SECOND_MICROS;
-/** Those who open and close one window at once are few. */
-const ATTEMPTS_MAX = 20;
 
 /** The start of the window that a time is in. */
 export function windowOf(micros: number): number {
@@ -63,13 +62,15 @@ export async function* listWindows(
  */
 export async function openWindow(catalog: Catalog, window: number): Promise<boolean> {
   const key = timeKey(window);
-  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+  const opened = await tryCompareAndSet(async () => {
     const there = await catalog.read(SPACE, key);
     if (there !== undefined && !decodeStored(windowSchema, SPACE, there).closing) return true;
     const value = JSON.stringify({ closing: false });
-    if ((await catalog.write(SPACE, key, value, there?.version ?? 0)) !== undefined) return true;
-  }
-  return false;
+    return (await catalog.write(SPACE, key, value, there?.version ?? 0)) === undefined
+      ? LOST
+      : true;
+  });
+  return opened !== LOST;
 }
 
 /**

@@ -9,6 +9,7 @@
  * may come at any time, and the entry stays; once it has a later one the move has come or never will,
  * and an entry at another time than the record's is left over.
  */
+import { LOST, tryCompareAndSet } from "../lib/compare-and-set.ts";
 import { z } from "zod";
 import type { PartitionKey } from "../model/partition.ts";
 import type { Catalog, CatalogRecord } from "../ports/catalog.ts";
@@ -21,9 +22,6 @@ import {
   windowSpace,
 } from "./split-work-windows.ts";
 import { decodeStored } from "./stored-json.ts";
-
-/** Those who move one split to the same time at once are few. */
-const ATTEMPTS_MAX = 20;
 
 export interface DueSplit {
   /** Microseconds. */
@@ -81,7 +79,7 @@ export async function putDue(
 ): Promise<DueEntry | undefined> {
   const [window, space, key] = [windowOf(entry.dueAt), spaceOf(entry), dueKey(entry)];
   if (!(await openWindow(catalog, window))) return undefined;
-  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+  const put = await tryCompareAndSet(async () => {
     const there = await catalog.read(space, key);
     const found = there === undefined ? undefined : decode(there);
     // Who is about to move from a later version has overtaken us.
@@ -90,10 +88,10 @@ export async function putDue(
     const { namespace, from } = entry;
     const value = JSON.stringify({ namespace, from, publishes });
     const version = await catalog.write(space, key, value, there?.version ?? 0);
-    if (version === undefined) continue;
+    if (version === undefined) return LOST;
     return (await openWindow(catalog, window)) ? { ...entry, publishes, version } : undefined;
-  }
-  return undefined;
+  });
+  return put === LOST ? undefined : put;
 }
 
 /** Removes it if nobody has written it since it was read. */

@@ -7,6 +7,7 @@
  * largest event there can be before it asks for a number of them (rule C20): Cassandra's pages are
  * counted in rows.
  */
+import { compareAndSet, LOST } from "../../lib/compare-and-set.ts";
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import type { Clock } from "../../lib/clock.ts";
@@ -27,7 +28,6 @@ const entrySchema: z.ZodType<SliceEntry> = z.strictObject({
 });
 
 const EVENT_BYTES_FIRST = 256;
-const ATTEMPTS_MAX = 20;
 /** Of slices in use; beyond it the oldest are asked for again. */
 const KNOWN_MAX = 10_000;
 const LIST_PAGE = 1_000;
@@ -146,7 +146,8 @@ export class SliceRegister {
     slice: SliceRef,
     next: (before: SliceEntry | undefined) => SliceEntry,
   ): Promise<SliceEntry> {
-    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+    const message = `too many change slice ${slice.slice} at once; try again`;
+    return compareAndSet({ message }, async () => {
       const askedAtMs = this.#clock.monotonicMs();
       const stored = await this.#readStored(slice);
       const entry = next(stored?.entry);
@@ -158,13 +159,9 @@ export class SliceRegister {
           JSON.stringify(entry),
           stored?.version ?? 0,
         )) !== undefined;
-      if (changed) {
-        this.#remember(slice, { entry, askedAtMs });
-        return entry;
-      }
-    }
-    throw new ServiceError("CONFLICT", `too many change slice ${slice.slice} at once; try again`, {
-      retryAfterMs: 1_000,
+      if (!changed) return LOST;
+      this.#remember(slice, { entry, askedAtMs });
+      return entry;
     });
   }
 

@@ -11,6 +11,7 @@
  * again, however long that takes, and as long the evidence says so: other servers may see only what
  * agrees, and no mode goes on for that.
  */
+import { LOST, tryCompareAndSet } from "../../lib/compare-and-set.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { moveSplit } from "../record/move-split.ts";
 import { readNamespace } from "../../records/namespace-records.ts";
@@ -215,14 +216,14 @@ export class Differences {
     make: (before: SplitRecord, nth: number) => SplitRecord,
   ): Promise<void> {
     const { catalog, clock, changed } = this.#options;
-    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+    await tryCompareAndSet(async () => {
       const before = await readSplit(catalog, partition);
       const nth = before?.segments.findIndex((s) => isSameCopy(s, read.segment)) ?? -1;
-      if (before === undefined || before.epoch !== epoch || nth < 0) return;
-      if ((await moveSplit(catalog, clock, before, make(before, nth))) === undefined) continue;
+      if (before === undefined || before.epoch !== epoch || nth < 0) return undefined;
+      if ((await moveSplit(catalog, clock, before, make(before, nth))) === undefined) return LOST;
       changed(partition);
-      return;
-    }
+      return undefined;
+    }, ATTEMPTS_MAX);
   }
 }
 

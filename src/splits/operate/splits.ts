@@ -5,6 +5,7 @@
  * overtaken reads again and decides again, a bounded number of times. This process knows of a change at
  * once, the others within L.
  */
+import { compareAndSet, LOST } from "../../lib/compare-and-set.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
 import { moveSplit } from "../record/move-split.ts";
@@ -51,8 +52,6 @@ export interface SplitsOptions {
   readonly namespaceChanged?: (name: string) => Promise<void>;
 }
 
-/** Whoever works on a split writes its record a few times a second at most. */
-const ATTEMPTS_MAX = 20;
 /** Records that a search by id looks at: those of one shard of one slice, as a rule. */
 const SCANNED_MAX = 50_000;
 
@@ -172,20 +171,19 @@ export class Splits implements SplitUseCases {
     decide: (before: SplitRecord | undefined, context: RequestContext) => Decision,
   ): Promise<SplitRecord> {
     const { catalog, clock, changed } = this.#options;
-    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+    const conflict = {
+      message: "the split was changed by others at every attempt; look at it and try again",
+      details: detailsOf(partition),
+    };
+    return compareAndSet(conflict, async () => {
       const before = await readSplit(catalog, partition);
       const after = decide(before, { operatorRequest, epoch, nowMicros: clock.nowMicros() });
       if (after === undefined) return before ?? notThere(partition);
       const moved = await moveSplit(catalog, clock, before, after);
-      if (moved === undefined) continue;
+      if (moved === undefined) return LOST;
       await changed?.(partition);
       return moved;
-    }
-    throw new ServiceError(
-      "CONFLICT",
-      "the split was changed by others at every attempt; look at it and try again",
-      { details: detailsOf(partition), retryAfterMs: 1_000 },
-    );
+    });
   }
 
   async #read(partition: PartitionKey): Promise<SplitRecord> {

@@ -7,8 +7,8 @@
  *
  * Safe to repeat: records that are in the new epoch already are left alone.
  */
+import { compareAndSet, LOST } from "../../lib/compare-and-set.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { ServiceError } from "../../lib/errors.ts";
 import { SECOND_MICROS } from "../../model/namespace-config.ts";
 import { movedSplit } from "../../model/split-moves.ts";
 import type { PartitionKey } from "../../model/partition.ts";
@@ -19,8 +19,6 @@ import { moveSplit } from "./move-split.ts";
 import { widestAcceptMicros } from "../../records/namespace-records.ts";
 import type { NamespaceRecord } from "../../records/namespace-records.ts";
 
-/** Whoever works on a split moves it every few seconds, and stops as soon as one of its moves fails. */
-const ATTEMPTS_MAX = 20;
 /** A backfill may end long before the limit that was raised for it has passed. */
 const LOOK_AGAIN_MICROS_MAX = 3_600 * SECOND_MICROS;
 
@@ -45,18 +43,17 @@ async function invalidate(
   namespace: NamespaceRecord,
   partition: PartitionKey,
 ): Promise<void> {
-  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+  const conflict = {
+    message: `a split of namespace "${namespace.name}" is changed by others again and again; try again`,
+    details: { namespace: namespace.name },
+  };
+  await compareAndSet(conflict, async () => {
     // Of one that cannot be read the route is of an old epoch: it must not keep time closed.
     const record = await readIfSound(catalog, partition);
     if (record === undefined || record.epoch >= namespace.epoch) return;
     const after = reopened(record, namespace, clock.nowMicros());
-    if ((await moveSplit(catalog, clock, record, after)) !== undefined) return;
-  }
-  throw new ServiceError(
-    "CONFLICT",
-    `a split of namespace "${namespace.name}" is changed by others again and again; try again`,
-    { details: { namespace: namespace.name }, retryAfterMs: 1_000 },
-  );
+    return (await moveSplit(catalog, clock, record, after)) === undefined ? LOST : undefined;
+  });
 }
 
 /** The record in the namespace's new epoch. */

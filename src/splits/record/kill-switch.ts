@@ -4,9 +4,10 @@
  * Each process asks for it every third of L. Who has not heard of it for L takes it as on: originals
  * are always right.
  */
+import { ServiceError } from "../../lib/errors.ts";
+import { compareAndSet, LOST } from "../../lib/compare-and-set.ts";
 import { z } from "zod";
 import type { Clock } from "../../lib/clock.ts";
-import { ServiceError } from "../../lib/errors.ts";
 import type { KillSwitchState } from "../../model/read-mode.ts";
 import type { Catalog, CatalogRecord } from "../../ports/catalog.ts";
 import { decodeStored } from "../../records/stored-json.ts";
@@ -14,7 +15,6 @@ import type { Millis } from "../../lib/time-units.ts";
 
 const SPACE = "service";
 const KEY = "kill-switch";
-const ATTEMPTS_MAX = 20;
 
 const NEVER_TOUCHED: KillSwitchState = { on: false, at: 0, by: "", reason: "" };
 
@@ -31,16 +31,14 @@ export async function writeKillSwitch(
   catalog: Catalog,
   state: KillSwitchState,
 ): Promise<{ readonly state: KillSwitchState; readonly unchanged: boolean }> {
-  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+  const message = "the kill switch is being set by others; try again";
+  return compareAndSet({ message }, async () => {
     const stored = await catalog.read(SPACE, KEY);
     const before = stored === undefined ? NEVER_TOUCHED : readable(stored);
     if (before?.on === state.on) return { state: before, unchanged: true };
     const value = JSON.stringify(state);
     const written = await catalog.write(SPACE, KEY, value, stored?.version ?? 0);
-    if (written !== undefined) return { state, unchanged: false };
-  }
-  throw new ServiceError("CONFLICT", "the kill switch is being set by others; try again", {
-    retryAfterMs: 1_000,
+    return written === undefined ? LOST : { state, unchanged: false };
   });
 }
 

@@ -6,16 +6,14 @@
  * of the mode, and every change of the mode begins another, so a fall-back clears it. That a difference
  * is not settled is in it, too, and outlasts the round.
  */
+import { compareAndSet, LOST } from "../../lib/compare-and-set.ts";
 import { z } from "zod";
-import { ServiceError } from "../../lib/errors.ts";
 import type { Evidence, ReadModeState } from "../../model/read-mode.ts";
 import type { Catalog } from "../../ports/catalog.ts";
 import { requireReady, updateNamespace } from "../../records/namespace-records.ts";
 import type { NamespaceRecord } from "../../records/namespace-records.ts";
 import { decodeStored, listAll } from "../../records/stored-json.ts";
 
-/** Every server adds what it has seen now and then. */
-const ATTEMPTS_MAX = 20;
 /** While a difference is not settled, whoever has seen it says so this often. */
 export const UNSETTLED_EVERY_MS = 3_000;
 /** For so long it counts: long enough to miss a few, and one that died does not hold a mode back for ever. */
@@ -79,16 +77,15 @@ export async function addEvidence(
 ): Promise<void> {
   const space = evidenceSpace(namespaceId);
   const key = `${seen.layout}/${seen.layoutVersion}|${seen.strategy}`;
-  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+  const message = "the evidence is being added to by others; try again soon";
+  await compareAndSet({ message }, async () => {
     const stored = await catalog.read(space, key);
     const known = stored === undefined ? undefined : decodeStored(evidenceSchema, space, stored);
     const isOld = known !== undefined && known.round > seen.round;
     if (isOld && seen.unsettledAt === undefined) return;
     const value = JSON.stringify(known === undefined ? seen : withMark(known, seen));
-    if ((await catalog.write(space, key, value, stored?.version ?? 0)) !== undefined) return;
-  }
-  throw new ServiceError("CONFLICT", "the evidence is being added to by others; try again soon", {
-    retryAfterMs: 1_000,
+    const written = await catalog.write(space, key, value, stored?.version ?? 0);
+    return written === undefined ? LOST : undefined;
   });
 }
 

@@ -5,6 +5,7 @@
  *
  * It only brings forward what comes anyway, so whoever stops in the middle of it has lost nothing but time.
  */
+import { LOST, tryCompareAndSet } from "../../lib/compare-and-set.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { PartitionKey } from "../../model/partition.ts";
 import type { SplitRecord, SplitState } from "../../model/split.ts";
@@ -14,7 +15,7 @@ import { moveSplit } from "./move-split.ts";
 import type { TimeMargins } from "../../model/time-margins.ts";
 import type { Micros } from "../../lib/time-units.ts";
 
-/** Whoever comes between us has looked at it himself, most likely by the new limit. */
+/** A process that comes between has looked at the split itself, most likely by the new limit. */
 const ATTEMPTS_MAX = 3;
 
 /** What waits in these waits for time. FAILED waits for its turn, and the others are looked at as it is. */
@@ -51,11 +52,12 @@ export async function rescheduleSplit(
   partition: PartitionKey,
   at: number,
 ): Promise<void> {
-  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+  await tryCompareAndSet(async () => {
     const record = await readIfSound(catalog, partition);
     if (record === undefined || !isWaiting(record, at)) return;
-    if ((await moveSplit(catalog, clock, record, { ...record, dueAt: at })) !== undefined) return;
-  }
+    const moved = await moveSplit(catalog, clock, record, { ...record, dueAt: at });
+    return moved === undefined ? LOST : undefined;
+  }, ATTEMPTS_MAX);
 }
 
 function isWaiting({ state, owner, heldBy, dueAt }: SplitRecord, at: number): boolean {

@@ -5,6 +5,7 @@
  * What it needs is bounded: a few comparisons at a time, a few splits of each, and of what has ended the
  * last ones are kept.
  */
+import { compareAndSet, LOST } from "../../lib/compare-and-set.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
 import { OwnerLiveness } from "../../lib/owner-liveness.ts";
@@ -49,7 +50,6 @@ const AT_ONCE_MAX = 2;
 const RUNNING_MAX = 10;
 const ENDED_KEPT = 50;
 const LISTED_MAX = 100;
-const START_ATTEMPTS_MAX = 5;
 const RESUMED_MICROS_MAX = 3_600_000_000;
 
 export class Verifier implements VerifyUseCases {
@@ -72,16 +72,14 @@ export class Verifier implements VerifyUseCases {
     const { id } = await readReadyNamespace(catalog, namespace);
     const wanted = targetOf(target);
     await this.#checkTarget(id, wanted);
-    for (let attempt = 0; attempt < START_ATTEMPTS_MAX; attempt++) {
-      const record = await this.#startedOrNew(namespace, id, wanted);
-      if (record === undefined) continue;
-      await noteRunning(catalog, record);
-      this.#wake.abort();
-      return record.verifyId;
-    }
-    throw new ServiceError("CONFLICT", "the comparison is being changed by others; try again", {
-      retryAfterMs: 1_000,
-    });
+    const message = "the comparison is being changed by others; try again";
+    const record = await compareAndSet(
+      { message },
+      async () => (await this.#startedOrNew(namespace, id, wanted)) ?? LOST,
+    );
+    await noteRunning(catalog, record);
+    this.#wake.abort();
+    return record.verifyId;
   }
 
   async get(namespace: string, verifyId: string): Promise<VerifyProgress> {

@@ -38,21 +38,3 @@ export async function* mapBounded<T, R>(
     iterator.return?.();
   }
 }
-
-/** How many calls of one loop wait for storage at a time. */
-const AT_ONCE = 8;
-
-/** The same for work without results, a few at a time. */
-export async function forEachBounded<T>(
-  items: Iterable<T>,
-  work: (item: T) => Promise<unknown>,
-): Promise<void> {
-  const never = new AbortController().signal;
-  const results = mapBounded(
-    items,
-    () => AT_ONCE,
-    never,
-    (item) => work(item),
-  );
-  for await (const _ of results);
-}

@@ -20,7 +20,7 @@ import {
   readBlocked,
   removeBlocked,
 } from "../records/blocked-records.ts";
-import { forEachBounded } from "../lib/map-bounded.ts";
+import { forEachBounded } from "../lib/for-each-bounded.ts";
 import {
   endedBlockedChanges,
   readReadyNamespace,

@@ -15,7 +15,7 @@
  * namespace deleted; it looks once more, finds the decision over, and takes that back.
  */
 import { ServiceError, assert } from "../lib/errors.ts";
-import { forEachBounded } from "../lib/map-bounded.ts";
+import { forEachBounded } from "../lib/for-each-bounded.ts";
 import type { TimeSlice } from "../model/time-slice.ts";
 import type { Catalog } from "../ports/catalog.ts";
 import type { Storage } from "../ports/storage.ts";

@@ -4,7 +4,7 @@
  * A creation that fails takes back what it has made. If the process dies, the slice reconciler does.
  */
 import { ServiceError } from "../lib/errors.ts";
-import { forEachBounded } from "../lib/map-bounded.ts";
+import { forEachBounded } from "../lib/for-each-bounded.ts";
 import { problemsError } from "../lib/problems.ts";
 import { configProblems, namespaceNameProblem } from "../model/check-config.ts";
 import type { TimeMargins } from "../model/time-margins.ts";

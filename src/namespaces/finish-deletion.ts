@@ -5,7 +5,7 @@
  * with it the reason to come back. Who is not the owner any more stops before the next slice.
  */
 import { readBlocked, removeBlocked } from "../records/blocked-records.ts";
-import { forEachBounded } from "../lib/map-bounded.ts";
+import { forEachBounded } from "../lib/for-each-bounded.ts";
 import { requireOwner } from "./change-slices.ts";
 import type { Storage } from "../ports/storage.ts";
 import { readNamespace, removeNamespace } from "../records/namespace-records.ts";

@@ -9,7 +9,7 @@
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../lib/clock.ts";
 import { ServiceError } from "../lib/errors.ts";
-import { mapBounded } from "../lib/map-bounded.ts";
+import { forEachBounded } from "../lib/for-each-bounded.ts";
 import type { BlockedId, NamespaceView, ViewSource } from "../model/namespace.ts";
 import type { IdStrategyStep } from "../model/read-mode.ts";
 import type { TimeSlice } from "../model/time-slice.ts";
@@ -155,8 +155,7 @@ export class NamespaceViews implements ViewSource {
         if (!isNotFound(error)) this.#onRefreshFailed(name, error);
       }
     };
-    const never = new AbortController().signal;
-    for await (const _ of mapBounded(used, () => REFRESHES_AT_ONCE, never, refreshOne));
+    await forEachBounded(used, refreshOne, REFRESHES_AT_ONCE);
   }
 
   /**

@@ -11,7 +11,7 @@
  */
 import type { Clock } from "../lib/clock.ts";
 import { ServiceError } from "../lib/errors.ts";
-import { mapBounded } from "../lib/map-bounded.ts";
+import { forEachBounded } from "../lib/for-each-bounded.ts";
 import { SECOND_MICROS } from "../model/namespace-config.ts";
 import type { TimeMargins } from "../model/time-margins.ts";
 import { Leases } from "../records/lease.ts";
@@ -131,8 +131,7 @@ export class SliceReconciler {
             if (!(signal.aborted && isConflict(error))) fail(run, name, error);
           }
         };
-        const never = new AbortController().signal;
-        for await (const _ of mapBounded(page, () => NAMESPACES_AT_ONCE, never, reconcile));
+        await forEachBounded(page, reconcile, NAMESPACES_AT_ONCE);
         if (!continues()) break;
       }
       if (continues()) this.#forgetAllBut(known);

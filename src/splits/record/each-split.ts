@@ -3,7 +3,7 @@ import { ServiceError } from "../../lib/errors.ts";
 import type { PartitionKey, SliceRef } from "../../model/partition.ts";
 import type { SplitRecord } from "../../model/split.ts";
 import type { Catalog } from "../../ports/catalog.ts";
-import { forEachBounded } from "../../lib/map-bounded.ts";
+import { forEachBounded } from "../../lib/for-each-bounded.ts";
 import { readSplit, slicesWithSplits } from "../../records/split-records.ts";
 import { partitionOf, SHARDS, shardSpace } from "../../records/split-spaces.ts";
 

@@ -9,7 +9,7 @@
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
-import { mapBounded } from "../../lib/map-bounded.ts";
+import { forEachBounded } from "../../lib/for-each-bounded.ts";
 import { readParts } from "../../records/part-records.ts";
 import { readRoute } from "../../records/route-records.ts";
 import { partitionText } from "../../model/partition.ts";
@@ -142,8 +142,7 @@ export class RouteCache {
         this.#options.trouble("a route could not be asked for again", error);
       }
     };
-    const never = new AbortController().signal;
-    for await (const _ of mapBounded(used, () => REFRESHES_AT_ONCE, never, refreshOne));
+    await forEachBounded(used, refreshOne, REFRESHES_AT_ONCE);
   }
 
   async #readParts(

@@ -8,7 +8,7 @@
  */
 import { BloomFilter } from "../../lib/bloom-filter.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { mapBounded } from "../../lib/map-bounded.ts";
+import { forEachBounded } from "../../lib/for-each-bounded.ts";
 import { listRoutes } from "../../records/route-records.ts";
 import { changesFrom, listChanges } from "../../records/split-changes.ts";
 import type { PartitionKey, SliceRef } from "../../model/partition.ts";
@@ -118,9 +118,8 @@ export class SliceFilters {
   /** Brings all filters up to date, once. Never rejects. */
   async refresh(): Promise<void> {
     const ids = [...this.#namespaces.keys()];
-    const never = new AbortController().signal;
     const follow = (id: string): Promise<void> => this.#refreshNamespace(id);
-    for await (const _ of mapBounded(ids, () => LOADS_AT_ONCE, never, follow));
+    await forEachBounded(ids, follow, LOADS_AT_ONCE);
   }
 
   *sizes(): Generator<FilterSize, void, undefined> {

@@ -1,0 +1,27 @@
+/**
+ * Work without results, a few items at a time. After a failure no further item is begun; what runs is waited
+ * for, so that nothing outlives the caller, and the first failure is the caller's.
+ */
+import pLimit from "p-limit";
+
+/** How many calls of one loop wait for storage at a time. */
+const AT_ONCE = 8;
+
+export async function forEachBounded<T>(
+  items: Iterable<T>,
+  work: (item: T) => Promise<unknown>,
+  atOnce: number = AT_ONCE,
+): Promise<void> {
+  const limit = pLimit({ concurrency: atOnce, rejectOnClear: true });
+  const failures: unknown[] = [];
+  const workOne = async (item: T): Promise<void> => {
+    try {
+      await work(item);
+    } catch (error) {
+      failures.push(error);
+      limit.clearQueue();
+    }
+  };
+  await Promise.allSettled(Array.from(items, (item) => limit(workOne, item)));
+  if (failures.length > 0) throw failures[0];
+}

@@ -54,7 +54,6 @@ export function startSplitting(
     margins,
     copyAtAll: storage.severalDatacenters,
     fragments: (slice) => storage.fragments(slice),
-    compactCommand: (slice) => storage.compactCommand(slice),
     readLatencyMs: readLatencyMs ?? (() => canary?.recentMs()),
     observe: (event) => {
       observe(event);

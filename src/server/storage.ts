@@ -4,6 +4,7 @@ import type { Metrics } from "../lib/metrics.ts";
 import type { SliceRef } from "../model/partition.ts";
 import type { Catalog } from "../ports/catalog.ts";
 import type { EventStore } from "../ports/event-store.ts";
+import type { Fragments } from "../ports/fragments.ts";
 import type { PartitionSizes } from "../ports/partition-sizes.ts";
 import type { ServiceConfig } from "./config.ts";
 import type { Lifecycle } from "./lifecycle.ts";
@@ -17,10 +18,8 @@ export interface Storage {
   readonly sizes: readonly PartitionSizes[];
   /** Whether events are kept in more than one data centre. */
   readonly severalDatacenters: boolean;
-  /** In how many files a slice lies, where that matters and can be told. Never rejects. */
-  fragments(slice: SliceRef): Promise<number | undefined>;
-  /** What an operator runs to bring them together; "" where there is nothing to run. */
-  compactCommand(slice: SliceRef): string;
+  /** How scattered a slice lies, where that matters and is known. Never rejects. */
+  fragments(slice: SliceRef): Promise<Fragments | undefined>;
   /** Why nothing can be served now, or undefined. */
   notReady(): string | undefined;
 }
@@ -71,7 +70,6 @@ async function openEmbedded(
     sizes: [],
     severalDatacenters: false,
     fragments: async () => undefined,
-    compactCommand: () => "",
     notReady: () => undefined,
   };
 }
@@ -84,7 +82,6 @@ async function openCassandra(
 ): Promise<Storage> {
   // Whoever keeps events on one machine need not load the driver.
   const { openCassandraEngine } = await import("../engines/cassandra/index.ts");
-  const { keyspaceOf } = await import("../engines/cassandra/keyspaces.ts");
   const { contact_points, datacenter, replication, username, password, keyspace } =
     config.cassandra;
   const { statementSeconds, nodesUp } = declareCassandraMetrics(metrics);
@@ -105,9 +102,5 @@ async function openCassandra(
   });
   nodesUp.from(() => engine.nodesUp());
   lifecycle.started("the engine", () => engine.close());
-  return {
-    ...engine,
-    compactCommand: ({ namespaceId, slice }) =>
-      `nodetool compact ${keyspaceOf(keyspace, namespaceId)} ${slice}`,
-  };
+  return engine;
 }

@@ -3,6 +3,7 @@
  * clock, a keeper, and as many workers as a test wants, which can be stopped anywhere.
  */
 import { utf8 } from "../../src/lib/bytes.ts";
+import type { Fragments } from "../../src/ports/fragments.ts";
 import type { Random } from "../../src/lib/random.ts";
 import { readNamespace } from "../../src/records/namespace-records.ts";
 import { readParts } from "../../src/records/part-records.ts";
@@ -76,7 +77,7 @@ interface WorkerOptions {
   readonly by?: string;
   readonly gate?: Gate;
   readonly readLatencyMs?: () => number | undefined;
-  readonly fragments?: () => Promise<number | undefined>;
+  readonly fragments?: () => Promise<Fragments | undefined>;
   readonly concurrency?: number;
   readonly leaseMs?: number;
   readonly sweepMs?: number;

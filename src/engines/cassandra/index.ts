@@ -12,11 +12,13 @@ import type { Random } from "../../lib/random.ts";
 import type { SliceRef } from "../../model/partition.ts";
 import type { Catalog } from "../../ports/catalog.ts";
 import type { EventStore } from "../../ports/event-store.ts";
+import type { Fragments } from "../../ports/fragments.ts";
 import type { PartitionSizes } from "../../ports/partition-sizes.ts";
 import { CassandraCatalog } from "./cassandra-catalog.ts";
 import { CassandraStore } from "./cassandra-store.ts";
 import type { ClusterOptions } from "./cluster-options.ts";
 import { dataFilesOf } from "./data-files.ts";
+import { keyspaceOf, tableOf } from "./keyspaces.ts";
 import { cassandraPartitionSizes } from "./partition-sizes.ts";
 import { createCatalogTable, createCountsTable, createKeyspace } from "./schema.ts";
 import type { Replication } from "./schema.ts";
@@ -48,8 +50,8 @@ export interface CassandraEngine {
   readonly sizes: readonly PartitionSizes[];
   /** Whether events have copies in more than one data centre, which a local majority does not span. */
   readonly severalDatacenters: boolean;
-  /** In how many data files the slice's table lies, at most, on one node; undefined if it is not to be had. Never rejects. */
-  fragments(slice: SliceRef): Promise<number | undefined>;
+  /** In how many data files the slice's table lies; undefined if the nodes do not say. Never rejects. */
+  fragments(slice: SliceRef): Promise<Fragments | undefined>;
   /** Why no request can be served now, or undefined. */
   notReady(): string | undefined;
   nodesUp(): number;
@@ -89,7 +91,12 @@ export async function openCassandraEngine(
     catalog,
     sizes: cassandraPartitionSizes(nodes),
     severalDatacenters: session.spansDatacenters,
-    fragments: (slice) => dataFilesOf(nodes, slice),
+    fragments: async (slice) => {
+      const files = await dataFilesOf(nodes, slice);
+      if (files === undefined) return undefined;
+      const table = `${keyspaceOf(keyspace, slice.namespaceId)} ${tableOf(slice.slice)}`;
+      return { files, fileWord: "SSTable", compactCommand: `nodetool compact ${table}` };
+    },
     notReady: () =>
       session.hostsUp.length > 0 ? undefined : "no node of Cassandra can be reached",
     nodesUp: () => session.hostsUp.length,

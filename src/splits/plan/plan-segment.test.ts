@@ -6,6 +6,7 @@ import type { NamespaceConfig } from "../../model/namespace-config.ts";
 import { NO_LATENCY } from "../../model/split.ts";
 import type { Segment, SplitRecord } from "../../model/split.ts";
 import type { TimeSlice } from "../../model/time-slice.ts";
+import type { Fragments } from "../../ports/fragments.ts";
 import { planSegment, surveyBytes } from "./plan-segment.ts";
 import type { PlanInput, SplitPlan, Survey } from "./plan-segment.ts";
 
@@ -81,8 +82,13 @@ const MUCH: Survey = {
   whole: true,
   millis: 900,
   largestEventBytes: 1_000,
-  sstables: undefined,
+  fragments: undefined,
 };
+
+/** In the words of one engine. */
+function filesOf(files: number): Fragments {
+  return { files, fileWord: "SSTable", compactCommand: "nodetool compact plays data_0" };
+}
 
 function planWith(change: Partial<PlanInput> = {}, survey: Partial<Survey> = {}): SplitPlan {
   const bucket = { start: START + 7 * HOUR, end: START + 8 * HOUR };
@@ -97,7 +103,6 @@ function planWith(change: Partial<PlanInput> = {}, survey: Partial<Survey> = {})
     blocked: false,
     nowMicros: START + 9 * HOUR,
     byOperator: false,
-    compactCommand: "nodetool compact plays data_0",
     ...change,
     survey: { ...MUCH, ...survey },
   });
@@ -137,7 +142,7 @@ test("each reason not to split is a sentence with its numbers", () => {
     [
       "scattered",
       {},
-      { ...MANY_TINY, sstables: 12 },
+      { ...MANY_TINY, fragments: filesOf(12) },
       "only fragmented: 5,242,880 bytes in 200,000 events would be one part, but lies in 12 SSTables; " +
         "compacting the slice cures it (nodetool compact plays data_0)",
     ],
@@ -168,14 +173,14 @@ test("what only looks like a reason is none", () => {
     [
       "an operator asks although compacting would do",
       { byOperator: true },
-      { ...MANY_TINY, sstables: 40 },
+      { ...MANY_TINY, fragments: filesOf(40) },
     ],
     [
       "fast now, but callers have waited",
       { record: recordOf({ latency: slowOnce }) },
       { ...MANY_TINY, millis: 1 },
     ],
-    ["slow, and in few files", {}, { ...MANY_TINY, sstables: 2 }],
+    ["slow, and in few files", {}, { ...MANY_TINY, fragments: filesOf(2) }],
     ["a survey that stopped early", {}, { ...SMALL, whole: false }],
     [
       "the rest of a bucket that is split already, however small",
@@ -240,8 +245,10 @@ test("where maxParts binds the parts grow, and the plan says so", () => {
 });
 
 test("the plan says in how many files a partition of several parts lies, and what compacting would do", () => {
-  const whyIn = (sstables: number | undefined, bytes = 20 * MIB): string =>
-    segmentFrom(planWith({ byOperator: true }, { bytes, events: 200_000, sstables })).why;
+  const whyIn = (files: number | undefined, bytes = 20 * MIB): string => {
+    const fragments = files === undefined ? undefined : filesOf(files);
+    return segmentFrom(planWith({ byOperator: true }, { bytes, events: 200_000, fragments })).why;
+  };
   assert.match(
     whyIn(12),
     /; it lies in 12 SSTables: compacting the slice \(nodetool compact plays data_0\) would help pages as well, but not whole ranges$/,
@@ -250,7 +257,7 @@ test("the plan says in how many files a partition of several parts lies, and wha
   assert.match(whyIn(1), /; it lies in 1 SSTable$/);
   for (const why of [whyIn(undefined), whyIn(12, 5 * MIB)]) assert.doesNotMatch(why, /SSTable/);
   // What a read has seen counts where nothing was surveyed.
-  const seen = planWith({}, { bytes: 0, events: 0, whole: false, sstables: 9 });
+  const seen = planWith({}, { bytes: 0, events: 0, whole: false, fragments: filesOf(9) });
   assert.match(segmentFrom(seen).why, /; it lies in 9 SSTables: compacting/);
 });
 

@@ -1,5 +1,5 @@
 /**
- * Decides whether the next stretch of a wide partition is split, how and into what, and says why.
+ * Decides whether the next range of a wide partition is split, how and into what, and says why.
  *
  * Pure: the worker measures (at most what `surveyBytes` asks for), this decides, the worker carries it
  * out. A plan freezes the range before anything is copied (rule C7). Every refusal is a whole sentence
@@ -12,20 +12,21 @@ import { routeOf } from "../../model/split.ts";
 import type { Segment, SplitRecord } from "../../model/split.ts";
 import type { Strategy } from "../../model/strategies/strategy.ts";
 import type { TimeSlice } from "../../model/time-slice.ts";
+import type { Fragments } from "../../ports/fragments.ts";
 import { chooseStrategy, onePassInstead } from "./choose-strategy.ts";
 import type { ChosenStrategy } from "./choose-strategy.ts";
 
-/** What a bounded read of the stretch has found. */
+/** What a bounded read of the range has found. */
 export interface Survey {
   readonly bytes: number;
   readonly events: number;
-  /** Whether it read the stretch to its end: then bytes and events are exact, else they are a lower bound. */
+  /** Whether it read the range to its end: then bytes and events are exact, else they are a lower bound. */
   readonly whole: boolean;
   /** How long the read took. */
   readonly millis: number;
   readonly largestEventBytes: number;
-  /** How many of the storage's files the partition lies in, where the storage can tell. */
-  readonly sstables: number | undefined;
+  /** How scattered the storage keeps the slice, where it can tell. */
+  readonly fragments: Fragments | undefined;
 }
 
 export interface PlanInput {
@@ -44,8 +45,6 @@ export interface PlanInput {
   readonly survey: Survey;
   /** Whether an operator asked for it. */
   readonly byOperator: boolean;
-  /** What compacts the slice, for a person to run. */
-  readonly compactCommand: string;
 }
 
 export type SplitPlan =
@@ -67,8 +66,8 @@ interface Refusal {
 
 const SECOND_MICROS = 1_000_000;
 /** A closed partition in this many files or more is slow for being scattered. */
-const SSTABLES_MANY = 8;
-/** How soon and how late a stretch that is still growing is looked at again. */
+const FILES_MANY = 8;
+/** How soon and how late a range that is still growing is checked again. */
 const LOOK_AGAIN_MICROS_MIN = 10 * SECOND_MICROS;
 const LOOK_AGAIN_MICROS_MAX = 600 * SECOND_MICROS;
 /** What is old enough to be sealed is so within this long: the line is raised in steps, and then settles. */
@@ -158,7 +157,7 @@ function parkedUntilMoreIsSealed(input: PlanInput): SplitPlan {
   };
 }
 
-/** Of a closed bucket. Reasons that only who has read all of the stretch can give. */
+/** Of a closed bucket. Reasons that only a read of the whole range can give. */
 function whyNotWorthIt(input: PlanInput): Refusal | undefined {
   const { survey, record, byOperator } = input;
   const { bytesMax, eventsMax, targetBytes } = input.config.widePartition;
@@ -180,12 +179,12 @@ function whyNotWorthIt(input: PlanInput): Refusal | undefined {
         `and it is read in ${number(slowestMs)} ms, within the target of ${number(targetMs)} ms`,
     );
   }
-  const { sstables } = survey;
-  if (sstables === undefined || sstables < SSTABLES_MANY) return undefined;
+  const { fragments } = survey;
+  if (fragments === undefined || fragments.files < FILES_MANY) return undefined;
   return refusal(
     "fragmented",
-    `only fragmented: ${amount(survey)} would be one part, but lies in ${number(sstables)} SSTables; ` +
-      `compacting the slice cures it (${input.compactCommand}), a requested split is made all the same`,
+    `only fragmented: ${amount(survey)} would be one part, but lies in ${filesText(fragments)}; ` +
+      `compacting the slice cures it (${fragments.compactCommand}), a requested split is made all the same`,
   );
 }
 
@@ -261,11 +260,15 @@ function whyLarger(
 }
 
 /** Of one that is larger than a part: being scattered is no reason against the split, but may be a second trouble. */
-function whyScattered({ survey: { sstables }, compactCommand }: PlanInput): string {
-  if (sstables === undefined) return "";
-  const files = `; it lies in ${number(sstables)} SSTable${sstables === 1 ? "" : "s"}`;
-  if (sstables < SSTABLES_MANY) return files;
-  return `${files}: compacting the slice (${compactCommand}) would help pages as well, but not whole ranges`;
+function whyScattered({ survey: { fragments } }: PlanInput): string {
+  if (fragments === undefined) return "";
+  const files = `; it lies in ${filesText(fragments)}`;
+  if (fragments.files < FILES_MANY) return files;
+  return `${files}: compacting the slice (${fragments.compactCommand}) would help pages as well, but not whole ranges`;
+}
+
+function filesText({ files, fileWord }: Fragments): string {
+  return `${number(files)} ${fileWord}${files === 1 ? "" : "s"}`;
 }
 
 /** Whether some of its time is split already. */

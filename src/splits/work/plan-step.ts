@@ -1,7 +1,6 @@
 /** The first step of a split that is owned: what of it is copied next and how, or why nothing is. */
 import { assert } from "../../lib/errors.ts";
 import { blockOf } from "../../model/namespace.ts";
-import type { SliceRef } from "../../model/partition.ts";
 import { movedSplit, restedSplit } from "../../model/split-moves.ts";
 import { coveredTo } from "../../model/split.ts";
 import type { SplitRecord } from "../../model/split.ts";
@@ -65,7 +64,6 @@ async function decide(job: SplitJob): Promise<Decision> {
     nowMicros,
     survey,
     byOperator: record.askedBy !== null,
-    compactCommand: (context.compactCommand ?? compactCommand)(partition),
   };
   const plan = planSegment(input);
   // Who waits for more to be sealed is looked at again and again, and need not be measured each time.
@@ -73,10 +71,6 @@ async function decide(job: SplitJob): Promise<Decision> {
   const measured = await probeOriginal({ ...context, partition, config }, range, owned.signal);
   const now = { ...latency, before: mergedLatency(latency.before, measured) };
   return { plan: planSegment({ ...input, record: { ...record, latency: now } }), latency: now };
-}
-
-function compactCommand({ slice }: SliceRef): string {
-  return `nodetool compact <keyspace> ${slice}`;
 }
 
 /** Completed segments stay what they are: only a split without any is refused or parked. */

@@ -7,6 +7,7 @@ import type { MoveCause } from "../../model/move-cause.ts";
 import type { SplitState } from "../../model/split.ts";
 import type { TimeMargins } from "../../model/time-margins.ts";
 import type { Catalog } from "../../ports/catalog.ts";
+import type { Fragments } from "../../ports/fragments.ts";
 import type { EventStore } from "../../ports/event-store.ts";
 
 /** What was done with a split's bytes: the same byte goes through all of them. */
@@ -68,10 +69,8 @@ export interface SplitContext {
   readonly margins: TimeMargins;
   /** Whether every replica is asked, whatever the namespace: where there is more than one data centre. */
   readonly copyAtAll: boolean;
-  /** In how many files of the storage a slice lies, where that can be told. Never rejects. */
-  readonly fragments?: (slice: SliceRef) => Promise<number | undefined>;
-  /** What an operator runs to compact a slice. */
-  readonly compactCommand?: (slice: SliceRef) => string;
+  /** How scattered a slice lies in the storage, where that is known. Never rejects. */
+  readonly fragments?: (slice: SliceRef) => Promise<Fragments | undefined>;
   /** How long the live reads of this process take now; undefined while there are none. */
   readonly readLatencyMs?: () => number | undefined;
   readonly observe: (event: SplitEvent) => void;

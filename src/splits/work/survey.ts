@@ -1,4 +1,4 @@
-/** Measures a stretch of a partition before it is planned: no more of it than the planner asks for. */
+/** Measures a range of a partition before it is planned: no more of it than the planner asks for. */
 import type { Survey } from "../plan/plan-segment.ts";
 import { framesOf } from "./run-builder.ts";
 import { originalRuns } from "./original-runs.ts";
@@ -11,15 +11,15 @@ export async function surveyRange(
   range: OriginalRange,
   bytesMax: number,
 ): Promise<Survey> {
-  const { clock, fragments } = context;
+  const { clock } = context;
   const { config } = location.namespace;
   const { partition } = owned.record;
-  const sstables = await fragments?.(partition);
+  const fragments = await context.fragments?.(partition);
   // As a caller reads: how long it takes counts.
   const level = { consistency: config.consistency, ...config.slos.read };
   let [bytes, events, largestEventBytes, millis] = [0, 0, 0, 0];
   if (bytesMax <= 0) {
-    return { bytes, events, whole: range.from >= range.to, millis, largestEventBytes, sstables };
+    return { bytes, events, whole: range.from >= range.to, millis, largestEventBytes, fragments };
   }
   let startedMs = clock.monotonicMs();
   let whole = true;
@@ -37,5 +37,5 @@ export async function surveyRange(
     await throttle.page(owned.signal);
     startedMs = clock.monotonicMs();
   }
-  return { bytes, events, whole, millis, largestEventBytes, sstables };
+  return { bytes, events, whole, millis, largestEventBytes, fragments };
 }

@@ -33,6 +33,10 @@ async function buildServer(target: string): Promise<boolean> {
   linkTypes(target);
   // Generated code is JavaScript with its types already.
   cpSync("src/gen", join(target, "src", "gen"), { recursive: true });
+  // For `braid --version` and GetStatus. Without git there is no commit to name.
+  const head = await runCommand("git", ["rev-parse", "--short=12", "HEAD"]);
+  const commit = head.ok ? head.output.trim() : "unknown";
+  writeFileSync(join(target, "build.json"), `${JSON.stringify({ commit })}\n`);
   return ok;
 }
 

@@ -172,6 +172,16 @@ test("the server's package runs with the machine's Node 24", () => {
   match(stdout, /^Usage: braid /m);
 });
 
+test("the server's package knows its version and the commit it was built from", () => {
+  const program = `
+    import { BUILD_INFO } from "./node_modules/braid/dist/src/lib/build-info.js";
+    console.log(BUILD_INFO.version, BUILD_INFO.build);
+  `;
+  const options = { cwd: serverProject, encoding: "utf8" } as const;
+  const said = execFileSync(process.execPath, ["--input-type=module", "--eval", program], options);
+  match(said, /^\d+\.\d+\.\d+ (?:[0-9a-f]{12}|unknown)\n$/);
+});
+
 test("without Node 24 the server's package says what to do", () => {
   const folder = join(work, "old-node");
   mkdirSync(folder);

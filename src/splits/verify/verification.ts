@@ -1,9 +1,8 @@
 /**
  * One comparison at work: every split of its target against its original, event by event.
  *
- * Splits are taken a few at a time, each in stretches; what a stretch has found and how far it has come
- * change together, and are written by compare-and-set every few seconds. So whoever goes on after a crash
- * repeats a stretch at most, and counts nothing twice. What is read is read from all replicas.
+ * Splits are taken a few at a time, each range by range, and what a range has found is added to the saved
+ * progress (`SavedProgress`), from which another process can continue. Reads ask all replicas.
  */
 import type { Clock } from "../../lib/clock.ts";
 import { CODES, ServiceError } from "../../lib/errors.ts";
@@ -17,13 +16,13 @@ import { routeOf } from "../../model/split.ts";
 import type { RouteSegment, SplitRecord } from "../../model/split.ts";
 import type { Catalog } from "../../ports/catalog.ts";
 import type { EventStore, ServiceLevel } from "../../ports/event-store.ts";
-import { compareRange, damagedSplit, DIFFERENCES_KEPT } from "./compare-range.ts";
+import { compareRange, damagedSplit } from "./compare-range.ts";
 import type { Compared } from "./compare-range.ts";
 import { originalCursor, splitCursor } from "./event-cursor.ts";
+import { SavedProgress } from "./saved-progress.ts";
 import { rangesOf } from "./split-ranges.ts";
 import type { SplitRange } from "./split-ranges.ts";
-import { writeVerify } from "./verify-records.ts";
-import type { Checkpoint, VerifyRecord } from "./verify-records.ts";
+import type { VerifyRecord } from "./verify-records.ts";
 
 export interface VerificationDeps {
   readonly catalog: Catalog;
@@ -33,7 +32,6 @@ export interface VerificationDeps {
 
 /** Splits compared at a time, each with two fetches of 1 MiB in memory. */
 const SPLITS_AT_ONCE = 4;
-const SAVE_MS = 2_000;
 /** What fails this often at one place ends the comparison; started again, it goes on from there. */
 const ATTEMPTS_MAX = 4;
 const RETRY_MS = 1_000;
@@ -49,28 +47,26 @@ interface Unlisted {
 export class Verification {
   readonly #deps: VerificationDeps;
   readonly #abort: LinkedAbort;
-  /** As it is stored. */
-  #stored: VerifyRecord;
-  /** With what has come since. Replaced whole, so that it can be written at any time. */
-  #now: VerifyRecord;
-  #saving: Promise<void> = Promise.resolve();
-  #lost = false;
+  readonly #progress: SavedProgress;
 
   /** `claimed`: its owner is this process. */
   constructor(deps: VerificationDeps, claimed: VerifyRecord, signal: AbortSignal) {
     this.#deps = deps;
-    this.#stored = claimed;
-    this.#now = claimed;
     this.#abort = new LinkedAbort(signal);
+    const { catalog, clock } = deps;
+    this.#progress = new SavedProgress(
+      { catalog, clock, lost: () => this.#abort.abort() },
+      claimed,
+    );
   }
 
   /** Until it has ended, the signal aborts, or somebody else has taken it over. True if it has ended. */
   async run(): Promise<boolean> {
     const stopSaving = new AbortController();
-    const saving = this.#saveAgainAndAgain(stopSaving.signal);
+    const saving = this.#progress.run(stopSaving.signal);
     try {
       await this.#compareAll();
-      this.#end("DONE", skippedReason(this.#now));
+      this.#end("DONE", skippedReason(this.#progress.now));
     } catch (error) {
       if (!this.#abort.signal.aborted) this.#end("FAILED", messageOf(error));
     } finally {
@@ -78,35 +74,32 @@ export class Verification {
       await saving;
       this.#abort.abort();
     }
-    // Whoever comes next need not wait for us to look dead.
-    this.#now = { ...this.#now, owner: null };
-    await this.#save();
-    // Only what is stored is over: else whoever finds it running goes on.
-    return !this.#lost && this.#stored.state !== "RUNNING";
+    await this.#progress.release();
+    return this.#progress.isOver;
   }
 
   #end(state: "DONE" | "FAILED", reason: string): void {
-    this.#now = { ...this.#now, state, reason, endedAt: this.#deps.clock.nowMicros() };
+    this.#progress.change({ state, reason, endedAt: this.#deps.clock.nowMicros() });
   }
 
   async #compareAll(): Promise<void> {
-    const { slice, partition } = this.#now.target;
+    const { slice, partition } = this.#progress.now.target;
     if (slice !== null && partition !== null) return this.#compareOne();
     const names = await this.#patiently(() => this.#sliceNames());
-    if (!this.#now.checkpoint.counted) await this.#patiently(() => this.#count(names));
+    if (!this.#progress.now.checkpoint.counted) await this.#patiently(() => this.#count(names));
     for (const [nth, name] of names.entries()) {
-      if (name < this.#now.checkpoint.slice) continue;
+      if (name < this.#progress.now.checkpoint.slice) continue;
       await this.#compareSlice(name);
       const next = names[nth + 1];
-      if (next !== undefined) this.#goOn({ slice: next, cursor: "", begun: {} });
+      if (next !== undefined) this.#progress.moveTo({ slice: next, cursor: "", begun: {} });
     }
   }
 
   async #compareOne(): Promise<void> {
-    const { namespaceId, target, checkpoint } = this.#now;
+    const { namespaceId, target, checkpoint } = this.#progress.now;
     if (target.slice === null || target.partition === null) return;
     if (!checkpoint.counted) {
-      this.#now = { ...this.#now, splitsTotal: 1, checkpoint: { ...checkpoint, counted: true } };
+      this.#progress.change({ splitsTotal: 1, checkpoint: { ...checkpoint, counted: true } });
     }
     const partition = { namespaceId, slice: target.slice, ...target.partition };
     await this.#patiently(async () => {
@@ -115,12 +108,12 @@ export class Verification {
       if (record === undefined || routeOf(record).segments.length === 0) this.#skip();
       else await this.#compareSplit(record);
     });
-    this.#now = { ...this.#now, splitsDone: 1 };
+    this.#progress.change({ splitsDone: 1 });
   }
 
   /** Those that can still be read, by start. */
   async #sliceNames(): Promise<string[]> {
-    const { namespaceId, target } = this.#now;
+    const { namespaceId, target } = this.#progress.now;
     const slices = await readSlices(this.#deps.catalog, namespaceId);
     return slices
       .filter(({ name, state }) => state !== "DROPPED" && (target.slice ?? name) === name)
@@ -128,7 +121,7 @@ export class Verification {
   }
 
   async #count(names: readonly string[]): Promise<void> {
-    const { namespaceId } = this.#now;
+    const { namespaceId } = this.#progress.now;
     let splitsTotal = 0;
     for (const slice of names) {
       for await (const record of listSplits(this.#deps.catalog, { namespaceId, slice })) {
@@ -136,15 +129,16 @@ export class Verification {
         this.#abort.signal.throwIfAborted();
       }
     }
-    this.#now = { ...this.#now, splitsTotal };
-    this.#goOn({ counted: true });
+    this.#progress.change({ splitsTotal });
+    this.#progress.moveTo({ counted: true });
   }
 
   async #compareSlice(slice: string): Promise<void> {
     const { catalog } = this.#deps;
-    const ref = { namespaceId: this.#now.namespaceId, slice };
-    let cursor = slice === this.#now.checkpoint.slice ? this.#now.checkpoint.cursor : "";
-    this.#goOn({ slice, cursor });
+    const ref = { namespaceId: this.#progress.now.namespaceId, slice };
+    let cursor =
+      slice === this.#progress.now.checkpoint.slice ? this.#progress.now.checkpoint.cursor : "";
+    this.#progress.moveTo({ slice, cursor });
     do {
       const after = cursor;
       const page = await this.#patiently(() => listSplitsPage(catalog, ref, after, SPLITS_AT_ONCE));
@@ -156,9 +150,9 @@ export class Verification {
         (record) => this.#patiently(() => this.#compareSplit(record)),
       );
       for await (const _ of compared) this.#abort.signal.throwIfAborted();
-      this.#now = { ...this.#now, splitsDone: this.#now.splitsDone + split.length };
+      this.#progress.change({ splitsDone: this.#progress.now.splitsDone + split.length });
       // At the end of a slice the caller names the next one.
-      if (page.cursor !== "") this.#goOn({ cursor: page.cursor, begun: {} });
+      if (page.cursor !== "") this.#progress.moveTo({ cursor: page.cursor, begun: {} });
       cursor = page.cursor;
     } while (cursor !== "");
   }
@@ -169,22 +163,22 @@ export class Verification {
     if (!(await this.#isServed(record))) return this.#skip();
     const name = nameOf(record);
     const copies = segments.map(({ generation }) => generation).join(",");
-    const begun = this.#now.checkpoint.begun[name];
+    const begun = this.#progress.now.checkpoint.begun[name];
     const done = begun?.copies === copies ? begun.splitRanges : 0;
     let nth = 0;
     for (const segment of segments) {
       for (const splitRange of await this.#rangesOf(record, segment)) {
         if (nth++ < done) continue;
         const compared = await this.#compareRange(record, splitRange);
-        // What is found while the ground goes away is not a finding: slices are dropped, time is opened again.
+        // Discard a difference if the slice was dropped, or its time opened again, during the comparison.
         if (compared.differencesFound > 0 && !(await this.#isServed(record))) return this.#skip();
         this.#abort.signal.throwIfAborted();
-        this.#add(compared, name, { copies, splitRanges: nth });
+        this.#progress.add(compared, name, { copies, splitRanges: nth });
       }
     }
   }
 
-  /** A stretch that has no parts to compare with because they are not listed is told as such. */
+  /** A segment whose parts are not all listed is reported as damaged. */
   async #rangesOf(
     { partition }: SplitRecord,
     segment: RouteSegment,
@@ -236,60 +230,7 @@ export class Verification {
   }
 
   #skip(): void {
-    this.#now = { ...this.#now, splitsSkipped: this.#now.splitsSkipped + 1 };
-  }
-
-  /** What a stretch has found, and that it is done: at once. */
-  #add(compared: Compared, name: string, begun: Checkpoint["begun"][string]): void {
-    const now = this.#now;
-    const room = DIFFERENCES_KEPT - now.differences.length;
-    this.#now = {
-      ...now,
-      eventsCompared: now.eventsCompared + compared.events,
-      bytesCompared: now.bytesCompared + compared.bytes,
-      differences: [...now.differences, ...compared.differences.slice(0, room)],
-      differencesFound: now.differencesFound + compared.differencesFound,
-      checkpoint: { ...now.checkpoint, begun: { ...now.checkpoint.begun, [name]: begun } },
-    };
-  }
-
-  #goOn(checkpoint: Partial<Checkpoint>): void {
-    this.#now = { ...this.#now, checkpoint: { ...this.#now.checkpoint, ...checkpoint } };
-  }
-
-  async #saveAgainAndAgain(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted && !this.#lost) {
-      await this.#deps.clock.sleep(SAVE_MS, signal);
-      if (!signal.aborted) await this.#save();
-    }
-  }
-
-  /** One after another. Never rejects: what is not saved is saved with the next. */
-  #save(): Promise<void> {
-    this.#saving = this.#saving.then(async () => {
-      if (this.#lost) return;
-      const { owner } = this.#now;
-      const heartbeat = (this.#stored.owner?.heartbeat ?? 0) + 1;
-      const next = {
-        ...this.#now,
-        owner: owner === null ? null : { ...owner, heartbeat },
-        version: this.#stored.version,
-      };
-      try {
-        const written = await writeVerify(this.#deps.catalog, next);
-        if (written === undefined) this.#lose();
-        else this.#stored = written;
-      } catch {
-        // If it was written all the same, the next one finds another version, and we have lost it.
-      }
-    });
-    return this.#saving;
-  }
-
-  /** Whoever has it now goes on from what was saved last. */
-  #lose(): void {
-    this.#lost = true;
-    this.#abort.abort();
+    this.#progress.change({ splitsSkipped: this.#progress.now.splitsSkipped + 1 });
   }
 }
 

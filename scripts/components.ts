@@ -9,6 +9,7 @@
  */
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
+import { findGo } from "./find-go.ts";
 import { missingTools } from "./services/find-java.ts";
 
 interface Component {
@@ -34,6 +35,11 @@ const COMPONENTS: Readonly<Record<string, Component>> = {
     what: "curl",
     found: () => isOnPath("curl"),
     howToGetIt: () => "install curl",
+  },
+  go: {
+    what: "Go 1.21 or later",
+    found: () => findGo() !== undefined,
+    howToGetIt: () => "install it from https://go.dev/dl",
   },
   promtool: {
     what: "Prometheus's promtool",

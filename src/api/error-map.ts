@@ -46,7 +46,7 @@ export function failureOf(error: unknown, facts: RequestFacts, log: Log): Servic
   );
 }
 
-/** Seconds a caller should wait, for codes where a repeat helps. */
+/** How long a caller should wait, in milliseconds, where a repeat helps and the error does not say. */
 const RETRY_MS_DEFAULT = 1_000;
 
 /** When a repeat may help, in milliseconds; undefined if it will not. */

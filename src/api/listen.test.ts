@@ -451,7 +451,7 @@ test("all that is wrong with a request is told at once", async () => {
   for (const part of [
     "pageSize",
     "timeInterval.end is missing",
-    "finer than a microsecond",
+    "timeInterval.start has nanoseconds, and times have microseconds",
     "timeSeriesId",
   ]) {
     ok(wrong.message.includes(part), wrong.message);

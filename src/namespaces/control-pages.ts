@@ -11,14 +11,16 @@ export interface ControlPage {
 const PAGE_SIZE_DEFAULT = 100;
 const PAGE_SIZE_MAX = 1_000;
 
-export function pageSizeOf({ pageSize }: ControlPage): number {
-  const size = pageSize ?? 0;
-  if (Number.isInteger(size) && size >= 0 && size <= PAGE_SIZE_MAX)
-    return size || PAGE_SIZE_DEFAULT;
-  throw new ServiceError(
-    "REQUEST_INVALID",
-    `pageSize (${size}) must be from 1 to ${PAGE_SIZE_MAX}, or 0 for ${PAGE_SIZE_DEFAULT}`,
-  );
+export function pageSizeOf(page: ControlPage): number {
+  const problem = pageSizeProblem(page);
+  if (problem !== undefined) throw new ServiceError("REQUEST_INVALID", problem);
+  return page.pageSize || PAGE_SIZE_DEFAULT;
+}
+
+/** What is wrong with the size, for a request that names all its problems at once. */
+export function pageSizeProblem({ pageSize: size = 0 }: ControlPage): string | undefined {
+  if (Number.isInteger(size) && size >= 0 && size <= PAGE_SIZE_MAX) return undefined;
+  return `pageSize (${size}) must be from 1 to ${PAGE_SIZE_MAX}, or 0 for ${PAGE_SIZE_DEFAULT}`;
 }
 
 /** The key behind which to go on; "" from the beginning. */

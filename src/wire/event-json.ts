@@ -156,6 +156,9 @@ const BASE64_VALUES = base64Values();
 /** Node's decoder passes over what is not base64 instead of refusing it. */
 const NOT_BASE64 = /[^A-Za-z0-9+/=_-]/;
 
+/** Never told: the request is refused with problems of its own. */
+const NOT_AN_ITEM: EventProblem = { problem: "EVENT_INVALID", message: "" };
+
 /** Encodes the events of one request, one behind another, into one buffer. */
 class EventEncoder {
   readonly #bytes: Buffer;
@@ -206,11 +209,12 @@ class EventEncoder {
       }
     }
     const start = this.#at;
-    const problem =
-      this.#encodeText(TAG_SERIES, series, index, "timeSeriesId") ??
-      this.#encodeTime(time, index) ??
-      this.#encodeText(TAG_ID, id, index, "eventId") ??
-      this.#encodeItems(items, index);
+    // All four are looked at, whatever is wrong with the first: the request names every problem at once.
+    const ofSeries = this.#encodeText(TAG_SERIES, series, index, "timeSeriesId");
+    const ofTime = this.#encodeTime(time, index);
+    const ofId = this.#encodeText(TAG_ID, id, index, "eventId");
+    const ofItems = this.#encodeItems(items, index);
+    const problem = ofSeries ?? ofTime ?? ofId ?? ofItems;
     const taken = problem ?? validateEvent(this.#bytes, start, this.#at, this.#limits);
     if ("problem" in taken) this.#at = start;
     return taken;
@@ -237,7 +241,9 @@ class EventEncoder {
       );
     }
     if (micros === "too fine") {
-      return invalid("eventTime is finer than a microsecond; round it before sending");
+      return invalid(
+        "eventTime has nanoseconds, and times have microseconds: truncate it before sending",
+      );
     }
     if (micros < 0) return { problem: "EVENT_TOO_OLD", message: "eventTime is before 1970" };
     if (micros > TIME_MICROS_MAX) {
@@ -250,11 +256,12 @@ class EventEncoder {
   #encodeItems(items: unknown, index: number): EventProblem | undefined {
     if (items === undefined || items === null) return undefined;
     if (!Array.isArray(items)) return this.#refuse(index, ".eventItems", "must be an array");
+    let first: EventProblem | undefined;
     for (let number = 0; number < items.length; number++) {
       const problem = this.#encodeItem(items[number], index, number);
-      if (problem !== undefined) return problem;
+      first ??= problem;
     }
-    return undefined;
+    return first;
   }
 
   #encodeItem(item: unknown, index: number, number: number): EventProblem | undefined {
@@ -277,14 +284,16 @@ class EventEncoder {
       }
     }
     const keyText = key ?? "";
-    if (typeof keyText !== "string") {
-      return this.#refuse(index, `.eventItems[${number}].eventItemKey`, "must be a string");
-    }
     const valueText = value ?? "";
     const valueLength = typeof valueText === "string" ? base64Length(valueText) : -1;
     if (typeof valueText !== "string" || valueLength < 0) {
-      return this.#refuse(index, `.eventItems[${number}].eventItemValue`, "must be base64");
+      this.#refuse(index, `.eventItems[${number}].eventItemValue`, "must be base64");
     }
+    if (typeof keyText !== "string") {
+      return this.#refuse(index, `.eventItems[${number}].eventItemKey`, "must be a string");
+    }
+    // Refused above, with all else that is wrong.
+    if (typeof valueText !== "string" || valueLength < 0) return NOT_AN_ITEM;
     const keyLength = utf8Length(keyText);
     if (keyLength < 0) {
       return invalid("an eventItemKey is not valid UTF-8: it has half of a surrogate pair");

@@ -1,4 +1,4 @@
-import { deepEqual, equal, ok } from "node:assert/strict";
+import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { create, toBinary } from "@bufbuild/protobuf";
 import fc from "fast-check";
@@ -185,7 +185,7 @@ test("a time finer than a microsecond is an error; before 1970 and after 2255 ha
         eventTime: { seconds, nanos },
       }),
     );
-  ok(problemOf(at(1n, 1)).message.includes("finer"));
+  match(problemOf(at(1n, 1)).message, /^eventTime .*microseconds/);
   equal(problemOf(at(-1n, 0)).problem, "EVENT_TOO_OLD");
   equal(problemOf(at(253_402_300_799n, 0)).problem, "EVENT_TOO_NEW");
   ok(!("problem" in validate(at(0n, 0))), "the epoch itself is a time");

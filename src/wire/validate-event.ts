@@ -222,7 +222,9 @@ function canonicalize(
   if (nanos < 0n || nanos > 999_999_999n)
     return invalid("eventTime.nanos is outside 0 to 999999999");
   if (nanos % 1000n !== 0n)
-    return invalid("eventTime is finer than a microsecond; round it before sending");
+    return invalid(
+      "eventTime has nanoseconds, and times have microseconds: truncate it before sending",
+    );
   if (items.some((item) => item.key.length === 0)) return invalid("an eventItemKey is empty");
   const time = seconds * 1_000_000n + nanos / 1000n;
   if (time < 0n) return { problem: "EVENT_TOO_OLD", message: "eventTime is before 1970" };

@@ -1,9 +1,14 @@
-/** Finds every field and name of a JSON body that its message does not have, before the rest is looked at. */
+/** Finds all that a JSON body has wrong for its message, by path, before the rest is looked at. */
+import { ScalarType } from "@bufbuild/protobuf";
 import type { DescEnum, DescField, DescMessage } from "@bufbuild/protobuf";
 import { Problems } from "../../lib/problems.ts";
 import { nearest } from "../../lib/nearest.ts";
+import { parseTime } from "../../wire/time-text.ts";
 
-/** Throws REQUEST_INVALID that names all unknown fields, and unknown names of enums, by their path. Types are left to the decoder. */
+/**
+ * Throws REQUEST_INVALID that names every unknown field, every unknown name of an enum and every value of
+ * the wrong type. The decoder, which stops at the first, follows; what it alone can find is rare.
+ */
 export function checkJsonFields(schema: DescMessage, value: unknown): void {
   const problems = new Problems();
   collect(schema, value, "", problems);
@@ -11,45 +16,143 @@ export function checkJsonFields(schema: DescMessage, value: unknown): void {
 }
 
 function collect(schema: DescMessage, value: unknown, path: string, problems: Problems): void {
-  // Timestamp, Duration and their like have a JSON form of their own.
-  if (schema.typeName.startsWith("google.protobuf.")) return;
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return;
+  if (!isObject(value)) {
+    problems.add(path === "" ? "the body must be a JSON object" : `${path} must be an object`);
+    return;
+  }
+  const within = path === "" ? "" : `${path}.`;
   for (const [key, content] of Object.entries(value)) {
     const field = fieldNamed(schema, key);
     if (field === undefined) {
       // Looking for the nearest name costs: not for what will not be listed.
-      problems.add(problems.isFull ? "" : unknownField(schema, key, path));
-      continue;
-    }
-    if (field.fieldKind === "message") {
-      collect(field.message, content, `${path}${key}.`, problems);
-    } else if (field.fieldKind === "enum") {
-      const problem = unknownName(field.enum, content, `${path}${key}`);
-      if (problem !== undefined) problems.add(problem);
-    } else if (field.fieldKind === "list" && field.listKind === "message") {
-      if (!Array.isArray(content)) continue;
-      content.forEach((item, i) => collect(field.message, item, `${path}${key}[${i}].`, problems));
-    }
+      problems.add(problems.isFull ? "" : unknownField(schema, key, within));
+    } else if (content !== null) collectField(field, content, `${within}${key}`, problems);
   }
 }
+
+/** null is as good as not given, everywhere. */
+function collectField(field: DescField, content: unknown, path: string, problems: Problems): void {
+  if (field.fieldKind !== "list") {
+    collectValue(field, content, path, problems);
+  } else if (!Array.isArray(content)) {
+    problems.add(`${path} must be an array`);
+  } else content.forEach((item, i) => collectValue(field, item, `${path}[${i}]`, problems));
+}
+
+function collectValue(field: DescField, content: unknown, path: string, problems: Problems): void {
+  const { message, enum: names, scalar } = field;
+  const form = message && FORMS[message.typeName];
+  if (form !== undefined) {
+    if (!form.fits(content)) problems.add(`${path} must be ${form.what}, not ${shown(content)}`);
+  } else if (message !== undefined) {
+    collect(message, content, path, problems);
+  } else if (names !== undefined) {
+    const problem = unknownName(names, content, path);
+    if (problem !== undefined) problems.add(problem);
+  } else if (scalar !== undefined) {
+    const { fits, what } = SCALAR_FORMS[scalar];
+    if (!fits(content)) problems.add(`${path} must be ${what}, not ${shown(content)}`);
+  }
+}
+
+interface Form {
+  readonly what: string;
+  readonly fits: (content: unknown) => boolean;
+}
+
+/** Messages with a JSON form of their own. */
+const FORMS: Readonly<Record<string, Form>> = {
+  "google.protobuf.Timestamp": {
+    what: 'a time such as "2026-11-15T10:00:00.000001Z"',
+    fits: (content) => typeof content === "string" && parseTime(content) !== undefined,
+  },
+  "google.protobuf.Duration": {
+    what: 'a duration in seconds such as "3600s"',
+    fits: (content) => typeof content === "string" && /^-?\d+(\.\d{1,9})?s$/.test(content),
+  },
+};
+
+const TEXT: Form = { what: "a string", fits: (content) => typeof content === "string" };
+const TRUTH: Form = { what: "true or false", fits: (content) => typeof content === "boolean" };
+const NUMBER: Form = {
+  what: "a number",
+  fits: (content) => typeof content === "number" || isNumberText(content),
+};
+
+/** 64-bit integers are strings in JSON; numbers are taken too, as are strings for the short ones. */
+function integer(from: bigint, to: bigint): Form {
+  return {
+    what: `an integer from ${from} to ${to}`,
+    fits: (content) => {
+      if (typeof content !== "number" && !isNumberText(content)) return false;
+      const value = Number(content);
+      if (!Number.isInteger(value)) return false;
+      const exact =
+        typeof content === "string" && /^-?\d+$/.test(content) ? BigInt(content) : BigInt(value);
+      return exact >= from && exact <= to;
+    },
+  };
+}
+
+function isNumberText(content: unknown): boolean {
+  return typeof content === "string" && /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(content);
+}
+
+const INT32 = integer(-(2n ** 31n), 2n ** 31n - 1n);
+const UINT32 = integer(0n, 2n ** 32n - 1n);
+const INT64 = integer(-(2n ** 63n), 2n ** 63n - 1n);
+const UINT64 = integer(0n, 2n ** 64n - 1n);
+
+const SCALAR_FORMS: Readonly<Record<ScalarType, Form>> = {
+  [ScalarType.STRING]: TEXT,
+  [ScalarType.BYTES]: {
+    what: "base64",
+    fits: (content) => typeof content === "string" && /^[A-Za-z0-9+/_-]*={0,2}$/.test(content),
+  },
+  [ScalarType.BOOL]: TRUTH,
+  [ScalarType.DOUBLE]: NUMBER,
+  [ScalarType.FLOAT]: NUMBER,
+  [ScalarType.INT32]: INT32,
+  [ScalarType.SINT32]: INT32,
+  [ScalarType.SFIXED32]: INT32,
+  [ScalarType.UINT32]: UINT32,
+  [ScalarType.FIXED32]: UINT32,
+  [ScalarType.INT64]: INT64,
+  [ScalarType.SINT64]: INT64,
+  [ScalarType.SFIXED64]: INT64,
+  [ScalarType.UINT64]: UINT64,
+  [ScalarType.FIXED64]: UINT64,
+};
 
 function fieldNamed(schema: DescMessage, key: string): DescField | undefined {
   return schema.fields.find((field) => field.jsonName === key || field.name === key);
 }
 
 function unknownName(type: DescEnum, content: unknown, path: string): string | undefined {
-  if (typeof content !== "string") return undefined;
+  if (Number.isInteger(content)) return undefined;
   if (type.values.some(({ name }) => name === content)) return undefined;
   const names = type.values.filter(({ number }) => number !== 0).map(({ name }) => name);
-  return `${path} ${JSON.stringify(content.slice(0, 120))} is not known; it is ${names.join(" or ")}`;
+  return `${path} ${shown(content)} is not known; it is ${names.join(" or ")}`;
 }
 
-function unknownField(schema: DescMessage, key: string, path: string): string {
+function unknownField(schema: DescMessage, key: string, within: string): string {
   const names = schema.fields.map((field) => field.jsonName);
-  const shown = JSON.stringify(`${path}${key}`.slice(0, 120));
+  const path = JSON.stringify(`${within}${key}`.slice(0, 120));
   const hint = nearest(key, names);
-  if (hint !== undefined) return `unknown field ${shown}; did you mean ${hint}?`;
+  if (hint !== undefined) return `unknown field ${path}; did you mean ${hint}?`;
   return names.length === 0
-    ? `unknown field ${shown}; this request has no fields`
-    : `unknown field ${shown}; known are ${names.join(", ")}`;
+    ? `unknown field ${path}; this request has no fields`
+    : `unknown field ${path}; known are ${names.join(", ")}`;
+}
+
+/** A value for a message: short, and never all of a large one. */
+function shown(content: unknown): string {
+  if (typeof content === "string") return JSON.stringify(content.slice(0, 120));
+  if (isObject(content)) return "an object";
+  if (Array.isArray(content)) return "an array";
+  return String(content);
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -9,7 +9,7 @@ import type {
   OperatorRequest,
 } from "../../splits/use-cases.ts";
 import { SPLIT_STATES } from "../../model/split.ts";
-import { pageSizeOf } from "../../namespaces/control-pages.ts";
+import { pageSizeOf, pageSizeProblem } from "../../namespaces/control-pages.ts";
 import type { Caller } from "../caller.ts";
 import { nameOf } from "./enum-names.ts";
 import { messageMethod } from "./method.ts";
@@ -30,6 +30,8 @@ export function splitMethods(splits: SplitUseCases): UnaryMethod[] {
       handle: async ({ namespace, state, pageSize, pageToken }) => {
         const problems = new Problems();
         const wanted = nameOf(state, STATES, "state", problems);
+        const tooMany = pageSizeProblem({ pageSize });
+        if (tooMany !== undefined) problems.add(tooMany);
         problems.throwIfAny("REQUEST_INVALID");
         const page = await splits.list(namespace, {
           state: wanted,

@@ -3,6 +3,9 @@ import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Problems } from "../../lib/problems.ts";
 import { TIME_MICROS_MAX } from "../../wire/event-record.ts";
 
+/** Times are microseconds throughout. Rounding would move an event without a word, so the caller does it. */
+const TOO_FINE = "has nanoseconds, and times have microseconds: truncate it before sending";
+
 interface SecondsAndNanos {
   seconds: bigint;
   nanos: number;
@@ -20,7 +23,7 @@ export function microsOfTime(
     return undefined;
   }
   if (time.nanos % 1000 !== 0) {
-    problems.add(`${field} is finer than a microsecond`);
+    problems.add(`${field} ${TOO_FINE}`);
     return undefined;
   }
   const micros = time.seconds * 1_000_000n + BigInt(time.nanos / 1000);
@@ -55,7 +58,7 @@ export function microsOfDuration(
     return undefined;
   }
   if (duration.nanos % 1000 !== 0) {
-    problems.add(`${field} is finer than a microsecond`);
+    problems.add(`${field} ${TOO_FINE}`);
     return undefined;
   }
   return Number(duration.seconds) * 1_000_000 + duration.nanos / 1000;

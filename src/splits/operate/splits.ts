@@ -8,6 +8,7 @@
 import { compareAndSet, LOST } from "../../lib/compare-and-set.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
+import { Problems } from "../../lib/problems.ts";
 import { moveSplit } from "../record/move-split.ts";
 import {
   readReadyNamespace,
@@ -223,19 +224,17 @@ export class Splits implements SplitUseCases {
       );
     }
     const { timeBucket, eventBucket } = location;
+    const problems = new Problems();
     const isCount = Number.isSafeInteger(timeBucket) && timeBucket >= 0;
     if (!isCount || timeBucketRange(slice, timeBucket).start >= slice.end) {
-      throw new ServiceError(
-        "REQUEST_INVALID",
+      problems.add(
         `${slice.name} has no time bucket ${timeBucket}; its buckets of ${slice.timePartition.secondsPerTimeBucket} s are counted from 0`,
       );
     }
     if (!Number.isSafeInteger(eventBucket) || eventBucket < 0 || eventBucket >= EVENT_BUCKETS_MAX) {
-      throw new ServiceError(
-        "REQUEST_INVALID",
-        `event bucket ${eventBucket} must be from 0 to ${EVENT_BUCKETS_MAX - 1}`,
-      );
+      problems.add(`event bucket ${eventBucket} must be from 0 to ${EVENT_BUCKETS_MAX - 1}`);
     }
+    problems.throwIfAny("REQUEST_INVALID");
     return slice;
   }
 }

@@ -1,0 +1,153 @@
+/**
+ * The service as Go's clients see it: grpcurl, which knows nothing but the address and is strict about
+ * what reflection tells. It is built once and kept outside the tree.
+ *
+ * @needs go
+ */
+import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { after, before, test } from "node:test";
+import { findGo } from "../../scripts/find-go.ts";
+import { formatTime } from "../../src/wire/time-text.ts";
+import { startServer } from "../support/started-server.ts";
+import type { StartedServer } from "../support/started-server.ts";
+
+const VERSION = "v1.9.3";
+const CACHE = join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "braid-tests");
+const GRPCURL = join(CACHE, `grpcurl-${VERSION}`);
+
+let server: StartedServer;
+
+before(async () => {
+  await buildOnce();
+  server = await startServer();
+});
+
+after(async () => {
+  await server?.[Symbol.asyncDispose]();
+});
+
+interface Said {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+async function runCommand(
+  command: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Said> {
+  const child = spawn(command, args, {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, ...env },
+  });
+  const [out, err, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, "close"),
+  ]);
+  return { code: Number(code), out, err };
+}
+
+async function buildOnce(): Promise<void> {
+  if (existsSync(GRPCURL)) return;
+  await mkdir(CACHE, { recursive: true });
+  const folder = await mkdtemp(join(CACHE, "building-"));
+  try {
+    const go = findGo();
+    ok(go !== undefined);
+    const module = `github.com/fullstorydev/grpcurl/cmd/grpcurl@${VERSION}`;
+    const built = await runCommand(go, ["install", module], { GOBIN: folder, GOFLAGS: "" });
+    equal(built.code, 0, built.err);
+    // Whole or not at all, also where two runs build at once.
+    await rename(join(folder, "grpcurl"), GRPCURL);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function grpcurl(...args: readonly string[]): Promise<Said> {
+  return runCommand(GRPCURL, ["-plaintext", "-max-time", "30", ...args]);
+}
+
+function address(): string {
+  return new URL(server.url).host;
+}
+
+/** Calls a method with a message, and gives its answer. */
+async function ask(method: string, message: object, ...flags: readonly string[]): Promise<object> {
+  const { code, out, err } = await grpcurl(
+    ...flags,
+    "-d",
+    JSON.stringify(message),
+    address(),
+    method,
+  );
+  equal(code, 0, err);
+  return JSON.parse(out) as object;
+}
+
+test("reflection lists the services, and describes them, health and the details of errors", async () => {
+  const listed = await grpcurl(address(), "list");
+  equal(listed.code, 0, listed.err);
+  const services = listed.out.trim().split("\n");
+  for (const name of ["braid.v1.ControlService", "braid.v1.TimeSeriesService"]) {
+    ok(services.includes(name), listed.out);
+  }
+  ok(services.includes("grpc.health.v1.Health"), listed.out);
+  for (const symbol of [...services, "google.rpc.ErrorInfo", "braid.v1.Split"]) {
+    const described = await grpcurl(address(), "describe", symbol);
+    equal(described.code, 0, `${symbol}: ${described.err}`);
+    notEqual(described.out, "");
+  }
+});
+
+test("health is checked and listed", async () => {
+  deepEqual(await ask("grpc.health.v1.Health/Check", {}), { status: "SERVING" });
+  const listed = await ask("grpc.health.v1.Health/List", {});
+  const statuses: unknown = Reflect.get(listed, "statuses");
+  deepEqual(Reflect.get(statuses as object, "braid.v1.ControlService"), { status: "SERVING" });
+});
+
+test("an event is written and read, and an operator is named", async () => {
+  await ask("braid.v1.ControlService/CreateNamespace", { namespace: "plays" });
+  const now = Date.now() * 1000;
+  const event = {
+    timeSeriesId: "profile:1",
+    eventTime: formatTime(now),
+    eventId: "e-1",
+    eventItems: [{ eventItemKey: "device", eventItemValue: "aW9z" }],
+  };
+  const service = "braid.v1.TimeSeriesService";
+  const batch = { namespace: "plays", events: [event] };
+  const written = await ask(`${service}/WriteEventRecordsSync`, batch);
+  equal(Reflect.get(written, "written"), 1);
+  const timeInterval = { start: formatTime(now), end: formatTime(now + 1) };
+  const query = { namespace: "plays", timeSeriesId: "profile:1", timeInterval };
+  const read = await ask(`${service}/ReadEventRecords`, query);
+  deepEqual(Reflect.get(read, "records"), [event]);
+  const pause = { namespace: "plays", reason: "a load test" };
+  const as = ["-H", "braid-operator: ana@ops-1"];
+  const paused = await ask("braid.v1.ControlService/PauseSplits", pause, ...as);
+  equal(Reflect.get(Reflect.get(paused, "pause") as object, "by"), "ana@ops-1");
+});
+
+test("an error shows its details, and a time in nanoseconds is refused by its field", async () => {
+  const service = "braid.v1.TimeSeriesService/ReadEventRecords";
+  const start = "2026-11-15T10:00:00.000000001Z";
+  const end = "2026-11-15T11:00:00Z";
+  const query = { namespace: "plays", timeSeriesId: "p", timeInterval: { start, end } };
+  const { code, err } = await grpcurl("-d", JSON.stringify(query), address(), service);
+  notEqual(code, 0);
+  match(err, /Code: InvalidArgument/);
+  match(err, /timeInterval\.start .*microsecond/);
+  match(err, /type\.googleapis\.com\/google\.rpc\.ErrorInfo/);
+  match(err, /"reason": "REQUEST_INVALID"/);
+});

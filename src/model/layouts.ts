@@ -1,11 +1,14 @@
 /** How the events of a part lie in the split table, and what each layout can do. */
 
 export interface Layout {
-  /** Raised with every change of what a part looks like: what was seen of another version proves nothing. */
+  /**
+   * Raised with every change of what a part looks like: what was seen of another version proves
+   * nothing.
+   */
   readonly version: number;
   /**
-   * Whether events lie in chained blocks, which prove that nothing is missing in any range of a part. Without
-   * them a part is proven by its count, when it was read whole.
+   * Whether events lie in chained blocks, which prove that nothing is missing in any range of a
+   * part. Without them a part is proven by its count, when it was read whole.
    */
   readonly blocks: boolean;
 }

@@ -1,8 +1,8 @@
 /**
  * Cuts a stream of frames into blocks, newest first, each bound to the one before it (rule C9).
  *
- * Runs that fit are taken as they are. Only where a block is full are frames walked, by their lengths, and
- * only the events on both sides of a cut are looked at.
+ * Runs that fit are taken as they are. Only where a block is full are frames walked, by their
+ * lengths, and only the events on both sides of a cut are looked at.
  */
 import { assert } from "../lib/errors.ts";
 import type { PartitionKey } from "../model/partition.ts";
@@ -78,7 +78,8 @@ export class BlockBuilder {
         const bytes = this.#bytes + (at - start);
         if (bytes > 0 && bytes + (end - at) > BLOCK_BYTES_TARGET) {
           if (at > start) this.#push(chunk.subarray(start, at));
-          // A block that was begun by an earlier run, and gets nothing of this one, has its last already.
+          // A block that was begun by an earlier run, and gets nothing of this one, has its last
+          // already.
           if (events > 0) this.#last = positionAt(lastChunk, lastAt);
           this.flush();
           this.#first = events > 0 ? positionAt(chunk, at) : run.first;

@@ -1,8 +1,9 @@
 /**
  * Whether the blocks that came are all the blocks there are between two positions (rule C9).
  *
- * A replica that lacks a block answers with the next one, which is sound in itself. So each block must
- * follow the one before it, the first must be where the read begins, and the last where it ends.
+ * A replica that lacks a block answers with the next one, which is sound in itself. So each block
+ * must follow the one before it, the first must be where the read begins, and the last where it
+ * ends.
  */
 import type { PartRecord } from "../model/split.ts";
 import type { Order } from "../ports/event-store.ts";
@@ -62,8 +63,8 @@ export class BlockChain {
   }
 
   /**
-   * No block came, and this is the oldest there is (undefined: there is none). It is as it should be only
-   * if the whole part lies behind the high bound.
+   * No block came, and this is the oldest there is (undefined: there is none). It is as it should
+   * be only if the whole part lies behind the high bound.
    */
   provesNothing(oldest: BlockHead | undefined): boolean {
     return (

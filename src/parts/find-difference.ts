@@ -14,8 +14,8 @@ export interface FoundDifference {
 }
 
 /**
- * The difference that matters most up to a position (undefined: to the end). What only the original has
- * was written late; anything else means that the copy is wrong, and ends the search.
+ * The difference that matters most up to a position (undefined: to the end). What only the original
+ * has was written late; anything else means that the copy is wrong, and ends the search.
  */
 export async function findDifference(
   original: RunSource,

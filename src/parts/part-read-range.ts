@@ -6,12 +6,16 @@ import type { ScanRange } from "../ports/event-store.ts";
 
 /** Several blocks: less would make a page wait for more than one fetch. */
 const RUN_BYTES_MIN = 128 * 1024;
-/** With what was handed on and what is under way behind it: four halves of a fetch, which a read has memory for. */
+/**
+ * With what was handed on and what is under way behind it: four halves of a fetch, which a read has
+ * memory for.
+ */
 const SUBRANGES_AHEAD = 2;
 
 export function partReadRange(range: ScanRange, segment: RouteSegment): PartReadRange {
   const { from, to, order, after, runEventsMax, level } = range;
-  // A reader of parts holds more fetches than a scan does: smaller ones keep it within the read's memory.
+  // A reader of parts holds more fetches than a scan does: smaller ones keep it within the read's
+  // memory.
   const half = Math.floor(range.runBytesMax / 2);
   const runBytesMax = Math.max(half, Math.min(range.runBytesMax, RUN_BYTES_MIN));
   const meanBytes = segment.events === 0 ? 0 : segment.bytes / segment.events;

@@ -1,4 +1,7 @@
-/** What a part gives back, in both layouts, against a plain list; and that no fault in it goes unnoticed. */
+/**
+ * What a part gives back, in both layouts, against a plain list; and that no fault in it goes
+ * unnoticed.
+ */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";

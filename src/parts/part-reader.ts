@@ -1,9 +1,9 @@
 /**
  * Reads one part of a split in order, and vouches that nothing is missing in what it hands on.
  *
- * Whole blocks pass as they are, newest first, with nothing done per event; in the other direction they are
- * turned round, and at the edges of the range they are cut. Whatever is not exactly as it was listed is a
- * doubt, and a doubt means the original.
+ * Whole blocks pass as they are, newest first, with nothing done per event; in the other direction
+ * they are turned round, and at the edges of the range they are cut. Whatever is not exactly as it
+ * was listed is an integrity error, and then the caller reads the original.
  */
 import { ServiceError } from "../lib/errors.ts";
 import type { PartitionKey } from "../model/partition.ts";
@@ -42,7 +42,10 @@ export interface PartReadRange {
   /** How much the first fetch should bring, in bytes for blocks, in events for rows. */
   readonly firstBytes: number;
   readonly firstEvents?: number;
-  /** Of a long range, how many pieces of it are read ahead in parallel; without it parts are read one by one, whole. */
+  /**
+   * Of a long range, how many subranges of it are read ahead in parallel; without it parts are read
+   * one by one, whole.
+   */
   readonly subrangesAhead?: number;
   readonly level?: ServiceLevel;
 }
@@ -53,8 +56,9 @@ export type IntegrityReason = ChainBreak | "damaged block" | "gap between parts"
 export class IntegrityError extends Error {
   readonly reason: IntegrityReason;
   /**
-   * False: what was handed on before is right, and the original goes on behind it. True: it was noticed only at
-   * the end that something in between is not as it was listed, so nothing that came from this part may be used.
+   * False: what was handed on before is right, and the original continues behind it. True: it was
+   * noticed only at the end that something in between is not as it was listed, so nothing that came
+   * from this part may be used.
    */
   readonly late: boolean;
 
@@ -73,7 +77,10 @@ export class IntegrityError extends Error {
   }
 }
 
-/** Runs of one part within a range, in order. Throws SplitDoubt. Runs may have more events than a page wants. */
+/**
+ * Runs of one part within a range, in order. Throws IntegrityError. Runs may have more events than
+ * a page wants.
+ */
 export async function* readPart(
   store: EventStore,
   original: PartitionKey,
@@ -143,7 +150,10 @@ function soundHead(
   throw new IntegrityError("damaged block", nameOf(part));
 }
 
-/** Asked for when a range came back empty: blocks that are not there cannot tell that they are missing. */
+/**
+ * Asked for when a range came back empty: blocks that are not there cannot tell that they are
+ * missing.
+ */
 async function oldestBlock(
   { store, location, part, range, signal }: PartScan,
   context: BlockContext,
@@ -180,7 +190,10 @@ function blockRange({ part, range, bounds }: PartScan): BlockRange {
   };
 }
 
-/** Rows are not bound to each other: only when all of a part was read can it be told that one is missing. */
+/**
+ * Rows are not bound to each other: only when all of a part was read can it be told that one is
+ * missing.
+ */
 async function* readRows({
   store,
   location,

@@ -1,20 +1,24 @@
 /**
- * What of a segment is opened one after another: whole parts, or, for who wants much, stretches of them that hold
- * about a fetch each, so that several fetches can be under way at once.
+ * What of a segment is opened one after another: whole parts, or, for a long read, subranges of
+ * them that hold about a fetch each, so that several fetches can be under way at once.
  *
- * A fetch of a part can only begin where the one before it ended, so one part alone is never read faster than one
- * fetch after another. How its events lie in time is not known, only how many there are: a part is cut as if they
- * were spread evenly. Where a stretch turns out nearly empty they are not, and the rest of that part is read as one.
+ * A fetch of a part can only begin where the one before it ended, so one part alone is never read
+ * faster than one fetch after another. How its events lie in time is not known, only how many there
+ * are: a part is cut as if they were spread evenly. Where a subrange turns out nearly empty they
+ * are not, and the rest of that part is read as one.
  */
 import type { PartRecord } from "../model/split.ts";
 import type { PartReadRange } from "./part-reader.ts";
 
-/** A stretch of the time of one part. */
+/** Some of the time of one part. */
 export interface Subrange {
   readonly part: PartRecord;
   readonly from: number;
   readonly to: number;
-  /** At most so much is in all that is left of a part, and about so much in a stretch that was cut off it. */
+  /**
+   * At most so much is in all that is left of a part, and about so much in a subrange that was cut
+   * off it.
+   */
   readonly bytes: number;
 }
 
@@ -36,7 +40,7 @@ export class PartSubranges {
     this.#wanted = wanted;
   }
 
-  /** The next piece in order: all that is left of a part, unless `inSubranges`. */
+  /** The next subrange in order: all that is left of a part, unless `inSubranges`. */
   next(inSubranges: boolean): Subrange | undefined {
     const rest = this.#rest ?? this.#nextPart();
     this.#rest = undefined;
@@ -44,7 +48,7 @@ export class PartSubranges {
     return cut ? this.#subrangeOf(rest) : rest;
   }
 
-  /** A piece was read to its end. */
+  /** A subrange was read to its end. */
   ended({ part, bytes }: Subrange, bytesRead: number): void {
     if (bytesRead < bytes * NEARLY_EMPTY) this.#uneven = part;
   }

@@ -1,9 +1,9 @@
 /**
  * Writes one part of a split, whole: events come newest first, blocks leave as they fill.
  *
- * What it holds is bounded: the block being filled, the blocks of the next append, and a few appends under
- * way; who adds waits while there is no room. A part that was not finished is not listed, so nobody reads it
- * (rule C8).
+ * What it holds is bounded: the block being filled, the blocks of the next append, and a few
+ * appends under way; the caller waits while there is no room. A part that was not finished is not
+ * listed, so nobody reads it (rule C8).
  */
 import { assert } from "../lib/errors.ts";
 import type { PartitionKey } from "../model/partition.ts";
@@ -71,9 +71,9 @@ export class PartWriter {
   }
 
   /**
-   * The `count` events whose whole frames are `chunk[start..end)`, newest first, all older than those before.
-   * Resolves when more may come; rejects if an append has failed. The chunk must not change until the part is
-   * finished.
+   * The `count` events whose whole frames are `chunk[start..end)`, newest first, all older than
+   * those before. Resolves when more may come; rejects if an append has failed. The chunk must not
+   * change until the part is finished.
    */
   async add(
     chunk: Uint8Array,

@@ -1,8 +1,9 @@
 /**
- * What a stretch of events comes to: how many, how large, and a digest of their frames in order.
+ * What a range of events comes to: how many, how large, and a digest of their frames in order.
  *
- * The order is always newest first, and how the frames were cut into chunks does not matter: a partition
- * read as rows and its copy read as blocks have the same digest if, and only if, they hold the same events.
+ * The order is always newest first, and how the frames were cut into chunks does not matter: a
+ * partition read as rows and its copy read as blocks have the same digest if, and only if, they
+ * hold the same events.
  */
 import { createHash, hash } from "node:crypto";
 import { assert } from "../lib/errors.ts";

@@ -1,4 +1,6 @@
-/** What a stretch of events comes to, summed up while it passes, so that two readings can be compared. */
+/**
+ * What a range of events comes to, summed up while it passes, so that two reads can be compared.
+ */
 import { RangeDigest } from "./range-digest.ts";
 import type { Order } from "../ports/event-store.ts";
 import { comparePositions, eventsOfRun, frameLength, positionOf } from "../wire/frames.ts";

@@ -1,10 +1,10 @@
 /**
- * Reads one segment of a split in order, part behind part, ahead of whoever consumes it.
+ * Reads one segment of a split in order, part behind part, ahead of its consumer.
  *
- * A page mostly wants one fetch. Once that much was handed on, the next fetch is begun while the last one is
- * used, and the next part's first fetch before this part ends. Who wants a long range may have several pieces
- * of it read in parallel (`part-pieces.ts`). What is held is bounded: what was handed on last, the fetch
- * behind it, and one fetch of each piece ahead.
+ * A page mostly wants one fetch. Once that much was handed on, the next fetch is begun while the
+ * last one is used, and the next part's first fetch before this part ends. A long range may have
+ * several subranges read in parallel (`part-subranges.ts`). What is held is bounded: what was
+ * handed on last, the fetch behind it, and one fetch of each subrange ahead.
  */
 import { LinkedAbort } from "../lib/linked-abort.ts";
 import type { PartitionKey } from "../model/partition.ts";
@@ -62,7 +62,7 @@ export class SegmentReader implements RunSource {
     return this.#partsOpened;
   }
 
-  /** The next run, or undefined at the end. Throws SplitDoubt. */
+  /** The next run, or undefined at the end. Throws IntegrityError. */
   async next(): Promise<Run | undefined> {
     if (this.#done) return undefined;
     this.#runs ??= this.#begin();
@@ -107,7 +107,7 @@ export class SegmentReader implements RunSource {
       const subrange = subranges.next(subrangesAhead > 0 && this.#wantsMuch);
       return subrange === undefined ? undefined : this.#openSubrange(subrange, runBytesMax);
     };
-    /** One part that is read whole at a time; of pieces, as many as may be read ahead. */
+    /** One part that is read whole at a time; of subranges, as many as may be read ahead. */
     const openAhead = (current: PartCursor): void => {
       if (!this.#wantsMuch) return;
       const most = subrangesAhead > 0 ? subrangesAhead : 1;
@@ -159,14 +159,14 @@ export class SegmentReader implements RunSource {
     const runs = readPart(this.#store, this.#original, generation, layout, part, range, signal);
     const cursor = new PartCursor(runs, subrange);
     this.#open.add(cursor);
-    // Pieces of a part follow one another.
+    // Subranges of a part follow one another.
     if (part !== this.#newestOpened) this.#partsOpened++;
     this.#newestOpened = part;
     return cursor;
   }
 }
 
-/** One piece, read one fetch ahead if that is wanted. */
+/** One subrange, read one fetch ahead if that is wanted. */
 class PartCursor {
   readonly subrange: Subrange;
   readonly #runs: AsyncGenerator<Run, void, undefined>;

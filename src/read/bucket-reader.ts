@@ -36,7 +36,8 @@ export class BucketReader {
   ) {
     this.bucket = bucket;
     const count = partitions.length;
-    // What one partition may fetch shrinks with their number: together they stay within the request's share.
+    // What one partition may fetch shrinks with their number: together they stay within the
+    // request's share.
     const runBytesMax = Math.max(runBytesMin(count), Math.floor(range.runBytesMax / count));
     this.sources = partitions.map((partition) =>
       opener.open(view, partition, { ...range, runBytesMax }, signal),

@@ -1,9 +1,9 @@
 /**
- * Walks over the time buckets of a query, run by run, and reads ahead: the more buckets in a row are
- * empty, the further.
+ * Walks over the time buckets of a query, run by run, and reads ahead: the more buckets in a row
+ * are empty, the further.
  *
- * A step that a page did not wait for stays pending, and what did not fit on it is put back: the next
- * page begins with them. All that is fetched stays within `bytesHeld`.
+ * A step that a page did not wait for stays pending, and what did not fit on it is put back: the
+ * next page begins with them. All that is fetched stays within `bytesHeld`.
  */
 import { LinkedAbort } from "../lib/linked-abort.ts";
 import { mapBounded } from "../lib/map-bounded.ts";
@@ -30,7 +30,9 @@ export interface WalkOptions {
   readonly pageEventsMax: () => number;
 }
 
-/** Expected bytes of an event, for sizing the fetches: a wrong guess costs a round trip, not memory. */
+/**
+ * Expected bytes of an event, for sizing the fetches: a wrong guess costs a round trip, not memory.
+ */
 const EVENT_BYTES_GUESS = 512;
 const FETCH_BYTES_MIN = 64 * 1024;
 
@@ -53,7 +55,8 @@ export class BucketWalk {
     this.#options = options;
     const steps = view.idStrategies.get(query.seriesId);
     const eventBuckets = eventBucketsMax(view.slices, query, steps);
-    // Every partition fetches something, however small its share: many of them are read one bucket at a time.
+    // Every partition fetches something, however small its share: many of them are read one bucket
+    // at a time.
     this.#aheadMax = Math.max(1, Math.floor(deps.limits.aheadMax / eventBuckets));
     this.#fetchBytes = Math.max(
       fetchBytesOf(pageBytesMax, pageEventsMax()),

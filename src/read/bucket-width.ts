@@ -58,8 +58,9 @@ export class BucketWidth {
   }
 
   /**
-   * What this reader has examined of the bucket's originals. Sources hand on what a page may not have
-   * room for: what was examined came from originals and splits in the proportion that they handed on.
+   * What this reader has examined of the bucket's originals. Sources hand on what a page may not
+   * have room for: what was examined came from originals and splits in the proportion that they
+   * handed on.
    */
   #examinedOf(bucket: MeasuredBucket): Width {
     return {

@@ -1,6 +1,6 @@
 /**
- * The time buckets that an interval touches, in the order of the read, from where the last page ended.
- * Pure and lazy: a long interval over short buckets has many.
+ * The time buckets that an interval touches, in the order of the read, from where the last page
+ * ended. Pure and lazy: a long interval over short buckets has many.
  */
 import { SECOND_MICROS } from "../model/namespace-config.ts";
 import { multipliedBuckets, timeBucketOf, timeBucketRange } from "../model/partition.ts";
@@ -50,9 +50,9 @@ export function* bucketsOf(
 }
 
 /**
- * The position that says "all of this bucket was examined". An empty id stands before every event of its
- * microsecond, so it is right in both directions: ascending, the events at `to` are still ahead;
- * descending, those at `from` are done.
+ * The position that says "all of this bucket was examined". An empty id stands before every event
+ * of its microsecond, so it is right in both directions: ascending, the events at `to` are still
+ * ahead; descending, those at `from` are done.
  */
 export function endOfBucket(bucket: BucketRange, order: Order): Position {
   return { time: order === "OLDEST_FIRST" ? bucket.to : bucket.from, id: new Uint8Array() };
@@ -77,7 +77,8 @@ export function countPartitions(
   let before = eventBuckets;
   let partitions = countBuckets(slice, start, end) * eventBuckets;
   for (const step of steps ?? []) {
-    // A step applies to the buckets that begin at or behind it, and adds what it has above the one before.
+    // A step applies to the buckets that begin at or behind it, and adds what it has above the one
+    // before.
     const first = Math.max(0, Math.ceil((step.from - slice.start) / bucketMicros));
     const from = Math.max(start, slice.start + first * bucketMicros);
     const after = multipliedBuckets(eventBuckets, step.factor);
@@ -113,6 +114,7 @@ function remaining(range: ReadRange): { start: number; end: number } {
   const { start, end, after } = range;
   if (after === undefined) return { start, end };
   if (range.order === "OLDEST_FIRST") return { start: Math.max(start, after.time), end };
-  // Events of the position's own microsecond may still be ahead, unless its id is empty: then none is smaller.
+  // Events of the position's own microsecond may still be ahead, unless its id is empty: then none
+  // is smaller.
   return { start, end: Math.min(end, after.id.length === 0 ? after.time : after.time + 1) };
 }

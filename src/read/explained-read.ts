@@ -1,6 +1,6 @@
 /**
- * Gathers how a read is served from the pages it takes: which partitions it reads, by which route, and what
- * of each. Bounded: beyond a number of partitions it only counts.
+ * Gathers how a read is served from the pages it takes: which partitions it reads, by which route,
+ * and what of each. Bounded: beyond a number of partitions it only counts.
  */
 import type { PageOutcome } from "./page-reader.ts";
 import type { ExplainedPartition, ReadExplanation } from "./read-page.ts";
@@ -11,7 +11,10 @@ export const EXPLAINED_PARTITIONS_MAX = 1_000;
 export class ExplainedRead {
   /** In the order they were read. */
   readonly #rows: ExplainedPartition[] = [];
-  /** Of the bucket read last, which the next page may continue: where its rows lie, and their events. */
+  /**
+   * Of the bucket read last, which the next page may continue: where its rows lie, and their
+   * events.
+   */
   #lastBucket = "";
   readonly #last = new Map<number, { readonly row: number; readonly events: number }>();
   #partitionsRead = 0;
@@ -34,7 +37,10 @@ export class ExplainedRead {
     };
   }
 
-  /** The next page of the same reader: a partition that it continues counts once, with all of its events. */
+  /**
+   * The next page of the same reader: a partition that it continues counts once, with all of its
+   * events.
+   */
   add({ page, partitions }: PageOutcome): void {
     this.#bytes += page.context.bytesRead;
     this.#eventsReturned += page.count;

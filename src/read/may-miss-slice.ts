@@ -1,11 +1,11 @@
 /**
- * Whether another server may have taken events that a read is to find into a slice that this server's
- * view does not have yet.
+ * Whether another server may have taken events that a read is to find into a slice that this
+ * server's view does not have yet.
  *
  * Slices are made ahead of need, so a view covers all event time that can be written now, and the
- * answer is no. Where it leaves out some of that, the keeper was late, or the view was asked for while
- * some of several slices had been made. Below the floor nothing is written any more: what is missing
- * there is closed or dropped.
+ * answer is no. Where it leaves out some of that, the slice reconciler was late, or the view was
+ * asked for while some of several slices had been made. Below the floor nothing is written any
+ * more: what is missing there is closed or dropped.
  */
 import type { NamespaceView } from "../model/namespace.ts";
 import type { Micros } from "../lib/time-units.ts";

@@ -2,7 +2,8 @@
  * A page in the making: takes runs until it is full in events or in bytes, and knows the last
  * position it has examined.
  *
- * Without filters whole runs pass as they are; only at the page's edge, or to filter, are events looked at one by one.
+ * Without filters whole runs pass as they are; only at the page's edge, or to filter, are events
+ * looked at one by one.
  */
 import { compareBytes } from "../lib/bytes.ts";
 import { itemsOf } from "../wire/event-record.ts";

@@ -1,6 +1,6 @@
 /**
- * Reads page after page of one query on one walk over its time buckets: a page ends when it is full,
- * its time is up, or the interval is at its end, and the next one continues right there.
+ * Reads page after page of one query on one walk over its time buckets: a page ends when it is
+ * full, its time is up, or the interval is at its end, and the next one continues right there.
  */
 import { assert } from "../lib/errors.ts";
 import type { NamespaceView } from "../model/namespace.ts";
@@ -23,7 +23,10 @@ import { readsSplit } from "./width-shares.ts";
 export interface PageShape {
   readonly eventsMax: number;
   readonly bytesMax: number;
-  /** EVENT fills it to the last event; RUN ends it before a run that does not fit whole, which saves looking at the events of that run. */
+  /**
+   * EVENT fills it to the last event; RUN ends it before a run that does not fit whole, which saves
+   * looking at the events of that run.
+   */
   readonly cutAt: PageCut;
 }
 

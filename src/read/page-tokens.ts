@@ -3,8 +3,8 @@
  * change of storage and another server.
  *
  * A token holds the last position *examined*, not the last event returned, so that a filter that
- * matches nothing still makes progress (rule C11), and belongs to one namespace (by its internal id,
- * rule C12) and one query. Bound by HMAC-SHA-256; compared in constant time.
+ * matches nothing still makes progress (rule C11), and belongs to one namespace (by its internal
+ * id, rule C12) and one query. Bound by HMAC-SHA-256; compared in constant time.
  */
 import { createHash, createHmac, createSecretKey, timingSafeEqual } from "node:crypto";
 import type { KeyObject } from "node:crypto";
@@ -17,7 +17,9 @@ export interface PageState {
   readonly position: Position;
   /** Events still to be returned under the total limit; 0 for no limit. */
   readonly left: number;
-  /** Bytes and events read so far in the time bucket of `position`: width is counted across pages. */
+  /**
+   * Bytes and events read so far in the time bucket of `position`: width is counted across pages.
+   */
   readonly bucketBytes: number;
   readonly bucketEvents: number;
 }
@@ -85,7 +87,10 @@ export class PageTokens {
   }
 }
 
-/** Of all that decides which events come in which order; the page size and partial returns may change between pages. */
+/**
+ * Of all that decides which events come in which order; the page size and partial returns may
+ * change between pages.
+ */
 function queryHash(query: ReadQuery, namespaceId: string): Buffer {
   const hash = createHash("sha256");
   const add = (part: string | Uint8Array): void => {

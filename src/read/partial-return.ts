@@ -1,7 +1,8 @@
 /**
  * Stops a read at the namespace's latency limit, for callers that would rather have a part now.
  *
- * Never before there is progress: a partial answer that moves nothing on would be asked for again for ever.
+ * Never before there is progress: a partial answer that moves nothing on would be asked for again
+ * for ever.
  */
 import type { Clock } from "../lib/clock.ts";
 import { formatDurationMs } from "../lib/units.ts";
@@ -29,7 +30,7 @@ export class PartialReturn implements Disposable {
   /** The result, or that time is up if it is and the read has moved on. */
   async race<T>(work: Promise<T>, progressed: boolean): Promise<T | TimeIsUp> {
     if (this.#up === undefined || !progressed) return work;
-    // Whoever loses the race may still fail later, when it is aborted: that is nobody's concern.
+    // Work that loses the race may still fail later, when it is aborted: nothing waits for it then.
     work.catch(() => undefined);
     return this.#isUp ? "time is up" : Promise.race([work, this.#up]);
   }

@@ -2,7 +2,7 @@
  * Reads an interval of one time series, as a page, as a stream of pages, or as an explanation.
  *
  * A page is bounded in events, bytes, partitions and time, always makes progress, and ends with a
- * token that goes on exactly behind the last position examined.
+ * token that continues exactly behind the last position examined.
  */
 import { ServiceError } from "../lib/errors.ts";
 import { mapBounded } from "../lib/map-bounded.ts";
@@ -45,7 +45,8 @@ export class EventReader {
         const { page, ended } = await this.#orReason(pending, signal);
         if (!ended) {
           pending = pages.next();
-          // It is awaited in the next turn, or left with the caller: until then a failure is not unhandled.
+          // It is awaited in the next turn, or left with the caller: until then a failure is not
+          // unhandled.
           pending.catch(() => undefined);
         }
         yield page;
@@ -60,8 +61,8 @@ export class EventReader {
   }
 
   /**
-   * Reads one page and tells how, instead of what it found. With a total limit and no page size it reads
-   * page after page up to that limit.
+   * Reads one page and tells how, instead of what it found. With a total limit and no page size it
+   * reads page after page up to that limit.
    */
   async explain(query: ReadQuery, signal: AbortSignal): Promise<ReadExplanation> {
     const explained = await this.#readToExplain(query, signal);
@@ -132,7 +133,7 @@ export class EventReader {
     return new PageReader(this.#deps, query, view, state, shape, signal);
   }
 
-  /** Whatever a part made of an abort, the caller is told the reason for it. */
+  /** Whatever a part made of an abort, the caller gets the reason for it. */
   async #orReason<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
     try {
       return await work;
@@ -199,7 +200,8 @@ export class EventReader {
         eventBucket,
       };
       const route = await this.#deps.opener.explain(view, partition);
-      // A read that does not look whether a partition is split cannot say that its split is held back.
+      // A read that does not look whether a partition is split cannot say that its split is held
+      // back.
       return row.read && !mayBeHeld(route.route) ? row : { ...row, ...route };
     };
     const all = [...read, ...unread];

@@ -3,8 +3,8 @@
  *
  * Kept by partition, so that a thousand reads of one are one. Memory is bounded: of each slice a
  * sample of partitions, chosen by hash, so that each that was read has the same chance to be in it
- * however often it is read, and of the slices those read last. When a sample is full, half of it goes,
- * and each one left stands for twice as many.
+ * however often it is read, and of the slices those read last. When a sample is full, half of it
+ * goes, and each one left stands for twice as many.
  */
 import { LRUCache } from "lru-cache";
 import { utf8 } from "../lib/bytes.ts";

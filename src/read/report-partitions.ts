@@ -1,6 +1,6 @@
 /**
- * Reports what a read has taken from each partition of a bucket: to `explain`, and to the listener that
- * watches for wide partitions.
+ * Reports what a read has taken from each partition of a bucket: to `explain`, and to the listener
+ * that watches for wide partitions.
  */
 import type { NamespaceView } from "../model/namespace.ts";
 import { timeBucketRange } from "../model/partition.ts";

@@ -1,9 +1,9 @@
 /**
  * How much of a time bucket's width each of its event buckets has. Pure.
  *
- * Width is what was read of originals. What this reader has read is known by source; of the pages before
- * only the sum is, and hashing has spread it evenly. An event bucket that is split has no part in either:
- * it is not to be found wide again, nor to make the others look narrow.
+ * Width is what was read of originals. What this reader has read is known by source; of the pages
+ * before only the sum is, and hashing has spread it evenly. An event bucket that is split has no
+ * part in either: it is not to be found wide again, nor to make the others look narrow.
  */
 import type { PartitionSource, RouteName } from "../partition/partition-source.ts";
 
@@ -21,8 +21,8 @@ export type SharedSource = Pick<
 const NOTHING: Width = { bytes: 0, events: 0 };
 
 /**
- * The shares, in the order of the sources. `before`: of the pages before. `examined`: by this reader, no
- * more than the originals gave; so no share says more than was read of its partition.
+ * The shares, in the order of the sources. `before`: of the pages before. `examined`: by this
+ * reader, no more than the originals gave; so no share says more than was read of its partition.
  */
 export function widthShares(
   sources: readonly SharedSource[],

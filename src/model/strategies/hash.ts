@@ -3,8 +3,8 @@ import { hash32 } from "../../lib/hash.ts";
 import type { SpreadStrategy } from "./strategy.ts";
 
 /**
- * Not that of event buckets, which would put all events of one of them into few parts. On disk: it never
- * changes.
+ * Not that of event buckets, which would put all events of one of them into few parts. On disk: it
+ * never changes.
  */
 const SEED = 1;
 

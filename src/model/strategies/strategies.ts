@@ -1,4 +1,4 @@
-/** The strategies there are. A new one is a row here and a file beside this one (ARCHITECTURE.md). */
+/** The strategies. A new one is a row here and a file beside this one: docs/specs/strategies.md. */
 import { eventBuckets } from "./event-buckets.ts";
 import { hash } from "./hash.ts";
 import type { Strategy } from "./strategy.ts";

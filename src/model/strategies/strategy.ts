@@ -1,6 +1,6 @@
 /**
- * What a strategy is: a way to divide a segment into parts, with what it is for, what it costs and what it
- * can do. Callers ask for what it can do, never for its name.
+ * What a strategy is: a way to divide a segment into parts, with what it is for, what it costs and
+ * what it can do. Callers ask for what it can do, never for its name.
  */
 
 /** What a strategy needs to know of a segment. */
@@ -44,8 +44,8 @@ export type Strategy = OrderedStrategy | SpreadStrategy;
 export interface PartCutter {
   /**
    * Whether the part that holds `partBytes` in `partEvents` is closed before an event of this time.
-   * Asked before each event, or at least before each of another microsecond: it never cuts inside one
-   * (rule C7). `partsSoFar` are closed already.
+   * Asked before each event, or at least before each of another microsecond: it never cuts inside
+   * one (rule C7). `partsSoFar` are closed already.
    */
   cutBefore(time: number, partBytes: number, partEvents: number, partsSoFar: number): boolean;
 }

@@ -24,7 +24,8 @@ class EqualTimeCutter implements PartCutter {
   cutBefore(time: number, _partBytes: number, partEvents: number, partsSoFar: number): boolean {
     const slot = this.#slotOf(time);
     const cut = partEvents > 0 && this.#slot !== undefined && slot !== this.#slot;
-    // A part that may not be closed takes the next subrange too, and is not closed for the same reason later.
+    // A part that may not be closed takes the next subrange too, and is not closed for the same
+    // reason later.
     if (cut && partsSoFar + 1 >= this.#maxParts) return false;
     this.#slot = slot;
     return cut;

@@ -1,9 +1,9 @@
 /**
  * More event buckets for an id that will be wide again tomorrow (rule C15).
  *
- * Pure. A step only grows, by whole factors, and takes effect with a time bucket that nobody can have
- * written to before everybody knows of it. It does nothing for a bucket that is already open: an id that
- * grows wide inside one keeps its hot spot until the next.
+ * Pure. A step only grows, by whole factors, and takes effect with a time bucket that nobody can
+ * have written to before everybody knows of it. It does nothing for a bucket that is already open:
+ * an id that grows wide inside one keeps its hot spot until the next.
  */
 import type { Micros } from "../../lib/time-units.ts";
 import { SECOND_MICROS } from "../../model/namespace-config.ts";
@@ -20,7 +20,10 @@ export interface IdGrowth {
   readonly slice: TimeSlice;
   /** Of the slices to come. */
   readonly timePartition: TimePartition;
-  /** Of the id in one time bucket, over all its event buckets: one partition's bytes times their number. */
+  /**
+   * Of the id in one time bucket, over all its event buckets: one partition's bytes times their
+   * number.
+   */
   readonly bytesInBucket: number;
   readonly targetBytes: number;
   /** Likewise. */
@@ -55,15 +58,18 @@ export function nextIdStep(growth: IdGrowth): IdStrategyStep | undefined {
   return { from: firstUntouched(growth, last), factor };
 }
 
-/** In how many partitions the bucket would be neither large nor wide by events: many tiny ones are slow, too. */
+/**
+ * In how many partitions the bucket would be neither large nor wide by events: many tiny ones are
+ * slow, too.
+ */
 function partitionsNeeded(growth: IdGrowth): number {
   const { bytesInBucket, targetBytes, eventsInBucket, eventsMax } = growth;
   return Math.max(bytesInBucket / targetBytes, eventsInBucket / eventsMax);
 }
 
 /**
- * From when on nobody can have written by the time the last view without a step ends that is being stored
- * now. A step that begins no later than this comes too late.
+ * From when on nobody can have written by the time the last view without a step ends that is being
+ * stored now. A step that begins no later than this comes too late.
  */
 export function untouchedFrom({
   nowMicros,
@@ -75,10 +81,13 @@ export function untouchedFrom({
   return known + futureLimitMicros + margins.clockSkew.micros;
 }
 
-/** The start of the first time bucket that nobody may write to before all have heard of the step. */
+/**
+ * The start of the first time bucket that nobody may write to before all have heard of the step.
+ */
 function firstUntouched(growth: IdGrowth, last: IdStrategyStep | undefined): number {
   const { slice, margins } = growth;
-  // By a view's age later than would be in time now, so that it still is when it comes to be stored.
+  // By a view's age later than would be in time now, so that it still is when it comes to be
+  // stored.
   const after = Math.max(untouchedFrom(growth) + margins.viewMaxAge.micros, last?.from ?? 0);
   const inSlice = nextBucketStart(after, slice.start, slice.timePartition);
   if (after >= slice.start && inSlice <= slice.end) return inSlice;

@@ -1,9 +1,9 @@
 /**
  * Decides whether the next range of a wide partition is split, how and into what, and says why.
  *
- * Pure: the worker measures (at most what `surveyBytes` asks for), this decides, the worker carries it
- * out. A plan freezes the range before anything is copied (rule C7). Every refusal is a whole sentence
- * with its numbers, for the record's history.
+ * Pure: the worker measures (at most what `surveyBytes` asks for), this decides, the worker carries
+ * it out. A plan freezes the range before anything is copied (rule C7). Every refusal is a whole
+ * sentence with its numbers, for the record's history.
  */
 import type { RefusalCause } from "../../model/move-cause.ts";
 import { sliceExpiry } from "../../model/slice-expiry.ts";
@@ -20,7 +20,10 @@ import type { ChosenStrategy } from "./choose-strategy.ts";
 export interface Survey {
   readonly bytes: number;
   readonly events: number;
-  /** Whether it read the range to its end: then bytes and events are exact, else they are a lower bound. */
+  /**
+   * Whether it read the range to its end: then bytes and events are exact, else they are a lower
+   * bound.
+   */
   readonly whole: boolean;
   /** How long the read took. */
   readonly millis: number;
@@ -70,7 +73,10 @@ const FILES_MANY = 8;
 /** How soon and how late a range that is still growing is checked again. */
 const LOOK_AGAIN_MICROS_MIN = 10 * SECOND_MICROS;
 const LOOK_AGAIN_MICROS_MAX = 600 * SECOND_MICROS;
-/** What is old enough to be sealed is so within this long: the line is raised in steps, and then settles. */
+/**
+ * What is old enough to be sealed is so within this long: the line is raised in steps, and then
+ * settles.
+ */
 const SEALING_MICROS = 30 * SECOND_MICROS;
 
 /** The bytes a survey has to read at most before it can be decided; 0: none. */
@@ -80,7 +86,8 @@ export function surveyBytes(config: NamespaceConfig, record: SplitRecord, closed
   if (!closed) return targetBytes;
   // The rest of a bucket that is split already goes with it, whatever its size.
   if (isBegun(record)) return 0;
-  // A detection is a lower bound, and a closed bucket is no longer written to: what was seen is there.
+  // A detection is a lower bound, and a closed bucket is no longer written to: what was seen is
+  // there.
   if (record.bytes > bytesMax) return 0;
   if (record.events > eventsMax) return record.bytes > targetBytes ? 0 : targetBytes + 1;
   return bytesMax + 1;
@@ -139,7 +146,8 @@ function parkedUntilMoreIsSealed(input: PlanInput): SplitPlan {
   const { acceptLimitMicros, widePartition } = input.config;
   const { targetBytes } = widePartition;
   const sealedMicros = Math.max(0, to - from);
-  // As much again as has come so far in as much time, but never past the moment all of it is sealed.
+  // As much again as has come so far in as much time, but never past the moment all of it is
+  // sealed.
   const missing = targetBytes - survey.bytes;
   const growing = survey.bytes > 0 ? (missing / survey.bytes) * sealedMicros : Infinity;
   const untilClosed = Math.max(0, bucket.end - Math.max(from, to));
@@ -259,7 +267,10 @@ function whyLarger(
   return `; parts grow from ${number(targetBytes)} to ${number(partBytes)} bytes, because ${bound}`;
 }
 
-/** Of one that is larger than a part: being scattered is no reason against the split, but may be a second trouble. */
+/**
+ * Of one that is larger than a part: being scattered is no reason against the split, but may be a
+ * second trouble.
+ */
 function whyScattered({ survey: { fragments } }: PlanInput): string {
   if (fragments === undefined) return "";
   const files = `; it lies in ${filesText(fragments)}`;

@@ -1,6 +1,6 @@
 /**
- * The one rule that says whether a segment of a split may be served. Pure, and without allocation: a
- * read asks when it plans, and again before each fetch from the split.
+ * The one rule that says whether a segment of a split may be served. Pure, and without allocation:
+ * a read asks when it plans, and again before each fetch from the split.
  */
 import type { Namespace } from "../../model/namespace.ts";
 import { kindName, kindOf, servesKind } from "../../model/split-kind.ts";
@@ -8,7 +8,9 @@ import type { RouteRecord, RouteSegment } from "../../model/split.ts";
 import type { PartitionRoute, RouteName } from "../../partition/partition-source.ts";
 import type { FallbackReason } from "./observer.ts";
 
-/** UNSEEN: this server has compared nothing of it yet. QUARANTINED: a difference is being checked. */
+/**
+ * UNSEEN: this server has compared nothing of it yet. QUARANTINED: a difference is being checked.
+ */
 export type TrustState = "UNSEEN" | "PROVEN" | "QUARANTINED";
 
 /** What this server knows now of a partition's split. */

@@ -1,4 +1,4 @@
-/** What serving tells whoever counts. Each call returns at once. */
+/** What serving reports to metrics and logs. Each call returns at once. */
 import type { SplitLayout } from "../../model/layouts.ts";
 import type { SplitStrategyName } from "../../model/strategies/strategies.ts";
 
@@ -12,16 +12,18 @@ export type FallbackReason =
   | "storage"
   /** The split is of another epoch than the namespace. */
   | "epoch"
-  /** Namespace or kill switch could not be asked for within L: whether it may be served is not known. */
+  /** This server knows nothing of namespace or kill switch that is younger than `viewMaxAge`. */
   | "stale"
   /** No second read of the original has agreed yet (rule C6). */
   | "unconfirmed"
   /** It was read from the split until mode, kill switch or route changed. */
   | "withdrawn"
-  /** A difference or a damage was seen here before and is being looked into. */
+  /** A difference or damage was seen here before and is being checked. */
   | "quarantined";
 
-/** INTEGRITY_ERROR: the split could not be read, so nothing was compared. SKIPPED: too many waited. */
+/**
+ * INTEGRITY_ERROR: the split could not be read, so nothing was compared. SKIPPED: too many waited.
+ */
 export type ComparisonResult = "MATCH" | "DIFFER" | "INTEGRITY_ERROR" | "FAILED" | "SKIPPED";
 
 /** What came of a difference when both sides were read again at ALL (rule C14). */

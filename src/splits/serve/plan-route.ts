@@ -1,8 +1,8 @@
 /**
  * Decides where each range of a partition is read from, and what is compared. Pure.
  *
- * The split gives what it covers and may serve (`may-serve.ts`); the original gives the rest. One range
- * of time has one source.
+ * The split gives what it covers and may serve (`may-serve.ts`); the original gives the rest. One
+ * range of time has one source.
  */
 import type { ReadMode } from "../../model/read-mode.ts";
 import type { RouteRecord, RouteSegment } from "../../model/split.ts";
@@ -92,8 +92,8 @@ function compareHow(
 ): CompareHow {
   // A quarantined split is read again at ALL: comparing it here would tell nothing new.
   if (trust === "QUARANTINED") return "NO";
-  // Each split's first reads are compared, whatever the mode; where others are served, a kind of split
-  // without evidence of its own is compared (rule C13).
+  // Each split's first reads are compared, whatever the mode; where others are served, a kind of
+  // split without evidence of its own is compared (rule C13).
   if (trust === "UNSEEN" || mode === "COMPARE" || verdict === "KIND") return "DIGEST";
   if (!sampled || verdict === "UNCONFIRMED") return "NO";
   return mode === "SHADOW" ? "SIZES" : "DIGEST";

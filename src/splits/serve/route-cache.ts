@@ -1,10 +1,11 @@
 /**
- * Routes at hand: read through from the catalog, asked for once however many wait, bounded in bytes.
+ * Routes at hand: read through from the catalog, asked for once however many wait, bounded in
+ * bytes.
  *
- * A route is given out only while it is younger than L, counted from the moment it was asked for, so that
- * a split that was rolled back is served nowhere after L (rule C3). That a partition has no route is
- * remembered like any other answer. Those in use are asked for again ahead of their time. Lists of parts
- * never change and have no age.
+ * A route is given out only while it is younger than `viewMaxAge`, counted from the moment it was
+ * asked for, so that a split that was rolled back is served nowhere after that (rule C3). That a
+ * partition has no route is remembered like any other answer. Those in use are asked for again
+ * ahead of their time. Lists of parts never change and have no age.
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../lib/clock.ts";
@@ -22,7 +23,6 @@ import type { Millis } from "../../lib/time-units.ts";
 export interface RouteCacheOptions {
   readonly catalog: Catalog;
   readonly clock: Clock;
-  /** L. */
   readonly viewMaxAgeMs: Millis;
   readonly bytesMax: number;
   readonly observe: (partition: PartitionKey, result: "hit" | "miss") => void;
@@ -68,7 +68,10 @@ export class RouteCache {
     return this.#entries.calculatedSize + this.#parts.calculatedSize;
   }
 
-  /** What is known, if it is young enough to act on. Who asks often makes the partition's text once. */
+  /**
+   * What is known, if it is young enough to act on. A frequent caller makes the partition's text
+   * once.
+   */
   current(
     partition: PartitionKey,
     text: string = partitionText(partition),
@@ -86,7 +89,7 @@ export class RouteCache {
     return current ?? this.#ask(partition);
   }
 
-  /** The listed parts of a segment of that partition. SplitDoubt if one is missing. */
+  /** The listed parts of a segment of that partition. IntegrityError if one is missing. */
   async parts(
     partition: PartitionKey,
     { partRanges }: RouteSegment,
@@ -124,7 +127,10 @@ export class RouteCache {
     }
   }
 
-  /** Asks again for those used since the last time, and lets go of those that are too old. Never rejects. */
+  /**
+   * Asks again for those used since the last time, and lets go of those that are too old. Never
+   * rejects.
+   */
   async refresh(signal: AbortSignal): Promise<void> {
     const used: PartitionKey[] = [];
     // The oldest first: they are the first that would be too old.

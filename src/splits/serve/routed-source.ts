@@ -1,10 +1,10 @@
 /**
- * One partition of which something is split, read in order: what the split covers from the split, the
- * rest from the original, as planned.
+ * One partition of which something is split, read in order: what the split covers from the split,
+ * the rest from the original, as planned.
  *
- * At the first integrity error it continues with the original behind the last event that it handed on,
- * so that a caller never notices. It sums up what is to be compared while that passes, and hands it over
- * at the end.
+ * At the first integrity error it continues with the original behind the last event that it handed
+ * on, so that a caller never notices. It sums up what is to be compared while that passes, and
+ * hands it over at the end.
  */
 import { ServiceError } from "../../lib/errors.ts";
 import type { NamespaceView } from "../../model/namespace.ts";
@@ -63,7 +63,9 @@ export class RoutedSource implements PartitionSource {
   #done = false;
   bytes = 0;
   events = 0;
-  /** What a split covers is left out, wherever it was read from: it is not wide any more (rule C10). */
+  /**
+   * What a split covers is left out, wherever it was read from: it is not wide any more (rule C10).
+   */
   originalBytes = 0;
   originalEvents = 0;
   millis = 0;
@@ -150,7 +152,8 @@ export class RoutedSource implements PartitionSource {
       observe.fellBack(namespace, "route", original.why);
       return { ...planNow(this.#context, this.#served, undefined, this.#range), route: original };
     }
-    // A split that was taken back has an empty route, which the filter has until it is filled again.
+    // A split that was taken back has an empty route, which the filter has until it is filled
+    // again.
     if (route === undefined) observe.filterFalsePositive(namespace);
     const plan = planNow(this.#context, this.#served, route, this.#range);
     if (plan.fallback !== undefined) observe.fellBack(namespace, plan.fallback, plan.route.why);
@@ -244,10 +247,12 @@ export class RoutedSource implements PartitionSource {
       this.#context.integrityError(this.#comparison(read));
     }
     if (late && reading.begun) {
-      // What was handed on already may be wrong: the caller must begin again, and reads the original then.
+      // What was handed on already may be wrong: the caller must begin again, and reads the
+      // original then.
       this.#done = true;
       throw new ServiceError(
-        // No code after which callers continue with the last page's token: that page may lack an event.
+        // No code after which callers continue with the last page's token: that page may lack an
+        // event.
         "CONFLICT",
         "a split is not as it was listed, and what was answered of it may lack events; begin the read again, without a page token; it is answered from the original",
         { cause: error },
@@ -296,7 +301,9 @@ export class RoutedSource implements PartitionSource {
   }
 }
 
-/** Where the plan has the split and nothing was read of it yet, the original is all that was read. */
+/**
+ * Where the plan has the split and nothing was read of it yet, the original is all that was read.
+ */
 function readOnlyOriginal(planned: PartitionRoute): PartitionRoute {
   if (planned.route !== "SPLIT" && planned.route !== "SPLIT_AND_ORIGINAL") return planned;
   return { route: "ORIGINAL_NOT_SPLIT", why: planned.why, parts: 0 };

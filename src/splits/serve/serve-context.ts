@@ -38,7 +38,9 @@ export interface ServeContext {
   readonly serveSample: number;
 }
 
-/** One partition: its namespace's name, its key, and the key as text (`partitionText`), made once. */
+/**
+ * One partition: its namespace's name, its key, and the key as text (`partitionText`), made once.
+ */
 export interface ServedPartition {
   readonly namespace: string;
   readonly partition: PartitionKey;

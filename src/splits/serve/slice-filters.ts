@@ -1,10 +1,11 @@
 /**
- * For each slice a filter that knows which of its partitions may be split: what every read asks first.
+ * For each slice a filter that knows which of its partitions may be split: what every read asks
+ * first.
  *
- * A filter is filled from the slice's routes when the slice is first read. Afterwards it follows the
- * namespace's log of changes, and from time to time it is filled anew, which also lets go of what is
- * split no more. Being late or wrong costs speed, never an answer: "no" means the original, and "perhaps"
- * is looked up.
+ * A filter is filled from the slice's routes when the slice is first read. Afterwards it follows
+ * the namespace's log of changes, and from time to time it is filled again, which also drops what
+ * is no longer split. Being late or wrong costs speed, never an answer: "no" means the original,
+ * and "perhaps" is looked up.
  */
 import { BloomFilter } from "../../lib/bloom-filter.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -21,13 +22,17 @@ export interface SliceFiltersOptions {
   readonly catalog: Catalog;
   readonly clock: Clock;
   readonly margins: Pick<TimeMargins, "viewMaxAge" | "clockSkew">;
-  /** Told of each change that is seen for the first time: what was known of that partition is old. */
+  /**
+   * Told of each change that is seen for the first time: what was known of that partition is old.
+   */
   readonly onChange: (partition: PartitionKey) => void;
   readonly trouble: (what: string, error: unknown) => void;
   readonly rebuildMs?: number;
   /** Slices whose filters are held; beyond it the one that was opened longest ago is forgotten. */
   readonly slicesMax?: number;
-  /** Changes since the last look beyond which filling the filters anew costs less than following. */
+  /**
+   * Changes since the last look beyond which filling the filters again costs less than following.
+   */
   readonly changesMax?: number;
 }
 
@@ -45,7 +50,7 @@ const SLICES_MAX = 10_000;
 const LOADS_AT_ONCE = 4;
 const CHANGES_PAGE = 1_000;
 const CHANGES_MAX = 20_000;
-/** Room for so many more before a filter has to be made anew. */
+/** Room for so many more before a filter has to be made again. */
 const GROWTH = 2;
 const CAPACITY_MIN = 256;
 
@@ -255,7 +260,8 @@ export class SliceFilters {
       }
       if (page.length < CHANGES_PAGE) break;
       if (seen.size >= this.#changesMax) {
-        // None has all of them before it is filled anew: until then the next look begins where this one did.
+        // None has all of them before it is filled again: until then the next look begins where
+        // this one did.
         for (const entry of loaded) this.#load(entry);
         this.#seen.set(namespaceId, seen);
         return;
@@ -263,13 +269,17 @@ export class SliceFilters {
     }
     this.#seen.set(namespaceId, seen);
     loaded.forEach((entry, nth) => {
-      // One that was filled meanwhile has not taken what was followed before, only what it has listed itself.
+      // One that was filled meanwhile has not taken what was followed before, only what it has
+      // listed itself.
       if (entry.fills !== fills[nth]) return;
       entry.followedTo = Math.max(entry.followedTo, startedAt);
     });
   }
 
-  /** Who publishes may have a clock behind ours, and may have been slow between looking at it and writing. */
+  /**
+   * A publisher may have a clock behind ours, and may have been slow between reading it and
+   * writing.
+   */
   #overlapMicros(): number {
     const { clockSkew, viewMaxAge } = this.#options.margins;
     return 2 * clockSkew.micros + 3 * viewMaxAge.micros;

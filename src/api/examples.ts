@@ -2,17 +2,21 @@
 import type { Example } from "./example.ts";
 import { SPLIT_EXAMPLES } from "./split-examples.ts";
 
+/** /docs puts the present in their place. */
+export const EXAMPLE_EVENT_TIME = "2026-11-15T10:00:00.000001Z";
+export const EXAMPLE_INTERVAL = { start: "2026-11-15T10:00:00Z", end: "2026-11-15T11:00:00Z" };
+
 const READ = {
   namespace: "plays",
   timeSeriesId: "profile:123",
-  timeInterval: { start: "2026-11-15T10:00:00Z", end: "2026-11-15T11:00:00Z" },
+  timeInterval: EXAMPLE_INTERVAL,
   order: "NEWEST_FIRST",
   pageSize: 100,
 };
 
 const EVENT = {
   timeSeriesId: "profile:123",
-  eventTime: "2026-11-15T10:00:00.000001Z",
+  eventTime: EXAMPLE_EVENT_TIME,
   eventId: "e-1",
   eventItems: [{ eventItemKey: "device", eventItemValue: "aW9z" }],
 };

@@ -9,6 +9,7 @@ import type { Socket } from "node:net";
 import { Readable } from "node:stream";
 import { fastify } from "fastify";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { BUILD_INFO } from "../lib/build-info.ts";
 import { CODES, ServiceError } from "../lib/errors.ts";
 import type { Code } from "../lib/errors.ts";
 import type { Metrics } from "../lib/metrics.ts";
@@ -16,6 +17,7 @@ import { nearest } from "../lib/nearest.ts";
 import { browserProblem } from "./browser-guard.ts";
 import { callerOf, OPERATOR_HEADER } from "./caller.ts";
 import { docsPage } from "./docs-page.ts";
+import { workerPage } from "./worker-page.ts";
 import { errorJson, retryAfterMs } from "./error-map.ts";
 import { REQUEST_ID_HEADER } from "./grpc-status.ts";
 import { parseJsonBody } from "./json-body.ts";
@@ -34,6 +36,19 @@ export interface HttpOptions {
   readonly loopbackOnly: boolean;
   /** Why the server cannot serve now; undefined if it can. */
   readonly notReady: () => string | undefined;
+  /** What /readyz says beside that: whatever it is, requests are answered. */
+  readonly readyDetail?: () => ReadyDetail;
+}
+
+/** What is switched off, as this process knows it. */
+export interface ReadyDetail {
+  readonly killSwitch: {
+    readonly on: boolean;
+    readonly by: string;
+    readonly reason: string;
+  };
+  /** Namespaces whose splits are paused; the first of them. */
+  readonly paused: readonly string[];
 }
 
 /** Of a caller that wants an answer sooner than by the default. */
@@ -222,14 +237,14 @@ export class HttpServer {
   }
 
   #addPages(): void {
-    const { metrics, notReady, methods } = this.#options;
+    const { metrics, notReady, readyDetail, methods } = this.#options;
     const descriptors = methods.map((method) => method.desc);
     const app = this.#app;
     app.get("/metrics", async (_request, reply) => {
       await reply.header("content-type", metrics.contentType).send(await metrics.text());
     });
     app.get("/healthz", (_request, reply) => {
-      reply.header("content-type", JSON_TYPE).send('{"status":"ok"}');
+      reply.header("content-type", JSON_TYPE).send(JSON.stringify({ status: "ok", ...BUILD_INFO }));
     });
     app.get("/readyz", (_request, reply) => {
       const why = this.#draining ? "the server is shutting down" : notReady();
@@ -237,7 +252,10 @@ export class HttpServer {
         .code(why === undefined ? 200 : 503)
         .header("content-type", JSON_TYPE)
         .send(
-          JSON.stringify(why === undefined ? { status: "ready" } : { status: "not ready", why }),
+          JSON.stringify({
+            ...(why === undefined ? { status: "ready" } : { status: "not ready", why }),
+            ...readyDetail?.(),
+          }),
         );
     });
     // Both follow from the descriptors alone, so each is made once, when first asked for.
@@ -249,7 +267,7 @@ export class HttpServer {
     let page: string | undefined;
     for (const path of ["/", "/docs"]) {
       app.get(path, (_request, reply) => {
-        page ??= docsPage(descriptors);
+        page ??= methods.length === 0 ? workerPage() : docsPage(descriptors);
         reply
           .header("content-type", "text/html; charset=utf-8")
           .header(

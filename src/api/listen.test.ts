@@ -41,6 +41,7 @@ import type { WriteBatch } from "../wire/write-request.ts";
 import { EXAMPLES } from "./examples.ts";
 import { Listener } from "./listen.ts";
 import { allMethods } from "./methods/all-methods.ts";
+import type { Method } from "./methods/method.ts";
 import type { NamespaceUseCases } from "./methods/namespaces.ts";
 import { Requests } from "./requests.ts";
 import { requestObserver } from "../server/measured-methods.ts";
@@ -118,7 +119,10 @@ const namespaces: NamespaceUseCases = {
 
 const notAsked = (): Promise<never> => Promise.reject(new Error("not asked here"));
 
-async function open(options: { inFlightMax: number }): Promise<Listener> {
+async function open(options: {
+  readonly inFlightMax: number;
+  readonly methods?: readonly Method[];
+}): Promise<Listener> {
   const own = options.inFlightMax === 1_000 ? metrics : new Metrics();
   const methods = allMethods({
     namespaces,
@@ -179,7 +183,7 @@ async function open(options: { inFlightMax: number }): Promise<Listener> {
     },
   });
   return Listener.open({
-    methods,
+    methods: options.methods ?? methods,
     metrics: own,
     clock: systemClock,
     requests: new Requests({
@@ -739,6 +743,22 @@ test("health and reflection answer over gRPC", async () => {
     ]) {
       ok(described.includes(file), file);
     }
+  }
+});
+
+test("a process without methods shows what it is and where its health is", async () => {
+  const worker = await open({ inFlightMax: 1, methods: [] });
+  try {
+    const response = await fetch(`http://127.0.0.1:${worker.port}/`);
+    equal(response.status, 200);
+    const html = await response.text();
+    match(html, /<h1>Braid worker \d+\.\d+\.\d+<\/h1>/);
+    for (const path of ["/healthz", "/readyz", "/metrics"]) {
+      ok(html.includes(`href="${path}"`), path);
+      equal((await fetch(`http://127.0.0.1:${worker.port}${path}`)).status, 200);
+    }
+  } finally {
+    await worker.close();
   }
 });
 

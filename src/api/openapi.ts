@@ -73,6 +73,9 @@ function operation(method: DescMethod, schemas: Record<string, Json>): Json {
     parameters: [
       { $ref: "#/components/parameters/timeout" },
       { $ref: "#/components/parameters/requestId" },
+      ...(method.parent.name === "ControlService"
+        ? [{ $ref: "#/components/parameters/operator" }]
+        : []),
     ],
     requestBody: {
       required: true,
@@ -197,6 +200,14 @@ const PARAMETERS: Json = {
     name: "braid-request-id",
     in: "header",
     description: "What the caller calls this request; answered, and written to the server's log.",
+    schema: { type: "string", maxLength: 128 },
+  },
+  operator: {
+    name: "braid-operator",
+    in: "header",
+    description:
+      "Who asks, for histories, pauses, read modes and the kill switch: printable ASCII. It is a claim, " +
+      'nothing checks it; "operator" if not given.',
     schema: { type: "string", maxLength: 128 },
   },
 };

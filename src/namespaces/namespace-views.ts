@@ -120,6 +120,16 @@ export class NamespaceViews implements ViewSource {
     }
   }
 
+  /** The first of the namespaces in use whose splits are paused. */
+  pausedNames(max: number): readonly string[] {
+    const names: string[] = [];
+    for (const [name, { record }] of this.#entries) {
+      if (names.length === max) break;
+      if (record.splitsPaused !== null) names.push(name);
+    }
+    return names;
+  }
+
   /** How many views are held, and how long ago the oldest was asked for. */
   ages(): { readonly count: number; readonly oldestMs: number } {
     const nowMs = this.#clock.monotonicMs();

@@ -71,7 +71,7 @@ async function startParts(
     verify,
     status: new StatusReporter(config, runtime, parts, by),
   });
-  return startListening(context, methods);
+  return startListening(context, methods, serving.killSwitch);
 }
 
 /**

@@ -1,16 +1,23 @@
 /** The one port of a server: requests within their limits, and the listener that answers them. */
+import type { ReadyDetail } from "../api/http.ts";
 import { Listener } from "../api/listen.ts";
 import type { Method } from "../api/methods/method.ts";
 import { Requests } from "../api/requests.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
+import type { KillSwitch } from "../splits/record/kill-switch.ts";
+import type { CommonParts } from "./common-parts.ts";
 import { isLoopback } from "./config.ts";
 import { requestObserver } from "./measured-methods.ts";
 import type { ServerContext } from "./server-context.ts";
+
+/** Of paused namespaces that /readyz names. */
+const PAUSED_MAX = 100;
 
 /** When it stops, requests that are under way have the grace to end. */
 export async function startListening(
   context: ServerContext,
   methods: readonly Method[],
+  killSwitch: KillSwitch,
 ): Promise<Listener> {
   const { config, runtime, parts, lifecycle, measures } = context;
   const requests = newRequests(context);
@@ -22,6 +29,7 @@ export async function startListening(
     requestBytesMax: config.limits.request_bytes,
     loopbackOnly: isLoopback(config.listen.host),
     notReady: () => parts.storage.notReady(),
+    readyDetail: () => readyDetail(parts, killSwitch),
     host: config.listen.host,
     port: config.listen.port,
     connectionsMax: config.server.connections,
@@ -36,6 +44,16 @@ export async function startListening(
     await listener.close();
   });
   return listener;
+}
+
+/** A server that has not heard of the switch for too long acts as if it were on, and says why. */
+function readyDetail({ views }: CommonParts, killSwitch: KillSwitch): ReadyDetail {
+  const { by = "", reason = "" } = killSwitch.lastKnown() ?? {};
+  const unheard = { on: true, by: "", reason: "not heard of for too long: taken as on" };
+  return {
+    killSwitch: killSwitch.stale() ? unheard : { on: killSwitch.on(), by, reason },
+    paused: views.pausedNames(PAUSED_MAX),
+  };
 }
 
 function newRequests({ config, runtime, parts, measures }: ServerContext): Requests {

@@ -1,32 +1,21 @@
 /**
- * Offline comparison of splits with their originals: started by an operator, done in the background of
- * whichever process has time, gone on with by another when that one dies.
+ * Offline comparison of splits with their originals: an operator starts it (`startVerify`), a process that
+ * has time does it in the background (`Verification`), and another continues it when that one dies.
  *
- * What it needs is bounded: a few comparisons at a time, a few splits of each, and of what has ended the
- * last ones are kept.
+ * This class decides which comparisons the process works on: a few at a time.
  */
-import { compareAndSet, LOST } from "../../lib/compare-and-set.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
 import { OwnerLiveness } from "../../lib/owner-liveness.ts";
 import type { Random } from "../../lib/random.ts";
 import { readReadyNamespace } from "../../records/namespace-records.ts";
-import { readSlice } from "../../records/slice-records.ts";
-import { readSplit } from "../../records/split-records.ts";
 import type { SplitLocation, VerifyProgress, VerifyUseCases } from "../use-cases.ts";
 import type { Catalog } from "../../ports/catalog.ts";
 import type { EventStore } from "../../ports/event-store.ts";
+import { ENDED_KEPT, startVerify } from "./start-verify.ts";
 import { Verification } from "./verification.ts";
-import {
-  listRunning,
-  listVerifies,
-  noteRunning,
-  readVerify,
-  removeRunning,
-  removeVerify,
-  writeVerify,
-} from "./verify-records.ts";
-import type { RunningVerify, VerifyRecord, VerifyTarget } from "./verify-records.ts";
+import { listRunning, readVerify, removeRunning, writeVerify } from "./verify-records.ts";
+import type { RunningVerify, VerifyRecord } from "./verify-records.ts";
 
 export interface VerifierOptions {
   readonly catalog: Catalog;
@@ -46,11 +35,7 @@ const LEASE_MS = 10_000;
 const EVERY_MS = 5_000;
 /** Comparisons one process works on at a time. */
 const AT_ONCE_MAX = 2;
-/** Comparisons of one namespace that run at a time, and that are kept when they have ended. */
-const RUNNING_MAX = 10;
-const ENDED_KEPT = 50;
 const LISTED_MAX = 100;
-const RESUMED_MICROS_MAX = 3_600_000_000;
 
 export class Verifier implements VerifyUseCases {
   readonly #options: VerifierOptions;
@@ -68,18 +53,9 @@ export class Verifier implements VerifyUseCases {
     namespace: string,
     target: { readonly location?: SplitLocation; readonly timeSlice?: string },
   ): Promise<string> {
-    const { catalog } = this.#options;
-    const { id } = await readReadyNamespace(catalog, namespace);
-    const wanted = targetOf(target);
-    await this.#checkTarget(id, wanted);
-    const message = "the comparison is being changed by others; try again";
-    const record = await compareAndSet(
-      { message },
-      async () => (await this.#startedOrNew(namespace, id, wanted)) ?? LOST,
-    );
-    await noteRunning(catalog, record);
+    const verifyId = await startVerify(this.#options, namespace, target);
     this.#wake.abort();
-    return record.verifyId;
+    return verifyId;
   }
 
   async get(namespace: string, verifyId: string): Promise<VerifyProgress> {
@@ -158,112 +134,6 @@ export class Verifier implements VerifyUseCases {
       onFailed?.(error);
     }
   }
-
-  /** The one of this target that has not come to its end, or a new one. Undefined if overtaken. */
-  async #startedOrNew(
-    namespace: string,
-    namespaceId: string,
-    target: VerifyTarget,
-  ): Promise<VerifyRecord | undefined> {
-    const { catalog } = this.#options;
-    const all = await listVerifies(catalog, namespaceId);
-    const name = JSON.stringify(target);
-    const same = all.findLast(
-      (record) => JSON.stringify(record.target) === name && this.#goesOn(record),
-    );
-    if (same?.state === "RUNNING") return same;
-    const running = all.filter(({ state }) => state === "RUNNING").length;
-    if (running >= RUNNING_MAX) {
-      throw new ServiceError(
-        "OVERLOADED",
-        `${running} comparisons of namespace "${namespace}" are running; wait for one of them`,
-        { details: { namespace, limit: RUNNING_MAX }, retryAfterMs: 10_000 },
-      );
-    }
-    if (same !== undefined) {
-      return writeVerify(catalog, { ...same, state: "RUNNING", reason: "", endedAt: 0 });
-    }
-    await this.#forgetOld(all);
-    return writeVerify(catalog, this.#newRecord(namespace, namespaceId, target));
-  }
-
-  /**
-   * One that failed is gone on with while what it has compared is still about what there is: not for long, and
-   * not when it has found something, which an operator may have mended since.
-   */
-  #goesOn({ state, endedAt, differencesFound }: VerifyRecord): boolean {
-    if (state !== "FAILED") return state === "RUNNING";
-    const recent = this.#options.clock.nowMicros() - endedAt < RESUMED_MICROS_MAX;
-    return recent && differencesFound === 0;
-  }
-
-  async #forgetOld(all: readonly VerifyRecord[]): Promise<void> {
-    const ended = all.filter(({ state }) => state !== "RUNNING");
-    for (const record of ended.slice(0, Math.max(0, ended.length - ENDED_KEPT + 1))) {
-      await removeVerify(this.#options.catalog, record);
-    }
-  }
-
-  #newRecord(namespace: string, namespaceId: string, target: VerifyTarget): VerifyRecord {
-    const { clock, random } = this.#options;
-    const startedAt = clock.nowMicros();
-    // By time, so that the oldest come first.
-    const time = String(startedAt).padStart(16, "0");
-    return {
-      verifyId: `${time}-${Buffer.from(random.bytes(4)).toString("hex")}`,
-      namespaceId,
-      namespace,
-      target,
-      state: "RUNNING",
-      splitsDone: 0,
-      splitsTotal: 0,
-      splitsSkipped: 0,
-      eventsCompared: 0,
-      bytesCompared: 0,
-      differences: [],
-      differencesFound: 0,
-      startedAt,
-      endedAt: 0,
-      reason: "",
-      checkpoint: { counted: false, slice: "", cursor: "", begun: {} },
-      fence: 0,
-      owner: null,
-      version: 0,
-    };
-  }
-
-  async #checkTarget(namespaceId: string, { slice, partition }: VerifyTarget): Promise<void> {
-    const { catalog } = this.#options;
-    if (slice === null) return;
-    const found = await readSlice(catalog, namespaceId, slice);
-    if (found === undefined || found.state === "DROPPED") {
-      throw new ServiceError(
-        "TIME_SLICE_NOT_FOUND",
-        `there is no time slice ${JSON.stringify(slice.slice(0, 60))}; list those there are`,
-        { details: { timeSlice: slice.slice(0, 60) } },
-      );
-    }
-    if (partition === null) return;
-    const record = await readSplit(catalog, { namespaceId, slice, ...partition });
-    if (record !== undefined) return;
-    throw new ServiceError(
-      "SPLIT_NOT_FOUND",
-      "there is no split of this partition to compare; list those there are",
-      { details: { timeSlice: slice, timeSeriesId: partition.seriesId } },
-    );
-  }
-}
-
-function targetOf({
-  location,
-  timeSlice,
-}: {
-  readonly location?: SplitLocation;
-  readonly timeSlice?: string;
-}): VerifyTarget {
-  if (location === undefined) return { slice: timeSlice ?? null, partition: null };
-  const { seriesId, timeBucket, eventBucket } = location;
-  return { slice: location.timeSlice, partition: { seriesId, timeBucket, eventBucket } };
 }
 
 function progressOf(record: VerifyRecord): VerifyProgress {

@@ -1,10 +1,12 @@
 /**
- * Structured log lines on stderr: JSON for machines, one readable line each on a terminal.
+ * Structured log lines on stderr: JSON for machines, pino-pretty's readable lines on a terminal.
  *
  * Neither ids of time series nor payloads belong in it. Errors are given under `err`.
  */
+import { createRequire } from "node:module";
 import { pino } from "pino";
 import type { DestinationStream, Logger } from "pino";
+import type { PinoPretty } from "pino-pretty";
 
 export type Log = Pick<Logger, "debug" | "info" | "warn" | "error">;
 
@@ -14,7 +16,7 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 export function createLog(level: LogLevel, stream: typeof process.stderr = process.stderr): Log {
   // Synchronous: what is said just before the process ends must not be lost.
   const lines: DestinationStream = stream.isTTY
-    ? { write: (line) => stream.write(readable(line)) }
+    ? readableLines(stream)
     : pino.destination({ dest: stream.fd, sync: true });
   return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, lines);
 }
@@ -22,29 +24,14 @@ export function createLog(level: LogLevel, stream: typeof process.stderr = proce
 /** For tests, and for parts that are to be quiet. */
 export const silentLog: Log = pino({ level: "silent" });
 
-const COLORS: Readonly<Record<number, string>> = { 20: "90", 30: "32", 40: "33", 50: "31" };
-const NAMES: Readonly<Record<number, string>> = {
-  20: "debug",
-  30: "info",
-  40: "warn",
-  50: "error",
-};
-
-/** `10:00:00.123 warn  what happened key=value`, and the stack under it. */
-function readable(line: string): string {
-  // The line was made by pino from an object, two lines above.
-  const { time, level, msg, err, ...rest } = JSON.parse(line) as {
-    time: string;
-    level: number;
-    msg?: string;
-    err?: { stack?: string };
-  };
-  const name = `\u001b[${COLORS[level] ?? "0"}m${(NAMES[level] ?? "").padEnd(5)}\u001b[0m`;
-  const fields = Object.entries(rest).map(([key, value]) => ` ${key}=${shown(value)}`);
-  const stack = err?.stack === undefined ? "" : `\n${err.stack}`;
-  return `${time.slice(11, 23)} ${name} ${msg ?? ""}${fields.join("")}${stack}\n`;
-}
-
-function shown(value: unknown): string {
-  return typeof value === "string" ? value : JSON.stringify(value);
+/** `10:00:00.123 WARN: what happened`, and the fields under it. */
+function readableLines(stream: typeof process.stderr): DestinationStream {
+  // Loaded only where somebody looks: a service under a supervisor has no terminal.
+  const { prettyFactory } = createRequire(import.meta.url)("pino-pretty") as typeof PinoPretty;
+  const pretty = prettyFactory({
+    colorize: stream.hasColors(),
+    translateTime: "SYS:HH:MM:ss.l",
+    singleLine: true,
+  });
+  return { write: (line) => void stream.write(pretty(line) ?? "") };
 }

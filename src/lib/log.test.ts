@@ -1,0 +1,38 @@
+import { equal, match } from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { text } from "node:stream/consumers";
+import { test } from "node:test";
+import { createLog } from "./log.ts";
+
+/** A screen, as far as the log knows one. */
+function screen(): { stream: typeof process.stderr; shown: () => string } {
+  let shown = "";
+  const write = (line: string): boolean => {
+    shown += line;
+    return true;
+  };
+  // Only what the log uses of a terminal.
+  const stream = { isTTY: true, hasColors: () => false, write } as unknown as typeof process.stderr;
+  return { stream, shown: () => shown };
+}
+
+test("on a terminal a line of the log is for people, an error with its stack below", () => {
+  const { stream, shown } = screen();
+  const log = createLog("info", stream);
+  log.warn({ queue: "kafka", lag: 3 }, "behind");
+  match(shown(), /^\[\d\d:\d\d:\d\d\.\d{3}\] WARN: behind \{"queue":"kafka","lag":3\}\n$/);
+  log.error({ err: new Error("it broke") }, "cannot write");
+  match(shown(), /ERROR: cannot write[^]*it broke[^]*at /);
+  log.debug("too fine");
+  equal(shown().includes("too fine"), false);
+});
+
+test("elsewhere it is JSON, a line each, at once", async () => {
+  const url = new URL("./log.ts", import.meta.url).href;
+  const script = `import { createLog } from "${url}"; createLog("info").info({ a: 1 }, "x"); process.exit(0);`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", script]);
+  const line = JSON.parse(await text(child.stderr)) as Record<string, unknown>;
+  equal(line["msg"], "x");
+  equal(line["a"], 1);
+  equal(line["level"], 30);
+});

@@ -1,6 +1,13 @@
-/** `braid completion`: a script for the shell, made from the command tree, so that it cannot fall behind it. */
+/**
+ * `braid completion`: a script for the shell, made from the command tree, so that it cannot fall behind it.
+ *
+ * Commands, flags, modes, states and formats stand in the script. Namespaces and splits are asked of the server
+ * when they are needed: `braid ns ls -o text`.
+ */
 import { Argument } from "commander";
-import type { Command } from "commander";
+import type { Command, Option } from "commander";
+import { READ_MODES } from "../model/read-mode.ts";
+import { SPLIT_STATES } from "../model/split.ts";
 import type { Terminal } from "./terminal.ts";
 
 export function addCompletion(program: Command, terminal: Terminal): void {
@@ -15,77 +22,126 @@ export function addCompletion(program: Command, terminal: Terminal): void {
         "\n  $ braid completion fish > ~/.config/fish/completions/braid.fish",
     )
     .action(async (shell: "bash" | "zsh" | "fish") => {
-      await terminal.print(SCRIPTS[shell](nodesOf(program, "")));
+      await terminal.print(SCRIPTS[shell](treeOf(program)));
     });
 }
 
-interface Node {
-  /** "" for the program itself, " ns create" for a command in it. */
-  readonly path: string;
-  readonly words: readonly string[];
+interface Tree {
+  /** What may follow each command: " ns create" is one, "" the program itself. */
+  readonly words: ReadonlyMap<string, readonly string[]>;
+  /** What an argument may be, by its command and place: " modes set 2". */
+  readonly places: ReadonlyMap<string, Source>;
+  /** What a flag takes. */
+  readonly flags: ReadonlyMap<string, Source>;
 }
 
-function nodesOf(command: Command, path: string, inherited: readonly string[] = []): Node[] {
-  const flags = command.options.flatMap((option) => option.long ?? []);
-  const known = [...inherited, ...flags];
-  const names = command.commands.map((child) => child.name());
-  const here = { path, words: [...names, ...known, "--help"] };
-  const below = command.commands.flatMap((child) =>
-    nodesOf(child, `${path} ${child.name()}`, known),
-  );
-  return [here, ...below];
+/** Words that are known here, or what only the server knows. */
+type Source = readonly string[] | "namespaces" | "splits";
+
+function treeOf(program: Command): Tree {
+  const words = new Map<string, readonly string[]>();
+  const places = new Map<string, Source>();
+  const flags = new Map<string, Source>();
+  const visit = (command: Command, path: string, inherited: readonly string[]): void => {
+    const known = [...inherited, ...command.options.flatMap((option) => option.long ?? [])];
+    words.set(path, [...command.commands.map((child) => child.name()), ...known, "--help"]);
+    for (const option of command.options) addFlag(flags, option);
+    for (const [nth, argument] of command.registeredArguments.entries()) {
+      const source = argument.argChoices ?? ARGUMENTS[argument.name()];
+      if (source !== undefined) places.set(`${path} ${nth + 1}`, source);
+    }
+    for (const child of command.commands) visit(child, `${path} ${child.name()}`, known);
+  };
+  visit(program, "", []);
+  return { words, places, flags };
 }
 
-/** Finds the deepest command among the words, whose names it is told, then offers that one's words. */
-function shellCases(nodes: readonly Node[], indent: string): { commands: string; words: string } {
-  const paths = nodes.filter(({ path }) => path !== "").map(({ path }) => `"${path}"`);
-  const words = nodes.map(({ path, words }) => `${indent}"${path}") words="${words.join(" ")}" ;;`);
-  return { commands: paths.join("|"), words: words.join("\n") };
+function addFlag(flags: Map<string, Source>, { long, short, argChoices }: Option): void {
+  const values = argChoices ?? FLAGS[long ?? ""];
+  if (values === undefined) return;
+  for (const name of [long, short]) if (typeof name === "string") flags.set(name, values);
 }
 
-const SCRIPTS: Readonly<Record<"bash" | "zsh" | "fish", (nodes: readonly Node[]) => string>> = {
-  bash: (nodes) => {
-    const { commands, words } = shellCases(nodes, "    ");
-    return `# bash completion for braid
-_braid() {
-  local path="" words="" i
-  for ((i = 1; i < COMP_CWORD; i++)); do
-    case "$path \${COMP_WORDS[i]}" in
-      ${commands}) path="$path \${COMP_WORDS[i]}" ;;
+const ARGUMENTS: Readonly<Record<string, Source>> = {
+  namespace: "namespaces",
+  split: "splits",
+  mode: READ_MODES,
+};
+
+const FLAGS: Readonly<Record<string, readonly string[]>> = {
+  "--state": SPLIT_STATES,
+  "--engine": ["embedded", "cassandra"],
+  "--queue": ["embedded", "kafka"],
+};
+
+/** A server that is away must not fill the screen in the middle of a command line. */
+const ASK = {
+  namespaces: "braid ns ls -o text 2>/dev/null | cut -f1",
+  splits: (namespace: string) => `braid splits ls ${namespace} -o text 2>/dev/null | cut -f1`,
+};
+
+/** The body of a `case` for bash and zsh: a pattern and what to do. */
+function cases(entries: Iterable<readonly [string, string]>): string {
+  return [...entries].map(([pattern, action]) => `    "${pattern}") ${action} ;;`).join("\n");
+}
+
+function shellSource(source: Source): string {
+  if (source === "namespaces") return `found="$(${ASK.namespaces})"`;
+  if (source === "splits") return `found="$(${ASK.splits('"$first"')})"`;
+  return `found="${source.join(" ")}"`;
+}
+
+/** The same for bash and zsh: `line` is the array of words, `from` where they begin, `at` the one to complete. */
+function findWords({ words, places, flags }: Tree, line: string, from: number, at: string): string {
+  const paths = [...words.keys()].filter((path) => path !== "").map((path) => `"${path}"`);
+  const valued = [...flags.keys()].join("|");
+  // Not named path: in zsh that is the search path of the shell.
+  return `  local named="" found="" first="" word="" place=1 i
+  for ((i = ${from}; i < ${at}; i++)); do
+    word="\${${line}[i]}"
+    case "$word" in
+      ${valued}|--url|--as) i=$((i + 1)); continue ;;
+      -*) continue ;;
+    esac
+    case "$named $word" in
+      ${paths.join("|")}) named="$named $word" ;;
+      *) [ $place = 1 ] && first="$word"; place=$((place + 1)) ;;
     esac
   done
-  case "$path" in
-${words}
+  case "$named" in
+${cases([...words].map(([path, known]) => [path, `found="${known.join(" ")}"`]))}
   esac
-  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
+  case "\${${line}[${at}]}" in -*) ;; *) case "$named $place" in
+${cases([...places].map(([place, source]) => [place, shellSource(source)]))}
+  esac ;; esac
+  case "\${${line}[$((${at} - 1))]}" in
+${cases([...flags].map(([flag, values]) => [flag, shellSource(values)]))}
+  esac`;
+}
+
+const SCRIPTS: Readonly<Record<"bash" | "zsh" | "fish", (tree: Tree) => string>> = {
+  bash: (tree) => `# bash completion for braid
+_braid() {
+${findWords(tree, "COMP_WORDS", 1, "COMP_CWORD")}
+  COMPREPLY=($(compgen -W "$found" -- "\${COMP_WORDS[COMP_CWORD]}"))
 }
 complete -o default -F _braid braid
-`;
-  },
-  zsh: (nodes) => {
-    const { commands, words } = shellCases(nodes, "    ");
-    return `#compdef braid
+`,
+  zsh: (tree) => `#compdef braid
 _braid() {
-  local at="" words_here="" i
-  for ((i = 2; i < CURRENT; i++)); do
-    case "$at \${words[i]}" in
-      ${commands}) at="$at \${words[i]}" ;;
-    esac
-  done
-  case "$at" in
-${words.replaceAll('words="', 'words_here="')}
-  esac
-  compadd -- \${=words_here}
+${findWords(tree, "words", 2, "CURRENT")}
+  compadd -- \${=found}
   _files
 }
 if [ "$funcstack[1]" = "_braid" ]; then _braid "$@"; else compdef _braid braid; fi
-`;
-  },
-  fish: (nodes) => {
-    const paths = nodes.filter(({ path }) => path !== "").map(({ path }) => `'${path}'`);
-    const lines = nodes.map(({ path, words }) => {
-      const condition = `test (__braid_path) = '${path}'`;
-      return `complete -c braid -n "${condition}" -a '${words.join(" ")}'`;
+`,
+  fish: ({ words, places, flags }) => {
+    const paths = [...words.keys()].filter((path) => path !== "").map((path) => `'${path}'`);
+    const rule = (condition: string, found: string): string =>
+      `complete -c braid -f -n "${condition}" -a "${found}"`;
+    const values = [...flags].map(([flag, source]) => {
+      const name = flag.startsWith("--") ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`;
+      return `complete -c braid -x ${name} -a "${fishSource(source)}"`;
     });
     return `# fish completion for braid
 function __braid_path
@@ -97,7 +153,29 @@ function __braid_path
   end
   echo "'$at'" | string trim -c "'"
 end
-${lines.join("\n")}
+function __braid_arguments
+  set -l at ''
+  set -l place 1
+  for word in (commandline -opc)[2..-1]
+    string match -q -- '-*' $word; and continue
+    if contains -- "$at $word" ${paths.join(" ")}
+      set at "$at $word"
+    else
+      set place (math $place + 1)
+      echo $word
+    end
+  end
+  echo "$at $place"
+end
+${[...words].map(([path, known]) => rule(`test (__braid_path) = '${path}'`, known.join(" "))).join("\n")}
+${[...places].map(([place, source]) => rule(`test (__braid_arguments)[-1] = '${place}'`, fishSource(source))).join("\n")}
+${values.join("\n")}
 `;
   },
 };
+
+function fishSource(source: Source): string {
+  if (source === "namespaces") return `(${ASK.namespaces})`;
+  if (source === "splits") return `(${ASK.splits("(__braid_arguments)[1]")})`;
+  return source.join(" ");
+}

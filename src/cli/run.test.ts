@@ -565,7 +565,7 @@ test("explain, slices and block print tables", async () => {
   });
 });
 
-test("completion knows every command and its flags, and bash can run it", async () => {
+test("completion knows commands, flags, namespaces, modes, states and splits, and bash can run it", async () => {
   for (const shell of ["bash", "zsh", "fish"]) {
     const { code, out } = await runBraid(["completion", shell]);
     equal(code, 0);
@@ -573,9 +573,31 @@ test("completion knows every command and its flags, and bash can run it", async 
       match(out, new RegExp(`['"] ${command}['"]`), `${shell} ${command}`);
   }
   const { out } = await runBraid(["completion", "bash"]);
-  const ask = 'COMP_WORDS=(braid ns create --acc); COMP_CWORD=3; _braid; echo "${COMPREPLY[@]}"';
-  const bash = spawn("bash", ["-c", `${out}\n${ask}`]);
-  equal((await text(bash.stdout)).trim(), "--accept-limit");
+  const cases: readonly (readonly [string, string])[] = [
+    ["ns create --acc", "--accept-limit"],
+    ["ns ge", "get"],
+    ["ns get p", "plays"],
+    ["--url http://x ns get p", "plays"],
+    ["modes set plays S", "SHADOW SERVE"],
+    ["splits ls plays --state F", "FAILED"],
+    ["splits show plays c1", "c11psr2pyb"],
+    ["ns ls -o y", "yaml"],
+    ["completion f", "fish"],
+  ];
+  // What the server would answer.
+  const fake =
+    'braid() { [ "$1" = ns ] && printf "plays\\t1d\\nmetrics\\t1d\\n" || printf "c11psr2pyb\\t$3\\n"; }';
+  const asked = cases.map(
+    ([line]) =>
+      `COMP_WORDS=(braid ${line}); COMP_CWORD=${line.split(" ").length}; _braid; echo "\${COMPREPLY[@]}"`,
+  );
+  const bash = spawn("bash", ["-c", [out, fake, ...asked].join("\n")]);
+  const [found, problems] = await Promise.all([text(bash.stdout), text(bash.stderr)]);
+  equal(problems, "");
+  deepEqual(
+    found.trimEnd().split("\n"),
+    cases.map(([, expected]) => expected),
+  );
 });
 
 const MAIN = new URL("./main.ts", import.meta.url).pathname;

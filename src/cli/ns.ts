@@ -63,7 +63,8 @@ export function addNs(program: Command, terminal: Terminal): void {
         const namespaces: Namespace[] = [];
         for await (const namespace of client.listNamespaces({ signal })) namespaces.push(namespace);
         const blocks = [listing(namespaces, clock.nowMicros())];
-        return { value: { namespaces }, records: namespaces, blocks };
+        const notes = namespaces.length === 0 ? [NONE] : [];
+        return { value: { namespaces }, records: namespaces, blocks, notes };
       });
     });
 
@@ -108,6 +109,8 @@ export function addNs(program: Command, terminal: Terminal): void {
       await emit(terminal, options, { value: {}, blocks: [line(`deleted ${name}`)] });
     });
 }
+
+const NONE = "there is no namespace yet; create one: braid ns create plays";
 
 async function confirmDeletion(name: string, { ask, note }: Terminal): Promise<void> {
   if (ask === undefined) {
@@ -181,15 +184,15 @@ function splitsLine({ readMode, splitsPause }: Namespace, nowMicros: number): st
 function listing(namespaces: readonly Namespace[], nowMicros: number): Block {
   return table(
     [
-      "NAMESPACE",
+      "=NAMESPACE",
       ">SLICE",
       ">BUCKET",
-      ">EVENT BUCKETS",
+      "?>EVENT BUCKETS",
       ">ACCEPT",
-      ">CLOSE",
-      ">DELETE",
-      "MODE",
-      "CREATED",
+      "?>CLOSE",
+      "?>DELETE",
+      "=MODE",
+      "=CREATED",
     ],
     namespaces.map(({ namespace, config, createTime, readMode, splitsPaused }) => [
       namespace,
@@ -199,7 +202,7 @@ function listing(namespaces: readonly Namespace[], nowMicros: number): Block {
       duration(config.acceptLimit),
       duration(config.retention.closeAfter),
       duration(config.retention.deleteAfter),
-      splitsPaused ? `${readMode}, splits paused` : readMode,
+      splitsPaused ? `${readMode}, paused` : readMode,
       relative(createTime, nowMicros),
     ]),
   );

@@ -100,7 +100,7 @@ function commandTree(terminal: Terminal, printed: Promise<void>[]): Command {
   const program = new Command("braid")
     .description("A time-series event store that keeps its own partitions at a healthy width.")
     .option("--url <url>", `the server, or BRAID_URL (default: ${DEFAULT_URL})`)
-    .option("--as <name>", "who asks, for histories (default: your user name and host)")
+    .option("--as <name>", "who asks, recorded as claimed (default: your user name and host)")
     .addOption(outputOption())
     .option("--json", "short for -o json")
     .option("-V, --version", "print the versions of this program and of the server")

@@ -37,7 +37,7 @@ function listing(slices: readonly TimeSlice[]): Block {
     count(events),
   ]);
   return table(
-    ["SLICE", "STATUS", "START", "END", ">BUCKET", ">EVENT BUCKETS", ">SIZE", ">EVENTS"],
+    ["=SLICE", "=STATUS", "=START", "?=END", "?>BUCKET", "?>EVENT BUCKETS", ">SIZE", ">EVENTS"],
     rows,
   );
 }

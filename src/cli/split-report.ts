@@ -125,7 +125,8 @@ function partTables(segments: readonly SplitSegment[]): Block[] {
 function historyTable(history: readonly SplitMove[]): Block {
   const rows = history.map(({ at, by, from, to, cause, reason, times }) => [
     at,
-    by,
+    // Nobody checks who an operator says to be.
+    cause === "operator" ? `${by} (claimed)` : by,
     from ?? "",
     to,
     cause,

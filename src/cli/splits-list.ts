@@ -121,7 +121,8 @@ function listing(
 
 /** What they cost, since the originals stay. */
 function costNotes({ splits, more }: Listed): string[] {
-  if (more || splits.length === 0) return [];
+  if (splits.length === 0) return ["no splits"];
+  if (more) return [];
   const bytes = sizeOfCopies(splits.flatMap(({ segments }) => segments));
   const number = splits.length === 1 ? "one split" : `${count(splits.length)} splits`;
   return [`${number}, whose copies take ${size(bytes)} beside the originals`];

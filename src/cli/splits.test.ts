@@ -152,7 +152,7 @@ test("splits ls and show say that splits are paused, and ls that the kill switch
     'run "braid splits resume plays" to resume\n';
   const ran = await runBraid(["splits", "ls", "plays"], { url });
   ok(ran.err.endsWith(paused), ran.err);
-  match(ran.err, /^braid: the kill switch is on: no read uses a split \(bob set it\)/);
+  match(ran.err, /^braid: the kill switch is on: no read uses a split \(bob set it\)/m);
   equal((await runBraid(["splits", "show", "plays", ...LOCATION], { url })).err, paused);
 });
 

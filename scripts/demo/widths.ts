@@ -1,9 +1,17 @@
-/** The ids of the demo by how wide they are, and how long their reads take. */
-import { pagesAlone, streamRange } from "../../bench/support/read-load.ts";
+/**
+ * The ids of the demo by how wide they are, and how long their reads take from the original and from the split.
+ *
+ * Both are measured after the split, by turns: the kill switch serves originals again. So both are warm, and a
+ * machine that becomes slower meanwhile slows both. The narrow ids were never split: they are the controls.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import { nextRandom } from "../../bench/support/events.ts";
+import { pageRequest, streamRange } from "../../bench/support/read-load.ts";
 import type { Side } from "../../bench/support/read-load.ts";
-import { median } from "../../bench/support/stats.ts";
+import { explain } from "../../bench/support/server-load.ts";
+import { median, percentile, seconds } from "../../bench/support/stats.ts";
 import type { WideSpace } from "../../bench/support/wide-space.ts";
-import { table, Untold } from "./tell.ts";
+import { line, table, Untold } from "./tell.ts";
 import type { DemoSetup } from "./setup.ts";
 
 export const EVENT_BYTES = 250;
@@ -14,15 +22,18 @@ export interface Width {
   readonly events: number;
 }
 
-export interface WidthFigures {
-  readonly p50: number;
-  readonly p99: number;
-  /** MB/s. */
-  readonly whole: number;
+/** Milliseconds of each page, and MB/s of each whole range. */
+interface Samples {
+  readonly pages: number[];
+  readonly whole: number[];
 }
 
-const PAGES = 200;
-const WHOLE_READS = 3;
+type Source = "original" | "split";
+type Measured = ReadonlyMap<Width, Readonly<Record<Source, Samples>>>;
+
+const ROUNDS = 4;
+const PAGES_A_ROUND = 50;
+const SWITCH_MS_MAX = 30_000;
 
 export function widthsOf({ namespace, start, end }: WideSpace): Width[] {
   return [0.1, 1, 10, 60].map((megabytes) => {
@@ -32,62 +43,101 @@ export function widthsOf({ namespace, start, end }: WideSpace): Width[] {
   });
 }
 
-/** Pages of 100 from anywhere and the whole range, newest first, of every width by turns. */
-export async function measureWidths(
-  { grpc }: DemoSetup,
+/** Pages of 100 from anywhere and whole ranges, newest first: originals and splits by turns, every width in each. */
+export async function measureByTurns(
+  setup: DemoSetup,
   widths: readonly Width[],
-): Promise<Map<Width, WidthFigures>> {
-  const sides = widths.map(({ side }) => side);
-  const pages = await pagesAlone(grpc, sides, "NEWEST_FIRST", {
-    rounds: 1,
-    pages: PAGES,
-    warmUp: 1,
-  });
-  const measured = new Map<Width, WidthFigures>();
-  for (const width of widths) {
-    const { p50, p99, failed } = pages.get(width.side) ?? { p50: [], p99: [], failed: PAGES };
-    if (failed > 0) throw new Untold(`${failed} pages of ${width.side.series} failed`);
-    const rates: number[] = [];
-    // The first one warms up and does not count.
-    for (let nth = -1; nth < WHOLE_READS; nth++) {
-      const { megabytes, took } = await streamRange(grpc, width.side, "NEWEST_FIRST");
-      if (megabytes < 0.95 * width.megabytes) {
-        throw new Untold(
-          `a read of all of ${width.side.series} brought ${megabytes.toFixed(1)} of ${width.megabytes} MB`,
-        );
+  widest: Width,
+): Promise<Measured> {
+  const measured = new Map(
+    widths.map((width) => [width, { original: emptySamples(), split: emptySamples() }]),
+  );
+  // The first round warms both up and does not count.
+  for (let round = 0; round <= ROUNDS; round++) {
+    // Neither always comes first.
+    const sources: readonly Source[] =
+      round % 2 === 0 ? ["original", "split"] : ["split", "original"];
+    for (const source of sources) {
+      await serveFrom(setup, source, widest);
+      for (const [width, samples] of measured) {
+        const seen = await readOnce(setup, width);
+        if (round === 0) continue;
+        samples[source].pages.push(...seen.pages);
+        samples[source].whole.push(...seen.whole);
       }
-      if (nth >= 0) rates.push(megabytes / took);
     }
-    measured.set(width, { p50: median(p50), p99: median(p99), whole: median(rates) });
   }
+  await serveFrom(setup, "split", widest);
   return measured;
 }
 
-export function showWidths(
-  widths: readonly Width[],
-  before: ReadonlyMap<Width, WidthFigures>,
-  after?: ReadonlyMap<Width, WidthFigures>,
-): void {
-  const cell = (width: Width, of: keyof WidthFigures, digits: number): string =>
-    [before, ...(after === undefined ? [] : [after])]
-      .map((figures) => figures.get(width)?.[of].toFixed(digits))
-      .join(" -> ");
-  const gain = (width: Width): string =>
-    `${((after?.get(width)?.whole ?? 0) / (before.get(width)?.whole ?? 1)).toFixed(1)} times`;
+/** Pages and the whole range, and what they tell: the gain of the wide ids against that of the controls. */
+export function showMeasured(measured: Measured, isWide: (width: Width) => boolean): void {
+  const controls = [...measured]
+    .filter(([width]) => !isWide(width))
+    .map(([, seen]) => gainOf(seen));
+  const noise = Math.exp(controls.reduce((sum, gain) => sum + Math.log(gain), 0) / controls.length);
+  const both = (
+    { original, split }: Record<Source, Samples>,
+    of: (seen: Samples) => string,
+  ): string => `${of(original)} -> ${of(split)}`;
   table([
-    [
-      "width",
-      "page of 100, p50 ms",
-      "p99 ms",
-      "whole range, MB/s",
-      ...(after === undefined ? [] : ["gain"]),
-    ],
-    ...widths.map((width) => [
+    ["width", "page of 100, p50 ms", "p99 ms", "whole range, MB/s", "gain", "against controls"],
+    ...[...measured].map(([width, seen]) => [
       `${width.megabytes} MB`,
-      cell(width, "p50", 2),
-      cell(width, "p99", 1),
-      cell(width, "whole", 0),
-      ...(after === undefined ? [] : [gain(width)]),
+      both(seen, ({ pages }) => median(pages).toFixed(2)),
+      both(seen, ({ pages }) => percentile(pages, 99).toFixed(1)),
+      both(seen, ({ whole }) => median(whole).toFixed(0)),
+      times(gainOf(seen)),
+      isWide(width) ? times(gainOf(seen) / noise) : "a control",
     ]),
   ]);
+  line(
+    `\n  The controls were never split: their gain of ${controls.map(times).join(" and ")} is noise of this machine.`,
+  );
+  line("  The last column is the gain in MB/s divided by that of the controls.");
+}
+
+/** Of the rate at which the whole range is read. */
+function gainOf({ original, split }: Readonly<Record<Source, Samples>>): number {
+  return median(split.whole) / median(original.whole);
+}
+
+function times(gain: number): string {
+  return `${gain.toFixed(1)} times`;
+}
+
+function emptySamples(): Samples {
+  return { pages: [], whole: [] };
+}
+
+async function readOnce({ grpc }: DemoSetup, width: Width): Promise<Samples> {
+  const seen = emptySamples();
+  for (let page = 0; page < PAGES_A_ROUND; page++) {
+    const request = pageRequest(width.side, nextRandom(), "NEWEST_FIRST");
+    const took = await seconds(() => grpc.call("TimeSeriesService/ReadEventRecords", request));
+    seen.pages.push(took * 1000);
+  }
+  const { megabytes, took } = await streamRange(grpc, width.side, "NEWEST_FIRST");
+  if (megabytes < 0.95 * width.megabytes) {
+    const read = `${megabytes.toFixed(1)} of ${width.megabytes} MB`;
+    throw new Untold(`a read of all of ${width.side.series} brought ${read}`);
+  }
+  seen.whole.push(megabytes / took);
+  return seen;
+}
+
+/** Sets the kill switch and waits until reads follow it. */
+async function serveFrom({ server }: DemoSetup, source: Source, { side }: Width): Promise<void> {
+  await server.post("ControlService/SetKillSwitch", {
+    on: source === "original",
+    reason: "the demo compares originals with splits",
+  });
+  const end = performance.now() + SWITCH_MS_MAX;
+  for (;;) {
+    const { route, why } = await explain(server, side);
+    if ((route === "SPLIT") === (source === "split")) return;
+    if (performance.now() > end) throw new Untold(`${side.series} is read ${route}: ${why}`);
+    await pause(100);
+  }
 }

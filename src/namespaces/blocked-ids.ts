@@ -2,12 +2,12 @@
  * The ids of a namespace that are neither read nor written: test and spam traffic, mostly.
  *
  * Those of the configuration file stand beside those of the API, win over them, and go away only
- * with the file. A change is in force here at once, and everywhere within L.
+ * with the file. A change is in force here at once, and everywhere within `view_max_age`.
  *
  * The ids are many records, their namespace is one. A change is noted in the namespace before the
  * first id is stored, and counted there when the last one is, also if it failed in between: so what
- * was stored is in force everywhere within L, whatever became of the rest. What a crash leaves noted
- * the keeper counts.
+ * was stored is in force everywhere within `view_max_age`, whatever became of the rest. The slice
+ * reconciler counts what a crash leaves noted.
  */
 import { compareBytes, utf8 } from "../lib/bytes.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -51,7 +51,9 @@ export interface BlockedIdsOptions {
 }
 
 const IDS_PER_REQUEST_MAX = 10_000;
-/** More than this are several changes one after another: the keeper takes a long one for dead. */
+/**
+ * More than this are several changes one after another: the reconciler takes a long one for dead.
+ */
 const IDS_PER_CHANGE_MAX = 500;
 /** Each is under way for seconds; those of dead processes are gone after a minute. */
 const CHANGES_AT_ONCE_MAX = 100;
@@ -190,7 +192,7 @@ export class BlockedIds {
     return noted.blockedChange;
   }
 
-  /** Also if the keeper has taken it for dead meanwhile: what came since has to be counted. */
+  /** Also if the reconciler has taken it for dead meanwhile: what came since has to be counted. */
   async #endChange(record: NamespaceRecord, began: number, difference: number): Promise<void> {
     await updateNamespace(this.#options.catalog, record.name, (current) =>
       sameReady(current, record, {

@@ -1,7 +1,9 @@
 /**
- * Creates a namespace. Its slices are made first: a process that sees the namespace can write to it.
+ * Creates a namespace. Its slices are made first: a process that sees the namespace can write to
+ * it.
  *
- * A creation that fails takes back what it has made. If the process dies, the slice reconciler does.
+ * A creation that fails takes back what it has made. If the process dies, the slice reconciler
+ * does.
  */
 import { ServiceError } from "../lib/errors.ts";
 import { forEachBounded } from "../lib/for-each-bounded.ts";

@@ -85,8 +85,8 @@ function slicesConfig({
 }
 
 /**
- * A longer retention comes before the slices: the reconciler of another process would close and drop
- * those that the present retention does not keep.
+ * A longer retention comes before the slices: the reconciler of another process would close and
+ * drop those that the present retention does not keep.
  */
 function keepingLonger(before: NamespaceRecord, config: NamespaceConfig): NamespaceRecord {
   const { closeAfterMicros, deleteAfterMicros } = before.config.retention;

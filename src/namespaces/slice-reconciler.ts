@@ -1,13 +1,14 @@
 /**
- * Keeps the slices of every namespace in step with time, and finishes what a crash has left half done.
- * This class decides when and for which namespace; `reconcile/` has one file for each thing to do.
+ * Keeps the slices of every namespace in step with time, and finishes what a crash has left half
+ * done. This class decides when and for which namespace; `reconcile/` has one file for each thing
+ * to do.
  *
- * Where processes share a catalog, a lease decides which of them runs its reconciler, and another takes
- * over when that one dies. Each run looks at what is stored, so it may stop anywhere and start again; a
- * failure in one namespace does not hold up the others. Only where something is due does it take a
- * turn, like the use cases, which also make slices and open them again. A slice is first marked as
- * dropped, for good, and its events go only when every process has had the time to see the mark
- * (rule C18).
+ * Where processes share a catalog, a lease decides which of them runs its reconciler, and another
+ * takes over when that one dies. Each run looks at what is stored, so it may stop anywhere and
+ * start again; a failure in one namespace does not hold up the others. Only where something is due
+ * does it take a turn, like the use cases, which also make slices and open them again. A slice is
+ * first marked as dropped, for good, and its events go only when every process has had the time to
+ * see the mark (rule C18).
  */
 import type { Clock } from "../lib/clock.ts";
 import { ServiceError } from "../lib/errors.ts";
@@ -51,7 +52,7 @@ export interface SliceReconcilerOptions extends Changing {
   readonly droppedKept?: number;
 }
 
-const LEASE = "keeper";
+const LEASE = "slice-reconciler";
 const NAMESPACES_AT_ONCE = 8;
 
 export class SliceReconciler {
@@ -106,9 +107,9 @@ export class SliceReconciler {
   }
 
   /**
-   * Goes over all namespaces once. When the signal aborts it stops before the next slice; when another
-   * process has taken over, before the next namespace. The next run does the rest. Never rejects:
-   * failures are observed and counted.
+   * Goes over all namespaces once. When the signal aborts it stops before the next slice; when
+   * another process has taken over, before the next namespace. The next run does the rest. Never
+   * rejects: failures are observed and counted.
    */
   async runOnce(
     signal: AbortSignal,

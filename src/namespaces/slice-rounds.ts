@@ -1,6 +1,6 @@
 /**
- * Rounds of a use case that changes slices: each one reads and decides again, because another process
- * may have changed the namespace, and because one change holds a bounded number of slices.
+ * Rounds of a use case that changes slices: each one reads and decides again, because another
+ * process may have changed the namespace, and because one change holds a bounded number of slices.
  */
 import { namespaceConflict, slicesBusy } from "../records/namespace-records.ts";
 import type { NamespaceRecord } from "../records/namespace-records.ts";
@@ -12,7 +12,10 @@ import { OWNER_WAIT_MS } from "./slice-ownership.ts";
 /** "overtaken": another process changed the namespace meanwhile, and this round did nothing. */
 export type RoundOutcome<T> = { readonly done: T } | "progress" | "overtaken";
 
-/** Losing this often in a row is an error; each change of slices, of which there may be many, is progress. */
+/**
+ * Losing this often in a row is an error; each change of slices, of which there may be many, is
+ * progress.
+ */
 const LOST_MAX = 10;
 /** More than it takes to make SLICES_MAX slices. */
 const ROUNDS_MAX = 200;

@@ -68,7 +68,8 @@ async function changeConfig(
 ): Promise<RoundOutcome<NamespaceRecord>> {
   const { catalog, clock, margins } = context;
   const before = await readReadyNamespace(catalog, name);
-  // A limit that is not in force yet counts as the present one: an update keeps what it does not name.
+  // A limit that is not in force yet counts as the present one: an update keeps what it does not
+  // name.
   const present = { ...before.config, acceptLimitMicros: widestAcceptMicros(before) };
   const { config, problems: patchProblems } = mergeConfig(present, update.patch, update.reset);
   const problems = [...patchProblems, ...configProblems(config, margins)];

@@ -31,7 +31,10 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/** Starts everything, what answers callers last. If a part cannot start, those before it are stopped. */
+/**
+ * Starts everything, what answers callers last. If a part cannot start, those before it are
+ * stopped.
+ */
 export async function startService(config: ServiceConfig, runtime: Runtime): Promise<Service> {
   const lifecycle = new Lifecycle(runtime.log);
   try {
@@ -75,9 +78,9 @@ async function startParts(
 }
 
 /**
- * On a queue of its own the server does the work itself. On one that others share `braid worker` does it,
- * and an operator who asks for a split here waits for a worker's sweep. Returns what to call when a split
- * is due at once.
+ * On a queue of its own the server does the work itself. On one that others share `braid worker`
+ * does it, and an operator who asks for a split here waits for a worker's sweep. Returns what to
+ * call when a split is due at once.
  */
 function startOwnWork(
   { config, runtime, parts, lifecycle, by }: ServerContext,

@@ -1,4 +1,6 @@
-/** Reads, put together for a server: the reader, what learns from each read, and what is counted. */
+/**
+ * Reads, put together for a server: the reader, what learns from each read, and what is counted.
+ */
 import type { ReadMethods } from "../api/methods/read-events.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
 import type { PartitionOpener } from "../partition/partition-source.ts";

@@ -462,7 +462,7 @@ interface StoredLease {
 }
 
 async function reconcilerLease(): Promise<StoredLease> {
-  const stored = await fleet.catalog.read("leases", "keeper");
+  const stored = await fleet.catalog.read("leases", "slice-reconciler");
   // The keeper itself has written it.
   return stored === undefined
     ? { fence: 0, held: false }

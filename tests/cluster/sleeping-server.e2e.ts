@@ -43,7 +43,7 @@ before(async () => {
     env: { BRAID_WRITE_MAX: "180s", BRAID_CLOCK_SKEW: "100ms" },
   });
   awake = await fleet.serve("awake");
-  await until(async () => (await fleet.catalog.read("leases", "keeper")) !== undefined);
+  await until(async () => (await fleet.catalog.read("leases", "slice-reconciler")) !== undefined);
 });
 
 after(async () => {

@@ -2,10 +2,10 @@
  * A LevelDB store that knows what it should hold (rule C22): the ground under slices and catalog.
  * What was acknowledged is there, or opening says DATA_LOSS.
  *
- * Writes are committed in groups (`CommitQueue`), one synced batch at a time. A chain of markers tells
- * whether a commit is missing (`CommitChain`), and the high-water mark, kept apart, tells a damaged
- * tail from one that a crash cut short (`MarkWriter`). After a failed commit nothing more is
- * acknowledged until the store is opened again (`recoverLevel`); reads keep working meanwhile.
+ * Writes are committed in groups (`CommitQueue`), one synced batch at a time. A chain of markers
+ * tells whether a commit is missing (`CommitChain`), and the high-water mark, kept apart, tells a
+ * damaged tail from one that a crash cut short (`MarkWriter`). After a failed commit nothing more
+ * is acknowledged until the store is opened again (`recoverLevel`); reads keep working meanwhile.
  */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -112,7 +112,9 @@ export class CheckedLevel {
     }
   }
 
-  /** Raised each time the handle is given up for a new one: iterators of an older one are closed. */
+  /**
+   * Raised each time the handle is given up for a new one: iterators of an older one are closed.
+   */
   get generation(): number {
     return this.#generation;
   }

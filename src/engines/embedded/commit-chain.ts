@@ -34,8 +34,8 @@ export class CommitChain {
   }
 
   /**
-   * Walks the markers from the base to the last. Throws `LevelDamage` at a gap, or if the chain ends
-   * before `acknowledged`.
+   * Walks the markers from the base to the last. Throws `LevelDamage` at a gap, or if the chain
+   * ends before `acknowledged`.
    */
   static async read(
     level: Level,

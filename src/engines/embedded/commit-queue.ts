@@ -1,6 +1,6 @@
 /**
- * Gathers what callers write while a commit is under way into the next ones: many callers, one sync.
- * The bytes that wait are bounded; `isFull` tells when to refuse more.
+ * Gathers what callers write while a commit is under way into the next ones: many callers, one
+ * sync. The bytes that wait are bounded; `isFull` tells when to refuse more.
  */
 import type { LevelBatch } from "./level.ts";
 

@@ -1,4 +1,7 @@
-/** What LevelDB's errors mean for a caller. `what` names the store: "the catalog", "slice data_20260328". */
+/**
+ * What LevelDB's errors mean for a caller. `what` names the store: "the catalog", "slice
+ * data_20260328".
+ */
 import { ServiceError } from "../../lib/errors.ts";
 import { LevelDamage } from "./level-damage.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Lets the high-water mark follow the acknowledged commits while a store is open: lazily and without
- * a sync, because each mark covers all commits before it.
+ * Lets the high-water mark follow the acknowledged commits while a store is open: lazily and
+ * without a sync, because each mark covers all commits before it.
  */
 import type { Clock } from "../../lib/clock.ts";
 import type { Mark, MarkFile } from "./mark-file.ts";

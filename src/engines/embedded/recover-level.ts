@@ -1,8 +1,9 @@
 /**
  * Opens a store again after a failed commit, as soon as its disk works.
  *
- * LevelDB would write on behind a torn record, so the handle that failed takes no more writes. Reads
- * keep it until the disk works: as long as an opening has no chance, they are better off with it.
+ * LevelDB would write on behind a torn record, so the handle that failed takes no more writes.
+ * Reads keep it until the disk works: as long as an opening has no chance, they are better off with
+ * it.
  */
 import { join } from "node:path";
 import type { Clock } from "../../lib/clock.ts";

@@ -4,7 +4,10 @@ import { removeSlice } from "../../records/slice-records.ts";
 import type { SliceRecord } from "../../records/slice-records.ts";
 import type { ReconcileRun } from "./reconcile-run.ts";
 
-/** `keptMax` are kept, for people to see, and at least one: it keeps dropped time from being made again. */
+/**
+ * `keptMax` are kept, for people to see, and at least one: it keeps dropped time from being made
+ * again.
+ */
 export async function forgetDroppedSlices(
   { catalog, knownSlices }: ReconcileRun,
   record: NamespaceRecord,

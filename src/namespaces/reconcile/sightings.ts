@@ -1,6 +1,7 @@
 /**
  * How long this process has seen something, run after run, on its own monotonic clock: what it has
- * seen for `view_max_age`, every process has seen. Remembers only what the present or the last run saw.
+ * seen for `view_max_age`, every process has seen. Remembers only what the present or the last run
+ * saw.
  */
 import type { Clock } from "../../lib/clock.ts";
 

@@ -2,8 +2,9 @@
  * The progress of one comparison, as this process has it and as the catalog has it.
  *
  * What a range has found and how far the comparison has come change together, and are written by
- * compare-and-set every few seconds. So a process that continues after a crash repeats a range at most,
- * and counts nothing twice. A write that finds another version has lost the comparison to another process.
+ * compare-and-set every few seconds. So a process that continues after a crash repeats a range at
+ * most, and counts nothing twice. A write that finds another version has lost the comparison to
+ * another process.
  */
 import type { Clock } from "../../lib/clock.ts";
 import type { Catalog } from "../../ports/catalog.ts";

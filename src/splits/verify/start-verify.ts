@@ -1,9 +1,9 @@
 /**
- * Starts a comparison that an operator asks for: it writes the record, and the next process that has time
- * takes it up.
+ * Starts a comparison that an operator asks for: it writes the record, and the next process that
+ * has time takes it up.
  *
- * A comparison of the same target that has not ended is not started twice, and one that failed a short
- * while ago is continued. The number that run, and of ended ones that are kept, is bounded.
+ * A comparison of the same target that has not ended is not started twice, and one that failed a
+ * short while ago is continued. The number that run, and of ended ones that are kept, is bounded.
  */
 import type { Clock } from "../../lib/clock.ts";
 import { compareAndSet, LOST } from "../../lib/compare-and-set.ts";
@@ -113,8 +113,8 @@ async function startedOrNew(
 }
 
 /**
- * A comparison that failed is continued while what it has compared is still what is stored: not for long,
- * and not when it has found something, which an operator may have repaired since.
+ * A comparison that failed is continued while what it has compared is still what is stored: not for
+ * long, and not when it has found something, which an operator may have repaired since.
  */
 function isContinued(
   { state, endedAt, differencesFound }: VerifyRecord,

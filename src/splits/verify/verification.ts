@@ -1,8 +1,9 @@
 /**
  * One comparison at work: every split of its target against its original, event by event.
  *
- * Splits are taken a few at a time, each range by range, and what a range has found is added to the saved
- * progress (`SavedProgress`), from which another process can continue. Reads ask all replicas.
+ * Splits are taken a few at a time, each range by range, and what a range has found is added to the
+ * saved progress (`SavedProgress`), from which another process can continue. Reads ask all
+ * replicas.
  */
 import type { Clock } from "../../lib/clock.ts";
 import { CODES, ServiceError } from "../../lib/errors.ts";
@@ -60,7 +61,10 @@ export class Verification {
     );
   }
 
-  /** Until it has ended, the signal aborts, or somebody else has taken it over. True if it has ended. */
+  /**
+   * Until it has ended, the signal aborts, or somebody else has taken it over. True if it has
+   * ended.
+   */
   async run(): Promise<boolean> {
     const stopSaving = new AbortController();
     const saving = this.#progress.run(stopSaving.signal);
@@ -170,7 +174,8 @@ export class Verification {
       for (const splitRange of await this.#rangesOf(record, segment)) {
         if (nth++ < done) continue;
         const compared = await this.#compareRange(record, splitRange);
-        // Discard a difference if the slice was dropped, or its time opened again, during the comparison.
+        // Discard a difference if the slice was dropped, or its time opened again, during the
+        // comparison.
         if (compared.differencesFound > 0 && !(await this.#isServed(record))) return this.#skip();
         this.#abort.signal.throwIfAborted();
         this.#progress.add(compared, name, { copies, splitRanges: nth });
@@ -220,7 +225,9 @@ export class Verification {
     }
   }
 
-  /** Whether a server could follow the split: its slice is there, and its time was not opened again. */
+  /**
+   * Whether a server could follow the split: its slice is there, and its time was not opened again.
+   */
   async #isServed({ partition, namespace, epoch }: SplitRecord): Promise<boolean> {
     const { catalog } = this.#deps;
     const found = await readReadyNamespace(catalog, namespace);

@@ -1,6 +1,7 @@
 /**
- * Offline comparison of splits with their originals: an operator starts it (`startVerify`), a process that
- * has time does it in the background (`Verification`), and another continues it when that one dies.
+ * Offline comparison of splits with their originals: an operator starts it (`startVerify`), a
+ * process that has time does it in the background (`Verification`), and another continues it when
+ * that one dies.
  *
  * This class decides which comparisons the process works on: a few at a time.
  */

@@ -86,7 +86,7 @@ const RESERVED_PACKAGES: readonly { package: RegExp; to: string }[] = [
   { package: /^(?:classic-level|abstract-level)$/, to: "src/engines/embedded/" },
   { package: /^cassandra-driver$/, to: "src/engines/cassandra/" },
   { package: /^@platformatic\//, to: "src/queues/kafka/" },
-  { package: /^(?:@grpc\/.*|grpc-health-check|fastify|@fastify\/.*)$/, to: "src/api/" },
+  { package: /^(?:node:)?http2?$/, to: "src/api/" },
   { package: /^(?:node:)?timers/, to: "src/lib/clock.ts" },
 ];
 
@@ -279,8 +279,7 @@ test("time, dice, environment and packages are used only where they belong", () 
     'import { ClassicLevel } from "classic-level";',
     'import type { Client } from "cassandra-driver";',
     'import { Producer } from "@platformatic/kafka";',
-    'import type { Server } from "@grpc/grpc-js";',
-    'import { fastify } from "fastify";',
+    'import { createServer } from "node:http2";',
     'import { setTimeout as sleep } from "node:timers/promises";',
   ];
   for (const breach of breaches) {

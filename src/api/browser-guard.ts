@@ -1,22 +1,28 @@
 /**
- * Keeps web pages from using a browser to reach a server that trusts its own machine.
+ * Keeps web pages from using a browser to reach this server.
  *
- * A page of another site can make a browser post to 127.0.0.1, and a name that resolves to 127.0.0.1
- * makes such a page look like one of ours. The first is seen by the Origin header, the second by the
- * Host header: on loopback it can only be a loopback name or an address.
+ * A page of another site can make a browser post to an address it cannot reach itself, and a name that the page's
+ * owner points at that address makes the page look like one of ours (DNS rebinding). The first shows in the Origin
+ * header, the second in the Host header: a request names an address, this machine, or a name that the operator listed.
  */
 import { isIP } from "node:net";
+import { hostname as machineName } from "node:os";
 
 export interface GuardedHeaders {
   readonly host?: string | undefined;
-  readonly origin?: string | undefined;
+  readonly origin?: string | string[] | undefined;
 }
 
 /** Why a request is refused; undefined if it is not. */
-export function browserProblem(headers: GuardedHeaders, loopbackOnly: boolean): string | undefined {
-  const { host, origin } = headers;
-  if (loopbackOnly && host !== undefined && !isLocalName(hostname(host))) {
-    return `the Host header ${JSON.stringify(host.slice(0, 100))} does not name this machine; use localhost or 127.0.0.1`;
+export function browserProblem(
+  { host, origin }: GuardedHeaders,
+  allowedHosts: readonly string[],
+): string | undefined {
+  if (host !== undefined && !isAllowed(nameOf(host), allowedHosts)) {
+    return (
+      `the Host header ${JSON.stringify(host.slice(0, 100))} does not name this server; use an address or ` +
+      "localhost, or list the name in allowed_hosts"
+    );
   }
   // Programs send no Origin; browsers always do when they post.
   if (
@@ -26,16 +32,24 @@ export function browserProblem(headers: GuardedHeaders, loopbackOnly: boolean): 
   ) {
     return undefined;
   }
-  return `pages of ${JSON.stringify(origin.slice(0, 100))} may not use this server`;
+  return `pages of ${JSON.stringify(String(origin).slice(0, 100))} may not use this server`;
 }
 
-function hostname(host: string): string {
+/** Without the port, the brackets of an IPv6 address and the dot at the end of a full name. */
+function nameOf(host: string): string {
   return host
     .replace(/:\d+$/, "")
     .replace(/^\[|\]$/g, "")
+    .replace(/\.$/, "")
     .toLowerCase();
 }
 
-function isLocalName(name: string): boolean {
-  return name === "localhost" || name.endsWith(".localhost") || isIP(name) !== 0;
+function isAllowed(name: string, allowedHosts: readonly string[]): boolean {
+  return (
+    name === "localhost" ||
+    name.endsWith(".localhost") ||
+    isIP(name) !== 0 ||
+    name === machineName().toLowerCase() ||
+    allowedHosts.includes(name)
+  );
 }

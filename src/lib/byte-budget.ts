@@ -23,6 +23,16 @@ export class ByteBudget {
     return true;
   }
 
+  /** For what is held already, whether there is room or not: others are refused sooner. */
+  force(bytes: number): void {
+    this.#used += bytes;
+  }
+
+  /** How much of it is used, from 0 to 1; above it where bytes were forced. */
+  get share(): number {
+    return this.#used / this.#capacity;
+  }
+
   /** Waits its turn. Rejects with the signal's reason if that aborts first. */
   async take(bytes: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();

@@ -94,6 +94,19 @@ function replicationText(input: Readonly<Record<string, number>>): string {
     .join(",");
 }
 
+/** Names separated by commas, or a list of them. */
+const hostNames = z
+  .union([z.string(), z.array(z.string())], { error: "must be names such as braid.example.com" })
+  .transform((input, context) => {
+    const list = (typeof input === "string" ? input.split(",") : input)
+      .map((name) => name.trim().toLowerCase())
+      .filter((name) => name !== "");
+    const wrong = list.find((name) => !/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/.test(name));
+    if (wrong === undefined) return list;
+    context.addIssue({ code: "custom", message: `"${wrong}" is not the name of a host` });
+    return z.NEVER;
+  });
+
 const time = z.string({ error: "must be a time" }).transform((input, context) => {
   const micros = parseTime(input);
   if (typeof micros === "number") return micros;
@@ -127,6 +140,8 @@ export const ConfigSchema = z.strictObject({
   listen: address.prefault("127.0.0.1:8420"),
   // Nobody is asked who they are yet, so whoever can reach the port can do everything.
   insecure_listen: flag.prefault(false),
+  // Names that requests may be addressed to, beside addresses, localhost and this machine's own name.
+  allowed_hosts: hostNames.prefault(""),
   data: z
     .string({ error: "must be a directory" })
     .min(1, "must name a directory")
@@ -190,6 +205,8 @@ export const ConfigSchema = z.strictObject({
       connections: count({ min: 1, max: 100_000 }).prefault(4_096),
       // Far more than two cores can work on at once; what waits longer than a caller does is waste.
       requests_in_flight: count({ min: 1, max: 100_000 }).prefault(1_024),
+      // Reads that run at a time; the others wait in their namespace's line.
+      reads_running: count({ min: 1, max: 10_000 }).prefault(64),
       request_memory: bytesSchema({ min: "1MiB", max: "64GiB" }).prefault("128MiB"),
       write_memory: bytesSchema({ min: "1MiB", max: "64GiB" }).prefault("64MiB"),
       read_memory: bytesSchema({ min: "1MiB", max: "64GiB" }).prefault("128MiB"),

@@ -1,47 +1,48 @@
-/** The one port of a server: requests within their limits, and the listener that answers them. */
-import type { ReadyDetail } from "../api/http.ts";
-import { Listener } from "../api/listen.ts";
+/** The one port of a server: calls within their limits, and the listener that answers them. */
+import type { Listener } from "../api/listen.ts";
 import type { Method } from "../api/methods/method.ts";
-import { Requests } from "../api/requests.ts";
-import { ByteBudget } from "../lib/byte-budget.ts";
+import type { ReadyDetail } from "../api/pages.ts";
 import type { KillSwitch } from "../splits/record/kill-switch.ts";
 import type { CommonParts } from "./common-parts.ts";
-import { isLoopback } from "./config.ts";
 import { requestObserver } from "./measured-methods.ts";
+import { openListener } from "./open-listener.ts";
 import type { ServerContext } from "./server-context.ts";
+
+/** Of a namespace that this server does not know (yet). */
+const READ_MAX_MS = 1_000;
 
 /** Of paused namespaces that /readyz names. */
 const PAUSED_MAX = 100;
 
 /** When it stops, requests that are under way have the grace to end. */
 export async function startListening(
-  context: ServerContext,
+  { config, runtime, parts, lifecycle, measures }: ServerContext,
   methods: readonly Method[],
   killSwitch: KillSwitch,
 ): Promise<Listener> {
-  const { config, runtime, parts, lifecycle, measures } = context;
-  const requests = newRequests(context);
-  const listener = await Listener.open({
+  const { views, metrics, storage } = parts;
+  const namespaceExists = (name: string): boolean => views.current(name) !== undefined;
+  const { listener, calls, budget } = await openListener(config, runtime, {
     methods,
-    requests,
-    metrics: parts.metrics,
-    clock: runtime.clock,
-    requestBytesMax: config.limits.request_bytes,
-    loopbackOnly: isLoopback(config.listen.host),
-    notReady: () => parts.storage.notReady(),
+    metrics,
+    notReady: () => storage.notReady(),
     readyDetail: () => readyDetail(parts, killSwitch),
-    host: config.listen.host,
-    port: config.listen.port,
-    connectionsMax: config.server.connections,
+    observe: requestObserver(measures, namespaceExists),
+    namespaceExists,
+    // Half of the time that a page may take is left for reading it.
+    readWaitMsMax: (name) =>
+      (views.current(name)?.namespace.config.slos.read.maxMs ?? READ_MAX_MS) / 2,
   });
   measures.connections.from(() => listener.connections);
+  measures.requestsInFlight.from(() => calls.inFlight);
+  measures.requestBytes.from(() => budget.used);
   lifecycle.started("the listener", async () => {
     const finished = await listener.drain(config.server.drain_grace);
     if (!finished) {
-      const { inFlight } = requests;
+      const { inFlight } = calls;
       runtime.log.warn({ requests: inFlight }, "requests were cut off: the grace was over");
     }
-    await listener.close();
+    listener.close();
   });
   return listener;
 }
@@ -54,17 +55,4 @@ function readyDetail({ views }: CommonParts, killSwitch: KillSwitch): ReadyDetai
     killSwitch: killSwitch.stale() ? unheard : { on: killSwitch.on(), by, reason },
     paused: views.pausedNames(PAUSED_MAX),
   };
-}
-
-function newRequests({ config, runtime, parts, measures }: ServerContext): Requests {
-  const budget = new ByteBudget(config.server.request_memory);
-  const requests = new Requests({
-    ...runtime,
-    observe: requestObserver(measures, (name) => parts.views.current(name) !== undefined),
-    inFlightMax: config.server.requests_in_flight,
-    budget,
-  });
-  measures.requestsInFlight.from(() => requests.inFlight);
-  measures.requestBytes.from(() => budget.used);
-  return requests;
 }

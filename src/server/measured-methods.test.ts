@@ -26,7 +26,8 @@ function writing(metrics: Metrics, write: () => Promise<never>) {
     ],
     timeTakenMs: 1,
   } as const;
-  const inner = { limits: CONTRACT_EVENT_LIMITS, write, enqueue: () => Promise.resolve(result) };
+  const limits = CONTRACT_EVENT_LIMITS;
+  const inner = { limits, requestBytesMax: 1_024, write, enqueue: () => Promise.resolve(result) };
   return measuredWriting(inner, declareServerMetrics(metrics), exists);
 }
 

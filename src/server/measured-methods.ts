@@ -16,7 +16,7 @@ const FAILED_READ_MS = 5_000;
 
 /** Counts the events that are refused, one by one or with their whole batch. */
 export function measuredWriting(
-  { limits, write, enqueue }: Writing,
+  { limits, requestBytesMax, write, enqueue }: Writing,
   { refused }: Pick<ServerMetrics, "refused">,
   namespaceExists: (name: string) => boolean,
 ): Writing {
@@ -35,6 +35,7 @@ export function measuredWriting(
   };
   return {
     limits,
+    requestBytesMax,
     write: (batch, signal) => count(batch, write(batch, signal)),
     enqueue: (batch) => count(batch, enqueue(batch)),
   };

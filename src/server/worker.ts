@@ -1,14 +1,11 @@
 /** `braid worker`, put together from its parts: no callers, only work from the queue. */
-import { Listener } from "../api/listen.ts";
-import { Requests } from "../api/requests.ts";
-import { ByteBudget } from "../lib/byte-budget.ts";
 import type { PartitionKey } from "../model/partition.ts";
 import { startCommonParts } from "./common-parts.ts";
 import type { Service } from "./compose.ts";
-import { isLoopback } from "./config.ts";
 import type { ServiceConfig } from "./config.ts";
 import { consumeDetections } from "./detections.ts";
 import { Lifecycle } from "./lifecycle.ts";
+import { openListener } from "./open-listener.ts";
 import { processName, startSplitting } from "./splitting.ts";
 import { startVerifying } from "./verifying.ts";
 import type { Runtime } from "./runtime.ts";
@@ -26,23 +23,17 @@ export async function startWorker(config: ServiceConfig, runtime: Runtime): Prom
     const nudge = (partition: PartitionKey): void => worker.nudge(partition);
     consumeDetections({ ...parts, by, nudge }, runtime, measures, lifecycle);
     startVerifying(parts, runtime, lifecycle, by);
-    const listener = await Listener.open({
+    const { listener } = await openListener(config, runtime, {
       methods: [],
-      requests: new Requests({
-        ...runtime,
-        inFlightMax: config.server.requests_in_flight,
-        budget: new ByteBudget(config.server.request_memory),
-      }),
       metrics,
-      clock: runtime.clock,
-      requestBytesMax: config.limits.request_bytes,
-      loopbackOnly: isLoopback(config.listen.host),
       notReady: () => storage.notReady(),
-      host: config.listen.host,
-      port: config.listen.port,
-      connectionsMax: config.server.connections,
+      namespaceExists: () => false,
+      readWaitMsMax: () => 0,
     });
-    lifecycle.started("the listener", () => listener.close());
+    lifecycle.started("the listener", async () => {
+      await listener.drain(0);
+      listener.close();
+    });
     return { port: listener.port, stop: () => lifecycle.stop() };
   } catch (error) {
     await lifecycle.stop();

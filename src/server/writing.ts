@@ -24,6 +24,7 @@ export function startWriting(context: ServerContext): Writing {
   return measuredWriting(
     {
       limits: eventLimitsOf(config),
+      requestBytesMax: config.limits.request_bytes,
       write: (batch, signal) => writer.write(batch, signal),
       enqueue: (batch) => queue.enqueue(batch),
     },

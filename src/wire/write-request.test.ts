@@ -10,7 +10,7 @@ const { bytes } = encodeEvent(utf8("s"), 1, utf8("e"), []);
 const NAMESPACE = Buffer.concat([Buffer.from([0x0a, 5]), Buffer.from("plays")]);
 const EVENT = Buffer.concat([Buffer.from([0x12, bytes.length]), bytes]);
 
-test("fields may come in any order, and unknown ones are passed over, whatever their kind", () => {
+test("fields may come in any order, and unknown ones are passed over, whatever their kind", async () => {
   const unknown = [
     [0x18, 0xff, 0xff, 0x03], // varint
     [0x21, 1, 2, 3, 4, 5, 6, 7, 8], // 64 bits
@@ -18,7 +18,7 @@ test("fields may come in any order, and unknown ones are passed over, whatever t
     [0x35, 1, 2, 3, 4], // 32 bits
   ].map((field) => Buffer.from(field));
   const request = Buffer.concat([...unknown, EVENT, ...unknown, NAMESPACE, EVENT, ...unknown]);
-  const batch = parseWriteRequest(request, CONTRACT_EVENT_LIMITS);
+  const batch = await parseWriteRequest(request, CONTRACT_EVENT_LIMITS);
   equal(batch.namespace, "plays");
   deepEqual(
     batch.events.map((event) => "problem" in event),
@@ -26,7 +26,7 @@ test("fields may come in any order, and unknown ones are passed over, whatever t
   );
 });
 
-test("bytes that are no message are refused", () => {
+test("bytes that are no message are refused", async () => {
   const broken = [[0x12], [0x12, 5, 1], [0x0b], [0x18], [0x18, ...Array(11).fill(0xff)], [0xff]];
   for (const field of broken) {
     throws(
@@ -37,10 +37,10 @@ test("bytes that are no message are refused", () => {
   }
 });
 
-test("W11: a request of more events than one may hold is refused before they are looked at", () => {
+test("W11: a request of more events than one may hold is refused before they are looked at", async () => {
   const limits = { ...CONTRACT_EVENT_LIMITS, requestEventsMax: 3 };
   const of = (count: number): Buffer => Buffer.concat(Array.from({ length: count }, () => EVENT));
-  equal(parseWriteRequest(of(3), limits).events.length, 3);
+  equal((await parseWriteRequest(of(3), limits)).events.length, 3);
   throws(
     () => parseWriteRequest(of(4), limits),
     (error) => error instanceof ServiceError && error.code === "REQUEST_TOO_LARGE",

@@ -5,6 +5,7 @@
  */
 import { fromUtf8 } from "../lib/bytes.ts";
 import { ServiceError } from "../lib/errors.ts";
+import { inSteps } from "../lib/in-steps.ts";
 import type { EventBytes } from "./event-record.ts";
 import { validateEvent } from "./validate-event.ts";
 import type { EventLimits, EventProblem } from "./validate-event.ts";
@@ -21,11 +22,22 @@ export interface WriteBatch {
 const TAG_NAMESPACE = 0x0a;
 const TAG_EVENTS = 0x12;
 
-export function parseWriteRequest(request: Uint8Array, limits: EventLimits): WriteBatch {
+/** What is walked over at a time: a few milliseconds of work. */
+export const STEP_BYTES = 256 * 1024;
+
+export function parseWriteRequest(
+  request: Uint8Array,
+  limits: EventLimits,
+): WriteBatch | Promise<WriteBatch> {
+  return inSteps(walkRequest(request, limits), request.length <= STEP_BYTES);
+}
+
+function* walkRequest(request: Uint8Array, limits: EventLimits): Generator<void, WriteBatch> {
   const reader = new VarintReader();
   const events: (EventBytes | EventProblem)[] = [];
   const end = request.length;
   let namespace = "";
+  let pauseAt = STEP_BYTES;
   while (reader.position < end) {
     const tag = reader.read(request, end);
     const length = lengthOf(tag & 7, reader, request);
@@ -37,6 +49,10 @@ export function parseWriteRequest(request: Uint8Array, limits: EventLimits): Wri
       );
     }
     reader.position = start + length;
+    if (start >= pauseAt) {
+      pauseAt = start + STEP_BYTES;
+      yield;
+    }
     if (tag === TAG_EVENTS) {
       if (events.length === limits.requestEventsMax) throw tooManyEvents(limits);
       events.push(validateEvent(request, start, start + length, limits));

@@ -314,6 +314,7 @@ const ELSEWHERE = [
   "METHOD_NOT_FOUND", // Below: over gRPC the library answers it.
   "OUTCOME_UNKNOWN", // tests/e2e/faulty-disk.e2e.ts
   "OVERLOADED", // Below: it needs a server that is busy.
+  "PARTITION_NOT_FOUND", // src/splits/operate/splits.test.ts
   "STORAGE_UNAVAILABLE", // tests/e2e/faulty-disk.e2e.ts
 ];
 

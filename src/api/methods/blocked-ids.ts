@@ -4,7 +4,7 @@ import { BlockedId_Source, ControlService } from "../../gen/braid/v1/control_ser
 import type { BlockedIdSchema } from "../../gen/braid/v1/control_service_pb.js";
 import { Problems } from "../../lib/problems.ts";
 import type { BlockedId } from "../../model/namespace.ts";
-import { messageMethod } from "./method.ts";
+import { LARGE_REQUEST_BYTES_MAX, LARGE_REQUEST_VALUES_MAX, messageMethod } from "./method.ts";
 import type { UnaryMethod } from "./method.ts";
 import type { NamespaceUseCases } from "./namespaces.ts";
 import { microsOfTime, timeOfMicros } from "./times.ts";
@@ -15,6 +15,8 @@ export function blockedIdMethods(namespaces: NamespaceUseCases): UnaryMethod[] {
     messageMethod({
       desc: service.blockIds,
       changes: true,
+      requestBytesMax: LARGE_REQUEST_BYTES_MAX,
+      requestValuesMax: LARGE_REQUEST_VALUES_MAX,
       namespaceOf: (request) => request.namespace,
       handle: async (request) => {
         const problems = new Problems();
@@ -31,6 +33,8 @@ export function blockedIdMethods(namespaces: NamespaceUseCases): UnaryMethod[] {
     messageMethod({
       desc: service.unblockIds,
       changes: true,
+      requestBytesMax: LARGE_REQUEST_BYTES_MAX,
+      requestValuesMax: LARGE_REQUEST_VALUES_MAX,
       namespaceOf: (request) => request.namespace,
       handle: async ({ namespace, timeSeriesIds }) => ({
         unblocked: await namespaces.unblockIds(namespace, timeSeriesIds),

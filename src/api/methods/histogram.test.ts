@@ -25,7 +25,7 @@ function report(source: SizeReport["source"], histogram: SizeHistogram | undefin
 async function answered(answer: SliceSizeAnswer): Promise<Record<string, unknown>> {
   const [method] = histogramMethods({ of: () => Promise.resolve(answer) });
   const value = { namespace: "plays", timeSlice: "data_20261115" };
-  const reply = await method?.fromJson({ value, bytes: 0 }).run(never);
+  const reply = await (await method?.fromJson(Buffer.from(JSON.stringify(value))))?.run(never);
   return JSON.parse(String(reply?.json())) as Record<string, unknown>;
 }
 

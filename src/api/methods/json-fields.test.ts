@@ -12,7 +12,7 @@ import { messageFromJson } from "./method.ts";
 
 function problemsOf(schema: DescMessage, value: unknown): unknown {
   try {
-    messageFromJson(schema, { value, bytes: 0 });
+    messageFromJson(schema, Buffer.from(JSON.stringify(value)), 1_000);
   } catch (error) {
     if (error instanceof ServiceError && error.code === "REQUEST_INVALID") {
       return error.details["problems"];

@@ -16,13 +16,9 @@ import type {
 import { ServiceError } from "../../lib/errors.ts";
 import { UNNAMED } from "../caller.ts";
 import type { Caller } from "../caller.ts";
+import { parseJsonBody } from "../json-body.ts";
 import { checkJsonFields } from "./json-fields.ts";
-
-/** A body that was JSON, and how long its text was. */
-export interface JsonBody {
-  readonly value: unknown;
-  readonly bytes: number;
-}
+import { checkMessageShape } from "./message-shape.ts";
 
 /** Bytes that are copied once, to where they are wanted. Every Buffer is such. */
 export interface CopiedBytes {
@@ -52,9 +48,13 @@ interface MethodForm<R> {
   readonly desc: DescMethod;
   /** Whether a call that ended early may still have changed something. */
   readonly changes: boolean;
-  /** Both throw REQUEST_INVALID with all that is wrong. */
-  fromBinary(bytes: Uint8Array, caller?: Caller): R;
-  fromJson(body: JsonBody, caller?: Caller): R;
+  /** Whether it reads events: such calls run in turns. */
+  readonly reads?: boolean;
+  /** A request may be no larger, as it comes and decompressed. */
+  readonly requestBytesMax: number;
+  /** Both throw REQUEST_INVALID with all that is wrong. What takes long comes as a promise, and is done in steps. */
+  fromBinary(bytes: Uint8Array, caller?: Caller): R | Promise<R>;
+  fromJson(body: Buffer, caller?: Caller): R | Promise<R>;
 }
 
 export interface UnaryMethod extends MethodForm<UnaryRequest> {
@@ -72,10 +72,20 @@ export function pathOf(method: { readonly desc: DescMethod }): string {
   return `/${method.desc.parent.typeName}/${method.desc.name}`;
 }
 
+/** Of a method that carries little: names, settings, a token. */
+const REQUEST_BYTES_MAX = 64 * 1024;
+const REQUEST_VALUES_MAX = 2_000;
+/** Of a method that carries lists. */
+export const LARGE_REQUEST_BYTES_MAX = 16 * 1024 * 1024;
+export const LARGE_REQUEST_VALUES_MAX = 50_000;
+
 /** A unary method on messages. */
 export function messageMethod<I extends DescMessage, O extends DescMessage>(options: {
   desc: DescMethod & { input: I; output: O };
   changes: boolean;
+  /** For those that carry lists. */
+  requestBytesMax?: number;
+  requestValuesMax?: number;
   namespaceOf: (input: MessageShape<I>) => string;
   handle: (
     input: MessageShape<I>,
@@ -83,7 +93,11 @@ export function messageMethod<I extends DescMessage, O extends DescMessage>(opti
     signal: AbortSignal,
   ) => Promise<MessageInitShape<O>>;
 }): UnaryMethod {
-  const { desc } = options;
+  const {
+    desc,
+    requestBytesMax = REQUEST_BYTES_MAX,
+    requestValuesMax = REQUEST_VALUES_MAX,
+  } = options;
   const requestOf = (input: MessageShape<I>, caller = UNNAMED): UnaryRequest => ({
     namespace: options.namespaceOf(input),
     run: async (signal) => messageAnswer(desc.output, await options.handle(input, caller, signal)),
@@ -92,15 +106,20 @@ export function messageMethod<I extends DescMessage, O extends DescMessage>(opti
     kind: "unary",
     desc,
     changes: options.changes,
-    fromBinary: (bytes, caller) => requestOf(messageFromBinary(desc.input, bytes), caller),
-    fromJson: (body, caller) => requestOf(messageFromJson(desc.input, body), caller),
+    requestBytesMax,
+    fromBinary: (bytes, caller) =>
+      requestOf(messageFromBinary(desc.input, bytes, requestValuesMax), caller),
+    fromJson: (body, caller) =>
+      requestOf(messageFromJson(desc.input, body, requestValuesMax), caller),
   };
 }
 
 export function messageFromBinary<T extends DescMessage>(
   schema: T,
   bytes: Uint8Array,
+  valuesMax: number,
 ): MessageShape<T> {
+  checkMessageShape(schema, bytes, valuesMax);
   try {
     return fromBinary(schema, bytes);
   } catch (cause) {
@@ -112,12 +131,17 @@ export function messageFromBinary<T extends DescMessage>(
   }
 }
 
-export function messageFromJson<T extends DescMessage>(schema: T, body: JsonBody): MessageShape<T> {
+export function messageFromJson<T extends DescMessage>(
+  schema: T,
+  body: Buffer,
+  valuesMax: number,
+): MessageShape<T> {
+  const value = parseJsonBody(body, valuesMax);
   // The library stops at the first problem; unknown fields, the most common ones, are all told.
-  checkJsonFields(schema, body.value);
+  checkJsonFields(schema, value);
   try {
     // What JSON.parse returned is a JSON value.
-    return fromJson(schema, body.value as JsonValue);
+    return fromJson(schema, value as JsonValue);
   } catch (cause) {
     const said = cause instanceof Error ? cause.message : String(cause);
     const problem = said.replace(/^cannot decode (field |message |enum )?/, "").slice(0, 300);

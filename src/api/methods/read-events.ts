@@ -17,7 +17,7 @@ import type { ReadLimits, ReadQuery } from "../../read/read-query.ts";
 import { writeFramesJson } from "../../wire/event-json.ts";
 import { JsonBytes } from "../../wire/json-bytes.ts";
 import { messageAnswer, messageBytes, messageFromBinary, messageFromJson } from "./method.ts";
-import type { Answer, CopiedBytes, JsonBody, Method } from "./method.ts";
+import type { Answer, CopiedBytes, Method } from "./method.ts";
 import { contextJson, contextMessage } from "./response-context.ts";
 import { microsOfTime } from "./times.ts";
 
@@ -29,11 +29,21 @@ export interface ReadMethods {
   explain(query: ReadQuery, signal: AbortSignal): Promise<ReadExplanation>;
 }
 
+/** Filters are what can be long. */
+const REQUEST_BYTES_MAX = 2 * 1024 * 1024;
+const REQUEST_VALUES_MAX = 1_000;
+
 export function readMethods(reading: ReadMethods): Method[] {
   const fromBinary = (bytes: Uint8Array): ReadQuery =>
-    queryOf(messageFromBinary(ReadEventRecordsRequestSchema, bytes), reading.limits);
-  const fromJson = (body: JsonBody): ReadQuery =>
-    queryOf(messageFromJson(ReadEventRecordsRequestSchema, body), reading.limits);
+    queryOf(
+      messageFromBinary(ReadEventRecordsRequestSchema, bytes, REQUEST_VALUES_MAX),
+      reading.limits,
+    );
+  const fromJson = (body: Buffer): ReadQuery =>
+    queryOf(
+      messageFromJson(ReadEventRecordsRequestSchema, body, REQUEST_VALUES_MAX),
+      reading.limits,
+    );
 
   const read = (query: ReadQuery) => ({
     namespace: query.namespace,
@@ -52,6 +62,8 @@ export function readMethods(reading: ReadMethods): Method[] {
       kind: "unary",
       desc: TimeSeriesService.method.readEventRecords,
       changes: false,
+      reads: true,
+      requestBytesMax: REQUEST_BYTES_MAX,
       fromBinary: (bytes) => read(fromBinary(bytes)),
       fromJson: (body) => read(fromJson(body)),
     },
@@ -59,6 +71,8 @@ export function readMethods(reading: ReadMethods): Method[] {
       kind: "stream",
       desc: TimeSeriesService.method.streamEventRecords,
       changes: false,
+      reads: true,
+      requestBytesMax: REQUEST_BYTES_MAX,
       fromBinary: (bytes) => stream(fromBinary(bytes)),
       fromJson: (body) => stream(fromJson(body)),
     },
@@ -66,6 +80,8 @@ export function readMethods(reading: ReadMethods): Method[] {
       kind: "unary",
       desc: TimeSeriesService.method.explainRead,
       changes: false,
+      reads: true,
+      requestBytesMax: REQUEST_BYTES_MAX,
       fromBinary: (bytes) => explain(fromBinary(bytes)),
       fromJson: (body) => explain(fromJson(body)),
     },

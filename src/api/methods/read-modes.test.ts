@@ -66,7 +66,8 @@ async function ask(
   caller?: Caller,
 ): Promise<Record<string, unknown>> {
   const method = readModeMethods(modes).find(({ desc }) => desc.name === name);
-  const answer = await method?.fromJson({ value, bytes: 0 }, caller).run(never);
+  const body = Buffer.from(JSON.stringify(value));
+  const answer = await (await method?.fromJson(body, caller))?.run(never);
   return JSON.parse(String(answer?.json())) as Record<string, unknown>;
 }
 
@@ -138,7 +139,7 @@ test("a mode that is none is refused with all else that is wrong, and nothing is
   const method = readModeMethods(modes).find(({ desc }) => desc.name === "SetReadMode");
   const odd = create(SetReadModeRequestSchema, { namespace: "p", mode: 99 as ReadMode_Mode });
   await rejects(
-    async () => method?.fromBinary(toBinary(SetReadModeRequestSchema, odd)).run(never),
+    async () => (await method?.fromBinary(toBinary(SetReadModeRequestSchema, odd)))?.run(never),
     { message: /^mode 99 is not known/ },
   );
   await rejects(ask(modes, "SetKillSwitch", { on: true, reason: "x".repeat(1_025) }), {

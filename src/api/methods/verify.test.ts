@@ -55,7 +55,7 @@ async function ask(
     },
   };
   const method = verifyMethods(verify, locate).find(({ desc }) => desc.name === name);
-  const answer = await method?.fromJson({ value, bytes: 0 }).run(never);
+  const answer = await (await method?.fromJson(Buffer.from(JSON.stringify(value))))?.run(never);
   return { answer: JSON.parse(String(answer?.json())) as Record<string, unknown>, calls };
 }
 

@@ -4,7 +4,7 @@ import {
   WriteEventRecordsResponseSchema,
   WriteEventRecordsSyncResponseSchema,
 } from "../../gen/braid/v1/time_series_service_pb.js";
-import { parseWriteJson } from "../../wire/event-json.ts";
+import { parseWriteJson } from "../../wire/write-json.ts";
 import type { EventLimits } from "../../wire/validate-event.ts";
 import { parseWriteRequest } from "../../wire/write-request.ts";
 import type { WriteBatch } from "../../wire/write-request.ts";
@@ -16,12 +16,13 @@ import { contextJson, contextMessage, writeContext } from "./response-context.ts
 /** The two ways to write, as `EventWriter` and `WriteQueue` have them. */
 export interface Writing {
   readonly limits: EventLimits;
+  readonly requestBytesMax: number;
   write(batch: WriteBatch, signal: AbortSignal): Promise<WriteResult>;
   enqueue(batch: WriteBatch): Promise<WriteResult>;
 }
 
 export function writeMethods(writing: Writing): UnaryMethod[] {
-  const { limits } = writing;
+  const { limits, requestBytesMax } = writing;
   const sync = (batch: WriteBatch): UnaryRequest => ({
     namespace: batch.namespace,
     run: async (signal) => syncAnswer(batch.namespace, await writing.write(batch, signal)),
@@ -35,17 +36,27 @@ export function writeMethods(writing: Writing): UnaryMethod[] {
       kind: "unary",
       desc: TimeSeriesService.method.writeEventRecordsSync,
       changes: true,
-      fromBinary: (bytes) => sync(parseWriteRequest(bytes, limits)),
-      fromJson: (body) => sync(parseWriteJson(body.value, body.bytes, limits)),
+      requestBytesMax,
+      fromBinary: (bytes) => then(parseWriteRequest(bytes, limits), sync),
+      fromJson: (body) => then(parseWriteJson(body, limits), sync),
     },
     {
       kind: "unary",
       desc: TimeSeriesService.method.writeEventRecords,
       changes: true,
-      fromBinary: (bytes) => queued(parseWriteRequest(bytes, limits)),
-      fromJson: (body) => queued(parseWriteJson(body.value, body.bytes, limits)),
+      requestBytesMax,
+      fromBinary: (bytes) => then(parseWriteRequest(bytes, limits), queued),
+      fromJson: (body) => then(parseWriteJson(body, limits), queued),
     },
   ];
+}
+
+/** Most requests are small, and understood at once. */
+function then(
+  batch: WriteBatch | Promise<WriteBatch>,
+  make: (batch: WriteBatch) => UnaryRequest,
+): UnaryRequest | Promise<UnaryRequest> {
+  return batch instanceof Promise ? batch.then(make) : make(batch);
 }
 
 function syncAnswer(namespace: string, result: WriteResult): Answer {

@@ -1,0 +1,97 @@
+/**
+ * Decides who answers an exchange: a page, or a method by the protocol that its content type names.
+ *
+ * Nothing that arrives makes this throw, and every exchange gets an answer or is cut off.
+ */
+import { ServiceError } from "../lib/errors.ts";
+import { nearest } from "../lib/nearest.ts";
+import { browserProblem } from "./browser-guard.ts";
+import type { Calls } from "./calls.ts";
+import { pathOf } from "./methods/method.ts";
+import type { Method } from "./methods/method.ts";
+import type { Pages } from "./pages.ts";
+import type { BuiltInMethods } from "./protocols/grpc-built-in.ts";
+import { answerGrpc, answerUnknownGrpc, isGrpc } from "./protocols/grpc.ts";
+import { answerError, answerJson } from "./protocols/json.ts";
+import type { Exchange } from "./transport/exchange.ts";
+
+export interface DispatchOptions {
+  readonly methods: readonly Method[];
+  readonly calls: Calls;
+  readonly pages: Pages;
+  readonly builtIn: BuiltInMethods;
+  /** Names that requests may be addressed to, beside addresses and this machine's own names. */
+  readonly allowedHosts: readonly string[];
+  /** An exchange that failed by a bug: it is cut off. */
+  readonly failed: (error: unknown) => void;
+}
+
+export class Dispatch {
+  readonly #options: DispatchOptions;
+  readonly #methods: ReadonlyMap<string, Method>;
+
+  constructor(options: DispatchOptions) {
+    this.#options = options;
+    this.#methods = new Map(options.methods.map((method) => [pathOf(method), method]));
+  }
+
+  handle(exchange: Exchange): void {
+    try {
+      Promise.resolve(this.#answer(exchange)).catch((error: unknown) => this.#bug(exchange, error));
+    } catch (error) {
+      this.#bug(exchange, error);
+    }
+  }
+
+  #answer(exchange: Exchange): Promise<void> | void {
+    const { calls, pages, builtIn, allowedHosts } = this.#options;
+    const grpc = isGrpc(exchange.headers["content-type"]);
+    const problem = browserProblem(exchange.headers, allowedHosts);
+    if (problem !== undefined) return refuse(exchange, grpc, "REQUEST_INVALID", problem);
+    const { path, verb } = exchange;
+    const method = this.#methods.get(path);
+    if (method !== undefined && verb === "POST") {
+      if (!grpc) return answerJson(exchange, method, calls);
+      if (exchange.httpVersion === 2) return answerGrpc(exchange, method, calls);
+      return refuse(exchange, false, "REQUEST_INVALID", "gRPC needs HTTP/2");
+    }
+    if (grpc && builtIn.has(path)) return builtIn.answer(exchange);
+    if (pages.has(path) && (verb === "GET" || verb === "HEAD")) return pages.answer(exchange);
+    if (verb === "OPTIONS" && (method !== undefined || pages.has(path))) {
+      const allow = method === undefined ? "GET, HEAD, OPTIONS" : "POST, OPTIONS";
+      return exchange.answer(204, { allow }, "");
+    }
+    return refuse(exchange, grpc, "METHOD_NOT_FOUND", this.#notFound(verb, path));
+  }
+
+  #notFound(verb: string, path: string): string {
+    const paths = [...this.#methods.keys()];
+    const known = paths.find((candidate) => candidate.toLowerCase() === path.toLowerCase());
+    const named = nearest(
+      path.split("/").at(-1) ?? "",
+      paths.map((candidate) => candidate.split("/").at(-1) ?? ""),
+    );
+    const meant = known ?? paths.find((candidate) => candidate.endsWith(`/${named ?? ""}`));
+    const hint =
+      meant === undefined
+        ? "methods are POST /braid.v1.<Service>/<Method>; /docs lists them"
+        : `did you mean POST ${meant}?`;
+    return `there is no ${verb} ${path.slice(0, 200)}; ${hint}`;
+  }
+
+  #bug(exchange: Exchange, error: unknown): void {
+    this.#options.failed(error);
+    exchange.cut();
+  }
+}
+
+function refuse(
+  exchange: Exchange,
+  grpc: boolean,
+  code: "REQUEST_INVALID" | "METHOD_NOT_FOUND",
+  why: string,
+): void {
+  const error = new ServiceError(code, why);
+  if (grpc && exchange.httpVersion === 2) answerUnknownGrpc(exchange, error);
+  else answerError(exchange, error);
+}

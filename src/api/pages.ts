@@ -1,0 +1,90 @@
+/** What an operator or a browser asks for with GET: health, metrics, the description of the API. */
+import type { DescMethod } from "@bufbuild/protobuf";
+import { BUILD_INFO } from "../lib/build-info.ts";
+import type { Metrics } from "../lib/metrics.ts";
+import { docsPage } from "./docs-page.ts";
+import { openApi } from "./openapi.ts";
+import { JSON_TYPE } from "./protocols/json.ts";
+import { workerPage } from "./worker-page.ts";
+import type { Exchange } from "./transport/exchange.ts";
+
+export interface PagesOptions {
+  readonly metrics: Metrics;
+  readonly methods: readonly DescMethod[];
+  /** Why the server cannot serve now; undefined if it can. */
+  readonly notReady: () => string | undefined;
+  /** What /readyz says beside that: whatever it is, requests are answered. */
+  readonly readyDetail: () => ReadyDetail | undefined;
+}
+
+/** What is switched off, as this process knows it. */
+export interface ReadyDetail {
+  readonly killSwitch: {
+    readonly on: boolean;
+    readonly by: string;
+    readonly reason: string;
+  };
+  /** Namespaces whose splits are paused; the first of them. */
+  readonly paused: readonly string[];
+}
+
+interface Page {
+  readonly status?: number;
+  readonly type: string;
+  readonly body: string;
+}
+
+const HEALTHY = JSON.stringify({ status: "ok", ...BUILD_INFO });
+const HTML_TYPE = "text/html; charset=utf-8";
+
+const SECURITY = {
+  "content-security-policy":
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+};
+
+export class Pages {
+  readonly #pages: ReadonlyMap<string, () => Page | Promise<Page>>;
+
+  constructor({ metrics, methods, notReady, readyDetail }: PagesOptions) {
+    // Both follow from the descriptors alone, so each is made once, when first asked for.
+    const description = once(() => JSON.stringify(openApi(methods)));
+    // A worker has no methods: its page says what it has instead.
+    const docs = once(() => (methods.length === 0 ? workerPage() : docsPage(methods)));
+    this.#pages = new Map<string, () => Page | Promise<Page>>([
+      ["/metrics", async () => ({ type: metrics.contentType, body: await metrics.text() })],
+      ["/healthz", () => ({ type: JSON_TYPE, body: HEALTHY })],
+      ["/readyz", () => readiness(notReady(), readyDetail())],
+      ["/openapi.json", () => ({ type: JSON_TYPE, body: description() })],
+      ["/docs", () => ({ type: HTML_TYPE, body: docs() })],
+      ["/", () => ({ type: HTML_TYPE, body: docs() })],
+    ]);
+  }
+
+  has(path: string): boolean {
+    return this.#pages.has(path);
+  }
+
+  /** Rejects only by a bug. */
+  async answer(exchange: Exchange): Promise<void> {
+    const page = await this.#pages.get(exchange.path)?.();
+    if (page === undefined) return;
+    const headers = { ...SECURITY, "content-type": page.type, "cache-control": "no-store" };
+    exchange.answer(page.status ?? 200, headers, page.body);
+  }
+}
+
+function readiness(why: string | undefined, detail: ReadyDetail | undefined): Page {
+  const said = why === undefined ? { status: "ready" } : { status: "not ready", why };
+  return {
+    status: why === undefined ? 200 : 503,
+    type: JSON_TYPE,
+    body: JSON.stringify({ ...said, ...detail }),
+  };
+}
+
+function once(make: () => string): () => string {
+  let made: string | undefined;
+  return () => (made ??= make());
+}

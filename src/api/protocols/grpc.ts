@@ -1,0 +1,123 @@
+/**
+ * The methods over gRPC: one prefixed message in, one or many out, and the status in the trailers.
+ *
+ * A stream sends one page, waits until the transport has taken it, and only then asks for the next: a slow reader
+ * holds about a page of memory, not all that it did not read yet.
+ */
+import type { ServiceError } from "../../lib/errors.ts";
+import { ServiceError as Failure } from "../../lib/errors.ts";
+import type { CopiedBytes, Method } from "../methods/method.ts";
+import type { Call, Calls } from "../calls.ts";
+import type { Exchange } from "../transport/exchange.ts";
+import { receive } from "../transport/receive.ts";
+import { CANCELLED, errorTrailers, okTrailers } from "./grpc-status.ts";
+import {
+  COMPRESSED,
+  onlyMessage,
+  peekPrefix,
+  PREFIX_BYTES,
+  prefixed,
+  unzipped,
+} from "./messages.ts";
+
+const HEAD = { "content-type": "application/grpc+proto", "grpc-accept-encoding": "identity,gzip" };
+
+export function isGrpc(contentType: string | undefined): boolean {
+  return contentType !== undefined && /^application\/grpc(?:\+proto)?(?:;|$)/i.test(contentType);
+}
+
+/** Answers one call. Never rejects, never throws. */
+export async function answerGrpc(exchange: Exchange, method: Method, calls: Calls): Promise<void> {
+  const call = calls.begin(exchange, method, grpcTimeoutMs(exchange.headers["grpc-timeout"]));
+  let begun = false;
+  try {
+    const message = await requestOf(exchange, method, call);
+    if (method.kind === "unary") {
+      const answer = await call.run(method.fromBinary(message, call.caller));
+      const framed = prefixed(answer.binary());
+      call.takeAnswer(framed.length);
+      begun = true;
+      exchange.begin(200, HEAD);
+      await exchange.send(framed);
+    } else {
+      for await (const page of call.stream(method.fromBinary(message, call.caller))) {
+        if (!begun) exchange.begin(200, HEAD);
+        begun = true;
+        await sendPage(exchange, call, page.binary());
+      }
+      if (!begun) exchange.begin(200, HEAD);
+    }
+    call.succeeded();
+    exchange.end(okTrailers(call.id));
+  } catch (error) {
+    fail(exchange, call.failed(error), call.id, begun);
+  }
+}
+
+async function sendPage(exchange: Exchange, call: Call, page: CopiedBytes): Promise<void> {
+  const framed = prefixed(page);
+  call.takeAnswer(framed.length);
+  await exchange.send(framed);
+  call.giveAnswer(framed.length);
+  call.progressed();
+}
+
+async function requestOf(exchange: Exchange, method: Method, call: Call): Promise<Buffer> {
+  const { requestBytesMax } = method;
+  call.admit();
+  const encoding = exchange.headers["grpc-encoding"] ?? "identity";
+  if (encoding !== "identity" && encoding !== "gzip") {
+    throw new Failure(
+      "REQUEST_INVALID",
+      `grpc-encoding ${JSON.stringify(String(encoding).slice(0, 40))} is not known; use identity or gzip`,
+    );
+  }
+  const body = await receive(exchange, {
+    clock: call.clock,
+    bytesMax: requestBytesMax + PREFIX_BYTES,
+    charge: (bytes) => call.take(bytes),
+    peek: (first) => peekPrefix(first, requestBytesMax),
+    signal: call.signal,
+  });
+  const { flags, bytes } = onlyMessage(body);
+  if (flags === 0) return bytes;
+  if (flags !== COMPRESSED || encoding === "identity") {
+    throw new Failure("REQUEST_INVALID", "the message says it is compressed, and not how");
+  }
+  const message = await unzipped(bytes, requestBytesMax);
+  call.take(message.length);
+  return message;
+}
+
+/** Before anything was sent an error is the only thing that is: head and trailers in one. */
+function fail(
+  exchange: Exchange,
+  failure: ServiceError | undefined,
+  requestId: string,
+  begun: boolean,
+): void {
+  const trailers = failure === undefined ? CANCELLED : errorTrailers(failure, requestId);
+  if (begun) exchange.end(trailers);
+  else exchange.answer(200, { ...HEAD, ...trailers }, "");
+}
+
+/** For a path that is no method. */
+export function answerUnknownGrpc(exchange: Exchange, error: ServiceError): void {
+  exchange.answer(200, { ...HEAD, ...errorTrailers(error, "") }, "");
+}
+
+const UNITS: Readonly<Record<string, number>> = {
+  H: 3_600_000,
+  M: 60_000,
+  S: 1_000,
+  m: 1,
+  u: 1e-3,
+  n: 1e-6,
+};
+
+/** Undefined if there is none; NaN if it cannot be read. */
+function grpcTimeoutMs(header: string | string[] | undefined): number | undefined {
+  if (header === undefined) return undefined;
+  const [, digits = "", unit = ""] = /^(\d{1,8})([HMSmun])$/.exec(String(header)) ?? [];
+  return Number(digits === "" ? Number.NaN : digits) * (UNITS[unit] ?? Number.NaN);
+}

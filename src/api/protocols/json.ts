@@ -1,0 +1,118 @@
+/**
+ * The methods over HTTP/JSON: `POST /braid.v1.<Service>/<Method>`. A stream is lines of JSON, and the next page is asked
+ * for when the socket has taken the last.
+ */
+import type { OutgoingHttpHeaders } from "node:http";
+import { CODES, ServiceError } from "../../lib/errors.ts";
+import type { Call, Calls } from "../calls.ts";
+import { errorJson, retryAfterMs } from "../error-map.ts";
+import type { Method } from "../methods/method.ts";
+import type { Exchange } from "../transport/exchange.ts";
+import { receive } from "../transport/receive.ts";
+import { REQUEST_ID_HEADER } from "./grpc-status.ts";
+
+/** Of a caller that wants an answer sooner than by the default. */
+const TIMEOUT_HEADER = "braid-timeout-ms";
+
+export const JSON_TYPE = "application/json; charset=utf-8";
+const LINES_TYPE = "application/x-ndjson; charset=utf-8";
+
+/** Answers one call. Never rejects, never throws. */
+export async function answerJson(exchange: Exchange, method: Method, calls: Calls): Promise<void> {
+  const call = calls.begin(exchange, method, timeoutMs(exchange.headers[TIMEOUT_HEADER]));
+  const head = { [REQUEST_ID_HEADER]: call.id };
+  let begun = false;
+  try {
+    const body = await requestOf(exchange, method, call);
+    if (method.kind === "unary") {
+      const json = bytesOf((await call.run(method.fromJson(body, call.caller))).json());
+      call.takeAnswer(json.length);
+      call.succeeded();
+      exchange.answer(200, { ...head, "content-type": JSON_TYPE }, json);
+      return;
+    }
+    const lines = { ...head, "content-type": LINES_TYPE };
+    for await (const page of call.stream(method.fromJson(body, call.caller))) {
+      // What fails before the first page can still be told by the status.
+      if (!begun) exchange.begin(200, lines);
+      begun = true;
+      const line = lineOf(page.json());
+      call.takeAnswer(line.length);
+      await exchange.send(line);
+      call.giveAnswer(line.length);
+      call.progressed();
+    }
+    if (!begun) exchange.begin(200, lines);
+    call.succeeded();
+    exchange.end();
+  } catch (error) {
+    const failure = call.failed(error);
+    if (failure === undefined) exchange.cut();
+    else if (!begun) answerError(exchange, failure, head);
+    else await endWithError(exchange, failure);
+  }
+}
+
+export function answerError(
+  exchange: Exchange,
+  error: ServiceError,
+  headers: OutgoingHttpHeaders = {},
+): void {
+  const retryMs = retryAfterMs(error);
+  const retry = retryMs === undefined ? {} : { "retry-after": String(Math.ceil(retryMs / 1000)) };
+  const head = { ...headers, ...retry, "content-type": JSON_TYPE };
+  exchange.answer(CODES[error.code].http, head, errorJson(error));
+}
+
+/** Of a stream that has begun an error is the last line. */
+async function endWithError(exchange: Exchange, failure: ServiceError): Promise<void> {
+  try {
+    await exchange.send(Buffer.from(`{"error":${errorJson(failure)}}\n`));
+    exchange.end();
+  } catch {
+    // The peer has left: nobody is there to be told.
+    exchange.cut();
+  }
+}
+
+async function requestOf(exchange: Exchange, method: Method, call: Call): Promise<Buffer> {
+  call.admit();
+  checkType(exchange);
+  return receive(exchange, {
+    clock: call.clock,
+    bytesMax: method.requestBytesMax,
+    charge: (length) => call.take(length),
+    signal: call.signal,
+  });
+}
+
+function checkType({ headers }: Exchange): void {
+  const type = headers["content-type"];
+  if (type !== undefined && !/^application\/json\s*(;|$)/i.test(type)) {
+    throw new ServiceError(
+      "REQUEST_INVALID",
+      `the body must be JSON with content-type: application/json (with curl: --json '…'), not ${JSON.stringify(type.slice(0, 100))}`,
+    );
+  }
+  const encoding = headers["content-encoding"];
+  if (encoding !== undefined && encoding !== "identity") {
+    throw new ServiceError("REQUEST_INVALID", "send the body as it is, without content-encoding");
+  }
+}
+
+/** Undefined if there is none, NaN if it cannot be read. */
+function timeoutMs(header: string | string[] | undefined): number | undefined {
+  if (header === undefined) return undefined;
+  return /^\d{1,12}$/.test(String(header)) ? Number(header) : Number.NaN;
+}
+
+function bytesOf(json: Uint8Array | string): Uint8Array {
+  return typeof json === "string" ? Buffer.from(json) : json;
+}
+
+function lineOf(json: Uint8Array | string): Buffer {
+  return Buffer.concat([LINE_START, bytesOf(json), LINE_END]);
+}
+
+const LINE_START = Buffer.from('{"result":');
+const LINE_END = Buffer.from("}\n");

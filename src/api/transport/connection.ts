@@ -1,0 +1,148 @@
+/**
+ * The open connections of one port: how many there are, and what each of them holds.
+ *
+ * A connection may hold only a share of what the server can take, so a few peers cannot lock out the rest.
+ * At the limit of connections an idle one makes room. Some room is kept for health and control: a connection
+ * in that reserve is served nothing else.
+ */
+import type { Socket } from "node:net";
+import type { Clock } from "../../lib/clock.ts";
+
+export interface ConnectionLimits {
+  /** Connections that are served everything. */
+  readonly connectionsMax: number;
+  /** Requests of one connection at a time. */
+  readonly requestsMax: number;
+  /** Bytes of requests and answers that one connection may hold. */
+  readonly bytesMax: number;
+}
+
+/** Connections beyond the limit that are served health and control alone. */
+const RESERVE = 16;
+
+/** A connection that has been idle for less than this may be about to send. */
+const IDLE_MS_MIN = 1_000;
+
+export class Connection {
+  readonly socket: Socket;
+  readonly #limits: ConnectionLimits;
+  readonly #clock: Clock;
+  #requests = 0;
+  #bytes = 0;
+  #activeAtMs: number;
+  /** Only health and control are served. */
+  readonly reserved: boolean;
+  /** Ends the connection in its protocol's way; set when the protocol is known. */
+  farewell: () => void;
+
+  constructor(socket: Socket, limits: ConnectionLimits, clock: Clock, reserved: boolean) {
+    this.socket = socket;
+    this.#limits = limits;
+    this.#clock = clock;
+    this.#activeAtMs = clock.monotonicMs();
+    this.reserved = reserved;
+    this.farewell = () => socket.destroy();
+  }
+
+  get requests(): number {
+    return this.#requests;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** For how long no request has been under way. */
+  get idleMs(): number {
+    return this.#requests > 0 ? 0 : this.#clock.monotonicMs() - this.#activeAtMs;
+  }
+
+  /** False if the connection has as many requests under way as it may. */
+  tryBegin(): boolean {
+    if (this.#requests >= this.#limits.requestsMax) return false;
+    this.#requests++;
+    return true;
+  }
+
+  ended(): void {
+    this.#requests--;
+    this.#activeAtMs = this.#clock.monotonicMs();
+  }
+
+  /** False if the connection would hold more than it may. One alone may always be held. */
+  tryTake(bytes: number): boolean {
+    if (this.#bytes > 0 && this.#bytes + bytes > this.#limits.bytesMax) return false;
+    this.#bytes += bytes;
+    return true;
+  }
+
+  /** For an answer that is there already. */
+  force(bytes: number): void {
+    this.#bytes += bytes;
+  }
+
+  give(bytes: number): void {
+    this.#bytes -= bytes;
+  }
+}
+
+export class Connections implements Iterable<Connection> {
+  readonly #limits: ConnectionLimits;
+  readonly #clock: Clock;
+  readonly #open = new Set<Connection>();
+  #emptied: (() => void)[] = [];
+
+  constructor(limits: ConnectionLimits, clock: Clock) {
+    this.#limits = limits;
+    this.#clock = clock;
+  }
+
+  get count(): number {
+    return this.#open.size;
+  }
+
+  [Symbol.iterator](): Iterator<Connection> {
+    return this.#open[Symbol.iterator]();
+  }
+
+  /** Undefined, and the socket destroyed, if there is no room even in the reserve. */
+  add(socket: Socket): Connection | undefined {
+    const full = this.#open.size >= this.#limits.connectionsMax;
+    if (full && !this.#makeRoom() && this.#open.size >= this.#limits.connectionsMax + RESERVE) {
+      socket.destroy();
+      return undefined;
+    }
+    const reserved = this.#open.size >= this.#limits.connectionsMax;
+    const connection = new Connection(socket, this.#limits, this.#clock, reserved);
+    this.#open.add(connection);
+    socket.once("close", () => {
+      this.#open.delete(connection);
+      if (this.#open.size === 0) for (const resolve of this.#emptied.splice(0)) resolve();
+    });
+    return connection;
+  }
+
+  /** Resolves when none is open. */
+  async empty(): Promise<void> {
+    if (this.#open.size === 0) return;
+    await new Promise<void>((resolve) => this.#emptied.push(resolve));
+  }
+
+  destroyAll(): void {
+    for (const { socket } of this.#open) socket.destroy();
+  }
+
+  /** Ends the connection that has been idle for longest. False if none is idle. */
+  #makeRoom(): boolean {
+    let longest: Connection | undefined;
+    for (const connection of this.#open) {
+      if (connection.idleMs < IDLE_MS_MIN) continue;
+      if (longest === undefined || connection.idleMs > longest.idleMs) longest = connection;
+    }
+    if (longest === undefined) return false;
+    // At once: it is a place that is needed now. The peer connects again.
+    this.#open.delete(longest);
+    longest.socket.destroy();
+    return true;
+  }
+}

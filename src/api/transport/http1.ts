@@ -1,0 +1,187 @@
+/**
+ * HTTP/1.1 on Node's own server. What is not HTTP, too slow or too long is answered and let go.
+ */
+import { createServer } from "node:http";
+import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { Clock } from "../../lib/clock.ts";
+import { ServiceError } from "../../lib/errors.ts";
+import type { Code } from "../../lib/errors.ts";
+import { errorJson } from "../error-map.ts";
+import type { Connection } from "./connection.ts";
+import { SlicedWriter, UNREAD_MS } from "./exchange.ts";
+import type { Exchange } from "./exchange.ts";
+
+/** Time for the headers to arrive: a slow sender must not hold a connection for ever. */
+const HEADERS_MS = 10_000;
+const KEEP_ALIVE_MS = 75_000;
+const HEADER_BYTES_MAX = 16 * 1024;
+
+export class Http1 {
+  readonly #server: Server;
+  readonly #connections = new WeakMap<Socket, Connection>();
+  #draining = false;
+
+  constructor(clock: Clock, handle: (exchange: Exchange) => void) {
+    this.#server = createServer({
+      noDelay: true,
+      headersTimeout: HEADERS_MS,
+      // Bodies have a time limit of their own, which knows what was asked for.
+      requestTimeout: 0,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      maxHeaderSize: HEADER_BYTES_MAX,
+      // A request that expects 100-continue gets it from the body's reader, after it was admitted.
+      insecureHTTPParser: false,
+    });
+    this.#server.on("request", (request, response) => {
+      const connection = this.#connections.get(request.socket);
+      if (connection === undefined) {
+        request.socket.destroy();
+        return;
+      }
+      if (this.#draining) response.setHeader("connection", "close");
+      handle(new Http1Exchange(request, response, connection, clock));
+    });
+    this.#server.on("clientError", answerBrokenHttp);
+    // Nothing here is upgraded or tunnelled.
+    this.#server.on("connect", (_request, socket) => socket.destroy());
+    // It does not listen itself, but what watches over slow senders begins with this event.
+    this.#server.emit("listening");
+  }
+
+  take(connection: Connection): void {
+    this.#connections.set(connection.socket, connection);
+    connection.farewell = () => {
+      if (connection.requests === 0) connection.socket.destroy();
+    };
+    this.#server.emit("connection", connection.socket);
+  }
+
+  /** Connections close after what they are answering; idle ones close now. */
+  drain(): void {
+    this.#draining = true;
+    this.#server.closeIdleConnections();
+  }
+
+  close(): void {
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+}
+
+class Http1Exchange implements Exchange {
+  readonly httpVersion = 1;
+  readonly verb: string;
+  readonly path: string;
+  readonly headers: IncomingMessage["headers"];
+  readonly connection: Connection;
+  readonly body: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #writer: SlicedWriter;
+  readonly #clock: Clock;
+
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    connection: Connection,
+    clock: Clock,
+  ) {
+    this.verb = request.method ?? "GET";
+    this.path = pathOf(request.url ?? "/");
+    this.headers = request.headers;
+    this.connection = connection;
+    this.body = request;
+    this.#response = response;
+    this.#clock = clock;
+    this.#writer = new SlicedWriter(response, clock);
+    // A peer that leaves is seen by the close; its error says nothing more.
+    request.on("error", () => undefined);
+    response.on("error", () => undefined);
+  }
+
+  get stalledMs(): number {
+    return this.#writer.stalledMs;
+  }
+
+  begin(status: number, headers: OutgoingHttpHeaders): void {
+    if (this.#response.headersSent || this.#response.destroyed) return;
+    this.#response.writeHead(status, headers);
+  }
+
+  send(bytes: Uint8Array): Promise<void> {
+    return this.#writer.write(bytes);
+  }
+
+  end(): void {
+    this.#writer.ending();
+    this.#response.end();
+    this.#leaveUnread();
+  }
+
+  answer(status: number, headers: OutgoingHttpHeaders, body: Uint8Array | string): void {
+    if (this.#response.headersSent || this.#response.destroyed) return;
+    const bytes = typeof body === "string" ? Buffer.from(body) : body;
+    this.#response.writeHead(status, { ...headers, "content-length": bytes.length });
+    if (this.verb === "HEAD") {
+      this.end();
+      return;
+    }
+    this.#writer.write(bytes).then(
+      () => this.end(),
+      () => this.cut(),
+    );
+  }
+
+  cut(): void {
+    this.#response.destroy();
+  }
+
+  onClosed(listener: (complete: boolean) => void): void {
+    this.#response.once("close", () => listener(this.#response.writableFinished));
+  }
+
+  /** What is left of the body is thrown away; a peer that does not come to its end is cut off. */
+  #leaveUnread(): void {
+    if (this.body.complete) return;
+    this.body.resume();
+    const stop = this.#clock.after(UNREAD_MS, () => this.connection.socket.destroy());
+    this.body.once("end", stop).once("close", stop);
+  }
+}
+
+function pathOf(url: string): string {
+  const query = url.indexOf("?");
+  return query < 0 ? url : url.slice(0, query);
+}
+
+function answerBrokenHttp(error: NodeJS.ErrnoException, stream: unknown): void {
+  // The server's connections are sockets.
+  const socket = stream as Socket;
+  if (error.code === "ECONNRESET" || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [status, code, message] = brokenHttp(error.code);
+  const body = errorJson(new ServiceError(code, message));
+  socket.end(
+    `HTTP/1.1 ${status}\r\ncontent-type: application/json; charset=utf-8\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  );
+  socket.destroySoon();
+}
+
+function brokenHttp(code: string | undefined): [string, Code, string] {
+  switch (code) {
+    case "HPE_HEADER_OVERFLOW":
+      return [
+        "431 Request Header Fields Too Large",
+        "REQUEST_TOO_LARGE",
+        `the headers are larger than ${HEADER_BYTES_MAX} bytes`,
+      ];
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return ["408 Request Timeout", "DEADLINE_EXCEEDED", "the request did not arrive in time"];
+    case undefined:
+    default:
+      return ["400 Bad Request", "REQUEST_INVALID", "this is not HTTP/1.1"];
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * One port for everything: a connection is handed on by its first bytes.
+ *
+ * HTTP/2 with prior knowledge begins with `PRI`; anything else is HTTP/1.1. A connection that says nothing is let go
+ * after a while.
+ */
+import { once } from "node:events";
+import { createServer } from "node:net";
+import type { AddressInfo, Server, Socket } from "node:net";
+import type { Clock } from "../../lib/clock.ts";
+import type { Random } from "../../lib/random.ts";
+import { Connections } from "./connection.ts";
+import type { ConnectionLimits } from "./connection.ts";
+import type { Exchange } from "./exchange.ts";
+import { Http1 } from "./http1.ts";
+import { Http2 } from "./http2.ts";
+
+export interface PortOptions extends ConnectionLimits {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  readonly handle: (exchange: Exchange) => void;
+}
+
+/** A sane client speaks at once. */
+const SILENCE_MS = 10_000;
+
+/** How long connections have to close by themselves once the last request is answered. */
+const FAREWELL_MS = 500;
+
+const HTTP2_PREFACE = Buffer.from("PRI");
+
+export class Port {
+  readonly #clock: Clock;
+  readonly #http1: Http1;
+  readonly #http2: Http2;
+  readonly #server: Server;
+  readonly #connections: Connections;
+  #port = 0;
+
+  private constructor(options: PortOptions) {
+    const { clock, random, handle } = options;
+    this.#clock = clock;
+    this.#connections = new Connections(options, clock);
+    this.#http1 = new Http1(clock, handle);
+    this.#http2 = new Http2(clock, random, handle);
+    this.#server = createServer({ noDelay: true }, (socket) => this.#greet(socket));
+    this.#server.on("error", () => undefined);
+  }
+
+  /** Rejects with Node's error if the address cannot be had. */
+  static async open(options: PortOptions): Promise<Port> {
+    const port = new Port(options);
+    port.#server.listen({ host: options.host, port: options.port, backlog: 1024 });
+    await once(port.#server, "listening");
+    // It listens on a TCP port, so the address is one.
+    port.#port = (port.#server.address() as AddressInfo).port;
+    return port;
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  get connections(): number {
+    return this.#connections.count;
+  }
+
+  /** Takes no more connections and tells peers to go; `finished`, when it resolves, says that nothing is under way. */
+  async drain(graceMs: number, finished: Promise<void>): Promise<boolean> {
+    this.#server.close();
+    this.#http2.drain();
+    this.#http1.drain();
+    const done = await this.#within(graceMs, finished);
+    this.#http1.drain();
+    // The last answers are on their way out; connections that stay open for other reasons are not waited for.
+    if (done) await this.#within(Math.min(graceMs, FAREWELL_MS), this.#connections.empty());
+    return done;
+  }
+
+  /** Lets go of everything, at once. */
+  close(): void {
+    this.#server.close();
+    this.#http2.close();
+    this.#http1.close();
+    this.#connections.destroyAll();
+  }
+
+  #greet(socket: Socket): void {
+    socket.on("error", () => socket.destroy());
+    const connection = this.#connections.add(socket);
+    if (connection === undefined) return;
+    const silent = this.#clock.after(SILENCE_MS, () => socket.destroy());
+    socket.once("close", silent);
+    let heard: Buffer = Buffer.alloc(0);
+    const hear = (bytes: Buffer): void => {
+      heard = heard.length === 0 ? bytes : Buffer.concat([heard, bytes]);
+      const known = Math.min(heard.length, HTTP2_PREFACE.length);
+      const http2 = heard.subarray(0, known).equals(HTTP2_PREFACE.subarray(0, known));
+      if (http2 && known < HTTP2_PREFACE.length) return;
+      silent();
+      socket.off("data", hear);
+      socket.pause();
+      socket.unshift(heard);
+      if (http2) this.#http2.take(connection);
+      else {
+        this.#http1.take(connection);
+        // It reads what flows, and the pause above was explicit.
+        socket.resume();
+      }
+    };
+    socket.on("data", hear);
+  }
+
+  /** Whether it ended within the time. */
+  async #within(ms: number, work: Promise<void>): Promise<boolean> {
+    const over = new AbortController();
+    try {
+      return await Promise.race([
+        work.then(() => true),
+        this.#clock.sleep(ms, over.signal).then(() => false),
+      ]);
+    } finally {
+      over.abort();
+    }
+  }
+}

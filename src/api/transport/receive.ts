@@ -1,0 +1,85 @@
+/**
+ * Receives the body of a request: charged as its chunks arrive, refused as soon as it is too large, and given up
+ * when it takes too long.
+ */
+import type { Clock } from "../../lib/clock.ts";
+import { ServiceError } from "../../lib/errors.ts";
+import { PeerGone } from "./exchange.ts";
+import type { Exchange } from "./exchange.ts";
+
+export interface ReceiveOptions {
+  readonly clock: Clock;
+  readonly bytesMax: number;
+  /** Called for each chunk before it is kept. Throws OVERLOADED if there is no room for it. */
+  readonly charge: (bytes: number) => void;
+  /** Looks at what has come so far; throws if the rest need not be waited for. */
+  readonly peek?: (first: Buffer) => void;
+  readonly signal: AbortSignal;
+}
+
+/** Time for a whole request to arrive. */
+const RECEIVE_MS = 30_000;
+
+/** Rejects with PeerGone if the peer leaves, with a ServiceError otherwise. Reads no further then. */
+export function receive(exchange: Exchange, options: ReceiveOptions): Promise<Buffer> {
+  const { clock, bytesMax, charge, peek, signal } = options;
+  const declared = Number(exchange.headers["content-length"] ?? 0);
+  if (declared > bytesMax) return Promise.reject(tooLarge(bytesMax));
+  return new Promise((resolve, reject) => {
+    const { body } = exchange;
+    const chunks: Buffer[] = [];
+    let length = 0;
+    let done = false;
+    const finish = (settle: () => void): void => {
+      if (done) return;
+      done = true;
+      stopTimer();
+      body.off("data", onData).off("end", onEnd).off("close", onClose);
+      signal.removeEventListener("abort", onAbort);
+      settle();
+    };
+    const fail = (error: Error): void => {
+      finish(() => {
+        body.pause();
+        reject(error);
+      });
+    };
+    const onData = (chunk: Buffer): void => {
+      length += chunk.length;
+      try {
+        if (length > bytesMax) throw tooLarge(bytesMax);
+        charge(chunk.length);
+        chunks.push(chunk);
+        if (peek !== undefined) peek(chunks[0] as Buffer);
+      } catch (error) {
+        // Only errors are thrown there.
+        fail(error as Error);
+      }
+    };
+    const onEnd = (): void => {
+      finish(() => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
+    };
+    const onClose = (): void => fail(new PeerGone());
+    const onAbort = (): void => fail(signal.reason as Error);
+    const stopTimer = clock.after(RECEIVE_MS, () =>
+      fail(
+        new ServiceError(
+          "DEADLINE_EXCEEDED",
+          `the request did not arrive within ${RECEIVE_MS / 1000} s; send it faster, or in several`,
+        ),
+      ),
+    );
+    body.on("data", onData).once("end", onEnd).once("close", onClose);
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    else if (body.destroyed) onClose();
+  });
+}
+
+export function tooLarge(bytesMax: number): ServiceError {
+  return new ServiceError(
+    "REQUEST_TOO_LARGE",
+    `the request is larger than ${bytesMax} bytes; send it in several`,
+    { details: { limit: bytesMax } },
+  );
+}

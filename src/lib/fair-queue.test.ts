@@ -1,0 +1,68 @@
+import { deepEqual, equal, rejects } from "node:assert/strict";
+import { test } from "node:test";
+import { VirtualClock } from "../../tests/support/virtual-clock.ts";
+import { FairQueue } from "./fair-queue.ts";
+
+const NEVER = new AbortController().signal;
+
+/** Tasks that end when they are told to, and note when they begin. */
+class Tasks {
+  readonly begun: string[] = [];
+  readonly #ends: (() => void)[] = [];
+
+  task(name: string): () => Promise<string> {
+    return async () => {
+      this.begun.push(name);
+      await new Promise<void>((resolve) => this.#ends.push(resolve));
+      return name;
+    };
+  }
+
+  async end(): Promise<void> {
+    this.#ends.shift()?.();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+test("one key with many tasks delays another key by one task", async () => {
+  const queue = new FairQueue(new VirtualClock(0), 1);
+  const tasks = new Tasks();
+  for (const name of ["a1", "a2", "a3", "a4"]) void queue.run("a", 1e9, NEVER, tasks.task(name));
+  void queue.run("b", 1e9, NEVER, tasks.task("b1"));
+  deepEqual([queue.running, queue.queued], [1, 4]);
+  for (let i = 0; i < 5; i++) await tasks.end();
+  deepEqual(tasks.begun, ["a1", "a2", "b1", "a3", "a4"]);
+  deepEqual([queue.running, queue.queued], [0, 0]);
+});
+
+test("a task that would wait too long is refused when it comes", async () => {
+  const clock = new VirtualClock(0);
+  const queue = new FairQueue(clock, 1);
+  const tasks = new Tasks();
+  for (let i = 0; i < 100; i++) {
+    const done = queue.run("a", 0, NEVER, tasks.task("warm"));
+    await clock.advance(100);
+    await tasks.end();
+    await done;
+  }
+  const first = queue.run("a", 0, NEVER, tasks.task("first"));
+  equal(await queue.run("a", 50, NEVER, tasks.task("late")), undefined);
+  const second = queue.run("a", 1_000, NEVER, tasks.task("second"));
+  await tasks.end();
+  await tasks.end();
+  deepEqual([await first, await second], [{ result: "first" }, { result: "second" }]);
+});
+
+test("one that leaves while it waits makes room, and never runs", async () => {
+  const queue = new FairQueue(new VirtualClock(0), 1);
+  const tasks = new Tasks();
+  const leaving = new AbortController();
+  const first = queue.run("a", 1e9, NEVER, tasks.task("first"));
+  const gone = queue.run("b", 1e9, leaving.signal, tasks.task("gone"));
+  leaving.abort(new Error("left"));
+  await rejects(gone, /left/);
+  equal(queue.queued, 0);
+  await tasks.end();
+  await first;
+  deepEqual(tasks.begun, ["first"]);
+});

@@ -1,0 +1,24 @@
+/**
+ * Long work in short steps: between two of them other work gets its turn (rule C27).
+ *
+ * Work is a generator that yields where it can pause. Work that is known to be small is done at once, without a
+ * promise.
+ */
+export function inSteps<T>(work: Generator<void, T>, small: boolean): T | Promise<T> {
+  return small ? toEnd(work) : stepByStep(work);
+}
+
+function toEnd<T>(work: Generator<void, T>): T {
+  for (;;) {
+    const step = work.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+async function stepByStep<T>(work: Generator<void, T>): Promise<T> {
+  for (;;) {
+    const step = work.next();
+    if (step.done === true) return step.value;
+    await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+}

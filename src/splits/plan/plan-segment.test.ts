@@ -190,6 +190,14 @@ test("an operator is told too when it is too small, empty or blocked", () => {
   assert.equal(planWith({ byOperator: true, blocked: true }).kind, "refused");
 });
 
+test("a forced request is planned although it is small, but not if it is empty or blocked", () => {
+  const record = recordOf({ askedBy: "alice", forced: true });
+  assert.equal(planWith({ byOperator: true, record }, SMALL).kind, "segment");
+  const empty = { bytes: 0, events: 0 };
+  assert.equal(planWith({ byOperator: true, record }, empty).kind, "refused");
+  assert.equal(planWith({ byOperator: true, record, blocked: true }, SMALL).kind, "refused");
+});
+
 test("a segment that failed leaves nothing begun: the measure decides again", () => {
   const record = recordOf({ segments: [{ ...DONE, state: "FAILED" }] });
   assert.equal(planWith({ record }, SMALL).kind, "refused");

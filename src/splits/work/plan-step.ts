@@ -5,7 +5,7 @@ import { movedSplit, restedSplit } from "../../model/split-moves.ts";
 import { coveredTo } from "../../model/split.ts";
 import type { SplitRecord } from "../../model/split.ts";
 import { planSegment, surveyBytes } from "../plan/plan-segment.ts";
-import type { SplitPlan } from "../plan/plan-segment.ts";
+import type { SplitPlan, Survey } from "../plan/plan-segment.ts";
 import { restingState } from "./triage.ts";
 import { nextRangeAt, RANGE_MICROS_MIN } from "./reschedule.ts";
 import { completedSegments } from "./newest-segment.ts";
@@ -16,9 +16,9 @@ import { surveyRange } from "./survey.ts";
 /** False: the split has come to rest, nothing is to be copied. */
 export async function planStep(job: SplitJob): Promise<boolean> {
   const { owned } = job;
-  const { plan, latency } = await decide(job);
+  const { plan, latency, size } = await decide(job);
   if (plan.kind !== "segment") {
-    await owned.rest((record) => unplanned(job, { ...record, latency }, plan));
+    await owned.rest((record) => unplanned(job, { ...record, latency }, { plan, size }));
     return false;
   }
   const { segment } = plan;
@@ -34,6 +34,8 @@ interface Decision {
   readonly plan: SplitPlan;
   /** With what was measured of the original, where it may come to a copy. */
   readonly latency: SplitRecord["latency"];
+  /** Of the partition: as measured where all of it was read, else at least what was seen. */
+  readonly size: Pick<SplitRecord, "bytes" | "events">;
 }
 
 async function decide(job: SplitJob): Promise<Decision> {
@@ -51,6 +53,7 @@ async function decide(job: SplitJob): Promise<Decision> {
   const bytesMax = surveyBytes(config, record, closed);
   const range = { from, to };
   const survey = await surveyRange(job, range, bytesMax);
+  const size = sizeOf(record, survey, closed && from === bucket.start && bytesMax > 0);
   const nowMicros = clock.nowMicros();
   const input = {
     config,
@@ -67,17 +70,31 @@ async function decide(job: SplitJob): Promise<Decision> {
   };
   const plan = planSegment(input);
   // Who waits for more to be sealed is looked at again and again, and need not be measured each time.
-  if (plan.kind === "parked") return { plan, latency };
+  if (plan.kind === "parked") return { plan, latency, size };
   const measured = await probeOriginal({ ...context, partition, config }, range, owned.signal);
   const now = { ...latency, before: mergedLatency(latency.before, measured) };
-  return { plan: planSegment({ ...input, record: { ...record, latency: now } }), latency: now };
+  const last = planSegment({ ...input, record: { ...record, latency: now } });
+  return { plan: last, latency: now, size };
+}
+
+/** `all`: the survey was of the whole bucket, closed. One that stopped early has seen a part of it. */
+function sizeOf(record: SplitRecord, survey: Survey, all: boolean): Decision["size"] {
+  if (all && survey.whole) return { bytes: survey.bytes, events: survey.events };
+  return {
+    bytes: Math.max(record.bytes, survey.bytes),
+    events: Math.max(record.events, survey.events),
+  };
+}
+
+interface Unplanned extends Pick<Decision, "size"> {
+  readonly plan: Exclude<SplitPlan, { kind: "segment" }>;
 }
 
 /** Completed segments stay what they are: only a split without any is refused or parked. */
 function unplanned(
   { context, location }: SplitJob,
   record: SplitRecord,
-  plan: Exclude<SplitPlan, { kind: "segment" }>,
+  { plan, size }: Unplanned,
 ): SplitRecord {
   const { clock, by, margins } = context;
   const { bucket, namespace } = location;
@@ -91,7 +108,9 @@ function unplanned(
     if (record.state === "COMPLETED") return { ...record, dueAt };
     return restedSplit(record, restingState(kept), why, { segments, dueAt });
   }
-  if (segments.length === 0) return movedSplit(record, "REFUSED", why, { segments, dueAt: null });
+  if (segments.length === 0) {
+    return movedSplit(record, "REFUSED", why, { ...size, segments, dueAt: null });
+  }
   const next = { record: kept, bucket, config: namespace.config, margins, nowMicros: at };
   const closed = at >= bucket.end + namespace.config.acceptLimitMicros;
   return movedSplit(record, "COMPLETED", why, {

@@ -175,6 +175,27 @@ test("C10: a further stretch that is refused takes nothing from what is split", 
   await fixture.close();
 });
 
+test("a partition that is refused has the size that was measured, and a forced one is split", async () => {
+  const small: Written = { events: 3, bytes: 100, from: TEN, to: TEN + HOUR };
+  const fixture = await SplitScenario.open();
+  await fixture.write(small);
+  const partition = await fixture.partitionAt(TEN);
+  const location = await fixture.placeAt(TEN);
+  fixture.startWorker();
+  // Nobody has read it yet, so the request knows no size.
+  const { record } = await fixture.splits.request(location, { by: "alice", reason: "" });
+  assert.deepEqual([record.bytes, record.events], [0, 0]);
+  const { state, bytes, events } = await fixture.until(partition, rests);
+  assert.deepEqual([state, events], ["REFUSED", 3]);
+  assert.ok(bytes >= 300 && bytes < 1_000, `${bytes} bytes`);
+  await fixture.splits.request(location, { by: "alice", reason: "", force: true });
+  const forced = await fixture.until(
+    partition,
+    ({ state: now }) => now !== "DETECTED" && now !== "REFUSED" && now !== "PLANNING",
+  );
+  assert.notEqual(forced.segments.length, 0);
+});
+
 test("an id that was wide just now gets more event buckets for time to come", async () => {
   const { fixture, partition, record } = await split(WIDE);
   assert.equal(record.state, "COMPLETED");

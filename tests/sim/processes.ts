@@ -46,6 +46,8 @@ export interface Shared {
   readonly queue: SimQueue;
   readonly random: SeededRandom;
   readonly count: (what: string) => void;
+  /** What a process could not do. Only faults of its surroundings are no bug. */
+  readonly trouble: (error: unknown) => void;
 }
 
 interface Process {
@@ -98,7 +100,7 @@ export function startServer(shared: Shared, name: string, chaos: Chaos): SimServ
     random,
     killSwitch,
     margins: MARGINS,
-    observe: counting(shared.count),
+    observe: counting(shared),
     fallBack: async (namespace, reason) => {
       shared.count(`fell back to SHADOW: ${reason}`);
       await fallBack(catalog, clock, namespace, reason, name);
@@ -176,7 +178,8 @@ export function startWorker(shared: Shared, name: string, chaos: Chaos): SimWork
     margins: MARGINS,
     copyAtAll: false,
     observe: (event) => {
-      if (event.kind === "moved") shared.count(`to ${event.to}`);
+      if (event.kind === "moved") shared.count(`to ${event.to} by ${event.cause}`);
+      if (event.kind === "trouble") shared.trouble(event.error);
     },
     sweepMs: 1_000,
     leaseMs: 5_000,
@@ -205,7 +208,7 @@ export function startWorker(shared: Shared, name: string, chaos: Chaos): SimWork
   return { name, way, kill };
 }
 
-function counting(count: (what: string) => void): ServeObserver {
+function counting({ count, trouble }: Shared): ServeObserver {
   return {
     filterChecked: () => undefined,
     filterCheckTook: () => undefined,
@@ -215,7 +218,7 @@ function counting(count: (what: string) => void): ServeObserver {
     fellBack: (_, reason) => count(`fallback: ${reason}`),
     compared: (_, __, result) => count(`compared: ${result}`),
     differenceChecked: (_, verdict) => count(`difference: ${verdict}`),
-    trouble: () => undefined,
+    trouble: (_, error) => trouble(error),
   };
 }
 

@@ -10,6 +10,7 @@ import { LinkedAbort } from "../../src/lib/linked-abort.ts";
 import { listSplits } from "../../src/records/split-records.ts";
 import { readNamespace } from "../../src/records/namespace-records.ts";
 import { readSlices } from "../../src/records/slice-records.ts";
+import { IntegrityError } from "../../src/parts/part-reader.ts";
 import { READ_MODES } from "../../src/model/read-mode.ts";
 import type { SplitLocation } from "../../src/splits/use-cases.ts";
 import { SPLIT_LAYOUTS } from "../../src/model/layouts.ts";
@@ -102,6 +103,10 @@ class SimWorld {
       queue: new SimQueue(this.#clock, this.#random.fork()),
       random: this.#random.fork(),
       count: (what) => this.#counts.set(what, (this.#counts.get(what) ?? 0) + 1),
+      trouble: (error) => {
+        const fault = error instanceof ServiceError || error instanceof IntegrityError;
+        if (!fault) this.#fail(textOf(error));
+      },
     };
   }
 

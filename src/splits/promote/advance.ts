@@ -39,7 +39,21 @@ export type Advance =
       readonly kinds: readonly string[];
       readonly why: string;
     }
-  | { readonly kind: "stay"; readonly why: string };
+  | ({ readonly kind: "stay" } & Obstacle);
+
+/** Why a mode stays: the cause for code, the rest for people. */
+interface Obstacle {
+  readonly cause:
+    | "last-mode"
+    | "off"
+    | "differed"
+    | "unsettled"
+    | "nothing-compared"
+    | "few-reads"
+    | "few-bytes"
+    | "too-soon";
+  readonly why: string;
+}
 
 /** What follows a mode; undefined at the last. */
 export function modeAfter(mode: ReadMode): ReadMode | undefined {
@@ -64,25 +78,30 @@ export function advance(
 ): Advance {
   const to = modeAfter(state.mode);
   if (to === undefined) return serveMore(state, evidence, kindsInUse, thresholds, nowMicros);
-  if (state.mode === "OFF") return stay("OFF is left only when an operator says so");
+  if (state.mode === "OFF")
+    return stay({ cause: "off", why: "OFF is left only when an operator says so" });
   const current = evidence.filter(({ round }) => round === state.round);
   const differed = current.find(({ bytesDiffered }) => bytesDiffered > 0);
   if (differed !== undefined) {
-    return stay(
-      `${kindName(differed)}: ${count(differed.bytesDiffered)} bytes differed in this round; find out why, then set the mode with force to begin anew`,
-    );
+    return stay({
+      cause: "differed",
+      why: `${kindName(differed)}: ${count(differed.bytesDiffered)} bytes differed in this round; find out why, then set the mode with force to begin again`,
+    });
   }
   for (const seen of current) {
     const unsettled = notSettled(seen, nowMicros);
-    if (unsettled !== undefined) return stay(`${kindName(seen)}: ${unsettled}`);
+    if (unsettled !== undefined) return stay(unsettled, `${kindName(seen)}: `);
   }
   const kinds = kindsInUse ?? current;
   if (kinds.length === 0) {
-    return stay("no split was compared yet: it takes reads of partitions that are split");
+    return stay({
+      cause: "nothing-compared",
+      why: "no split was compared yet: it takes reads of partitions that are split",
+    });
   }
   for (const kind of kinds) {
     const missing = missingFor(kind, current, state.mode, thresholds);
-    if (missing !== undefined) return stay(`${kindName(kind)}: ${missing}`);
+    if (missing !== undefined) return stay(missing, `${kindName(kind)}: `);
   }
   const early = tooSoon(nowMicros - state.since, thresholds, state.mode);
   if (early !== undefined) return stay(early);
@@ -101,34 +120,38 @@ function serveMore(
   thresholds: AdvanceThresholds,
   nowMicros: number,
 ): Advance {
-  if (kinds === null) return stay("");
+  if (kinds === null) return stay(NOTHING_MORE);
   const current = evidence.filter((seen) => seen.round === round);
   const waiting = (kindsInUse ?? current).filter((kind) => !kinds.includes(kindName(kind)));
   const passed: Evidence[] = [];
-  let why = "";
+  let first: Advance | undefined;
   for (const kind of waiting) {
     const found = current.find((each) => isSame(each, kind));
     const missing =
       found !== undefined && found.bytesDiffered > 0
-        ? `${count(found.bytesDiffered)} bytes differed in this round`
+        ? differedIn(found)
         : (notSettled(found, nowMicros) ??
           missingFor(kind, current, "COMPARE", thresholds) ??
           tooSoon(nowMicros - (found?.since ?? nowMicros), thresholds, "comparing it"));
     if (missing === undefined && found !== undefined) passed.push(found);
-    else if (why === "") why = `${kindName(kind)} is not served yet: ${missing}`;
+    else if (missing !== undefined)
+      first ??= stay(missing, `${kindName(kind)} is not served yet: `);
   }
-  if (passed.length === 0) return stay(why);
+  if (passed.length === 0) return first ?? stay(NOTHING_MORE);
   const names = passed.map(kindName);
   const reason = `${names.join(", ")} served too: ${whatPassed(passed)}`;
   return { kind: "advance", to: "SERVE", kinds: [...kinds, ...names], why: reason };
 }
 
 /** Why to wait, if a server had a difference to settle a moment ago. That it is settled shows by its silence. */
-function notSettled(seen: StoredEvidence | undefined, nowMicros: number): string | undefined {
+function notSettled(seen: StoredEvidence | undefined, nowMicros: number): Obstacle | undefined {
   if (seen?.unsettledAt === undefined) return undefined;
   const agoMs = (nowMicros - seen.unsettledAt) / 1_000;
   if (agoMs >= UNSETTLED_FOR_MS) return undefined;
-  return `a difference was not settled ${seconds(agoMs)} ago: that takes every replica; the mode may go on ${seconds(UNSETTLED_FOR_MS)} after it is settled`;
+  return {
+    cause: "unsettled",
+    why: `a difference was not settled ${seconds(agoMs)} ago: that takes every replica; the mode may advance ${seconds(UNSETTLED_FOR_MS)} after it is settled`,
+  };
 }
 
 /** What a kind lacks, if anything. */
@@ -137,14 +160,16 @@ function missingFor(
   current: readonly Evidence[],
   mode: ReadMode,
   { shadowReads, compareReads, bytes }: AdvanceThresholds,
-): string | undefined {
+): Obstacle | undefined {
   const found = current.find((each) => isSame(each, kind));
   const reads = mode === "SHADOW" ? shadowReads : compareReads;
   if ((found?.readsCompared ?? 0) < reads) {
-    return `${count(found?.readsCompared ?? 0)} of at least ${count(reads)} reads compared`;
+    const why = `${count(found?.readsCompared ?? 0)} of at least ${count(reads)} reads compared`;
+    return { cause: "few-reads", why };
   }
   if ((found?.bytesMatched ?? 0) < bytes) {
-    return `${count(found?.bytesMatched ?? 0)} of at least ${count(bytes)} bytes were equal`;
+    const why = `${count(found?.bytesMatched ?? 0)} of at least ${count(bytes)} bytes were equal`;
+    return { cause: "few-bytes", why };
   }
   return undefined;
 }
@@ -153,9 +178,14 @@ function tooSoon(
   micros: number,
   { afterMs }: AdvanceThresholds,
   where: string,
-): string | undefined {
+): Obstacle | undefined {
   if (micros >= afterMs * 1_000) return undefined;
-  return `${seconds(micros / 1_000)} of at least ${seconds(afterMs)} have passed in ${where}`;
+  const why = `${seconds(micros / 1_000)} of at least ${seconds(afterMs)} have passed in ${where}`;
+  return { cause: "too-soon", why };
+}
+
+function differedIn({ bytesDiffered }: Evidence): Obstacle {
+  return { cause: "differed", why: `${count(bytesDiffered)} bytes differed in this round` };
 }
 
 function whatPassed(current: readonly Evidence[]): string {
@@ -171,8 +201,10 @@ function isSame(a: SplitKind, b: SplitKind): boolean {
   return kindName(a) === kindName(b);
 }
 
-function stay(why: string): Advance {
-  return { kind: "stay", why };
+const NOTHING_MORE: Obstacle = { cause: "last-mode", why: "" };
+
+function stay({ cause, why }: Obstacle, before = ""): Advance {
+  return { kind: "stay", cause, why: `${before}${why}` };
 }
 
 function seconds(ms: number): string {

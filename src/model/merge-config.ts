@@ -57,11 +57,14 @@ export function mergeConfig(
 
 function patched(base: NamespaceConfig, patch: NamespaceConfigPatch): NamespaceConfig {
   return {
+    // Fields of a later version of Braid stay as they are (rule C28).
+    ...base,
     timePartition: { ...base.timePartition, ...given(patch.timePartition) },
     acceptLimitMicros: patch.acceptLimitMicros ?? base.acceptLimitMicros,
     futureLimitMicros: patch.futureLimitMicros ?? base.futureLimitMicros,
     retention: { ...base.retention, ...given(patch.retention) },
     slos: {
+      ...base.slos,
       read: { ...base.slos.read, ...given(patch.slos?.read) },
       write: { ...base.slos.write, ...given(patch.slos?.write) },
     },

@@ -6,7 +6,7 @@ import { compareAndSet, LOST } from "../lib/compare-and-set.ts";
 import { z } from "zod";
 import type { BlockedId } from "../model/namespace.ts";
 import type { Catalog, CatalogRecord } from "../ports/catalog.ts";
-import { decodeStored, listAll } from "./stored-json.ts";
+import { decodeStored, encodeStored, listAll, storedObject } from "./stored-json.ts";
 
 /** Every server holds all blocked ids of the namespaces it serves in memory. */
 export const BLOCKED_IDS_MAX = 100_000;
@@ -40,7 +40,7 @@ export async function putBlocked(
 ): Promise<boolean> {
   const space = blockedSpace(namespaceId);
   const { seriesId, reason, expiresAt, blockedAt } = block;
-  const value = JSON.stringify({ reason, expiresAt: expiresAt ?? null, blockedAt });
+  const value = encodeStored({ reason, expiresAt: expiresAt ?? null, blockedAt });
   return compareAndSet(CONFLICT, async () => {
     const before = await catalog.read(space, seriesId);
     const written = await catalog.write(space, seriesId, value, before?.version ?? 0);
@@ -68,7 +68,7 @@ function blockedSpace(namespaceId: string): string {
   return `blocked/${namespaceId}`;
 }
 
-const blockSchema = z.strictObject({
+const blockSchema = storedObject({
   reason: z.string(),
   expiresAt: z.number().int().nullable(),
   blockedAt: z.number().int(),

@@ -17,7 +17,7 @@ import {
   updateNamespace,
 } from "./namespace-records.ts";
 import type { NamespaceRecord } from "./namespace-records.ts";
-import { decodeStored, listAll } from "./stored-json.ts";
+import { decodeStored, encodeStored, listAll, storedObject } from "./stored-json.ts";
 
 /** Every server holds all of them in memory, for the namespaces it serves. */
 export const ID_STRATEGIES_MAX = 10_000;
@@ -46,7 +46,7 @@ export async function* readIdStrategies(
 ): AsyncGenerator<IdStrategy, void, undefined> {
   const space = strategiesSpace(namespaceId);
   for await (const stored of listAll(catalog, space)) {
-    yield { seriesId: stored.key, ...decodeStored(strategySchema, space, stored) };
+    yield { ...decodeStored(strategySchema, space, stored), seriesId: stored.key };
   }
 }
 
@@ -79,14 +79,15 @@ export async function addIdStep(
   const space = strategiesSpace(id);
   // Read before the change is noted: so whoever takes us for dead later can make the write below fail.
   const stored = await catalog.read(space, seriesId);
-  const steps = stored === undefined ? [] : decodeStored(strategySchema, space, stored).steps;
+  const known = stored === undefined ? NO_STEPS : decodeStored(strategySchema, space, stored);
+  const { steps } = known;
   if (!continues(steps, step)) return false;
   const begun = await begin(catalog, name, id, seriesId);
   if (begun === undefined) return false;
   let added = false;
   try {
     if (inTime(begun)) {
-      const value = JSON.stringify({ steps: [...steps, step] });
+      const value = encodeStored({ ...known, steps: [...steps, step] });
       const written = await catalog.write(space, seriesId, value, stored?.version ?? 0);
       added = written !== undefined;
     }
@@ -111,7 +112,7 @@ export async function fenceIdStrategy(
 ): Promise<void> {
   const space = strategiesSpace(namespaceId);
   const stored = await catalog.read(space, seriesId);
-  const value = stored?.value ?? JSON.stringify({ steps: [] });
+  const value = stored?.value ?? encodeStored(NO_STEPS);
   await catalog.write(space, seriesId, value, stored?.version ?? 0);
 }
 
@@ -169,8 +170,10 @@ function strategiesSpace(namespaceId: string): string {
   return `id-strategies/${namespaceId}`;
 }
 
-const strategySchema = z.strictObject({
+const NO_STEPS: Pick<IdStrategy, "steps"> = { steps: [] };
+
+const strategySchema = storedObject({
   steps: z.array(
-    z.strictObject({ from: z.number().int(), factor: z.number().int().min(2).max(FACTOR_MAX) }),
+    storedObject({ from: z.number().int(), factor: z.number().int().min(2).max(FACTOR_MAX) }),
   ),
 });

@@ -5,6 +5,7 @@ import { MemoryCatalog } from "../../tests/support/memory-catalog.ts";
 import { OneByOne, gatedCatalog } from "../../tests/support/stopped-process.ts";
 import { VirtualClock, settle } from "../../tests/support/virtual-clock.ts";
 import { Leases, removeLease } from "./lease.ts";
+import { encodeStored } from "./stored-json.ts";
 import type { Lease } from "./lease.ts";
 
 const LEASE_MS = 9_000;
@@ -111,7 +112,7 @@ test("it counts from when it was asked for, however late the answer comes", asyn
 
 test("who waits for it gets it when its holder has died, or is told after a while that it is taken", async () => {
   const { catalog, clock, leases } = fixture();
-  await catalog.write("leases", "x", JSON.stringify({ fence: 1, counter: 3, held: true }), 0);
+  await catalog.write("leases", "x", encodeStored({ fence: 1, counter: 3, held: true }), 0);
   const impatient = leases().take("x", 3_000);
   const patient = leases().take("x", 15_000);
   await clock.advance(3_000);
@@ -156,7 +157,7 @@ test("releasing one that someone else has taken over takes nothing from him", as
   const { catalog, clock, leases } = fixture();
   const first = await leases().tryTake("x");
   const stored = await catalog.read("leases", "x");
-  const theirs = JSON.stringify({ fence: 7, counter: 0, held: true });
+  const theirs = encodeStored({ fence: 7, counter: 0, held: true });
   await catalog.write("leases", "x", theirs, stored?.version ?? 0);
   await first?.release();
   equal((await catalog.read("leases", "x"))?.value, theirs);

@@ -15,7 +15,7 @@ import { z } from "zod";
 import type { Clock } from "../lib/clock.ts";
 import { OwnerLiveness } from "../lib/owner-liveness.ts";
 import type { Catalog } from "../ports/catalog.ts";
-import { decodeStored } from "./stored-json.ts";
+import { decodeStored, encodeStored, storedObject } from "./stored-json.ts";
 
 export interface LeasesOptions {
   readonly catalog: Catalog;
@@ -45,8 +45,8 @@ export class Leases {
     // That the holder does not renew it before we write is for compare-and-set to say.
     if (found.held && !this.#holders.isDead(name, found)) return undefined;
     const askedAtMs = clock.monotonicMs();
-    const taken = { fence: found.fence + 1, counter: 0, held: true };
-    const version = await catalog.write(SPACE, name, JSON.stringify(taken), stored?.version ?? 0);
+    const taken = { ...found, fence: found.fence + 1, counter: 0, held: true };
+    const version = await catalog.write(SPACE, name, encodeStored(taken), stored?.version ?? 0);
     if (version === undefined) return undefined;
     return new Lease(this.#options, name, { ...taken, version, askedAtMs });
   }
@@ -158,7 +158,7 @@ export class Lease {
   }
 
   #write(lease: StoredLease): Promise<number | undefined> {
-    return this.#options.catalog.write(SPACE, this.#name, JSON.stringify(lease), this.#version);
+    return this.#options.catalog.write(SPACE, this.#name, encodeStored(lease), this.#version);
   }
 }
 
@@ -176,7 +176,7 @@ interface StoredLease {
 
 const FREE: StoredLease = { fence: 0, counter: 0, held: false };
 
-const leaseSchema: z.ZodType<StoredLease> = z.strictObject({
+const leaseSchema: z.ZodType<StoredLease> = storedObject({
   fence: z.number().int().nonnegative(),
   counter: z.number().int().nonnegative(),
   held: z.boolean(),

@@ -16,7 +16,7 @@ import { READ_MODES } from "../model/read-mode.ts";
 import type { Catalog, CatalogRecord } from "../ports/catalog.ts";
 import { sliceChangeSchema, sliceFields } from "./slice-change.ts";
 import type { SliceChange } from "./slice-change.ts";
-import { decodeStored } from "./stored-json.ts";
+import { decodeStored, encodeStored, storedObject } from "./stored-json.ts";
 
 const SPACE = "namespaces";
 /** Few enough that the last one is still young when its turn comes, enough that thousands cost few reads. */
@@ -127,7 +127,7 @@ export async function writeNamespace(
   record: NamespaceRecord,
 ): Promise<NamespaceRecord | undefined> {
   const { name, version, ...stored } = record;
-  const written = await catalog.write(SPACE, name, JSON.stringify(stored), version);
+  const written = await catalog.write(SPACE, name, encodeStored(stored), version);
   return written === undefined ? undefined : { ...record, version: written };
 }
 
@@ -221,16 +221,16 @@ export function configured(record: NamespaceRecord, config: NamespaceConfig): Na
 
 const count = z.number().int().nonnegative();
 
-const latencySchema = z.strictObject({ targetMs: z.number(), maxMs: z.number() });
+const latencySchema = storedObject({ targetMs: z.number(), maxMs: z.number() });
 
-const configSchema: z.ZodType<NamespaceConfig> = z.strictObject({
+const configSchema: z.ZodType<NamespaceConfig> = storedObject({
   timePartition: sliceFields.timePartition,
   acceptLimitMicros: count,
   futureLimitMicros: count,
-  retention: z.strictObject({ closeAfterMicros: count, deleteAfterMicros: count }),
-  slos: z.strictObject({ read: latencySchema, write: latencySchema }),
+  retention: storedObject({ closeAfterMicros: count, deleteAfterMicros: count }),
+  slos: storedObject({ read: latencySchema, write: latencySchema }),
   consistency: z.enum(["READ_YOUR_WRITES", "EVENTUAL"]),
-  widePartition: z.strictObject({
+  widePartition: storedObject({
     detect: z.boolean(),
     bytesMax: count,
     eventsMax: count,
@@ -239,27 +239,27 @@ const configSchema: z.ZodType<NamespaceConfig> = z.strictObject({
     layout: z.enum(SPLIT_LAYOUTS),
     strategy: z.string(),
   }),
-  tuning: z.strictObject({
+  tuning: storedObject({
     mode: z.enum(["PROPOSE", "OFF", "AUTO"]),
     densityMinBytes: count,
     densityMaxBytes: count,
   }),
 });
 
-const recordSchema: z.ZodType<Omit<NamespaceRecord, "name" | "version">> = z.strictObject({
+const recordSchema: z.ZodType<Omit<NamespaceRecord, "name" | "version">> = storedObject({
   id: z.string().min(1),
   config: configSchema,
   epoch: count,
   floor: z.number().int(),
   createdAt: z.number().int(),
   phase: z.enum(["CREATING", "READY", "DELETING"]),
-  reopening: z.strictObject({ acceptLimitMicros: count }).nullable(),
+  reopening: storedObject({ acceptLimitMicros: count }).nullable(),
   slicesChange: count,
   changing: sliceChangeSchema.nullable(),
   blockedChange: count,
   blockedChanging: z.array(count),
   blockedCount: count,
-  readMode: z.strictObject({
+  readMode: storedObject({
     mode: z.enum(READ_MODES),
     autoAdvance: z.boolean(),
     since: z.number().int(),
@@ -268,12 +268,14 @@ const recordSchema: z.ZodType<Omit<NamespaceRecord, "name" | "version">> = z.str
     round: count,
     kinds: z.array(z.string()).nullable(),
   }),
-  splitsPaused: z
-    .strictObject({ at: z.number().int(), by: z.string(), reason: z.string() })
-    .nullable(),
+  splitsPaused: storedObject({
+    at: z.number().int(),
+    by: z.string(),
+    reason: z.string(),
+  }).nullable(),
   everEventual: z.boolean(),
   idStrategyChange: count,
-  idStrategyChanging: z.array(z.strictObject({ began: count, seriesId: z.string() })),
+  idStrategyChanging: z.array(storedObject({ began: count, seriesId: z.string() })),
   idStrategyCount: count,
 });
 

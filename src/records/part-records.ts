@@ -12,7 +12,7 @@ import type { PartRecord, PartNumberRange } from "../model/split.ts";
 import type { Catalog, CatalogRecord } from "../ports/catalog.ts";
 import { partSchema } from "./split-schema.ts";
 import { keyOf, spaceOf } from "./split-spaces.ts";
-import { decodeStored } from "./stored-json.ts";
+import { decodeStored, encodeStored } from "./stored-json.ts";
 
 /** Parts asked for at once. */
 const PARTS_PAGE = 1_000;
@@ -25,7 +25,7 @@ export async function writePart(
 ): Promise<void> {
   const { part, ...stored } = record;
   const space = spaceOf("parts", partition);
-  const written = await catalog.write(space, partKeyOf(partition, part), JSON.stringify(stored), 0);
+  const written = await catalog.write(space, partKeyOf(partition, part), encodeStored(stored), 0);
   if (written !== undefined) return;
   throw new ServiceError("CONFLICT", `part ${part} of this split was written by someone else`, {
     details: { part },
@@ -86,5 +86,5 @@ function partKeyOf(partition: PartitionKey, part: number): string {
 }
 
 function decode(space: string, part: number, stored: CatalogRecord): PartRecord {
-  return { part, ...decodeStored(partSchema, space, stored) };
+  return { ...decodeStored(partSchema, space, stored), part };
 }

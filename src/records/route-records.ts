@@ -13,7 +13,7 @@ import type { RouteRecord, SplitRecord } from "../model/split.ts";
 import type { Catalog, CatalogRecord } from "../ports/catalog.ts";
 import { routeSchema } from "./split-schema.ts";
 import { keyOf, partitionOf, SHARDS, shardSpace, spaceOf } from "./split-spaces.ts";
-import { decodeStored, listAll } from "./stored-json.ts";
+import { decodeStored, encodeStored, listAll } from "./stored-json.ts";
 
 export async function readRoute(
   catalog: Catalog,
@@ -47,7 +47,7 @@ export async function publishRoute(catalog: Catalog, record: SplitRecord): Promi
     const stored = await catalog.read(space, key);
     // One of an older version is written over also where it says the same: `of` must rise.
     if (stored !== undefined && decode(space, record.partition, stored).of >= route.of) return;
-    const value = JSON.stringify(route);
+    const value = encodeStored(route);
     const written = await catalog.write(space, key, value, stored?.version ?? 0);
     return written === undefined ? LOST : undefined;
   });
@@ -61,5 +61,5 @@ export async function removeRoute(catalog: Catalog, partition: PartitionKey): Pr
 }
 
 function decode(space: string, partition: PartitionKey, stored: CatalogRecord): RouteRecord {
-  return { partition, ...decodeStored(routeSchema, space, stored) };
+  return { ...decodeStored(routeSchema, space, stored), partition };
 }

@@ -6,6 +6,7 @@
  */
 import { z } from "zod";
 import type { TimeSlice } from "../model/time-slice.ts";
+import { storedObject } from "./stored-json.ts";
 
 export interface SliceChange {
   /** Listed, given room in the store, and opened; in this order, so that none leaves a gap. */
@@ -43,7 +44,7 @@ const count = z.number().int().nonnegative();
 export const sliceFields = {
   start: z.number().int(),
   end: z.number().int(),
-  timePartition: z.strictObject({
+  timePartition: storedObject({
     secondsPerTimeSlice: count,
     secondsPerTimeBucket: count,
     eventBuckets: count,
@@ -51,8 +52,8 @@ export const sliceFields = {
   state: z.enum(["OPEN", "CLOSED", "DROPPED"]),
 };
 
-export const sliceChangeSchema: z.ZodType<SliceChange> = z.strictObject({
-  make: z.array(z.strictObject({ name: z.string(), ...sliceFields })),
+export const sliceChangeSchema: z.ZodType<SliceChange> = storedObject({
+  make: z.array(storedObject({ name: z.string(), ...sliceFields })),
   open: z.array(z.string()),
   close: z.array(z.string()),
   drop: z.array(z.string()),

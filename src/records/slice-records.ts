@@ -6,7 +6,7 @@ import { z } from "zod";
 import type { TimeSlice } from "../model/time-slice.ts";
 import type { Catalog, CatalogRecord } from "../ports/catalog.ts";
 import { sliceFields } from "./slice-change.ts";
-import { decodeStored, listAll } from "./stored-json.ts";
+import { decodeStored, encodeStored, listAll, storedObject } from "./stored-json.ts";
 
 export interface SliceRecord extends TimeSlice {
   /**
@@ -46,7 +46,7 @@ export async function writeSlice(
 ): Promise<SliceRecord | undefined> {
   const { name, version, ...stored } = slice;
   const space = slicesSpace(namespaceId);
-  const written = await catalog.write(space, name, JSON.stringify(stored), version);
+  const written = await catalog.write(space, name, encodeStored(stored), version);
   return written === undefined ? undefined : { ...slice, version: written };
 }
 
@@ -66,7 +66,7 @@ function slicesSpace(namespaceId: string): string {
   return `slices/${namespaceId}`;
 }
 
-const sliceSchema: z.ZodType<Omit<SliceRecord, "name" | "version">> = z.strictObject({
+const sliceSchema: z.ZodType<Omit<SliceRecord, "name" | "version">> = storedObject({
   ...sliceFields,
   storeDropped: z.boolean(),
 });

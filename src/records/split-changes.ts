@@ -7,6 +7,7 @@
 import type { PartitionKey } from "../model/partition.ts";
 import type { Catalog } from "../ports/catalog.ts";
 import { slicedKeyOf, slicedPartitionOf, timeKey } from "./split-spaces.ts";
+import { encodeStored } from "./stored-json.ts";
 
 const TRIM_PAGE = 1_000;
 
@@ -25,7 +26,7 @@ export async function noteChange(
 ): Promise<void> {
   const key = `${timeKey(nowMicros)}|${slicedKeyOf(partition)}`;
   // One that is there already says the same.
-  await catalog.write(changesSpace(partition.namespaceId), key, "{}", 0);
+  await catalog.write(changesSpace(partition.namespaceId), key, encodeStored({}), 0);
 }
 
 /** At most `limit` behind the key `after`: "" for all, `changesFrom(t)` for those from a time on. */

@@ -8,7 +8,7 @@ import { z } from "zod";
 import { SPLIT_STATES } from "../model/split.ts";
 import type { SplitState } from "../model/split.ts";
 import type { Catalog } from "../ports/catalog.ts";
-import { decodeStored } from "./stored-json.ts";
+import { decodeStored, encodeStored, storedObject } from "./stored-json.ts";
 
 const SPACE = "service";
 const KEY = "split-counts";
@@ -34,11 +34,11 @@ export async function readCountedSplits(catalog: Catalog): Promise<CountedSplits
 export async function writeCountedSplits(catalog: Catalog, counted: CountedSplits): Promise<void> {
   const before = await catalog.read(SPACE, KEY);
   const { countedAt, states } = counted;
-  const value = JSON.stringify({ countedAt, states: Object.fromEntries(states) });
+  const value = encodeStored({ countedAt, states: Object.fromEntries(states) });
   await catalog.write(SPACE, KEY, value, before?.version ?? 0);
 }
 
-const countsSchema = z.strictObject({
+const countsSchema = storedObject({
   countedAt: z.number().int(),
   states: z.record(z.string(), z.number().int().nonnegative()),
 });

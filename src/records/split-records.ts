@@ -19,7 +19,7 @@ import {
   shardSpace,
   spaceOf,
 } from "./split-spaces.ts";
-import { decodeStored, listAll } from "./stored-json.ts";
+import { decodeStored, encodeStored, listAll } from "./stored-json.ts";
 
 /** A history shows how it began and how it is going. */
 const FIRST_MOVES = 10;
@@ -45,9 +45,10 @@ export async function writeSplit(
   const history = boundedHistory(record.history);
   const { partition, version, ...stored } = { ...record, history };
   const space = spaceOf("splits", partition);
-  const value = JSON.stringify(stored);
+  const value = encodeStored(stored);
   // One that is there already says the same.
-  if (version === 0) await catalog.write(slicesSpace(partition), partition.slice, "{}", 0);
+  if (version === 0)
+    await catalog.write(slicesSpace(partition), partition.slice, encodeStored({}), 0);
   const written = await catalog.write(space, keyOf(partition), value, version);
   return written === undefined ? undefined : { ...record, history, version: written };
 }

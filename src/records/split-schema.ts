@@ -5,15 +5,16 @@ import { SPLIT_STATES } from "../model/split.ts";
 import { SPLIT_LAYOUTS } from "../model/layouts.ts";
 import { SPLIT_STRATEGIES } from "../model/strategies/strategies.ts";
 import type { PartRecord, RouteRecord, SplitRecord } from "../model/split.ts";
+import { storedObject } from "./stored-json.ts";
 
 const count = z.number().int().nonnegative();
 const time = z.number().int();
 const state = z.enum(SPLIT_STATES);
 const layout = z.enum(SPLIT_LAYOUTS);
 const strategy = z.enum(SPLIT_STRATEGIES);
-const partRanges = z.array(z.strictObject({ start: count, count }));
+const partRanges = z.array(storedObject({ start: count, count }));
 
-const segment = z.strictObject({
+const segment = storedObject({
   from: time,
   to: time,
   state: z.enum(["PLANNED", "SPLITTING", "VALIDATING", "COMPLETED", "FAILED"]),
@@ -31,13 +32,13 @@ const segment = z.strictObject({
   confirmedAt: time.nullable(),
 });
 
-const latency = z.strictObject({
+const latency = storedObject({
   reads: count,
   meanMs: z.number().nonnegative(),
   maxMs: z.number().nonnegative(),
 });
 
-export const splitSchema: z.ZodType<Omit<SplitRecord, "partition" | "version">> = z.strictObject({
+export const splitSchema: z.ZodType<Omit<SplitRecord, "partition" | "version">> = storedObject({
   namespace: z.string(),
   state,
   epoch: count,
@@ -47,7 +48,7 @@ export const splitSchema: z.ZodType<Omit<SplitRecord, "partition" | "version">> 
   detectedAt: time,
   segments: z.array(segment),
   fence: count,
-  owner: z.strictObject({ by: z.string(), heartbeat: count }).nullable(),
+  owner: storedObject({ by: z.string(), heartbeat: count }).nullable(),
   nextPart: count,
   nextGeneration: count,
   failures: count,
@@ -55,9 +56,9 @@ export const splitSchema: z.ZodType<Omit<SplitRecord, "partition" | "version">> 
   heldBy: z.string().nullable(),
   askedBy: z.string().nullable(),
   forced: z.boolean().optional(),
-  latency: z.strictObject({ before: latency, after: latency }),
+  latency: storedObject({ before: latency, after: latency }),
   history: z.array(
-    z.strictObject({
+    storedObject({
       at: time,
       by: z.string(),
       from: state.nullable(),
@@ -69,7 +70,7 @@ export const splitSchema: z.ZodType<Omit<SplitRecord, "partition" | "version">> 
   ),
 });
 
-export const partSchema: z.ZodType<Omit<PartRecord, "part">> = z.strictObject({
+export const partSchema: z.ZodType<Omit<PartRecord, "part">> = storedObject({
   from: time,
   to: time,
   bytes: count,
@@ -79,11 +80,11 @@ export const partSchema: z.ZodType<Omit<PartRecord, "part">> = z.strictObject({
   digest: z.string(),
 });
 
-export const routeSchema: z.ZodType<Omit<RouteRecord, "partition">> = z.strictObject({
+export const routeSchema: z.ZodType<Omit<RouteRecord, "partition">> = storedObject({
   epoch: count,
   of: count,
   segments: z.array(
-    z.strictObject({
+    storedObject({
       from: time,
       to: time,
       generation: count,

@@ -16,7 +16,7 @@ import { z } from "zod";
 import { SECOND_MICROS } from "../model/namespace-config.ts";
 import type { Catalog } from "../ports/catalog.ts";
 import { timeKey } from "./split-spaces.ts";
-import { decodeStored } from "./stored-json.ts";
+import { decodeStored, encodeStored, storedObject } from "./stored-json.ts";
 
 const SPACE = "split-work-windows";
 export const WINDOW_MICROS = 600 * SECOND_MICROS;
@@ -65,7 +65,7 @@ export async function openWindow(catalog: Catalog, window: number): Promise<bool
   const opened = await tryCompareAndSet(async () => {
     const there = await catalog.read(SPACE, key);
     if (there !== undefined && !decodeStored(windowSchema, SPACE, there).closing) return true;
-    const value = JSON.stringify({ closing: false });
+    const value = encodeStored({ closing: false });
     return (await catalog.write(SPACE, key, value, there?.version ?? 0)) === undefined
       ? LOST
       : true;
@@ -87,7 +87,7 @@ export async function closeWindows(
     const window = Number(key);
     if (window + WINDOW_MICROS + QUIET_MICROS > nowMicros) return "";
     if (await hasEntries(catalog, window)) continue;
-    const said = await catalog.write(SPACE, key, JSON.stringify({ closing: true }), version);
+    const said = await catalog.write(SPACE, key, encodeStored({ closing: true }), version);
     // Looked at once more: an entry that comes later than this look takes back what was said.
     if (said === undefined || (await hasEntries(catalog, window))) continue;
     await catalog.remove(SPACE, key, said);
@@ -100,4 +100,4 @@ async function hasEntries(catalog: Catalog, window: number): Promise<boolean> {
   return first !== undefined && first.key < timeKey(window + WINDOW_MICROS);
 }
 
-const windowSchema = z.strictObject({ closing: z.boolean() });
+const windowSchema = storedObject({ closing: z.boolean() });

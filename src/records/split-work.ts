@@ -21,7 +21,7 @@ import {
   windowOf,
   windowSpace,
 } from "./split-work-windows.ts";
-import { decodeStored } from "./stored-json.ts";
+import { decodeStored, encodeStored, storedObject } from "./stored-json.ts";
 
 export interface DueSplit {
   /** Microseconds. */
@@ -86,7 +86,7 @@ export async function putDue(
     if (found !== undefined && found.from > entry.from) return undefined;
     const publishes = entry.publishes || found?.publishes === true;
     const { namespace, from } = entry;
-    const value = JSON.stringify({ namespace, from, publishes });
+    const value = encodeStored({ namespace, from, publishes });
     const version = await catalog.write(space, key, value, there?.version ?? 0);
     if (version === undefined) return LOST;
     return (await openWindow(catalog, window)) ? { ...entry, publishes, version } : undefined;
@@ -107,7 +107,7 @@ function dueKey({ dueAt, partition }: DueKey): string {
   return `${timeKey(dueAt)}|${partition.namespaceId}|${slicedKeyOf(partition)}`;
 }
 
-const dueSchema = z.strictObject({
+const dueSchema = storedObject({
   namespace: z.string(),
   from: z.number().int().nonnegative(),
   publishes: z.boolean(),

@@ -1,23 +1,35 @@
 /**
- * Records of the catalog as JSON: written plainly, checked on reading. What does not parse is
- * DATA_LOSS, never a guess.
+ * Records of the catalog as JSON, each with its format (rule C28).
+ *
+ * What does not parse is DATA_LOSS, never a guess. Fields that this version does not know are kept, nested
+ * ones too: a record that is read, changed by spreading it and written has them still.
  */
-import type { z } from "zod";
-import { ServiceError } from "../lib/errors.ts";
+import { z } from "zod";
+import { decodeFormat, encodeFormat, FIRST_FORMAT, unreadable } from "../lib/stored-format.ts";
 import type { Catalog, CatalogRecord } from "../ports/catalog.ts";
 
 /** How many records are asked for at once where all of a space are wanted. */
 const LIST_PAGE = 1_000;
 
-export function decodeStored<T>(schema: z.ZodType<T>, space: string, record: CatalogRecord): T {
-  let value: unknown;
-  try {
-    value = JSON.parse(record.value);
-  } catch (cause) {
-    throw unreadable(space, record.key, cause);
-  }
-  const parsed = schema.safeParse(value);
-  if (!parsed.success) throw unreadable(space, record.key, parsed.error);
+/** An object inside a stored record, or all of one. Fields that are not in `shape` pass through. */
+export function storedObject<S extends z.core.$ZodLooseShape>(shape: S): z.ZodObject<S> {
+  // Typed as if it had only the known fields: nobody is to read the others.
+  return z.looseObject(shape);
+}
+
+export function encodeStored(fields: object, format: number = FIRST_FORMAT): string {
+  return encodeFormat(fields, format);
+}
+
+export function decodeStored<T>(
+  schema: z.ZodType<T>,
+  space: string,
+  { key, value }: CatalogRecord,
+  formatMax: number = FIRST_FORMAT,
+): T {
+  const name = { what: `the catalog's record ${space}/${key}`, details: { space, key } };
+  const parsed = schema.safeParse(decodeFormat(value, name, formatMax));
+  if (!parsed.success) throw unreadable(name, parsed.error);
   return parsed.data;
 }
 
@@ -34,12 +46,4 @@ export async function* listAll(
     if (last === undefined || page.length < LIST_PAGE) return;
     after = last.key;
   }
-}
-
-function unreadable(space: string, key: string, cause: unknown): ServiceError {
-  return new ServiceError(
-    "DATA_LOSS",
-    `the catalog's record ${space}/${key} cannot be read; restore it from a backup or remove it`,
-    { details: { space, key }, cause },
-  );
 }

@@ -16,6 +16,6 @@ test("all who ask at once get the same key of 32 bytes", async () => {
 
 test("a damaged key is DATA_LOSS, not another key", async () => {
   const catalog = new MemoryCatalog();
-  await catalog.write("secrets", "page-token-key", '"abc"', 0);
+  await catalog.write("secrets", "page-token-key", '{"format":1,"key":"abc"}', 0);
   await rejects(loadTokenKey(catalog, systemRandom), { code: "DATA_LOSS" });
 });

@@ -1,10 +1,11 @@
 /**
- * The key that page tokens are signed with: made once, by whoever comes first, and shared by all
- * servers (rule C12).
+ * The key that page tokens are signed with: the first server makes it, once, and all servers share it
+ * (rule C12).
  */
-import { ServiceError } from "../lib/errors.ts";
+import { z } from "zod";
 import type { Random } from "../lib/random.ts";
-import type { Catalog } from "../ports/catalog.ts";
+import type { Catalog, CatalogRecord } from "../ports/catalog.ts";
+import { decodeStored, encodeStored, storedObject } from "./stored-json.ts";
 
 const SPACE = "secrets";
 const KEY = "page-token-key";
@@ -12,22 +13,18 @@ const KEY_BYTES = 32;
 
 export async function loadTokenKey(catalog: Catalog, random: Random): Promise<Uint8Array> {
   const stored = await catalog.read(SPACE, KEY);
-  if (stored !== undefined) return decode(stored.value);
+  if (stored !== undefined) return decode(stored);
   const made = Buffer.from(random.bytes(KEY_BYTES));
-  const written = await catalog.write(SPACE, KEY, JSON.stringify(made.toString("hex")), 0);
-  if (written !== undefined) return made;
-  // Someone else was faster: theirs is the key, and it is never changed.
+  const value = encodeStored({ key: made.toString("hex") });
+  if ((await catalog.write(SPACE, KEY, value, 0)) !== undefined) return made;
+  // Another server was faster: its key counts, and is never changed.
   const theirs = await catalog.read(SPACE, KEY);
-  return decode(theirs?.value ?? "");
+  return decode(theirs ?? { key: KEY, value: "", version: 0 });
 }
 
-function decode(value: string): Uint8Array {
-  const match = /^"([0-9a-f]{64})"$/.exec(value);
-  if (match === null) {
-    throw new ServiceError(
-      "DATA_LOSS",
-      `the catalog's record ${SPACE}/${KEY} cannot be read; remove it to have a new one made (open page tokens end)`,
-    );
-  }
-  return Buffer.from(match[1] ?? "", "hex");
+const keySchema = storedObject({ key: z.string().regex(/^[0-9a-f]{64}$/) });
+
+/** If it cannot be read, an operator may remove it: servers make another, and open page tokens end. */
+function decode(stored: CatalogRecord): Uint8Array {
+  return Buffer.from(decodeStored(keySchema, SPACE, stored).key, "hex");
 }

@@ -7,6 +7,7 @@
  * largest event there can be before it asks for a number of them (rule C20): Cassandra's pages are
  * counted in rows.
  */
+import { decodeFormat, encodeFormat, unreadable } from "../../lib/stored-format.ts";
 import { compareAndSet, LOST } from "../../lib/compare-and-set.ts";
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
@@ -22,7 +23,7 @@ export interface SliceEntry {
   readonly eventBytesMax: number;
 }
 
-const entrySchema: z.ZodType<SliceEntry> = z.strictObject({
+const entrySchema: z.ZodType<SliceEntry> = z.looseObject({
   state: z.enum(["LIVE", "DROPPED"]),
   eventBytesMax: z.number().int().positive(),
 });
@@ -156,7 +157,7 @@ export class SliceRegister {
         (await this.#catalog.write(
           spaceOf(slice.namespaceId),
           slice.slice,
-          JSON.stringify(entry),
+          encodeFormat(entry),
           stored?.version ?? 0,
         )) !== undefined;
       if (!changed) return LOST;
@@ -210,9 +211,8 @@ function nameOf({ namespaceId, slice }: SliceRef): string {
 }
 
 function decode(value: string): SliceEntry {
-  const parsed = entrySchema.safeParse(JSON.parse(value));
+  const name = { what: "the catalog's record of a table", details: {} };
+  const parsed = entrySchema.safeParse(decodeFormat(value, name));
   if (parsed.success) return parsed.data;
-  throw new ServiceError("DATA_LOSS", "the catalog's record of a table cannot be read", {
-    cause: parsed.error,
-  });
+  throw unreadable(name, parsed.error);
 }

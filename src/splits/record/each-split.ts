@@ -1,5 +1,5 @@
 /** All splits of a namespace, for whoever changes its time: a page of keys at a time, a few at once. */
-import { ServiceError } from "../../lib/errors.ts";
+import { isUnreadable } from "../../lib/stored-format.ts";
 import type { PartitionKey, SliceRef } from "../../model/partition.ts";
 import type { SplitRecord } from "../../model/split.ts";
 import type { Catalog } from "../../ports/catalog.ts";
@@ -48,7 +48,7 @@ export async function readIfSound(
   try {
     return await readSplit(catalog, partition);
   } catch (error) {
-    if (error instanceof ServiceError && error.code === "DATA_LOSS") return undefined;
+    if (isUnreadable(error)) return undefined;
     throw error;
   }
 }

@@ -10,7 +10,7 @@ import { z } from "zod";
 import type { Clock } from "../../lib/clock.ts";
 import type { KillSwitchState } from "../../model/read-mode.ts";
 import type { Catalog, CatalogRecord } from "../../ports/catalog.ts";
-import { decodeStored } from "../../records/stored-json.ts";
+import { decodeStored, encodeStored, storedObject } from "../../records/stored-json.ts";
 import type { Millis } from "../../lib/time-units.ts";
 
 const SPACE = "service";
@@ -36,7 +36,7 @@ export async function writeKillSwitch(
     const stored = await catalog.read(SPACE, KEY);
     const before = stored === undefined ? NEVER_TOUCHED : readable(stored);
     if (before?.on === state.on) return { state: before, unchanged: true };
-    const value = JSON.stringify(state);
+    const value = encodeStored(state);
     const written = await catalog.write(SPACE, KEY, value, stored?.version ?? 0);
     return written === undefined ? LOST : { state, unchanged: false };
   });
@@ -108,7 +108,7 @@ export class KillSwitch {
   }
 }
 
-const switchSchema: z.ZodType<KillSwitchState> = z.strictObject({
+const switchSchema: z.ZodType<KillSwitchState> = storedObject({
   on: z.boolean(),
   at: z.number().int(),
   by: z.string(),

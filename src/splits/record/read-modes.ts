@@ -12,7 +12,7 @@ import type { Evidence, ReadModeState } from "../../model/read-mode.ts";
 import type { Catalog } from "../../ports/catalog.ts";
 import { requireReady, updateNamespace } from "../../records/namespace-records.ts";
 import type { NamespaceRecord } from "../../records/namespace-records.ts";
-import { decodeStored, listAll } from "../../records/stored-json.ts";
+import { decodeStored, encodeStored, listAll, storedObject } from "../../records/stored-json.ts";
 
 /** While a difference is not settled, whoever has seen it says so this often. */
 export const UNSETTLED_EVERY_MS = 3_000;
@@ -83,7 +83,7 @@ export async function addEvidence(
     const known = stored === undefined ? undefined : decodeStored(evidenceSchema, space, stored);
     const isOld = known !== undefined && known.round > seen.round;
     if (isOld && seen.unsettledAt === undefined) return;
-    const value = JSON.stringify(known === undefined ? seen : withMark(known, seen));
+    const value = encodeStored(known === undefined ? seen : withMark(known, seen));
     const written = await catalog.write(space, key, value, stored?.version ?? 0);
     return written === undefined ? LOST : undefined;
   });
@@ -124,7 +124,7 @@ function evidenceSpace(namespaceId: string): string {
 
 const count = z.number().int().nonnegative();
 
-const evidenceSchema: z.ZodType<StoredEvidence> = z.strictObject({
+const evidenceSchema: z.ZodType<StoredEvidence> = storedObject({
   layout: z.string(),
   layoutVersion: count,
   strategy: z.string(),

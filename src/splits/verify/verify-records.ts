@@ -7,7 +7,7 @@
  * record says nothing, and whoever starts the same comparison again makes the entry anew.
  */
 import { z } from "zod";
-import { decodeStored, listAll } from "../../records/stored-json.ts";
+import { decodeStored, encodeStored, listAll, storedObject } from "../../records/stored-json.ts";
 import type { Difference, VerifyProgress } from "../use-cases.ts";
 import type { Catalog, CatalogRecord } from "../../ports/catalog.ts";
 
@@ -78,7 +78,7 @@ export async function writeVerify(
   record: VerifyRecord,
 ): Promise<VerifyRecord | undefined> {
   const { namespaceId, verifyId, version, ...stored } = record;
-  const value = JSON.stringify(stored);
+  const value = encodeStored(stored);
   const written = await catalog.write(spaceOf(namespaceId), verifyId, value, version);
   return written === undefined ? undefined : { ...record, version: written };
 }
@@ -94,7 +94,7 @@ export interface RunningVerify {
 
 export async function noteRunning(catalog: Catalog, running: RunningVerify): Promise<void> {
   // One that is there already says the same.
-  await catalog.write(RUNNING_SPACE, runningKey(running), "{}", 0);
+  await catalog.write(RUNNING_SPACE, runningKey(running), encodeStored({}), 0);
 }
 
 export async function listRunning(catalog: Catalog, limit: number): Promise<RunningVerify[]> {
@@ -121,8 +121,8 @@ function spaceOf(namespaceId: string): string {
 const count = z.number().int().nonnegative();
 const bucket = { timeBucket: count, eventBucket: count };
 
-const differenceSchema: z.ZodType<Difference> = z.strictObject({
-  location: z.strictObject({
+const differenceSchema: z.ZodType<Difference> = storedObject({
+  location: storedObject({
     namespace: z.string(),
     timeSlice: z.string(),
     seriesId: z.string(),
@@ -135,11 +135,11 @@ const differenceSchema: z.ZodType<Difference> = z.strictObject({
 });
 
 const recordSchema: z.ZodType<Omit<VerifyRecord, "namespaceId" | "verifyId" | "version">> =
-  z.strictObject({
+  storedObject({
     namespace: z.string(),
-    target: z.strictObject({
+    target: storedObject({
       slice: z.string().nullable(),
-      partition: z.strictObject({ seriesId: z.string(), ...bucket }).nullable(),
+      partition: storedObject({ seriesId: z.string(), ...bucket }).nullable(),
     }),
     state: z.enum(["RUNNING", "DONE", "FAILED", "STOPPED"]),
     splitsDone: count,
@@ -152,14 +152,14 @@ const recordSchema: z.ZodType<Omit<VerifyRecord, "namespaceId" | "verifyId" | "v
     startedAt: z.number().int(),
     endedAt: z.number().int(),
     reason: z.string(),
-    checkpoint: z.strictObject({
+    checkpoint: storedObject({
       counted: z.boolean(),
       slice: z.string(),
       cursor: z.string(),
-      begun: z.record(z.string(), z.strictObject({ copies: z.string(), splitRanges: count })),
+      begun: z.record(z.string(), storedObject({ copies: z.string(), splitRanges: count })),
     }),
     fence: count,
-    owner: z.strictObject({ by: z.string(), heartbeat: count }).nullable(),
+    owner: storedObject({ by: z.string(), heartbeat: count }).nullable(),
   });
 
 function decode(namespaceId: string, stored: CatalogRecord): VerifyRecord {

@@ -38,7 +38,7 @@ export function recopied(
 ): SplitRecord {
   const reason = reasonOf(finding);
   const { segments, askedBy, forced } = before;
-  // It is copied anew for whoever wished for it: where nothing is detected it would be refused without a wish.
+  // It is still the operator's request, if it was one: with detection off any other would be refused.
   const change = { segments: segments.slice(0, nth), ...overtaken(before), askedBy, forced };
   const cause: Recopy = finding.verdict === "UNREADABLE" ? "unreadable" : "recopy";
   const times = recopiedLately(before, cause, at);

@@ -1,4 +1,4 @@
-import { deepEqual, equal, ok } from "node:assert/strict";
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { MemoryCatalog } from "../../../tests/support/memory-catalog.ts";
@@ -164,6 +164,15 @@ const [none, completed]: ((fixture: Fixture) => Promise<unknown>)[] = [
     }
   },
 ];
+
+test("a state that changes without a move is a bug, and is not stored", async () => {
+  const fixture = await new Fixture().begin();
+  const { catalog, clock } = fixture;
+  const record = await moveSplit(catalog, clock, undefined, detected(NOW));
+  ok(record);
+  await rejects(moveSplit(catalog, clock, record, { ...record, state: "COMPLETED" }), Error);
+  equal((await readSplit(catalog, PARTITION))?.state, "DETECTED");
+});
 
 test("record, route, due time and change log go together", async () => {
   const fixture = await new Fixture().begin();

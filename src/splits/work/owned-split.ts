@@ -1,9 +1,9 @@
 /**
  * A split that this process works on: its record, changed by nobody else as long as it is owned.
  *
- * All changes go one after another, each by compare-and-set and each a beat of the owner's heart; when
- * there are none for a while the heart beats by itself. Whoever finds his fence gone has been overtaken:
- * he stops at once and writes nothing more. What he has copied and not listed is garbage (rule C8).
+ * Changes are made one after another by compare-and-set, and each is a heartbeat; without changes the
+ * heartbeat continues by itself. A worker that finds a newer fence has lost the split: it stops and writes
+ * nothing more. Parts that it has copied but not listed are garbage (rule C8).
  */
 import { LinkedAbort } from "../../lib/linked-abort.ts";
 import { moveSplit } from "../record/move-split.ts";

@@ -28,7 +28,7 @@ export function addConfigFlags(command: Command): Command {
     .option("--log-level <level>", "or BRAID_LOG_LEVEL");
 }
 
-/** All that is wrong is told at once, and the command ends as wrong usage. */
+/** Reports all problems at once; then the command ends as wrong usage. */
 export async function configOf(
   flags: ConfigFlags,
   terminal: Terminal,

@@ -75,6 +75,8 @@ function inCommands(message: string): string {
 }
 
 const COMMANDS: Readonly<Record<string, string>> = {
+  ReadEventRecords: "braid read",
+  ExplainRead: "braid explain",
   CreateNamespace: "braid ns create",
   GetNamespace: "braid ns get",
   ListNamespaces: "braid ns ls",

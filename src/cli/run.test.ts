@@ -438,7 +438,7 @@ test("Ctrl-C says in one line which lines are unconfirmed, and that repeating is
   equal(ran.code, 130);
   match(
     ran.err,
-    /^braid: interrupted: lines 1 to [\d,]+ are unconfirmed: .*run the same command again, repeating is safe\n$/,
+    /^braid: interrupted: lines 1 to [\d,]+ are unconfirmed, written or not; later lines were not sent\. Run the same command again: repeating is safe\n$/,
   );
   equal(JSON.parse(ran.out).failed, 0);
 });

@@ -50,7 +50,7 @@ Example:
     });
 }
 
-/** A server outlives whoever read its first lines. */
+/** A server keeps running when the program that reads its output has ended. */
 function goOnUnheard(error: Error & { code?: string }): void {
   if (error.code !== "EPIPE") throw error;
 }

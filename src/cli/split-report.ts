@@ -132,7 +132,7 @@ function historyTable(history: readonly SplitMove[]): Block {
     cause,
     times > 1 ? `${reason} (${count(times)} times)` : reason,
   ]);
-  return table(["AT", "BY", "FROM", "TO", "CAUSE", "REASON"], rows);
+  return table(["=AT", "=BY", "=FROM", "=TO", "=CAUSE", "=REASON"], rows);
 }
 
 /** How many parts they have. */

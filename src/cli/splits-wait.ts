@@ -114,9 +114,9 @@ function giveUp(
   throw new ExitError(EXIT.failed);
 }
 
-/** Nothing is left to do unless somebody asks for it. */
-function hasEnded({ owner, dueTime }: Split): boolean {
-  return owner === "" && dueTime === undefined;
+/** Served, or nothing is scheduled. Of an open bucket a served split is due again when more of it is sealed. */
+function hasEnded(split: Split): boolean {
+  return isServable(split) || (split.owner === "" && split.dueTime === undefined);
 }
 
 function isServable({ state, segments }: Split): boolean {

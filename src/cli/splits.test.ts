@@ -196,6 +196,9 @@ test("splits wait ends when nothing is left to do, and exits 1 if any did not co
   const done = await runBraid(["splits", "wait", "plays"], { url });
   deepEqual([done.code, done.out, done.err], [0, "1 of 1 completed\n", ""]);
   equal(looks, 3);
+  const open = { ...SPLIT, dueTime: "2026-11-15T13:00:00Z" };
+  await using serving = await fakeBraid(() => page([open]));
+  equal((await runBraid(["splits", "wait", "plays"], { url: serving.url })).code, 0);
   await using failing = await fakeBraid(() => page([SPLIT, { ...SPLIT, state: "FAILED" }]));
   const failed = await runBraid(["splits", "wait", "plays"], { url: failing.url });
   equal(failed.code, 1);
@@ -204,7 +207,9 @@ test("splits wait ends when nothing is left to do, and exits 1 if any did not co
 });
 
 test("splits wait gives up in time, and says what is open", async () => {
-  await using server = await fakeBraid(() => page([{ ...SPLIT, owner: "worker-2" }]));
+  await using server = await fakeBraid(() =>
+    page([{ ...SPLIT, state: "PLANNING", owner: "worker-2" }]),
+  );
   const line = "splits wait plays --timeout 10ms".split(" ");
   const ran = await runBraid(line, { url: server.url });
   equal(ran.code, 1);

@@ -75,12 +75,12 @@ export class WriteReport {
     const which =
       open.count === 0
         ? `all up to line ${count(read)} were answered`
-        : `${open.text()} ${open.count === 1 ? "is" : "are"} unconfirmed: written or not`;
-    const rest = interrupted || signal.aborted ? ", later lines were not sent" : "";
+        : `${open.text()} ${open.count === 1 ? "is" : "are"} unconfirmed, written or not`;
+    const rest = interrupted || signal.aborted ? "; later lines were not sent" : "";
     const why = interrupted ? "interrupted: " : "";
     noteError(
       this.#terminal,
-      `braid: ${why}${which}${rest}; run the same command again, repeating is safe\n`,
+      `braid: ${why}${which}${rest}. Run the same command again: repeating is safe\n`,
     );
   }
 

@@ -85,7 +85,7 @@ async function write(
     await reading.addTo(writer, report, () =>
       progress.update(
         (sinceMs) =>
-          `${percent(reading.bytes, size)}${count(writer.written)} events written, ` +
+          `${percent(reading.bytesAnswered(writer, report), size)}${count(writer.written)} events written, ` +
           `${perSecond(writer.written, sinceMs)}, ${count(report.failed)} failed`,
       ),
     );
@@ -125,7 +125,7 @@ class LineReading {
   readonly #input: AsyncIterable<Uint8Array>;
   readonly #textValues: boolean;
   lines = 0;
-  bytes = 0;
+  #bytes = 0;
 
   constructor(input: AsyncIterable<Uint8Array>, textValues: boolean) {
     this.#input = input;
@@ -143,9 +143,14 @@ class LineReading {
     }
   }
 
+  /** Of what was read much still waits for its answer: lines are taken to be of one length. */
+  bytesAnswered({ written }: BatchingWriter<Line>, { failed, unconfirmed }: WriteReport): number {
+    return (this.#bytes * (written + failed + unconfirmed)) / Math.max(1, this.lines);
+  }
+
   async *#counted(): AsyncGenerator<Uint8Array, void, undefined> {
     for await (const chunk of this.#input) {
-      this.bytes += chunk.length;
+      this.#bytes += chunk.length;
       yield chunk;
     }
   }

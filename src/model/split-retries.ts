@@ -1,4 +1,4 @@
-/** How long a split that turned out wrong waits before it is copied anew: pure. */
+/** How long a split that turned out wrong waits before it is copied again: pure. */
 
 /** Microseconds, after the first mismatch and after the second. */
 const WAITS: readonly number[] = [30_000_000, 300_000_000];

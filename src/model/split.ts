@@ -54,7 +54,7 @@ export interface Segment {
   readonly from: number;
   readonly to: number;
   readonly state: "PLANNED" | "SPLITTING" | "VALIDATING" | "COMPLETED" | "FAILED";
-  /** Of the partition's copies; a copy that is begun anew gets the next. Blocks carry it. */
+  /** Of the partition's copies; a copy that begins again gets the next. Blocks carry it. */
   readonly generation: number;
   readonly layout: SplitLayout;
   readonly strategy: SplitStrategyName;
@@ -102,7 +102,7 @@ export interface SeenLatency {
 
 export interface SplitRecord {
   readonly partition: PartitionKey;
-  /** The namespace's name, for whoever finds the record first. */
+  /** The namespace's name, for readers that found the record first. */
   readonly namespace: string;
   readonly state: SplitState;
   /** Of the namespace. A route is served only while the namespace still has this epoch (rule C3). */
@@ -118,17 +118,17 @@ export interface SplitRecord {
   readonly fence: number;
   /** Who works on it. `heartbeat` moves while they live; wall clocks are not compared (rule C16). */
   readonly owner: { readonly by: string; readonly heartbeat: number } | null;
-  /** The next number of a part: raised by whoever reserves one, before it is used (rule C8). */
+  /** The next number of a part: raised to reserve one, before it is used (rule C8). */
   readonly nextPart: number;
   /** Given to the next copy. */
   readonly nextGeneration: number;
   /** Mismatches in a row. Outages do not count (rule C16). */
   readonly failures: number;
-  /** When a sweeper looks at it again; null: nothing is left to do unless somebody asks. */
+  /** When a sweeper looks at it again; null: nothing is scheduled. */
   readonly dueAt: number | null;
-  /** An operator said no: only an operator's retry goes on (rule C17). */
+  /** An operator, or Braid, holds it: only an operator's retry continues it (rule C17). */
   readonly heldBy: string | null;
-  /** The operator who wished for it, since it last began; null: a detection did. */
+  /** The operator who asked for it since it last began; null: a detection did. */
   readonly askedBy: string | null;
   /** The operator wants it split although it is not wide. */
   readonly forced?: boolean | undefined;

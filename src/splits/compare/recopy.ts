@@ -1,9 +1,9 @@
 /**
  * What becomes of the record of a split that is not as its original: pure.
  *
- * Copying anew is bounded. A copy that cannot be read counts like one that fails its validation: after some
- * waits it rests until an operator retries. What has surfaced in the original is no fault of the copy: it is
- * copied anew at once, and if that comes again soon, after a wait.
+ * Copying again is bounded. A copy that cannot be read counts like one that fails its validation: after some
+ * waits it rests until an operator retries. An event that appears late in the original is no fault of the
+ * copy: the split is copied again at once, and if that happens again soon, after a wait.
  */
 import type { MoveCause } from "../../model/move-cause.ts";
 import { failedDueAt } from "../../model/split-retries.ts";
@@ -28,7 +28,7 @@ export function reasonOf({ verdict, detail }: Finding): string {
   return `${IN_WORDS[verdict]}: ${detail}`;
 }
 
-/** The `nth` segment and those behind it are copied anew; what lies before it stays. */
+/** The `nth` segment and those behind it are copied again; what lies before it stays. */
 export function recopied(
   before: SplitRecord,
   nth: number,
@@ -46,7 +46,7 @@ export function recopied(
     const dueAt = times === 0 ? at : at + SURFACED_AGAIN_MICROS;
     return movedSplit(before, "DETECTED", { at, by, cause, reason }, { ...change, dueAt });
   }
-  // A copy that was confirmed begins to count anew; being read is what this one fails at.
+  // A confirmed copy resets the failures, but this one fails at being read: its recopies count.
   const failures = Math.max(before.failures, times) + 1;
   const dueAt = failedDueAt(failures, at);
   const end = dueAt === null ? `; after ${failures} failures it waits for a retry` : "";
@@ -74,7 +74,7 @@ function recopiedLately({ history }: SplitRecord, cause: Recopy, nowMicros: numb
   return times;
 }
 
-/** Whoever works on it is told at his next change. */
+/** A worker that has it is overtaken at its next change. */
 function overtaken({ fence }: SplitRecord): Pick<SplitRecord, "owner" | "fence"> {
   return { owner: null, fence: fence + 1 };
 }

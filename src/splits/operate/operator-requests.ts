@@ -1,8 +1,7 @@
 /**
- * What an operator's wish makes of a split's record: pure.
+ * What an operator's request makes of a split's record: pure.
  *
- * Repeating a wish that was granted already changes nothing. What cannot be granted says what to do
- * instead.
+ * Repeating a request changes nothing. A request that cannot be met says what to do instead.
  */
 import { ServiceError } from "../../lib/errors.ts";
 import type { OperatorRequest } from "../use-cases.ts";
@@ -11,7 +10,7 @@ import type { MoveReason } from "../../model/split-moves.ts";
 import { coveredTo } from "../../model/split.ts";
 import type { SplitRecord, SplitState } from "../../model/split.ts";
 
-/** In these somebody is at it or soon will be. */
+/** In these a worker has it or soon will. */
 const UNDER_WAY: ReadonlySet<SplitState> = new Set([
   "DETECTED",
   "PLANNING",
@@ -43,15 +42,15 @@ export function requested(
       `is held (${record.heldBy}) until it is retried: RetrySplit lets it go on`,
     );
   }
-  // Also a second read that confirms what is COMPLETED: it would have to begin anew.
+  // Also a second read that confirms what is COMPLETED: it would have to begin again.
   if (UNDER_WAY.has(record.state) || record.owner !== null) return undefined;
   if (record.state === "COMPLETED" && coveredTo(record, bucket.start) >= bucket.end) {
     return undefined;
   }
-  return anew(record, context, "requested", force);
+  return begunAgain(record, context, "requested", force);
 }
 
-/** One that failed, was refused, parked, invalidated or rolled back begins anew. */
+/** One that failed, was refused, parked, invalidated or rolled back begins again. */
 export function retried(record: SplitRecord, context: RequestContext): Decision {
   if (UNDER_WAY.has(record.state)) return undefined;
   if (record.state === "COMPLETED") {
@@ -60,10 +59,10 @@ export function retried(record: SplitRecord, context: RequestContext): Decision 
       "is COMPLETED: there is nothing to retry. RollbackSplit takes it back, and then it can be",
     );
   }
-  return anew(record, context, "retried");
+  return begunAgain(record, context, "retried");
 }
 
-/** Nothing of it is followed any more, and whoever works on it is overtaken (rule C8). */
+/** Nothing of it is followed any more, and a worker that has it is overtaken (rule C8). */
 export function rolledBack(
   record: SplitRecord,
   { operatorRequest, nowMicros }: RequestContext,
@@ -84,8 +83,8 @@ export function whyOf(what: string, { by, reason }: OperatorRequest, at: number)
   return { at, by, cause: "operator", reason: reason === "" ? what : `${what}: ${reason}` };
 }
 
-/** Completed segments go on being served, and a copy that was interrupted can be gone on with. */
-function anew(
+/** Completed segments stay served, and an interrupted copy can be continued. */
+function begunAgain(
   record: SplitRecord,
   context: RequestContext,
   what: string,

@@ -1,4 +1,4 @@
-/** All splits of a namespace, for whoever changes its time: a page of keys at a time, a few at once. */
+/** All splits of a namespace, for changes of its time: a page of keys at a time, a few at once. */
 import { isUnreadable } from "../../lib/stored-format.ts";
 import type { PartitionKey, SliceRef } from "../../model/partition.ts";
 import type { SplitRecord } from "../../model/split.ts";

@@ -7,9 +7,9 @@
  * 3. the route is published, and the change noted;
  * 4. the entries that are left over are removed.
  *
- * Whoever stops before 2 has moved nothing; after 2, the entry that was due now tells the sweeper to
- * publish. An entry that somebody may still be about to make true is never removed (see `split-work.ts`),
- * so every record is found at its due time whatever happens to whoever wrote it.
+ * A process that stops before 2 has moved nothing; after 2, the entry that is due now makes the sweeper
+ * publish. An entry that another process may be about to make true is never removed (see `split-work.ts`),
+ * so every record is found at its due time, whatever happens to the process that wrote it.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../../lib/clock.ts";
@@ -26,12 +26,12 @@ import { readSplit, removeLateSplits, writeSplit } from "../../records/split-rec
 import { putDue, readDue, removeDue } from "../../records/split-work.ts";
 import type { DueEntry, DueKey } from "../../records/split-work.ts";
 
-/** Who is longer between an entry and its record has most likely died; if not, he is overtaken. */
+/** A process that takes longer from an entry to its record has most likely died; if not, it is overtaken. */
 const PENDING_MICROS = 60 * SECOND_MICROS;
 
 /**
  * Moves a split from the record as it was read (undefined: there was none) to another. Undefined, and
- * nothing moved, if somebody else was faster. If it rejects it may have been moved or not.
+ * nothing moved, if another process was faster. If it rejects it may have been moved or not.
  */
 export async function moveSplit(
   catalog: Catalog,
@@ -112,8 +112,8 @@ export async function settleDue(
 }
 
 /**
- * For whoever finds a split whose slice or namespace is not there: once its slice is dropped for good, all that is
- * left of it is removed. Somebody who was late has made it when those of the slice had been removed.
+ * For a split whose slice or namespace is not there: once the slice is dropped for good, removes all that is
+ * left of the split. A late process made it after those of the slice had been removed.
  */
 export async function removeIfGone(
   catalog: Catalog,
@@ -155,7 +155,7 @@ async function removeLeftOver(
   written: SplitRecord,
 ): Promise<void> {
   const entry = await readDue(catalog, location);
-  // Somebody may be about to move on from what we have written, back to this time.
+  // Another process may be about to move on from what we have written, back to this time.
   if (entry === undefined || entry.from >= written.version) return;
   await settle(catalog, clock, entry, written);
 }

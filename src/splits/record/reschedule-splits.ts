@@ -3,7 +3,7 @@
  * new line may be relied on, instead of when the old limit would have passed. After a backfill that is the
  * difference between a minute and a day.
  *
- * It only brings forward what comes anyway, so whoever stops in the middle of it has lost nothing but time.
+ * It only brings forward what comes anyway, so a process that stops in the middle has lost nothing but time.
  */
 import { LOST, tryCompareAndSet } from "../../lib/compare-and-set.ts";
 import type { Clock } from "../../lib/clock.ts";

@@ -19,7 +19,7 @@ import { framesOf, RunBuilder } from "./run-builder.ts";
 import { segmentOf } from "./split-job.ts";
 import type { SplitJob } from "./split-job.ts";
 
-/** Reserved before the copy goes on: the first part, and the one behind it. */
+/** Reserved before the copy continues: the first part, and the one behind it. */
 export const FIRST_PARTS = 2;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Where the copy and the original of a part differ, for whoever looks into it: digests only tell that they do. Both
- * are read once more, up to the first event that is not the same.
+ * Finds where the copy and the original of a part differ, for people: digests tell only that they do. It
+ * reads both once more, up to the first event that is not the same.
  */
 import { fromUtf8 } from "../../lib/bytes.ts";
 import { routeSegmentOf } from "../../model/split.ts";

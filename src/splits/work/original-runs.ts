@@ -1,4 +1,4 @@
-/** The original of a split, newest first, one run read ahead of whoever works on them. */
+/** The original of a split, newest first, one run read ahead of the work. */
 import { LinkedAbort } from "../../lib/linked-abort.ts";
 import type { Namespace } from "../../model/namespace.ts";
 import type { PartitionKey } from "../../model/partition.ts";

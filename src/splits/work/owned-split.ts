@@ -15,7 +15,7 @@ import { Interruption, reopened } from "./interruption.ts";
 import { LEASE_MS } from "./split-context.ts";
 import type { SplitContext } from "./split-context.ts";
 
-/** Changes that somebody without a fence came between, in a row: more is no accident. */
+/** Changes in a row that another process without a fence came between: more is no accident. */
 const ATTEMPTS_MAX = 5;
 
 export class OwnedSplit {
@@ -42,7 +42,7 @@ export class OwnedSplit {
     this.#heartbeats = this.#keepAlive();
   }
 
-  /** Undefined if somebody else was faster. `state` is the one it has while it is looked at. */
+  /** Undefined if another process was faster. `state` is the one it has while it is looked at. */
   static async claim(
     context: SplitContext,
     before: SplitRecord,
@@ -72,7 +72,7 @@ export class OwnedSplit {
     return this.#record;
   }
 
-  /** Somebody else has it, or it was let go. */
+  /** Another process has it, or it was let go. */
   get over(): boolean {
     return this.#over;
   }
@@ -152,7 +152,7 @@ export class OwnedSplit {
         this.#record = written;
         return written;
       }
-      // Somebody else has written it. With our fence it is still ours; with this beat it was made after all.
+      // Another process has written it. With our fence it is still ours; with this heartbeat our change was made.
       await this.#reread();
       if (this.#record.owner?.heartbeat === heartbeat) return this.#record;
     }

@@ -44,7 +44,7 @@ async function decide(job: SplitJob): Promise<Decision> {
   const { namespace, view, slice, bucket } = location;
   const { config } = namespace;
   assert(floor !== undefined, "who plans knows the sealed line");
-  // A segment that failed is made anew, and counts for nothing.
+  // A segment that failed is planned again, and counts for nothing.
   const record = { ...owned.record, segments: completedSegments(owned.record) };
   const { partition, latency } = record;
   const from = coveredTo(record, bucket.start);
@@ -104,7 +104,7 @@ function unplanned(
   const kept = { ...record, segments };
   if (plan.kind === "parked") {
     const dueAt = Math.max(plan.recheckMicros, at + RANGE_MICROS_MIN);
-    // Of a split that goes on while its bucket is open, "not yet" is no news.
+    // While the bucket of a completed split is open, "not yet" is no news.
     if (record.state === "COMPLETED") return { ...record, dueAt };
     return restedSplit(record, restingState(kept), why, { segments, dueAt });
   }

@@ -11,7 +11,7 @@ const OUTAGE_MAX = 300 * SECOND;
 const FREE_SEGMENTS = 16;
 const RANGE_SHARE = 8;
 
-/** A stretch that was found too small is not read again sooner. */
+/** A range that was found too small is not read again sooner. */
 export const RANGE_MICROS_MIN = 30 * SECOND;
 /** While something else has to come first and soon will. */
 export const SOON_MICROS = 5 * SECOND;
@@ -48,7 +48,7 @@ interface NextRange {
   readonly nowMicros: number;
 }
 
-/** When a further stretch of an open bucket may hold a target's worth; null: all of the bucket is covered. */
+/** When a further range of an open bucket may hold a target's worth; null: all of the bucket is covered. */
 export function nextRangeAt({
   record,
   bucket,
@@ -68,7 +68,7 @@ export function nextRangeAt({
 }
 
 /**
- * How long the next stretch of an open bucket is at least. From some number of segments on each is a share of
+ * The least length of the next range of an open bucket. After some segments each further one is a share of
  * all before it, so that they stay few however long and busy the bucket is: a record holds them all.
  */
 export function shortestRange({ segments }: SplitRecord, bucketStart: number): number {

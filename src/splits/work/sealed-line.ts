@@ -3,7 +3,7 @@
  *
  * A floor that was stored a moment ago is not yet known to all servers, and writes that were accepted
  * above the old one may still be under way. So a floor counts only when this process has seen it, in the
- * same epoch, for L and the longest a write may be in flight, on its own monotonic clock.
+ * same epoch, for `viewMaxAge` and the longest a write may be in flight, on its own monotonic clock.
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../lib/clock.ts";

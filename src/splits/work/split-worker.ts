@@ -27,7 +27,7 @@ const CONCURRENCY = 2;
 /** Waiting at a time; the sweep finds what there was no room for. */
 const WAITING_MAX = 1_000;
 const DUE_PAGE = 200;
-/** Of one sweep: the next goes on behind them. */
+/** Of one sweep: the next continues behind them. */
 const PAGES_MAX = 10;
 /** Splits of a paused namespace stay due: how often they are looked at all the same. */
 const PAUSED_LOOK_MS = 60_000;
@@ -112,7 +112,7 @@ export class SplitWorker {
     await this.#closeWindows(nowMicros);
   }
 
-  /** Where there is no more room the next sweep goes on: those that can only be left must not keep out the others. */
+  /** Without room the next sweep continues here: splits that can only be left must not keep out the others. */
   async #continuePass(nowMicros: number, signal: AbortSignal): Promise<void> {
     const pass = (this.#pass ??= this.#newPass());
     for (let pages = 0; pages < PAGES_MAX && !signal.aborted; pages++) {

@@ -117,7 +117,7 @@ function triageRange(input: TriageInput): Triage {
     const reason = `not enough sealed yet: ${what} ${formatTime(from)} is`;
     return move(restingState(record), "waiting", reason, { dueAt });
   }
-  // What is split already goes on being split while a further stretch is looked at.
+  // A split with completed segments stays COMPLETED while a further range is looked at.
   const state = restingState(record) === "COMPLETED" ? "COMPLETED" : "PLANNING";
   const again = record.state === "INVALIDATED" ? "sealed again: " : "";
   const reason = `${again}looking at the time from ${formatTime(from)} on`;

@@ -2,7 +2,7 @@
  * Works on one split, from where it stands until it rests: planned, copied, validated, confirmed, or
  * refused, parked or failed, with the reason in words.
  *
- * Whatever stops it on the way leaves a record that says how to go on, and nothing that a reader could
+ * Whatever stops the work leaves a record that says how to continue, and nothing that a reader could
  * follow by mistake.
  */
 import { rescheduleSplit, lineSettledAt } from "../record/reschedule-splits.ts";
@@ -90,8 +90,8 @@ async function workAt(
 }
 
 /**
- * Whoever lowered the limit meanwhile has brought forward all that waited, but not what was in our hands and
- * waits now by the limit we knew. One of us two comes second, and sees what the other has written.
+ * An operator who lowers the limit meanwhile brings forward every split that waits, but not the one this
+ * worker had, which now waits by the old limit. The second of the two sees what the first has written.
  */
 async function rescheduleIfSealedSooner(
   { catalog, clock, margins }: SplitContext,
@@ -104,7 +104,7 @@ async function rescheduleIfSealedSooner(
   await rescheduleSplit(catalog, clock, partition, at);
 }
 
-/** Whoever owned it is dead, and is overtaken if not. */
+/** An owner that is still there is dead, or is overtaken by this. */
 async function moveUnowned(
   { catalog, clock, by, observe }: SplitContext,
   record: SplitRecord,
@@ -145,7 +145,7 @@ async function comeToRest({ context, owned }: SplitJob, error: unknown): Promise
   const reason = bounded(error instanceof Error ? error.message : String(error));
   try {
     await owned.rest((record) => {
-      // A process that stops has nothing to complain of: another goes on at once.
+      // A process that stops has nothing to complain of: another continues at once.
       if (stopping) return record;
       return restedAfter(record, { at: clock.nowMicros(), by, cause, reason });
     });
@@ -164,7 +164,7 @@ function restedAfter(record: SplitRecord, stop: Stop): SplitRecord {
     case "mismatch":
       return failedAfter(record, stop);
     case "paused":
-      // It stays due, so that the worker that finds the pause over goes on at once.
+      // It stays due, so that the worker that finds the pause over continues at once.
       return restedSplit(record, to, stop);
     case "reopened":
       return restedSplit(record, to, stop, { dueAt: at + SOON_MICROS });

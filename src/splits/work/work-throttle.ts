@@ -1,5 +1,5 @@
 /**
- * Asked after each page of the work: may it go on, and how soon?
+ * Asked after each page of the work: may it continue, and how soon?
  *
  * A pause, a new epoch or the end of the namespace stops the work within one page. The view of this
  * process is looked at each time, the catalog a few times a second: views of other processes' changes

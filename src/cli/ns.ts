@@ -1,16 +1,14 @@
 /** `braid ns`: makes, shows, changes and deletes namespaces. */
 import type { Command } from "commander";
 import type { Namespace } from "../../client/connect.ts";
-import { line, pairs, table } from "./blocks.ts";
-import type { Block } from "./blocks.ts";
+import { line } from "./blocks.ts";
 import { clientFor } from "./connection.ts";
 import type { GlobalOptions } from "./connection.ts";
 import { EXIT, ExitError, UsageError } from "./failures.ts";
 import { addNamespaceFlags, append, namespaceChange } from "./namespace-flags.ts";
 import type { NamespaceFlags } from "./namespace-flags.ts";
+import { describeNamespace, listNamespaces } from "./namespace-report.ts";
 import { emit } from "./output.ts";
-import { count, duration, millis, size } from "./print.ts";
-import { relative, withRelative } from "./relative-time.ts";
 import type { Terminal } from "./terminal.ts";
 import { addWatchFlag, emitWatched } from "./watch.ts";
 import type { WatchFlags } from "./watch.ts";
@@ -62,7 +60,7 @@ export function addNs(program: Command, terminal: Terminal): void {
       await emitWatched(terminal, options, async () => {
         const namespaces: Namespace[] = [];
         for await (const namespace of client.listNamespaces({ signal })) namespaces.push(namespace);
-        const blocks = [listing(namespaces, clock.nowMicros())];
+        const blocks = [listNamespaces(namespaces, clock.nowMicros())];
         const notes = namespaces.length === 0 ? [NONE] : [];
         return { value: { namespaces }, records: namespaces, blocks, notes };
       });
@@ -130,84 +128,6 @@ async function show(
   options: GlobalOptions,
   namespace: Namespace,
 ): Promise<void> {
-  const blocks = [description(namespace, terminal.clock.nowMicros())];
+  const blocks = [describeNamespace(namespace, terminal.clock.nowMicros())];
   await emit(terminal, options, { value: namespace, blocks });
-}
-
-function description(shown: Namespace, nowMicros: number): Block {
-  const { namespace, id, config, epoch, version, createTime } = shown;
-  const { timePartition: layout, retention, slos, widePartition: wide, tuning } = config;
-  return pairs([
-    ["namespace", namespace],
-    ["id", id],
-    ["created", withRelative(createTime, nowMicros)],
-    ["version", `${version}, epoch ${epoch}`],
-    [
-      "partitions",
-      `slices of ${seconds(layout.secondsPerTimeSlice)}, buckets of ` +
-        `${seconds(layout.secondsPerTimeBucket)}, ${count(layout.eventBuckets)} ` +
-        (layout.eventBuckets === 1 ? "event bucket" : "event buckets"),
-    ],
-    [
-      "accepts",
-      `events at most ${duration(config.acceptLimit)} old, ${duration(config.futureLimit)} early`,
-    ],
-    [
-      "retention",
-      `closed after ${duration(retention.closeAfter)}, deleted after ${duration(retention.deleteAfter)}`,
-    ],
-    ["reads", `target ${duration(slos.read.target)}, at most ${duration(slos.read.max)}`],
-    ["writes", `target ${duration(slos.write.target)}, at most ${duration(slos.write.max)}`],
-    ["consistency", config.consistency],
-    [
-      "wide",
-      wide.detect
-        ? `over ${size(wide.bytesMax)} or ${count(wide.eventsMax)} events; ` +
-          `parts of ${size(wide.targetBytes)}, ${wide.layout}, ${wide.strategy}`
-        : "not detected",
-    ],
-    ["splits", splitsLine(shown, nowMicros)],
-    [
-      "tuning",
-      `${tuning.mode}, ${size(tuning.densityMinBytes)} to ${size(tuning.densityMaxBytes)}`,
-    ],
-  ]);
-}
-
-function splitsLine({ readMode, splitsPause }: Namespace, nowMicros: number): string {
-  if (splitsPause === undefined) return `read mode ${readMode}`;
-  const { since, by, reason } = splitsPause;
-  const why = reason === "" ? "" : `: ${reason}`;
-  return `read mode ${readMode}; paused by ${by} at ${withRelative(since, nowMicros)}${why}`;
-}
-
-function listing(namespaces: readonly Namespace[], nowMicros: number): Block {
-  return table(
-    [
-      "=NAMESPACE",
-      ">SLICE",
-      ">BUCKET",
-      "?>EVENT BUCKETS",
-      ">ACCEPT",
-      "?>CLOSE",
-      "?>DELETE",
-      "=MODE",
-      "=CREATED",
-    ],
-    namespaces.map(({ namespace, config, createTime, readMode, splitsPaused }) => [
-      namespace,
-      seconds(config.timePartition.secondsPerTimeSlice),
-      seconds(config.timePartition.secondsPerTimeBucket),
-      count(config.timePartition.eventBuckets),
-      duration(config.acceptLimit),
-      duration(config.retention.closeAfter),
-      duration(config.retention.deleteAfter),
-      splitsPaused ? `${readMode}, paused` : readMode,
-      relative(createTime, nowMicros),
-    ]),
-  );
-}
-
-function seconds(number: number): string {
-  return millis(number * 1000);
 }

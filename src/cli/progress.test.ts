@@ -1,8 +1,8 @@
-import { deepEqual } from "node:assert/strict";
+import { deepEqual, equal } from "node:assert/strict";
 import { Readable } from "node:stream";
 import { test } from "node:test";
 import { systemClock } from "../lib/clock.ts";
-import { Progress } from "./progress.ts";
+import { percent, perSecond, Progress } from "./progress.ts";
 import type { Terminal } from "./terminal.ts";
 
 function progressOn(
@@ -48,4 +48,13 @@ test("elsewhere it is a line now and then, and only if asked for", () => {
   const silent = progressOn(true, false);
   silent.step(10_000);
   deepEqual(silent.notes, []);
+});
+
+test("percent and rate are left out or bounded where they would mislead", () => {
+  equal(percent(45, 100), "45%: ");
+  equal(percent(101, 100), "100%: ");
+  equal(percent(1, undefined), "");
+  equal(percent(0, 0), "");
+  equal(perSecond(12_345, 2_000), "6,173/s");
+  equal(perSecond(0, 0), "0/s");
 });

@@ -18,7 +18,11 @@ export interface QueryFlags {
 
 export function addQueryFlags(command: Command): Command {
   return command
-    .option("--from <time>", "start, included: 2026-11-15T10:00:00Z, 2026-11-15, now, -1h", "-1h")
+    .option(
+      "--from <time>",
+      "start, included, such as 2026-11-15T10:00:00Z, 2026-11-15, now, -1h",
+      "-1h",
+    )
     .option("--to <time>", "end, not included", "now")
     .addOption(
       new Option("--order <order>", "newest or oldest first (newest if not given)").choices([
@@ -26,8 +30,8 @@ export function addQueryFlags(command: Command): Command {
         "oldest",
       ]),
     )
-    .option("--limit <events>", "at most so many events")
-    .option("--page-size <events>", "events a page")
+    .option("--limit <events>", "the most events to read")
+    .option("--page-size <events>", "events in a page (100 if not given)")
     .option("--filter <key=value>", "only events with this item; may be repeated", append);
 }
 

@@ -1,0 +1,86 @@
+/** A namespace as people read it. */
+import type { Namespace } from "../../client/connect.ts";
+import { pairs, table } from "./blocks.ts";
+import type { Block } from "./blocks.ts";
+import { count, duration, millis, size } from "./print.ts";
+import { relative, withRelative } from "./relative-time.ts";
+
+/** Its configuration, a line for each part of it. */
+export function describeNamespace(shown: Namespace, nowMicros: number): Block {
+  const { namespace, id, config, epoch, version, createTime } = shown;
+  const { timePartition: layout, retention, slos, widePartition: wide, tuning } = config;
+  return pairs([
+    ["namespace", namespace],
+    ["id", id],
+    ["created", withRelative(createTime, nowMicros)],
+    ["version", `${version}, epoch ${epoch}`],
+    [
+      "partitions",
+      `slices of ${seconds(layout.secondsPerTimeSlice)}, buckets of ` +
+        `${seconds(layout.secondsPerTimeBucket)}, ${count(layout.eventBuckets)} ` +
+        (layout.eventBuckets === 1 ? "event bucket" : "event buckets"),
+    ],
+    [
+      "accepts",
+      `events at most ${duration(config.acceptLimit)} old, ${duration(config.futureLimit)} early`,
+    ],
+    [
+      "retention",
+      `closed after ${duration(retention.closeAfter)}, deleted after ${duration(retention.deleteAfter)}`,
+    ],
+    ["reads", `target ${duration(slos.read.target)}, at most ${duration(slos.read.max)}`],
+    ["writes", `target ${duration(slos.write.target)}, at most ${duration(slos.write.max)}`],
+    ["consistency", config.consistency],
+    [
+      "wide",
+      wide.detect
+        ? `over ${size(wide.bytesMax)} or ${count(wide.eventsMax)} events; ` +
+          `parts of ${size(wide.targetBytes)}, ${wide.layout}, ${wide.strategy}`
+        : "not detected",
+    ],
+    ["splits", splitsLine(shown, nowMicros)],
+    [
+      "tuning",
+      `${tuning.mode}, ${size(tuning.densityMinBytes)} to ${size(tuning.densityMaxBytes)}`,
+    ],
+  ]);
+}
+
+function splitsLine({ readMode, splitsPause }: Namespace, nowMicros: number): string {
+  if (splitsPause === undefined) return `read mode ${readMode}`;
+  const { since, by, reason } = splitsPause;
+  const why = reason === "" ? "" : `: ${reason}`;
+  return `read mode ${readMode}; paused by ${by} at ${withRelative(since, nowMicros)}${why}`;
+}
+
+/** A line for each. */
+export function listNamespaces(namespaces: readonly Namespace[], nowMicros: number): Block {
+  return table(
+    [
+      "=NAMESPACE",
+      ">SLICE",
+      ">BUCKET",
+      "?>EVENT BUCKETS",
+      ">ACCEPT",
+      "?>CLOSE",
+      "?>DELETE",
+      "=MODE",
+      "=CREATED",
+    ],
+    namespaces.map(({ namespace, config, createTime, readMode, splitsPaused }) => [
+      namespace,
+      seconds(config.timePartition.secondsPerTimeSlice),
+      seconds(config.timePartition.secondsPerTimeBucket),
+      count(config.timePartition.eventBuckets),
+      duration(config.acceptLimit),
+      duration(config.retention.closeAfter),
+      duration(config.retention.deleteAfter),
+      splitsPaused ? `${readMode}, paused` : readMode,
+      relative(createTime, nowMicros),
+    ]),
+  );
+}
+
+function seconds(number: number): string {
+  return millis(number * 1000);
+}

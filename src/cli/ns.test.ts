@@ -1,0 +1,79 @@
+import { deepEqual, equal, match } from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fakeBraid } from "../../tests/support/fake-braid.ts";
+import { runBraid } from "../../tests/support/fake-terminal.ts";
+import { NAMESPACE } from "../../tests/support/namespace-json.ts";
+
+test("ns create sends flags, file and --set as the API has them", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "braid-cli-"));
+  try {
+    const file = join(directory, "plays.yaml");
+    await writeFile(file, "accept_limit: 5m\nslos:\n  read: {target: 250ms}\nfutureLimit: 30s\n");
+    await using server = await fakeBraid(() => NAMESPACE);
+    const ran = await runBraid(
+      (
+        "ns create plays --accept-limit 10m --slice 1d --bucket 1h --event-buckets 4 " +
+        "--close-after 15d --delete-after 16d --set slos.read.max=2s --set widePartition.bytesMax=20MiB " +
+        `--set wide_partition.detect=false --set made.up=x --config-file ${file}`
+      ).split(" "),
+      { url: server.url },
+    );
+    equal(ran.code, 0, ran.err);
+    deepEqual(server.requests[0]?.body, {
+      namespace: "plays",
+      config: {
+        timePartition: {
+          secondsPerTimeSlice: 86_400,
+          secondsPerTimeBucket: 3_600,
+          eventBuckets: 4,
+        },
+        acceptLimit: "600s",
+        futureLimit: "30s",
+        retention: { closeAfter: "1296000s", deleteAfter: "1382400s" },
+        slos: { read: { target: "0.25s", max: "2s" } },
+        widePartition: { bytesMax: "20971520", detect: false },
+        made: { up: "x" },
+      },
+    });
+    match(ran.out, /^namespace {4}plays$/m);
+    match(ran.out, /^accepts {6}events at most 10m old, 1m early$/m);
+    match(ran.out, /^wide .*over 10 MiB or 100,000 events/m);
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+});
+
+test("ns update sends only what changes", async () => {
+  await using server = await fakeBraid(() => NAMESPACE);
+  const line = "ns update plays --accept-limit 1h --reset slos.read --reset tuning";
+  await runBraid(line.split(" "), { url: server.url });
+  deepEqual(server.requests[0]?.body, {
+    namespace: "plays",
+    config: { acceptLimit: "3600s" },
+    reset: ["slos.read", "tuning"],
+  });
+});
+
+test("ns rm without a terminal refuses, unless --yes says so", async () => {
+  await using server = await fakeBraid(() => ({}));
+  const { url } = server;
+  const unasked = await runBraid(["ns", "rm", "plays"], { url });
+  equal(unasked.code, 2);
+  match(unasked.err, /no terminal to ask on: to delete it, run braid ns rm plays --yes\n/);
+  equal(server.requests.length, 0);
+  equal((await runBraid(["ns", "rm", "plays", "--yes"], { url })).code, 0);
+  equal(server.requests.length, 1);
+});
+
+test("ns rm asks a person for the name", async () => {
+  await using server = await fakeBraid(() => ({}));
+  const { url } = server;
+  const no = await runBraid(["ns", "rm", "plays"], { url, answer: "no" });
+  equal(no.code, 1);
+  equal(server.requests.length, 0);
+  equal((await runBraid(["ns", "rm", "plays"], { url, answer: "plays\n" })).code, 0);
+  equal(server.requests.length, 1);
+});

@@ -35,8 +35,8 @@ interface Tree {
   readonly flags: ReadonlyMap<string, Source>;
 }
 
-/** Words that are known here, or what only the server knows. */
-type Source = readonly string[] | "namespaces" | "splits";
+/** Words that are known here, what only the server knows, or files, which shells offer by themselves. */
+type Source = readonly string[] | "namespaces" | "splits" | "files";
 
 function treeOf(program: Command): Tree {
   const words = new Map<string, readonly string[]>();
@@ -65,10 +65,14 @@ function addFlag(flags: Map<string, Source>, { long, short, argChoices }: Option
 const ARGUMENTS: Readonly<Record<string, Source>> = {
   namespace: "namespaces",
   split: "splits",
+  file: "files",
   mode: READ_MODES,
 };
 
-const FLAGS: Readonly<Record<string, readonly string[]>> = {
+const FLAGS: Readonly<Record<string, Source>> = {
+  "--config": "files",
+  "--config-file": "files",
+  "--data": "files",
   "--state": SPLIT_STATES,
   "--engine": ["embedded", "cassandra"],
   "--queue": ["embedded", "kafka"],
@@ -86,6 +90,7 @@ function cases(entries: Iterable<readonly [string, string]>): string {
 }
 
 function shellSource(source: Source): string {
+  if (source === "files") return 'found=""';
   if (source === "namespaces") return `found="$(${ASK.namespaces})"`;
   if (source === "splits") return `found="$(${ASK.splits('"$first"')})"`;
   return `found="${source.join(" ")}"`;
@@ -138,9 +143,10 @@ if [ "$funcstack[1]" = "_braid" ]; then _braid "$@"; else compdef _braid braid; 
   fish: ({ words, places, flags }) => {
     const paths = [...words.keys()].filter((path) => path !== "").map((path) => `'${path}'`);
     const rule = (condition: string, found: string): string =>
-      `complete -c braid -f -n "${condition}" -a "${found}"`;
+      `complete -c braid -n "${condition}" -a "${found}"`;
     const values = [...flags].map(([flag, source]) => {
       const name = flag.startsWith("--") ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`;
+      if (source === "files") return `complete -c braid -r ${name}`;
       return `complete -c braid -x ${name} -a "${fishSource(source)}"`;
     });
     return `# fish completion for braid
@@ -175,6 +181,7 @@ ${values.join("\n")}
 };
 
 function fishSource(source: Source): string {
+  if (source === "files") return "";
   if (source === "namespaces") return `(${ASK.namespaces})`;
   if (source === "splits") return `(${ASK.splits("(__braid_arguments)[1]")})`;
   return source.join(" ");

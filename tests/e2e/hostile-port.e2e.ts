@@ -1,0 +1,315 @@
+/**
+ * The port under attack: frames and requests that no client library sends. Whatever arrives, the process lives,
+ * others are served, and nothing stays held.
+ */
+import { equal, match, ok } from "node:assert/strict";
+import { once } from "node:events";
+import { after, before, test } from "node:test";
+import { gzipSync } from "node:zlib";
+import { metricOf, until } from "../support/conditions.ts";
+import { openRawCall, trailersOf } from "../support/raw-grpc.ts";
+import {
+  FLAG,
+  FRAME,
+  frame,
+  grpcHeaders,
+  headerBlock,
+  INITIAL_WINDOW_SIZE,
+  message,
+  openRaw,
+  PREFACE,
+  sent,
+  settings,
+} from "../support/raw-http2.ts";
+import { startServer } from "../support/started-server.ts";
+import type { StartedServer } from "../support/started-server.ts";
+
+const READ = "/braid.v1.TimeSeriesService/ReadEventRecords";
+const BLOCK = "/braid.v1.ControlService/BlockIds";
+const WRITE = "/braid.v1.TimeSeriesService/WriteEventRecordsSync";
+
+let server: StartedServer;
+let pid: number;
+
+before(async () => {
+  server = await startServer({ env: { BRAID_SERVER_CONNECTIONS: "64" } });
+  ({ pid } = server);
+  await post("/braid.v1.ControlService/CreateNamespace", { namespace: "plays" });
+});
+
+after(async () => {
+  await server[Symbol.asyncDispose]();
+});
+
+async function post(path: string, body: object): Promise<Response> {
+  return fetch(`${server.url}${path}`, {
+    method: "POST",
+    body: JSON.stringify(body),
+    headers: { "content-type": "application/json" },
+  });
+}
+
+/** The same process answers, and nothing of what was sent is held. */
+async function assertUnharmed(): Promise<void> {
+  equal((await fetch(`${server.url}/healthz`)).status, 200);
+  equal(server.pid, pid);
+  const now = new Date();
+  const read = await post(READ, {
+    namespace: "plays",
+    timeSeriesId: "p",
+    timeInterval: { start: "2020-01-01T00:00:00Z", end: now.toISOString() },
+  });
+  equal(read.status, 200, await read.text());
+  await until(async () => (await metricOf(server.url, "braid_requests_in_flight")) === 0);
+  equal(await metricOf(server.url, "braid_request_bytes_in_flight"), 0);
+}
+
+test("a request that is reset in the packet that brings it ends nothing but itself", async () => {
+  const paths = ["/nowhere", READ, "/grpc.health.v1.Health/Check", "/healthz", ""];
+  const types = ["application/grpc", "application/json", "text/plain", "application/grpc+json"];
+  for (const path of paths) {
+    for (const type of types) {
+      const socket = await openRaw(server.url);
+      const reset = Buffer.alloc(4);
+      await sent(
+        socket,
+        Buffer.concat([
+          PREFACE,
+          settings(),
+          frame(FRAME.HEADERS, FLAG.END_HEADERS, 1, grpcHeaders(path, type)),
+          frame(FRAME.RST_STREAM, 0, 1, reset),
+          frame(FRAME.HEADERS, FLAG.END_HEADERS | FLAG.END_STREAM, 3, grpcHeaders(path, type)),
+        ]),
+      );
+      socket.destroy();
+    }
+  }
+  await assertUnharmed();
+});
+
+test("floods of resets, pings, settings and continuations end their connection alone", async () => {
+  const ping = frame(FRAME.PING, 0, 0, Buffer.alloc(8));
+  const floods: readonly ((n: number) => Buffer)[] = [
+    (n) =>
+      Buffer.concat([
+        frame(FRAME.HEADERS, FLAG.END_HEADERS, n * 2 + 1, grpcHeaders(READ)),
+        frame(FRAME.RST_STREAM, 0, n * 2 + 1, Buffer.alloc(4)),
+      ]),
+    () => ping,
+    () => settings([[INITIAL_WINDOW_SIZE, 65_535]]),
+    (n) =>
+      n === 0
+        ? frame(FRAME.HEADERS, 0, 1, grpcHeaders(READ))
+        : frame(FRAME.CONTINUATION, 0, 1, headerBlock({ [`x-${n}`]: "y".repeat(1_000) })),
+  ];
+  for (const flood of floods) {
+    // Nothing that comes back is read: answers to it pile up at the server.
+    const socket = await openRaw(server.url, false);
+    await sent(socket, Buffer.concat([PREFACE, settings()]));
+    for (let batch = 0; batch < 40 && !socket.destroyed; batch++) {
+      const frames = Array.from({ length: 500 }, (_, i) => flood(batch * 500 + i));
+      socket.write(Buffer.concat(frames));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    socket.destroy();
+  }
+  await assertUnharmed();
+});
+
+test("a small request that unpacks to millions of fields is refused before it is decoded", async () => {
+  const empty = (tag: number, count: number): Buffer => {
+    const bytes = Buffer.alloc(count * 2);
+    for (let i = 0; i < count; i++) bytes[i * 2] = tag;
+    return bytes;
+  };
+  const cases: [string, Buffer][] = [
+    [READ, empty(0x22, 8_000_000)],
+    [READ, empty(0x22, 900_000)],
+    [BLOCK, empty(0x12, 8_000_000)],
+    [WRITE, empty(0x12, 8_000_000)],
+  ];
+  for (const [path, bytes] of cases) {
+    const { session, stream } = openRawCall(server.url, path.slice(1), Buffer.alloc(0));
+    stream.on("error", () => undefined);
+    stream.close();
+    session.close();
+    const call = rawCompressed(path, gzipSync(bytes));
+    const said = await trailersOf(call);
+    equal(said["braid-code"], "REQUEST_TOO_LARGE", path);
+  }
+  const filters = Array.from({ length: 30_000 }, () => "{}").join(",");
+  const json = await fetch(`${server.url}${READ}`, {
+    method: "POST",
+    body: `{"namespace":"plays","eventFilters":[${filters}]}`,
+    headers: { "content-type": "application/json" },
+  });
+  equal(json.status, 413);
+  // An event with half a million empty items, of which none may be decoded.
+  const namespace = varintField(0x0a, Buffer.from("plays"));
+  const write = Buffer.concat([namespace, varintField(0x12, empty(0x22, 524_000))]);
+  const said = await trailersOf(openRawCall(server.url, WRITE.slice(1), write));
+  equal(said["grpc-status"], "0");
+  await assertUnharmed();
+});
+
+function rawCompressed(path: string, bytes: Buffer): ReturnType<typeof openRawCall> {
+  const { session, stream } = openRawCall(server.url, "nowhere", Buffer.alloc(0));
+  stream.on("error", () => undefined);
+  stream.resume();
+  const call = session.request({
+    ":path": path,
+    ":method": "POST",
+    "content-type": "application/grpc",
+    "grpc-encoding": "gzip",
+    te: "trailers",
+  });
+  call.end(message(bytes, 1));
+  return { session, stream: call };
+}
+
+function varintField(tag: number, bytes: Buffer): Buffer {
+  const length: number[] = [];
+  let rest = bytes.length;
+  for (; rest >= 128; rest = Math.floor(rest / 128)) length.push((rest % 128) | 128);
+  length.push(rest);
+  return Buffer.concat([Buffer.from([tag, ...length]), bytes]);
+}
+
+test("answers that nobody takes lock nobody out, and are cut off", async () => {
+  const times = Array.from({ length: 400 }, (_, i) => Date.now() - 60_000 + i);
+  const events = times.map((time, i) => ({
+    timeSeriesId: "wide",
+    eventTime: new Date(time).toISOString(),
+    eventId: `e-${i}`,
+    eventItems: [{ eventItemKey: "k", eventItemValue: Buffer.alloc(600).toString("base64") }],
+  }));
+  equal((await post(WRITE, { namespace: "plays", events })).status, 200);
+  const query = Buffer.concat([
+    varintField(0x0a, Buffer.from("plays")),
+    varintField(0x12, Buffer.from("wide")),
+    // From 1970 to 2100, in seconds.
+    varintField(
+      0x1a,
+      Buffer.concat([
+        varintField(0x0a, Buffer.alloc(0)),
+        varintField(0x12, Buffer.from([0x08, 0x80, 0x9c, 0xf0, 0xf4, 0x0f])),
+      ]),
+    ),
+    Buffer.from([0x30, 0xe8, 0x07]),
+  ]);
+  const sockets = [];
+  for (let connection = 0; connection < 5; connection++) {
+    const socket = await openRaw(server.url, false);
+    sockets.push(socket);
+    await sent(socket, Buffer.concat([PREFACE, settings([[INITIAL_WINDOW_SIZE, 0]])]));
+    for (let i = 0; i < 250; i++) {
+      const stream = i * 2 + 1;
+      socket.write(frame(FRAME.HEADERS, FLAG.END_HEADERS, stream, grpcHeaders(READ)));
+      socket.write(frame(FRAME.DATA, FLAG.END_STREAM, stream, message(query)));
+    }
+  }
+  await until(async () => (await metricOf(server.url, "braid_requests_in_flight")) > 100);
+  // Others are served meanwhile.
+  const served = await post(READ, {
+    namespace: "plays",
+    timeSeriesId: "wide",
+    timeInterval: { start: "2020-01-01T00:00:00Z", end: "2100-01-01T00:00:00Z" },
+  });
+  equal(served.status, 200, await served.text());
+  await until(async () => (await metricOf(server.url, "braid_requests_in_flight")) === 0);
+  for (const socket of sockets) socket.destroy();
+  await assertUnharmed();
+});
+
+test("requests that are half sent are charged for what has come, and let go with their sender", async () => {
+  const half = Buffer.alloc(1_000_000);
+  const sockets = await Promise.all(Array.from({ length: 40 }, () => openRaw(server.url)));
+  for (const socket of sockets) {
+    await sent(
+      socket,
+      Buffer.concat([
+        Buffer.from(
+          `POST ${WRITE} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: 16000000\r\n\r\n`,
+        ),
+        half,
+      ]),
+    );
+  }
+  await until(
+    async () => (await metricOf(server.url, "braid_request_bytes_in_flight")) >= 40_000_000,
+  );
+  for (const socket of sockets) socket.destroy();
+  await assertUnharmed();
+});
+
+test("idle connections make room, and health is answered when there is none", async () => {
+  const idle = await Promise.all(Array.from({ length: 200 }, () => openRaw(server.url)));
+  for (const socket of idle) {
+    await sent(socket, Buffer.concat([PREFACE, settings()]));
+  }
+  equal((await fetch(`${server.url}/healthz`)).status, 200);
+  for (const socket of idle) socket.destroy();
+  await assertUnharmed();
+});
+
+test("a request that names another host is refused on every route", async () => {
+  for (const [verb, path] of [
+    ["GET", "/metrics"],
+    ["GET", "/openapi.json"],
+    ["GET", "/healthz"],
+    ["POST", READ],
+  ] as const) {
+    const socket = await openRaw(server.url, false);
+    const head = `${verb} ${path} HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n`;
+    socket.write(`${head}content-type: application/json\r\ncontent-length: 2\r\n\r\n{}`);
+    let text = "";
+    socket.on("data", (bytes) => (text += String(bytes)));
+    await once(socket, "close");
+    match(text, /^HTTP\/1\.1 400 .*allowed_hosts/s, path);
+  }
+});
+
+test("what has no meaning has a defined answer", async () => {
+  const options = await fetch(`${server.url}${READ}`, { method: "OPTIONS" });
+  equal(options.status, 204);
+  equal(options.headers.get("allow"), "POST, OPTIONS");
+  const late = await fetch(`${server.url}${READ}`, {
+    method: "POST",
+    headers: { "braid-timeout-ms": "soon", "content-type": "application/json" },
+    body: "{}",
+  });
+  equal(late.status, 400);
+  const twice = await post(READ, {});
+  ok(twice.status === 400);
+  const head = await fetch(`${server.url}/healthz`, { method: "HEAD" });
+  equal(head.status, 200);
+  equal(await head.text(), "");
+});
+
+test("random frames and fragments of HTTP/1 end nothing and leave nothing behind", async () => {
+  // A fixed seed: a failure is found again.
+  let state = 42;
+  const random = (below: number): number => {
+    state = (state * 1_103_515_245 + 12_345) & 0x7fffffff;
+    return state % below;
+  };
+  const randomBytes = (length: number): Buffer =>
+    Buffer.from(Array.from({ length }, () => random(256)));
+  for (let round = 0; round < 150; round++) {
+    const socket = await openRaw(server.url);
+    if (random(2) === 0) {
+      const frames = Array.from({ length: 30 }, () => {
+        const payload =
+          random(3) === 0 ? grpcHeaders(random(2) === 0 ? READ : "/x") : randomBytes(random(60));
+        return frame(random(11), random(256), random(8), payload);
+      });
+      await sent(socket, Buffer.concat([PREFACE, settings(), ...frames]));
+    } else {
+      const text = `POST ${READ} HTTP/1.1\r\nhost: 127.0.0.1\r\ntransfer-encoding: chunked\r\n\r\n5\r\n{"a":\r\n`;
+      const cut = text.slice(0, random(text.length));
+      await sent(socket, Buffer.concat([Buffer.from(cut), randomBytes(random(40))]));
+    }
+    socket.destroy();
+  }
+  await assertUnharmed();
+});

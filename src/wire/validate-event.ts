@@ -174,6 +174,8 @@ function sameBytes(bytes: Uint8Array, a: number, b: number, length: number): boo
   return true;
 }
 
+const OTHER_FIELDS_MAX = 64;
+
 /**
  * The slow way, for what is not canonical or lacks something: reads any valid protobuf encoding
  * (fields in any order, the last of a repeated one wins, unknown ones are left out) and writes it
@@ -191,12 +193,14 @@ function canonicalize(
   let nanos = 0n;
   let hasTime = false;
   const items: ItemBytes[] = [];
-  const whole = readFields(bytes, start, end, (number, value) => {
+  // An item has two fields; the rest is for what is repeated or unknown. A megabyte can hold half a million.
+  const budget = { left: limits.itemsMax * 3 + OTHER_FIELDS_MAX };
+  const whole = readFields(bytes, start, end, budget, (number, value) => {
     if (number === 1 && typeof value !== "bigint") series = value;
     if (number === 3 && typeof value !== "bigint") id = value;
     if (number === 2 && typeof value !== "bigint") {
       hasTime = true;
-      return readFields(value, 0, value.length, (part, amount) => {
+      return readFields(value, 0, value.length, budget, (part, amount) => {
         if (part === 1 && typeof amount === "bigint") seconds = BigInt.asIntN(64, amount);
         if (part === 2 && typeof amount === "bigint") nanos = BigInt.asIntN(32, amount);
         return true;
@@ -205,7 +209,7 @@ function canonicalize(
     if (number === 4 && typeof value !== "bigint") {
       let key = new Uint8Array();
       let itemValue = new Uint8Array();
-      const read = readFields(value, 0, value.length, (part, content) => {
+      const read = readFields(value, 0, value.length, budget, (part, content) => {
         if (part === 1 && typeof content !== "bigint") key = content as typeof key;
         if (part === 2 && typeof content !== "bigint") itemValue = content as typeof itemValue;
         return true;
@@ -215,6 +219,7 @@ function canonicalize(
     }
     return true;
   });
+  if (budget.left < 0) return invalid(`the event has more than ${limits.itemsMax} items`);
   if (!whole) return invalid("the event is not a valid EventRecord message");
   if (series === undefined || series.length === 0) return invalid("timeSeriesId is missing");
   if (id === undefined || id.length === 0) return invalid("eventId is missing");
@@ -236,15 +241,17 @@ function canonicalize(
   return problem ?? checkIds(event, limits) ?? event;
 }
 
-/** Calls `take` for each field of a message; false if the bytes are not a message. */
+/** Calls `take` for each field of a message; false if the bytes are not a message, or hold more fields than allowed. */
 function readFields(
   bytes: Uint8Array,
   start: number,
   end: number,
+  budget: { left: number },
   take: (number: number, value: Uint8Array | bigint) => boolean,
 ): boolean {
   let at = start;
   while (at < end) {
+    if (--budget.left < 0) return false;
     const fields = new VarintReader();
     fields.position = at;
     const tag = fields.read(bytes, end);

@@ -113,7 +113,7 @@ test("a paused namespace's splits wait, and go on when it is resumed", async () 
   await untilServable(client, "not_paused", "wide");
   const waiting = await splitOf(client, name, "wide");
   deepEqual([waiting?.state, waiting?.segments], ["DETECTED", []]);
-  match((await run("splits", "ls", name)).err, /paused since .* by .* \(a load test\)/);
+  match((await run("splits", "ls", name)).err, /paused the splits of paused .*: a load test; /);
   ok((await client.getNamespace(name)).splitsPaused);
   equal((await run("splits", "resume", name)).code, 0);
   await untilServable(client, name, "wide");
@@ -135,14 +135,17 @@ test("what operators say counts: rolled back it stays, retried it is split again
 
   const listed = await run("splits", "ls", name);
   equal(listed.code, 0);
-  match(listed.out, /^COMPLETED +wide /m);
+  match(listed.out, new RegExp(`^${first.splitId} +COMPLETED +wide `, "m"));
   const shown = await run("splits", "show", name, ...location, "--parts");
   equal(shown.code, 0, shown.err);
   match(shown.out, /COMPLETED[^]*confirmed/);
   equal((await run("splits", "show", name, ...location.with(3, "narrow-1"))).code, 3);
   equal((await run("splits", "show", name)).code, 2);
+  const waited = await run("splits", "wait", name, first.splitId);
+  deepEqual([waited.code, waited.out], [0, "1 of 1 completed\n"]);
 
-  equal((await run("splits", "rollback", name, ...location, "--reason", "I doubt it")).code, 0);
+  const rolledBack = await run("splits", "rollback", name, first.splitId, "--reason", "I doubt it");
+  match(rolledBack.out, /^rolled back .*: INVALIDATED.*\n$/);
   await isNeverReadFromSplit(name);
   await readsAreRight([client], name, ledger, "wide", bucket);
   const held = await splitOf(client, name, "wide");
@@ -161,7 +164,7 @@ test("what operators say counts: rolled back it stays, retried it is split again
   deepEqual([on.code, on.err], [0, ""]);
   await isNeverReadFromSplit(name);
   await readsAreRight([client], name, ledger, "wide", bucket);
-  match((await run("kill-switch", "status")).out, /on: [^]*a fire drill/);
+  match((await run("kill-switch", "status")).out, /ON: [^]*a fire drill/);
   equal((await run("kill-switch", "off")).code, 0);
   await untilRoute(client, name, "wide", bucket, "SPLIT");
 

@@ -19,6 +19,11 @@ async function stepByStep<T>(work: Generator<void, T>): Promise<T> {
   for (;;) {
     const step = work.next();
     if (step.done === true) return step.value;
-    await new Promise<void>((resolve) => setImmediate(resolve));
+    await nextTurn();
   }
+}
+
+/** Lets others have their turn. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -37,10 +37,16 @@ function acceptFrom(view: NamespaceView, nowMicros: number): number {
   return Math.max(nowMicros - config.acceptLimitMicros, floor);
 }
 
+/** So many failures of a batch are described; the others have their code and a short message. */
+const DESCRIBED_FAILURES = 100;
+const OF_MANY = "as others of this request; the first failures say more";
+
+/** `firstIndex`: where these events begin in their request. */
 export function placeEvents(
   view: NamespaceView,
   events: readonly (EventBytes | EventProblem)[],
   nowMicros: number,
+  firstIndex = 0,
 ): Placement {
   const groups: SliceGroup[] = [];
   const failures: EventFailure[] = [];
@@ -49,19 +55,24 @@ export function placeEvents(
   const blocking = view.blocked.size > 0;
   const growing = view.idStrategies.size > 0;
   let group: SliceGroup | undefined;
-  for (let index = 0; index < events.length; index++) {
-    const event = events[index] as EventBytes | EventProblem;
+  for (let nth = 0; nth < events.length; nth++) {
+    const index = firstIndex + nth;
+    const event = events[nth] as EventBytes | EventProblem;
+    const describe = failures.length < DESCRIBED_FAILURES;
     if ("problem" in event) {
-      failures.push({ index, code: event.problem, message: event.message });
+      const message = describe ? event.message : OF_MANY;
+      failures.push({ index, code: event.problem, message });
       continue;
     }
     const { time } = event;
     if (time < from) {
-      failures.push({ index, code: "EVENT_TOO_OLD", message: tooOld(view, time, from, nowMicros) });
+      const message = describe ? tooOld(view, time, from, nowMicros) : OF_MANY;
+      failures.push({ index, code: "EVENT_TOO_OLD", message });
       continue;
     }
     if (time > to) {
-      failures.push({ index, code: "EVENT_TOO_NEW", message: tooNew(view, time, nowMicros) });
+      const message = describe ? tooNew(view, time, nowMicros) : OF_MANY;
+      failures.push({ index, code: "EVENT_TOO_NEW", message });
       continue;
     }
     const series = blocking || growing ? seriesOf(event) : "";

@@ -11,6 +11,7 @@ import { ServiceError } from "../lib/errors.ts";
 import type { Namespace, NamespaceView, ViewSource } from "../model/namespace.ts";
 import type { EventStore } from "../ports/event-store.ts";
 import type { WriteBatch } from "../wire/write-request.ts";
+import { nextTurn } from "../lib/in-steps.ts";
 import { placeEvents } from "./place-events.ts";
 import type { EventFailure, Placement, SliceGroup } from "./place-events.ts";
 
@@ -36,6 +37,8 @@ export interface WriteDependencies {
 const OVERLOAD_RETRY_MS = 100;
 
 /** Each open slice costs the engine memory. */
+/** Events that are placed at a time: a few milliseconds of work. */
+const STEP_EVENTS = 2_000;
 const SLICES_AT_ONCE = 4;
 const LATER_SLICES_MS = 2_000;
 
@@ -61,8 +64,7 @@ export class EventWriter {
       const view = await this.#view(batch.namespace);
       // Nothing is stored yet: the caller can still be told so.
       signal.throwIfAborted();
-      const placement = placeEvents(view, batch.events, clock.nowMicros());
-      const appends = this.#appendAll(view, placement.groups);
+      const { placement, appends } = await this.#begin(view, batch.events);
       storing = appends;
       const outcomes = await settleOrAbort(appends, signal);
       const result = await this.#acknowledge(batch.namespace, view, placement, outcomes);
@@ -77,6 +79,28 @@ export class EventWriter {
   async check(batch: WriteBatch): Promise<Placement> {
     const view = await this.#view(batch.namespace);
     return placeEvents(view, batch.events, this.#deps.clock.nowMicros());
+  }
+
+  /** Places the events and begins to store them. A large batch is done in steps, which others come between. */
+  async #begin(
+    view: NamespaceView,
+    events: WriteBatch["events"],
+  ): Promise<{ readonly placement: Placement; readonly appends: Promise<unknown[]> }> {
+    const groups: SliceGroup[] = [];
+    const failures: EventFailure[] = [];
+    const appends: Promise<unknown[]>[] = [];
+    for (let at = 0; at < events.length; at += STEP_EVENTS) {
+      if (at > 0) await nextTurn();
+      const some = events.length <= STEP_EVENTS ? events : events.slice(at, at + STEP_EVENTS);
+      const placed = placeEvents(view, some, this.#deps.clock.nowMicros(), at);
+      groups.push(...placed.groups);
+      for (const failure of placed.failures) failures.push(failure);
+      appends.push(this.#appendAll(view, placed.groups));
+    }
+    return {
+      placement: { groups, failures },
+      appends: Promise.all(appends).then((outcomes) => outcomes.flat()),
+    };
   }
 
   /** An outcome for each group; a batch over many slices writes to a few of them at a time. */
@@ -199,6 +223,7 @@ async function settleOrAbort(
   const aborted = new Promise<never>((_, reject) => {
     abort = () => reject(new ServiceError("OUTCOME_UNKNOWN", UNKNOWN, { cause: signal.reason }));
     signal.addEventListener("abort", abort, { once: true });
+    if (signal.aborted) abort();
   });
   try {
     return await Promise.race([settled, aborted]);

@@ -26,7 +26,7 @@ async function answered(answer: SliceSizeAnswer): Promise<Record<string, unknown
   const [method] = histogramMethods({ of: () => Promise.resolve(answer) });
   const value = { namespace: "plays", timeSlice: "data_20261115" };
   const reply = await (await method?.fromJson(Buffer.from(JSON.stringify(value))))?.run(never);
-  return JSON.parse(String(reply?.json())) as Record<string, unknown>;
+  return JSON.parse(String(await reply?.json())) as Record<string, unknown>;
 }
 
 test("the best source answers in the contract's names, and the others stand beside it", async () => {

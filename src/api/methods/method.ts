@@ -28,8 +28,9 @@ export interface CopiedBytes {
 
 /** An answer that can be put in either form; only the one asked for is made. */
 export interface Answer {
-  binary(): CopiedBytes;
-  json(): Uint8Array | string;
+  /** What takes long comes as a promise, and is done in steps. */
+  binary(): CopiedBytes | Promise<CopiedBytes>;
+  json(): Uint8Array | string | Promise<Uint8Array | string>;
 }
 
 /** A request that was understood, and is not yet begun. */

@@ -68,7 +68,7 @@ async function ask(
   const method = readModeMethods(modes).find(({ desc }) => desc.name === name);
   const body = Buffer.from(JSON.stringify(value));
   const answer = await (await method?.fromJson(body, caller))?.run(never);
-  return JSON.parse(String(answer?.json())) as Record<string, unknown>;
+  return JSON.parse(String(await answer?.json())) as Record<string, unknown>;
 }
 
 test("a read mode is told with its evidence, what is next, and what is in the way", async () => {

@@ -159,7 +159,7 @@ async function ask(
   const method = splitMethods(splits).find(({ desc }) => desc.name === name);
   const body = Buffer.from(JSON.stringify(value));
   const answer = await (await method?.fromJson(body, caller))?.run(never);
-  return JSON.parse(String(answer?.json())) as Record<string, unknown>;
+  return JSON.parse(String(await answer?.json())) as Record<string, unknown>;
 }
 
 test("a split has the contract's shape, and all that operators need beside it", async () => {
@@ -278,7 +278,7 @@ test("an unfinished split has no due time, owner or holder unless it has one, ov
   const answer = await (
     await method?.fromJson(Buffer.from(JSON.stringify(request.value)))
   )?.run(never);
-  const bytes = answer?.binary();
+  const bytes = await answer?.binary();
   const copy = new Uint8Array(bytes?.byteLength ?? 0);
   bytes?.copy(copy, 0);
   const message = fromBinary(SplitSchema, copy);

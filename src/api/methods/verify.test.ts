@@ -56,7 +56,7 @@ async function ask(
   };
   const method = verifyMethods(verify, locate).find(({ desc }) => desc.name === name);
   const answer = await (await method?.fromJson(Buffer.from(JSON.stringify(value))))?.run(never);
-  return { answer: JSON.parse(String(answer?.json())) as Record<string, unknown>, calls };
+  return { answer: JSON.parse(String(await answer?.json())) as Record<string, unknown>, calls };
 }
 
 const locate = async (namespace: string, splitId: string): Promise<SplitLocation> => {

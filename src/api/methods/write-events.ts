@@ -9,6 +9,8 @@ import type { EventLimits } from "../../wire/validate-event.ts";
 import { parseWriteRequest } from "../../wire/write-request.ts";
 import type { WriteBatch } from "../../wire/write-request.ts";
 import type { WriteResult } from "../../write/write-events.ts";
+import { inSteps } from "../../lib/in-steps.ts";
+import type { EventFailure } from "../../write/place-events.ts";
 import { messageBytes } from "./method.ts";
 import type { Answer, UnaryMethod, UnaryRequest } from "./method.ts";
 import { contextJson, contextMessage, writeContext } from "./response-context.ts";
@@ -59,36 +61,71 @@ function then(
   return batch instanceof Promise ? batch.then(make) : make(batch);
 }
 
+/** Failures that are put into an answer at a time. */
+const STEP_FAILURES = 500;
+
 function syncAnswer(namespace: string, result: WriteResult): Answer {
-  const context = writeContext(namespace, result.timeTakenMs);
-  return {
-    binary: () =>
-      messageBytes(WriteEventRecordsSyncResponseSchema, {
-        written: result.taken,
-        failures: [...result.failures],
-        responseContext: [contextMessage(context)],
-      }),
-    json: () => `{"written":${result.taken},${restJson(result)}[${contextJson(context)}]}`,
-  };
+  return writeAnswer(namespace, result, {
+    binary: (init) => messageBytes(WriteEventRecordsSyncResponseSchema, init),
+    counted: { written: result.taken },
+  });
 }
 
 function queuedAnswer(namespace: string, result: WriteResult): Answer {
-  const context = writeContext(namespace, result.timeTakenMs);
+  return writeAnswer(namespace, result, {
+    binary: (init) => messageBytes(WriteEventRecordsResponseSchema, init),
+    counted: { accepted: result.taken },
+  });
+}
+
+interface WriteAnswerForm {
+  readonly binary: (init: {
+    readonly failures?: EventFailure[];
+    readonly responseContext?: ReturnType<typeof contextMessage>[];
+  }) => Buffer;
+  readonly counted: Readonly<Record<string, number>>;
+}
+
+/** An answer can have a failure for each of many events: then it is put together in steps. */
+function writeAnswer(
+  namespace: string,
+  { failures, timeTakenMs }: WriteResult,
+  { binary, counted }: WriteAnswerForm,
+): Answer {
+  const context = writeContext(namespace, timeTakenMs);
+  const small = failures.length <= STEP_FAILURES;
   return {
-    binary: () =>
-      messageBytes(WriteEventRecordsResponseSchema, {
-        accepted: result.taken,
-        failures: [...result.failures],
-        responseContext: [contextMessage(context)],
-      }),
-    json: () => `{"accepted":${result.taken},${restJson(result)}[${contextJson(context)}]}`,
+    // Parts of a message, one behind another, are the message.
+    binary: () => {
+      const head = binary({ ...counted, responseContext: [contextMessage(context)] });
+      const parts = (some: readonly EventFailure[]): Buffer => binary({ failures: [...some] });
+      return inSteps(joined(failures, parts, [head]), small);
+    },
+    json: () => {
+      const head = Buffer.from(`${JSON.stringify(counted).slice(0, -1)},"failures":[`);
+      const tail = Buffer.from(`],"responseContext":[${contextJson(context)}]}`);
+      return inSteps(joined(failures, failuresJson, [head], tail), small);
+    },
   };
 }
 
-function restJson(result: WriteResult): string {
-  const failures = result.failures.map(
+function* joined(
+  failures: readonly EventFailure[],
+  put: (some: readonly EventFailure[], first: boolean) => Buffer,
+  parts: Buffer[],
+  tail?: Buffer,
+): Generator<void, Buffer> {
+  for (let at = 0; at < failures.length; at += STEP_FAILURES) {
+    if (at > 0) yield;
+    parts.push(put(failures.slice(at, at + STEP_FAILURES), at === 0));
+  }
+  return Buffer.concat(tail === undefined ? parts : [...parts, tail]);
+}
+
+function failuresJson(failures: readonly EventFailure[], first: boolean): Buffer {
+  const texts = failures.map(
     ({ index, code, message }) =>
       `{"index":${index},"code":"${code}","message":${JSON.stringify(message)}}`,
   );
-  return `"failures":[${failures.join(",")}],"responseContext":`;
+  return Buffer.from(`${first ? "" : ","}${texts.join(",")}`);
 }

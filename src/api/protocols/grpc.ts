@@ -34,7 +34,7 @@ export async function answerGrpc(exchange: Exchange, method: Method, calls: Call
     const message = await requestOf(exchange, method, call);
     if (method.kind === "unary") {
       const answer = await call.run(method.fromBinary(message, call.caller));
-      const framed = prefixed(answer.binary());
+      const framed = prefixed(await answer.binary());
       call.takeAnswer(framed.length);
       begun = true;
       exchange.begin(200, HEAD);
@@ -43,7 +43,7 @@ export async function answerGrpc(exchange: Exchange, method: Method, calls: Call
       for await (const page of call.stream(method.fromBinary(message, call.caller))) {
         if (!begun) exchange.begin(200, HEAD);
         begun = true;
-        await sendPage(exchange, call, page.binary());
+        await sendPage(exchange, call, await page.binary());
       }
       if (!begun) exchange.begin(200, HEAD);
     }

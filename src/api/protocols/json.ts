@@ -25,7 +25,7 @@ export async function answerJson(exchange: Exchange, method: Method, calls: Call
   try {
     const body = await requestOf(exchange, method, call);
     if (method.kind === "unary") {
-      const json = bytesOf((await call.run(method.fromJson(body, call.caller))).json());
+      const json = bytesOf(await (await call.run(method.fromJson(body, call.caller))).json());
       call.takeAnswer(json.length);
       call.succeeded();
       exchange.answer(200, { ...head, "content-type": JSON_TYPE }, json);
@@ -36,7 +36,7 @@ export async function answerJson(exchange: Exchange, method: Method, calls: Call
       // What fails before the first page can still be told by the status.
       if (!begun) exchange.begin(200, lines);
       begun = true;
-      const line = lineOf(page.json());
+      const line = lineOf(await page.json());
       call.takeAnswer(line.length);
       await exchange.send(line);
       call.giveAnswer(line.length);

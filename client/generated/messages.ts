@@ -11,71 +11,87 @@ export type Given<T> = T extends readonly (infer E)[]
     ? { readonly [K in keyof T]?: Given<T[K]> | undefined }
     : T;
 
-/** Namespaces, their time slices, the ids that are refused, and the splits of wide partitions. */
+/** Manages namespaces, their time slices, blocked ids and the splits of wide partitions. */
 export interface ControlServiceMethods {
-  /** Makes a namespace; when it answers, events can be written. */
+  /** Creates a namespace. Events can be written as soon as this returns. */
   readonly CreateNamespace: { request: CreateNamespaceRequest; answer: Namespace };
-  /** One namespace with its whole configuration. */
+  /** Returns one namespace with its whole configuration. */
   readonly GetNamespace: { request: GetNamespaceRequest; answer: Namespace };
-  /** All namespaces by name, page by page. */
+  /** Lists all namespaces by name, page by page. */
   readonly ListNamespaces: { request: ListNamespacesRequest; answer: ListNamespacesResponse };
-  /** Changes what is given and keeps the rest. A new strategy applies to slices not yet made. */
+  /**
+   * Changes the fields that are given and keeps the rest. A new strategy applies to slices that do
+   * not exist yet.
+   */
   readonly UpdateNamespace: { request: UpdateNamespaceRequest; answer: Namespace };
-  /** Deletes a namespace with all its events. Cannot be undone. */
+  /** Deletes a namespace with all its events. This cannot be undone. */
   readonly DeleteNamespace: { request: DeleteNamespaceRequest; answer: DeleteNamespaceResponse };
-  /** The slices of a namespace by start, with their sizes. */
+  /** Lists the time slices of a namespace by start, with their sizes. */
   readonly ListTimeSlices: { request: ListTimeSlicesRequest; answer: ListTimeSlicesResponse };
-  /** Refuses reads and writes of these ids, until they expire or are unblocked. */
+  /** Blocks ids: reads and writes of them fail until the block expires or is removed. */
   readonly BlockIds: { request: BlockIdsRequest; answer: BlockIdsResponse };
-  /** Lets ids be read and written again. */
+  /** Removes the blocks of ids, so that they can be read and written again. */
   readonly UnblockIds: { request: UnblockIdsRequest; answer: UnblockIdsResponse };
-  /** The ids that are refused now, those of the configuration file included. */
+  /** Lists the ids that are blocked now, including those of the configuration file. */
   readonly ListBlockedIds: { request: ListBlockedIdsRequest; answer: ListBlockedIdsResponse };
-  /** How large the partitions of a slice are, by the best source that knows, and what the others say. */
+  /**
+   * Returns how large the partitions of a slice are, from the best available source, and what the
+   * other sources report.
+   */
   readonly GetHistogram: { request: GetHistogramRequest; answer: GetHistogramResponse };
-  /** The splits of one namespace or of all, page by page, without their parts. */
+  /** Lists the splits of one namespace or of all, page by page, without their parts. */
   readonly ListSplits: { request: ListSplitsRequest; answer: ListSplitsResponse };
-  /** One split with its parts, sizes and latencies before and after, and its history. */
+  /** Returns one split with its parts, its sizes and latencies before and after, and its history. */
   readonly GetSplit: { request: GetSplitRequest; answer: Split };
-  /** Does by hand what a detection does. One that is there already is looked at again. */
+  /** Requests a split, as a detection does. If the split exists, a worker checks it again. */
   readonly RequestSplit: { request: RequestSplitRequest; answer: Split };
-  /** Lets a split that failed, was refused, parked or rolled back be planned anew. */
+  /** Has a split planned again after it failed or was refused, parked or rolled back. */
   readonly RetrySplit: { request: RetrySplitRequest; answer: Split };
-  /** Goes back to the original, on every server within BRAID_VIEW_MAX_AGE, until RetrySplit. */
+  /** Makes every server read the original within BRAID_VIEW_MAX_AGE, until RetrySplit. */
   readonly RollbackSplit: { request: RollbackSplitRequest; answer: Split };
-  /** Stops all work on the splits of a namespace. Those that are completed stay in use. */
+  /** Stops all work on the splits of a namespace. Completed splits stay in use. */
   readonly PauseSplits: { request: PauseSplitsRequest; answer: PauseSplitsResponse };
-  /** Lets the work on a namespace's splits go on. */
+  /** Resumes the work on the splits of a namespace. */
   readonly ResumeSplits: { request: ResumeSplitsRequest; answer: ResumeSplitsResponse };
-  /** Begins to compare splits with their originals, event by event, and answers at once. */
+  /** Starts a comparison of splits with their originals, event by event, and returns at once. */
   readonly StartVerify: { request: StartVerifyRequest; answer: StartVerifyResponse };
-  /** How far a comparison has come, and what it found. */
+  /** Returns the progress of a comparison and the differences found so far. */
   readonly GetVerify: { request: GetVerifyRequest; answer: Verification };
-  /** How far the reads of a namespace trust its splits, on what evidence, and what stands in the way of more. */
+  /**
+   * Returns how far the reads of a namespace trust its splits, the evidence for it, and what blocks
+   * the next mode.
+   */
   readonly GetReadMode: { request: GetReadModeRequest; answer: ReadMode };
-  /** Sets the read mode. Without force only where the evidence allows it. */
+  /** Sets the read mode. Without force, only if the evidence allows it. */
   readonly SetReadMode: { request: SetReadModeRequest; answer: ReadMode };
-  /** Whether all splits are turned off. */
+  /** Returns whether the kill switch turns all splits off. */
   readonly GetKillSwitch: { request: GetKillSwitchRequest; answer: KillSwitch };
   /**
-   * Turns all splits of all namespaces off, on every server within BRAID_VIEW_MAX_AGE, or on again.
-   * If it is so already nothing changes, and the answer says who set it first, when and why.
+   * Turns all splits of all namespaces off, or on again, on every server within BRAID_VIEW_MAX_AGE.
+   * If the switch is already set so, nothing changes, and the answer says who set it first, when
+   * and why.
    */
   readonly SetKillSwitch: { request: SetKillSwitchRequest; answer: KillSwitch };
-  /** The server that answers: its version and engine, what is switched off or paused, how many splits there are. */
+  /**
+   * Returns the status of the server that answers: its version and engine, what is switched off or
+   * paused, and the number of splits.
+   */
   readonly GetStatus: { request: GetStatusRequest; answer: ServerStatus };
 }
 
-/** How events of one slice are laid out over partitions. Frozen when the slice is made. */
+/** How the events of one slice are distributed over partitions. Fixed when the slice is created. */
 export interface TimePartition {
   readonly secondsPerTimeSlice: number;
-  /** Divides the slice. */
+  /** Must divide seconds_per_time_slice. */
   readonly secondsPerTimeBucket: number;
-  /** Partitions a time bucket is spread over, by hash of the event id. */
+  /** The number of partitions of a time bucket. The hash of the event id selects one. */
   readonly eventBuckets: number;
 }
 
-/** Everything that is set per namespace. In a request, what is left out keeps its value or its default. */
+/**
+ * The settings of a namespace. A field left out of a request keeps its value, or takes its default
+ * in CreateNamespace.
+ */
 export interface NamespaceConfig {
   readonly timePartition: TimePartition;
   /** How late an event may be. */
@@ -94,9 +110,9 @@ export type NamespaceConfigConsistencyLevel =
   | "EVENTUAL";
 
 export interface NamespaceConfigRetention {
-  /** From here on a slice is neither read nor written. It can be opened again. */
+  /** The age at which a slice is closed: neither read nor written. It can be reopened. */
   readonly closeAfter: string;
-  /** From here on it is gone, with its disk space. */
+  /** The age at which a slice is dropped and its disk space freed. */
   readonly deleteAfter: string;
 }
 
@@ -113,14 +129,17 @@ export interface NamespaceConfigSlos {
 export interface NamespaceConfigWidePartition {
   /** Whether reads report wide partitions. */
   readonly detect: boolean;
-  /** A read that saw more of one partition reports it: 10 MiB, or 100,000 events, by default. */
+  /**
+   * A read that saw more than this of one partition reports it. Default: 10 MiB or 100,000
+   * events.
+   */
   readonly bytesMax: string;
   readonly eventsMax: string;
-  /** Of a part: 8 MiB by default, at most bytes_max. */
+  /** The size of a part. Default: 8 MiB; at most bytes_max. */
   readonly targetBytes: string;
-  /** Of one partition: 4,096 by default. Beyond it parts grow. */
+  /** The number of parts of one partition. Default: 4,096. Beyond that, parts grow. */
   readonly maxParts: number;
-  /** PACKED by default. */
+  /** Default: PACKED. */
   readonly layout: NamespaceConfigWidePartitionLayout;
   /** AUTO (the default), EVENT_BUCKETS, TIME_BUCKETS or HASH. */
   readonly strategy: string;
@@ -143,19 +162,19 @@ export type NamespaceConfigTuningMode =
 
 export interface Namespace {
   readonly namespace: string;
-  /** Made anew with each namespace, also under an old name. */
+  /** Unique to each creation: a namespace created again under an old name has a new id. */
   readonly id: string;
   readonly config: NamespaceConfig;
-  /** Raised by every change that opens sealed time again. */
+  /** Raised by every change that reopens sealed time. */
   readonly epoch: string;
   readonly createTime: string;
   /** Raised by every change. */
   readonly version: string;
-  /** How far reads trust splits; GetReadMode tells more. */
+  /** How far reads trust splits; GetReadMode returns more. */
   readonly readMode: ReadModeMode;
   /** Whether work on splits is paused. */
   readonly splitsPaused: boolean;
-  /** Since when, by whom and why, if it is. */
+  /** Since when, by whom and why. Not given unless paused. */
   readonly splitsPause?: SplitsPause;
 }
 
@@ -169,7 +188,7 @@ export interface GetNamespaceRequest {
 }
 
 export interface ListNamespacesRequest {
-  /** At most 1,000; 100 if not given. */
+  /** At most 1,000. Default: 100. */
   readonly pageSize?: number;
   readonly pageToken?: string;
 }
@@ -181,9 +200,9 @@ export interface ListNamespacesResponse {
 
 export interface UpdateNamespaceRequest {
   readonly namespace?: string;
-  /** Only what changes, merged field by field. */
+  /** Only the fields to change; they are merged field by field. */
   readonly config?: Given<NamespaceConfig>;
-  /** Fields that go back to their default, for instance "slos.read". */
+  /** Fields to return to their default, for example "slos.read". */
   readonly reset?: readonly string[];
 }
 
@@ -207,28 +226,28 @@ export interface TimeSlice {
   readonly end: string;
   readonly status: TimeSliceStatus;
   readonly timePartition: TimePartition;
-  /** On disk, about. */
+  /** Approximate size on disk. */
   readonly bytes: string;
-  /** Written, repeats included. */
+  /** Events written, including repeats. */
   readonly events: string;
 }
 
 export type TimeSliceStatus =
-  /** Begins in the future. */
+  /** Starts in the future. */
   | "UPCOMING"
-  /** Takes events. */
+  /** Accepts events. */
   | "ACTIVE"
   /** Can no longer change. */
   | "SEALED"
-  /** Neither read nor written; can be opened again. */
+  /** Neither read nor written; can be reopened. */
   | "CLOSED"
-  /** Gone for good. */
+  /** Permanently deleted. */
   | "DROPPED";
 
 export interface BlockedId {
   readonly timeSeriesId: string;
   readonly reason: string;
-  /** Never, if not given. */
+  /** When the block expires; never if not given. */
   readonly expireTime?: string;
   /** Set by the server. */
   readonly blockTime: string;
@@ -237,9 +256,9 @@ export interface BlockedId {
 }
 
 export type BlockedIdSource =
-  /** By this API. */
+  /** Blocked through this API. */
   | "API"
-  /** From the configuration file; goes away only by changing it. */
+  /** Blocked by the configuration file; only a change of that file unblocks it. */
   | "CONFIG";
 
 export interface BlockIdsRequest {
@@ -257,13 +276,13 @@ export interface UnblockIdsRequest {
 }
 
 export interface UnblockIdsResponse {
-  /** How many of them were blocked by this API and no longer are. */
+  /** How many of these ids were blocked through this API and are not any more. */
   readonly unblocked: number;
 }
 
 export interface ListBlockedIdsRequest {
   readonly namespace?: string;
-  /** At most 1,000; 100 if not given. */
+  /** At most 1,000. Default: 100. */
   readonly pageSize?: number;
   readonly pageToken?: string;
 }
@@ -275,41 +294,44 @@ export interface ListBlockedIdsResponse {
 
 export interface GetHistogramRequest {
   readonly namespace?: string;
-  /** The slice that takes events now, if not given. */
+  /** Default: the slice that accepts events now. */
   readonly timeSlice?: string;
 }
 
 export interface GetHistogramResponse {
-  /** Partitions, about. */
+  /** Approximate number of partitions. */
   readonly count: string;
-  /** From the smallest to the largest that has partitions. None if the source cannot tell. */
+  /** From the smallest to the largest bucket that has partitions. Empty if the source does not know. */
   readonly buckets: readonly GetHistogramResponseBucket[];
-  /** In bytes, as are the sizes below. Not given if the source cannot tell. */
+  /** In bytes, like the sizes below. Not given if the source does not know. */
   readonly p50?: string;
   readonly p99?: string;
   readonly max: string;
   readonly source: SizeReportSource;
   readonly timeSlice: string;
   readonly mean: string;
-  /** When the source was asked. */
+  /** When the source was read. */
   readonly asOf: string;
   /** How much of the whole the source has seen. */
   readonly coverage: string;
   readonly tells: string;
   readonly doesNotTell: string;
-  /** What the other sources say, or why they say nothing. */
+  /** What the other sources report, or why they report nothing. */
   readonly alternatives: readonly SizeReport[];
 }
 
 export interface GetHistogramResponseBucket {
-  /** Larger than the bucket before, and at most this. */
+  /**
+   * The upper limit: these partitions are larger than the previous bucket's limit and at most
+   * this size.
+   */
   readonly upToBytes: string;
   readonly partitions: string;
 }
 
 export interface SizeReport {
   readonly source: SizeReportSource;
-  /** Why this source could not be asked. Then nothing below is given. */
+  /** Why this source could not be read. If set, nothing below is given. */
   readonly reason: string;
   readonly count: string;
   readonly p50?: string;
@@ -322,27 +344,27 @@ export interface SizeReport {
 }
 
 export type SizeReportSource =
-  /** What the server that was asked has read: bytes of events. */
+  /** What the server that answers has read: bytes of events. */
   | "READS"
   /** Cassandra's own estimates, over CQL. */
   | "TABLE_ESTIMATES"
-  /** Cassandra's histogram of what its data files hold, through Jolokia. */
+  /** Cassandra's histogram of its data files, through Jolokia. */
   | "JMX";
 
 /**
  * One immutable event of a time series. Its identity is (event_time, event_id).
  *
- * This very encoding, fields in order and each at most once, is what is stored and what is answered:
- * field numbers are on disk. Never change or reuse one.
+ * Braid stores and returns exactly this encoding, with the fields in order and each at most once.
+ * Field numbers are on disk: never change or reuse one.
  */
 export interface EventRecord {
-  /** Whose event this is: a profile, a device, a video. 1 to 512 bytes of UTF-8. */
+  /** The owner of the event: a profile, a device, a video. 1 to 512 bytes of UTF-8. */
   readonly timeSeriesId: string;
-  /** When it happened, in whole microseconds. A finer time is an error, not a rounding. */
+  /** When it happened, in whole microseconds. A finer time is an error; Braid does not round it. */
   readonly eventTime: string;
-  /** Tells apart the events of one microsecond. 1 to 256 bytes of UTF-8. */
+  /** Distinguishes the events of one microsecond. 1 to 256 bytes of UTF-8. */
   readonly eventId: string;
-  /** What is known of it: at most 256 items, each key once. */
+  /** The content: at most 256 items, each key once. */
   readonly eventItems: readonly EventItem[];
 }
 
@@ -350,74 +372,74 @@ export interface EventRecord {
 export interface EventItem {
   /** 1 to 256 bytes of UTF-8, unique in its event. */
   readonly eventItemKey: string;
-  /** Any bytes; never looked into. */
+  /** Any bytes; Braid does not interpret them. */
   readonly eventItemValue: string;
 }
 
-/** A half-open stretch of event time: start belongs to it, end does not. Both are required. */
+/** A half-open range of event time: it includes start and excludes end. Both are required. */
 export interface TimeInterval {
   readonly start: string;
   readonly end: string;
 }
 
-/** Keeps the events that have an item of this key with exactly this value. */
+/** Selects the events that have an item with this key and exactly this value. */
 export interface EventFilter {
   readonly matchEventItemKey: string;
   readonly matchEventItemValue: string;
 }
 
-/** What answering cost, and whether the answer is whole. */
+/** The cost of an answer, and whether it is complete. */
 export interface ResponseContext {
   readonly namespace: string;
   readonly timeTaken: string;
-  /** How many partitions were looked into. */
+  /** How many partitions were read. */
   readonly partitionsRead: number;
   /** How many of them were served from a split. */
   readonly splitPartitionsRead: number;
   /** Bytes of the events examined, filtered ones included. */
   readonly bytesRead: string;
-  /** True if the read stopped at its latency limit; the page token goes on from there. */
+  /** True if the read stopped at its latency limit. The page token continues from there. */
   readonly partial: boolean;
-  /** Why, if partial. */
+  /** Why the answer is partial; empty if it is not. */
   readonly partialReason: string;
 }
 
-/** How far the reads of a namespace trust its splits, and what is known about that. */
+/** How far the reads of a namespace trust its splits, and the evidence for it. */
 export interface ReadMode {
   readonly mode: ReadModeMode;
-  /** Since it is in this mode. */
+  /** Collected since this mode began. */
   readonly evidence: readonly ReadModeEvidence[];
-  /** Not given at the last. */
+  /** Not given in the last mode. */
   readonly nextMode?: ReadModeMode;
-  /** Why it has not advanced yet; empty if nothing is in the way. */
+  /** Why the mode has not advanced yet; empty if nothing blocks it. */
   readonly blockedBy: string;
-  /** Whether evidence moves it on. */
+  /** Whether the mode advances by itself when the evidence allows it. */
   readonly autoAdvance: boolean;
   /** When this mode began. */
   readonly since: string;
-  /** The process, or the operator as claimed, that set it; and why. */
+  /** The process that set it, or the operator as claimed. */
   readonly by: string;
   readonly reason: string;
   /** While it is on, reads use no split, whatever the mode. */
   readonly killSwitch: KillSwitch;
-  /** Not given unless the namespace's splits are paused. Those that are completed stay in use. */
+  /** Not given unless the splits of the namespace are paused. Completed splits stay in use. */
   readonly splitsPause?: SplitsPause;
 }
 
 export type ReadModeMode =
-  /** Originals are served. */
+  /** Reads use originals. */
   | "OFF"
   /**
-   * Originals are served. A server's first reads of each split are compared byte for byte, then a sample by counts
-   * and bytes.
+   * Reads use originals. A server compares its first reads of each split byte for byte, then a
+   * sample by counts and bytes.
    */
   | "SHADOW"
-  /** Originals are served; every read is compared byte for byte. */
+  /** Reads use originals, and every read is compared byte for byte. */
   | "COMPARE"
-  /** Splits are served; a sample is compared. */
+  /** Reads use splits, and a sample is compared. */
   | "SERVE";
 
-/** What was compared in this mode, for one kind of split. */
+/** The results of comparisons in this mode, for one kind of split. */
 export interface ReadModeEvidence {
   readonly layout: string;
   readonly strategy: string;
@@ -434,17 +456,17 @@ export interface GetReadModeRequest {
 export interface SetReadModeRequest {
   readonly namespace?: string;
   readonly mode?: ReadModeMode;
-  /** Whatever the evidence says. */
+  /** Sets the mode whatever the evidence says. */
   readonly force?: boolean;
-  /** As it was if not given. */
+  /** Unchanged if not given. */
   readonly autoAdvance?: boolean;
   /** Recorded with the change; at most 1,024 characters. */
   readonly reason?: string;
 }
 
-/** One partition of a namespace, as people name it. */
+/** One partition of a namespace. */
 export interface Partition {
-  /** Such as data_20260328. */
+  /** For example data_20260328. */
   readonly timeSlice: string;
   readonly timeSeriesId: string;
   /** Counted from 0 at the start of the slice. */
@@ -452,91 +474,112 @@ export interface Partition {
   readonly eventBucket: number;
 }
 
-/** The copy of a wide partition's sealed time into small parts, and how far it has come. The original stays. */
+/**
+ * The copy of a wide partition's sealed time into small parts, and its progress. The original
+ * stays.
+ */
 export interface Split {
   readonly preSplitData: SplitPreSplitData;
-  /** By time, without a gap from the start of the partition's bucket. Only the newest can be unfinished. */
+  /**
+   * By time, without gaps, from the start of the partition's time bucket. Only the newest can be
+   * unfinished.
+   */
   readonly segments: readonly SplitSegment[];
-  /** Of the newest segment. */
+  /** The state of the newest segment. */
   readonly state: SplitState;
-  /** Of the namespace when it was made. */
+  /** The epoch of the namespace when the record was created. */
   readonly epoch: string;
   readonly latency: SplitLatency;
-  /** Oldest first; of a long one the middle is left out. */
+  /** Oldest first. A long history lacks its middle. */
   readonly history: readonly SplitMove[];
   readonly namespace: string;
   /** Why it is in this state. */
   readonly reason: string;
   readonly detectTime: string;
-  /** When it is looked at again; not given if nothing is left to do unless somebody asks. */
+  /** When a worker checks it again; not given if nothing is scheduled. */
   readonly dueTime?: string;
-  /** Who works on it; empty if nobody does. */
+  /** The process that works on it; empty if none does. */
   readonly owner: string;
-  /** Differences between copy and original in a row. After three only RetrySplit goes on. */
+  /** Differences between copy and original in a row. After three, only RetrySplit continues it. */
   readonly failures: number;
-  /** Whether it is held: only RetrySplit goes on. */
+  /** Whether it is held: only RetrySplit continues it. */
   readonly held: boolean;
-  /** By whom: an operator, or Braid itself where it differs from its original. */
+  /** Who holds it: an operator, or Braid itself if the split differs from its original. */
   readonly heldBy: string;
   /** Whether the partition could no longer change when it was detected. */
   readonly immutable: boolean;
   /** Raised by every change. */
   readonly version: string;
-  /** A short hash of the namespace and the partition. Every method that takes a partition takes it instead. */
+  /**
+   * A short hash of the namespace and the partition. Every method that takes a partition also
+   * accepts it.
+   */
   readonly splitId: string;
-  /** The event time of the partition's time bucket, start included, end not. Not given if its slice is gone. */
+  /**
+   * The event time of the partition's time bucket: includes start, excludes end. Not given if its
+   * slice is dropped.
+   */
   readonly bucketStart?: string;
   readonly bucketEnd?: string;
 }
 
 export type SplitState =
-  /** A read, or an operator, has named it. */
+  /** A read detected it, or an operator requested it. */
   | "DETECTED"
-  /** A worker has it and looks at what there is to copy. */
+  /** A worker reads the partition to find out what there is to copy. */
   | "PLANNING"
-  /** What is copied, and how, is fixed. */
+  /** What to copy, and how, is fixed. */
   | "PLANNED"
-  /** Parts are being written. */
+  /** A worker writes the parts. */
   | "SPLITTING"
-  /** What was written is read back and compared. */
+  /** A worker reads the parts back and compares them. */
   | "VALIDATING"
-  /** The copy is equal. It is served once it is confirmed too, and the read mode allows it. */
+  /**
+   * The copy is equal to the original. Reads use it once it is confirmed and the read mode allows
+   * it.
+   */
   | "COMPLETED"
-  /** Cannot go on now; looked at again at due_time. */
+  /** The work cannot continue now; a worker tries again at due_time. */
   | "PARKED"
-  /** Should not be split, for the reason given. */
+  /** The partition is not split, for the reason given. */
   | "REFUSED"
   /** Copy and original differed. */
   | "FAILED"
-  /** Its time was opened again, an operator rolled it back, or it was found to differ from its original. */
+  /** Its time was reopened, an operator rolled it back, or a comparison found a difference. */
   | "INVALIDATED";
 
-/** The wide partition as it is. */
+/** The original partition. */
 export interface SplitPreSplitData {
   readonly timeSlice: string;
   readonly timeSeriesId: string;
   readonly timeBucket: number;
   readonly eventBucket: number;
-  /** At least so many: what the detection saw, or what was copied if that is more. */
+  /** A lower bound: what the detection saw, or what was copied if that is more. */
   readonly bytes: string;
   readonly events: string;
-  /** Of what was copied, taken while the original was read: the segments' checksums, joined by "+". */
+  /**
+   * Computed from what was copied, while the original was read: the checksums of the segments,
+   * joined by "+".
+   */
   readonly checksum: string;
 }
 
 /** Which event buckets of the split table hold the parts. */
 export interface SplitEventBucketPartitionStrategy {
-  /** How many parts there are. */
+  /** The number of parts. */
   readonly targetEventBuckets: number;
-  /** That of the first part. The others are in parts: their numbers need not follow on each other. */
+  /**
+   * The event bucket of the first part. The field parts has the others: their numbers need not be
+   * consecutive.
+   */
   readonly startEventBucket: number;
 }
 
-/** A part that was written whole. */
+/** A part that is completely written. */
 export interface SplitPart {
   /** Its event bucket in the split table. */
   readonly eventBucket: number;
-  /** The event time it covers, from included, to not. */
+  /** The event time it covers: includes from, excludes to. */
   readonly from: string;
   readonly to: string;
   readonly bytes: string;
@@ -545,15 +588,15 @@ export interface SplitPart {
 
 /** The copy of one segment. */
 export interface SplitPostSplitData {
-  /** The split table, such as wide_data_20260328_0. */
+  /** The split table, for example wide_data_20260328_0. */
   readonly timeSlice: string;
   readonly layout: SplitPostSplitDataLayout;
   /** EVENT_BUCKETS, TIME_BUCKETS or HASH. */
   readonly strategy: string;
   readonly eventBucketPartitionStrategy: SplitEventBucketPartitionStrategy;
-  /** In the order they were written, newest time first. ListSplits leaves them out. */
+  /** In the order they were written, newest time first. Not given by ListSplits. */
   readonly parts: readonly SplitPart[];
-  /** Of the parts written so far. */
+  /** Totals of the parts written so far. */
   readonly bytes: string;
   readonly events: string;
   /** Empty until all parts are written. */
@@ -563,31 +606,34 @@ export interface SplitPostSplitData {
 export type SplitPostSplitDataLayout =
   /** Blocks of many events. */
   | "PACKED"
-  /** A row an event. */
+  /** One row per event. */
   | "ROWS";
 
-/** A stretch of the partition's time that is copied, proven and served as one. */
+/** A range of the partition's time that is copied, validated and served as a whole. */
 export interface SplitSegment {
-  /** The event time it covers, from included, to not: fixed before anything is copied. */
+  /** The event time it covers: includes from, excludes to. Fixed before the copy starts. */
   readonly from: string;
   readonly to: string;
   readonly state: SplitState;
-  /** Of the partition's copies; one that is begun anew has the next. */
+  /** The number of this copy of the segment. A recopy has a higher one. */
   readonly generation: string;
   readonly postSplitData: SplitPostSplitData;
-  /** Why it is split, and why so. */
+  /** Why the partition is split, and why in this way. */
   readonly why: string;
-  /** The checkpoint: everything from here to the end of the segment is in parts that are written. */
+  /** The checkpoint: written parts hold everything from here to the end of the segment. */
   readonly copiedTo: string;
-  /** Whether a second, separate read of the original agreed. Nobody is served before that. */
+  /**
+   * Whether a second, separate read of the original agreed. Reads do not use the segment before
+   * that.
+   */
   readonly confirmed: boolean;
-  /** When it did. */
+  /** When that read agreed. */
   readonly confirmTime?: string;
-  /** A part is closed when it holds so many bytes. */
+  /** A part is closed when it holds this many bytes. */
   readonly partBytes: string;
 }
 
-/** Latencies of pages of this partition that a worker has read to measure them; 0 where none was. */
+/** Latencies of pages of this partition that a worker read to measure them; 0 if it read none. */
 export interface SplitSeenLatency {
   readonly reads: string;
   readonly meanMs: number;
@@ -605,34 +651,34 @@ export interface SplitMove {
   readonly at: string;
   /** The process, or the operator as the request's braid-operator header claims. */
   readonly by: string;
-  /** Not given for the first. */
+  /** Not given for the first move. */
   readonly from?: SplitState;
   readonly to: SplitState;
-  /** For people. */
+  /** For people. Programs use cause. */
   readonly reason: string;
-  /** For programs: one word of a fixed list, which docs/operate/splits.md explains. */
+  /** For programs: one word of a fixed list that docs/operate/splits.md explains. */
   readonly cause: string;
-  /** How often in a row it ended so. A repeat takes the place of the one before it. */
+  /** How many times in a row the same move happened. A repeat replaces the previous entry. */
   readonly times: number;
 }
 
 export interface ListSplitsRequest {
   /** All namespaces, in order of their names, if empty. */
   readonly namespace?: string;
-  /** Only those in this state; all if not given. */
+  /** Only splits in this state; all if not given. */
   readonly state?: SplitState;
-  /** At most 1,000; 100 if not given. */
+  /** At most 1,000. Default: 100. */
   readonly pageSize?: number;
   readonly pageToken?: string;
 }
 
 export interface ListSplitsResponse {
   readonly splits: readonly Split[];
-  /** Empty at the end. A page may be short, even empty, and still have one. */
+  /** Empty after the last page. A page may be short, even empty, and still have a token. */
   readonly nextPageToken: string;
   /** While it is on, reads use no split. */
   readonly killSwitch: KillSwitch;
-  /** The namespaces of this page whose splits are paused. */
+  /** The namespaces on this page whose splits are paused. */
   readonly paused: readonly SplitsPause[];
 }
 
@@ -647,18 +693,18 @@ export interface GetSplitRequest {
 export interface RequestSplitRequest {
   readonly namespace?: string;
   readonly partition?: Given<Partition>;
-  /** For the history; at most 1,024 characters. */
+  /** Recorded in the history; at most 1,024 characters. */
   readonly reason?: string;
-  /** Instead of partition. Only of a split that has a record. */
+  /** Instead of partition. Only for a split that has a record. */
   readonly splitId?: string;
-  /** Splits a partition that is not wide too. */
+  /** Splits the partition even if it is not wide. */
   readonly force?: boolean;
 }
 
 export interface RetrySplitRequest {
   readonly namespace?: string;
   readonly partition?: Given<Partition>;
-  /** For the history; at most 1,024 characters. */
+  /** Recorded in the history; at most 1,024 characters. */
   readonly reason?: string;
   /** Instead of partition. */
   readonly splitId?: string;
@@ -667,7 +713,7 @@ export interface RetrySplitRequest {
 export interface RollbackSplitRequest {
   readonly namespace?: string;
   readonly partition?: Given<Partition>;
-  /** For the history; at most 1,024 characters. */
+  /** Recorded in the history; at most 1,024 characters. */
   readonly reason?: string;
   /** Instead of partition. */
   readonly splitId?: string;
@@ -680,75 +726,81 @@ export interface PauseSplitsRequest {
 }
 
 export interface PauseSplitsResponse {
-  /** The pause in force: a repeat keeps the first one's time, operator and reason. */
+  /** The pause in force. A repeat keeps the time, operator and reason of the first. */
   readonly pause: SplitsPause;
-  /** Whether they were paused already. */
+  /** Whether the splits were paused already. */
   readonly wasPaused: boolean;
 }
 
 export interface ResumeSplitsRequest {
   readonly namespace?: string;
-  /** Not kept. At most 1,024 characters. */
+  /** Not stored. At most 1,024 characters. */
   readonly reason?: string;
 }
 
 export interface ResumeSplitsResponse {
-  /** False if nothing was paused. */
+  /** False if the splits were not paused. */
   readonly wasPaused: boolean;
 }
 
 export type GetStatusRequest = Readonly<Record<string, never>>;
 
-/** The server that answers, and what it knows of the whole. */
+/** The server that answers, and what it knows of the installation. */
 export interface ServerStatus {
-  /** Of the program, such as 0.1.0. */
+  /** Of Braid, for example 0.1.0. */
   readonly version: string;
   /** The commit it was built from, or "source" in a clone. */
   readonly build: string;
-  /** Of Node.js, such as v24.1.0. */
+  /** Of Node.js, for example v24.1.0. */
   readonly nodeVersion: string;
   /** embedded or cassandra. */
   readonly engine: string;
   /** embedded or kafka. */
   readonly queue: string;
-  /** The name of this process, as histories show it. */
+  /** The name of this process in histories. */
   readonly process: string;
   readonly startTime: string;
   readonly uptime: string;
-  /** Whether it serves; if not, not_ready says why. */
+  /** Whether it serves requests; if not, not_ready says why. */
   readonly ready: boolean;
   readonly notReady: string;
   readonly killSwitch: KillSwitch;
-  /** The namespaces whose splits are paused, by name; the first 100. */
+  /** The namespaces whose splits are paused, by name; at most the first 100. */
   readonly paused: readonly SplitsPause[];
-  /** Namespaces this server has a view of. */
+  /** How many namespaces this server has a view of. */
   readonly namespaces: number;
-  /** The age of the oldest view this server has of a namespace, and the age from which it refuses to act on one. */
+  /**
+   * The age of this server's oldest view of a namespace, and the age at which it refuses to act on
+   * a view.
+   */
   readonly oldestViewAge: string;
   readonly viewMaxAge: string;
-  /** Of all namespaces together, every state once; none before the first count. */
+  /** Of all namespaces together, every state once; empty before the first count. */
   readonly splits: readonly ServerStatusSplitCount[];
-  /** When they were counted: once a minute, by one process for all. */
+  /** When they were counted. One process counts for all, once a minute. */
   readonly splitsTime?: string;
   /** This server's clock when it answered. */
   readonly serverTime: string;
 }
 
-/** How many splits are in a state. */
+/** The number of splits in one state. */
 export interface ServerStatusSplitCount {
   readonly state: SplitState;
   readonly count: string;
 }
 
-/** While it is on, every read of every namespace is served from originals. */
+/** While it is on, every read of every namespace uses originals. */
 export interface KillSwitch {
   readonly on: boolean;
-  /** When it was set so; not given if never. */
+  /** When it was last set; not given if never. */
   readonly setTime?: string;
   /** The operator who set it, as the request's braid-operator header claims. */
   readonly by: string;
   readonly reason: string;
-  /** Only in the answer of SetKillSwitch: it was so already, and the first request's time, operator and reason stay. */
+  /**
+   * Only in the answer of SetKillSwitch: the switch was already set so, and keeps the time,
+   * operator and reason of the first request.
+   */
   readonly unchanged: boolean;
 }
 
@@ -760,7 +812,7 @@ export interface SetKillSwitchRequest {
   readonly reason?: string;
 }
 
-/** Work on the splits of a namespace is paused. */
+/** A pause of the work on the splits of a namespace. */
 export interface SplitsPause {
   readonly since: string;
   /** The operator who paused it, as the request's braid-operator header claims. */
@@ -769,30 +821,33 @@ export interface SplitsPause {
   readonly namespace: string;
 }
 
-/** Writing and reading events. */
+/** Writes and reads events. */
 export interface TimeSeriesServiceMethods {
-  /** Writes a batch and answers when it is durable, with a reason for each event that failed. */
+  /** Writes a batch and returns when it is durable, with a reason for each event that failed. */
   readonly WriteEventRecordsSync: { request: WriteEventRecordsSyncRequest; answer: WriteEventRecordsSyncResponse };
-  /** Queues a batch and answers on receipt. What is queued and not yet flushed is lost in a crash. */
+  /**
+   * Queues a batch and returns on receipt. A crash loses events that are queued but not yet
+   * flushed.
+   */
   readonly WriteEventRecords: { request: WriteEventRecordsRequest; answer: WriteEventRecordsResponse };
   /** Reads one page of a time series. */
   readonly ReadEventRecords: { request: ReadEventRecordsRequest; answer: ReadEventRecordsResponse };
   /** Reads a whole interval of a time series, page after page. */
   readonly StreamEventRecords: { request: ReadEventRecordsRequest; answer: ReadEventRecordsResponse };
   /**
-   * Reads one page and tells how it was served, partition by partition, instead of what it found. With
-   * total_record_limit and without page_size it reads page after page, up to that limit.
+   * Reads one page and returns how each partition was read instead of the events. With
+   * total_record_limit and without page_size, it reads page after page, up to that limit.
    */
   readonly ExplainRead: { request: ReadEventRecordsRequest; answer: ExplainReadResponse };
 }
 
-/** A batch of events, of any time series and times of one namespace. */
+/** A batch of events of one namespace, of any time series and times. */
 export interface WriteEventRecordsSyncRequest {
   readonly namespace?: string;
   readonly events?: readonly Given<EventRecord>[];
 }
 
-/** The same batch, to be queued. */
+/** A batch of events of one namespace, of any time series and times, to queue. */
 export interface WriteEventRecordsRequest {
   readonly namespace?: string;
   readonly events?: readonly Given<EventRecord>[];
@@ -800,9 +855,12 @@ export interface WriteEventRecordsRequest {
 
 /** Why one event of a batch was not written. The others are not affected. */
 export interface EventFailure {
-  /** Its place in the request, from 0. */
+  /** Its index in the request, from 0. */
   readonly index: number;
-  /** EVENT_TOO_OLD, EVENT_TOO_NEW, EVENT_TOO_LARGE, EVENT_INVALID, ID_BLOCKED, OVERLOADED or OUTCOME_UNKNOWN. */
+  /**
+   * EVENT_TOO_OLD, EVENT_TOO_NEW, EVENT_TOO_LARGE, EVENT_INVALID, ID_BLOCKED, OVERLOADED or
+   * OUTCOME_UNKNOWN.
+   */
   readonly code: string;
   /** What is wrong and what to do. */
   readonly message: string;
@@ -827,43 +885,43 @@ export interface ReadEventRecordsRequest {
   readonly namespace?: string;
   readonly timeSeriesId?: string;
   readonly timeInterval?: Given<TimeInterval>;
-  /** All of them must match. */
+  /** An event must match all of them. */
   readonly eventFilters?: readonly Given<EventFilter>[];
-  /** Newest first if not given. */
+  /** Default: NEWEST_FIRST. */
   readonly order?: ReadEventRecordsRequestOrder;
-  /** Events a page, at most 10,000; 100 if not given (a stream: as many as fit). */
+  /** Events per page, at most 10,000. Default: 100; for a stream, as many as fit. */
   readonly pageSize?: number;
-  /** Events over all pages; no limit if not given. */
+  /** Events of all pages together; no limit if not given. */
   readonly totalRecordLimit?: string;
-  /** From the page before; empty for the first. */
+  /** From the previous page; empty for the first. */
   readonly pageToken?: string;
-  /** Stop at the namespace's slos.read.max and return what there is so far, in order. */
+  /** Stop at the namespace's slos.read.max and return the events read so far, in order. */
   readonly allowPartial?: boolean;
 }
 
-/** By (event_time, event_id); the one order is the exact reverse of the other. */
+/** By (event_time, event_id). Each order is the exact reverse of the other. */
 export type ReadEventRecordsRequestOrder =
   | "NEWEST_FIRST"
   | "OLDEST_FIRST";
 
 export interface ReadEventRecordsResponse {
   readonly records: readonly EventRecord[];
-  /** Empty at the end. A page may be short, even empty, and still have one. */
+  /** Empty after the last page. A page may be short, even empty, and still have a token. */
   readonly nextPageToken: string;
   readonly responseContext: readonly ResponseContext[];
 }
 
-/** How a read was served. */
+/** How each partition of a read was read. */
 export interface ExplainReadResponse {
   readonly slices: readonly ExplainedSlice[];
-  /** The partitions in the order they were read, then those the page did not reach, 1,000 at most. */
+  /** The partitions in the order they were read, then those the page did not reach; at most 1,000. */
   readonly partitions: readonly ExplainedPartition[];
   readonly totals: ExplainedTotals;
 }
 
 export interface ExplainedSlice {
   readonly timeSlice: string;
-  /** How many of its time buckets the interval touches. */
+  /** How many time buckets of this slice the interval overlaps. */
   readonly timeBuckets: number;
 }
 
@@ -879,27 +937,30 @@ export interface ExplainedPartition {
   readonly bytes: string;
   readonly events: string;
   readonly millis: number;
-  /** False if the page was full, or out of time, before this partition's turn. */
+  /** False if the page was full, or out of time, before this partition. */
   readonly read: boolean;
 }
 
-/** Where the partition's events came from. */
+/** The source of the partition's events. */
 export type ExplainedPartitionRoute =
   /** The filter of the slice says that the partition is not split. */
   | "ORIGINAL_FILTER_MISS"
   | "ORIGINAL_NOT_SPLIT"
-  /** There is a split, but it was given up or not trusted: `why` says what is wrong. */
+  /**
+   * The partition has a split, but the read gave it up or did not trust it; `why` gives the
+   * reason.
+   */
   | "ORIGINAL_FALLBACK"
   | "SPLIT"
   | "SPLIT_AND_ORIGINAL"
   /**
-   * There is a split, but it is not served yet or any more: read mode, kill switch, first comparison,
-   * not confirmed yet, or rolled back. `why` says which.
+   * The partition has a split that reads do not use now: read mode, kill switch, no first
+   * comparison yet, not confirmed yet, or rolled back. `why` says which.
    */
   | "ORIGINAL_HELD";
 
 export interface ExplainedTotals {
-  /** Partitions the whole interval touches. */
+  /** How many partitions the whole interval overlaps. */
   readonly partitions: string;
   readonly partitionsRead: number;
   readonly bytes: string;
@@ -908,7 +969,10 @@ export interface ExplainedTotals {
   readonly millis: number;
 }
 
-/** What to compare: one partition, by name or by split_id, a whole slice, or all slices if none is given. */
+/**
+ * What to compare: one partition, by name or by split_id; a whole slice; or all slices if none is
+ * given.
+ */
 export interface StartVerifyRequest {
   readonly namespace?: string;
   readonly partition?: Given<Partition>;
@@ -927,21 +991,21 @@ export interface GetVerifyRequest {
   readonly verifyId?: string;
 }
 
-/** A comparison of splits with their originals, event by event, and how far it has come. */
+/** A comparison of splits with their originals, event by event, and its progress. */
 export interface Verification {
   readonly state: VerificationState;
   readonly eventsCompared: string;
   readonly bytesCompared: string;
-  /** The first of them; differences_found counts all. */
+  /** The first differences; differences_found counts all. */
   readonly differences: readonly VerificationDifference[];
   readonly differencesFound: string;
   readonly verifyId: string;
   readonly namespace: string;
   readonly splitsDone: string;
-  /** As far as they are known. */
+  /** As far as known. */
   readonly splitsTotal: string;
   readonly startTime: string;
-  /** Not given while it is running. */
+  /** Not given while it runs. */
   readonly endTime?: string;
   /** Why it failed, or what it could not compare. */
   readonly reason: string;
@@ -949,19 +1013,25 @@ export interface Verification {
 
 export type VerificationState =
   | "RUNNING"
-  /** All was compared. Whether it was equal is for differences_found to say. */
+  /** Everything was compared; differences_found says whether it was equal. */
   | "DONE"
   /**
-   * It could not go on, for the reason given. StartVerify within an hour goes on from there, unless it found
-   * differences.
+   * It could not continue, for the reason given. StartVerify within an hour continues it, unless
+   * it found differences.
    */
   | "FAILED"
-  /** Not used: one whose process has stopped stays RUNNING, and another goes on with it. */
+  /**
+   * Not used: if its process stops, the comparison stays RUNNING and another process continues
+   * it.
+   */
   | "STOPPED";
 
 export interface VerificationDifference {
   readonly partition: Partition;
-  /** Such as "only in original", "only in split", "other bytes", "out of order", "damaged split". */
+  /**
+   * For example "only in original", "only in split", "other bytes", "out of order", "damaged
+   * split".
+   */
   readonly kind: string;
   readonly eventTime: string;
   readonly eventId: string;

@@ -17,7 +17,7 @@ import type { GetStatusRequestSchema, ServerStatusSchema } from "./status_pb.js"
 export declare const file_braid_v1_control_service: GenFile;
 
 /**
- * How events of one slice are laid out over partitions. Frozen when the slice is made.
+ * How the events of one slice are distributed over partitions. Fixed when the slice is created.
  *
  * @generated from message braid.v1.TimePartition
  */
@@ -28,14 +28,14 @@ export declare type TimePartition = Message<"braid.v1.TimePartition"> & {
   secondsPerTimeSlice?: number | undefined;
 
   /**
-   * Divides the slice.
+   * Must divide seconds_per_time_slice.
    *
    * @generated from field: optional uint32 seconds_per_time_bucket = 2;
    */
   secondsPerTimeBucket?: number | undefined;
 
   /**
-   * Partitions a time bucket is spread over, by hash of the event id.
+   * The number of partitions of a time bucket. The hash of the event id selects one.
    *
    * @generated from field: optional uint32 event_buckets = 3;
    */
@@ -49,7 +49,8 @@ export declare type TimePartition = Message<"braid.v1.TimePartition"> & {
 export declare const TimePartitionSchema: GenMessage<TimePartition>;
 
 /**
- * Everything that is set per namespace. In a request, what is left out keeps its value or its default.
+ * The settings of a namespace. A field left out of a request keeps its value, or takes its default
+ * in CreateNamespace.
  *
  * @generated from message braid.v1.NamespaceConfig
  */
@@ -147,14 +148,14 @@ export declare const NamespaceConfig_Consistency_LevelSchema: GenEnum<NamespaceC
  */
 export declare type NamespaceConfig_Retention = Message<"braid.v1.NamespaceConfig.Retention"> & {
   /**
-   * From here on a slice is neither read nor written. It can be opened again.
+   * The age at which a slice is closed: neither read nor written. It can be reopened.
    *
    * @generated from field: optional google.protobuf.Duration close_after = 1;
    */
   closeAfter?: Duration | undefined;
 
   /**
-   * From here on it is gone, with its disk space.
+   * The age at which a slice is dropped and its disk space freed.
    *
    * @generated from field: optional google.protobuf.Duration delete_after = 2;
    */
@@ -221,7 +222,8 @@ export declare type NamespaceConfig_WidePartition = Message<"braid.v1.NamespaceC
   detect?: boolean | undefined;
 
   /**
-   * A read that saw more of one partition reports it: 10 MiB, or 100,000 events, by default.
+   * A read that saw more than this of one partition reports it. Default: 10 MiB or 100,000
+   * events.
    *
    * @generated from field: optional uint64 bytes_max = 2;
    */
@@ -233,21 +235,21 @@ export declare type NamespaceConfig_WidePartition = Message<"braid.v1.NamespaceC
   eventsMax?: bigint | undefined;
 
   /**
-   * Of a part: 8 MiB by default, at most bytes_max.
+   * The size of a part. Default: 8 MiB; at most bytes_max.
    *
    * @generated from field: optional uint64 target_bytes = 4;
    */
   targetBytes?: bigint | undefined;
 
   /**
-   * Of one partition: 4,096 by default. Beyond it parts grow.
+   * The number of parts of one partition. Default: 4,096. Beyond that, parts grow.
    *
    * @generated from field: optional uint32 max_parts = 5;
    */
   maxParts?: number | undefined;
 
   /**
-   * PACKED by default.
+   * Default: PACKED.
    *
    * @generated from field: optional braid.v1.NamespaceConfig.WidePartition.Layout layout = 6;
    */
@@ -358,7 +360,7 @@ export declare type Namespace = Message<"braid.v1.Namespace"> & {
   namespace: string;
 
   /**
-   * Made anew with each namespace, also under an old name.
+   * Unique to each creation: a namespace created again under an old name has a new id.
    *
    * @generated from field: string id = 2;
    */
@@ -370,7 +372,7 @@ export declare type Namespace = Message<"braid.v1.Namespace"> & {
   config?: NamespaceConfig | undefined;
 
   /**
-   * Raised by every change that opens sealed time again.
+   * Raised by every change that reopens sealed time.
    *
    * @generated from field: uint64 epoch = 4;
    */
@@ -389,7 +391,7 @@ export declare type Namespace = Message<"braid.v1.Namespace"> & {
   version: bigint;
 
   /**
-   * How far reads trust splits; GetReadMode tells more.
+   * How far reads trust splits; GetReadMode returns more.
    *
    * @generated from field: braid.v1.ReadMode.Mode read_mode = 7;
    */
@@ -403,7 +405,7 @@ export declare type Namespace = Message<"braid.v1.Namespace"> & {
   splitsPaused: boolean;
 
   /**
-   * Since when, by whom and why, if it is.
+   * Since when, by whom and why. Not given unless paused.
    *
    * @generated from field: optional braid.v1.SplitsPause splits_pause = 9;
    */
@@ -458,7 +460,7 @@ export declare const GetNamespaceRequestSchema: GenMessage<GetNamespaceRequest>;
  */
 export declare type ListNamespacesRequest = Message<"braid.v1.ListNamespacesRequest"> & {
   /**
-   * At most 1,000; 100 if not given.
+   * At most 1,000. Default: 100.
    *
    * @generated from field: uint32 page_size = 1;
    */
@@ -507,14 +509,14 @@ export declare type UpdateNamespaceRequest = Message<"braid.v1.UpdateNamespaceRe
   namespace: string;
 
   /**
-   * Only what changes, merged field by field.
+   * Only the fields to change; they are merged field by field.
    *
    * @generated from field: braid.v1.NamespaceConfig config = 2;
    */
   config?: NamespaceConfig | undefined;
 
   /**
-   * Fields that go back to their default, for instance "slos.read".
+   * Fields to return to their default, for example "slos.read".
    *
    * @generated from field: repeated string reset = 3;
    */
@@ -617,14 +619,14 @@ export declare type TimeSlice = Message<"braid.v1.TimeSlice"> & {
   timePartition?: TimePartition | undefined;
 
   /**
-   * On disk, about.
+   * Approximate size on disk.
    *
    * @generated from field: uint64 bytes = 6;
    */
   bytes: bigint;
 
   /**
-   * Written, repeats included.
+   * Events written, including repeats.
    *
    * @generated from field: uint64 events = 7;
    */
@@ -647,14 +649,14 @@ export enum TimeSlice_Status {
   UNSPECIFIED = 0,
 
   /**
-   * Begins in the future.
+   * Starts in the future.
    *
    * @generated from enum value: UPCOMING = 1;
    */
   UPCOMING = 1,
 
   /**
-   * Takes events.
+   * Accepts events.
    *
    * @generated from enum value: ACTIVE = 2;
    */
@@ -668,14 +670,14 @@ export enum TimeSlice_Status {
   SEALED = 3,
 
   /**
-   * Neither read nor written; can be opened again.
+   * Neither read nor written; can be reopened.
    *
    * @generated from enum value: CLOSED = 4;
    */
   CLOSED = 4,
 
   /**
-   * Gone for good.
+   * Permanently deleted.
    *
    * @generated from enum value: DROPPED = 5;
    */
@@ -702,7 +704,7 @@ export declare type BlockedId = Message<"braid.v1.BlockedId"> & {
   reason: string;
 
   /**
-   * Never, if not given.
+   * When the block expires; never if not given.
    *
    * @generated from field: optional google.protobuf.Timestamp expire_time = 3;
    */
@@ -739,14 +741,14 @@ export enum BlockedId_Source {
   UNSPECIFIED = 0,
 
   /**
-   * By this API.
+   * Blocked through this API.
    *
    * @generated from enum value: API = 1;
    */
   API = 1,
 
   /**
-   * From the configuration file; goes away only by changing it.
+   * Blocked by the configuration file; only a change of that file unblocks it.
    *
    * @generated from enum value: CONFIG = 2;
    */
@@ -821,7 +823,7 @@ export declare const UnblockIdsRequestSchema: GenMessage<UnblockIdsRequest>;
  */
 export declare type UnblockIdsResponse = Message<"braid.v1.UnblockIdsResponse"> & {
   /**
-   * How many of them were blocked by this API and no longer are.
+   * How many of these ids were blocked through this API and are not any more.
    *
    * @generated from field: uint32 unblocked = 1;
    */
@@ -844,7 +846,7 @@ export declare type ListBlockedIdsRequest = Message<"braid.v1.ListBlockedIdsRequ
   namespace: string;
 
   /**
-   * At most 1,000; 100 if not given.
+   * At most 1,000. Default: 100.
    *
    * @generated from field: uint32 page_size = 2;
    */
@@ -893,7 +895,7 @@ export declare type GetHistogramRequest = Message<"braid.v1.GetHistogramRequest"
   namespace: string;
 
   /**
-   * The slice that takes events now, if not given.
+   * Default: the slice that accepts events now.
    *
    * @generated from field: string time_slice = 2;
    */
@@ -911,21 +913,21 @@ export declare const GetHistogramRequestSchema: GenMessage<GetHistogramRequest>;
  */
 export declare type GetHistogramResponse = Message<"braid.v1.GetHistogramResponse"> & {
   /**
-   * Partitions, about.
+   * Approximate number of partitions.
    *
    * @generated from field: uint64 count = 1;
    */
   count: bigint;
 
   /**
-   * From the smallest to the largest that has partitions. None if the source cannot tell.
+   * From the smallest to the largest bucket that has partitions. Empty if the source does not know.
    *
    * @generated from field: repeated braid.v1.GetHistogramResponse.Bucket buckets = 2;
    */
   buckets: GetHistogramResponse_Bucket[];
 
   /**
-   * In bytes, as are the sizes below. Not given if the source cannot tell.
+   * In bytes, like the sizes below. Not given if the source does not know.
    *
    * @generated from field: optional uint64 p50 = 3;
    */
@@ -957,7 +959,7 @@ export declare type GetHistogramResponse = Message<"braid.v1.GetHistogramRespons
   mean: bigint;
 
   /**
-   * When the source was asked.
+   * When the source was read.
    *
    * @generated from field: google.protobuf.Timestamp as_of = 9;
    */
@@ -981,7 +983,7 @@ export declare type GetHistogramResponse = Message<"braid.v1.GetHistogramRespons
   doesNotTell: string;
 
   /**
-   * What the other sources say, or why they say nothing.
+   * What the other sources report, or why they report nothing.
    *
    * @generated from field: repeated braid.v1.SizeReport alternatives = 13;
    */
@@ -999,7 +1001,8 @@ export declare const GetHistogramResponseSchema: GenMessage<GetHistogramResponse
  */
 export declare type GetHistogramResponse_Bucket = Message<"braid.v1.GetHistogramResponse.Bucket"> & {
   /**
-   * Larger than the bucket before, and at most this.
+   * The upper limit: these partitions are larger than the previous bucket's limit and at most
+   * this size.
    *
    * @generated from field: uint64 up_to_bytes = 1;
    */
@@ -1027,7 +1030,7 @@ export declare type SizeReport = Message<"braid.v1.SizeReport"> & {
   source: SizeReport_Source;
 
   /**
-   * Why this source could not be asked. Then nothing below is given.
+   * Why this source could not be read. If set, nothing below is given.
    *
    * @generated from field: string reason = 2;
    */
@@ -1090,7 +1093,7 @@ export enum SizeReport_Source {
   UNSPECIFIED = 0,
 
   /**
-   * What the server that was asked has read: bytes of events.
+   * What the server that answers has read: bytes of events.
    *
    * @generated from enum value: READS = 1;
    */
@@ -1104,7 +1107,7 @@ export enum SizeReport_Source {
   TABLE_ESTIMATES = 2,
 
   /**
-   * Cassandra's histogram of what its data files hold, through Jolokia.
+   * Cassandra's histogram of its data files, through Jolokia.
    *
    * @generated from enum value: JMX = 3;
    */
@@ -1117,13 +1120,13 @@ export enum SizeReport_Source {
 export declare const SizeReport_SourceSchema: GenEnum<SizeReport_Source>;
 
 /**
- * Namespaces, their time slices, the ids that are refused, and the splits of wide partitions.
+ * Manages namespaces, their time slices, blocked ids and the splits of wide partitions.
  *
  * @generated from service braid.v1.ControlService
  */
 export declare const ControlService: GenService<{
   /**
-   * Makes a namespace; when it answers, events can be written.
+   * Creates a namespace. Events can be written as soon as this returns.
    *
    * @generated from rpc braid.v1.ControlService.CreateNamespace
    */
@@ -1133,7 +1136,7 @@ export declare const ControlService: GenService<{
     output: typeof NamespaceSchema;
   },
   /**
-   * One namespace with its whole configuration.
+   * Returns one namespace with its whole configuration.
    *
    * @generated from rpc braid.v1.ControlService.GetNamespace
    */
@@ -1143,7 +1146,7 @@ export declare const ControlService: GenService<{
     output: typeof NamespaceSchema;
   },
   /**
-   * All namespaces by name, page by page.
+   * Lists all namespaces by name, page by page.
    *
    * @generated from rpc braid.v1.ControlService.ListNamespaces
    */
@@ -1153,7 +1156,8 @@ export declare const ControlService: GenService<{
     output: typeof ListNamespacesResponseSchema;
   },
   /**
-   * Changes what is given and keeps the rest. A new strategy applies to slices not yet made.
+   * Changes the fields that are given and keeps the rest. A new strategy applies to slices that do
+   * not exist yet.
    *
    * @generated from rpc braid.v1.ControlService.UpdateNamespace
    */
@@ -1163,7 +1167,7 @@ export declare const ControlService: GenService<{
     output: typeof NamespaceSchema;
   },
   /**
-   * Deletes a namespace with all its events. Cannot be undone.
+   * Deletes a namespace with all its events. This cannot be undone.
    *
    * @generated from rpc braid.v1.ControlService.DeleteNamespace
    */
@@ -1173,7 +1177,7 @@ export declare const ControlService: GenService<{
     output: typeof DeleteNamespaceResponseSchema;
   },
   /**
-   * The slices of a namespace by start, with their sizes.
+   * Lists the time slices of a namespace by start, with their sizes.
    *
    * @generated from rpc braid.v1.ControlService.ListTimeSlices
    */
@@ -1183,7 +1187,7 @@ export declare const ControlService: GenService<{
     output: typeof ListTimeSlicesResponseSchema;
   },
   /**
-   * Refuses reads and writes of these ids, until they expire or are unblocked.
+   * Blocks ids: reads and writes of them fail until the block expires or is removed.
    *
    * @generated from rpc braid.v1.ControlService.BlockIds
    */
@@ -1193,7 +1197,7 @@ export declare const ControlService: GenService<{
     output: typeof BlockIdsResponseSchema;
   },
   /**
-   * Lets ids be read and written again.
+   * Removes the blocks of ids, so that they can be read and written again.
    *
    * @generated from rpc braid.v1.ControlService.UnblockIds
    */
@@ -1203,7 +1207,7 @@ export declare const ControlService: GenService<{
     output: typeof UnblockIdsResponseSchema;
   },
   /**
-   * The ids that are refused now, those of the configuration file included.
+   * Lists the ids that are blocked now, including those of the configuration file.
    *
    * @generated from rpc braid.v1.ControlService.ListBlockedIds
    */
@@ -1213,7 +1217,8 @@ export declare const ControlService: GenService<{
     output: typeof ListBlockedIdsResponseSchema;
   },
   /**
-   * How large the partitions of a slice are, by the best source that knows, and what the others say.
+   * Returns how large the partitions of a slice are, from the best available source, and what the
+   * other sources report.
    *
    * @generated from rpc braid.v1.ControlService.GetHistogram
    */
@@ -1223,7 +1228,7 @@ export declare const ControlService: GenService<{
     output: typeof GetHistogramResponseSchema;
   },
   /**
-   * The splits of one namespace or of all, page by page, without their parts.
+   * Lists the splits of one namespace or of all, page by page, without their parts.
    *
    * @generated from rpc braid.v1.ControlService.ListSplits
    */
@@ -1233,7 +1238,7 @@ export declare const ControlService: GenService<{
     output: typeof ListSplitsResponseSchema;
   },
   /**
-   * One split with its parts, sizes and latencies before and after, and its history.
+   * Returns one split with its parts, its sizes and latencies before and after, and its history.
    *
    * @generated from rpc braid.v1.ControlService.GetSplit
    */
@@ -1243,7 +1248,7 @@ export declare const ControlService: GenService<{
     output: typeof SplitSchema;
   },
   /**
-   * Does by hand what a detection does. One that is there already is looked at again.
+   * Requests a split, as a detection does. If the split exists, a worker checks it again.
    *
    * @generated from rpc braid.v1.ControlService.RequestSplit
    */
@@ -1253,7 +1258,7 @@ export declare const ControlService: GenService<{
     output: typeof SplitSchema;
   },
   /**
-   * Lets a split that failed, was refused, parked or rolled back be planned anew.
+   * Has a split planned again after it failed or was refused, parked or rolled back.
    *
    * @generated from rpc braid.v1.ControlService.RetrySplit
    */
@@ -1263,7 +1268,7 @@ export declare const ControlService: GenService<{
     output: typeof SplitSchema;
   },
   /**
-   * Goes back to the original, on every server within BRAID_VIEW_MAX_AGE, until RetrySplit.
+   * Makes every server read the original within BRAID_VIEW_MAX_AGE, until RetrySplit.
    *
    * @generated from rpc braid.v1.ControlService.RollbackSplit
    */
@@ -1273,7 +1278,7 @@ export declare const ControlService: GenService<{
     output: typeof SplitSchema;
   },
   /**
-   * Stops all work on the splits of a namespace. Those that are completed stay in use.
+   * Stops all work on the splits of a namespace. Completed splits stay in use.
    *
    * @generated from rpc braid.v1.ControlService.PauseSplits
    */
@@ -1283,7 +1288,7 @@ export declare const ControlService: GenService<{
     output: typeof PauseSplitsResponseSchema;
   },
   /**
-   * Lets the work on a namespace's splits go on.
+   * Resumes the work on the splits of a namespace.
    *
    * @generated from rpc braid.v1.ControlService.ResumeSplits
    */
@@ -1293,7 +1298,7 @@ export declare const ControlService: GenService<{
     output: typeof ResumeSplitsResponseSchema;
   },
   /**
-   * Begins to compare splits with their originals, event by event, and answers at once.
+   * Starts a comparison of splits with their originals, event by event, and returns at once.
    *
    * @generated from rpc braid.v1.ControlService.StartVerify
    */
@@ -1303,7 +1308,7 @@ export declare const ControlService: GenService<{
     output: typeof StartVerifyResponseSchema;
   },
   /**
-   * How far a comparison has come, and what it found.
+   * Returns the progress of a comparison and the differences found so far.
    *
    * @generated from rpc braid.v1.ControlService.GetVerify
    */
@@ -1313,7 +1318,8 @@ export declare const ControlService: GenService<{
     output: typeof VerificationSchema;
   },
   /**
-   * How far the reads of a namespace trust its splits, on what evidence, and what stands in the way of more.
+   * Returns how far the reads of a namespace trust its splits, the evidence for it, and what blocks
+   * the next mode.
    *
    * @generated from rpc braid.v1.ControlService.GetReadMode
    */
@@ -1323,7 +1329,7 @@ export declare const ControlService: GenService<{
     output: typeof ReadModeSchema;
   },
   /**
-   * Sets the read mode. Without force only where the evidence allows it.
+   * Sets the read mode. Without force, only if the evidence allows it.
    *
    * @generated from rpc braid.v1.ControlService.SetReadMode
    */
@@ -1333,7 +1339,7 @@ export declare const ControlService: GenService<{
     output: typeof ReadModeSchema;
   },
   /**
-   * Whether all splits are turned off.
+   * Returns whether the kill switch turns all splits off.
    *
    * @generated from rpc braid.v1.ControlService.GetKillSwitch
    */
@@ -1343,8 +1349,9 @@ export declare const ControlService: GenService<{
     output: typeof KillSwitchSchema;
   },
   /**
-   * Turns all splits of all namespaces off, on every server within BRAID_VIEW_MAX_AGE, or on again.
-   * If it is so already nothing changes, and the answer says who set it first, when and why.
+   * Turns all splits of all namespaces off, or on again, on every server within BRAID_VIEW_MAX_AGE.
+   * If the switch is already set so, nothing changes, and the answer says who set it first, when
+   * and why.
    *
    * @generated from rpc braid.v1.ControlService.SetKillSwitch
    */
@@ -1354,7 +1361,8 @@ export declare const ControlService: GenService<{
     output: typeof KillSwitchSchema;
   },
   /**
-   * The server that answers: its version and engine, what is switched off or paused, how many splits there are.
+   * Returns the status of the server that answers: its version and engine, what is switched off or
+   * paused, and the number of splits.
    *
    * @generated from rpc braid.v1.ControlService.GetStatus
    */

@@ -299,7 +299,7 @@ export const SizeReport_Source = /*@__PURE__*/
   tsEnum(SizeReport_SourceSchema);
 
 /**
- * Namespaces, their time slices, the ids that are refused, and the splits of wide partitions.
+ * Manages namespaces, their time slices, blocked ids and the splits of wide partitions.
  *
  * @generated from service braid.v1.ControlService
  */

@@ -14,35 +14,35 @@ export declare const file_braid_v1_event: GenFile;
 /**
  * One immutable event of a time series. Its identity is (event_time, event_id).
  *
- * This very encoding, fields in order and each at most once, is what is stored and what is answered:
- * field numbers are on disk. Never change or reuse one.
+ * Braid stores and returns exactly this encoding, with the fields in order and each at most once.
+ * Field numbers are on disk: never change or reuse one.
  *
  * @generated from message braid.v1.EventRecord
  */
 export declare type EventRecord = Message<"braid.v1.EventRecord"> & {
   /**
-   * Whose event this is: a profile, a device, a video. 1 to 512 bytes of UTF-8.
+   * The owner of the event: a profile, a device, a video. 1 to 512 bytes of UTF-8.
    *
    * @generated from field: string time_series_id = 1;
    */
   timeSeriesId: string;
 
   /**
-   * When it happened, in whole microseconds. A finer time is an error, not a rounding.
+   * When it happened, in whole microseconds. A finer time is an error; Braid does not round it.
    *
    * @generated from field: google.protobuf.Timestamp event_time = 2;
    */
   eventTime?: Timestamp | undefined;
 
   /**
-   * Tells apart the events of one microsecond. 1 to 256 bytes of UTF-8.
+   * Distinguishes the events of one microsecond. 1 to 256 bytes of UTF-8.
    *
    * @generated from field: string event_id = 3;
    */
   eventId: string;
 
   /**
-   * What is known of it: at most 256 items, each key once.
+   * The content: at most 256 items, each key once.
    *
    * @generated from field: repeated braid.v1.EventItem event_items = 4;
    */
@@ -69,7 +69,7 @@ export declare type EventItem = Message<"braid.v1.EventItem"> & {
   eventItemKey: string;
 
   /**
-   * Any bytes; never looked into.
+   * Any bytes; Braid does not interpret them.
    *
    * @generated from field: bytes event_item_value = 2;
    */
@@ -83,7 +83,7 @@ export declare type EventItem = Message<"braid.v1.EventItem"> & {
 export declare const EventItemSchema: GenMessage<EventItem>;
 
 /**
- * A half-open stretch of event time: start belongs to it, end does not. Both are required.
+ * A half-open range of event time: it includes start and excludes end. Both are required.
  *
  * @generated from message braid.v1.TimeInterval
  */
@@ -106,7 +106,7 @@ export declare type TimeInterval = Message<"braid.v1.TimeInterval"> & {
 export declare const TimeIntervalSchema: GenMessage<TimeInterval>;
 
 /**
- * Keeps the events that have an item of this key with exactly this value.
+ * Selects the events that have an item with this key and exactly this value.
  *
  * @generated from message braid.v1.EventFilter
  */
@@ -129,7 +129,7 @@ export declare type EventFilter = Message<"braid.v1.EventFilter"> & {
 export declare const EventFilterSchema: GenMessage<EventFilter>;
 
 /**
- * What answering cost, and whether the answer is whole.
+ * The cost of an answer, and whether it is complete.
  *
  * @generated from message braid.v1.ResponseContext
  */
@@ -145,7 +145,7 @@ export declare type ResponseContext = Message<"braid.v1.ResponseContext"> & {
   timeTaken?: Duration | undefined;
 
   /**
-   * How many partitions were looked into.
+   * How many partitions were read.
    *
    * @generated from field: uint32 partitions_read = 3;
    */
@@ -166,14 +166,14 @@ export declare type ResponseContext = Message<"braid.v1.ResponseContext"> & {
   bytesRead: bigint;
 
   /**
-   * True if the read stopped at its latency limit; the page token goes on from there.
+   * True if the read stopped at its latency limit. The page token continues from there.
    *
    * @generated from field: bool partial = 6;
    */
   partial: boolean;
 
   /**
-   * Why, if partial.
+   * Why the answer is partial; empty if it is not.
    *
    * @generated from field: string partial_reason = 7;
    */

@@ -13,7 +13,7 @@ import type { KillSwitch, SplitsPause } from "./switches_pb.js";
 export declare const file_braid_v1_read_mode: GenFile;
 
 /**
- * How far the reads of a namespace trust its splits, and what is known about that.
+ * How far the reads of a namespace trust its splits, and the evidence for it.
  *
  * @generated from message braid.v1.ReadMode
  */
@@ -24,28 +24,28 @@ export declare type ReadMode = Message<"braid.v1.ReadMode"> & {
   mode: ReadMode_Mode;
 
   /**
-   * Since it is in this mode.
+   * Collected since this mode began.
    *
    * @generated from field: repeated braid.v1.ReadMode.Evidence evidence = 2;
    */
   evidence: ReadMode_Evidence[];
 
   /**
-   * Not given at the last.
+   * Not given in the last mode.
    *
    * @generated from field: optional braid.v1.ReadMode.Mode next_mode = 3;
    */
   nextMode?: ReadMode_Mode | undefined;
 
   /**
-   * Why it has not advanced yet; empty if nothing is in the way.
+   * Why the mode has not advanced yet; empty if nothing blocks it.
    *
    * @generated from field: string blocked_by = 4;
    */
   blockedBy: string;
 
   /**
-   * Whether evidence moves it on.
+   * Whether the mode advances by itself when the evidence allows it.
    *
    * @generated from field: bool auto_advance = 5;
    */
@@ -59,7 +59,7 @@ export declare type ReadMode = Message<"braid.v1.ReadMode"> & {
   since?: Timestamp | undefined;
 
   /**
-   * The process, or the operator as claimed, that set it; and why.
+   * The process that set it, or the operator as claimed.
    *
    * @generated from field: string by = 7;
    */
@@ -78,7 +78,7 @@ export declare type ReadMode = Message<"braid.v1.ReadMode"> & {
   killSwitch?: KillSwitch | undefined;
 
   /**
-   * Not given unless the namespace's splits are paused. Those that are completed stay in use.
+   * Not given unless the splits of the namespace are paused. Completed splits stay in use.
    *
    * @generated from field: optional braid.v1.SplitsPause splits_pause = 10;
    */
@@ -92,7 +92,7 @@ export declare type ReadMode = Message<"braid.v1.ReadMode"> & {
 export declare const ReadModeSchema: GenMessage<ReadMode>;
 
 /**
- * What was compared in this mode, for one kind of split.
+ * The results of comparisons in this mode, for one kind of split.
  *
  * @generated from message braid.v1.ReadMode.Evidence
  */
@@ -144,29 +144,29 @@ export enum ReadMode_Mode {
   UNSPECIFIED = 0,
 
   /**
-   * Originals are served.
+   * Reads use originals.
    *
    * @generated from enum value: OFF = 1;
    */
   OFF = 1,
 
   /**
-   * Originals are served. A server's first reads of each split are compared byte for byte, then a sample by counts
-   * and bytes.
+   * Reads use originals. A server compares its first reads of each split byte for byte, then a
+   * sample by counts and bytes.
    *
    * @generated from enum value: SHADOW = 2;
    */
   SHADOW = 2,
 
   /**
-   * Originals are served; every read is compared byte for byte.
+   * Reads use originals, and every read is compared byte for byte.
    *
    * @generated from enum value: COMPARE = 3;
    */
   COMPARE = 3,
 
   /**
-   * Splits are served; a sample is compared.
+   * Reads use splits, and a sample is compared.
    *
    * @generated from enum value: SERVE = 4;
    */
@@ -209,14 +209,14 @@ export declare type SetReadModeRequest = Message<"braid.v1.SetReadModeRequest"> 
   mode: ReadMode_Mode;
 
   /**
-   * Whatever the evidence says.
+   * Sets the mode whatever the evidence says.
    *
    * @generated from field: bool force = 3;
    */
   force: boolean;
 
   /**
-   * As it was if not given.
+   * Unchanged if not given.
    *
    * @generated from field: optional bool auto_advance = 4;
    */

@@ -13,13 +13,13 @@ import type { KillSwitch, SplitsPause } from "./switches_pb.js";
 export declare const file_braid_v1_split: GenFile;
 
 /**
- * One partition of a namespace, as people name it.
+ * One partition of a namespace.
  *
  * @generated from message braid.v1.Partition
  */
 export declare type Partition = Message<"braid.v1.Partition"> & {
   /**
-   * Such as data_20260328.
+   * For example data_20260328.
    *
    * @generated from field: string time_slice = 1;
    */
@@ -50,7 +50,8 @@ export declare type Partition = Message<"braid.v1.Partition"> & {
 export declare const PartitionSchema: GenMessage<Partition>;
 
 /**
- * The copy of a wide partition's sealed time into small parts, and how far it has come. The original stays.
+ * The copy of a wide partition's sealed time into small parts, and its progress. The original
+ * stays.
  *
  * @generated from message braid.v1.Split
  */
@@ -61,21 +62,22 @@ export declare type Split = Message<"braid.v1.Split"> & {
   preSplitData?: Split_PreSplitData | undefined;
 
   /**
-   * By time, without a gap from the start of the partition's bucket. Only the newest can be unfinished.
+   * By time, without gaps, from the start of the partition's time bucket. Only the newest can be
+   * unfinished.
    *
    * @generated from field: repeated braid.v1.Split.Segment segments = 2;
    */
   segments: Split_Segment[];
 
   /**
-   * Of the newest segment.
+   * The state of the newest segment.
    *
    * @generated from field: braid.v1.Split.State state = 3;
    */
   state: Split_State;
 
   /**
-   * Of the namespace when it was made.
+   * The epoch of the namespace when the record was created.
    *
    * @generated from field: uint64 epoch = 4;
    */
@@ -87,7 +89,7 @@ export declare type Split = Message<"braid.v1.Split"> & {
   latency?: Split_Latency | undefined;
 
   /**
-   * Oldest first; of a long one the middle is left out.
+   * Oldest first. A long history lacks its middle.
    *
    * @generated from field: repeated braid.v1.Split.Move history = 6;
    */
@@ -111,35 +113,35 @@ export declare type Split = Message<"braid.v1.Split"> & {
   detectTime?: Timestamp | undefined;
 
   /**
-   * When it is looked at again; not given if nothing is left to do unless somebody asks.
+   * When a worker checks it again; not given if nothing is scheduled.
    *
    * @generated from field: optional google.protobuf.Timestamp due_time = 10;
    */
   dueTime?: Timestamp | undefined;
 
   /**
-   * Who works on it; empty if nobody does.
+   * The process that works on it; empty if none does.
    *
    * @generated from field: string owner = 11;
    */
   owner: string;
 
   /**
-   * Differences between copy and original in a row. After three only RetrySplit goes on.
+   * Differences between copy and original in a row. After three, only RetrySplit continues it.
    *
    * @generated from field: uint32 failures = 12;
    */
   failures: number;
 
   /**
-   * Whether it is held: only RetrySplit goes on.
+   * Whether it is held: only RetrySplit continues it.
    *
    * @generated from field: bool held = 13;
    */
   held: boolean;
 
   /**
-   * By whom: an operator, or Braid itself where it differs from its original.
+   * Who holds it: an operator, or Braid itself if the split differs from its original.
    *
    * @generated from field: string held_by = 14;
    */
@@ -160,14 +162,16 @@ export declare type Split = Message<"braid.v1.Split"> & {
   version: bigint;
 
   /**
-   * A short hash of the namespace and the partition. Every method that takes a partition takes it instead.
+   * A short hash of the namespace and the partition. Every method that takes a partition also
+   * accepts it.
    *
    * @generated from field: string split_id = 17;
    */
   splitId: string;
 
   /**
-   * The event time of the partition's time bucket, start included, end not. Not given if its slice is gone.
+   * The event time of the partition's time bucket: includes start, excludes end. Not given if its
+   * slice is dropped.
    *
    * @generated from field: optional google.protobuf.Timestamp bucket_start = 18;
    */
@@ -186,7 +190,7 @@ export declare type Split = Message<"braid.v1.Split"> & {
 export declare const SplitSchema: GenMessage<Split>;
 
 /**
- * The wide partition as it is.
+ * The original partition.
  *
  * @generated from message braid.v1.Split.PreSplitData
  */
@@ -212,7 +216,7 @@ export declare type Split_PreSplitData = Message<"braid.v1.Split.PreSplitData"> 
   eventBucket: number;
 
   /**
-   * At least so many: what the detection saw, or what was copied if that is more.
+   * A lower bound: what the detection saw, or what was copied if that is more.
    *
    * @generated from field: uint64 bytes = 5;
    */
@@ -224,7 +228,8 @@ export declare type Split_PreSplitData = Message<"braid.v1.Split.PreSplitData"> 
   events: bigint;
 
   /**
-   * Of what was copied, taken while the original was read: the segments' checksums, joined by "+".
+   * Computed from what was copied, while the original was read: the checksums of the segments,
+   * joined by "+".
    *
    * @generated from field: string checksum = 7;
    */
@@ -244,14 +249,15 @@ export declare const Split_PreSplitDataSchema: GenMessage<Split_PreSplitData>;
  */
 export declare type Split_EventBucketPartitionStrategy = Message<"braid.v1.Split.EventBucketPartitionStrategy"> & {
   /**
-   * How many parts there are.
+   * The number of parts.
    *
    * @generated from field: uint32 target_event_buckets = 1;
    */
   targetEventBuckets: number;
 
   /**
-   * That of the first part. The others are in parts: their numbers need not follow on each other.
+   * The event bucket of the first part. The field parts has the others: their numbers need not be
+   * consecutive.
    *
    * @generated from field: uint32 start_event_bucket = 2;
    */
@@ -265,7 +271,7 @@ export declare type Split_EventBucketPartitionStrategy = Message<"braid.v1.Split
 export declare const Split_EventBucketPartitionStrategySchema: GenMessage<Split_EventBucketPartitionStrategy>;
 
 /**
- * A part that was written whole.
+ * A part that is completely written.
  *
  * @generated from message braid.v1.Split.Part
  */
@@ -278,7 +284,7 @@ export declare type Split_Part = Message<"braid.v1.Split.Part"> & {
   eventBucket: number;
 
   /**
-   * The event time it covers, from included, to not.
+   * The event time it covers: includes from, excludes to.
    *
    * @generated from field: google.protobuf.Timestamp from = 2;
    */
@@ -313,7 +319,7 @@ export declare const Split_PartSchema: GenMessage<Split_Part>;
  */
 export declare type Split_PostSplitData = Message<"braid.v1.Split.PostSplitData"> & {
   /**
-   * The split table, such as wide_data_20260328_0.
+   * The split table, for example wide_data_20260328_0.
    *
    * @generated from field: string time_slice = 1;
    */
@@ -337,14 +343,14 @@ export declare type Split_PostSplitData = Message<"braid.v1.Split.PostSplitData"
   eventBucketPartitionStrategy?: Split_EventBucketPartitionStrategy | undefined;
 
   /**
-   * In the order they were written, newest time first. ListSplits leaves them out.
+   * In the order they were written, newest time first. Not given by ListSplits.
    *
    * @generated from field: repeated braid.v1.Split.Part parts = 5;
    */
   parts: Split_Part[];
 
   /**
-   * Of the parts written so far.
+   * Totals of the parts written so far.
    *
    * @generated from field: uint64 bytes = 6;
    */
@@ -386,7 +392,7 @@ export enum Split_PostSplitData_Layout {
   PACKED = 1,
 
   /**
-   * A row an event.
+   * One row per event.
    *
    * @generated from enum value: ROWS = 2;
    */
@@ -399,13 +405,13 @@ export enum Split_PostSplitData_Layout {
 export declare const Split_PostSplitData_LayoutSchema: GenEnum<Split_PostSplitData_Layout>;
 
 /**
- * A stretch of the partition's time that is copied, proven and served as one.
+ * A range of the partition's time that is copied, validated and served as a whole.
  *
  * @generated from message braid.v1.Split.Segment
  */
 export declare type Split_Segment = Message<"braid.v1.Split.Segment"> & {
   /**
-   * The event time it covers, from included, to not: fixed before anything is copied.
+   * The event time it covers: includes from, excludes to. Fixed before the copy starts.
    *
    * @generated from field: google.protobuf.Timestamp from = 1;
    */
@@ -422,7 +428,7 @@ export declare type Split_Segment = Message<"braid.v1.Split.Segment"> & {
   state: Split_State;
 
   /**
-   * Of the partition's copies; one that is begun anew has the next.
+   * The number of this copy of the segment. A recopy has a higher one.
    *
    * @generated from field: uint64 generation = 4;
    */
@@ -434,35 +440,36 @@ export declare type Split_Segment = Message<"braid.v1.Split.Segment"> & {
   postSplitData?: Split_PostSplitData | undefined;
 
   /**
-   * Why it is split, and why so.
+   * Why the partition is split, and why in this way.
    *
    * @generated from field: string why = 6;
    */
   why: string;
 
   /**
-   * The checkpoint: everything from here to the end of the segment is in parts that are written.
+   * The checkpoint: written parts hold everything from here to the end of the segment.
    *
    * @generated from field: google.protobuf.Timestamp copied_to = 7;
    */
   copiedTo?: Timestamp | undefined;
 
   /**
-   * Whether a second, separate read of the original agreed. Nobody is served before that.
+   * Whether a second, separate read of the original agreed. Reads do not use the segment before
+   * that.
    *
    * @generated from field: bool confirmed = 8;
    */
   confirmed: boolean;
 
   /**
-   * When it did.
+   * When that read agreed.
    *
    * @generated from field: optional google.protobuf.Timestamp confirm_time = 9;
    */
   confirmTime?: Timestamp | undefined;
 
   /**
-   * A part is closed when it holds so many bytes.
+   * A part is closed when it holds this many bytes.
    *
    * @generated from field: uint64 part_bytes = 10;
    */
@@ -476,7 +483,7 @@ export declare type Split_Segment = Message<"braid.v1.Split.Segment"> & {
 export declare const Split_SegmentSchema: GenMessage<Split_Segment>;
 
 /**
- * Latencies of pages of this partition that a worker has read to measure them; 0 where none was.
+ * Latencies of pages of this partition that a worker read to measure them; 0 if it read none.
  *
  * @generated from message braid.v1.Split.SeenLatency
  */
@@ -545,7 +552,7 @@ export declare type Split_Move = Message<"braid.v1.Split.Move"> & {
   by: string;
 
   /**
-   * Not given for the first.
+   * Not given for the first move.
    *
    * @generated from field: optional braid.v1.Split.State from = 3;
    */
@@ -557,21 +564,21 @@ export declare type Split_Move = Message<"braid.v1.Split.Move"> & {
   to: Split_State;
 
   /**
-   * For people.
+   * For people. Programs use cause.
    *
    * @generated from field: string reason = 5;
    */
   reason: string;
 
   /**
-   * For programs: one word of a fixed list, which docs/operate/splits.md explains.
+   * For programs: one word of a fixed list that docs/operate/splits.md explains.
    *
    * @generated from field: string cause = 6;
    */
   cause: string;
 
   /**
-   * How often in a row it ended so. A repeat takes the place of the one before it.
+   * How many times in a row the same move happened. A repeat replaces the previous entry.
    *
    * @generated from field: uint32 times = 7;
    */
@@ -594,56 +601,57 @@ export enum Split_State {
   UNSPECIFIED = 0,
 
   /**
-   * A read, or an operator, has named it.
+   * A read detected it, or an operator requested it.
    *
    * @generated from enum value: DETECTED = 1;
    */
   DETECTED = 1,
 
   /**
-   * A worker has it and looks at what there is to copy.
+   * A worker reads the partition to find out what there is to copy.
    *
    * @generated from enum value: PLANNING = 2;
    */
   PLANNING = 2,
 
   /**
-   * What is copied, and how, is fixed.
+   * What to copy, and how, is fixed.
    *
    * @generated from enum value: PLANNED = 3;
    */
   PLANNED = 3,
 
   /**
-   * Parts are being written.
+   * A worker writes the parts.
    *
    * @generated from enum value: SPLITTING = 4;
    */
   SPLITTING = 4,
 
   /**
-   * What was written is read back and compared.
+   * A worker reads the parts back and compares them.
    *
    * @generated from enum value: VALIDATING = 5;
    */
   VALIDATING = 5,
 
   /**
-   * The copy is equal. It is served once it is confirmed too, and the read mode allows it.
+   * The copy is equal to the original. Reads use it once it is confirmed and the read mode allows
+   * it.
    *
    * @generated from enum value: COMPLETED = 6;
    */
   COMPLETED = 6,
 
   /**
-   * Cannot go on now; looked at again at due_time.
+   * The work cannot continue now; a worker tries again at due_time.
    *
    * @generated from enum value: PARKED = 7;
    */
   PARKED = 7,
 
   /**
-   * Should not be split, for the reason given.
+   * The partition is not split, for the reason given.
    *
    * @generated from enum value: REFUSED = 8;
    */
@@ -657,7 +665,7 @@ export enum Split_State {
   FAILED = 9,
 
   /**
-   * Its time was opened again, an operator rolled it back, or it was found to differ from its original.
+   * Its time was reopened, an operator rolled it back, or a comparison found a difference.
    *
    * @generated from enum value: INVALIDATED = 10;
    */
@@ -681,14 +689,14 @@ export declare type ListSplitsRequest = Message<"braid.v1.ListSplitsRequest"> & 
   namespace: string;
 
   /**
-   * Only those in this state; all if not given.
+   * Only splits in this state; all if not given.
    *
    * @generated from field: braid.v1.Split.State state = 2;
    */
   state: Split_State;
 
   /**
-   * At most 1,000; 100 if not given.
+   * At most 1,000. Default: 100.
    *
    * @generated from field: uint32 page_size = 3;
    */
@@ -716,7 +724,7 @@ export declare type ListSplitsResponse = Message<"braid.v1.ListSplitsResponse"> 
   splits: Split[];
 
   /**
-   * Empty at the end. A page may be short, even empty, and still have one.
+   * Empty after the last page. A page may be short, even empty, and still have a token.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -730,7 +738,7 @@ export declare type ListSplitsResponse = Message<"braid.v1.ListSplitsResponse"> 
   killSwitch?: KillSwitch | undefined;
 
   /**
-   * The namespaces of this page whose splits are paused.
+   * The namespaces on this page whose splits are paused.
    *
    * @generated from field: repeated braid.v1.SplitsPause paused = 4;
    */
@@ -788,21 +796,21 @@ export declare type RequestSplitRequest = Message<"braid.v1.RequestSplitRequest"
   partition?: Partition | undefined;
 
   /**
-   * For the history; at most 1,024 characters.
+   * Recorded in the history; at most 1,024 characters.
    *
    * @generated from field: string reason = 3;
    */
   reason: string;
 
   /**
-   * Instead of partition. Only of a split that has a record.
+   * Instead of partition. Only for a split that has a record.
    *
    * @generated from field: string split_id = 4;
    */
   splitId: string;
 
   /**
-   * Splits a partition that is not wide too.
+   * Splits the partition even if it is not wide.
    *
    * @generated from field: bool force = 5;
    */
@@ -830,7 +838,7 @@ export declare type RetrySplitRequest = Message<"braid.v1.RetrySplitRequest"> & 
   partition?: Partition | undefined;
 
   /**
-   * For the history; at most 1,024 characters.
+   * Recorded in the history; at most 1,024 characters.
    *
    * @generated from field: string reason = 3;
    */
@@ -865,7 +873,7 @@ export declare type RollbackSplitRequest = Message<"braid.v1.RollbackSplitReques
   partition?: Partition | undefined;
 
   /**
-   * For the history; at most 1,024 characters.
+   * Recorded in the history; at most 1,024 characters.
    *
    * @generated from field: string reason = 3;
    */
@@ -913,14 +921,14 @@ export declare const PauseSplitsRequestSchema: GenMessage<PauseSplitsRequest>;
  */
 export declare type PauseSplitsResponse = Message<"braid.v1.PauseSplitsResponse"> & {
   /**
-   * The pause in force: a repeat keeps the first one's time, operator and reason.
+   * The pause in force. A repeat keeps the time, operator and reason of the first.
    *
    * @generated from field: braid.v1.SplitsPause pause = 1;
    */
   pause?: SplitsPause | undefined;
 
   /**
-   * Whether they were paused already.
+   * Whether the splits were paused already.
    *
    * @generated from field: bool was_paused = 2;
    */
@@ -943,7 +951,7 @@ export declare type ResumeSplitsRequest = Message<"braid.v1.ResumeSplitsRequest"
   namespace: string;
 
   /**
-   * Not kept. At most 1,024 characters.
+   * Not stored. At most 1,024 characters.
    *
    * @generated from field: string reason = 2;
    */
@@ -961,7 +969,7 @@ export declare const ResumeSplitsRequestSchema: GenMessage<ResumeSplitsRequest>;
  */
 export declare type ResumeSplitsResponse = Message<"braid.v1.ResumeSplitsResponse"> & {
   /**
-   * False if nothing was paused.
+   * False if the splits were not paused.
    *
    * @generated from field: bool was_paused = 1;
    */

@@ -26,13 +26,13 @@ export declare type GetStatusRequest = Message<"braid.v1.GetStatusRequest"> & {
 export declare const GetStatusRequestSchema: GenMessage<GetStatusRequest>;
 
 /**
- * The server that answers, and what it knows of the whole.
+ * The server that answers, and what it knows of the installation.
  *
  * @generated from message braid.v1.ServerStatus
  */
 export declare type ServerStatus = Message<"braid.v1.ServerStatus"> & {
   /**
-   * Of the program, such as 0.1.0.
+   * Of Braid, for example 0.1.0.
    *
    * @generated from field: string version = 1;
    */
@@ -46,7 +46,7 @@ export declare type ServerStatus = Message<"braid.v1.ServerStatus"> & {
   build: string;
 
   /**
-   * Of Node.js, such as v24.1.0.
+   * Of Node.js, for example v24.1.0.
    *
    * @generated from field: string node_version = 3;
    */
@@ -67,7 +67,7 @@ export declare type ServerStatus = Message<"braid.v1.ServerStatus"> & {
   queue: string;
 
   /**
-   * The name of this process, as histories show it.
+   * The name of this process in histories.
    *
    * @generated from field: string process = 6;
    */
@@ -84,7 +84,7 @@ export declare type ServerStatus = Message<"braid.v1.ServerStatus"> & {
   uptime?: Duration | undefined;
 
   /**
-   * Whether it serves; if not, not_ready says why.
+   * Whether it serves requests; if not, not_ready says why.
    *
    * @generated from field: bool ready = 9;
    */
@@ -101,21 +101,22 @@ export declare type ServerStatus = Message<"braid.v1.ServerStatus"> & {
   killSwitch?: KillSwitch | undefined;
 
   /**
-   * The namespaces whose splits are paused, by name; the first 100.
+   * The namespaces whose splits are paused, by name; at most the first 100.
    *
    * @generated from field: repeated braid.v1.SplitsPause paused = 12;
    */
   paused: SplitsPause[];
 
   /**
-   * Namespaces this server has a view of.
+   * How many namespaces this server has a view of.
    *
    * @generated from field: uint32 namespaces = 13;
    */
   namespaces: number;
 
   /**
-   * The age of the oldest view this server has of a namespace, and the age from which it refuses to act on one.
+   * The age of this server's oldest view of a namespace, and the age at which it refuses to act on
+   * a view.
    *
    * @generated from field: google.protobuf.Duration oldest_view_age = 14;
    */
@@ -127,14 +128,14 @@ export declare type ServerStatus = Message<"braid.v1.ServerStatus"> & {
   viewMaxAge?: Duration | undefined;
 
   /**
-   * Of all namespaces together, every state once; none before the first count.
+   * Of all namespaces together, every state once; empty before the first count.
    *
    * @generated from field: repeated braid.v1.ServerStatus.SplitCount splits = 16;
    */
   splits: ServerStatus_SplitCount[];
 
   /**
-   * When they were counted: once a minute, by one process for all.
+   * When they were counted. One process counts for all, once a minute.
    *
    * @generated from field: optional google.protobuf.Timestamp splits_time = 17;
    */
@@ -155,7 +156,7 @@ export declare type ServerStatus = Message<"braid.v1.ServerStatus"> & {
 export declare const ServerStatusSchema: GenMessage<ServerStatus>;
 
 /**
- * How many splits are in a state.
+ * The number of splits in one state.
  *
  * @generated from message braid.v1.ServerStatus.SplitCount
  */

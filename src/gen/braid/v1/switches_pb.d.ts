@@ -12,7 +12,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_braid_v1_switches: GenFile;
 
 /**
- * While it is on, every read of every namespace is served from originals.
+ * While it is on, every read of every namespace uses originals.
  *
  * @generated from message braid.v1.KillSwitch
  */
@@ -23,7 +23,7 @@ export declare type KillSwitch = Message<"braid.v1.KillSwitch"> & {
   on: boolean;
 
   /**
-   * When it was set so; not given if never.
+   * When it was last set; not given if never.
    *
    * @generated from field: optional google.protobuf.Timestamp set_time = 2;
    */
@@ -42,7 +42,8 @@ export declare type KillSwitch = Message<"braid.v1.KillSwitch"> & {
   reason: string;
 
   /**
-   * Only in the answer of SetKillSwitch: it was so already, and the first request's time, operator and reason stay.
+   * Only in the answer of SetKillSwitch: the switch was already set so, and keeps the time,
+   * operator and reason of the first request.
    *
    * @generated from field: bool unchanged = 5;
    */
@@ -91,7 +92,7 @@ export declare type SetKillSwitchRequest = Message<"braid.v1.SetKillSwitchReques
 export declare const SetKillSwitchRequestSchema: GenMessage<SetKillSwitchRequest>;
 
 /**
- * Work on the splits of a namespace is paused.
+ * A pause of the work on the splits of a namespace.
  *
  * @generated from message braid.v1.SplitsPause
  */

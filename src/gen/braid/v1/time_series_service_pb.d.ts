@@ -12,7 +12,7 @@ import type { EventFilter, EventRecord, ResponseContext, TimeInterval } from "./
 export declare const file_braid_v1_time_series_service: GenFile;
 
 /**
- * A batch of events, of any time series and times of one namespace.
+ * A batch of events of one namespace, of any time series and times.
  *
  * @generated from message braid.v1.WriteEventRecordsSyncRequest
  */
@@ -35,7 +35,7 @@ export declare type WriteEventRecordsSyncRequest = Message<"braid.v1.WriteEventR
 export declare const WriteEventRecordsSyncRequestSchema: GenMessage<WriteEventRecordsSyncRequest>;
 
 /**
- * The same batch, to be queued.
+ * A batch of events of one namespace, of any time series and times, to queue.
  *
  * @generated from message braid.v1.WriteEventRecordsRequest
  */
@@ -64,14 +64,15 @@ export declare const WriteEventRecordsRequestSchema: GenMessage<WriteEventRecord
  */
 export declare type EventFailure = Message<"braid.v1.EventFailure"> & {
   /**
-   * Its place in the request, from 0.
+   * Its index in the request, from 0.
    *
    * @generated from field: uint32 index = 1;
    */
   index: number;
 
   /**
-   * EVENT_TOO_OLD, EVENT_TOO_NEW, EVENT_TOO_LARGE, EVENT_INVALID, ID_BLOCKED, OVERLOADED or OUTCOME_UNKNOWN.
+   * EVENT_TOO_OLD, EVENT_TOO_NEW, EVENT_TOO_LARGE, EVENT_INVALID, ID_BLOCKED, OVERLOADED or
+   * OUTCOME_UNKNOWN.
    *
    * @generated from field: string code = 2;
    */
@@ -169,42 +170,42 @@ export declare type ReadEventRecordsRequest = Message<"braid.v1.ReadEventRecords
   timeInterval?: TimeInterval | undefined;
 
   /**
-   * All of them must match.
+   * An event must match all of them.
    *
    * @generated from field: repeated braid.v1.EventFilter event_filters = 4;
    */
   eventFilters: EventFilter[];
 
   /**
-   * Newest first if not given.
+   * Default: NEWEST_FIRST.
    *
    * @generated from field: braid.v1.ReadEventRecordsRequest.Order order = 5;
    */
   order: ReadEventRecordsRequest_Order;
 
   /**
-   * Events a page, at most 10,000; 100 if not given (a stream: as many as fit).
+   * Events per page, at most 10,000. Default: 100; for a stream, as many as fit.
    *
    * @generated from field: uint32 page_size = 6;
    */
   pageSize: number;
 
   /**
-   * Events over all pages; no limit if not given.
+   * Events of all pages together; no limit if not given.
    *
    * @generated from field: uint64 total_record_limit = 7;
    */
   totalRecordLimit: bigint;
 
   /**
-   * From the page before; empty for the first.
+   * From the previous page; empty for the first.
    *
    * @generated from field: string page_token = 8;
    */
   pageToken: string;
 
   /**
-   * Stop at the namespace's slos.read.max and return what there is so far, in order.
+   * Stop at the namespace's slos.read.max and return the events read so far, in order.
    *
    * @generated from field: bool allow_partial = 9;
    */
@@ -218,7 +219,7 @@ export declare type ReadEventRecordsRequest = Message<"braid.v1.ReadEventRecords
 export declare const ReadEventRecordsRequestSchema: GenMessage<ReadEventRecordsRequest>;
 
 /**
- * By (event_time, event_id); the one order is the exact reverse of the other.
+ * By (event_time, event_id). Each order is the exact reverse of the other.
  *
  * @generated from enum braid.v1.ReadEventRecordsRequest.Order
  */
@@ -254,7 +255,7 @@ export declare type ReadEventRecordsResponse = Message<"braid.v1.ReadEventRecord
   records: EventRecord[];
 
   /**
-   * Empty at the end. A page may be short, even empty, and still have one.
+   * Empty after the last page. A page may be short, even empty, and still have a token.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -273,7 +274,7 @@ export declare type ReadEventRecordsResponse = Message<"braid.v1.ReadEventRecord
 export declare const ReadEventRecordsResponseSchema: GenMessage<ReadEventRecordsResponse>;
 
 /**
- * How a read was served.
+ * How each partition of a read was read.
  *
  * @generated from message braid.v1.ExplainReadResponse
  */
@@ -284,7 +285,7 @@ export declare type ExplainReadResponse = Message<"braid.v1.ExplainReadResponse"
   slices: ExplainedSlice[];
 
   /**
-   * The partitions in the order they were read, then those the page did not reach, 1,000 at most.
+   * The partitions in the order they were read, then those the page did not reach; at most 1,000.
    *
    * @generated from field: repeated braid.v1.ExplainedPartition partitions = 2;
    */
@@ -312,7 +313,7 @@ export declare type ExplainedSlice = Message<"braid.v1.ExplainedSlice"> & {
   timeSlice: string;
 
   /**
-   * How many of its time buckets the interval touches.
+   * How many time buckets of this slice the interval overlaps.
    *
    * @generated from field: uint32 time_buckets = 2;
    */
@@ -379,7 +380,7 @@ export declare type ExplainedPartition = Message<"braid.v1.ExplainedPartition"> 
   millis: number;
 
   /**
-   * False if the page was full, or out of time, before this partition's turn.
+   * False if the page was full, or out of time, before this partition.
    *
    * @generated from field: bool read = 10;
    */
@@ -393,7 +394,7 @@ export declare type ExplainedPartition = Message<"braid.v1.ExplainedPartition"> 
 export declare const ExplainedPartitionSchema: GenMessage<ExplainedPartition>;
 
 /**
- * Where the partition's events came from.
+ * The source of the partition's events.
  *
  * @generated from enum braid.v1.ExplainedPartition.Route
  */
@@ -416,7 +417,8 @@ export enum ExplainedPartition_Route {
   ORIGINAL_NOT_SPLIT = 2,
 
   /**
-   * There is a split, but it was given up or not trusted: `why` says what is wrong.
+   * The partition has a split, but the read gave it up or did not trust it; `why` gives the
+   * reason.
    *
    * @generated from enum value: ORIGINAL_FALLBACK = 3;
    */
@@ -433,8 +435,8 @@ export enum ExplainedPartition_Route {
   SPLIT_AND_ORIGINAL = 5,
 
   /**
-   * There is a split, but it is not served yet or any more: read mode, kill switch, first comparison,
-   * not confirmed yet, or rolled back. `why` says which.
+   * The partition has a split that reads do not use now: read mode, kill switch, no first
+   * comparison yet, not confirmed yet, or rolled back. `why` says which.
    *
    * @generated from enum value: ORIGINAL_HELD = 6;
    */
@@ -451,7 +453,7 @@ export declare const ExplainedPartition_RouteSchema: GenEnum<ExplainedPartition_
  */
 export declare type ExplainedTotals = Message<"braid.v1.ExplainedTotals"> & {
   /**
-   * Partitions the whole interval touches.
+   * How many partitions the whole interval overlaps.
    *
    * @generated from field: uint64 partitions = 1;
    */
@@ -490,13 +492,13 @@ export declare type ExplainedTotals = Message<"braid.v1.ExplainedTotals"> & {
 export declare const ExplainedTotalsSchema: GenMessage<ExplainedTotals>;
 
 /**
- * Writing and reading events.
+ * Writes and reads events.
  *
  * @generated from service braid.v1.TimeSeriesService
  */
 export declare const TimeSeriesService: GenService<{
   /**
-   * Writes a batch and answers when it is durable, with a reason for each event that failed.
+   * Writes a batch and returns when it is durable, with a reason for each event that failed.
    *
    * @generated from rpc braid.v1.TimeSeriesService.WriteEventRecordsSync
    */
@@ -506,7 +508,8 @@ export declare const TimeSeriesService: GenService<{
     output: typeof WriteEventRecordsSyncResponseSchema;
   },
   /**
-   * Queues a batch and answers on receipt. What is queued and not yet flushed is lost in a crash.
+   * Queues a batch and returns on receipt. A crash loses events that are queued but not yet
+   * flushed.
    *
    * @generated from rpc braid.v1.TimeSeriesService.WriteEventRecords
    */
@@ -536,8 +539,8 @@ export declare const TimeSeriesService: GenService<{
     output: typeof ReadEventRecordsResponseSchema;
   },
   /**
-   * Reads one page and tells how it was served, partition by partition, instead of what it found. With
-   * total_record_limit and without page_size it reads page after page, up to that limit.
+   * Reads one page and returns how each partition was read instead of the events. With
+   * total_record_limit and without page_size, it reads page after page, up to that limit.
    *
    * @generated from rpc braid.v1.TimeSeriesService.ExplainRead
    */

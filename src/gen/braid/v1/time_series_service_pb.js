@@ -60,7 +60,7 @@ export const ReadEventRecordsRequest_OrderSchema = /*@__PURE__*/
   enumDesc(file_braid_v1_time_series_service, 5, 0);
 
 /**
- * By (event_time, event_id); the one order is the exact reverse of the other.
+ * By (event_time, event_id). Each order is the exact reverse of the other.
  *
  * @generated from enum braid.v1.ReadEventRecordsRequest.Order
  */
@@ -102,7 +102,7 @@ export const ExplainedPartition_RouteSchema = /*@__PURE__*/
   enumDesc(file_braid_v1_time_series_service, 9, 0);
 
 /**
- * Where the partition's events came from.
+ * The source of the partition's events.
  *
  * @generated from enum braid.v1.ExplainedPartition.Route
  */
@@ -117,7 +117,7 @@ export const ExplainedTotalsSchema = /*@__PURE__*/
   messageDesc(file_braid_v1_time_series_service, 10);
 
 /**
- * Writing and reading events.
+ * Writes and reads events.
  *
  * @generated from service braid.v1.TimeSeriesService
  */

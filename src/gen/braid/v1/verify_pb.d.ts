@@ -13,7 +13,8 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_braid_v1_verify: GenFile;
 
 /**
- * What to compare: one partition, by name or by split_id, a whole slice, or all slices if none is given.
+ * What to compare: one partition, by name or by split_id; a whole slice; or all slices if none is
+ * given.
  *
  * @generated from message braid.v1.StartVerifyRequest
  */
@@ -87,7 +88,7 @@ export declare type GetVerifyRequest = Message<"braid.v1.GetVerifyRequest"> & {
 export declare const GetVerifyRequestSchema: GenMessage<GetVerifyRequest>;
 
 /**
- * A comparison of splits with their originals, event by event, and how far it has come.
+ * A comparison of splits with their originals, event by event, and its progress.
  *
  * @generated from message braid.v1.Verification
  */
@@ -108,7 +109,7 @@ export declare type Verification = Message<"braid.v1.Verification"> & {
   bytesCompared: bigint;
 
   /**
-   * The first of them; differences_found counts all.
+   * The first differences; differences_found counts all.
    *
    * @generated from field: repeated braid.v1.Verification.Difference differences = 4;
    */
@@ -135,7 +136,7 @@ export declare type Verification = Message<"braid.v1.Verification"> & {
   splitsDone: bigint;
 
   /**
-   * As far as they are known.
+   * As far as known.
    *
    * @generated from field: uint64 splits_total = 9;
    */
@@ -147,7 +148,7 @@ export declare type Verification = Message<"braid.v1.Verification"> & {
   startTime?: Timestamp | undefined;
 
   /**
-   * Not given while it is running.
+   * Not given while it runs.
    *
    * @generated from field: optional google.protobuf.Timestamp end_time = 11;
    */
@@ -177,7 +178,8 @@ export declare type Verification_Difference = Message<"braid.v1.Verification.Dif
   partition?: Partition | undefined;
 
   /**
-   * Such as "only in original", "only in split", "other bytes", "out of order", "damaged split".
+   * For example "only in original", "only in split", "other bytes", "out of order", "damaged
+   * split".
    *
    * @generated from field: string kind = 2;
    */
@@ -220,22 +222,23 @@ export enum Verification_State {
   RUNNING = 1,
 
   /**
-   * All was compared. Whether it was equal is for differences_found to say.
+   * Everything was compared; differences_found says whether it was equal.
    *
    * @generated from enum value: DONE = 2;
    */
   DONE = 2,
 
   /**
-   * It could not go on, for the reason given. StartVerify within an hour goes on from there, unless it found
-   * differences.
+   * It could not continue, for the reason given. StartVerify within an hour continues it, unless
+   * it found differences.
    *
    * @generated from enum value: FAILED = 3;
    */
   FAILED = 3,
 
   /**
-   * Not used: one whose process has stopped stays RUNNING, and another goes on with it.
+   * Not used: if its process stops, the comparison stays RUNNING and another process continues
+   * it.
    *
    * @generated from enum value: STOPPED = 4;
    */

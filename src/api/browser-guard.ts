@@ -1,9 +1,10 @@
 /**
- * Keeps web pages from using a browser to reach this server.
+ * Prevents web pages from reaching this server through a browser.
  *
- * A page of another site can make a browser post to an address it cannot reach itself, and a name that the page's
- * owner points at that address makes the page look like one of ours (DNS rebinding). The first shows in the Origin
- * header, the second in the Host header: a request names an address, this machine, or a name that the operator listed.
+ * A page of another site can make a browser post to an address that the page itself cannot reach:
+ * the Origin header shows that. A page's owner can also point a name at that address, so that the
+ * page looks like one of ours (DNS rebinding): the Host header shows that. A request must name an
+ * address, this machine, or a name that the operator listed. /
  */
 import { isIP } from "node:net";
 import { hostname as machineName } from "node:os";
@@ -13,7 +14,7 @@ export interface GuardedHeaders {
   readonly origin?: string | string[] | undefined;
 }
 
-/** Why a request is refused; undefined if it is not. */
+/** Why a request is refused; undefined if it is allowed. */
 export function browserProblem(
   { host, origin }: GuardedHeaders,
   allowedHosts: readonly string[],
@@ -35,7 +36,7 @@ export function browserProblem(
   return `pages of ${JSON.stringify(String(origin).slice(0, 100))} may not use this server`;
 }
 
-/** Without the port, the brackets of an IPv6 address and the dot at the end of a full name. */
+/** Removes the port, the brackets of an IPv6 address and the final dot of a full name. */
 function nameOf(host: string): string {
   return host
     .replace(/:\d+$/, "")

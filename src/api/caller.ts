@@ -1,17 +1,17 @@
-/** Who calls, as far as the call says. Nobody proves a name yet: what is claimed is recorded as given. */
+/** The name a caller gives itself. Nothing verifies it yet: Braid records the claim as given. */
 
-/** A header of HTTP and a key of gRPC metadata: the operator's name, for histories. */
+/** HTTP header and gRPC metadata key with the operator's name, for histories. */
 export const OPERATOR_HEADER = "braid-operator";
 
 export interface Caller {
-  /** As claimed; undefined if the call names nobody. Not checked yet: see `operatorOf`. */
+  /** As claimed; undefined if the call has no name. Not validated yet: see `operatorOf`. */
   readonly operator: string | undefined;
 }
 
-/** A call that names nobody. */
+/** A caller without a name. */
 export const UNNAMED: Caller = { operator: undefined };
 
-/** From what an adapter found under `OPERATOR_HEADER`. */
+/** Makes a caller from the value of `OPERATOR_HEADER`. */
 export function callerOf(claimed: unknown): Caller {
   return typeof claimed === "string" ? { operator: claimed } : UNNAMED;
 }

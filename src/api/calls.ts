@@ -1,11 +1,12 @@
 /**
- * Every call passes here, whichever protocol it came by: admitted or refused, charged, given its time, its turn and its
+ * The one path of every call, in both protocols: admission, charging, deadline, queueing and
  * outcome.
  *
- * Limits come before work (rule C27). A call is admitted when its head has come: its connection has a share, and slow
- * senders make room for others. Its bytes are charged as they come and until its answer has left. When it is known
- * which namespace it is for, it needs a place in that namespace's share: one namespace can fill most of the server,
- * never all of it. Control methods have places of their own. Reads run in turns (`FairQueue`).
+ * Limits come before work (rule C27). A call is admitted when its head has arrived: each connection
+ * has a share, and slow senders make room for others. Its bytes are charged from their arrival
+ * until its answer has left. Once its namespace is known, it needs a slot in that namespace's
+ * share: one namespace can fill most of the server, but never all of it. Control methods have slots
+ * of their own. Reads wait in a `FairQueue`. /
  */
 import type { ByteBudget } from "../lib/byte-budget.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -27,43 +28,49 @@ export interface CallsOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Places of data methods that run or wait to run. */
+  /** The number of slots: data methods that run or wait to run. */
   readonly inFlightMax: number;
   /** Bytes of requests and answers in memory. */
   readonly budget: ByteBudget;
   readonly reads: FairQueue;
-  /** How long a read of that namespace may wait for its turn. */
+  /** How long a read of that namespace may wait in the queue. */
   readonly readWaitMsMax: (namespace: string) => number;
   readonly namespaceExists: (namespace: string) => boolean;
-  /** Each call, once, when it is over; `namespace` is as the caller gave it, and may not exist. */
+  /**
+   * Called once per call, when it is over. `namespace` is as the caller gave it and may not exist.
+   */
   readonly observe?: (method: string, outcome: Outcome, namespace: string, ms: number) => void;
 }
 
-/** The time of a call whose caller set none. */
+/** The deadline of a call whose caller set none. */
 const DEADLINE_DEFAULT_MS = 60_000;
 const OVERLOADED_RETRY_MS = 250;
-/** Places that only control methods may take. */
+/** Slots that only control methods may take. */
 const CONTROL_RESERVE = 64;
 /**
- * A namespace may have this many times the places that are still free. Alone it comes to four fifths of all; of two
- * that want everything each comes to four ninths, and some are always free for one that comes new.
+ * A namespace may hold this many times the slots that are still free. Alone it gets four fifths of
+ * all slots; two that want everything get four ninths each. Some slots are always free for a
+ * namespace that has none yet. /
  */
 const SHARE_FACTOR = 4;
-/** Where there is no place left, a sender that took longer than this gives up its own. */
+/** When no slot is left, a request that has been arriving for longer than this loses its slot. */
 const SLOW_SENDER_MS = 1_000;
-/** An answer of which the peer has taken nothing for this long is cut off; a stream has longer while there is room. */
+/**
+ * The server cuts off an answer of which the peer has taken nothing for this long. A stream gets
+ * longer while slots and memory are free. /
+ */
 const STALL_MS = 10_000;
 const STREAM_STALL_MS = 60_000;
 const WATCH_MS = 1_000;
 
-/** Names that do not exist share one share. */
+/** Namespaces that do not exist have one share together. */
 const UNKNOWN_NAMESPACE = "";
 
 export class Calls {
   readonly #options: CallsOptions;
   readonly #idPrefix: string;
   readonly #open = new Set<Call>();
-  /** Whose request has not come whole yet, the oldest first. */
+  /** Calls whose request has not completely arrived, oldest first. */
   readonly #receiving = new Set<Call>();
   readonly #shares = new Map<string, number>();
   #idNext = 0;
@@ -81,7 +88,10 @@ export class Calls {
     return this.#data + this.#control;
   }
 
-  /** Begins a call. Never throws: `admit` says whether it is let in. `deadlineMs`: the caller's, if it set one. */
+  /**
+   * Begins a call. Never throws: `admit` decides about it. `deadlineMs` is the caller's, if it set
+   * one.
+   */
   begin(exchange: Exchange, method: Method, deadlineMs: number | undefined): Call {
     const given = callerRequestId(exchange.headers[REQUEST_ID_HEADER]);
     const id = given ?? `${this.#idPrefix}-${(this.#idNext++).toString(36)}`;
@@ -94,14 +104,14 @@ export class Calls {
     return call;
   }
 
-  /** From now on nothing is admitted; resolves when nothing is under way. */
+  /** Admits nothing from now on. Resolves when no call is in flight. */
   async drain(): Promise<void> {
     this.#draining = true;
     if (this.inFlight === 0) return;
     await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
-  /** Cuts off answers that nobody takes, until the signal aborts. Never rejects. */
+  /** Cuts off stalled answers until the signal aborts. Never rejects. */
   async watch(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#options.clock.sleep(WATCH_MS, signal);
@@ -121,28 +131,31 @@ export class Calls {
     if (this.#draining) {
       throw new ServiceError(
         "STORAGE_UNAVAILABLE",
-        "the server is shutting down; ask another, or again soon",
+        "the server is shutting down; use another server, or try again soon",
       );
     }
     const { connection } = call.exchange;
     if (connection.reserved && !call.control) {
-      throw overloaded("the server has as many connections as it can take; use one you have");
+      throw overloaded("the server has reached its limit of connections; reuse one that is open");
     }
     if (!call.control && this.#data >= this.#options.inFlightMax && !this.#shedSlowest()) {
-      throw overloaded("the server has as many requests under way as it can take");
+      throw overloaded("the server has reached its limit of requests in flight");
     }
     if (call.control && this.#control >= CONTROL_RESERVE) {
-      throw overloaded("the server has as many control requests under way as it can take");
+      throw overloaded("the server has reached its limit of control requests in flight");
     }
     if (!connection.tryBegin()) {
-      throw overloaded("this connection has as many requests under way as one may have");
+      throw overloaded("this connection has reached its limit of requests in flight");
     }
     if (call.control) this.#control++;
     else this.#data++;
     this.#receiving.add(call);
   }
 
-  /** The request has come whole, and is for this namespace. Throws OVERLOADED if that has its share. */
+  /**
+   * Gives a fully received call a slot in its namespace's share. Throws OVERLOADED if the share is
+   * used up.
+   */
   enter(call: Call, namespace: string): string | undefined {
     this.#receiving.delete(call);
     if (call.control) return undefined;
@@ -150,7 +163,7 @@ export class Calls {
     const held = this.#shares.get(key) ?? 0;
     const free = this.#options.inFlightMax - this.#data;
     if (held >= SHARE_FACTOR * (free + 1)) {
-      throw overloaded(`namespace ${namespace} has its share of the requests under way`);
+      throw overloaded(`namespace ${namespace} has used up its share of the requests in flight`);
     }
     this.#shares.set(key, held + 1);
     return key;
@@ -170,7 +183,7 @@ export class Calls {
     for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  /** Ends the request that has been arriving for longest, if that is long. False if none has. */
+  /** Ends the request that has been arriving longest, if it is slow. Returns false if none is. */
   #shedSlowest(): boolean {
     const [slowest] = this.#receiving;
     if (slowest === undefined || slowest.ageMs < SLOW_SENDER_MS) return false;
@@ -179,12 +192,12 @@ export class Calls {
   }
 }
 
-/** One call under way. */
+/** One call in flight. */
 export class Call {
   readonly exchange: Exchange;
   readonly id: string;
   readonly clock: Clock;
-  /** As the call says it. */
+  /** As the call claims. */
   readonly caller: Caller;
   readonly control: boolean;
   readonly streams: boolean;
@@ -224,7 +237,7 @@ export class Call {
     this.#startTimer(deadlineMs ?? DEADLINE_DEFAULT_MS);
   }
 
-  /** Aborts when the time is over or the caller has gone. */
+  /** Aborts when the deadline passes or the caller leaves. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
@@ -233,45 +246,51 @@ export class Call {
     return this.clock.monotonicMs() - this.#startedMs;
   }
 
-  /** Throws OVERLOADED, or that the time was over on arrival, before any work. */
+  /**
+   * Throws OVERLOADED, or DEADLINE_EXCEEDED if the deadline has passed already, before any work.
+   */
   admit(): void {
     this.signal.throwIfAborted();
     this.#calls.admit(this);
     this.#admitted = true;
   }
 
-  /** Charges bytes that are held until the call is over. Throws OVERLOADED if there is no room. */
+  /** Charges bytes until the call is over. Throws OVERLOADED if there is no room. */
   take(bytes: number): void {
     const { connection } = this.exchange;
     if (!connection.tryTake(bytes)) {
-      throw overloaded("this connection holds as much memory as one may hold");
+      throw overloaded("this connection has reached its limit of memory");
     }
     if (!this.#options.budget.tryTake(bytes)) {
       connection.give(bytes);
-      throw overloaded("the server holds as much memory for requests as it can");
+      throw overloaded("the server has reached its limit of memory for requests");
     }
     this.#bytes += bytes;
   }
 
-  /** Charges an answer. Never refused: the work is done, and what is waiting is bounded by the places there are. */
+  /**
+   * Charges an answer. Never refuses: the work is done, and the number of slots bounds what waits.
+   */
   takeAnswer(bytes: number): void {
     this.exchange.connection.force(bytes);
     this.#options.budget.force(bytes);
     this.#bytes += bytes;
   }
 
-  /** A page of a stream has left. */
+  /** Releases the bytes of a page that has left. */
   giveAnswer(bytes: number): void {
     this.#give(bytes);
   }
 
-  /** Runs a request that was understood, in its turn. Rejects when the time is over, whatever the work does. */
+  /**
+   * Runs a decoded request when the queue lets it. Rejects at the deadline, whatever the work does.
+   */
   async run(request: UnaryRequest | Promise<UnaryRequest>): Promise<Answer> {
     const understood = await this.#understood(request);
-    return this.#race(this.#inTurn(() => understood.run(this.signal)));
+    return this.#race(this.#inQueue(() => understood.run(this.signal)));
   }
 
-  /** The pages of a stream; each takes a turn of its own. */
+  /** Reads the pages of a stream; each page waits in the queue again. */
   async *stream(
     request: StreamRequest | Promise<StreamRequest>,
   ): AsyncGenerator<Answer, void, undefined> {
@@ -279,17 +298,17 @@ export class Call {
     const pages = understood.run(this.signal)[Symbol.asyncIterator]();
     try {
       for (;;) {
-        const next = await this.#race(this.#inTurn(() => pages.next()));
+        const next = await this.#race(this.#inQueue(() => pages.next()));
         if (next.done === true) return;
         yield next.value;
       }
     } finally {
-      // One that was left early must not leave the read behind it running.
+      // A stream that ends early must stop the read behind it.
       void Promise.resolve(pages.return?.()).catch(() => undefined);
     }
   }
 
-  /** The caller took what was sent: a stream has its time again for each page. */
+  /** The caller took a page: the deadline of a stream starts again with each page. */
   progressed(): void {
     this.#cancelTimer();
     this.#startTimer(this.#deadlineMs ?? DEADLINE_DEFAULT_MS);
@@ -299,14 +318,14 @@ export class Call {
     this.#outcome = "OK";
   }
 
-  /** What to tell the caller; undefined if it has gone. */
+  /** Returns the error to send to the caller; undefined if the caller has left. */
   failed(error: unknown): ServiceError | undefined {
     const cause = error instanceof PeerGone ? CALLER_GONE : error;
     if (cause === CALLER_GONE) this.#controller.abort(CALLER_GONE);
     const facts = { id: this.id, method: this.#method.desc.name, signal: this.signal };
     const failure = failureOf(cause, facts, this.#options.log);
     this.#outcome = failure?.code ?? "CANCELLED";
-    // Work that goes on after its call was answered must stop.
+    // Work that continues after its call was answered must stop.
     this.#controller.abort(failure ?? CALLER_GONE);
     return failure;
   }
@@ -316,7 +335,7 @@ export class Call {
     this.#controller.abort(error);
   }
 
-  /** Nothing of it is held any more: it is counted, and what it held is given back. */
+  /** The exchange is closed: counts the call and releases all it holds. */
   closed(complete: boolean): void {
     if (this.#over) return;
     this.#over = true;
@@ -328,7 +347,7 @@ export class Call {
     this.#options.observe?.(this.#method.desc.name, outcome, this.#namespace, this.ageMs);
   }
 
-  /** A caller whose time is over leaves at that very moment: that is what ended it. */
+  /** A caller with a deadline leaves at the deadline: then the deadline is what ended the call. */
   #lateReason(): Error {
     const over = this.#deadlineMs !== undefined && this.ageMs >= this.#deadlineMs;
     return over ? this.#timeOver(this.ageMs) : CALLER_GONE;
@@ -341,16 +360,16 @@ export class Call {
     return understood;
   }
 
-  async #inTurn<T>(task: () => Promise<T>): Promise<T> {
+  async #inQueue<T>(task: () => Promise<T>): Promise<T> {
     if (this.#method.reads !== true) return task();
     const { reads, readWaitMsMax } = this.#options;
     const waitMsMax = readWaitMsMax(this.#namespace);
     const done = await reads.run(this.#share ?? "", waitMsMax, this.signal, task);
-    if (done === undefined) throw overloaded("reads would wait for too long");
+    if (done === undefined) throw overloaded("the read would wait too long in the queue");
     return done.result;
   }
 
-  /** Some work does not stop when it is told to; its caller is answered all the same. */
+  /** Rejects as soon as the signal aborts, because some work does not stop at once. */
   #race<T>(work: Promise<T>): Promise<T> {
     const { signal } = this;
     return new Promise((resolve, reject) => {
@@ -370,7 +389,7 @@ export class Call {
   #startTimer(ms: number): void {
     if (Number.isNaN(ms)) {
       this.#controller.abort(
-        new ServiceError("REQUEST_INVALID", "the call's timeout cannot be read"),
+        new ServiceError("REQUEST_INVALID", "the timeout of the call is malformed"),
       );
       return;
     }
@@ -379,7 +398,7 @@ export class Call {
       over();
       return;
     }
-    // Timers hold at most 2^31 milliseconds; a longer deadline is none.
+    // A timer takes at most 2^31 - 1 ms, about 25 days; a longer deadline ends then.
     this.#cancelTimer = this.clock.after(Math.min(ms, 2 ** 31 - 1), over);
   }
 
@@ -387,20 +406,24 @@ export class Call {
     return this.#method.changes && this.#admitted
       ? new ServiceError(
           "OUTCOME_UNKNOWN",
-          `the call's ${Math.round(ms)} ms were over before the answer; it may or may not have happened: look, or repeat it`,
+          `the deadline of ${Math.round(ms)} ms passed before the answer; the change may or may not have happened: check, or repeat it`,
         )
       : new ServiceError(
           "DEADLINE_EXCEEDED",
-          `the call's ${Math.round(ms)} ms were over before it was done; allow more time, ask for less, or set allowPartial`,
+          `the deadline of ${Math.round(ms)} ms passed; allow more time, ask for less, or set allowPartial`,
         );
   }
 }
 
-/** Made once: an error is made with its stack each time. */
+/** Created once, because creating an error captures a stack. */
 const CALLER_GONE = new CallerGone();
 
 function overloaded(why: string): ServiceError {
-  return new ServiceError("OVERLOADED", `${why}; repeat after the hint, with fewer at once`, {
-    retryAfterMs: OVERLOADED_RETRY_MS,
-  });
+  return new ServiceError(
+    "OVERLOADED",
+    `${why}; retry after the given delay, with fewer requests at once`,
+    {
+      retryAfterMs: OVERLOADED_RETRY_MS,
+    },
+  );
 }

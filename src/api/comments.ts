@@ -1,4 +1,7 @@
-/** What the proto files say about a service, method, message, field or enum value, by its full name. */
+/**
+ * The comments of the proto files on services, methods, messages, fields and enum values, by full
+ * name.
+ */
 import { readFileSync } from "node:fs";
 import type {
   DescEnum,
@@ -11,7 +14,7 @@ import type {
 
 type Commented = DescService | DescMethod | DescMessage | DescField | DescEnum | DescEnumValue;
 
-// Written by scripts/generate.ts as an object of texts.
+// scripts/generate.ts writes it as an object of strings.
 const COMMENTS = new Map(
   Object.entries(
     JSON.parse(readFileSync(new URL("../gen/comments.json", import.meta.url), "utf8")) as Record<
@@ -21,7 +24,7 @@ const COMMENTS = new Map(
   ),
 );
 
-/** "" if there is none. */
+/** Returns "" if there is no comment. */
 export function commentOf(desc: Commented): string {
   return COMMENTS.get(fullName(desc)) ?? "";
 }

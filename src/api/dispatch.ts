@@ -1,7 +1,8 @@
 /**
- * Decides who answers an exchange: a page, or a method by the protocol that its content type names.
+ * Decides what answers an exchange: a page, or a method through the protocol that its content type
+ * names.
  *
- * Nothing that arrives makes this throw, and every exchange gets an answer or is cut off.
+ * Nothing that arrives makes this throw, and every exchange gets an answer or is cut off. /
  */
 import { ServiceError } from "../lib/errors.ts";
 import { nearest } from "../lib/nearest.ts";
@@ -20,9 +21,9 @@ export interface DispatchOptions {
   readonly calls: Calls;
   readonly pages: Pages;
   readonly builtIn: BuiltInMethods;
-  /** Names that requests may be addressed to, beside addresses and this machine's own names. */
+  /** Host names that requests may use, besides addresses and this machine's own names. */
   readonly allowedHosts: readonly string[];
-  /** An exchange that failed by a bug: it is cut off. */
+  /** Called with the error when a bug ends an exchange, which is then cut off. */
   readonly failed: (error: unknown) => void;
 }
 

@@ -1,4 +1,7 @@
-/** The API as one page to read, from the same descriptors that the server answers by. No scripts, nothing from elsewhere. */
+/**
+ * The API as one page to read, from the same descriptors that the server answers by. It has no
+ * scripts and loads nothing from other sites. /
+ */
 import type { DescField, DescMessage, DescMethod } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
 import { CODES } from "../lib/errors.ts";
@@ -75,8 +78,9 @@ ${[...codesByStatus()]
 const SERVER = "http://127.0.0.1:8420";
 
 /**
- * An example of a request as a shell sends it: its fixed times would be too old by the time it is copied, so
- * the event happens now and the interval is today. All are in single quotes, which the shell leaves alone.
+ * A request as a shell command. Fixed times would be too old when somebody copies it, so the event
+ * happens now and the interval is today. Everything is in single quotes, which the shell does not
+ * expand. /
  */
 function inPresent(body: string): string {
   return body
@@ -142,7 +146,7 @@ function typeText(field: DescField): string {
   return `${(ScalarType[field.scalar ?? ScalarType.STRING] ?? "").toLowerCase()}${many}`;
 }
 
-/** Every message of ours that a method takes or answers, itself or inside another, once each. */
+/** Every Braid message that a method takes or returns, directly or nested, once each. */
 function messagesOf(methods: readonly DescMethod[]): DescMessage[] {
   const found = new Set<DescMessage>();
   const add = (message: DescMessage): void => {

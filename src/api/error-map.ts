@@ -1,17 +1,17 @@
 /**
- * Whatever went wrong, as what the caller is told.
+ * Turns anything that went wrong into the error that the caller gets.
  *
- * A `ServiceError` is told as it is. A caller that went away is told nothing, and nothing is logged.
- * Anything else is a bug: INTERNAL, with an id that is in the log beside what really happened.
+ * A `ServiceError` passes unchanged. If the caller has left, there is no error and no log line.
+ * Everything else is a bug: INTERNAL, with a request id under which the log has the cause. /
  */
 import { CODES, ServiceError } from "../lib/errors.ts";
 import type { Code } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
 
-/** Why a request was aborted when its caller left before the answer. */
+/** The abort reason of a request whose caller left before the answer. */
 export class CallerGone extends Error {
   constructor() {
-    super("the caller went away");
+    super("the caller has left");
     this.name = "CallerGone";
   }
 }
@@ -25,20 +25,20 @@ export interface RequestFacts {
   readonly signal: AbortSignal;
 }
 
-/** What to tell the caller; undefined if there is none any more. */
+/** Returns the error for the caller; undefined if the caller has left. */
 export function failureOf(error: unknown, facts: RequestFacts, log: Log): ServiceError | undefined {
   const { signal } = facts;
   if (signal.aborted && signal.reason instanceof CallerGone) return undefined;
   if (error instanceof ServiceError) {
-    // These are the operator's business too, not only the caller's.
+    // These concern the operator too, not only the caller.
     if (error.code === "DATA_LOSS" || error.code === "INTERNAL") {
       log.error({ requestId: facts.id, method: facts.method, err: error }, "a request failed");
     }
     return error;
   }
-  // Work that was stopped may say so in its own words; the reason is what stopped it.
+  // Aborted work may fail with an error of its own; the abort reason is what the caller needs.
   if (signal.aborted && signal.reason instanceof ServiceError) return signal.reason;
-  log.error({ requestId: facts.id, method: facts.method, err: error }, "a request failed by a bug");
+  log.error({ requestId: facts.id, method: facts.method, err: error }, "a bug made a request fail");
   return new ServiceError(
     "INTERNAL",
     `the server failed; its log has the cause under request id ${facts.id}`,
@@ -46,10 +46,10 @@ export function failureOf(error: unknown, facts: RequestFacts, log: Log): Servic
   );
 }
 
-/** How long a caller should wait, in milliseconds, where a repeat helps and the error does not say. */
+/** The delay before a retry, in milliseconds, if the error can be retried and gives none. */
 const RETRY_MS_DEFAULT = 1_000;
 
-/** When a repeat may help, in milliseconds; undefined if it will not. */
+/** The delay after which a retry may help, in milliseconds; undefined if it cannot help. */
 export function retryAfterMs(error: ServiceError): number | undefined {
   return CODES[error.code].retry ? (error.retryAfterMs ?? RETRY_MS_DEFAULT) : undefined;
 }

@@ -1,4 +1,4 @@
-/** What an example of a method is made of. */
+/** An example of a method: its request and its answer. */
 
 export interface Example {
   readonly request: Readonly<Record<string, unknown>>;

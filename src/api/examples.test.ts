@@ -8,11 +8,11 @@ import { EXAMPLES } from "./examples.ts";
 
 const METHODS = [...TimeSeriesService.methods, ...ControlService.methods];
 
-test("every method has an example, and nothing else has", () => {
+test("every method has an example, and every example has a method", () => {
   deepEqual(Object.keys(EXAMPLES).toSorted(), METHODS.map(({ name }) => name).toSorted());
 });
 
-test("examples are what the methods take and answer, and show every field of the answer", () => {
+test("examples match the messages of their methods and show every field of the answer", () => {
   for (const { name, input, output } of METHODS) {
     const example = EXAMPLES[name];
     ok(example !== undefined, name);

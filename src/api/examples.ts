@@ -1,8 +1,11 @@
-/** One example of each method's request and answer: shown by /openapi.json and /docs, and checked by a test. */
+/**
+ * One example of each method's request and answer. /openapi.json and /docs show them, and a test
+ * checks them.
+ */
 import type { Example } from "./example.ts";
 import { SPLIT_EXAMPLES } from "./split-examples.ts";
 
-/** /docs puts the present in their place. */
+/** /docs replaces these with the present. */
 export const EXAMPLE_EVENT_TIME = "2026-11-15T10:00:00.000001Z";
 export const EXAMPLE_INTERVAL = { start: "2026-11-15T10:00:00Z", end: "2026-11-15T11:00:00Z" };
 

@@ -1,9 +1,12 @@
-/** A request's body, from bytes to parsed JSON, with nothing in it taken on trust. */
+/** Parses the body of a request from bytes to JSON. Trusts nothing in it. */
 import { isUtf8 } from "node:buffer";
 import { ServiceError } from "../lib/errors.ts";
 import { JsonWalk } from "../wire/json-walk.ts";
 
-/** Throws REQUEST_TOO_LARGE before anything is parsed if it holds more than so many values. */
+/**
+ * Throws REQUEST_TOO_LARGE, before it parses anything, if the body holds more than `valuesMax`
+ * values.
+ */
 export function parseJsonBody(body: Buffer, valuesMax: number): unknown {
   if (body.length === 0) return {};
   if (!isUtf8(body)) throw new ServiceError("REQUEST_INVALID", "the body is not valid UTF-8");
@@ -16,9 +19,12 @@ export function parseJsonBody(body: Buffer, valuesMax: number): unknown {
     const said = cause instanceof Error ? cause.message.slice(0, 200) : "";
     throw new ServiceError("REQUEST_INVALID", `the body is not JSON: ${said}`, { cause });
   }
-  // JSON.parse keeps the last of two members with one name: which one was meant nobody knows.
+  // JSON.parse keeps the last of two members with the same name; nobody knows which one was meant.
   if (membersOf(value) !== walk.members) {
-    throw new ServiceError("REQUEST_INVALID", "an object in the body has a field twice; keep one");
+    throw new ServiceError(
+      "REQUEST_INVALID",
+      "an object in the body has the same field twice; remove one",
+    );
   }
   return value;
 }

@@ -50,14 +50,14 @@ import { declareServerMetrics } from "../server/server-metrics.ts";
 
 const REQUEST_BYTES_MAX = 16 * 1024 * 1024;
 
-/** What the fakes saw, and what they are to do next. */
+/** What the fakes received, and what they do next. */
 const seen: { batches: WriteBatch[]; queries: ReadQuery[]; signals: AbortSignal[] } = {
   batches: [],
   queries: [],
   signals: [],
 };
 let fail: Error | undefined;
-/** Reads wait for it. */
+/** Reads wait for this promise. */
 let gate: Promise<void> = Promise.resolve();
 let pagesRead = 0;
 
@@ -250,7 +250,7 @@ function call(
       options.metadata ?? new Metadata(),
       deadline,
       (error, answer) => {
-        // The status comes after this callback.
+        // The status arrives after this callback.
         setImmediate(() => {
           resolve({
             error,
@@ -317,7 +317,7 @@ const readRequest = create(ReadEventRecordsRequestSchema, {
   timeInterval: { start: { seconds: 10n }, end: { seconds: 20n } },
 });
 
-test("a read over gRPC is the stored frames, with the token and the context behind them", async () => {
+test("a read over gRPC returns the stored frames, followed by token and context", async () => {
   const answer = await call(READ, toBinary(ReadEventRecordsRequestSchema, readRequest));
   equal(answer.error, null);
   const message = fromBinary(ReadEventRecordsResponseSchema, answer.bytes);
@@ -330,7 +330,7 @@ test("a read over gRPC is the stored frames, with the token and the context behi
   match(String(answer.trailers.get("braid-request-id")[0]), /^[0-9a-f]{12}-/);
 });
 
-test("the same read over HTTP is proto3 JSON, defaults printed", async () => {
+test("the same read over HTTP returns proto3 JSON with defaults", async () => {
   const answer = await post(READ, JSON.stringify(readJson), { "braid-request-id": "mine-1" });
   equal(answer.status, 200);
   equal(answer.headers.get("braid-request-id"), "mine-1");
@@ -374,7 +374,7 @@ test("a write over either protocol reaches the writer as the same bytes", async 
   equal(bytes[0], bytes[1]);
 });
 
-test("control methods answer over both, and an empty body is an empty request", async () => {
+test("control methods answer over both protocols, and an empty body is an empty request", async () => {
   const request = create(CreateNamespaceRequestSchema, { namespace: "plays" });
   const answer = await call(CREATE, toBinary(CreateNamespaceRequestSchema, request));
   equal(fromBinary(NamespaceSchema, answer.bytes).config?.acceptLimit?.seconds, 600n);
@@ -394,7 +394,7 @@ test("control methods answer over both, and an empty body is an empty request", 
   equal(fromBinary(KillSwitchSchema, kill.bytes).setTime?.seconds, 1n);
 });
 
-test("the operator that a caller claims to be is recorded, over HTTP and gRPC", async () => {
+test("the operator's name that a caller claims is recorded, over HTTP and gRPC", async () => {
   const path = "/braid.v1.ControlService/SetKillSwitch";
   const set = async (headers: Record<string, string>): Promise<Response> =>
     fetch(`${url}${path}`, {
@@ -414,7 +414,7 @@ test("the operator that a caller claims to be is recorded, over HTTP and gRPC", 
   equal(fromBinary(KillSwitchSchema, bytes).by, "bo@ops-2");
 });
 
-test("an error is told with its code, status and retry hint over both", async () => {
+test("an error has its code, status and retry hint over both protocols", async () => {
   const missing = await told(await post(GET, '{"namespace":"nope"}'));
   deepEqual([missing.status, missing.code], [404, "NAMESPACE_NOT_FOUND"]);
   const notFound = await call(GET, Buffer.from("\n\u0004nope"));
@@ -433,7 +433,7 @@ test("an error is told with its code, status and retry hint over both", async ()
   }
 });
 
-test("a bug is INTERNAL with an id and without its words", async () => {
+test("a bug is INTERNAL with a request id and without the text of the cause", async () => {
   const http = await told(
     await post("/braid.v1.TimeSeriesService/ExplainRead", JSON.stringify(readJson)),
   );
@@ -448,7 +448,7 @@ test("a bug is INTERNAL with an id and without its words", async () => {
   ok(!grpc.error.message.includes("secrets"));
 });
 
-test("all that is wrong with a request is told at once", async () => {
+test("one error names every problem of a request", async () => {
   const unknown = await told(
     await post(READ, JSON.stringify({ namespac: "plays", timeInterval: { begin: 1 }, x: {} })),
   );
@@ -480,7 +480,7 @@ test("all that is wrong with a request is told at once", async () => {
   match(reversed.message, /start must be before/);
 });
 
-test("a stream is lines of pages over HTTP, and an error after it began is the last line", async () => {
+test("a stream over HTTP is one page per line, and an error after the first page is the last line", async () => {
   const whole = await post(STREAM, JSON.stringify({ ...readJson, totalRecordLimit: "3" }));
   equal(whole.headers.get("content-type"), "application/x-ndjson; charset=utf-8");
   const lines = (await whole.text()).trimEnd().split("\n");
@@ -509,7 +509,7 @@ async function until(claim: () => boolean): Promise<void> {
   }
 }
 
-test("a stream over gRPC is whole, and a slow reader holds no more than a few pages", async () => {
+test("a stream over gRPC is complete, and a slow reader holds no more than a few pages", async () => {
   const fast = client.makeServerStreamRequest(STREAM, asIs, asIs, requestOf(20n));
   let count = 0;
   for await (const bytes of fast as AsyncIterable<Buffer>) {
@@ -531,7 +531,7 @@ test("a stream over gRPC is whole, and a slow reader holds no more than a few pa
   await until(() => pagesRead > 0);
   const signal = seen.signals.at(-1);
   let earlier = -1;
-  // It has come to rest when a while brings no further page.
+  // The server has stopped reading ahead when no further page comes for a while.
   while (earlier !== pagesRead) {
     earlier = pagesRead;
     await systemClock.sleep(200);
@@ -542,7 +542,7 @@ test("a stream over gRPC is whole, and a slow reader holds no more than a few pa
   session.close();
 });
 
-test("a caller that leaves ends the work, over both", async () => {
+test("a caller that leaves ends the work, over both protocols", async () => {
   let release: () => void = () => undefined;
   gate = new Promise((resolve) => {
     release = resolve;
@@ -575,7 +575,7 @@ test("a caller that leaves ends the work, over both", async () => {
   }
 });
 
-test("beyond the limit of requests under way they are refused before any work", async () => {
+test("requests beyond the limit in flight are refused before any work", async () => {
   const small = await open({ inFlightMax: 1 });
   let release: () => void = () => undefined;
   gate = new Promise((resolve) => {
@@ -598,7 +598,7 @@ test("beyond the limit of requests under way they are refused before any work", 
         headers: { "content-type": "application/json" },
       });
     equal((await ask(READ, readJson)).status, 429);
-    // Control has places of its own.
+    // Control methods have slots of their own.
     equal((await ask(GET, { namespace: "plays" })).status, 200);
     release();
     equal((await first).error, null);
@@ -610,7 +610,7 @@ test("beyond the limit of requests under way they are refused before any work", 
   }
 });
 
-test("draining finishes what is under way, refuses what comes, and says so", async () => {
+test("draining finishes requests in flight, refuses new ones, and reports it", async () => {
   const own = await open({ inFlightMax: 10 });
   let release: () => void = () => undefined;
   gate = new Promise((resolve) => {
@@ -639,7 +639,7 @@ test("draining finishes what is under way, refuses what comes, and says so", asy
   }
 });
 
-test("what is not a request is refused by name over HTTP, and nothing else happens", async () => {
+test("a malformed HTTP request gets an error that names the problem, and has no effect", async () => {
   const deep = "[".repeat(60_000);
   const cases: [string | Uint8Array, Record<string, string>, string][] = [
     ["{", {}, "REQUEST_INVALID"],
@@ -660,7 +660,7 @@ test("what is not a request is refused by name over HTTP, and nothing else happe
     equal((await told(await post(GET, body, headers))).code, code, String(body).slice(0, 40));
   }
   const twice = await told(await post(GET, '{"namespace":"x","namespace":"plays"}'));
-  match(twice.message, /has a field twice/);
+  match(twice.message, /has the same field twice/);
   const unknown = await told(await post("/braid.v1.ControlService/GetNamespaces", "{}"));
   deepEqual([unknown.status, unknown.code], [404, "METHOD_NOT_FOUND"]);
   match(unknown.message, /did you mean POST \/braid\.v1\.ControlService\/GetNamespace\?/);
@@ -668,7 +668,7 @@ test("what is not a request is refused by name over HTTP, and nothing else happe
   match(got.message, /did you mean POST/);
 });
 
-test("what is not a message is REQUEST_INVALID over gRPC, never INTERNAL", async () => {
+test("a malformed gRPC message is REQUEST_INVALID, never INTERNAL", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom(GET, READ, WRITE, CREATE),
@@ -693,7 +693,7 @@ test("what is not a message is REQUEST_INVALID over gRPC, never INTERNAL", async
   equal(nowhere.error?.code, status.UNIMPLEMENTED);
 });
 
-test("what is not HTTP at all gets an answer and is let go", async () => {
+test("bytes that are not HTTP get an answer, and the connection closes", async () => {
   const answer = await new Promise<string>((resolve) => {
     const socket = connectTcp(listener.port, "127.0.0.1", () => socket.write("NONSENSE\r\n\r\n"));
     let text = "";
@@ -705,7 +705,7 @@ test("what is not HTTP at all gets an answer and is let go", async () => {
   match(answer, /^HTTP\/1\.1 400 .*REQUEST_INVALID/s);
 });
 
-test("a connection whose first bytes come one by one is still understood", async () => {
+test("a connection whose first bytes arrive one by one works", async () => {
   const answer = await new Promise<string>((resolve) => {
     const request = `PUT /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`;
     let text = "";
@@ -762,7 +762,7 @@ test("health and reflection answer over gRPC", async () => {
   }
 });
 
-test("a process without methods shows what it is and where its health is", async () => {
+test("the page of a process without methods says what it is and links its health", async () => {
   const worker = await open({ inFlightMax: 1, methods: [] });
   try {
     const response = await fetch(`http://127.0.0.1:${worker.port}/`);
@@ -778,7 +778,7 @@ test("a process without methods shows what it is and where its health is", async
   }
 });
 
-test("the operator's pages are there", async () => {
+test("the pages for operators answer", async () => {
   const text = await (await fetch(`${url}/metrics`)).text();
   match(
     text,

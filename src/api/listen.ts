@@ -1,4 +1,4 @@
-/** The API on one port: transport below, protocols and methods above. */
+/** The API on one port: the transport below, protocols and methods above. */
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { Metrics } from "../lib/metrics.ts";
@@ -24,17 +24,17 @@ export interface ListenOptions {
   readonly random: Random;
   readonly log: Log;
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port: number;
   readonly connectionsMax: number;
-  /** Requests of one connection at a time, and the bytes it may hold. */
+  /** The limits of one connection: requests at a time, and bytes held. */
   readonly connectionRequestsMax: number;
   readonly connectionBytesMax: number;
-  /** Names that requests may be addressed to, beside addresses and this machine's own names. */
+  /** Host names that requests may use, besides addresses and this machine's own names. */
   readonly allowedHosts: readonly string[];
   /** Why the server cannot serve now; undefined if it can. */
   readonly notReady: () => string | undefined;
-  /** What /readyz says beside that: whatever it is, requests are answered. */
+  /** Further detail for /readyz; it does not affect whether requests are answered. */
   readonly readyDetail?: () => ReadyDetail;
 }
 
@@ -51,7 +51,7 @@ export class Listener {
     this.#closing = closing;
   }
 
-  /** Rejects with Node's error if the address cannot be had. */
+  /** Rejects with Node's error if the address is not available. */
   static async open(options: ListenOptions): Promise<Listener> {
     const { methods, calls, log } = options;
     const closing = new AbortController();
@@ -77,7 +77,7 @@ export class Listener {
       pages,
       builtIn: new BuiltInMethods(health.methods, reflection.methods),
       allowedHosts: options.allowedHosts,
-      failed: (error) => log.error({ err: error }, "a request failed by a bug"),
+      failed: (error) => log.error({ err: error }, "a bug made a request fail"),
     });
     const port = await Port.open({
       ...options,
@@ -98,8 +98,8 @@ export class Listener {
   }
 
   /**
-   * Takes no more connections or requests and lets what is under way finish, for at most `graceMs`.
-   * True if all of it did.
+   * Stops accepting connections and requests, and waits at most `graceMs` for calls in flight.
+   * Returns true if all of them finished.
    */
   drain(graceMs: number): Promise<boolean> {
     this.#closing.abort();
@@ -107,7 +107,7 @@ export class Listener {
     return this.#port.drain(graceMs, this.#calls.drain());
   }
 
-  /** Lets go of everything, at once. */
+  /** Closes everything at once. */
   close(): void {
     this.#closing.abort();
     this.#port.close();

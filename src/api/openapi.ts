@@ -34,7 +34,7 @@ export function openApi(methods: readonly DescMethod[]): Json {
   };
 }
 
-/** What a method does, in a sentence, even if nobody wrote one. */
+/** What a method does, in a sentence, even without a comment in the proto file. */
 export function summaryOf(method: DescMethod): string {
   const comment = commentOf(method);
   return comment === "" ? `${method.name.replace(/([a-z])([A-Z])/g, "$1 $2")}.` : comment;
@@ -43,7 +43,7 @@ export function summaryOf(method: DescMethod): string {
 /** The codes of the error table, by HTTP status. */
 export function codesByStatus(): ReadonlyMap<number, readonly Code[]> {
   const byStatus = new Map<number, Code[]>();
-  // Object.keys forgets that the keys are the codes.
+  // Object.keys returns strings, but these keys are the codes.
   for (const code of Object.keys(CODES) as Code[]) {
     const { http } = CODES[code];
     byStatus.set(http, [...(byStatus.get(http) ?? []), code]);
@@ -60,7 +60,7 @@ function operation(method: DescMethod, schemas: Record<string, Json>): Json {
       schema: {
         type: "object",
         description:
-          "One per line: a result, or, as the last line, the error that ended a stream that had begun.",
+          "One per line: a result, or, as the last line, the error that ended the stream.",
         properties: { result: answer, error: { $ref: "#/components/schemas/Error" } },
       },
       ...(example && { example: { result: example.answer } }),
@@ -108,7 +108,7 @@ function messageRef(message: DescMessage, schemas: Record<string, Json>): Json {
   if (wellKnown !== undefined) return wellKnown;
   const name = message.typeName.replace(/^braid\.v1\./, "");
   if (schemas[name] === undefined) {
-    // Entered first, so that a message within itself would end.
+    // Registered first, so that a message nested in itself ends the recursion.
     schemas[name] = {};
     schemas[name] = {
       type: "object",
@@ -193,21 +193,21 @@ const PARAMETERS: Json = {
   timeout: {
     name: "braid-timeout-ms",
     in: "header",
-    description: "How long the caller waits, in milliseconds; 60000 if not given.",
+    description: "How long the caller waits, in milliseconds. Default: 60,000.",
     schema: { type: "integer", minimum: 1 },
   },
   requestId: {
     name: "braid-request-id",
     in: "header",
-    description: "What the caller calls this request; answered, and written to the server's log.",
+    description: "The caller's id for this request. The answer and the server's log show it.",
     schema: { type: "string", maxLength: 128 },
   },
   operator: {
     name: "braid-operator",
     in: "header",
     description:
-      "Who asks, for histories, pauses, read modes and the kill switch: printable ASCII. It is a claim, " +
-      'nothing checks it; "operator" if not given.',
+      "The operator's name for histories, pauses, read modes and the kill switch: printable ASCII. Nothing " +
+      'verifies it. Default: "operator".',
     schema: { type: "string", maxLength: 128 },
   },
 };
@@ -243,7 +243,7 @@ function errorResponses(): Json {
           ...(retry && {
             headers: {
               "Retry-After": {
-                description: "Seconds to wait before a repeat.",
+                description: "Seconds to wait before a retry.",
                 schema: { type: "integer" },
               },
             },

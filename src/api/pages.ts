@@ -1,4 +1,4 @@
-/** What an operator or a browser asks for with GET: health, metrics, the description of the API. */
+/** The pages for operators and browsers, by GET: health, metrics, the description of the API. */
 import type { DescMethod } from "@bufbuild/protobuf";
 import { BUILD_INFO } from "../lib/build-info.ts";
 import type { Metrics } from "../lib/metrics.ts";
@@ -13,18 +13,18 @@ export interface PagesOptions {
   readonly methods: readonly DescMethod[];
   /** Why the server cannot serve now; undefined if it can. */
   readonly notReady: () => string | undefined;
-  /** What /readyz says beside that: whatever it is, requests are answered. */
+  /** Further detail for /readyz; it does not affect whether requests are answered. */
   readonly readyDetail: () => ReadyDetail | undefined;
 }
 
-/** What is switched off, as this process knows it. */
+/** What is switched off, as far as this process knows. */
 export interface ReadyDetail {
   readonly killSwitch: {
     readonly on: boolean;
     readonly by: string;
     readonly reason: string;
   };
-  /** Namespaces whose splits are paused; the first of them. */
+  /** Namespaces whose splits are paused; only the first few. */
   readonly paused: readonly string[];
 }
 
@@ -48,9 +48,9 @@ export class Pages {
   readonly #pages: ReadonlyMap<string, () => Page | Promise<Page>>;
 
   constructor({ metrics, methods, notReady, readyDetail }: PagesOptions) {
-    // Both follow from the descriptors alone, so each is made once, when first asked for.
+    // Both depend only on the descriptors, so each is made once, on first use.
     const description = once(() => JSON.stringify(openApi(methods)));
-    // A worker has no methods: its page says what it has instead.
+    // A worker has no methods: its page shows what it has instead.
     const docs = once(() => (methods.length === 0 ? workerPage() : docsPage(methods)));
     this.#pages = new Map<string, () => Page | Promise<Page>>([
       ["/metrics", async () => ({ type: metrics.contentType, body: await metrics.text() })],
@@ -66,7 +66,7 @@ export class Pages {
     return this.#pages.has(path);
   }
 
-  /** Rejects only by a bug. */
+  /** Rejects only because of a bug. */
   async answer(exchange: Exchange): Promise<void> {
     const page = await this.#pages.get(exchange.path)?.();
     if (page === undefined) return;

@@ -1,8 +1,8 @@
-/** What a caller calls its request, so that both sides find it in their logs. */
+/** The caller's id for its request, so that both sides find it in their logs. */
 
 const USABLE = /^[\x21-\x7e]{1,128}$/;
 
-/** Undefined if the caller gave none, or one that has no place in a log line or a header. */
+/** Undefined if the caller gave none, or one that does not fit a log line or a header. */
 export function callerRequestId(given: unknown): string | undefined {
   return typeof given === "string" && USABLE.test(given) ? given : undefined;
 }

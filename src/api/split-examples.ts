@@ -91,7 +91,7 @@ const SPLIT = {
   bucketEnd: "2026-11-14T08:00:00Z",
 };
 
-/** Without its parts. */
+/** The split without its parts. */
 const LISTED = {
   ...SPLIT,
   segments: SPLIT.segments.map((segment) => ({
@@ -104,7 +104,7 @@ const UNREAD = { ...SPLIT.preSplitData, checksum: "" };
 
 const ASKED = { at: "2026-11-15T10:00:00Z", by: "operator" };
 
-/** Where nothing is done yet. */
+/** A split on which no work is done yet. */
 function operatorExample(reason: string): Example["answer"] {
   return {
     ...SPLIT,

@@ -1,4 +1,4 @@
-/** The page of a process that answers no methods: what it is, and where its health and metrics are. */
+/** The page of a process without methods: what it is, and where its health and metrics are. */
 import { BUILD_INFO } from "../lib/build-info.ts";
 
 export function workerPage(): string {
@@ -14,7 +14,7 @@ export function workerPage(): string {
 <h1>Braid worker ${BUILD_INFO.version}</h1>
 <p>This process splits wide partitions. It answers no methods: send requests to a server, <code>braid serve</code>.</p>
 <ul>
-<li><a href="/healthz">/healthz</a>: the process lives</li>
+<li><a href="/healthz">/healthz</a>: the process runs</li>
 <li><a href="/readyz">/readyz</a>: it can reach its storage, or why not</li>
 <li><a href="/metrics">/metrics</a>: for Prometheus</li>
 </ul>

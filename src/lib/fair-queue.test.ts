@@ -5,7 +5,7 @@ import { FairQueue } from "./fair-queue.ts";
 
 const NEVER = new AbortController().signal;
 
-/** Tasks that end when they are told to, and note when they begin. */
+/** Tasks that end on command and record when they start. */
 class Tasks {
   readonly begun: string[] = [];
   readonly #ends: (() => void)[] = [];
@@ -35,7 +35,7 @@ test("one key with many tasks delays another key by one task", async () => {
   deepEqual([queue.running, queue.queued], [0, 0]);
 });
 
-test("a task that would wait too long is refused when it comes", async () => {
+test("a task that would wait too long is refused on arrival", async () => {
   const clock = new VirtualClock(0);
   const queue = new FairQueue(clock, 1);
   const tasks = new Tasks();
@@ -53,7 +53,7 @@ test("a task that would wait too long is refused when it comes", async () => {
   deepEqual([await first, await second], [{ result: "first" }, { result: "second" }]);
 });
 
-test("one that leaves while it waits makes room, and never runs", async () => {
+test("a task that is aborted while it waits makes room and never runs", async () => {
   const queue = new FairQueue(new VirtualClock(0), 1);
   const tasks = new Tasks();
   const leaving = new AbortController();

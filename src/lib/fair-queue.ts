@@ -1,9 +1,10 @@
 /**
- * Lets a bounded number of tasks run at a time and shares the places fairly between keys.
+ * Runs a bounded number of tasks at a time and shares the slots fairly between keys.
  *
- * Tasks of one key run in the order they came. Between keys the places go round, so one key with a thousand
- * tasks delays another key's first task by one task, not by a thousand. A task that would wait for longer than
- * it may is refused when it comes, not when its time is over: refusing late helps nobody.
+ * Tasks of one key run in the order they arrive. Between keys the queue goes round robin: a key
+ * with 1,000 tasks delays another key's first task by one task, not by 1,000. The queue refuses a
+ * task that would wait too long when it arrives, not when its time is over: a late refusal helps
+ * nobody. /
  */
 import type { Clock } from "./clock.ts";
 
@@ -11,13 +12,13 @@ interface Waiting {
   readonly run: () => void;
 }
 
-/** Of how many tasks the mean time remembers, about. */
+/** The mean duration covers about this many tasks. */
 const MEMORY = 64;
 
 export class FairQueue {
   readonly #clock: Clock;
   readonly #runningMax: number;
-  /** In the order in which the keys are served next. */
+  /** Keys in the order in which they get the next slots. */
   readonly #waiting = new Map<string, Waiting[]>();
   #running = 0;
   #queued = 0;
@@ -36,7 +37,7 @@ export class FairQueue {
     return this.#queued;
   }
 
-  /** How long a task of that key would wait if it came now, as far as can be told. */
+  /** The estimated wait of a task of that key if it arrived now. */
   expectedWaitMs(key: string): number {
     if (this.#running < this.#runningMax) return 0;
     const own = this.#waiting.get(key)?.length ?? 0;
@@ -46,8 +47,9 @@ export class FairQueue {
   }
 
   /**
-   * Runs the task when it is its turn. Undefined, and not run, if it would wait for longer than `waitMsMax`.
-   * Rejects with the signal's reason if that aborts while it waits.
+   * Runs the task when it gets a slot. Returns undefined, without running it, if it would wait
+   * longer than `waitMsMax`. Rejects with the signal's reason if the signal aborts while the task
+   * waits. /
    */
   async run<T>(
     key: string,
@@ -58,7 +60,7 @@ export class FairQueue {
     signal.throwIfAborted();
     if (this.#running >= this.#runningMax) {
       if (this.expectedWaitMs(key) > waitMsMax) return undefined;
-      await this.#turn(key, signal);
+      await this.#waitForSlot(key, signal);
     } else this.#running++;
     const startedMs = this.#clock.monotonicMs();
     try {
@@ -70,7 +72,7 @@ export class FairQueue {
     }
   }
 
-  #turn(key: string, signal: AbortSignal): Promise<void> {
+  #waitForSlot(key: string, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const waiting: Waiting = {
         run: () => {
@@ -95,7 +97,7 @@ export class FairQueue {
     if (first === undefined || this.#running >= this.#runningMax) return;
     const [key, line] = first;
     const next = line.shift();
-    // The key goes to the end of the round, or leaves it.
+    // The key moves to the end of the round, or leaves it.
     this.#waiting.delete(key);
     if (line.length > 0) this.#waiting.set(key, line);
     if (next === undefined) return;

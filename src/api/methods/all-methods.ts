@@ -1,4 +1,4 @@
-/** The one table of methods: what gRPC, HTTP, OpenAPI and the docs page all follow. */
+/** The one table of methods. gRPC, HTTP, OpenAPI and the docs page all follow it. */
 import type { ReadModeUseCases, SplitUseCases, VerifyUseCases } from "../../splits/use-cases.ts";
 import { blockedIdMethods } from "./blocked-ids.ts";
 import { histogramMethods } from "./histogram.ts";

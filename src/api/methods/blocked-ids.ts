@@ -1,4 +1,4 @@
-/** The methods on ids that are refused: messages to the use cases and back. */
+/** The methods on blocked ids: translates messages for the use cases and back. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { BlockedId_Source, ControlService } from "../../gen/braid/v1/control_service_pb.js";
 import type { BlockedIdSchema } from "../../gen/braid/v1/control_service_pb.js";

@@ -1,7 +1,10 @@
-/** Values of enums in a request, as the names the code works with. */
+/** Translates enum values of a request into the names that the code uses. */
 import type { Problems } from "../../lib/problems.ts";
 
-/** The name of an enum's value. UNSPECIFIED is as good as not given; any other number can come over the wire. */
+/**
+ * The name of an enum value. UNSPECIFIED counts as not given. Any other number can arrive over
+ * gRPC.
+ */
 export function nameOf<E extends number, N extends string>(
   value: E | undefined,
   names: ReadonlyMap<E, N>,

@@ -29,7 +29,7 @@ async function answered(answer: SliceSizeAnswer): Promise<Record<string, unknown
   return JSON.parse(String(await reply?.json())) as Record<string, unknown>;
 }
 
-test("the best source answers in the contract's names, and the others stand beside it", async () => {
+test("the best source answers in the contract's names, and the others are alternatives", async () => {
   const histogram = new SizeHistogram();
   histogram.add(3, 2);
   histogram.add(5);
@@ -63,7 +63,7 @@ test("the best source answers in the contract's names, and the others stand besi
   equal(other?.["reason"], "it is away");
 });
 
-test("a source without percentiles leaves them out instead of telling a 0", async () => {
+test("a source without percentiles leaves them out instead of returning 0", async () => {
   const best = report("TABLE_ESTIMATES", undefined);
   const answer = await answered({ timeSlice: "data_20261115", best, others: [] });
   equal(answer["count"], "128");

@@ -1,4 +1,4 @@
-/** GetHistogram: how large the partitions of a slice are, from the source that knows best. */
+/** GetHistogram: how large the partitions of a slice are, from the best available source. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ControlService, SizeReport_Source } from "../../gen/braid/v1/control_service_pb.js";
 import type {
@@ -12,7 +12,7 @@ import { messageMethod } from "./method.ts";
 import type { UnaryMethod } from "./method.ts";
 import { timeOfMicros } from "./times.ts";
 
-/** What `SliceSizes` does, without how. */
+/** The interface of `SliceSizes`. */
 export type SizesUseCase = Pick<SliceSizes, "of">;
 
 export function histogramMethods(sizes: SizesUseCase): UnaryMethod[] {
@@ -65,7 +65,7 @@ function numbersOf(report: SizeReport) {
   };
 }
 
-/** None, rather than a 0 that looks like a size, where the source cannot tell. */
+/** Undefined where the source does not know: a 0 would look like a size. */
 function percentilesOf(histogram: SizeHistogram | undefined): { p50?: bigint; p99?: bigint } {
   if (histogram === undefined) return {};
   return { p50: BigInt(histogram.percentile(0.5)), p99: BigInt(histogram.percentile(0.99)) };

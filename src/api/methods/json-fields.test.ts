@@ -40,7 +40,7 @@ test("every field of the wrong type is named at once, with what it must be", () 
   ]);
 });
 
-test("times, durations, bytes, enums, lists and messages are looked at as well", () => {
+test("times, durations, bytes, enums, lists and messages are checked as well", () => {
   const read = {
     timeInterval: { start: "yesterday", end: 5 },
     eventFilters: [{ matchEventItemValue: "%" }, "device"],
@@ -52,7 +52,7 @@ test("times, durations, bytes, enums, lists and messages are looked at as well",
     'timeInterval.end must be a time such as "2026-11-15T10:00:00.000001Z", not 5',
     'eventFilters[0].matchEventItemValue must be base64, not "%"',
     "eventFilters[1] must be an object",
-    'order "SIDEWAYS" is not known; it is NEWEST_FIRST or OLDEST_FIRST',
+    'order "SIDEWAYS" is not known; use NEWEST_FIRST or OLDEST_FIRST',
     'totalRecordLimit must be an integer from 0 to 18446744073709551615, not "1.5"',
   ]);
   deepEqual(problemsOf(BlockIdsRequestSchema, { ids: {} }), ["ids must be an array"]);
@@ -62,7 +62,7 @@ test("times, durations, bytes, enums, lists and messages are looked at as well",
   deepEqual(problemsOf(ListSplitsRequestSchema, []), ["the body must be a JSON object"]);
 });
 
-test("what the decoder takes is let through", () => {
+test("everything that the decoder accepts passes", () => {
   const fine = [
     { pageSize: "7", state: 2 },
     { page_size: 7, state: "FAILED", namespace: null },

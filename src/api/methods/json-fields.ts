@@ -1,4 +1,7 @@
-/** Finds all that a JSON body has wrong for its message, by path, before the rest is looked at. */
+/**
+ * Finds everything that is wrong with a JSON body for its message, by path, before anything else
+ * reads it.
+ */
 import { ScalarType } from "@bufbuild/protobuf";
 import type { DescEnum, DescField, DescMessage } from "@bufbuild/protobuf";
 import { Problems } from "../../lib/problems.ts";
@@ -6,8 +9,9 @@ import { nearest } from "../../lib/nearest.ts";
 import { parseTime } from "../../wire/time-text.ts";
 
 /**
- * Throws REQUEST_INVALID that names every unknown field, every unknown name of an enum and every value of
- * the wrong type. The decoder, which stops at the first, follows; what it alone can find is rare.
+ * Throws REQUEST_INVALID with every unknown field, every unknown enum name and every value of the
+ * wrong type. The decoder runs afterwards and stops at its first problem; it rarely finds any that
+ * this check does not. /
  */
 export function checkJsonFields(schema: DescMessage, value: unknown): void {
   const problems = new Problems();
@@ -24,13 +28,13 @@ function collect(schema: DescMessage, value: unknown, path: string, problems: Pr
   for (const [key, content] of Object.entries(value)) {
     const field = fieldNamed(schema, key);
     if (field === undefined) {
-      // Looking for the nearest name costs: not for what will not be listed.
+      // Finding the nearest name is expensive: skip it for problems that the error will not list.
       problems.add(problems.isFull ? "" : unknownField(schema, key, within));
     } else if (content !== null) collectField(field, content, `${within}${key}`, problems);
   }
 }
 
-/** null is as good as not given, everywhere. */
+/** null counts as not given, everywhere. */
 function collectField(field: DescField, content: unknown, path: string, problems: Problems): void {
   if (field.fieldKind !== "list") {
     collectValue(field, content, path, problems);
@@ -60,7 +64,7 @@ interface Form {
   readonly fits: (content: unknown) => boolean;
 }
 
-/** Messages with a JSON form of their own. */
+/** Messages with a special JSON form. */
 const FORMS: Readonly<Record<string, Form>> = {
   "google.protobuf.Timestamp": {
     what: 'a time such as "2026-11-15T10:00:00.000001Z"',
@@ -79,7 +83,10 @@ const NUMBER: Form = {
   fits: (content) => typeof content === "number" || isNumberText(content),
 };
 
-/** 64-bit integers are strings in JSON; numbers are taken too, as are strings for the short ones. */
+/**
+ * 64-bit integers are strings in JSON. Numbers are accepted too, as are strings for 32-bit
+ * integers.
+ */
 function integer(from: bigint, to: bigint): Form {
   return {
     what: `an integer from ${from} to ${to}`,
@@ -132,7 +139,7 @@ function unknownName(type: DescEnum, content: unknown, path: string): string | u
   if (Number.isInteger(content)) return undefined;
   if (type.values.some(({ name }) => name === content)) return undefined;
   const names = type.values.filter(({ number }) => number !== 0).map(({ name }) => name);
-  return `${path} ${shown(content)} is not known; it is ${names.join(" or ")}`;
+  return `${path} ${shown(content)} is not known; use ${names.join(" or ")}`;
 }
 
 function unknownField(schema: DescMessage, key: string, within: string): string {
@@ -142,10 +149,10 @@ function unknownField(schema: DescMessage, key: string, within: string): string 
   if (hint !== undefined) return `unknown field ${path}; did you mean ${hint}?`;
   return names.length === 0
     ? `unknown field ${path}; this request has no fields`
-    : `unknown field ${path}; known are ${names.join(", ")}`;
+    : `unknown field ${path}; the known fields are ${names.join(", ")}`;
 }
 
-/** A value for a message: short, and never all of a large one. */
+/** A value as an error message shows it: shortened. */
 function shown(content: unknown): string {
   if (typeof content === "string") return JSON.stringify(content.slice(0, 120));
   if (isObject(content)) return "an object";

@@ -1,15 +1,18 @@
 /**
- * Counts the fields of a protobuf message before anything is decoded (rule C27): a few kilobytes can hold millions of
- * empty ones, and each becomes an object.
+ * Counts the fields of a protobuf message before the decoder runs (rule C27): a few kilobytes can
+ * hold millions of empty fields, and the decoder makes an object of each. /
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import { ServiceError } from "../../lib/errors.ts";
 import { VarintReader } from "../../wire/varint.ts";
 
-/** No message of the API is nested this deeply. */
+/** No message of the API is nested more deeply. */
 const DEPTH_MAX = 16;
 
-/** Throws REQUEST_TOO_LARGE at the first field beyond `fieldsMax`. What is not a message is left to its decoder. */
+/**
+ * Throws REQUEST_TOO_LARGE at the first field beyond `fieldsMax`. Leaves malformed bytes to the
+ * decoder.
+ */
 export function checkMessageShape(schema: DescMessage, bytes: Uint8Array, fieldsMax: number): void {
   const reader = new VarintReader();
   let fields = 0;
@@ -35,7 +38,7 @@ export function checkMessageShape(schema: DescMessage, bytes: Uint8Array, fields
   walk(schema, bytes.length, 1);
 }
 
-/** Negative numbers take ten bytes, more than a reader of sizes takes. */
+/** Skips a varint. A negative number takes ten bytes, more than a length may take. */
 function behindVarint(bytes: Uint8Array, start: number): number {
   let at = start;
   while ((bytes[at] ?? 0) >= 0x80) at++;

@@ -1,9 +1,10 @@
 /**
- * A method of the API as both adapters see it: how a request is taken, what answers it, how the answer is put.
+ * A method of the API as both protocols see it: how to decode a request, what answers it, how to
+ * encode the answer.
  *
- * Methods know neither gRPC nor HTTP. A request comes as protobuf bytes or as parsed JSON, and an
- * answer is asked for in one of the two forms. Most methods work on messages; those that carry events
- * bring forms of their own, so that events are never decoded on their way.
+ * Methods know neither gRPC nor HTTP. A request arrives as protobuf bytes or as parsed JSON, and
+ * the caller wants its answer in one of these forms. Most methods work on messages. Methods that
+ * carry events have encodings of their own, so that events pass through undecoded. /
  */
 import { create, fromBinary, fromJson, toBinary, toJson } from "@bufbuild/protobuf";
 import type {
@@ -20,22 +21,22 @@ import { parseJsonBody } from "../json-body.ts";
 import { checkJsonFields } from "./json-fields.ts";
 import { checkMessageShape } from "./message-shape.ts";
 
-/** Bytes that are copied once, to where they are wanted. Every Buffer is such. */
+/** Bytes that are copied once, straight to their destination. Every Buffer fits. */
 export interface CopiedBytes {
   readonly byteLength: number;
   copy(target: Uint8Array, at: number): unknown;
 }
 
-/** An answer that can be put in either form; only the one asked for is made. */
+/** An answer that can take either form; only the requested form is made. */
 export interface Answer {
   /** What takes long comes as a promise, and is done in steps. */
   binary(): CopiedBytes | Promise<CopiedBytes>;
   json(): Uint8Array | string | Promise<Uint8Array | string>;
 }
 
-/** A request that was understood, and is not yet begun. */
+/** A request that is decoded but not started. */
 export interface UnaryRequest {
-  /** As the caller gave it: it need not exist. "" for a method without one. */
+  /** As the caller gave it; it may not exist. "" for a method without a namespace. */
   readonly namespace: string;
   run(signal: AbortSignal): Promise<Answer>;
 }
@@ -49,11 +50,13 @@ interface MethodForm<R> {
   readonly desc: DescMethod;
   /** Whether a call that ended early may still have changed something. */
   readonly changes: boolean;
-  /** Whether it reads events: such calls run in turns. */
+  /** Whether it reads events: such calls wait in the fair queue. */
   readonly reads?: boolean;
-  /** A request may be no larger, as it comes and decompressed. */
+  /** The largest request, as received and after decompression. */
   readonly requestBytesMax: number;
-  /** Both throw REQUEST_INVALID with all that is wrong. What takes long comes as a promise, and is done in steps. */
+  /**
+   * Both throw REQUEST_INVALID with every problem. Long work returns a promise and runs in steps.
+   */
   fromBinary(bytes: Uint8Array, caller?: Caller): R | Promise<R>;
   fromJson(body: Buffer, caller?: Caller): R | Promise<R>;
 }
@@ -73,10 +76,10 @@ export function pathOf(method: { readonly desc: DescMethod }): string {
   return `/${method.desc.parent.typeName}/${method.desc.name}`;
 }
 
-/** Of a method that carries little: names, settings, a token. */
+/** For a method whose requests are small: names, settings, a token. */
 const REQUEST_BYTES_MAX = 64 * 1024;
 const REQUEST_VALUES_MAX = 2_000;
-/** Of a method that carries lists. */
+/** For a method whose requests carry lists. */
 export const LARGE_REQUEST_BYTES_MAX = 16 * 1024 * 1024;
 export const LARGE_REQUEST_VALUES_MAX = 50_000;
 
@@ -84,7 +87,7 @@ export const LARGE_REQUEST_VALUES_MAX = 50_000;
 export function messageMethod<I extends DescMessage, O extends DescMessage>(options: {
   desc: DescMethod & { input: I; output: O };
   changes: boolean;
-  /** For those that carry lists. */
+  /** For methods whose requests carry lists. */
   requestBytesMax?: number;
   requestValuesMax?: number;
   namespaceOf: (input: MessageShape<I>) => string;
@@ -138,10 +141,11 @@ export function messageFromJson<T extends DescMessage>(
   valuesMax: number,
 ): MessageShape<T> {
   const value = parseJsonBody(body, valuesMax);
-  // The library stops at the first problem; unknown fields, the most common ones, are all told.
+  // The library stops at its first problem; this check reports all unknown fields, the most common
+  // problem.
   checkJsonFields(schema, value);
   try {
-    // What JSON.parse returned is a JSON value.
+    // JSON.parse returned it, so it is a JSON value.
     return fromJson(schema, value as JsonValue);
   } catch (cause) {
     const said = cause instanceof Error ? cause.message : String(cause);

@@ -1,4 +1,4 @@
-/** A namespace's configuration between the messages of the API and the types the code works in. */
+/** Translates a namespace's configuration between API messages and the types of the code. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import {
   NamespaceConfig_Consistency_Level as Level,
@@ -16,7 +16,9 @@ import type { LatencyTargets, NamespaceConfig } from "../../model/namespace-conf
 import { nameOf } from "./enum-names.ts";
 import { durationOfMicros, microsOfDuration } from "./times.ts";
 
-/** What a request gives; the rest is left out. What cannot be understood goes to `problems`. */
+/**
+ * The fields that a request gives, without the others. Adds what cannot be decoded to `problems`.
+ */
 export function patchOf(
   config: ConfigMessage | undefined,
   problems: Problems,

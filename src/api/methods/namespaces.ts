@@ -1,4 +1,6 @@
-/** The methods on namespaces and their time slices: messages to the use cases and back. */
+/**
+ * The methods on namespaces and their time slices: translates messages for the use cases and back.
+ */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ControlService, TimeSlice_Status } from "../../gen/braid/v1/control_service_pb.js";
 import type { NamespaceSchema, TimeSliceSchema } from "../../gen/braid/v1/control_service_pb.js";
@@ -13,7 +15,7 @@ import { configMessage, patchOf } from "./namespace-config.ts";
 import { pauseMessage } from "./switch-messages.ts";
 import { timeOfMicros } from "./times.ts";
 
-/** What `Namespaces` does, without how. */
+/** The interface of `Namespaces`. */
 export type NamespaceUseCases = Pick<Namespaces, keyof Namespaces>;
 
 export function namespaceMethods(namespaces: NamespaceUseCases): UnaryMethod[] {

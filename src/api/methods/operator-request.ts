@@ -1,4 +1,4 @@
-/** What requests of operators have in common: which split, who asks, and why. */
+/** What operator requests have in common: which split, who asks, and why. */
 import type { Partition } from "../../gen/braid/v1/split_pb.js";
 import { Problems } from "../../lib/problems.ts";
 import { isSplitId } from "../../records/split-ids.ts";
@@ -11,12 +11,12 @@ const REASON_CHARACTERS_MAX = 1_024;
 /** No slice has a longer name. */
 const TIME_SLICE_CHARACTERS_MAX = 64;
 
-/** In histories where the call names nobody. */
+/** The name in histories when the caller gives none. */
 const UNNAMED_OPERATOR = "operator";
-/** One line of a terminal and of a log: no control characters, no invisible ones. */
+/** Fits one line of a terminal and of a log: no control characters, no invisible ones. */
 const OPERATOR_FORM = /^[\x21-\x7e](?:[\x20-\x7e]{0,126}[\x21-\x7e])?$/;
 
-/** Who asks, as claimed, and why. What is wrong with either goes to `problems`. */
+/** Who asks, as claimed, and why. Adds what is wrong with either to `problems`. */
 export function operatorRequestOf(
   reason: string,
   caller: Caller,
@@ -37,7 +37,7 @@ function operatorOf({ operator }: Caller, problems: Problems): string {
   return operator;
 }
 
-/** A request whose operator and reason are all that can be wrong with it. */
+/** The operator and reason of a request that has nothing else to validate. */
 export function onlyOperatorRequestOf(reason: string, caller: Caller): OperatorRequest {
   const problems = new Problems();
   const operatorRequest = operatorRequestOf(reason, caller, problems);
@@ -56,8 +56,9 @@ export interface NamedSplit {
 export type Locate = (namespace: string, splitId: string) => Promise<SplitLocation>;
 
 /**
- * The split a request is about, by partition or by id. What is wrong with the name goes to `problems`; an
- * id is looked up only when the result is called, so that nothing is done for a request with problems.
+ * The split that a request names, by partition or by id. Adds what is wrong with the name to
+ * `problems`. The id is looked up only when the result is called, so that a request with problems
+ * does no work. /
  */
 export function splitNamed(
   { namespace, partition, splitId }: NamedSplit,
@@ -68,10 +69,12 @@ export function splitNamed(
     problems.add("give partition or splitId, not both");
   }
   if (partition === undefined && splitId === "") {
-    problems.add("partition is missing; splitId, as ListSplits shows it, will do instead");
+    problems.add("partition is missing; give it, or splitId as ListSplits shows it");
   }
   if (splitId !== "" && !isSplitId(splitId)) {
-    problems.add("splitId is not an id of a split, such as c11psr2pyb; ListSplits shows them");
+    problems.add(
+      "splitId is not the id of a split (for example c11psr2pyb); ListSplits shows the ids",
+    );
   }
   const location = partition && locationOf(namespace, partition, problems);
   return (locate) => (location ? Promise.resolve(location) : locate(namespace, splitId));
@@ -92,5 +95,5 @@ function locationOf(namespace: string, partition: Partition, problems: Problems)
 
 export function checkTimeSlice(name: string, field: string, problems: Problems): void {
   if (name.length <= TIME_SLICE_CHARACTERS_MAX) return;
-  problems.add(`${field} is longer than any slice's name, such as data_20260328`);
+  problems.add(`${field} is longer than any name of a slice (for example data_20260328)`);
 }

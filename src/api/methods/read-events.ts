@@ -21,7 +21,7 @@ import type { Answer, CopiedBytes, Method } from "./method.ts";
 import { contextJson, contextMessage } from "./response-context.ts";
 import { microsOfTime } from "./times.ts";
 
-/** Reading, as `EventReader` has it. */
+/** The interface of `EventReader`. */
 export interface ReadMethods {
   readonly limits: ReadLimits;
   readPage(query: ReadQuery, signal: AbortSignal): Promise<ReadPage>;
@@ -29,7 +29,7 @@ export interface ReadMethods {
   explain(query: ReadQuery, signal: AbortSignal): Promise<ReadExplanation>;
 }
 
-/** Filters are what can be long. */
+/** Only filters can make it long. */
 const REQUEST_BYTES_MAX = 2 * 1024 * 1024;
 const REQUEST_VALUES_MAX = 1_000;
 
@@ -102,7 +102,7 @@ function queryOf(request: ReadEventRecordsRequest, limits: ReadLimits): ReadQuer
   const query: ReadQuery = {
     namespace: request.namespace,
     seriesId: request.timeSeriesId,
-    // Without both ends there is nothing to say about their order.
+    // Without both ends there is no order to check.
     start: whole ? start : 0,
     end: whole ? end : 1,
     filters: request.eventFilters.map((filter) => ({
@@ -127,9 +127,9 @@ function orderOf(order: ReadEventRecordsRequest_Order, problems: Problems): Orde
     case ReadEventRecordsRequest_Order.NEWEST_FIRST:
     case ReadEventRecordsRequest_Order.UNSPECIFIED:
       return "NEWEST_FIRST";
-    // Any number can come over the wire.
+    // Any number can arrive over gRPC.
     default:
-      problems.add(`order ${String(order)} is not known; it is NEWEST_FIRST or OLDEST_FIRST`);
+      problems.add(`order ${String(order)} is not known; use NEWEST_FIRST or OLDEST_FIRST`);
       return "NEWEST_FIRST";
   }
 }
@@ -143,8 +143,8 @@ function pageAnswer(page: ReadPage): Answer {
 }
 
 /**
- * The frames are records of the answer as they are; what else it holds is put behind them. Nothing is put together
- * here: whoever sends it copies each frame once, into what is sent.
+ * Encodes an answer: the frames are its records unchanged, and the other fields follow them.
+ * Nothing is joined here: the sender copies each frame once, into what it sends. /
  */
 function pageBinary(page: ReadPage): CopiedBytes {
   const rest = messageBytes(ReadEventRecordsResponseSchema, {

@@ -38,7 +38,7 @@ const REPORT: ReadModeReport = {
   splitsPaused: { namespace: "plays", at: NOON, by: "bo", reason: "load" },
 };
 
-/** Use cases that write down how they were called. */
+/** Use cases that record their calls. */
 function fakes(report: ReadModeReport = REPORT): { modes: ReadModeUseCases; calls: unknown[][] } {
   const calls: unknown[][] = [];
   const modes: ReadModeUseCases = {
@@ -71,7 +71,7 @@ async function ask(
   return JSON.parse(String(await answer?.json())) as Record<string, unknown>;
 }
 
-test("a read mode is told with its evidence, what is next, and what is in the way", async () => {
+test("a read mode is returned with its evidence, the next mode and what blocks it", async () => {
   const { modes, calls } = fakes();
   deepEqual(await ask(modes, "GetReadMode", { namespace: "plays" }), {
     mode: "SHADOW",
@@ -110,7 +110,7 @@ test("a read mode is told with its evidence, what is next, and what is in the wa
   equal("nextMode" in (await ask(last, "GetReadMode", { namespace: "plays" })), false);
 });
 
-test("a mode is set with who and why, and what is not given stays as it is", async () => {
+test("a mode is set with operator and reason, and fields that are not given stay", async () => {
   const { modes, calls } = fakes();
   await ask(modes, "SetReadMode", { namespace: "plays", mode: "SERVE" });
   await ask(modes, "SetReadMode", {
@@ -126,12 +126,12 @@ test("a mode is set with who and why, and what is not given stays as it is", asy
   ]);
 });
 
-test("a mode that is none is refused with all else that is wrong, and nothing is done", async () => {
+test("an unknown mode is refused together with every other problem, and nothing changes", async () => {
   const { modes, calls } = fakes();
   await rejects(ask(modes, "SetReadMode", { namespace: "plays", reason: "x".repeat(1_025) }), {
     code: "REQUEST_INVALID",
     message:
-      "mode is missing; it is OFF or SHADOW or COMPARE or SERVE; reason has 1025 characters, the limit is 1024",
+      "mode is missing; use OFF or SHADOW or COMPARE or SERVE; reason has 1025 characters, the limit is 1024",
   });
   await rejects(ask(modes, "SetReadMode", { namespace: "plays", mode: "ON" }), {
     code: "REQUEST_INVALID",
@@ -148,7 +148,7 @@ test("a mode that is none is refused with all else that is wrong, and nothing is
   deepEqual(calls, []);
 });
 
-test("the kill switch is told and set", async () => {
+test("the kill switch is returned and set", async () => {
   const { modes, calls } = fakes();
   deepEqual(await ask(modes, "GetKillSwitch", {}), {
     on: false,

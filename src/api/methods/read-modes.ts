@@ -1,4 +1,6 @@
-/** The methods on read modes and the kill switch: messages to the use cases and back. */
+/**
+ * The methods on read modes and the kill switch: translates messages for the use cases and back.
+ */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ControlService } from "../../gen/braid/v1/control_service_pb.js";
 import { ReadMode_Mode } from "../../gen/braid/v1/read_mode_pb.js";
@@ -56,7 +58,7 @@ function modeOf(mode: ReadMode_Mode, problems: Problems): ReadMode {
   const known = READ_MODES.find((name) => ReadMode_Mode[name] === mode);
   if (known !== undefined) return known;
   const given = mode === ReadMode_Mode.UNSPECIFIED ? "is missing" : `${String(mode)} is not known`;
-  problems.add(`mode ${given}; it is ${READ_MODES.join(" or ")}`);
+  problems.add(`mode ${given}; use ${READ_MODES.join(" or ")}`);
   return "OFF";
 }
 

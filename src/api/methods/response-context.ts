@@ -1,4 +1,4 @@
-/** What answering cost, as each data method tells it, in both forms. */
+/** The cost of an answer, as every data method reports it, in both forms. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ResponseContextSchema } from "../../gen/braid/v1/event_pb.js";
 import { durationOfMicros, formatDuration } from "./times.ts";

@@ -1,4 +1,4 @@
-/** A split as the API shows it: what it was made from, what it was made into, and how that came. */
+/** A split as the API shows it: the original, the copy and the history. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { Split_PostSplitData_Layout as Layout, Split_State } from "../../gen/braid/v1/split_pb.js";
 import type { Split_SegmentSchema, SplitSchema } from "../../gen/braid/v1/split_pb.js";
@@ -54,7 +54,7 @@ function preSplitMessage({ partition, segments, bytes, events }: SplitRecord) {
     timeSeriesId: partition.seriesId,
     timeBucket: partition.timeBucket,
     eventBucket: partition.eventBucket,
-    // A detection stops counting when it has seen enough.
+    // A detection stops counting as soon as it has seen enough.
     bytes: BigInt(Math.max(bytes, copied.bytes)),
     events: BigInt(Math.max(events, copied.events)),
     checksum: checksums.join("+"),

@@ -121,7 +121,7 @@ const LOCATION: SplitLocation = {
 
 const PAUSE = { namespace: "plays", at: START, by: "bo", reason: "load" };
 
-/** Use cases that write down how they were called. */
+/** Use cases that record their calls. */
 function fakes(): { splits: SplitUseCases; calls: unknown[][] } {
   const calls: unknown[][] = [];
   const seen =
@@ -162,7 +162,7 @@ async function ask(
   return JSON.parse(String(await answer?.json())) as Record<string, unknown>;
 }
 
-test("a split has the contract's shape, and all that operators need beside it", async () => {
+test("a split has the contract's shape and what operators need besides", async () => {
   const answer = await ask(fakes().splits, "GetSplit", {
     namespace: "plays",
     partition: PARTITION,
@@ -290,7 +290,7 @@ test("an unfinished split has no due time, owner or holder unless it has one, ov
   equal(message.history[1]?.from, Split_State.DETECTED);
 });
 
-test("an operator's request reaches its use case with the partition, who and why", async () => {
+test("an operator request reaches its use case with partition, operator and reason", async () => {
   const { splits, calls } = fakes();
   const operatorRequest = { by: "operator", reason: "slow" };
   for (const name of ["Request", "Retry", "Rollback"]) {
@@ -308,7 +308,7 @@ test("an operator's request reaches its use case with the partition, who and why
   deepEqual(calls.pop(), ["get", LOCATION]);
 });
 
-test("a split is named by its id as well, and a request is forced", async () => {
+test("a request can name a split by its id, and can be forced", async () => {
   const { splits, calls } = fakes();
   const request = { namespace: "plays", splitId: "c11psr2pyb" };
   for (const name of ["Get", "Retry", "Rollback"]) {
@@ -320,11 +320,11 @@ test("a split is named by its id as well, and a request is forced", async () => 
   const both = { ...request, partition: PARTITION };
   await rejects(ask(splits, "GetSplit", both), { message: /^give partition or splitId, not both/ });
   await rejects(ask(splits, "GetSplit", { splitId: "profile:123" }), {
-    message: /^namespace is missing; splitId is not an id of a split/,
+    message: /^namespace is missing; splitId is not the id of a split/,
   });
 });
 
-test("the operator is who the caller claims to be, if the name can stand in a line", async () => {
+test("the operator is the name that the caller claims, if it fits one line", async () => {
   const { splits, calls } = fakes();
   const request = { namespace: "plays", partition: PARTITION, reason: "slow" };
   const by = async (operator: string): Promise<unknown> => {
@@ -344,7 +344,7 @@ test("the operator is who the caller claims to be, if the name can stand in a li
   }
 });
 
-test("a list is asked for by state and page, of the default size if none is given", async () => {
+test("a list is requested by state and page, with a default page size", async () => {
   const { splits, calls } = fakes();
   const page = await ask(splits, "ListSplits", { namespace: "plays", state: "FAILED" });
   equal(page["nextPageToken"], "more");
@@ -366,9 +366,9 @@ test("a list is asked for by state and page, of the default size if none is give
   });
   await rejects(ask(splits, "ListSplits", { namespace: "plays", state: "DONE" }), {
     code: "REQUEST_INVALID",
-    message: /^state "DONE" is not known; it is DETECTED or PLANNING or /,
+    message: /^state "DONE" is not known; use DETECTED or PLANNING or /,
   });
-  // Any number can come over gRPC.
+  // Any number can arrive over gRPC.
   const method = splitMethods(splits).find(({ desc }) => desc.name === "ListSplits");
   const odd = create(ListSplitsRequestSchema, { namespace: "plays", state: 99 as Split_State });
   await rejects(
@@ -381,7 +381,7 @@ test("a list is asked for by state and page, of the default size if none is give
   equal(calls.length, 0);
 });
 
-test("all that is wrong with a wish is told at once, and nothing is done", async () => {
+test("one error names every problem of an operator request, and nothing changes", async () => {
   const { splits, calls } = fakes();
   const partition = { timeSlice: "s".repeat(65), timeSeriesId: "é".repeat(257), timeBucket: 1 };
   const request = { namespace: "plays", partition, reason: "x".repeat(1_025) };
@@ -389,12 +389,12 @@ test("all that is wrong with a wish is told at once, and nothing is done", async
     code: "REQUEST_INVALID",
     message:
       "partition.timeSeriesId has 514 bytes, the limit is 512; " +
-      "partition.timeSlice is longer than any slice's name, such as data_20260328; " +
+      "partition.timeSlice is longer than any name of a slice (for example data_20260328); " +
       "reason has 1025 characters, the limit is 1024",
   });
   for (const name of ["GetSplit", "RequestSplit", "RetrySplit", "RollbackSplit"]) {
     await rejects(ask(splits, name, { namespace: "plays" }), {
-      message: /^partition is missing; splitId/,
+      message: /^partition is missing/,
     });
     await rejects(ask(splits, name, { namespace: "plays", partition: {} }), {
       message: "partition.timeSeriesId is missing; partition.timeSlice is missing",
@@ -408,7 +408,7 @@ test("all that is wrong with a wish is told at once, and nothing is done", async
   equal(calls.length, 0);
 });
 
-test("the documents' example has every field that a split has", async () => {
+test("the documented example has every field of a split", async () => {
   const answer = await ask(fakes().splits, "GetSplit", {
     namespace: "plays",
     partition: PARTITION,

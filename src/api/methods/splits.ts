@@ -1,4 +1,4 @@
-/** The methods on splits: messages to the use cases and back. */
+/** The methods on splits: translates messages for the use cases and back. */
 import { ControlService } from "../../gen/braid/v1/control_service_pb.js";
 import { Split_State } from "../../gen/braid/v1/split_pb.js";
 import { Problems } from "../../lib/problems.ts";
@@ -110,7 +110,7 @@ export function splitMethods(splits: SplitUseCases): UnaryMethod[] {
 
 const STATES = new Map(SPLIT_STATES.map((state) => [Split_State[state], state]));
 
-/** Does what an operator requests of one split, and answers with the split as it is then. */
+/** Carries out an operator request on one split and returns the split afterwards. */
 async function decided(
   request: NamedSplit & { readonly reason: string },
   caller: Caller,

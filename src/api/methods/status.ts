@@ -1,4 +1,4 @@
-/** GetStatus: the server that answers, and what it knows of the whole. */
+/** GetStatus: the server that answers, and what it knows of the installation. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ControlService } from "../../gen/braid/v1/control_service_pb.js";
 import { Split_State } from "../../gen/braid/v1/split_pb.js";
@@ -17,9 +17,9 @@ export interface ServiceStatus {
   readonly nodeVersion: string;
   readonly engine: string;
   readonly queue: string;
-  /** As histories name this process. */
+  /** The name of this process in histories. */
   readonly process: string;
-  /** Microseconds, as are all times here. */
+  /** In microseconds, like all times here. */
   readonly startedAt: number;
   readonly uptimeMicros: number;
   readonly now: number;
@@ -27,7 +27,7 @@ export interface ServiceStatus {
   readonly notReady: string | undefined;
   readonly killSwitch: KillSwitchState;
   readonly paused: readonly PausedNamespace[];
-  /** Views of namespaces this process holds, and the age of the oldest. */
+  /** The number of namespace views this process holds, and the age of the oldest. */
   readonly views: { readonly count: number; readonly oldestMs: number; readonly maxAgeMs: number };
   /** Undefined before the first count. */
   readonly splits:

@@ -1,4 +1,4 @@
-/** The kill switch and the pauses, as splits, read modes and the status all show them. */
+/** The kill switch and pauses, as the methods on splits, read modes and the status show them. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { KillSwitchSchema, SplitsPauseSchema } from "../../gen/braid/v1/switches_pb.js";
 import type { KillSwitchState } from "../../model/read-mode.ts";

@@ -1,9 +1,9 @@
-/** Times and durations between the messages of the API and the microseconds the code works in. */
+/** Translates times and durations between API messages and the microseconds of the code. */
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Problems } from "../../lib/problems.ts";
 import { TIME_MICROS_MAX } from "../../wire/event-record.ts";
 
-/** Times are microseconds throughout. Rounding would move an event without a word, so the caller does it. */
+/** All times are microseconds. Rounding would silently move an event, so the caller must do it. */
 const TOO_FINE = "has nanoseconds, and times have microseconds: truncate it before sending";
 
 interface SecondsAndNanos {
@@ -11,7 +11,10 @@ interface SecondsAndNanos {
   nanos: number;
 }
 
-/** Microseconds of a time in a request. What is wrong with it goes to `problems`; then, or if it is not given, the answer is undefined. */
+/**
+ * The microseconds of a time in a request; undefined if it is not given or wrong. Adds what is
+ * wrong to `problems`.
+ */
 export function microsOfTime(
   time: Timestamp | undefined,
   field: string,
@@ -39,10 +42,10 @@ export function timeOfMicros(micros: number): SecondsAndNanos {
   return { seconds: BigInt(seconds), nanos: (micros - seconds * 1_000_000) * 1000 };
 }
 
-/** The longest duration that means something: about a thousand years. */
+/** The longest useful duration: about 1,000 years. */
 const SECONDS_MAX = 31_536_000_000n;
 
-/** Microseconds of a duration in a request, like `microsOfTime`. */
+/** The microseconds of a duration in a request, like `microsOfTime`. */
 export function microsOfDuration(
   duration: Duration | undefined,
   field: string,
@@ -68,7 +71,7 @@ export function durationOfMicros(micros: number): SecondsAndNanos {
   return timeOfMicros(micros);
 }
 
-/** `0.004s`: as proto3 JSON has it, with no, three or six digits behind the point. */
+/** `0.004s`: the proto3 JSON form, with zero, three or six decimals. */
 export function formatDuration(micros: number): string {
   const seconds = Math.floor(micros / 1_000_000);
   const rest = micros - seconds * 1_000_000;

@@ -64,7 +64,7 @@ const locate = async (namespace: string, splitId: string): Promise<SplitLocation
   return LOCATION;
 };
 
-test("a comparison is started of one partition, of a slice, or of all", async () => {
+test("a comparison starts for one partition, one slice, or all", async () => {
   const cases: readonly (readonly [object, object])[] = [
     [{}, {}],
     [{ timeSlice: "data_20261114" }, { timeSlice: "data_20261114" }],
@@ -78,7 +78,7 @@ test("a comparison is started of one partition, of a slice, or of all", async ()
   }
 });
 
-test("what cannot be compared is refused with all that is wrong", async () => {
+test("a comparison that cannot start is refused with every problem", async () => {
   await rejects(ask("StartVerify", { namespace: "plays", timeSlice: "s", partition: {} }), {
     code: "REQUEST_INVALID",
     message: /not both; partition\.timeSeriesId is missing; partition\.timeSlice is missing$/,
@@ -92,7 +92,7 @@ test("what cannot be compared is refused with all that is wrong", async () => {
   });
 });
 
-test("what was found is told with where and how much", async () => {
+test("differences are returned with their location and number", async () => {
   const request = { namespace: "plays", verifyId: "v-1" };
   const { answer, calls } = await ask("GetVerify", request);
   deepEqual(calls, [["plays", "v-1"]]);

@@ -1,4 +1,4 @@
-/** StartVerify and GetVerify: messages to the use cases and back. */
+/** StartVerify and GetVerify: translates messages for the use cases and back. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ControlService } from "../../gen/braid/v1/control_service_pb.js";
 import { Verification_State } from "../../gen/braid/v1/verify_pb.js";
@@ -14,7 +14,7 @@ import type { Locate } from "./operator-request.ts";
 /** No comparison has a longer id. */
 const VERIFY_ID_CHARACTERS_MAX = 128;
 
-/** `locate` finds the partition of a split by its id. */
+/** `locate` finds the partition of a split by the split's id. */
 export function verifyMethods(verify: VerifyUseCases, locate: Locate): UnaryMethod[] {
   const service = ControlService.method;
   return [
@@ -32,9 +32,9 @@ export function verifyMethods(verify: VerifyUseCases, locate: Locate): UnaryMeth
       namespaceOf: (request) => request.namespace,
       handle: async ({ namespace, verifyId }) => {
         const problems = new Problems();
-        if (verifyId === "") problems.add("verifyId is missing; StartVerify answers with it");
+        if (verifyId === "") problems.add("verifyId is missing; StartVerify returns it");
         if (verifyId.length > VERIFY_ID_CHARACTERS_MAX) {
-          problems.add("verifyId is not one that StartVerify answered with");
+          problems.add("verifyId is not one that StartVerify returns");
         }
         problems.throwIfAny("REQUEST_INVALID");
         return progressMessage(await verify.get(namespace, verifyId));
@@ -51,9 +51,7 @@ async function targetOf(
   const problems = new Problems();
   const one = partition !== undefined || splitId !== "";
   if (one && timeSlice !== "") {
-    problems.add(
-      "give timeSlice, or partition or splitId, which have a slice of their own, not both",
-    );
+    problems.add("give timeSlice, or partition or splitId (which name their slice), but not both");
   }
   checkTimeSlice(timeSlice, "timeSlice", problems);
   const location = one ? splitNamed(request, problems) : undefined;

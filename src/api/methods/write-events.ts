@@ -15,7 +15,7 @@ import { messageBytes } from "./method.ts";
 import type { Answer, UnaryMethod, UnaryRequest } from "./method.ts";
 import { contextJson, contextMessage, writeContext } from "./response-context.ts";
 
-/** The two ways to write, as `EventWriter` and `WriteQueue` have them. */
+/** The two ways to write, as `EventWriter` and `WriteQueue` implement them. */
 export interface Writing {
   readonly limits: EventLimits;
   readonly requestBytesMax: number;
@@ -53,7 +53,7 @@ export function writeMethods(writing: Writing): UnaryMethod[] {
   ];
 }
 
-/** Most requests are small, and understood at once. */
+/** Most requests are small and are decoded at once. */
 function then(
   batch: WriteBatch | Promise<WriteBatch>,
   make: (batch: WriteBatch) => UnaryRequest,

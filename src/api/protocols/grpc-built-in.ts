@@ -1,6 +1,6 @@
 /**
- * Health and reflection over gRPC: streams of small messages in both directions, bounded in size, number and time. They
- * need no place among the calls, so that health answers a server that is full.
+ * Health and reflection over gRPC: streams of small messages in both directions, bounded in size,
+ * number and time. They need no slot, so that a full server still answers health checks. /
  */
 import { ServiceError } from "../../lib/errors.ts";
 import { PeerGone } from "../transport/exchange.ts";
@@ -8,7 +8,7 @@ import type { Exchange } from "../transport/exchange.ts";
 import { CANCELLED, errorTrailers } from "./grpc-status.ts";
 import { PREFIX_BYTES, prefixed } from "./messages.ts";
 
-/** Rejects with a ServiceError, or because a message cannot be decoded. */
+/** Rejects with a ServiceError, or if a message cannot be decoded. */
 export type BuiltInMethod = (
   messages: AsyncIterable<Buffer>,
   signal: AbortSignal,
@@ -16,9 +16,9 @@ export type BuiltInMethod = (
 
 const HEAD = { "content-type": "application/grpc+proto" };
 const MESSAGE_BYTES_MAX = 4 * 1024;
-/** In one stream; a caller that wants more begins another. */
+/** Messages in one stream; a caller that needs more starts another. */
 const MESSAGES_MAX = 1_000;
-/** Of all connections together: `Watch` is open for as long as its caller likes. */
+/** Streams of all connections together: a caller may keep `Watch` open indefinitely. */
 const OPEN_MAX = 256;
 
 export class BuiltInMethods {
@@ -42,9 +42,9 @@ export class BuiltInMethods {
     this.#open++;
     try {
       if (method === undefined)
-        throw new ServiceError("METHOD_NOT_FOUND", "there is no such method");
+        throw new ServiceError("METHOD_NOT_FOUND", "this method does not exist");
       if (this.#open > OPEN_MAX)
-        throw new ServiceError("OVERLOADED", "too many such calls are open");
+        throw new ServiceError("OVERLOADED", "too many calls of health and reflection are open");
       for await (const message of method(messagesOf(exchange), left.signal)) {
         if (!begun) exchange.begin(200, HEAD);
         begun = true;
@@ -65,26 +65,30 @@ export class BuiltInMethods {
 
 function understoodError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
-  return new ServiceError("REQUEST_INVALID", "the message cannot be read", { cause: error });
+  return new ServiceError("REQUEST_INVALID", "the message cannot be decoded", { cause: error });
 }
 
 async function* messagesOf(exchange: Exchange): AsyncGenerator<Buffer, void, undefined> {
   let held: Buffer = Buffer.alloc(0);
   let count = 0;
-  // One message may be all that is wanted; the answer still has to leave by the same stream.
+  // The caller may want only one message; the answer still leaves by the same stream.
   const chunks: AsyncIterable<Buffer> = exchange.body.iterator({ destroyOnReturn: false });
   for await (const chunk of chunks) {
     held = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
     while (held.length >= PREFIX_BYTES) {
       const length = held.readUInt32BE(1);
       if (length > MESSAGE_BYTES_MAX || held[0] !== 0) {
-        throw new ServiceError("REQUEST_INVALID", "the message is too large, or compressed");
+        throw new ServiceError("REQUEST_INVALID", "the message is too large or compressed");
       }
       if (held.length < PREFIX_BYTES + length) break;
-      if (++count > MESSAGES_MAX) throw new ServiceError("OVERLOADED", "begin another stream");
+      if (++count > MESSAGES_MAX)
+        throw new ServiceError(
+          "OVERLOADED",
+          "this stream has carried too many messages; start another",
+        );
       yield held.subarray(PREFIX_BYTES, PREFIX_BYTES + length);
       held = held.subarray(PREFIX_BYTES + length);
     }
   }
-  if (held.length > 0) throw new ServiceError("REQUEST_INVALID", "the last message is cut short");
+  if (held.length > 0) throw new ServiceError("REQUEST_INVALID", "the last message is incomplete");
 }

@@ -1,4 +1,7 @@
-/** gRPC's health service: `Check`, `Watch` and `List`, for each of our services and for the server as a whole. */
+/**
+ * gRPC's health service: `Check`, `Watch` and `List`, for each service and for the server as a
+ * whole.
+ */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import {
   HealthCheckRequestSchema,
@@ -18,7 +21,7 @@ export class Health {
     this.#services = new Set(["", ...services]);
   }
 
-  /** For good: a server that shuts down does not come back. */
+  /** Final: a server that shuts down does not become healthy again. */
   drain(): void {
     this.#status = Serving.NOT_SERVING;
     for (const changed of this.#watching) changed();

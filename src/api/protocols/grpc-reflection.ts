@@ -1,4 +1,7 @@
-/** Lets a caller ask what this server speaks: `grpcurl` and its like work without our proto files. */
+/**
+ * gRPC reflection: describes the services of this server, so that tools such as `grpcurl` need no
+ * proto files.
+ */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { DescFile, DescMessage } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
@@ -23,7 +26,7 @@ export class Reflection {
     for (const file of files) this.#add(file);
   }
 
-  /** The messages of both versions are the same. */
+  /** Both versions have the same messages. */
   get methods(): ReadonlyMap<string, BuiltInMethod> {
     const info: BuiltInMethod = (messages) => this.#info(messages);
     return new Map(
@@ -60,7 +63,7 @@ export class Reflection {
           value: { baseTypeName: asked.value, extensionNumber: [] },
         };
       default:
-        return notFound("what was asked for");
+        return notFound("such a descriptor");
     }
   }
 
@@ -91,7 +94,7 @@ export class Reflection {
   }
 }
 
-/** The file and all it imports, so that one question is enough. */
+/** The file with all its imports, so that one request is enough. */
 function fileResponse(file: DescFile | undefined, name: string): NonNullable<ResponseShape> {
   if (file === undefined) return notFound(name);
   const all = new Map<string, Uint8Array>();

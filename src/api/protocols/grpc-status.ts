@@ -1,4 +1,4 @@
-/** An error as gRPC tells it: the status, machine-readable details beside it, and our code as a trailer. */
+/** An error in gRPC: the status, machine-readable details, and Braid's code as a trailer. */
 import type { OutgoingHttpHeaders } from "node:http";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
@@ -12,7 +12,7 @@ import { retryAfterMs } from "../error-map.ts";
 export const REQUEST_ID_HEADER = "braid-request-id";
 const CODE_TRAILER = "braid-code";
 
-/** Some clients refuse trailers of more than 8 KiB in all, and base64 adds a third. */
+/** Some clients reject trailers of more than 8 KiB in all, and base64 adds a third. */
 const MESSAGE_MAX = 1_000;
 const DETAIL_MAX = 1_000;
 
@@ -35,7 +35,7 @@ export function errorTrailers(error: ServiceError, requestId: string): OutgoingH
   };
 }
 
-/** `ErrorInfo` with our code, and `RetryInfo` where a repeat may help. */
+/** `ErrorInfo` with Braid's code, and `RetryInfo` if a retry may help. */
 function errorDetails(error: ServiceError): Any[] {
   const info = create(ErrorInfoSchema, {
     reason: error.code,
@@ -53,7 +53,7 @@ function errorDetails(error: ServiceError): Any[] {
   return details;
 }
 
-/** gRPC asks for percent-encoding of all but printable ASCII, as UTF-8. */
+/** gRPC requires percent-encoding of everything but printable ASCII, as UTF-8. */
 function percentEncoded(text: string): string {
   return text
     .toWellFormed()
@@ -65,7 +65,7 @@ function percentEncoded(text: string): string {
     );
 }
 
-/** Base64 of a `-bin` header. */
+/** The base64 of a `-bin` header. */
 function unpadded(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString("base64").replaceAll("=", "");
 }
@@ -80,6 +80,6 @@ function metadataOf(details: ErrorDetails): Record<string, string> {
 }
 
 function clipped(text: string, max: number): string {
-  // Half of a surrogate pair at the cut could not be sent.
+  // The cut must not leave half of a surrogate pair, which cannot be sent.
   return text.length <= max ? text : `${text.slice(0, max).toWellFormed()}…`;
 }

@@ -1,8 +1,8 @@
 /**
  * The methods over gRPC: one prefixed message in, one or many out, and the status in the trailers.
  *
- * A stream sends one page, waits until the transport has taken it, and only then asks for the next: a slow reader
- * holds about a page of memory, not all that it did not read yet.
+ * A stream sends one page, waits until the transport has taken it, and only then asks for the next
+ * page: a slow reader holds about one page of memory, not everything it has not read yet. /
  */
 import type { ServiceError } from "../../lib/errors.ts";
 import { ServiceError as Failure } from "../../lib/errors.ts";
@@ -69,7 +69,7 @@ async function requestOf(exchange: Exchange, method: Method, call: Call): Promis
   if (encoding !== "identity" && encoding !== "gzip") {
     throw new Failure(
       "REQUEST_INVALID",
-      `grpc-encoding ${JSON.stringify(String(encoding).slice(0, 40))} is not known; use identity or gzip`,
+      `grpc-encoding ${JSON.stringify(String(encoding).slice(0, 40))} is not supported; use identity or gzip`,
     );
   }
   const body = await receive(exchange, {
@@ -82,14 +82,17 @@ async function requestOf(exchange: Exchange, method: Method, call: Call): Promis
   const { flags, bytes } = onlyMessage(body);
   if (flags === 0) return bytes;
   if (flags !== COMPRESSED || encoding === "identity") {
-    throw new Failure("REQUEST_INVALID", "the message says it is compressed, and not how");
+    throw new Failure(
+      "REQUEST_INVALID",
+      "the message is compressed, but grpc-encoding does not say how",
+    );
   }
   const message = await unzipped(bytes, requestBytesMax);
   call.take(message.length);
   return message;
 }
 
-/** Before anything was sent an error is the only thing that is: head and trailers in one. */
+/** Sends an error. If nothing was sent before, head and trailers are one. */
 function fail(
   exchange: Exchange,
   failure: ServiceError | undefined,
@@ -101,7 +104,7 @@ function fail(
   else exchange.answer(200, { ...HEAD, ...trailers }, "");
 }
 
-/** For a path that is no method. */
+/** Answers a path that is not a method. */
 export function answerUnknownGrpc(exchange: Exchange, error: ServiceError): void {
   exchange.answer(200, { ...HEAD, ...errorTrailers(error, "") }, "");
 }
@@ -115,7 +118,7 @@ const UNITS: Readonly<Record<string, number>> = {
   n: 1e-6,
 };
 
-/** Undefined if there is none; NaN if it cannot be read. */
+/** Undefined if there is none; NaN if it is malformed. */
 function grpcTimeoutMs(header: string | string[] | undefined): number | undefined {
   if (header === undefined) return undefined;
   const [, digits = "", unit = ""] = /^(\d{1,8})([HMSmun])$/.exec(String(header)) ?? [];

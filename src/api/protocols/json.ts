@@ -1,6 +1,6 @@
 /**
- * The methods over HTTP/JSON: `POST /braid.v1.<Service>/<Method>`. A stream is lines of JSON, and the next page is asked
- * for when the socket has taken the last.
+ * The methods over HTTP/JSON: `POST /braid.v1.<Service>/<Method>`. A stream is lines of JSON; the
+ * server reads the next page when the socket has taken the last. /
  */
 import type { OutgoingHttpHeaders } from "node:http";
 import { CODES, ServiceError } from "../../lib/errors.ts";
@@ -11,7 +11,7 @@ import type { Exchange } from "../transport/exchange.ts";
 import { receive } from "../transport/receive.ts";
 import { REQUEST_ID_HEADER } from "./grpc-status.ts";
 
-/** Of a caller that wants an answer sooner than by the default. */
+/** The header with the caller's deadline, if it differs from the default. */
 const TIMEOUT_HEADER = "braid-timeout-ms";
 
 export const JSON_TYPE = "application/json; charset=utf-8";
@@ -33,7 +33,7 @@ export async function answerJson(exchange: Exchange, method: Method, calls: Call
     }
     const lines = { ...head, "content-type": LINES_TYPE };
     for await (const page of call.stream(method.fromJson(body, call.caller))) {
-      // What fails before the first page can still be told by the status.
+      // The status can still report what fails before the first page.
       if (!begun) exchange.begin(200, lines);
       begun = true;
       const line = lineOf(await page.json());
@@ -64,13 +64,13 @@ export function answerError(
   exchange.answer(CODES[error.code].http, head, errorJson(error));
 }
 
-/** Of a stream that has begun an error is the last line. */
+/** After a stream has begun, an error is its last line. */
 async function endWithError(exchange: Exchange, failure: ServiceError): Promise<void> {
   try {
     await exchange.send(Buffer.from(`{"error":${errorJson(failure)}}\n`));
     exchange.end();
   } catch {
-    // The peer has left: nobody is there to be told.
+    // The peer has left, so nobody can receive the error.
     exchange.cut();
   }
 }
@@ -96,11 +96,11 @@ function checkType({ headers }: Exchange): void {
   }
   const encoding = headers["content-encoding"];
   if (encoding !== undefined && encoding !== "identity") {
-    throw new ServiceError("REQUEST_INVALID", "send the body as it is, without content-encoding");
+    throw new ServiceError("REQUEST_INVALID", "send the body without content-encoding");
   }
 }
 
-/** Undefined if there is none, NaN if it cannot be read. */
+/** Undefined if there is none; NaN if it is malformed. */
 function timeoutMs(header: string | string[] | undefined): number | undefined {
   if (header === undefined) return undefined;
   return /^\d{1,12}$/.test(String(header)) ? Number(header) : Number.NaN;

@@ -1,5 +1,6 @@
 /**
- * Messages behind a prefix of five bytes, flags and length: the framing of gRPC and of Connect's streams.
+ * Messages with a prefix of five bytes, flags and length: the framing of gRPC and of Connect's
+ * streams.
  */
 import { gunzip } from "node:zlib";
 import { ServiceError } from "../../lib/errors.ts";
@@ -19,12 +20,15 @@ export function peekPrefix(first: Buffer, bytesMax: number): void {
   if (first.length >= PREFIX_BYTES && first.readUInt32BE(1) > bytesMax) throw tooLarge(bytesMax);
 }
 
-/** The one message of a unary request. Throws REQUEST_INVALID if there is none, half of one or another behind it. */
+/**
+ * The one message of a unary request. Throws REQUEST_INVALID if there is none, only half of one, or
+ * a second.
+ */
 export function onlyMessage(body: Buffer): PrefixedMessage {
-  if (body.length === 0) throw notOne("there is no message in it");
+  if (body.length === 0) throw notOne("it has no message");
   const length = body.length < PREFIX_BYTES ? -1 : body.readUInt32BE(1);
-  if (length < 0 || body.length < PREFIX_BYTES + length) throw notOne("its message is cut short");
-  if (body.length > PREFIX_BYTES + length) throw notOne("there is more than one message in it");
+  if (length < 0 || body.length < PREFIX_BYTES + length) throw notOne("its message is incomplete");
+  if (body.length > PREFIX_BYTES + length) throw notOne("it has more than one message");
   return { flags: body[0] ?? 0, bytes: body.subarray(PREFIX_BYTES) };
 }
 
@@ -41,7 +45,7 @@ export function prefixed(message: CopiedBytes, flags = 0): Buffer {
   return framed;
 }
 
-/** Off the event loop. REQUEST_TOO_LARGE if it would come to more than `bytesMax`. */
+/** Decompresses off the event loop. Rejects with REQUEST_TOO_LARGE beyond `bytesMax`. */
 export function unzipped(bytes: Uint8Array, bytesMax: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     gunzip(bytes, { maxOutputLength: Math.max(1, bytesMax) }, (error, result) => {
@@ -49,9 +53,13 @@ export function unzipped(bytes: Uint8Array, bytesMax: number): Promise<Buffer> {
       else if ("code" in error && error.code === "ERR_BUFFER_TOO_LARGE") reject(tooLarge(bytesMax));
       else {
         reject(
-          new ServiceError("REQUEST_INVALID", "the message is not gzip, as its sender says it is", {
-            cause: error,
-          }),
+          new ServiceError(
+            "REQUEST_INVALID",
+            "the message is not valid gzip, although its encoding says so",
+            {
+              cause: error,
+            },
+          ),
         );
       }
     });

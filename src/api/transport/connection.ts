@@ -1,15 +1,15 @@
 /**
  * The open connections of one port: how many there are, and what each of them holds.
  *
- * A connection may hold only a share of what the server can take, so a few peers cannot lock out the rest.
- * At the limit of connections an idle one makes room. Some room is kept for health and control: a connection
- * in that reserve is served nothing else.
+ * A connection may hold only a share of what the server can hold, so that a few peers cannot lock
+ * out the rest. At the limit of connections, an idle one makes room. A reserve is kept for health
+ * and control: a connection in the reserve is served nothing else. /
  */
 import type { Socket } from "node:net";
 import type { Clock } from "../../lib/clock.ts";
 
 export interface ConnectionLimits {
-  /** Connections that are served everything. */
+  /** Connections that may use every method. */
   readonly connectionsMax: number;
   /** Requests of one connection at a time. */
   readonly requestsMax: number;
@@ -17,10 +17,10 @@ export interface ConnectionLimits {
   readonly bytesMax: number;
 }
 
-/** Connections beyond the limit that are served health and control alone. */
+/** Connections beyond the limit that may use only health and control. */
 const RESERVE = 16;
 
-/** A connection that has been idle for less than this may be about to send. */
+/** A connection that has been idle for less than this may be about to send a request. */
 const IDLE_MS_MIN = 1_000;
 
 export class Connection {
@@ -30,9 +30,9 @@ export class Connection {
   #requests = 0;
   #bytes = 0;
   #activeAtMs: number;
-  /** Only health and control are served. */
+  /** Whether it may use only health and control. */
   readonly reserved: boolean;
-  /** Ends the connection in its protocol's way; set when the protocol is known. */
+  /** Ends the connection as its protocol requires; set once the protocol is known. */
   farewell: () => void;
 
   constructor(socket: Socket, limits: ConnectionLimits, clock: Clock, reserved: boolean) {
@@ -52,12 +52,12 @@ export class Connection {
     return this.#bytes;
   }
 
-  /** For how long no request has been under way. */
+  /** How long no request has been in flight. */
   get idleMs(): number {
     return this.#requests > 0 ? 0 : this.#clock.monotonicMs() - this.#activeAtMs;
   }
 
-  /** False if the connection has as many requests under way as it may. */
+  /** Returns false if the connection has reached its limit of requests in flight. */
   tryBegin(): boolean {
     if (this.#requests >= this.#limits.requestsMax) return false;
     this.#requests++;
@@ -69,14 +69,17 @@ export class Connection {
     this.#activeAtMs = this.#clock.monotonicMs();
   }
 
-  /** False if the connection would hold more than it may. One alone may always be held. */
+  /**
+   * Returns false if the connection would hold more than its limit. A single request may always be
+   * held.
+   */
   tryTake(bytes: number): boolean {
     if (this.#bytes > 0 && this.#bytes + bytes > this.#limits.bytesMax) return false;
     this.#bytes += bytes;
     return true;
   }
 
-  /** For an answer that is there already. */
+  /** For an answer that exists already. */
   force(bytes: number): void {
     this.#bytes += bytes;
   }
@@ -105,7 +108,7 @@ export class Connections implements Iterable<Connection> {
     return this.#open[Symbol.iterator]();
   }
 
-  /** Undefined, and the socket destroyed, if there is no room even in the reserve. */
+  /** Returns undefined and destroys the socket if there is no room even in the reserve. */
   add(socket: Socket): Connection | undefined {
     const full = this.#open.size >= this.#limits.connectionsMax;
     if (full && !this.#makeRoom() && this.#open.size >= this.#limits.connectionsMax + RESERVE) {
@@ -122,7 +125,7 @@ export class Connections implements Iterable<Connection> {
     return connection;
   }
 
-  /** Resolves when none is open. */
+  /** Resolves when no connection is open. */
   async empty(): Promise<void> {
     if (this.#open.size === 0) return;
     await new Promise<void>((resolve) => this.#emptied.push(resolve));
@@ -132,7 +135,7 @@ export class Connections implements Iterable<Connection> {
     for (const { socket } of this.#open) socket.destroy();
   }
 
-  /** Ends the connection that has been idle for longest. False if none is idle. */
+  /** Ends the connection that has been idle longest. Returns false if none is idle. */
   #makeRoom(): boolean {
     let longest: Connection | undefined;
     for (const connection of this.#open) {
@@ -140,7 +143,7 @@ export class Connections implements Iterable<Connection> {
       if (longest === undefined || connection.idleMs > longest.idleMs) longest = connection;
     }
     if (longest === undefined) return false;
-    // At once: it is a place that is needed now. The peer connects again.
+    // At once, because its slot is needed now. The peer can connect again.
     this.#open.delete(longest);
     longest.socket.destroy();
     return true;

@@ -1,8 +1,9 @@
 /**
- * One request and its answer, over HTTP/1.1 or HTTP/2: what the protocols above need of either.
+ * One request and its answer, over HTTP/1.1 or HTTP/2: what the protocols need of either.
  *
- * Nothing here throws when the peer has left: what is sent then goes nowhere. An answer leaves in slices, so
- * that the server sees whether the peer takes any of it; `stalledMs` says for how long it has not.
+ * Nothing here throws when the peer has left: what is sent then is discarded. An answer leaves in
+ * slices, so that the server sees whether the peer takes any of it; `stalledMs` says how long it
+ * has taken none. /
  */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
 import type { Readable, Writable } from "node:stream";
@@ -18,19 +19,22 @@ export interface Exchange {
   readonly connection: Connection;
   /** The request's body. */
   readonly body: Readable;
-  /** Sends the head of an answer that follows. */
+  /** Sends the head of an answer; its body follows. */
   begin(status: number, headers: OutgoingHttpHeaders): void;
-  /** Resolves when the transport has taken all of it; rejects with PeerGone if the peer leaves first. */
+  /**
+   * Resolves when the transport has taken all bytes. Rejects with PeerGone if the peer leaves
+   * first.
+   */
   send(bytes: Uint8Array): Promise<void>;
-  /** Ends an answer that was begun. Trailers reach the peer over HTTP/2 only. */
+  /** Ends an answer. Trailers reach the peer over HTTP/2 only. */
   end(trailers?: OutgoingHttpHeaders): void;
-  /** A whole answer. */
+  /** Sends a whole answer. */
   answer(status: number, headers: OutgoingHttpHeaders, body: Uint8Array | string): void;
-  /** Ends request and answer at once, without a word. */
+  /** Ends request and answer at once, without an error message. */
   cut(): void;
-  /** For how long bytes of the answer have been waiting without the peer taking any. */
+  /** How long bytes of the answer have waited without the peer taking any. */
   readonly stalledMs: number;
-  /** Calls back once, when nothing of request and answer is held any more. */
+  /** Calls back once, when no bytes of request and answer are held any more. */
   onClosed(listener: (complete: boolean) => void): void;
 }
 
@@ -43,15 +47,15 @@ export class PeerGone extends Error {
 }
 
 /**
- * What is handed to the socket at a time. Small enough that a slow peer is told from one that takes nothing;
- * large enough that a page of megabytes costs little more than in one piece.
+ * The bytes handed to the socket at a time. Small enough to distinguish a slow peer from one that
+ * takes nothing; large enough that a page of megabytes costs little more than in a single write. /
  */
 const SLICE_BYTES = 64 * 1024;
 
-/** How long a request that was answered before it had come may still come. */
+/** How long the rest of a request may still arrive after its answer was sent. */
 export const UNREAD_MS = 5_000;
 
-/** Writes an answer's bytes in slices and notes when the peer last took one. */
+/** Writes an answer's bytes in slices and records when the peer last took one. */
 export class SlicedWriter {
   readonly #to: Writable;
   readonly #clock: Clock;
@@ -74,7 +78,7 @@ export class SlicedWriter {
     }
   }
 
-  /** The last of an answer: what is left of it waits until the exchange is closed. */
+  /** The end of an answer: the remaining bytes wait until the exchange is closed. */
   ending(): void {
     this.#waitingSinceMs = this.#clock.monotonicMs();
   }
@@ -96,7 +100,7 @@ export class SlicedWriter {
         if (gone) reject(new PeerGone());
         else resolve();
       };
-      // A write whose stream is destroyed under it may never call back.
+      // A write to a stream that is destroyed meanwhile may never call back.
       const left = (): void => settle(true);
       to.once("close", left);
       to.write(bytes, (error) => settle(error !== null && error !== undefined));

@@ -1,5 +1,6 @@
 /**
- * HTTP/1.1 on Node's own server. What is not HTTP, too slow or too long is answered and let go.
+ * HTTP/1.1 on Node's own server. A request that is not HTTP, too slow or too long gets an answer
+ * and is closed.
  */
 import { createServer } from "node:http";
 import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from "node:http";
@@ -12,7 +13,7 @@ import type { Connection } from "./connection.ts";
 import { SlicedWriter, UNREAD_MS } from "./exchange.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** Time for the headers to arrive: a slow sender must not hold a connection for ever. */
+/** Time for the headers to arrive: a slow sender must not hold a connection indefinitely. */
 const HEADERS_MS = 10_000;
 const KEEP_ALIVE_MS = 75_000;
 const HEADER_BYTES_MAX = 16 * 1024;
@@ -26,11 +27,10 @@ export class Http1 {
     this.#server = createServer({
       noDelay: true,
       headersTimeout: HEADERS_MS,
-      // Bodies have a time limit of their own, which knows what was asked for.
+      // Bodies have a time limit of their own, which depends on the method.
       requestTimeout: 0,
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: HEADER_BYTES_MAX,
-      // A request that expects 100-continue gets it from the body's reader, after it was admitted.
       insecureHTTPParser: false,
     });
     this.#server.on("request", (request, response) => {
@@ -45,7 +45,7 @@ export class Http1 {
     this.#server.on("clientError", answerBrokenHttp);
     // Nothing here is upgraded or tunnelled.
     this.#server.on("connect", (_request, socket) => socket.destroy());
-    // It does not listen itself, but what watches over slow senders begins with this event.
+    // This server does not listen itself, but the event starts its checks for slow senders.
     this.#server.emit("listening");
   }
 
@@ -57,7 +57,7 @@ export class Http1 {
     this.#server.emit("connection", connection.socket);
   }
 
-  /** Connections close after what they are answering; idle ones close now. */
+  /** Connections close after their current answer; idle ones close now. */
   drain(): void {
     this.#draining = true;
     this.#server.closeIdleConnections();
@@ -94,7 +94,7 @@ class Http1Exchange implements Exchange {
     this.#response = response;
     this.#clock = clock;
     this.#writer = new SlicedWriter(response, clock);
-    // A peer that leaves is seen by the close; its error says nothing more.
+    // The close event reports a peer that leaves; the error adds nothing.
     request.on("error", () => undefined);
     response.on("error", () => undefined);
   }
@@ -140,7 +140,7 @@ class Http1Exchange implements Exchange {
     this.#response.once("close", () => listener(this.#response.writableFinished));
   }
 
-  /** What is left of the body is thrown away; a peer that does not come to its end is cut off. */
+  /** Discards the rest of the body. A peer that does not finish it is cut off. */
   #leaveUnread(): void {
     if (this.body.complete) return;
     this.body.resume();
@@ -155,7 +155,7 @@ function pathOf(url: string): string {
 }
 
 function answerBrokenHttp(error: NodeJS.ErrnoException, stream: unknown): void {
-  // The server's connections are sockets.
+  // The connections of this server are sockets.
   const socket = stream as Socket;
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();

@@ -1,8 +1,10 @@
 /**
- * HTTP/2 with prior knowledge, on Node's own server: gRPC and, for those who want it, everything else.
+ * HTTP/2 with prior knowledge, on Node's own server: gRPC, and everything else for callers that
+ * prefer it.
  *
- * A session that was open for long is ended by GOAWAY, so that load balancers spread callers again; one whose
- * peer vanished is noticed by PING. Floods of RST_STREAM, PING, SETTINGS and CONTINUATION end the session.
+ * GOAWAY ends a session that has been open for long, so that load balancers spread callers again.
+ * PING detects a peer that vanished. Floods of RST_STREAM, PING, SETTINGS and CONTINUATION end the
+ * session. /
  */
 import { constants, createServer } from "node:http2";
 import type {
@@ -19,27 +21,28 @@ import { SlicedWriter, UNREAD_MS } from "./exchange.ts";
 import type { Exchange } from "./exchange.ts";
 
 /**
- * With Node's 64 KiB a large request waits one round trip per 64 KiB: little on loopback (8 MiB requests were up to
- * 15 % faster with these), most of its time on a network. A connection may hold this much that is not taken yet.
+ * With Node's 64 KiB, a large request waits one round trip per 64 KiB: little on loopback (8 MiB
+ * requests were up to 15 % faster with these windows), most of its time on a network. A connection
+ * may hold this many unread bytes. /
  */
 const STREAM_WINDOW_BYTES = 4 * 1024 * 1024;
 const CONNECTION_WINDOW_BYTES = 8 * 1024 * 1024;
 const HEADER_LIST_BYTES_MAX = 16 * 1024;
 const HEADER_PAIRS_MAX = 100;
 const STREAMS_MAX = 256;
-/** A session whose peer sent this many frames that break the protocol is ended. */
+/** The session ends after this many frames that break the protocol. */
 const INVALID_FRAMES_MAX = 100;
-/** In MiB: windows of what is received, and slices of what is sent. */
+/** In MiB: windows of received bytes, and slices of sent bytes. */
 const SESSION_MEMORY_MIB = 64;
-/** RST_STREAM by the peer: so many at once, and so many per second. */
+/** RST_STREAM frames by the peer: this many at once, and this many per second. */
 const RESET_BURST = 1_000;
 const RESET_RATE = 100;
-/** A peer that vanished without a word is noticed within these. */
+/** A peer that vanished is detected within these. */
 const PING_EVERY_MS = 60_000;
 const PING_ANSWER_MS = 20_000;
-/** A session that carried nothing for this long is ended. */
+/** A session without traffic for this long is ended. */
 const IDLE_MS = 300_000;
-/** A session is ended at this age, give or take a tenth; what is under way on it finishes. */
+/** A session ends at this age, plus or minus a tenth; streams in flight finish. */
 const AGE_MS = 3_600_000;
 
 export class Http2 {
@@ -66,18 +69,18 @@ export class Http2 {
         enablePush: false,
       },
     });
-    // Each session has listeners of its own; these catch what comes before it has them.
+    // Each session has its own listeners; these catch errors before it has them.
     this.#server.on("sessionError", () => undefined);
     this.#server.on("error", () => undefined);
   }
 
   take(connection: Connection): void {
     this.#server.once("session", (session) => this.#open(session, connection));
-    // The server makes the session before this returns.
+    // The server creates the session before this returns.
     this.#server.emit("connection", connection.socket);
   }
 
-  /** Peers are told to go elsewhere; what is under way finishes. */
+  /** Asks peers to connect elsewhere; streams in flight finish. */
   drain(): void {
     for (const session of this.#sessions) leave(session);
   }
@@ -99,14 +102,14 @@ export class Http2 {
       ended.abort();
     });
     session.on("stream", (stream, headers) => {
-      // Without this an error that comes with the stream would be nobody's.
+      // Without this listener, an error that arrives with the stream would be uncaught.
       stream.on("error", () => undefined);
       this.#handle(new Http2Exchange(stream, headers, connection, this.#clock));
     });
     void this.#keep(session, connection, ended.signal);
   }
 
-  /** Until the session is closed. Never rejects. */
+  /** Runs until the session is closed. Never rejects. */
   async #keep(
     session: ServerHttp2Session,
     connection: Connection,
@@ -126,7 +129,7 @@ export class Http2 {
   }
 }
 
-/** GOAWAY: streams under way finish, no further one begins. */
+/** GOAWAY: streams in flight finish, and no further one starts. */
 function leave(session: ServerHttp2Session): void {
   if (!session.destroyed && !session.closed) session.close();
 }
@@ -152,7 +155,7 @@ class Http2Exchange implements Exchange {
     const path = headers[":path"] ?? "";
     const query = path.indexOf("?");
     this.path = query < 0 ? path : path.slice(0, query);
-    // The compat name of the authority is `host`; guards look for that.
+    // HTTP/1.1 has the authority as `host`; the browser guard checks that name.
     this.headers = headers;
     if (headers.host === undefined && headers[":authority"] !== undefined) {
       headers.host = headers[":authority"];
@@ -223,7 +226,7 @@ class Http2Exchange implements Exchange {
     return !this.body.destroyed && !this.body.closed && !this.body.headersSent;
   }
 
-  /** What is left of the body is thrown away; a peer that does not come to its end is cut off. */
+  /** Discards the rest of the body. A peer that does not finish it is cut off. */
   #leaveUnread(): void {
     const { body } = this;
     if (body.readableEnded || body.destroyed) return;

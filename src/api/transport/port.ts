@@ -1,8 +1,8 @@
 /**
- * One port for everything: a connection is handed on by its first bytes.
+ * One port for both protocols: the first bytes of a connection decide which one it is.
  *
- * HTTP/2 with prior knowledge begins with `PRI`; anything else is HTTP/1.1. A connection that says nothing is let go
- * after a while.
+ * HTTP/2 with prior knowledge begins with `PRI`; anything else is HTTP/1.1. A connection that sends
+ * nothing is closed after a while. /
  */
 import { once } from "node:events";
 import { createServer } from "node:net";
@@ -19,15 +19,15 @@ export interface PortOptions extends ConnectionLimits {
   readonly clock: Clock;
   readonly random: Random;
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port: number;
   readonly handle: (exchange: Exchange) => void;
 }
 
-/** A sane client speaks at once. */
+/** A normal client sends its first bytes at once. */
 const SILENCE_MS = 10_000;
 
-/** How long connections have to close by themselves once the last request is answered. */
+/** How long connections have to close by themselves after the last answer. */
 const FAREWELL_MS = 500;
 
 const HTTP2_PREFACE = Buffer.from("PRI");
@@ -50,12 +50,12 @@ export class Port {
     this.#server.on("error", () => undefined);
   }
 
-  /** Rejects with Node's error if the address cannot be had. */
+  /** Rejects with Node's error if the address is not available. */
   static async open(options: PortOptions): Promise<Port> {
     const port = new Port(options);
     port.#server.listen({ host: options.host, port: options.port, backlog: 1024 });
     await once(port.#server, "listening");
-    // It listens on a TCP port, so the address is one.
+    // It listens on a TCP port, so the address is an object.
     port.#port = (port.#server.address() as AddressInfo).port;
     return port;
   }
@@ -68,19 +68,23 @@ export class Port {
     return this.#connections.count;
   }
 
-  /** Takes no more connections and tells peers to go; `finished`, when it resolves, says that nothing is under way. */
+  /**
+   * Accepts no more connections and asks peers to leave. `finished` resolves when no call is in
+   * flight.
+   */
   async drain(graceMs: number, finished: Promise<void>): Promise<boolean> {
     this.#server.close();
     this.#http2.drain();
     this.#http1.drain();
     const done = await this.#within(graceMs, finished);
     this.#http1.drain();
-    // The last answers are on their way out; connections that stay open for other reasons are not waited for.
+    // The last answers are leaving. This does not wait for connections that stay open for other
+    // reasons.
     if (done) await this.#within(Math.min(graceMs, FAREWELL_MS), this.#connections.empty());
     return done;
   }
 
-  /** Lets go of everything, at once. */
+  /** Closes everything at once. */
   close(): void {
     this.#server.close();
     this.#http2.close();
@@ -107,14 +111,14 @@ export class Port {
       if (http2) this.#http2.take(connection);
       else {
         this.#http1.take(connection);
-        // It reads what flows, and the pause above was explicit.
+        // The protocol's server reads only a flowing socket, and the pause above was explicit.
         socket.resume();
       }
     };
     socket.on("data", hear);
   }
 
-  /** Whether it ended within the time. */
+  /** Returns whether the promise ended within the time. */
   async #within(ms: number, work: Promise<void>): Promise<boolean> {
     const over = new AbortController();
     try {

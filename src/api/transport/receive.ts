@@ -1,6 +1,6 @@
 /**
- * Receives the body of a request: charged as its chunks arrive, refused as soon as it is too large, and given up
- * when it takes too long.
+ * Receives the body of a request. Charges its chunks as they arrive, refuses it as soon as it is
+ * too large, and gives up when it takes too long. /
  */
 import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
@@ -12,7 +12,7 @@ export interface ReceiveOptions {
   readonly bytesMax: number;
   /** Called for each chunk before it is kept. Throws OVERLOADED if there is no room for it. */
   readonly charge: (bytes: number) => void;
-  /** Looks at what has come so far; throws if the rest need not be waited for. */
+  /** Inspects what has arrived so far. Throws if the rest need not be received. */
   readonly peek?: (first: Buffer) => void;
   readonly signal: AbortSignal;
 }
@@ -20,7 +20,7 @@ export interface ReceiveOptions {
 /** Time for a whole request to arrive. */
 const RECEIVE_MS = 30_000;
 
-/** Rejects with PeerGone if the peer leaves, with a ServiceError otherwise. Reads no further then. */
+/** Rejects with PeerGone if the peer leaves, otherwise with a ServiceError. Stops reading then. */
 export function receive(exchange: Exchange, options: ReceiveOptions): Promise<Buffer> {
   const { clock, bytesMax, charge, peek, signal } = options;
   const declared = Number(exchange.headers["content-length"] ?? 0);

@@ -5,7 +5,8 @@ import { test } from "node:test";
 import { readSourceText } from "./source-text.ts";
 
 const TABLE = "docs/specs/rules.md";
-const RULES = 22;
+/** Rules that have a row; others follow as they are built. */
+const RULES = [...Array.from({ length: 22 }, (_, i) => i + 1), 23];
 
 const ROW = /^\| (?<id>C\d+) \|[^|]+\| (?<kept>[^|]+) \| (?<tests>.+) \|$/;
 /** A scenario stands for itself, another test has its name behind its file. */
@@ -52,7 +53,7 @@ const rules = rulesOf(readFileSync(TABLE, "utf8"));
 test("every rule is in the table once, in order, with who keeps it and a test", () => {
   deepEqual(
     rules.map(({ id }) => id),
-    Array.from({ length: RULES }, (_, i) => `C${i + 1}`),
+    RULES.map((number) => `C${number}`),
   );
   for (const { id, kept, tests } of rules) ok(kept.length > 0 && tests.length > 0, id);
 });

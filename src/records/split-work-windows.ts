@@ -1,15 +1,15 @@
 /**
- * The windows of time that splits are due in: each has a space of its own for its entries, and space
- * `split-work-windows`, key = the start of the window, says which of them there are.
+ * The windows of time of an index (`split-work.ts`). Each window has a space for its entries, and space
+ * `<index>-windows`, key = the start of the window, lists the windows that may have entries.
  *
- * What was removed from a space is walked over by whoever lists it, for as long as the storage remembers
- * it. Entries are made and removed all day long, so one space for all of them would soon be mostly
- * that; a window's space is listed while it has entries, and then no more. The spaces take turns, so that
- * there are only so many of them; by its next turn what was removed from one is forgotten.
+ * A listing also walks over removed entries, for as long as the storage remembers them. Processes make
+ * and remove entries all day, so one space for all would soon hold mostly removed ones. A window's space
+ * is listed only while it has entries. The number of spaces is fixed and windows use them in rotation; by
+ * the time a space is used again the storage has forgotten what was removed from it.
  *
- * A window is forgotten only while it is empty, and nobody's clock is relied on for that: who is about to
- * forget one says so first, then looks; who makes an entry looks after it at what was said. So either the
- * entry is seen, or what was said is taken back and the window stays, or is made anew.
+ * A process forgets a window only while it is empty, and relies on no clock for that: it first marks the
+ * window as closing, then lists its entries. A process that makes an entry reads the mark afterwards. So
+ * either the first sees the entry, or the second takes the mark back or makes the window again.
  */
 import { LOST, tryCompareAndSet } from "../lib/compare-and-set.ts";
 import { z } from "zod";
@@ -18,34 +18,37 @@ import type { Catalog } from "../ports/catalog.ts";
 import { timeKey } from "./split-spaces.ts";
 import { decodeStored, encodeStored, storedObject } from "./stored-json.ts";
 
-const SPACE = "split-work-windows";
+/** Which index an entry belongs to: due work, or routes that may not be published yet. */
+export type WorkIndex = "split-work" | "split-publish";
+
 export const WINDOW_MICROS = 600 * SECOND_MICROS;
-/** A fortnight of them: storages forget what was removed after ten days. */
+/** Two weeks of windows: storages forget what was removed after ten days. */
 const SPACES = 2_048;
 const WINDOWS_PAGE = 100;
-/** Who is late or has a slow clock may still make entries in one that is over. */
+/** A process that is late or has a slow clock may still make entries in a window that has ended. */
 const QUIET_MICROS = 60 * SECOND_MICROS;
 
-/** The start of the window that a time is in. */
+/** The start of the window that contains a time. */
 export function windowOf(micros: number): number {
   return Math.floor(Math.max(0, micros) / WINDOW_MICROS) * WINDOW_MICROS;
 }
 
-/** Where the entries of a window lie. Those of a window a whole turn away may lie there too. */
-export function windowSpace(window: number): string {
-  return `split-work/${(window / WINDOW_MICROS) % SPACES}`;
+/** Where the entries of a window lie. Entries of a window a whole rotation away may lie there too. */
+export function windowSpace(index: WorkIndex, window: number): string {
+  return `${index}/${(window / WINDOW_MICROS) % SPACES}`;
 }
 
 /** The windows from that of `from` to that of `to`, by time. */
 export async function* listWindows(
   catalog: Catalog,
+  index: WorkIndex,
   from: number,
   to: number,
 ): AsyncGenerator<number, void, undefined> {
   const first = windowOf(from);
   let after = first === 0 ? "" : timeKey(first - 1);
   for (;;) {
-    const page = await catalog.list(SPACE, after, WINDOWS_PAGE);
+    const page = await catalog.list(listOf(index), after, WINDOWS_PAGE);
     for (const { key } of page) {
       if (Number(key) > to) return;
       yield Number(key);
@@ -57,47 +60,56 @@ export async function* listWindows(
 }
 
 /**
- * Sees to it that a window is listed. To be called before an entry is made in it, and again after that:
- * only then is the entry sure to be found. False if others came between each time.
+ * Makes sure that a window is listed. Call it before making an entry in the window, and again afterwards:
+ * only then is the entry sure to be found. False if another process came between each time.
  */
-export async function openWindow(catalog: Catalog, window: number): Promise<boolean> {
-  const key = timeKey(window);
+export async function openWindow(
+  catalog: Catalog,
+  index: WorkIndex,
+  window: number,
+): Promise<boolean> {
+  const [space, key] = [listOf(index), timeKey(window)];
   const opened = await tryCompareAndSet(async () => {
-    const there = await catalog.read(SPACE, key);
-    if (there !== undefined && !decodeStored(windowSchema, SPACE, there).closing) return true;
+    const there = await catalog.read(space, key);
+    if (there !== undefined && !decodeStored(windowSchema, space, there).closing) return true;
     const value = encodeStored({ closing: false });
-    return (await catalog.write(SPACE, key, value, there?.version ?? 0)) === undefined
-      ? LOST
-      : true;
+    const written = await catalog.write(space, key, value, there?.version ?? 0);
+    return written === undefined ? LOST : true;
   });
   return opened !== LOST;
 }
 
 /**
- * Forgets windows that are over and empty, a bounded number of them behind `after` ("" for the first).
- * What to go on behind is given back, "" at the end.
+ * Forgets windows that have ended and are empty, a bounded number of them behind `after` ("" for the
+ * first). Returns where to continue, "" at the end.
  */
 export async function closeWindows(
   catalog: Catalog,
+  index: WorkIndex,
   nowMicros: number,
   after: string,
 ): Promise<string> {
-  const page = await catalog.list(SPACE, after, WINDOWS_PAGE);
+  const space = listOf(index);
+  const page = await catalog.list(space, after, WINDOWS_PAGE);
   for (const { key, version } of page) {
     const window = Number(key);
     if (window + WINDOW_MICROS + QUIET_MICROS > nowMicros) return "";
-    if (await hasEntries(catalog, window)) continue;
-    const said = await catalog.write(SPACE, key, encodeStored({ closing: true }), version);
-    // Looked at once more: an entry that comes later than this look takes back what was said.
-    if (said === undefined || (await hasEntries(catalog, window))) continue;
-    await catalog.remove(SPACE, key, said);
+    if (await hasEntries(catalog, index, window)) continue;
+    const marked = await catalog.write(space, key, encodeStored({ closing: true }), version);
+    // List once more: a process that makes an entry after this listing takes the mark back.
+    if (marked === undefined || (await hasEntries(catalog, index, window))) continue;
+    await catalog.remove(space, key, marked);
   }
   return page.length < WINDOWS_PAGE ? "" : (page.at(-1)?.key ?? "");
 }
 
-async function hasEntries(catalog: Catalog, window: number): Promise<boolean> {
-  const [first] = await catalog.list(windowSpace(window), timeKey(window), 1);
+async function hasEntries(catalog: Catalog, index: WorkIndex, window: number): Promise<boolean> {
+  const [first] = await catalog.list(windowSpace(index, window), timeKey(window), 1);
   return first !== undefined && first.key < timeKey(window + WINDOW_MICROS);
+}
+
+function listOf(index: WorkIndex): string {
+  return `${index}-windows`;
 }
 
 const windowSchema = storedObject({ closing: z.boolean() });

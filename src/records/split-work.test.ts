@@ -11,6 +11,7 @@ import type { DueEntry } from "./split-work.ts";
 const NOW = 1_774_699_200_000_000;
 const MINUTE = 60_000_000;
 const DAY = 1_440 * MINUTE;
+const INDEX = "split-work";
 const PARTITION = {
   namespaceId: "plays-1",
   slice: "data_20260328",
@@ -21,11 +22,11 @@ const PARTITION = {
 
 function put(catalog: Catalog, dueAt: number, seriesId = "a|b"): Promise<DueEntry | undefined> {
   const partition = { ...PARTITION, seriesId };
-  return putDue(catalog, { dueAt, partition, namespace: "plays", from: 1, publishes: false });
+  return putDue(catalog, { index: INDEX, dueAt, partition, namespace: "plays", from: 1 });
 }
 
 async function timesDue(catalog: Catalog, now: number, limit = 1_000): Promise<number[]> {
-  return (await listDue(catalog, now, limit)).map(({ dueAt }) => dueAt);
+  return (await listDue(catalog, INDEX, now, limit)).due.map(({ dueAt }) => dueAt);
 }
 
 test("what is due is listed by time across windows, a page at a time", async () => {
@@ -36,9 +37,10 @@ test("what is due is listed by time across windows, a page at a time", async () 
   deepEqual(await timesDue(catalog, NOW + DAY), sorted);
   deepEqual(await timesDue(catalog, NOW + 12 * MINUTE), sorted.slice(0, 4));
   const paged: number[] = [];
-  for (let page = await listDue(catalog, NOW + DAY, 3); page.length > 0;) {
-    paged.push(...page.map(({ dueAt }) => dueAt));
-    page = await listDue(catalog, NOW + DAY, 3, page.at(-1));
+  for (let page = await listDue(catalog, INDEX, NOW + DAY, 3); ;) {
+    paged.push(...page.due.map(({ dueAt }) => dueAt));
+    if (page.cursor === undefined) break;
+    page = await listDue(catalog, INDEX, NOW + DAY, 3, page.cursor);
   }
   deepEqual(paged, sorted);
 });
@@ -56,7 +58,7 @@ test("days of entries that came and went are walked over by nobody", async () =>
     const entry = await put(catalog, at);
     ok(entry);
     await removeDue(catalog, entry);
-    await closeWindows(catalog, at, "");
+    await closeWindows(catalog, INDEX, at, "");
     let walked = 0;
     listed = 0;
     catalog.before = (call, space) => {
@@ -80,11 +82,11 @@ test("a turn of the spaces later an old entry is still found, and entries of bot
   await put(catalog, NOW + turn);
   deepEqual(await timesDue(catalog, NOW + turn - 1), [NOW]);
   deepEqual(await timesDue(catalog, NOW + turn), [NOW, NOW + turn]);
-  const later = await readDue(catalog, { dueAt: NOW + turn, partition: PARTITION });
-  const first = await readDue(catalog, { dueAt: NOW, partition: PARTITION });
+  const later = await readDue(catalog, { index: INDEX, dueAt: NOW + turn, partition: PARTITION });
+  const first = await readDue(catalog, { index: INDEX, dueAt: NOW, partition: PARTITION });
   ok(later && first);
   await removeDue(catalog, first);
-  equal(await closeWindows(catalog, NOW + turn, ""), "");
+  equal(await closeWindows(catalog, INDEX, NOW + turn, ""), "");
   deepEqual(await timesDue(catalog, NOW + turn), [NOW + turn]);
   equal(catalog.peek("split-work-windows").length, 1);
 });
@@ -94,7 +96,7 @@ test("no entry is missed, wherever who makes it or who forgets its window stops,
   const late = NOW + DAY;
   const acts: Readonly<Record<string, (catalog: Catalog) => Promise<unknown>>> = {
     put: (catalog) => put(catalog, NOW),
-    close: (catalog) => closeWindows(catalog, late, ""),
+    close: (catalog) => closeWindows(catalog, INDEX, late, ""),
   };
   for (const [stopping, other] of [
     ["put", "close"],

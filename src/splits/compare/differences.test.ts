@@ -46,6 +46,24 @@ test("S14, C14: an event that only the original has sends that split back, and t
   );
 });
 
+test("C23: a confirmed difference whose route could not be published is published by the next recheck", async () => {
+  await fixture.split({ keep: (event) => event.time !== START + 150 * SECOND });
+  fixture.setMode("COMPARE");
+  await fixture.filled();
+  let failures = 0;
+  fixture.catalog.before = (call, space) => {
+    if (call === "write" && space.startsWith("routes/") && failures++ === 0) {
+      throw new Error("away");
+    }
+  };
+  await fixture.read({ pageSize: 1_000 });
+  await fixture.quiet();
+  equal((await readSplit(fixture.catalog, location))?.state, "DETECTED");
+  equal((await readRoute(fixture.catalog, location))?.segments.length, 1);
+  await fixture.clock.advance(10_000);
+  deepEqual((await readRoute(fixture.catalog, location))?.segments, []);
+});
+
 test("C14: an event that only the split has makes the namespace fall back", async () => {
   const extra = START + 100 * SECOND + 1;
   await fixture.write([eventOf(500, extra)]);

@@ -13,7 +13,7 @@
  */
 import { LOST, tryCompareAndSet } from "../../lib/compare-and-set.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { moveSplit } from "../record/move-split.ts";
+import { moveSplit, publishSplit } from "../record/move-split.ts";
 import { readNamespace } from "../../records/namespace-records.ts";
 import { addEvidence, UNSETTLED_EVERY_MS } from "../record/read-modes.ts";
 import { readSplit } from "../../records/split-records.ts";
@@ -219,7 +219,13 @@ export class Differences {
     await tryCompareAndSet(async () => {
       const before = await readSplit(catalog, partition);
       const nth = before?.segments.findIndex((s) => isSameCopy(s, read.segment)) ?? -1;
-      if (before === undefined || before.epoch !== epoch || nth < 0) return undefined;
+      if (before === undefined || before.epoch !== epoch) return undefined;
+      if (nth < 0) {
+        // The record is changed, yet servers follow that copy: its route is not published (rule C23).
+        await publishSplit(catalog, clock, before);
+        changed(partition);
+        return undefined;
+      }
       if ((await moveSplit(catalog, clock, before, make(before, nth))) === undefined) return LOST;
       changed(partition);
       return undefined;

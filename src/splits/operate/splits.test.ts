@@ -102,7 +102,7 @@ test("a request makes a record that a worker finds, and says who and why", async
   ]);
   assert.deepEqual(parts, []);
   assert.deepEqual([fixture.nudged, fixture.changed], [["wide"], ["wide"]]);
-  const due = await listDue(fixture.catalog, now, 10);
+  const { due } = await listDue(fixture.catalog, "split-work", now, 10);
   assert.deepEqual(
     due.map(({ partition }) => partition),
     [fixture.partition()],
@@ -205,7 +205,7 @@ test("a roll-back takes everything back and stays until a retry", async () => {
   const { cause, by } = record.history.at(-1) ?? {};
   assert.deepEqual([cause, by], ["operator", "alice"]);
   assert.deepEqual((await readRoute(fixture.catalog, fixture.partition()))?.segments, []);
-  assert.deepEqual(await listDue(fixture.catalog, NOON + HOUR, 10), []);
+  assert.deepEqual((await listDue(fixture.catalog, "split-work", NOON + HOUR, 10)).due, []);
   assert.deepEqual(
     (await fixture.splits.rollback(fixture.location(), OPERATOR_REQUEST)).record,
     record,
@@ -215,6 +215,36 @@ test("a roll-back takes everything back and stays until a retry", async () => {
   const { record: again } = await fixture.splits.retry(fixture.location(), OPERATOR_REQUEST);
   assert.deepEqual([again.state, again.heldBy, again.dueAt], ["DETECTED", null, NOON]);
   assert.ok(again.nextPart >= left.nextPart && again.nextGeneration >= left.nextGeneration);
+});
+
+test("C23: a roll-back is acknowledged only once its route is published, also when it is repeated", async () => {
+  const fixture = await Fixture.open();
+  await fixture.complete();
+  const published = async (): Promise<number | undefined> =>
+    (await readRoute(fixture.catalog, fixture.partition()))?.segments.length;
+  fixture.catalog.before = (call, space) => {
+    if (call === "write" && space.startsWith("routes/")) throw new Error("away");
+  };
+  for (let attempts = 0; attempts < 2; attempts++) {
+    await assert.rejects(fixture.splits.rollback(fixture.location(), OPERATOR_REQUEST));
+    assert.deepEqual([(await fixture.record()).state, await published()], ["INVALIDATED", 1]);
+  }
+  fixture.catalog.before = () => undefined;
+  fixture.changed.length = 0;
+  await fixture.splits.rollback(fixture.location(), OPERATOR_REQUEST);
+  assert.deepEqual([await published(), fixture.changed], [0, ["wide"]]);
+});
+
+test("C23: a retry publishes what the roll-back before it could not", async () => {
+  const fixture = await Fixture.open();
+  await fixture.complete();
+  fixture.catalog.before = (call, space) => {
+    if (call === "write" && space.startsWith("routes/")) throw new Error("away");
+  };
+  await assert.rejects(fixture.splits.rollback(fixture.location(), OPERATOR_REQUEST));
+  fixture.catalog.before = () => undefined;
+  await fixture.splits.retry(fixture.location(), OPERATOR_REQUEST);
+  assert.deepEqual((await readRoute(fixture.catalog, fixture.partition()))?.segments, []);
 });
 
 test("a retry lets what came to a stop begin anew, and nothing else", async () => {

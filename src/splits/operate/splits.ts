@@ -9,7 +9,7 @@ import { compareAndSet, LOST } from "../../lib/compare-and-set.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
 import { Problems } from "../../lib/problems.ts";
-import { moveSplit } from "../record/move-split.ts";
+import { moveSplit, publishSplit } from "../record/move-split.ts";
 import {
   readReadyNamespace,
   requireReady,
@@ -164,7 +164,10 @@ export class Splits implements SplitUseCases {
     await namespaceChanged?.(name);
   }
 
-  /** Reads, decides and writes until nobody came between. */
+  /**
+   * Reads, decides and writes until no other process came between. It answers only when the route of
+   * the record is published, also where there is nothing to change (rule C23).
+   */
   async #change(
     partition: PartitionKey,
     { epoch }: NamespaceRecord,
@@ -179,11 +182,14 @@ export class Splits implements SplitUseCases {
     return compareAndSet(conflict, async () => {
       const before = await readSplit(catalog, partition);
       const after = decide(before, { operatorRequest, epoch, nowMicros: clock.nowMicros() });
-      if (after === undefined) return before ?? notThere(partition);
-      const moved = await moveSplit(catalog, clock, before, after);
-      if (moved === undefined) return LOST;
+      const record =
+        after === undefined
+          ? (before ?? notThere(partition))
+          : await moveSplit(catalog, clock, before, after);
+      if (record === undefined) return LOST;
+      await publishSplit(catalog, clock, record);
       await changed?.(partition);
-      return moved;
+      return record;
     });
   }
 

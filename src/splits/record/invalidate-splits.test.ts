@@ -163,7 +163,8 @@ test("S26: a process that dies anywhere in it: the keeper does the rest, before 
       await fixture.clock.advance(5_000);
     }
     // A route that was not published any more is of the old epoch until a sweeper comes.
-    for (const due of await listDue(fixture.catalog, fixture.clock.nowMicros(), 100)) {
+    const now = fixture.clock.nowMicros();
+    for (const due of (await listDue(fixture.catalog, "split-publish", now, 100)).due) {
       await settleDue(fixture.catalog, fixture.clock, due);
     }
     const record = await readNamespace(fixture.catalog, "plays");

@@ -14,7 +14,8 @@ import { newSliceRecord, writeSlice } from "../../records/slice-records.ts";
 import { listChanges } from "../../records/split-changes.ts";
 import { readSplit, removeSplits } from "../../records/split-records.ts";
 import { closeWindows, windowOf } from "../../records/split-work-windows.ts";
-import { listDue } from "../../records/split-work.ts";
+import { cursorAt, listDue } from "../../records/split-work.ts";
+import type { DueCursor, DueSplit } from "../../records/split-work.ts";
 import { inState } from "../../../tests/support/split-in-state.ts";
 
 const NOW = 1_774_699_200_000_000;
@@ -75,16 +76,18 @@ class Fixture {
   }
 
   /** The times at which something is due. */
-  entries(): number[] {
-    const entries = this.catalog.dump().filter((path) => path.startsWith("split-work/"));
+  entries(index = "split-work"): number[] {
+    const entries = this.catalog.dump().filter((path) => path.startsWith(`${index}/`));
     return entries.map((path) => Number(path.split("/")[2]?.slice(0, 16)));
   }
 
   async sweep(catalog: Catalog = this.catalog): Promise<void> {
-    for (const due of await listDue(catalog, this.clock.nowMicros(), 100)) {
-      await settleDue(catalog, this.clock, due);
+    const now = this.clock.nowMicros();
+    for (const index of ["split-publish", "split-work"] as const) {
+      const { due } = await listDue(catalog, index, now, 100);
+      for (const each of due) await settleDue(catalog, this.clock, each);
+      await closeWindows(catalog, index, now, "");
     }
-    await closeWindows(catalog, this.clock.nowMicros(), "");
   }
 
   /** Long enough for whoever is in the middle of a move to be given up. */
@@ -102,6 +105,7 @@ class Fixture {
     deepEqual(followed(await readRoute(this.catalog, PARTITION)), followed(wanted), where);
     const dueAt = record?.dueAt ?? null;
     deepEqual(this.entries(), dueAt === null ? [] : [dueAt], where);
+    deepEqual(this.entries("split-publish"), [], where);
   }
 }
 
@@ -190,12 +194,14 @@ test("record, route, due time and change log go together", async () => {
   equal((await moveSplit(catalog, clock, record, parked))?.dueAt, NOW + MINUTE);
   equal(await moveSplit(catalog, clock, record, parked), undefined, "from an old version");
   await fixture.check("parked");
-  deepEqual(await listDue(catalog, NOW + MINUTE - 1, 10), []);
-  const [due] = await listDue(catalog, NOW + MINUTE, 10);
+  const at = async (now: number, after?: DueCursor): Promise<readonly DueSplit[]> =>
+    (await listDue(catalog, "split-work", now, 10, after)).due;
+  deepEqual(await at(NOW + MINUTE - 1), []);
+  const [due] = await at(NOW + MINUTE);
   ok(due);
-  const what = { partition: PARTITION, namespace: "plays", publishes: false };
+  const what = { index: "split-work", partition: PARTITION, namespace: "plays" };
   deepEqual(due, { dueAt: NOW + MINUTE, ...what });
-  deepEqual(await listDue(catalog, NOW + MINUTE, 10, due), []);
+  deepEqual(await at(NOW + MINUTE, cursorAt(due)), []);
   equal((await settleDue(catalog, clock, due))?.state, "PARKED");
 });
 
@@ -214,7 +220,7 @@ test("a route of an older version never replaces one of a newer, also where that
 
 for (const [start, prepare] of Object.entries({ "a partition": none, "a split": completed })) {
   for (const [act, by] of Object.entries(CHANGES)) {
-    if (start === "a partition" && act !== "beats") continue;
+    if (start === "a partition" && act !== "heartbeats") continue;
     const doing = start === "a partition" ? "is detected" : act;
     for (const [meanwhile, other] of Object.entries({ nothing: undefined, ...CHANGES })) {
       test(`${start} that ${doing} by one who stops anywhere and wakes late, if at all, while it ${meanwhile}`, async () => {
@@ -302,7 +308,9 @@ test("what is due of a slice that was dropped settles itself, and a late riser l
     stop.resume();
     await late;
     await fixture.sweepForLong();
-    const left = fixture.catalog.dump().filter((path) => !/^split-(?:changes|work-w)/.test(path));
+    const left = fixture.catalog
+      .dump()
+      .filter((path) => !/^split-(?:changes|work-w|publish-w)/.test(path));
     const made = left.filter((path) => path.startsWith("splits/")).length;
     // Who had not read the record yet makes a new one: whoever does so looks at the slice first.
     if (made === 0) deepEqual(left, [], `stopped after ${passes}`);
@@ -323,6 +331,6 @@ test("what was made when its slice was gone already is removed by whoever finds 
   ok(slice);
   await catalog.remove(`slices/${SLICE.namespaceId}`, slice.key, slice.version);
   await removeIfGone(catalog, clock, record);
-  const left = catalog.dump().filter((path) => !/^split-(?:changes|work-w)/.test(path));
+  const left = catalog.dump().filter((path) => !/^split-(?:changes|work-w|publish-w)/.test(path));
   deepEqual(left, []);
 });

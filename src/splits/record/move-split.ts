@@ -1,18 +1,21 @@
 /**
- * The one way a split's record changes: with it change the route that servers follow and the entry by
- * which the sweeper finds it. These are three records, and a process can stop between any two, so:
+ * The one way to change a split's record. Three things change together: the record, the route that servers
+ * follow, and the entry by which the sweeper finds the split. A process can stop between any two steps, so:
  *
- * 1. an entry for the new due time is made, and where the route changes one that is due now;
- * 2. the record is written, by compare-and-set;
- * 3. the route is published, and the change noted;
- * 4. the entries that are left over are removed.
+ * 1. it makes an entry for the new due time and, if the route changes, a guard entry in `split-publish`;
+ * 2. it writes the record, by compare-and-set;
+ * 3. it publishes the route and notes the change;
+ * 4. it removes the entries that are left over.
  *
- * A process that stops before 2 has moved nothing; after 2, the entry that is due now makes the sweeper
- * publish. An entry that another process may be about to make true is never removed (see `split-work.ts`),
- * so every record is found at its due time, whatever happens to the process that wrote it.
+ * A process that stops before step 2 has moved nothing. After step 2 the change is done only when the
+ * route is published (rule C23): an operation that finds the record already changed calls `publishSplit`
+ * before it answers, and every sweep begins with the guard entries. No process removes an entry that
+ * another process may be about to make true (see `split-work.ts`), so every record is found at its due time,
+ * whatever happens to the process that wrote it.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../../lib/clock.ts";
+import { isUnreadable } from "../../lib/stored-format.ts";
 import { assert } from "../../lib/errors.ts";
 import { SECOND_MICROS } from "../../model/namespace-config.ts";
 import type { SliceRef } from "../../model/partition.ts";
@@ -26,12 +29,13 @@ import { readSplit, removeLateSplits, writeSplit } from "../../records/split-rec
 import { putDue, readDue, removeDue } from "../../records/split-work.ts";
 import type { DueEntry, DueKey } from "../../records/split-work.ts";
 
-/** A process that takes longer from an entry to its record has most likely died; if not, it is overtaken. */
+/** A process that takes longer from an entry to its record is taken for dead; if it lives, it loses. */
 const PENDING_MICROS = 60 * SECOND_MICROS;
 
 /**
- * Moves a split from the record as it was read (undefined: there was none) to another. Undefined, and
- * nothing moved, if another process was faster. If it rejects it may have been moved or not.
+ * Moves a split from the record as it was read (undefined: there was none) to another, and publishes the
+ * route if it changes. Undefined, and nothing moved, if another process was faster. If it rejects, the
+ * record may have moved or not, and the route may be unpublished.
  */
 export async function moveSplit(
   catalog: Catalog,
@@ -48,17 +52,16 @@ export async function moveSplit(
   const dueAt = after.dueAt === null ? null : Math.max(0, Math.floor(after.dueAt));
   const next: SplitRecord = { ...after, dueAt, version: from };
   const publishes = routeDiffers(before, next);
-  const now = clock.nowMicros();
   const { partition, namespace } = next;
-  const guard: DueKey = { partition, dueAt: now === dueAt ? now + 1 : now };
+  const guard: DueKey = { index: "split-publish", partition, dueAt: clock.nowMicros() };
   const made: DueEntry[] = [];
   if (publishes) {
-    const entry = await putDue(catalog, { ...guard, namespace, from, publishes });
+    const entry = await putDue(catalog, { ...guard, namespace, from });
     if (entry === undefined) return undefined;
     made.push(entry);
   }
   if (dueAt !== null && dueAt !== before?.dueAt) {
-    const entry = await putDue(catalog, { partition, dueAt, namespace, from, publishes: false });
+    const entry = await putDue(catalog, { index: "split-work", partition, dueAt, namespace, from });
     if (entry === undefined) return undefined;
     made.push(entry);
   }
@@ -68,26 +71,47 @@ export async function moveSplit(
     return undefined;
   }
   if (publishes) {
-    await publish(catalog, clock, written);
+    await publishSplit(catalog, clock, written);
     await removeLeftOver(catalog, clock, guard, written);
   }
   const wasDueAt = before?.dueAt ?? null;
   if (wasDueAt !== null && wasDueAt !== dueAt) {
-    await removeLeftOver(catalog, clock, { partition, dueAt: wasDueAt }, written);
+    const was: DueKey = { index: "split-work", partition, dueAt: wasDueAt };
+    await removeLeftOver(catalog, clock, was, written);
   }
   return written;
 }
 
 /**
- * For a sweeper that has found an entry: the record, if it is due. Undefined if it is not, or not at that
- * time; then what a crash may have left undone is done, and the entry removed where nobody can need it.
+ * Publishes the route of a record, however often it is called (rule C23). An operation that finds nothing
+ * to change calls it before it answers: the process that changed the record may have failed to publish.
+ * The route is written even where its content is the same, so that a process that slept since an earlier
+ * version cannot publish that one any more.
+ */
+export async function publishSplit(
+  catalog: Catalog,
+  clock: Clock,
+  record: SplitRecord,
+): Promise<void> {
+  await publishRoute(catalog, record);
+  if ((await readSplit(catalog, record.partition)) === undefined) {
+    // The record went with its slice, perhaps before the route was there to be removed with it.
+    await removeRoute(catalog, record.partition);
+    return;
+  }
+  await noteChange(catalog, clock.nowMicros(), record.partition);
+}
+
+/**
+ * For a sweeper that has found an entry: the record, if work on it is due. Otherwise undefined; then this
+ * does what a crashed process may have left undone, and removes the entry if no process can need it.
  */
 export async function settleDue(
   catalog: Catalog,
   clock: Clock,
   due: DueKey,
 ): Promise<SplitRecord | undefined> {
-  // In this order: who writes the entry after we have read it makes it another, which we do not remove.
+  // In this order: if a process writes the entry after this read, the entry has another version and stays.
   const entry = await readDue(catalog, due);
   const record = await readSplit(catalog, due.partition);
   if (record === undefined) {
@@ -96,15 +120,12 @@ export async function settleDue(
     await removeDue(catalog, entry);
     return undefined;
   }
-  if (record.dueAt === due.dueAt) {
-    if (entry?.publishes === true) await publish(catalog, clock, record);
-    return record;
-  }
+  if (due.index === "split-work" && record.dueAt === due.dueAt) return record;
   if (entry === undefined) return undefined;
   if (entry.from < record.version) {
     await settle(catalog, clock, entry, record);
   } else if (due.dueAt + PENDING_MICROS <= clock.nowMicros()) {
-    // The same record under a new version: now the move that it waits for cannot come any more.
+    // The same record under a new version: the move that the entry waits for can no longer come.
     const touched = await writeSplit(catalog, record);
     if (touched !== undefined) await settle(catalog, clock, entry, touched);
   }
@@ -112,8 +133,8 @@ export async function settleDue(
 }
 
 /**
- * For a split whose slice or namespace is not there: once the slice is dropped for good, removes all that is
- * left of the split. A late process made it after those of the slice had been removed.
+ * For a split whose slice or namespace is not there: once the slice is dropped for good, removes all that
+ * is left of the split. A late process made it after the records of the slice had been removed.
  */
 export async function removeIfGone(
   catalog: Catalog,
@@ -122,10 +143,10 @@ export async function removeIfGone(
 ): Promise<void> {
   if (!(await isSliceGone(catalog, partition))) return;
   await removeLateSplits(catalog, partition);
-  if (dueAt !== null) await settleDue(catalog, clock, { partition, dueAt });
+  if (dueAt !== null) await settleDue(catalog, clock, { index: "split-work", partition, dueAt });
 }
 
-/** A record that was there has gone with its slice; one that was about to be made may still come. */
+/** A record that existed has gone with its slice; one that a process was about to make may still come. */
 async function isGone(catalog: Catalog, { from, partition }: DueEntry): Promise<boolean> {
   return from > 0 || (await isSliceGone(catalog, partition));
 }
@@ -144,7 +165,7 @@ async function settle(
   entry: DueEntry,
   record: SplitRecord,
 ): Promise<void> {
-  if (entry.publishes) await publish(catalog, clock, record);
+  if (entry.index === "split-publish") await publishSplit(catalog, clock, record);
   await removeDue(catalog, entry);
 }
 
@@ -154,37 +175,37 @@ async function removeLeftOver(
   location: DueKey,
   written: SplitRecord,
 ): Promise<void> {
-  const entry = await readDue(catalog, location);
-  // Another process may be about to move on from what we have written, back to this time.
+  let entry: DueEntry | undefined;
+  try {
+    entry = await readDue(catalog, location);
+  } catch (error) {
+    // The move is done. A sweep reports an entry that cannot be read (rule C28).
+    if (isUnreadable(error)) return;
+    throw error;
+  }
+  // Another process may be about to move from the record just written, back to this time.
   if (entry === undefined || entry.from >= written.version) return;
   await settle(catalog, clock, entry, written);
 }
 
-/** Of a move that was overtaken. What stays is settled by the sweeper. */
+/** Removes the entries of a move that lost. The sweeper settles those that stay. */
 async function takeBack(catalog: Catalog, made: readonly DueEntry[]): Promise<void> {
   for (const entry of made) {
+    // Another process may rely on the same guard entry.
+    if (entry.index === "split-publish") continue;
     try {
       const current = await readSplit(catalog, entry.partition);
-      // Another may have moved it to the same time. One that tells to publish may do so for others too.
-      if (current?.dueAt === entry.dueAt || entry.publishes) continue;
+      // Another process may have moved it to the same time.
+      if (current?.dueAt === entry.dueAt) continue;
       await removeDue(catalog, entry);
     } catch {
+      // A sweep removes what stays.
       return;
     }
   }
 }
 
-async function publish(catalog: Catalog, clock: Clock, record: SplitRecord): Promise<void> {
-  await publishRoute(catalog, record);
-  if ((await readSplit(catalog, record.partition)) === undefined) {
-    // Gone with its slice, perhaps before the route was there to be removed with it.
-    await removeRoute(catalog, record.partition);
-    return;
-  }
-  await noteChange(catalog, clock.nowMicros(), record.partition);
-}
-
-/** An empty route is the same whatever its epoch, and the same as none. */
+/** All empty routes are alike, whatever their epoch, and like no route. */
 function routeDiffers(before: SplitRecord | undefined, after: SplitRecord): boolean {
   const then = before === undefined ? undefined : routeOf(before);
   const now = routeOf(after);

@@ -56,7 +56,7 @@ test("a lower acceptLimit brings forward what waits for time to be sealed, and n
     ok(typeof dueAt === "number" && dueAt > fixture.clock.nowMicros() && dueAt < soon, name);
   }
   for (const [name, { dueAt }] of Object.entries(LEFT_ALONE)) equal(await dueOf(name), dueAt, name);
-  const due = await listDue(fixture.catalog, soon, 100);
+  const { due } = await listDue(fixture.catalog, "split-work", soon, 100);
   const found = due.map(({ partition }) => partition.seriesId);
   for (const name of Object.keys(WAITING)) ok(found.includes(name), `${name} is found by then`);
 });

@@ -2,12 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readIdSteps } from "../../records/id-strategies.ts";
 import { moveSplit } from "../record/move-split.ts";
-import { readNamespace, writeNamespace } from "../../records/namespace-records.ts";
+import { readNamespace, updateNamespace, writeNamespace } from "../../records/namespace-records.ts";
 import { beginReopening } from "../../namespaces/reopen.ts";
+import { readRoute } from "../../records/route-records.ts";
 import { readSplit } from "../../records/split-records.ts";
 import { putDue } from "../../records/split-work.ts";
 import type { NamespaceConfigPatch } from "../../model/merge-config.ts";
 import type { PartitionKey } from "../../model/partition.ts";
+import { movedSplit } from "../../model/split-moves.ts";
 import type { SplitRecord } from "../../model/split.ts";
 import {
   HOUR,
@@ -302,8 +304,13 @@ test("C16: more splits than may wait, that can only be left, do not keep out one
   // Somebody is about to make each of them.
   for (let nth = 0; nth < 1_200; nth++) {
     const about = { ...partition, seriesId: `left-${nth}` };
-    const entry = { dueAt: TEN + nth, partition: about, namespace: "plays" };
-    await putDue(catalog, { ...entry, publishes: false, from: 0 });
+    const entry = {
+      index: "split-work",
+      dueAt: TEN + nth,
+      partition: about,
+      namespace: "plays",
+    } as const;
+    await putDue(catalog, { ...entry, from: 0 });
   }
   await fixture.detect(partition);
   // To look at one takes so long that there is never room for all.
@@ -312,6 +319,47 @@ test("C16: more splits than may wait, that can only be left, do not keep out one
   };
   fixture.startWorker();
   await fixture.until(partition, rests, 300);
+  await fixture.close();
+});
+
+test("C23: a route that was not published is settled within a sweep, while every slot copies and the namespace is paused", async () => {
+  const fixture = await SplitScenario.open();
+  const { catalog, clock, store } = fixture;
+  const partitions: PartitionKey[] = [];
+  for (const series of ["done", "a", "b"]) {
+    await fixture.write({ ...WIDE, series });
+    partitions.push(await fixture.partitionAt(TEN, series));
+  }
+  const [done, ...copying] = partitions;
+  assert.ok(done);
+  const { worker } = fixture.startWorker();
+  await fixture.detect(done);
+  const record = await fixture.until(done, rests);
+  const forever = Promise.withResolvers<void>();
+  store.before = (call) => (call.startsWith("append") ? forever.promise : undefined);
+  for (const partition of copying) await fixture.detect(partition);
+  await clock.advance(30_000);
+  assert.equal(worker.active, 2);
+  await updateNamespace(catalog, NAME, (namespace) => ({
+    ...namespace,
+    splitsPaused: { at: clock.nowMicros(), by: "ada", reason: "" },
+  }));
+  await clock.advance(30_000);
+  const why = { at: clock.nowMicros(), by: "ada", cause: "operator", reason: "" } as const;
+  const after = movedSplit(record, "INVALIDATED", why, { segments: [], heldBy: "ada" });
+  catalog.before = (call, space) => {
+    if (call === "write" && space.startsWith("routes/")) throw new Error("away");
+  };
+  await assert.rejects(moveSplit(catalog, clock, record, after));
+  catalog.before = () => undefined;
+  assert.equal((await readRoute(catalog, done))?.segments.length, 1);
+  await clock.advance(3_000);
+  assert.deepEqual((await readRoute(catalog, done))?.segments, []);
+  assert.deepEqual(
+    catalog.dump().filter((path) => path.startsWith("split-publish/")),
+    [],
+  );
+  forever.resolve();
   await fixture.close();
 });
 

@@ -9,9 +9,11 @@ import { listNamespaces } from "../../records/namespace-records.ts";
 import { settleDue } from "../record/move-split.ts";
 import { readSplit } from "../../records/split-records.ts";
 import { closeWindows } from "../../records/split-work-windows.ts";
-import { listDue } from "../../records/split-work.ts";
-import type { DueSplit } from "../../records/split-work.ts";
+import type { WorkIndex } from "../../records/split-work-windows.ts";
+import { cursorAt, listDue } from "../../records/split-work.ts";
+import type { DueCursor, DuePage, DueSplit } from "../../records/split-work.ts";
 import { ServiceError } from "../../lib/errors.ts";
+import { forEachBounded } from "../../lib/for-each-bounded.ts";
 import { partitionText } from "../../model/partition.ts";
 import type { PartitionKey } from "../../model/partition.ts";
 import type { SplitRecord } from "../../model/split.ts";
@@ -44,7 +46,7 @@ interface Waiting {
 
 /** One way through all that is due, in one sweep or more. */
 interface SweepPass {
-  after: DueSplit | undefined;
+  after: DueCursor | undefined;
   readonly pausedToo: boolean;
 }
 
@@ -62,7 +64,9 @@ export class SplitWorker {
   #pass: SweepPass | undefined;
   #lookedAtPausedMs = -Infinity;
   #closedAtMs = -Infinity;
-  #closedTo = "";
+  readonly #closedTo = new Map<WorkIndex, string>();
+  /** Where the next sweep continues with guard entries; undefined: at the first. */
+  #guardsAfter: DueCursor | undefined;
   readonly #idle = new Set<() => void>();
 
   constructor(context: SplitContext) {
@@ -103,29 +107,57 @@ export class SplitWorker {
     }
   }
 
-  /** All that is due, the longest first, as far as there is room. */
+  /** Routes first, then all that is due, the oldest first, as far as there is room. */
   async #sweep(signal: AbortSignal): Promise<void> {
     const { clock } = this.#context;
+    await this.#settleGuards(signal);
     await this.#watchNamespaces();
     const nowMicros = clock.nowMicros();
     await this.#continuePass(nowMicros, signal);
     await this.#closeWindows(nowMicros);
   }
 
+  /**
+   * Publishes routes that a failed or crashed process left unpublished (rule C23): in the sweep itself, not
+   * in a copy slot, and also of paused namespaces. So while a worker runs and the catalog answers, a
+   * route is published within one sweep of its record's change.
+   */
+  async #settleGuards(signal: AbortSignal): Promise<void> {
+    const { catalog, clock } = this.#context;
+    for (let pages = 0; pages < PAGES_MAX && !signal.aborted; pages++) {
+      // No entry lies in the future, except by the clock of another process.
+      const page = await this.#list("split-publish", Number.MAX_SAFE_INTEGER, this.#guardsAfter);
+      await forEachBounded(page.due, async (due) => {
+        try {
+          await settleDue(catalog, clock, due);
+        } catch (error) {
+          this.#trouble(due.namespace, "a route could not be published", error);
+        }
+      });
+      this.#guardsAfter = page.cursor;
+      if (page.cursor === undefined) return;
+    }
+  }
+
   /** Without room the next sweep continues here: splits that can only be left must not keep out the others. */
   async #continuePass(nowMicros: number, signal: AbortSignal): Promise<void> {
     const pass = (this.#pass ??= this.#newPass());
     for (let pages = 0; pages < PAGES_MAX && !signal.aborted; pages++) {
-      const page = await listDue(this.#context.catalog, nowMicros, DUE_PAGE, pass.after);
-      for (const due of page) {
+      const page = await this.#list("split-work", nowMicros, pass.after);
+      for (const due of page.due) {
         if (!this.#passes(pass, due)) return;
-        pass.after = due;
+        pass.after = cursorAt(due);
       }
-      if (page.length < DUE_PAGE) {
+      if (page.cursor === undefined) {
         this.#pass = undefined;
         return;
       }
+      pass.after = page.cursor;
     }
+  }
+
+  #list(index: WorkIndex, nowMicros: number, after: DueCursor | undefined): Promise<DuePage> {
+    return listDue(this.#context.catalog, index, nowMicros, DUE_PAGE, after);
   }
 
   /** False if there is no room for it. */
@@ -141,9 +173,8 @@ export class SplitWorker {
     return { after: undefined, pausedToo };
   }
 
-  /** At no cost: they may be many, and for long. A route that is to be published does not wait for them. */
-  #isPaused({ namespace, partition, publishes }: DueSplit): boolean {
-    if (publishes) return false;
+  /** At no cost: they may be many, and for long. */
+  #isPaused({ namespace, partition }: DueSplit): boolean {
     const known = this.#paused.get(partition.namespaceId);
     if (known !== undefined) return known;
     const view = this.#context.views.current(namespace);
@@ -155,7 +186,10 @@ export class SplitWorker {
     const nowMs = clock.monotonicMs();
     if (nowMs - this.#closedAtMs < CLOSE_WINDOWS_MS) return;
     this.#closedAtMs = nowMs;
-    this.#closedTo = await closeWindows(catalog, nowMicros, this.#closedTo);
+    for (const index of ["split-work", "split-publish"] as const) {
+      const after = this.#closedTo.get(index) ?? "";
+      this.#closedTo.set(index, await closeWindows(catalog, index, nowMicros, after));
+    }
   }
 
   /** A floor counts only when it was seen for a while, so they are looked at before they are needed. */

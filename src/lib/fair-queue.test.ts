@@ -66,3 +66,32 @@ test("a task that is aborted while it waits makes room and never runs", async ()
   await first;
   deepEqual(tasks.begun, ["first"]);
 });
+
+test("no more run at a time than allowed, in the order they came, and a failure gives its place on", async () => {
+  const queue = new FairQueue(new VirtualClock(0), 2);
+  const ends: (() => void)[] = [];
+  const began: number[] = [];
+  let running = 0;
+  let most = 0;
+  const all = Array.from({ length: 7 }, (_, i) =>
+    queue.runWhenFree("a", async () => {
+      began.push(i);
+      most = Math.max(most, ++running);
+      await new Promise<void>((end) => ends.push(end));
+      running--;
+      if (i % 3 === 0) throw new Error(`${i} fails`);
+      return i;
+    }),
+  );
+  const settled = Promise.allSettled(all);
+  while (ends.length > 0) {
+    ends.shift()?.();
+    // Whoever waits is let in by promises alone.
+    for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+  }
+  const outcomes = await settled;
+  equal(most, 2);
+  deepEqual(began, [0, 1, 2, 3, 4, 5, 6]);
+  equal(outcomes.filter(({ status }) => status === "rejected").length, 3);
+  equal(await queue.runWhenFree("a", () => Promise.resolve("again")), "again");
+});

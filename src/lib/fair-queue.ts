@@ -58,13 +58,17 @@ export class FairQueue {
     task: () => Promise<T>,
   ): Promise<{ readonly result: T } | undefined> {
     signal.throwIfAborted();
-    if (this.#running >= this.#runningMax) {
-      if (this.expectedWaitMs(key) > waitMsMax) return undefined;
-      await this.#waitForSlot(key, signal);
-    } else this.#running++;
+    if (this.#running >= this.#runningMax && this.expectedWaitMs(key) > waitMsMax) return undefined;
+    return { result: await this.runWhenFree(key, task, signal) };
+  }
+
+  /** Runs the task as soon as a slot is free for its key, however long that takes. */
+  async runWhenFree<T>(key: string, task: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    if (this.#running >= this.#runningMax) await this.#waitForSlot(key, signal);
+    else this.#running++;
     const startedMs = this.#clock.monotonicMs();
     try {
-      return { result: await task() };
+      return await task();
     } finally {
       this.#meanMs += (this.#clock.monotonicMs() - startedMs - this.#meanMs) / MEMORY;
       this.#running--;
@@ -72,23 +76,23 @@ export class FairQueue {
     }
   }
 
-  #waitForSlot(key: string, signal: AbortSignal): Promise<void> {
+  #waitForSlot(key: string, signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const waiting: Waiting = {
         run: () => {
-          signal.removeEventListener("abort", leave);
+          signal?.removeEventListener("abort", leave);
           resolve();
         },
       };
       const leave = (): void => {
         this.#remove(key, waiting);
-        reject(signal.reason as Error);
+        reject(signal?.reason as Error);
       };
       const line = this.#waiting.get(key);
       if (line === undefined) this.#waiting.set(key, [waiting]);
       else line.push(waiting);
       this.#queued++;
-      signal.addEventListener("abort", leave, { once: true });
+      signal?.addEventListener("abort", leave, { once: true });
     });
   }
 

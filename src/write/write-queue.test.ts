@@ -87,6 +87,27 @@ test("a storage that fails is tried again, and after a while the events are drop
   equal(queue.bytes, 0, "nothing stays behind");
 });
 
+test("a namespace whose storage is away delays no other, and leaves it room", async () => {
+  const { queue, clock, store, appended } = await fixture();
+  const append = store.append.bind(store);
+  store.append = (slice, events) => {
+    const away = events.some(({ event: { bytes, idStart, idEnd } }) =>
+      Buffer.from(bytes.subarray(idStart, idEnd)).toString().startsWith("away"),
+    );
+    return away
+      ? Promise.reject(new ServiceError("STORAGE_UNAVAILABLE", "away"))
+      : append(slice, events);
+  };
+  const held = async (n: number): Promise<unknown> =>
+    queue.enqueue({ ...batch([event(`away-${n}`)]), namespace: "away" });
+  for (let n = 0; n < 8; n++) await held(n);
+  await rejects(held(8), overloaded, "it has its share");
+  await clock.advance(100);
+  await queue.enqueue(batch([event("here")]));
+  await clock.advance(100);
+  deepEqual(appended, [1]);
+});
+
 async function fixture() {
   const clock = new VirtualClock(NOW);
   const store = new MemoryStore();

@@ -38,6 +38,19 @@ interface Held {
   readonly bytes: number;
 }
 
+/** What one namespace holds. Each flushes by itself: one whose storage is away delays no other. */
+interface Line {
+  held: Held[];
+  bytes: number;
+  readonly flushing: Promise<void>;
+}
+
+/**
+ * A namespace may hold this many times the bytes that are still free: alone it comes to four fifths of all,
+ * and some are always left for others.
+ */
+const SHARE_FACTOR = 4;
+
 const RETRYABLE: ReadonlySet<string> = new Set([
   "STORAGE_UNAVAILABLE",
   "OUTCOME_UNKNOWN",
@@ -53,9 +66,8 @@ export class WriteQueue {
   readonly #options: WriteQueueOptions;
   readonly #budget: ByteBudget;
   readonly #onDropped: (namespace: string, code: Code | EventCode, events: number) => void;
-  #held: Held[] = [];
+  readonly #lines = new Map<string, Line>();
   readonly #closing = new AbortController();
-  #flushing: Promise<void> | undefined;
 
   constructor(
     writer: EventWriter,
@@ -80,9 +92,7 @@ export class WriteQueue {
     const events = groups.flatMap((group) => group.events.map((placed) => placed.event));
     if (events.length > 0) {
       // Events point into the request's bytes, so the whole request is what stays in memory.
-      if (this.#closing.signal.aborted || !this.#budget.tryTake(batch.bytes)) throw overloaded();
-      this.#held.push({ namespace: batch.namespace, events, bytes: batch.bytes });
-      this.#flushing ??= this.#flushAll();
+      this.#hold({ namespace: batch.namespace, events, bytes: batch.bytes });
     }
     const timeTakenMs = this.#clock.monotonicMs() - startedMs;
     return { taken: events.length, failures, timeTakenMs };
@@ -91,37 +101,55 @@ export class WriteQueue {
   /** Takes no more and writes what is held. */
   async close(): Promise<void> {
     this.#closing.abort();
-    await this.#flushing;
+    await Promise.all([...this.#lines.values()].map(({ flushing }) => flushing));
   }
 
-  async #flushAll(): Promise<void> {
-    while (this.#held.length > 0) {
-      if (this.#budget.used < this.#options.flushBytesMax) {
+  /** Throws OVERLOADED if there is no room, or the namespace has its share. */
+  #hold(held: Held): void {
+    const { namespace, bytes } = held;
+    const line = this.#lines.get(namespace);
+    const free = this.#options.bytesMax - this.#budget.used - bytes;
+    const full = line !== undefined && line.bytes + bytes > SHARE_FACTOR * free;
+    if (this.#closing.signal.aborted || full || !this.#budget.tryTake(bytes)) throw overloaded();
+    if (line === undefined) {
+      const first: Line = { held: [held], bytes, flushing: this.#flushLine(namespace) };
+      this.#lines.set(namespace, first);
+    } else {
+      line.held.push(held);
+      line.bytes += bytes;
+    }
+  }
+
+  /** Until the namespace holds nothing. Never rejects. */
+  async #flushLine(namespace: string): Promise<void> {
+    // The line is in the map when this goes on.
+    await Promise.resolve();
+    for (;;) {
+      const line = this.#lines.get(namespace);
+      if (line === undefined) return;
+      if (line.bytes < this.#options.flushBytesMax) {
         await this.#clock.sleep(this.#options.holdMs, this.#closing.signal);
       }
-      const next = this.#takeNext();
+      const next = this.#takeNext(namespace, line);
       await this.#flush(next);
       this.#budget.give(next.bytes);
+      line.bytes -= next.bytes;
+      if (line.held.length === 0) this.#lines.delete(namespace);
     }
-    this.#flushing = undefined;
   }
 
-  /** The oldest held events, with as many of the same namespace as one flush takes. */
-  #takeNext(): Held {
-    const first = this.#held[0] as Held;
+  /** The oldest held events, as many as one flush takes. */
+  #takeNext(namespace: string, line: Line): Held {
     const events: EventBytes[] = [];
-    const rest: Held[] = [];
-    let bytes = 0;
-    for (const held of this.#held) {
-      if (held.namespace !== first.namespace || bytes >= this.#options.flushBytesMax) {
-        rest.push(held);
-        continue;
-      }
+    let [count, bytes] = [0, 0];
+    for (const held of line.held) {
+      if (bytes >= this.#options.flushBytesMax) break;
       for (const event of held.events) events.push(event);
       bytes += held.bytes;
+      count++;
     }
-    this.#held = rest;
-    return { namespace: first.namespace, events, bytes };
+    line.held = line.held.slice(count);
+    return { namespace, events, bytes };
   }
 
   async #flush({ namespace, events, bytes }: Held): Promise<void> {

@@ -2,9 +2,10 @@ import { equal, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import { VirtualClock } from "../../../tests/support/virtual-clock.ts";
 import { utf8 } from "../../lib/bytes.ts";
+import { FairQueue } from "../../lib/fair-queue.ts";
 import { encodeEvent } from "../../wire/event-record.ts";
 import { appendEvents, insertsFor } from "./append-events.ts";
-import { InFlight } from "./in-flight.ts";
+import type { StatementLine } from "./select-rows.ts";
 import { writeLevel } from "./service-level.ts";
 import { Speculation } from "./speculation.ts";
 
@@ -30,7 +31,9 @@ test("C1: a statement whose turn comes after its time is not sent", async () => 
     return { rows: [], more: false };
   };
   const session = { execute, speculation: new Speculation() };
-  const means = { session, inFlight: new InFlight(1), clock };
+  const queue = new FairQueue(clock, 1);
+  const inFlight: StatementLine = (work) => queue.runWhenFree("plays", work);
+  const means = { session, inFlight, clock };
   const target = { table: "k.t", what: "slice t", level, sendByMs: level.waitMs };
   const placed = ["a", "b"].map((series) => ({
     event: encodeEvent(utf8(series), 1, utf8("e"), []),

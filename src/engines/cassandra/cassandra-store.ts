@@ -5,6 +5,7 @@
  * Making and dropping tables is never on the path of a read or a write. A table that was dropped is
  * remembered, so that a late wish to make it again is refused (rule C18).
  */
+import { FairQueue } from "../../lib/fair-queue.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
 import { isSplitTable } from "../../model/slice-tables.ts";
@@ -23,12 +24,11 @@ import type { Run } from "../../wire/frames.ts";
 import { appendBlocks } from "./append-blocks.ts";
 import { appendEvents } from "./append-events.ts";
 import { isMissingTable, readFailure, unavailable } from "./driver-errors.ts";
-import { InFlight } from "./in-flight.ts";
 import { keyspaceOf, tableOf } from "./keyspaces.ts";
 import { scanBlocks } from "./scan-blocks.ts";
 import { scanPartition } from "./scan-partition.ts";
 import { createEventTable, createKeyspace } from "./schema.ts";
-import type { SelectSource } from "./select-rows.ts";
+import type { SelectSource, StatementLine } from "./select-rows.ts";
 import type { InsertTarget } from "./send-inserts.ts";
 import { partWriteLevel, readLevel, writeLevel } from "./service-level.ts";
 import type { Session } from "./session.ts";
@@ -60,13 +60,16 @@ export class CassandraStore implements EventStore {
   readonly #prefix: string;
   readonly #writeMaxMs: Millis;
   readonly #counts: SliceCounts;
-  readonly #writes = new InFlight(WRITES_IN_FLIGHT);
-  readonly #blockWrites = new InFlight(BLOCKS_IN_FLIGHT);
-  readonly #reads = new InFlight(READS_IN_FLIGHT);
+  readonly #writes: FairQueue;
+  readonly #blockWrites: FairQueue;
+  readonly #reads: FairQueue;
   #closed = false;
 
   constructor({ session, register, clock, prefix, writeMaxMs }: CassandraStoreOptions) {
     this.#session = session;
+    this.#writes = new FairQueue(clock, WRITES_IN_FLIGHT);
+    this.#blockWrites = new FairQueue(clock, BLOCKS_IN_FLIGHT);
+    this.#reads = new FairQueue(clock, READS_IN_FLIGHT);
     this.#register = register;
     this.#clock = clock;
     this.#prefix = prefix;
@@ -124,7 +127,11 @@ export class CassandraStore implements EventStore {
       if (length > largest) largest = length;
     }
     await this.#register.allowEvents(slice, largest);
-    const means = { session: this.#session, inFlight: this.#writes, clock: this.#clock };
+    const means = {
+      session: this.#session,
+      inFlight: lineOf(this.#writes, slice),
+      clock: this.#clock,
+    };
     await appendEvents(means, target, events);
     this.#counts.add(slice, events.length, bytes);
   }
@@ -138,7 +145,11 @@ export class CassandraStore implements EventStore {
     if (blocks.length === 0) return;
     this.#requireOpen();
     const target = this.#targetFor(partition, level);
-    const means = { session: this.#session, inFlight: this.#blockWrites, clock: this.#clock };
+    const means = {
+      session: this.#session,
+      inFlight: lineOf(this.#blockWrites, partition),
+      clock: this.#clock,
+    };
     await appendBlocks(means, target, partition, blocks);
     const bytes = blocks.reduce((sum, block) => sum + block.bytes.length, 0);
     this.#counts.add(partition, 0, bytes);
@@ -208,7 +219,7 @@ export class CassandraStore implements EventStore {
   #sourceFor(slice: SliceRef, level: ServiceLevel | undefined): SelectSource {
     return {
       session: this.#session,
-      inFlight: this.#reads,
+      inFlight: lineOf(this.#reads, slice),
       clock: this.#clock,
       table: this.#tableName(slice),
       level: readLevel(level),
@@ -261,4 +272,9 @@ function dropped(slice: SliceRef): ServiceError {
   return new ServiceError("CONFLICT", `slice ${slice.slice} was dropped and is never made again`, {
     details: { slice: slice.slice },
   });
+}
+
+/** Statements of one namespace wait behind each other, and take turns with those of others. */
+function lineOf(queue: FairQueue, { namespaceId }: SliceRef): StatementLine {
+  return (work) => queue.runWhenFree(namespaceId, work);
 }

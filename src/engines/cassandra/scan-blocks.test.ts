@@ -4,12 +4,14 @@ import cassandra from "cassandra-driver";
 import { VirtualClock } from "../../../tests/support/virtual-clock.ts";
 import type { PartitionKey } from "../../model/partition.ts";
 import type { BlockRange } from "../../ports/event-store.ts";
-import { InFlight } from "./in-flight.ts";
+import type { StatementLine } from "./select-rows.ts";
 import { scanBlocks } from "./scan-blocks.ts";
 import type { SelectSource } from "./select-rows.ts";
 import { readLevel } from "./service-level.ts";
 import type { Result, Row } from "./session.ts";
 import { Speculation } from "./speculation.ts";
+
+const AT_ONCE: StatementLine = (work) => work();
 
 const PART: PartitionKey = {
   namespaceId: "plays-1",
@@ -52,7 +54,7 @@ function partOf(blocks: number, before: (asked: Asked, nth: number) => Promise<v
   const clock = new VirtualClock(0);
   const source: SelectSource = {
     session: { execute, speculation: new Speculation() },
-    inFlight: new InFlight(8),
+    inFlight: AT_ONCE,
     clock,
     table: "k.t",
     level: readLevel(),

@@ -10,16 +10,18 @@ import type { Order } from "../../ports/event-store.ts";
 import type { Position } from "../../wire/frames.ts";
 import { asBuffer, int32, int64 } from "./cql-values.ts";
 import { isTimeout, readFailure } from "./driver-errors.ts";
-import type { InFlight } from "./in-flight.ts";
 import type { StatementLevel } from "./service-level.ts";
 import type { Result, Row, Session } from "./session.ts";
 
 const TRIES_MAX = 6;
 const RETRY_MS = 10;
 
+/** Runs a statement when there is a place for it. */
+export type StatementLine = <T>(work: () => Promise<T>) => Promise<T>;
+
 export interface SelectSource {
   readonly session: Pick<Session, "execute" | "speculation">;
-  readonly inFlight: InFlight;
+  readonly inFlight: StatementLine;
   readonly clock: Clock;
   /** `keyspace.table`. */
   readonly table: string;
@@ -62,7 +64,7 @@ export class RowSelect {
       asBuffer(upper.id),
       limit,
     ];
-    return inFlight.run(() => {
+    return inFlight(() => {
       // Whoever left while it waited in line wants it no more.
       this.#signal.throwIfAborted();
       return session.execute("read", query, params, {

@@ -7,7 +7,7 @@ import type { policies } from "cassandra-driver";
 import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
 import { isMissingTable, isRefusal, writeFailure } from "./driver-errors.ts";
-import type { InFlight } from "./in-flight.ts";
+import type { StatementLine } from "./select-rows.ts";
 import type { WriteLevel } from "./service-level.ts";
 import type { Session } from "./session.ts";
 
@@ -28,7 +28,7 @@ export interface InsertTarget {
 
 export interface InsertMeans {
   readonly session: Pick<Session, "execute" | "speculation">;
-  readonly inFlight: InFlight;
+  readonly inFlight: StatementLine;
   readonly clock: Clock;
 }
 
@@ -58,7 +58,7 @@ export async function sendInserts(
     return sendOne(means, target.level, make(), attempts);
   };
   const outcomes = await Promise.allSettled(
-    inserts.map((make) => means.inFlight.run(() => send(make))),
+    inserts.map((make) => means.inFlight(() => send(make))),
   );
   const failures = outcomes.filter((outcome) => outcome.status === "rejected");
   if (failures.length === 0) return;

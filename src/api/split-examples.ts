@@ -154,7 +154,7 @@ const READ_MODE = {
   autoAdvance: true,
   since: "2026-11-14T08:00:00Z",
   by: "braid",
-  reason: "how every namespace begins",
+  reason: "initial mode of every namespace",
   killSwitch: SWITCHED_OFF,
   splitsPause: PAUSE,
 };

@@ -16,7 +16,7 @@ test("modes get shows the mode, its evidence, and what it waits for", async () =
   equal(
     ran.out,
     `mode      SHADOW
-since     2026-11-14T08:00:00Z (1d ago), by braid: how every namespace begins
+since     2026-11-14T08:00:00Z (1d ago), by braid: initial mode of every namespace
 next      COMPARE: PACKED/1 EVENT_BUCKETS: 41 of at least 100 reads compared
 advances  by itself, on evidence
 LAYOUT  STRATEGY       READS COMPARED   EQUAL  DIFFERENT  SINCE

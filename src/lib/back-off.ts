@@ -1,4 +1,7 @@
-/** How long to wait before the next attempt: longer each time up to a bound, and never in step with others. */
+/**
+ * Decides how long to wait before the next attempt: longer each time up to a bound, with
+ * randomness, so that several processes do not repeat at the same moment.
+ */
 import type { Random } from "./random.ts";
 
 export interface BackOff {
@@ -6,7 +9,10 @@ export interface BackOff {
   readonly maxMs: number;
 }
 
-/** After the `failures`th failure in a row: at least half of a wait that doubles each time. */
+/**
+ * The wait after the `failures`th failure in a row: between half of a value that doubles each time
+ * and all of it.
+ */
 export function backOffMs(failures: number, backOff: BackOff, random: Random): number {
   const wholeMs = Math.min(backOff.maxMs, backOff.firstMs * 2 ** (failures - 1));
   return (wholeMs / 2) * (1 + random.fraction());

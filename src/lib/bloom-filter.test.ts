@@ -10,7 +10,7 @@ function halves(key: string): [number, number] {
 }
 
 for (const keys of [1, 50, 1_000, 30_000]) {
-  test(`full to its capacity, it knows every key and mistakes at most 1 in 100 others (${keys})`, () => {
+  test(`full to its capacity, it reports every key and at most 1 in 100 others (${keys})`, () => {
     const filter = new BloomFilter(keys);
     ok(filter.capacity >= keys);
     for (let n = 0; n < filter.capacity; n++) filter.add(...halves(`key ${n}`));
@@ -18,25 +18,25 @@ for (const keys of [1, 50, 1_000, 30_000]) {
     const others = 50_000;
     let mistaken = 0;
     for (let n = 0; n < others; n++) if (filter.has(...halves(`other ${n}`))) mistaken++;
-    // The hash is fixed, so this is the same in every run.
+    // The hash is fixed, so every run gives the same number.
     ok(mistaken <= others / 100, `${mistaken} of ${others}`);
     ok(Math.abs(filter.count - filter.capacity) <= filter.capacity / 100);
   });
 }
 
-test("an empty one has nothing", () => {
+test("an empty filter holds no key", () => {
   const filter = new BloomFilter(100);
   for (let n = 0; n < 1_000; n++) ok(!filter.has(...halves(`key ${n}`)));
   equal(filter.count, 0);
 });
 
-test("a key that is put in again is counted once", () => {
+test("a key added twice is counted once", () => {
   const filter = new BloomFilter(100);
   for (let n = 0; n < 5; n++) filter.add(...halves("key"));
   equal(filter.count, 1);
 });
 
-test("halves at their limits are taken as they are", () => {
+test("the smallest and largest halves are accepted", () => {
   const filter = new BloomFilter(1_000);
   const edges = [0, 1, 2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1];
   for (const low of edges) for (const high of edges) filter.add(low, high);

@@ -1,13 +1,16 @@
 /**
  * A set that answers "no" or "perhaps": small, fixed in size, never wrong about "no".
  *
- * Sized for a number of keys, it says "perhaps" to at most one in a hundred others. Beyond that number it
- * is still right, but says "perhaps" too often: whoever fills it makes a larger one.
+ * Filled to its capacity, it says "perhaps" to at most 1 in 100 keys that it does not hold. Beyond
+ * its capacity it stays correct but says "perhaps" more often: the owner then makes a larger one.
  *
- * Keys are 64-bit hashes in two halves of 32 bits, so that no object is made for one.
+ * Keys are 64-bit hashes in two halves of 32 bits, so that a key needs no object.
  */
 
-/** Bits for each key, and how many of them a key sets: at 10 and 7 fewer than 1 in 100 others are taken for a key. */
+/**
+ * Bits for each key, and how many of them a key sets: with 10 and 7, fewer than 1 in 100 other keys
+ * are taken for a member.
+ */
 const BITS_PER_KEY = 10;
 const HASHES = 7;
 const BITS_MIN = 512;
@@ -16,12 +19,12 @@ const BITS_MAX = 2 ** 32;
 export class BloomFilter {
   readonly #words: Uint32Array;
   readonly #mask: number;
-  /** How many keys it is made for. */
+  /** The number of keys it is sized for. */
   readonly capacity: number;
   #count = 0;
 
   constructor(capacity: number) {
-    // A power of two, so that a position is found without dividing.
+    // A power of two, so that finding a position needs no division.
     let bits = BITS_MIN;
     while (bits < capacity * BITS_PER_KEY && bits < BITS_MAX) bits *= 2;
     this.#words = new Uint32Array(bits / 32);
@@ -29,7 +32,7 @@ export class BloomFilter {
     this.capacity = Math.floor(bits / BITS_PER_KEY);
   }
 
-  /** About how many keys were put in: one that looked as if it were there is not counted. */
+  /** About how many keys were added: a key that already seemed present is not counted. */
   get count(): number {
     return this.#count;
   }

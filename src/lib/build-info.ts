@@ -1,14 +1,17 @@
-/** Which Braid this is: the version of the package, and the commit that the package was built from. */
+/** The version of the package, and the commit from which it was built. */
 import { readFileSync } from "node:fs";
 
 export interface BuildInfo {
-  /** Such as `0.1.0`. */
+  /** For example `0.1.0`. */
   readonly version: string;
-  /** The commit, or `source` where it runs from a clone. */
+  /** The commit, or `source` when it runs from a clone. */
   readonly build: string;
 }
 
-/** Read once. The package is two folders up in a clone, and three up in what `scripts/build.ts` makes. */
+/**
+ * Read once. The package file is two folders up in a clone, three in the output of
+ * `scripts/build.ts`.
+ */
 export const BUILD_INFO: BuildInfo = Object.freeze({
   version:
     textOf("../../package.json", "version") ?? textOf("../../../package.json", "version") ?? "",
@@ -22,6 +25,6 @@ function textOf(path: string, field: string): string | undefined {
       typeof read === "object" && read !== null ? Reflect.get(read, field) : "";
     return typeof value === "string" && value !== "" ? value : undefined;
   } catch {
-    return undefined; // Not there, or not ours: the next place is tried.
+    return undefined; // Missing, or not ours: the caller tries the next location.
   }
 }

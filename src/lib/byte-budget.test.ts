@@ -4,13 +4,13 @@ import { ByteBudget } from "./byte-budget.ts";
 
 const never = new AbortController().signal;
 
-test("takers wait their turn in order and get in when there is room", async () => {
+test("callers wait in order and get their bytes when there is room", async () => {
   const budget = new ByteBudget(10);
   const order: string[] = [];
   await budget.take(8, never);
   const large = budget.take(5, never).then(() => order.push("large"));
   const small = budget.take(1, never).then(() => order.push("small"));
-  ok(!budget.tryTake(1), "who may not wait does not overtake who waits");
+  ok(!budget.tryTake(1), "a caller that may not wait does not overtake one that waits");
   equal(budget.used, 8);
   budget.give(8);
   await Promise.all([large, small]);
@@ -18,7 +18,7 @@ test("takers wait their turn in order and get in when there is room", async () =
   equal(budget.used, 6);
 });
 
-test("one taker above the whole budget gets in alone", async () => {
+test("a request above the whole budget is granted alone", async () => {
   const budget = new ByteBudget(10);
   ok(budget.tryTake(100));
   ok(!budget.tryTake(1));
@@ -27,7 +27,7 @@ test("one taker above the whole budget gets in alone", async () => {
   ok(!budget.tryTake(100));
 });
 
-test("who stops waiting takes nothing and lets the next one in", async () => {
+test("a caller that stops waiting takes nothing and lets the next one in", async () => {
   const budget = new ByteBudget(10);
   await budget.take(6, never);
   const leaving = new AbortController();

@@ -1,8 +1,8 @@
 /**
- * A process-wide allowance of bytes: whoever is about to hold memory takes from it first.
+ * A process-wide allowance of bytes: code takes from it before it holds memory.
  *
- * `tryTake` is for work that is refused when there is no room; `take` is for work that may wait.
- * One taker larger than the whole budget gets all of it, alone, rather than waiting for ever.
+ * `tryTake` is for work that is refused when there is no room; `take` is for work that may wait. A
+ * request larger than the whole budget gets all of it, alone, instead of waiting for ever.
  */
 export class ByteBudget {
   readonly #capacity: number;
@@ -23,17 +23,20 @@ export class ByteBudget {
     return true;
   }
 
-  /** For what is held already, whether there is room or not: others are refused sooner. */
+  /**
+   * For memory that is held already, whether there is room or not: later requests are refused
+   * sooner.
+   */
   force(bytes: number): void {
     this.#used += bytes;
   }
 
-  /** How much of it is used, from 0 to 1; above it where bytes were forced. */
+  /** The used fraction, from 0 to 1; above 1 after `force`. */
   get share(): number {
     return this.#used / this.#capacity;
   }
 
-  /** Waits its turn. Rejects with the signal's reason if that aborts first. */
+  /** Waits in order. Rejects with the signal's reason if the signal aborts first. */
   async take(bytes: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (this.tryTake(bytes)) return;
@@ -48,7 +51,7 @@ export class ByteBudget {
       };
       const abort = (): void => {
         this.#waiting.splice(this.#waiting.indexOf(entry), 1);
-        // The one that left may have been what held the others back.
+        // The waiter that left may have been the one that blocked the others.
         this.#grantWaiting();
         reject(signal.reason as Error);
       };

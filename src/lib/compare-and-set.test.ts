@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { compareAndSet, LOST, tryCompareAndSet } from "./compare-and-set.ts";
 import type { Lost } from "./compare-and-set.ts";
 
-/** Loses so many times, then gives a result. */
+/** An attempt that loses `times` times and then gives a result. */
 function losing(times: number) {
   const attempts = { count: 0 };
   const attempt = async (): Promise<string | undefined | Lost> =>
@@ -11,7 +11,7 @@ function losing(times: number) {
   return { attempts, attempt };
 }
 
-test("attempts go on until one is not lost", async () => {
+test("attempts are repeated until one is not lost", async () => {
   const { attempts, attempt } = losing(3);
   equal(await compareAndSet({ message: "busy" }, attempt), "done");
   equal(attempts.count, 4);
@@ -38,7 +38,7 @@ test("twenty losses are a CONFLICT that says when to try again", async () => {
   equal(attempts.count, 20);
 });
 
-test("a caller that can do without gets LOST, after as many attempts as it allows", async () => {
+test("a caller that can do without the change gets LOST, after as many attempts as it allows", async () => {
   const { attempts, attempt } = losing(Infinity);
   equal(await tryCompareAndSet(attempt, 3), LOST);
   equal(attempts.count, 3);

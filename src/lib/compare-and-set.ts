@@ -1,15 +1,16 @@
 /**
- * The loop around compare-and-set: read a record, decide, write over the version that was read, and again if
- * somebody else was faster.
+ * The compare-and-set loop: read a record, decide, write over the version that was read, and repeat
+ * if another process wrote first.
  *
- * The number of attempts is bounded. Each loss means that another process has succeeded, so losing all of
- * them means that something is wrong, not that the caller should wait longer: there is no pause between
- * attempts. An attempt may run several times, so it must take effect only through its write.
+ * The number of attempts is bounded. Each loss means that another process succeeded, so losing
+ * every attempt means that something is wrong, and waiting would not help: there is no pause
+ * between attempts. An attempt may run several times, so it must take effect only through its
+ * write.
  */
 import { ServiceError } from "./errors.ts";
 import type { ErrorDetails } from "./errors.ts";
 
-/** What an attempt comes to when somebody else has changed the record since it was read. */
+/** The result of an attempt whose record another process changed after it was read. */
 export const LOST = Symbol("lost");
 export type Lost = typeof LOST;
 
@@ -27,7 +28,10 @@ export async function tryCompareAndSet<T>(
   return LOST;
 }
 
-/** The same, and CONFLICT with this message if every attempt is lost: the caller may try again a second later. */
+/**
+ * Like `tryCompareAndSet`, but throws CONFLICT with this message if every attempt is lost: the
+ * caller may retry after a second.
+ */
 export async function compareAndSet<T>(
   conflict: { readonly message: string; readonly details?: ErrorDetails },
   attempt: () => Promise<T | Lost>,

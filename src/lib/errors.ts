@@ -1,5 +1,5 @@
 /**
- * The failures a caller can be told of: one table of codes, one error class.
+ * The failures that a caller can receive: one table of codes, one error class.
  *
  * A refusal that is an ordinary result is not an error, and a bug is an `assert`.
  */
@@ -49,7 +49,7 @@ export const CODES = {
 
 export type Code = keyof typeof CODES;
 
-/** Codes of one event of a batch; the batch itself is answered with success. */
+/** Codes of single events of a batch; the batch itself succeeds. */
 export type EventCode =
   | "EVENT_TOO_OLD"
   | "EVENT_TOO_NEW"
@@ -59,13 +59,13 @@ export type EventCode =
   | "OVERLOADED"
   | "OUTCOME_UNKNOWN";
 
-/** What goes into `details`: ids and limits, never payloads. */
+/** The contents of `details`: ids and limits, never payloads. */
 export type ErrorDetails = Readonly<Record<string, string | number | boolean | readonly string[]>>;
 
 export class ServiceError extends Error {
   readonly code: Code;
   readonly details: ErrorDetails;
-  /** When a repeat has a chance, if that can be told. */
+  /** When a repeat may succeed, if that is known. */
   readonly retryAfterMs: number | undefined;
 
   constructor(

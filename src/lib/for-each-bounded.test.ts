@@ -2,7 +2,7 @@ import { deepEqual, equal, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import { forEachBounded } from "./for-each-bounded.ts";
 
-test("every item is worked on once, with at most so many under way", async () => {
+test("every item is processed once, with at most the given number at a time", async () => {
   let [running, most] = [0, 0];
   const seen: number[] = [];
   const work = async (n: number): Promise<void> => {
@@ -23,7 +23,7 @@ test("every item is worked on once, with at most so many under way", async () =>
   equal(most, 3);
 });
 
-test("after a failure no item is begun, and what runs is waited for", async () => {
+test("after a failure no further item begins, and running items are awaited", async () => {
   const begun: number[] = [];
   const ended: number[] = [];
   const slow = Promise.withResolvers<void>();
@@ -45,6 +45,6 @@ test("after a failure no item is begun, and what runs is waited for", async () =
   deepEqual(begun, [0, 1]);
 });
 
-test("no items are no work", async () => {
+test("an empty list calls nothing", async () => {
   await forEachBounded([], () => Promise.reject(new Error("never called")));
 });

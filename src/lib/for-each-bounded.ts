@@ -1,10 +1,11 @@
 /**
- * Work without results, a few items at a time. After a failure no further item is begun; what runs is waited
- * for, so that nothing outlives the caller, and the first failure is the caller's.
+ * Processes items without results, a few at a time. After a failure it begins no further item,
+ * waits for those that run, so that nothing outlives the caller, and rejects with the first
+ * failure.
  */
 import pLimit from "p-limit";
 
-/** How many calls of one loop wait for storage at a time. */
+/** How many calls of one loop wait for storage at the same time. */
 const AT_ONCE = 8;
 
 export async function forEachBounded<T>(

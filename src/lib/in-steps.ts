@@ -1,7 +1,7 @@
 /**
- * Long work in short steps: between two of them other work gets its turn (rule C27).
+ * Runs long work in short steps, so that other work runs in between (rule C27).
  *
- * Work is a generator that yields where it can pause. Work that is known to be small is done at once, without a
+ * The work is a generator that yields where it can pause. Small work runs at once, without a
  * promise.
  */
 export function inSteps<T>(work: Generator<void, T>, small: boolean): T | Promise<T> {

@@ -2,7 +2,7 @@ import { deepEqual, equal, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import { KeyedMutex } from "./keyed-mutex.ts";
 
-test("work of one key runs one at a time, in the order it was asked for", async () => {
+test("work of one key runs one at a time, in the order of the calls", async () => {
   const mutex = new KeyedMutex();
   const seen: string[] = [];
   const first = Promise.withResolvers<void>();
@@ -31,7 +31,7 @@ test("work of another key does not wait", async () => {
   await holder;
 });
 
-test("work that fails is its caller's matter: the next one runs", async () => {
+test("a failure is reported to its caller only, and the next work runs", async () => {
   const mutex = new KeyedMutex();
   const failing = mutex.run("key", async () => {
     throw new Error("no");
@@ -41,7 +41,7 @@ test("work that fails is its caller's matter: the next one runs", async () => {
   equal(await next, "done");
 });
 
-test("a key is locked from the first work asked for to the end of the last, and then forgotten", async () => {
+test("a key is locked from its first call until the last has ended, and then forgotten", async () => {
   const mutex = new KeyedMutex();
   const held = Promise.withResolvers<void>();
   equal(mutex.isLocked("key"), false);

@@ -1,9 +1,9 @@
 /**
- * A mutex for each key: work of one key runs one at a time, in the order in which it was asked for; work of
- * different keys does not wait. A key costs memory only while work of it runs or waits.
+ * A mutex for each key: work of one key runs one at a time, in the order of the calls; work of
+ * different keys does not wait. A key uses memory only while its work runs or waits.
  */
 export class KeyedMutex {
-  /** The end of the last work that was asked for, by key. Never rejects. */
+  /** The end of the last work requested, by key. Never rejects. */
   readonly #last = new Map<string, Promise<unknown>>();
 
   /** Whether work of this key runs or waits. */
@@ -12,13 +12,13 @@ export class KeyedMutex {
   }
 
   /**
-   * Runs `work` when all earlier work of the key has ended, however it ended; at once if there is none.
-   * Work that asks for its own key waits for itself, for ever.
+   * Runs `work` when all earlier work of the key has ended, whether it succeeded or failed; at once
+   * if there is none. Work that requests its own key deadlocks.
    */
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
     const before = this.#last.get(key);
     const result = before === undefined ? work() : before.then(work);
-    // Only its own caller hears how it ended.
+    // Only the caller of this work sees its failure.
     const ended = result.catch(() => undefined);
     this.#last.set(key, ended);
     try {
@@ -28,7 +28,7 @@ export class KeyedMutex {
     }
   }
 
-  /** Resolves when all work that was asked for until now has ended. Never rejects. */
+  /** Resolves when all work requested so far has ended. Never rejects. */
   async ended(): Promise<void> {
     await Promise.all(this.#last.values());
   }

@@ -1,8 +1,8 @@
 /**
- * An abort that follows another one and lets go of it when it is over.
+ * An abort that follows a parent signal and detaches from it at the end.
  *
- * `AbortSignal.any` would do, but it holds its signals weakly, and what is held weakly survives every
- * small garbage collection with all that its listeners reach; here that is what a read has fetched.
+ * `AbortSignal.any` holds its signals weakly. Weakly held objects survive every minor garbage
+ * collection together with all that their listeners reach; here that is the data of a read.
  */
 export class LinkedAbort {
   readonly #controller = new AbortController();
@@ -19,12 +19,14 @@ export class LinkedAbort {
     return this.#controller.signal;
   }
 
-  /** Always call it at the end, also when all went well: until then the parent holds on to this. */
+  /**
+   * Always call it at the end, also after success: until then the parent holds a reference to this.
+   */
   abort(): void {
     this.#parent.removeEventListener("abort", this.#follow);
     this.#controller.abort(LEFT);
   }
 }
 
-/** Made once: an abort without a reason makes a DOMException with a stack each time. */
+/** Made once: an abort without a reason creates a DOMException with a stack each time. */
 const LEFT = new Error("no longer wanted");

@@ -4,19 +4,19 @@ import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { createLog } from "./log.ts";
 
-/** A screen, as far as the log knows one. */
+/** A terminal, as far as the log uses one. */
 function screen(): { stream: typeof process.stderr; shown: () => string } {
   let shown = "";
   const write = (line: string): boolean => {
     shown += line;
     return true;
   };
-  // Only what the log uses of a terminal.
+  // Only the members that the log uses.
   const stream = { isTTY: true, hasColors: () => false, write } as unknown as typeof process.stderr;
   return { stream, shown: () => shown };
 }
 
-test("on a terminal a line of the log is for people, an error with its stack below", () => {
+test("on a terminal, log lines are readable text and an error is followed by its stack", () => {
   const { stream, shown } = screen();
   const log = createLog("info", stream);
   log.warn({ queue: "kafka", lag: 3 }, "behind");
@@ -27,7 +27,7 @@ test("on a terminal a line of the log is for people, an error with its stack bel
   equal(shown().includes("too fine"), false);
 });
 
-test("elsewhere it is JSON, a line each, at once", async () => {
+test("without a terminal, each log line is JSON and is written at once", async () => {
   const url = new URL("./log.ts", import.meta.url).href;
   const script = `import { createLog } from "${url}"; createLog("info").info({ a: 1 }, "x"); process.exit(0);`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", script]);

@@ -4,7 +4,7 @@ import { mapBounded } from "./map-bounded.ts";
 
 const never = new AbortController().signal;
 
-test("results come in order, with at most so many under way", async () => {
+test("results come in order, with at most the given number of calls at a time", async () => {
   let running = 0;
   let most = 0;
   const results: number[] = [];
@@ -23,7 +23,7 @@ test("results come in order, with at most so many under way", async () => {
   equal(most, 3);
 });
 
-test("leaving the loop aborts what still runs and waits for it", async () => {
+test("leaving the loop aborts the calls that still run and waits for them", async () => {
   let ended = 0;
   const work = async (n: number, signal: AbortSignal): Promise<number> => {
     if (n > 1) {
@@ -41,7 +41,7 @@ test("leaving the loop aborts what still runs and waits for it", async () => {
   equal(ended, 3);
 });
 
-test("a failure comes in its turn and ends the rest", async () => {
+test("a failure comes at its place in the order and ends the rest", async () => {
   const seen: number[] = [];
   const work = async (n: number): Promise<number> => {
     if (n === 2) throw new Error("two");

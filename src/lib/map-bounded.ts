@@ -1,7 +1,8 @@
 /**
- * Ordered work, at most `limit` at a time: results come in the order of the items.
+ * Ordered concurrent work, at most `limit` calls at a time: results come in the order of the items.
  *
- * Leaving the loop early aborts what still runs and waits for it, so nothing outlives the caller.
+ * Leaving the loop early aborts the calls that still run and waits for them, so nothing outlives
+ * the caller.
  */
 import { LinkedAbort } from "./linked-abort.ts";
 
@@ -24,7 +25,7 @@ export async function* mapBounded<T, R>(
           break;
         }
         const started = work(next.value, leaving.signal);
-        // It is awaited in its turn; until then a failure must not count as unhandled.
+        // The loop awaits it later; until then a failure must not count as unhandled.
         started.catch(() => undefined);
         running.push(started);
       }

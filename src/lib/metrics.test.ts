@@ -8,7 +8,7 @@ async function seriesOf(metrics: Metrics, name: string): Promise<string[]> {
   return (await metrics.text()).split("\n").filter((line) => line.startsWith(name));
 }
 
-test("a counter of a namespace exists at zero for all values as soon as the namespace is known", async () => {
+test("a namespace's counters exist at zero for all label values as soon as the namespace is known", async () => {
   const metrics = new Metrics();
   metrics.counter("early_total", "Help.", [NAMESPACE, RESULT]);
   metrics.addNamespace("plays");
@@ -32,7 +32,7 @@ test("a counter without a namespace exists at zero from the start", async () => 
   deepEqual(await seriesOf(metrics, "b_total"), ["b_total 0"]);
 });
 
-test("a counter with open labels exists at zero for the values that are named", async () => {
+test("a counter with open labels exists at zero for the values that its declaration names", async () => {
   const metrics = new Metrics();
   metrics.counter("a_total", "Help.", [openLabel("code"), NAMESPACE], {
     zeroAt: { code: ["BAD"] },
@@ -41,7 +41,7 @@ test("a counter with open labels exists at zero for the values that are named", 
   deepEqual(await seriesOf(metrics, "a_total"), ['a_total{code="BAD",namespace="plays"} 0']);
 });
 
-test("what is counted first in a namespace makes all its counters exist", async () => {
+test("the first count in a namespace makes all its counters exist", async () => {
   const metrics = new Metrics();
   const a = metrics.counter("a_total", "Help.", [NAMESPACE]);
   metrics.counter("b_total", "Help.", [NAMESPACE]);
@@ -50,7 +50,7 @@ test("what is counted first in a namespace makes all its counters exist", async 
   deepEqual(await seriesOf(metrics, "b_total"), ['b_total{namespace="plays"} 0']);
 });
 
-test("the series of a namespace go away with it, and no others", async () => {
+test("removing a namespace removes its series and no others", async () => {
   const metrics = new Metrics();
   const counter = metrics.counter("a_total", "Help.", [NAMESPACE, RESULT]);
   const histogram = metrics.histogram("a_seconds", "Help.", [NAMESPACE]);
@@ -81,7 +81,7 @@ test("beyond the first 200 namespaces the others share one series", async () => 
   match(text, /a\{namespace="_other"\} 3\n/);
 });
 
-test("no metric has more series than it may, whatever its labels are", async () => {
+test("no metric exceeds its bound of series, whatever its labels are", async () => {
   const metrics = new Metrics();
   const counter = metrics.counter("a_total", "Help.", [openLabel("code")]);
   for (let i = 0; i < 10_002; i++) counter.add(1, `code${i}`);
@@ -90,7 +90,7 @@ test("no metric has more series than it may, whatever its labels are", async () 
   equal(series.at(-1), 'a_total{code="_other"} 2');
 });
 
-test("a metric with a former name shows the same under both", async () => {
+test("a metric with a former name shows the same value under both names", async () => {
   const metrics = new Metrics();
   const counter = metrics.counter("new_total", "Help.", [NAMESPACE], { formerly: "old_total" });
   const histogram = metrics.histogram("new_seconds", "Help.", [], {

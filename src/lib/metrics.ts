@@ -1,10 +1,10 @@
 /**
  * Counts and timings for Prometheus, in a registry of their own: nothing is global.
  *
- * No metric grows without a bound. Ids of time series are never labels. The first `NAMESPACES_MAX` namespaces
- * have series of their own, and the others share one, `_other`; a combination of label values beyond
- * `SERIES_MAX` is counted there too. Counters of a namespace exist at zero from the moment it is known, so that
- * an alert sees their first step, and go away with it.
+ * No metric grows without a bound. Time series ids are never labels. The first `NAMESPACES_MAX`
+ * namespaces have series of their own; the others share one, `_other`. A combination of label
+ * values beyond `SERIES_MAX` is counted there too. A namespace's counters exist at zero from the
+ * moment it is known, so that an alert sees their first increase, and disappear with it.
  */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import { assert } from "./errors.ts";
@@ -14,12 +14,12 @@ const SERIES_MAX = 10_000;
 /** No namespace can have this name. */
 const OTHER = "_other";
 
-/** From the cost of a lookup in memory to that of a read that is given up. */
+/** From the cost of a lookup in memory to the timeout of a read. */
 const SECONDS_BUCKETS = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
 ];
 
-/** Gauges whose names end like those of counters, which Prometheus's own check refuses. */
+/** Gauges whose names end like those of counters; `promtool check metrics` refuses these. */
 const MISNAMED = [
   "nodejs_active_resources_total",
   "nodejs_active_handles_total",
@@ -28,29 +28,31 @@ const MISNAMED = [
 
 export interface Label<V extends string = string> {
   readonly name: string;
-  /** All that it can be; undefined where that is not a short list. */
+  /** All possible values; undefined where they are not a short list. */
   readonly values: readonly V[] | undefined;
 }
 
 export const NAMESPACE: Label = { name: "namespace", values: undefined };
 
-/** A label without a list of values; their number is bounded by what they name. */
+/** A label without a list of values; whatever they name bounds their number. */
 export function openLabel<V extends string = string>(name: string): Label<V> {
   return { name, values: undefined };
 }
 
-/** A label with all its values. */
+/** A label with a list of all its values. */
 export function label<V extends string>(name: string, values: readonly V[]): Label<V> {
   for (const value of values) assert(/^\S+$/.test(value), `label value "${value}" has no space`);
   return { name, values };
 }
 
-/** All values of a union. They come as the keys of a record, so that the compiler misses none. */
+/**
+ * All values of a union, given as the keys of a record so that the compiler notices a missing one.
+ */
 export function allOf<V extends string>(values: Readonly<Record<V, 0>>): V[] {
   return Object.keys(values) as V[]; // The keys are V by the type of the record.
 }
 
-/** One value for each label, in their order. */
+/** One value for each label, in the order of the labels. */
 type ValuesOf<L extends readonly Label[]> = {
   readonly [I in keyof L]: L[I] extends Label<infer V> ? V : never;
 };
@@ -64,17 +66,17 @@ export interface Timing<L extends readonly Label[] = readonly Label[]> {
   observe(value: number, ...values: ValuesOf<L>): void;
 }
 
-/** A value that is asked for when it is scraped; 0 until it is known whom to ask. */
+/** A value computed at each scrape; 0 until its source is set. */
 export interface LazyGauge {
   from(read: () => number): void;
 }
 
-/** Values under their labels that are asked for when they are scraped; none until it is known whom to ask. */
+/** Labelled values computed at each scrape; none until their source is set. */
 export interface LazyGauges<L extends readonly Label[] = readonly Label[]> {
   from(read: () => Iterable<LabelledValue<L>>): void;
 }
 
-/** A value under its labels, in their order. */
+/** A value and its label values, in the order of the labels. */
 export interface LabelledValue<L extends readonly Label[] = readonly Label[]> {
   readonly value: number;
   readonly labels: ValuesOf<L>;
@@ -82,23 +84,23 @@ export interface LabelledValue<L extends readonly Label[] = readonly Label[]> {
 
 export interface CounterOptions {
   /**
-   * Which values of a label the counter has at zero for each namespace, where not all of them. A counter without
-   * a namespace has them from the start.
+   * The values of a label for which the counter exists at zero, where not all of them, for each
+   * namespace. A counter without a namespace has them from the start.
    */
   readonly zeroAt?: Readonly<Record<string, readonly string[]>>;
   readonly formerly?: string;
 }
 
-/** What is declared, for the document that lists it. */
+/** A declared metric, for the document that lists them. */
 export interface Declaration {
   readonly name: string;
   readonly type: "counter" | "gauge" | "histogram";
   readonly labels: readonly Label[];
-  /** The name of the version before, which is still shown beside it. */
+  /** The name in the previous version, which is still exported beside the new one. */
   readonly formerly: string | undefined;
 }
 
-/** Series of one metric, by their label values. */
+/** The series of one metric, by their label values. */
 interface Series {
   zero(namespace: string | undefined): void;
   forget(namespace: string): void;
@@ -110,7 +112,7 @@ export class Metrics {
   readonly #series: Series[] = [];
   readonly #namespaces = new Set<string>();
 
-  /** The process itself: memory, processor time, garbage collection, delay of the event loop. */
+  /** Metrics of the process: memory, processor time, garbage collection, event loop delay. */
   addProcess(): void {
     collectDefaultMetrics({ register: this.#registry });
     for (const name of MISNAMED) this.#registry.removeSingleMetric(name);
@@ -120,7 +122,7 @@ export class Metrics {
     return this.#registry.contentType;
   }
 
-  /** In the format Prometheus scrapes. */
+  /** In Prometheus's text format. */
   async text(): Promise<string> {
     const texts = [await this.#registry.metrics()];
     for (const { name, formerly } of this.#declared) {
@@ -149,7 +151,7 @@ export class Metrics {
     for (const series of this.#series) series.zero(name);
   }
 
-  /** Its series go away, and come again if something is counted for it. */
+  /** Removes its series; they return if something is counted for it. */
   removeNamespace(name: string): void {
     if (!this.#namespaces.delete(name)) return;
     for (const series of this.#series) series.forget(name);
@@ -196,7 +198,7 @@ export class Metrics {
   gauge(name: string, help: string, formerly?: string): LazyGauge {
     this.#declared.push({ name, type: "gauge", labels: [], formerly });
     let readNow = (): number => 0;
-    // The gauge lives in the registry: nobody else needs it.
+    // The registry holds the gauge; no other code needs it.
     void new Gauge({
       name,
       help,
@@ -212,7 +214,7 @@ export class Metrics {
     };
   }
 
-  /** Beyond a bound the rest is added up. */
+  /** Values beyond the bound are added up in one series. */
   gauges<const L extends readonly Label[]>(name: string, help: string, labels: L): LazyGauges<L> {
     this.#declared.push({ name, type: "gauge", labels, formerly: undefined });
     let readNow = (): Iterable<LabelledValue<L>> => [];
@@ -238,7 +240,7 @@ export class Metrics {
     };
   }
 
-  /** Finding a child by its labels is most of the cost of counting, so children are kept. */
+  /** Looking up a child by its labels is most of the cost of counting, so children are cached. */
   #children<C>(
     labels: readonly Label[],
     metric: {
@@ -286,7 +288,7 @@ export class Metrics {
     return childOf;
   }
 
-  /** The same values, with a namespace beyond the bound called `_other`. */
+  /** The same values, with `_other` for a namespace beyond the bound. */
   #bounded(labels: readonly Label[], values: readonly string[]): readonly string[] {
     const at = labels.indexOf(NAMESPACE);
     const namespace = values[at];

@@ -1,6 +1,6 @@
-/** The known name that someone who mistyped one most likely meant. */
+/** Finds the known name closest to a mistyped one. */
 
-/** Undefined if none is near: at most two edits, and fewer than a third of the name. */
+/** Undefined if none is close: at most two edits, and fewer than a third of the name. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   let best: string | undefined;
   let bestEdits = Math.min(2, Math.floor(name.length / 3)) + 1;
@@ -14,7 +14,10 @@ export function nearest(name: string, known: readonly string[]): string | undefi
   return best;
 }
 
-/** Insertions, removals and replacements that make `b` of `a`; `limit` or more if it is not less. */
+/**
+ * The number of insertions, removals and replacements that turn `a` into `b`, or any number from
+ * `limit` up if it is not below `limit`.
+ */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit) return limit;
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);

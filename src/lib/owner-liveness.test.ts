@@ -16,7 +16,7 @@ test("an owner whose fence and counter have not changed for one lease time is de
   equal(liveness.isDead("split", sign), true);
 });
 
-test("a counter that moves, or another fence, begins the lease time again", async () => {
+test("a counter that moves, or another fence, restarts the lease time", async () => {
   const clock = new VirtualClock(0);
   const liveness = new OwnerLiveness(clock, LEASE_MS);
   for (const sign of [
@@ -39,7 +39,7 @@ test("each name is watched on its own", async () => {
   equal(liveness.isDead("one", { fence: 1, counter: 0 }), true);
 });
 
-test("a step of the wall clock kills nobody", () => {
+test("a step of the wall clock makes no owner dead", () => {
   const clock = new VirtualClock(0);
   const liveness = new OwnerLiveness(clock, LEASE_MS);
   liveness.isDead("split", { fence: 1, counter: 0 });
@@ -47,7 +47,7 @@ test("a step of the wall clock kills nobody", () => {
   equal(liveness.isDead("split", { fence: 1, counter: 0 }), false);
 });
 
-test("of more owners than are watched, the one asked for longest ago is watched from the start again", async () => {
+test("beyond the bound, the owner asked about longest ago is forgotten and its lease time starts again", async () => {
   const clock = new VirtualClock(0);
   const liveness = new OwnerLiveness(clock, LEASE_MS, 2);
   const sign = { fence: 1, counter: 0 };

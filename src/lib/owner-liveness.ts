@@ -1,10 +1,10 @@
 /**
- * Whether the owner of something that several processes share is dead (rule C16).
+ * Decides whether the owner of something that several processes share is dead (rule C16).
  *
- * A record names a fence, which each new owner raises, and a counter, which the owner raises while it lives.
- * An observer takes the owner for dead when it has seen neither change for one lease time on its own
- * monotonic clock; the clocks of two processes are never compared. A dead owner may still wake up:
- * compare-and-set on the record keeps that harmless.
+ * A record holds a fence, which each new owner raises, and a counter, which the owner raises while
+ * it lives. An observer considers the owner dead when it has seen neither change for one lease time
+ * on its own monotonic clock; clocks of two processes are never compared. A dead owner may still
+ * wake up: compare-and-set on the record keeps that harmless.
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "./clock.ts";
@@ -15,7 +15,7 @@ export interface OwnerSign {
   readonly counter: number;
 }
 
-/** Owners that are watched at a time; of one that is forgotten the lease time begins again. */
+/** Owners watched at a time; the lease time of a forgotten one starts again. */
 const WATCHED_MAX = 10_000;
 
 interface Seen extends OwnerSign {
@@ -33,7 +33,7 @@ export class OwnerLiveness {
     this.#seen = new LRUCache({ max: watchedMax });
   }
 
-  /** To be called with what was just read: the owner has raised the counter before this moment. */
+  /** Call it with a record just read: the owner has raised the counter before this moment. */
   isDead(name: string, { fence, counter }: OwnerSign): boolean {
     const nowMs = this.#clock.monotonicMs();
     const seen = this.#seen.get(name);

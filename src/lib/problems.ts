@@ -1,7 +1,8 @@
 /**
- * What is wrong with something a person gave us, collected so that all of it is told at once.
+ * Collects the problems of an input, so that one answer names all of them.
  *
- * The list is bounded: a request of a million bad fields must not make an answer of a million lines.
+ * The list is bounded: a request with a million bad fields must not cause an answer of a million
+ * lines.
  */
 import { ServiceError } from "./errors.ts";
 import type { Code } from "./errors.ts";
@@ -16,7 +17,7 @@ export class Problems {
     return this.#count;
   }
 
-  /** Whether more are only counted. */
+  /** Whether further problems are only counted. */
   get isFull(): boolean {
     return this.#listed.length >= LISTED_MAX;
   }
@@ -37,7 +38,7 @@ export class Problems {
   }
 }
 
-/** One error that names all of them. */
+/** One error that names all problems. */
 export function problemsError(code: Code, problems: readonly string[]): ServiceError {
   return new ServiceError(code, problems.join("; "), { details: { problems } });
 }

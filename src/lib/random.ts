@@ -1,4 +1,7 @@
-/** Dice, as given: the only file that throws them. A simulated world passes a seeded one. */
+/**
+ * Randomness as a value that callers pass in. Only this file draws it; the simulator passes a
+ * seeded source.
+ */
 import { randomBytes } from "node:crypto";
 
 export interface Random {

@@ -7,7 +7,7 @@ import type { SerialQueueOptions } from "./serial-queue.ts";
 
 interface Item {
   readonly id: number;
-  /** How often it fails before it succeeds. */
+  /** How often the item fails before it succeeds. */
   readonly failures: number;
 }
 
@@ -55,7 +55,7 @@ test("every item is done once, in order, however often it fails", async () => {
   );
 });
 
-test("what was under way when it was stopped is first in the next run", async () => {
+test("the item under way at a stop is first in the next run", async () => {
   const clock = new VirtualClock(0);
   const queue = new SerialQueue<Item>();
   const [first, second] = [
@@ -72,7 +72,7 @@ test("what was under way when it was stopped is first in the next run", async ()
           signal.addEventListener("abort", () => reject(new Error("stopped")));
         }),
       done: () => assert.fail("nothing is done"),
-      failed: () => assert.fail("to be stopped is not to fail"),
+      failed: () => assert.fail("stopping is not a failure"),
     },
     queueOptions(clock),
     stopping.signal,

@@ -1,8 +1,8 @@
 /**
  * Work that must be done in order: one item after another, each until it succeeds.
  *
- * An item leaves the lane only when its work has resolved. What fails is tried again with a bounded
- * back-off, and what stands behind it waits. How much a lane holds is up to its owner.
+ * An item leaves the queue only when its work has resolved. A failed item is tried again with a
+ * bounded back-off, and the items behind it wait. The owner bounds the queue's length.
  */
 import { backOffMs } from "./back-off.ts";
 import type { BackOff } from "./back-off.ts";
@@ -12,7 +12,7 @@ import type { Random } from "./random.ts";
 export interface SerialWork<T> {
   /** Called again with the same item if it rejects. */
   work(item: T, signal: AbortSignal): Promise<void>;
-  /** The item has left the lane. */
+  /** The item has left the queue. */
   done(item: T): void;
   failed(failures: number, error: unknown): void;
 }
@@ -42,7 +42,10 @@ export class SerialQueue<T extends object> {
     this.#wake();
   }
 
-  /** Until the signal aborts; then it resolves when the work under way has ended. One at a time. */
+  /**
+   * Runs until the signal aborts, then resolves when the work under way has ended. At most one run
+   * at a time.
+   */
   async run(
     worker: SerialWork<T>,
     options: SerialQueueOptions,
@@ -64,7 +67,7 @@ export class SerialQueue<T extends object> {
     try {
       await worker.work(item, signal);
     } catch (error) {
-      // Who was told to stop has not failed.
+      // A stop is not a failure.
       if (signal.aborted) return;
       this.#failures++;
       worker.failed(this.#failures, error);

@@ -4,13 +4,13 @@ import { decodeFormat, encodeFormat, isUnreadable } from "./stored-format.ts";
 
 const name = { what: "the record splits/x", details: { space: "splits", key: "x" } };
 
-test("fields come back without their envelope", () => {
+test("decoding returns the fields without their envelope", () => {
   const text = encodeFormat({ epoch: 3 });
   equal(text, '{"format":1,"epoch":3}');
   deepEqual(decodeFormat(text, name), { epoch: 3 });
 });
 
-test("C28: a newer format is refused, and the error says who wrote it and what to do", () => {
+test("C28: a newer format is refused, and the error names its writer and the remedy", () => {
   throws(() => decodeFormat('{"format":2,"formatSince":"0.4.0","epoch":3}', name), {
     code: "STORAGE_UNAVAILABLE",
     message:
@@ -21,12 +21,12 @@ test("C28: a newer format is refused, and the error says who wrote it and what t
   throws(() => decodeFormat('{"format":7}', name), /a newer version of Braid wrote/);
 });
 
-test("a format that is known is read, also below the newest", () => {
+test("a known format is read, also one below the newest", () => {
   deepEqual(decodeFormat('{"format":1,"epoch":3}', name, 2), { epoch: 3 });
   deepEqual(decodeFormat('{"format":2,"formatSince":"0.4.0","epoch":3}', name, 2), { epoch: 3 });
 });
 
-test("what is no record with a format is DATA_LOSS", () => {
+test("text that is not a record with a format is DATA_LOSS", () => {
   for (const text of ["{", "null", "3", "[]", "{}", '{"format":0}', '{"format":"1"}']) {
     throws(() => decodeFormat(text, name), { code: "DATA_LOSS" }, text);
   }

@@ -1,15 +1,15 @@
 /**
- * The envelope of every stored JSON record (rule C28): its fields, and `format`, the version of what they
- * mean. A process reads the formats it knows and refuses a newer one, so that it never rewrites what it does
- * not understand.
+ * The envelope of every stored JSON record (rule C28): its fields, and `format`, the version of
+ * their meaning. A process reads the formats it knows and refuses a newer one, so that it never
+ * rewrites what it does not understand.
  *
- * A format above 1 also carries `formatSince`, the first version of Braid that reads it: an older one cannot know
- * the name of its successors, and has to tell its operator what to install.
+ * A format above 1 also carries `formatSince`, the first version of Braid that reads it. An older
+ * version cannot know its successors, but must say what to install.
  */
 import { ServiceError } from "./errors.ts";
 import type { ErrorDetails } from "./errors.ts";
 
-/** Of every kind of record that has not had to change. */
+/** The format of every kind of record that has not changed yet. */
 export const FIRST_FORMAT = 1;
 
 export function encodeFormat(fields: object, format: number = FIRST_FORMAT): string {
@@ -17,14 +17,15 @@ export function encodeFormat(fields: object, format: number = FIRST_FORMAT): str
 }
 
 export interface StoredName {
-  /** As a message calls it. */
+  /** The record's name in messages. */
   readonly what: string;
   readonly details: ErrorDetails;
 }
 
 /**
- * The fields without the envelope. DATA_LOSS if the text is no such record. STORAGE_UNAVAILABLE if its
- * format is newer than `formatMax`: the record is sound, and another server may be able to read it.
+ * The fields without the envelope. DATA_LOSS if the text is not such a record. STORAGE_UNAVAILABLE
+ * if its format is newer than `formatMax`: the record is sound, and another server may be able to
+ * read it.
  */
 export function decodeFormat(
   text: string,
@@ -59,7 +60,7 @@ export function unreadable({ what, details }: StoredName, cause: unknown): Servi
   );
 }
 
-/** Whether a record could not be read for what it is, damaged or too new, and not because storage is away. */
+/** Whether the record itself is the cause, damaged or too new, and not an outage of storage. */
 export function isUnreadable(error: unknown): boolean {
   if (!(error instanceof ServiceError)) return false;
   return error.code === "DATA_LOSS" || error.details["formatMax"] !== undefined;

@@ -14,7 +14,7 @@ test("sizes and durations are read with their units", () => {
   );
 });
 
-test("what is not a size or duration is none", () => {
+test("other text is neither a size nor a duration", () => {
   const bad = ["", "MiB", "-1MiB", "1e9", "10 apples", "0x10", "1.5", "NaN", "__proto__"];
   for (const text of bad) equal(parseBytes(text), undefined, text);
   for (const text of ["", "10", "s", "-1s", "1y", "1s2", "toString"]) {
@@ -22,7 +22,7 @@ test("what is not a size or duration is none", () => {
   }
 });
 
-test("they are written as people would", () => {
+test("sizes and durations are written with the unit a person would choose", () => {
   deepEqual([0, 1023, 1024, 10_485_760, 1_610_612_736].map(formatBytes), [
     "0B",
     "1023B",
@@ -40,7 +40,7 @@ test("they are written as people would", () => {
   ]);
 });
 
-test("a schema says what is wrong and which range is right", () => {
+test("a schema names the problem and the valid range", () => {
   const size = bytesSchema({ min: "1KiB", max: "1MiB" });
   equal(size.parse("4KiB"), 4096);
   equal(size.safeParse("1B").error?.issues[0]?.message, "1B is outside 1KiB to 1MiB");

@@ -25,7 +25,10 @@ export function parseBytes(text: string): number | undefined {
   return parseWithUnit(text, BYTE_UNITS, true);
 }
 
-/** Milliseconds of `10s`, `1.5h`, `250ms`; undefined if it is not a duration. A bare number has no unit and is none. */
+/**
+ * Milliseconds of `10s`, `1.5h`, `250ms`; undefined if it is not a duration. A number without a
+ * unit is not one.
+ */
 export function parseDurationMs(text: string): number | undefined {
   return parseWithUnit(text, DURATION_UNITS, false);
 }

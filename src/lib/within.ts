@@ -1,11 +1,11 @@
 /**
- * A wait with a bound, for what has no bound of its own.
+ * Bounds a wait for work that has no bound of its own.
  *
- * What was waited for goes on, unseen: it must be harmless, or stopped by other means.
+ * The work continues unobserved after the bound: it must be harmless, or stopped by other means.
  */
 import type { Clock } from "./clock.ts";
 
-/** What `work` comes to, or a rejection that names it if that takes longer than `ms`. */
+/** The result of `work`, or a rejection that names it if that takes longer than `ms`. */
 export function within<T>(clock: Clock, ms: number, what: string, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const cancel = clock.after(ms, () => reject(new Error(`${what} took longer than ${ms} ms`)));

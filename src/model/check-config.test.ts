@@ -103,24 +103,24 @@ const CASES: readonly [string, NamespaceConfigPatch, RegExp][] = [
     { tuning: { densityMinBytes: 10_485_760 } },
     /densityMinBytes .* must be less than tuning.densityMaxBytes/,
   ],
-  ["a number that is none", { acceptLimitMicros: Number.NaN }, /acceptLimit \(NaNs\) must be from/],
+  ["not a number", { acceptLimitMicros: Number.NaN }, /acceptLimit \(NaNs\) must be from/],
 ];
 
 for (const [what, patch, expected] of CASES) {
-  test(`${what} is one problem, told with the field and its value`, () => {
+  test(`${what} is one problem, reported with the field and its value`, () => {
     const problems = problemsOf(patch);
     equal(problems.length, 1, problems.join("\n"));
     match(problems[0] ?? "", expected);
   });
 }
 
-test("the planner may be left to choose, or told which strategy to take", () => {
+test("the planner may choose the strategy, or the configuration names one", () => {
   for (const strategy of ["AUTO", "EVENT_BUCKETS", "TIME_BUCKETS", "HASH"]) {
     deepEqual(problemsOf({ widePartition: { strategy } }), []);
   }
 });
 
-test("all problems are told at once", () => {
+test("all problems are reported at once", () => {
   const problems = problemsOf({
     timePartition: { eventBuckets: 5_000 },
     futureLimitMicros: -1,

@@ -1,5 +1,5 @@
 /**
- * Configuration that cannot work is refused (rule C4), with all that is wrong with it told at once.
+ * Refuses a configuration that cannot work (rule C4), and reports all its problems at once.
  *
  * Each problem names the field as the API spells it, its value, and what to do.
  */
@@ -10,7 +10,7 @@ import { SPLIT_LAYOUTS } from "./layouts.ts";
 import { SPLIT_STRATEGIES } from "./strategies/strategies.ts";
 import type { TimeMargins } from "./time-margins.ts";
 
-/** A slice costs a table and files; more of them than this in one namespace slows every engine. */
+/** Each slice costs a table and files; more than this in one namespace slows every engine. */
 export const SLICES_MAX = 10_000;
 /** A read of a whole slice visits each of its time buckets. */
 const BUCKETS_PER_SLICE_MAX = 100_000;
@@ -22,10 +22,11 @@ const BYTES_MAX = 2 ** 40;
 
 const NAMESPACE_NAME = /^[a-z][a-z0-9_]{0,39}$/;
 
-/** What is wrong with a namespace's name, if anything. */
+/** The problem of a namespace's name, if it has one. */
 export function namespaceNameProblem(name: string): string | undefined {
   if (NAMESPACE_NAME.test(name)) return undefined;
-  return `namespace: ${JSON.stringify(name.slice(0, 60))} must be 1 to 40 of a-z, 0-9 and _, beginning with a letter`;
+  return `namespace: ${JSON.stringify(name.slice(0, 60))} must be 1 to 40 of a-z, 0-9 and _, beginning with a letter
+`;
 }
 
 export function configProblems(config: NamespaceConfig, margins: TimeMargins): string[] {
@@ -85,7 +86,7 @@ function timeLimitProblems(config: NamespaceConfig, margins: TimeMargins): strin
     ...within("retention.closeAfter", close, SECOND_MICROS, 100 * YEAR_MICROS, seconds),
     ...within("retention.deleteAfter", drop, SECOND_MICROS, 100 * YEAR_MICROS, seconds),
   ];
-  // Without a slice there is nothing to compare with; that is told on its own.
+  // Without a valid slice there is nothing to compare with; that is a problem of its own.
   if (found.length > 0 || !(slice >= SECOND_MICROS)) return found;
   if (accept + margin >= close) {
     found.push(
@@ -167,7 +168,7 @@ function tuningProblems({ tuning }: NamespaceConfig): string[] {
   return found;
 }
 
-/** A whole number from `min` to `max`. (Durations are whole in the unit they are kept in.) */
+/** A whole number from `min` to `max`. (Durations are whole numbers of their unit.) */
 function within(
   field: string,
   value: number,
@@ -176,7 +177,7 @@ function within(
   format: (value: number) => string,
 ): string[] {
   if (Number.isInteger(value) && value >= min && value <= max) return [];
-  // Milliseconds may have fractions: latencies come as "0.0005s" too.
+  // Milliseconds may have fractions: a latency can be "0.0005s".
   if (format === secondsOfMs && value >= min && value <= max) return [];
   return [
     `${field} (${format(value)}) must be from ${format(min)} to ${format(max)}; choose a value in that range`,

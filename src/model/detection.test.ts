@@ -35,7 +35,7 @@ test("a detection is the JSON of the contract", () => {
   assert.deepEqual(JSON.parse(fromUtf8(encodeDetection(DETECTION))), MESSAGE);
 });
 
-test("what is encoded decodes to the same", () => {
+test("an encoded detection decodes to the same", () => {
   const count = fc.nat();
   const fields = {
     namespace: fc.stringMatching(/^[a-z][a-z0-9_]{0,39}$/),
@@ -59,7 +59,7 @@ test("what is encoded decodes to the same", () => {
   );
 });
 
-test("what is wrong is told by its name", () => {
+test("a malformed field is reported by its name", () => {
   const cases: [object, RegExp][] = [
     [{ namespace: "Plays" }, /namespace: is not the name/],
     [{ time_slice: "../../etc" }, /time_slice: is not the name/],
@@ -85,7 +85,7 @@ test("what is wrong is told by its name", () => {
   }
 });
 
-test("all that is wrong is told at once", () => {
+test("all malformed fields are reported at once", () => {
   const decoded = decodeDetection(utf8(JSON.stringify({ namespace: "plays" })));
   assert.equal(decoded.kind, "malformed");
   for (const field of Object.keys(MESSAGE).filter((name) => name !== "namespace")) {
@@ -93,7 +93,7 @@ test("all that is wrong is told at once", () => {
   }
 });
 
-test("whatever the bytes, decoding answers and never throws", () => {
+test("decoding any bytes returns an answer and never throws", () => {
   for (const bytes of [utf8(""), utf8("{"), utf8("null"), utf8("[]"), new Uint8Array([0xff])]) {
     assert.equal(decodeDetection(bytes).kind, "malformed");
   }
@@ -104,7 +104,7 @@ test("whatever the bytes, decoding answers and never throws", () => {
   );
 });
 
-test("one partition has one key, and two have two", () => {
+test("one partition has one key, and two have different keys", () => {
   assert.equal(detectionKey(DETECTION), "plays|data_20260328|profile:123|7|2");
   assert.equal(detectionKey({ ...DETECTION, bytes: 1, epoch: 9 }), detectionKey(DETECTION));
   const barred = { ...DETECTION, timeSeriesId: "profile:123|7", timeBucket: 2, eventBucket: 0 };

@@ -1,8 +1,9 @@
 /**
- * What a read has noticed: a partition wider than its namespace allows. Passed through the queue as JSON.
+ * A partition that a read found wider than its namespace allows. It passes through the queue as
+ * JSON.
  *
- * It is a lower bound, seen by one read; only who scans the whole partition knows its size. What does not
- * decode is told with the reason, never guessed at. The format is in `docs/specs/detections.md`.
+ * Its sizes are a lower bound, seen by one read; only a scan of the whole partition knows the size.
+ * Bytes that do not decode are reported with the reason. `docs/specs/detections.md` has the format.
  */
 import { z } from "zod";
 import { fromUtf8, utf8 } from "../lib/bytes.ts";
@@ -15,14 +16,17 @@ export interface Detection {
   readonly timeSeriesId: string;
   readonly timeBucket: number;
   readonly eventBucket: number;
-  /** Whether all of its time was sealed when it was seen: nothing is written there any more. */
+  /** Whether all of its time was sealed when the read saw it: nothing is written there any more. */
   readonly immutable: boolean;
-  /** Of the namespace when it was seen. An older one than the namespace's does nothing (rule C17). */
+  /**
+   * Of the namespace at that time. A detection of an older epoch than the namespace's does nothing
+   * (rule C17).
+   */
   readonly epoch: number;
-  /** At least. */
+  /** At least this many. */
   readonly bytes: number;
   readonly events: number;
-  /** Microseconds, by the clock of who saw it. */
+  /** Microseconds, by the clock of the process that saw it. */
   readonly detectedAt: number;
 }
 
@@ -32,7 +36,7 @@ export type DecodedDetection =
 
 const SERIES_ID_BYTES_MAX = 512;
 
-/** Detections of one partition share it, so that they meet in one part of the queue. */
+/** Detections of one partition share this key, so they go to one partition of the queue. */
 export function detectionKey(detection: Detection): string {
   const { namespace, timeSlice, timeSeriesId, timeBucket, eventBucket } = detection;
   return `${namespace}|${timeSlice}|${timeSeriesId}|${timeBucket}|${eventBucket}`;
@@ -59,7 +63,7 @@ export function decodeDetection(bytes: Uint8Array): DecodedDetection {
   try {
     value = JSON.parse(fromUtf8(bytes));
   } catch {
-    // What the parser says has pieces of the text in it, and reasons go to the log.
+    // The parser's message contains fragments of the text, and reasons go to the log.
     return { kind: "malformed", why: "it is not JSON in UTF-8" };
   }
   const parsed = messageSchema.safeParse(value);
@@ -103,7 +107,7 @@ const messageSchema = z.strictObject({
   time_bucket: count,
   event_bucket: count,
   immutable: z.boolean(),
-  // Fifteen digits are exact in a number.
+  // A number holds 15 digits exactly.
   version: z.string().regex(/^(?:0|[1-9]\d{0,14})$/, "must be a whole number, as text"),
   bytes: count,
   events: count,

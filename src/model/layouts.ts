@@ -2,18 +2,17 @@
 
 export interface Layout {
   /**
-   * Raised with every change of what a part looks like: what was seen of another version proves
-   * nothing.
+   * Raised with every change of the format of a part: evidence for another version proves nothing.
    */
   readonly version: number;
   /**
-   * Whether events lie in chained blocks, which prove that nothing is missing in any range of a
-   * part. Without them a part is proven by its count, when it was read whole.
+   * Whether events lie in chained blocks, which prove that no range of a part misses anything.
+   * Without blocks, a part is proven by its count after it was read whole.
    */
   readonly blocks: boolean;
 }
 
-/** By the name in records, configuration and evidence: on disk, so names never change. */
+/** By the name in records, configuration and evidence. Names are stored, so they never change. */
 export const LAYOUTS = {
   PACKED: { version: 1, blocks: true },
   ROWS: { version: 1, blocks: false },

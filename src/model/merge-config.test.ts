@@ -9,18 +9,18 @@ const changed = mergeConfig(
   [],
 ).config;
 
-test("what is given replaces and the rest stays, field by field", () => {
+test("given values replace and the rest stays, field by field", () => {
   deepEqual(changed.slos, { read: { targetMs: 1, maxMs: 2 }, write: { targetMs: 50, maxMs: 3 } });
   equal(changed.acceptLimitMicros, 4);
   deepEqual(changed.retention, DEFAULT_NAMESPACE_CONFIG.retention);
 });
 
-test("a field that is there but undefined counts as not given", () => {
+test("a field that is present but undefined counts as absent", () => {
   const patch = { acceptLimitMicros: undefined, slos: { read: { targetMs: undefined } } };
   deepEqual(mergeConfig(changed, patch, []).config, changed);
 });
 
-test("reset goes back to the default: a group, a field, in either spelling", () => {
+test("reset restores the default: of a group, of a field, in either spelling", () => {
   const { config, problems } = mergeConfig(changed, {}, ["slos.read", "accept_limit"]);
   deepEqual(problems, []);
   deepEqual(config.slos.read, DEFAULT_NAMESPACE_CONFIG.slos.read);
@@ -30,7 +30,7 @@ test("reset goes back to the default: a group, a field, in either spelling", () 
   deepEqual(mergeConfig(changed, {}, ["slos", "acceptLimit"]).config, DEFAULT_NAMESPACE_CONFIG);
 });
 
-test("what is reset and given at once is given", () => {
+test("a field that is both reset and given has the given value", () => {
   const { config } = mergeConfig(changed, { slos: { read: { maxMs: 9_000 } } }, ["slos"]);
   deepEqual(config.slos.read, { targetMs: 500, maxMs: 9_000 });
   deepEqual(config.slos.write, DEFAULT_NAMESPACE_CONFIG.slos.write);

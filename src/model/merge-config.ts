@@ -1,13 +1,13 @@
 /**
- * A namespace's configuration changed in part: what is given replaces, what is named goes back to
- * its default.
+ * Changes a namespace's configuration in part: given values replace, and named fields return to
+ * their defaults.
  *
- * Whether the result makes sense is for `configProblems` to say.
+ * `configProblems` checks whether the result makes sense.
  */
 import { DEFAULT_NAMESPACE_CONFIG } from "./namespace-config.ts";
 import type { LatencyTargets, NamespaceConfig } from "./namespace-config.ts";
 
-/** Some of the fields of T. A field that is there but undefined counts as not given. */
+/** Some of the fields of T. A field that is present but undefined counts as absent. */
 type Some<T> = { readonly [K in keyof T]?: T[K] | undefined };
 
 export interface NamespaceConfigPatch {
@@ -28,13 +28,13 @@ export interface NamespaceConfigPatch {
 
 export interface MergedConfig {
   readonly config: NamespaceConfig;
-  /** Paths of `reset` that name nothing. */
+  /** Paths of `reset` that name no field. */
   readonly problems: readonly string[];
 }
 
 /**
- * `reset` goes first, so that one call can reset a group and set one field of it. Its paths are
- * spelled as in the API: `slos.read`, `retention.closeAfter`, or `retention.close_after`.
+ * `reset` is applied first, so that one call can reset a group and set one field of it. Its paths
+ * are spelled as in the API: `slos.read`, `retention.closeAfter`, or `retention.close_after`.
  */
 export function mergeConfig(
   base: NamespaceConfig,
@@ -76,8 +76,7 @@ function patched(base: NamespaceConfig, patch: NamespaceConfigPatch): NamespaceC
 
 function given<T extends object>(some: Some<T> | undefined): Partial<T> {
   const entries = Object.entries(some ?? {}).filter(([, value]) => value !== undefined);
-  // The keys and values are those of `some`, without the undefined ones, which is what Partial<T>
-  // says.
+  // The keys and values are those of `some` without the undefined ones, as Partial<T> says.
   return Object.fromEntries(entries) as Partial<T>;
 }
 
@@ -102,7 +101,7 @@ function* defaultsBelow(
   }
 }
 
-/** The API has durations, which carry their unit; inside, the unit is in the name. */
+/** Durations in the API carry their unit; in the code the name has the unit. */
 function apiSpelling(field: string): string {
   return field.replace(/(?:Micros|Ms)$/, "");
 }

@@ -1,9 +1,9 @@
 /**
- * Why a split moved, for code. Decisions look at causes and never at reasons, which are text for people.
- * docs/operate/splits.md says what each means to an operator.
+ * Why a split moved, for code. Decisions use causes and never reasons, which are text for people.
+ * docs/operate/splits.md explains each cause to operators.
  */
 
-/** Why the planner leaves a range as it is. */
+/** Why the planner refuses a range. */
 export const REFUSAL_CAUSES = [
   "closed-slice",
   "blocked",
@@ -18,10 +18,10 @@ export const REFUSAL_CAUSES = [
 export type RefusalCause = (typeof REFUSAL_CAUSES)[number];
 
 export const MOVE_CAUSES = [
-  // How it begins.
+  // A split begins.
   "detection",
   "operator",
-  // A worker goes on with it.
+  // A worker resumes it.
   "claim",
   "plan",
   "copy",
@@ -29,13 +29,13 @@ export const MOVE_CAUSES = [
   "validated",
   "confirmed",
   "covered",
-  // It rests.
+  // It waits.
   "waiting",
   "paused",
   "reopened",
   "outage",
   ...REFUSAL_CAUSES,
-  // The copy is not as the original.
+  // The copy differs from the original.
   "mismatch",
   "unreadable",
   "recopy",

@@ -1,11 +1,11 @@
 /**
- * What is set per namespace, in the units the code works in, and the rules between the fields.
+ * The settings of a namespace, in the units of the code, and the rules between the fields.
  *
  * Names and defaults are those of the API (`proto/braid/v1/control_service.proto`).
  */
 import type { SplitLayout } from "./layouts.ts";
 
-/** How events of a slice are laid out over partitions. Frozen in the slice. */
+/** How the events of a slice are distributed over partitions. Frozen in the slice. */
 export interface TimePartition {
   readonly secondsPerTimeSlice: number;
   readonly secondsPerTimeBucket: number;

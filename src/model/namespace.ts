@@ -5,21 +5,24 @@ import type { TimeSlice } from "./time-slice.ts";
 
 export interface Namespace {
   readonly name: string;
-  /** Made anew with each namespace, also under an old name. */
+  /** Every namespace gets a new one, also under a name that was used before. */
   readonly id: string;
   readonly config: NamespaceConfig;
-  /** Raised by every change that opens sealed time again. */
+  /** Raised by every change that re-opens sealed time. */
   readonly epoch: number;
   /**
-   * Event time below it is sealed: no server accepts an event there. Stored, not computed from a
-   * clock, and only rising within an epoch (rule C1).
+   * Event time below it is sealed: no server accepts an event there. It is stored, not computed
+   * from a clock, and only rises within an epoch (rule C1).
    */
   readonly floor: number;
   readonly createdAt: number;
   readonly readMode: ReadModeState;
-  /** No split goes on while it is paused. */
+  /** No split proceeds while they are paused. */
   readonly splitsPaused: SplitsPaused | null;
-  /** Whether it was ever written at less than a majority: then a copy must ask every replica (rule C5). */
+  /**
+   * Whether it was ever written at less than a majority: then a copy must ask every replica (rule
+   * C5).
+   */
   readonly everEventual: boolean;
   /** Raised by every change of this record. */
   readonly version: number;
@@ -41,8 +44,8 @@ export interface BlockedId {
 }
 
 /**
- * A server's copy of what it needs to know of a namespace. It has an age: from the moment it was
- * *asked for*, on the server's own monotonic clock.
+ * A server's copy of the data it needs of a namespace. Its age counts from the moment it was
+ * *requested*, on the server's own monotonic clock.
  */
 export interface NamespaceView {
   readonly namespace: Namespace;
@@ -54,7 +57,7 @@ export interface NamespaceView {
   readonly askedAtMs: number;
 }
 
-/** Whether reads and writes of an id are refused now. */
+/** The block that refuses reads and writes of an id now, if there is one. */
 export function blockOf(
   view: NamespaceView,
   seriesId: string,
@@ -66,21 +69,24 @@ export function blockOf(
   return block.expiresAt === undefined || nowMicros < block.expiresAt ? block : undefined;
 }
 
-/** What both a read and a write of a blocked id are told. */
+/** The message for a read or a write of a blocked id. */
 export function blockedMessage(block: BlockedId): string {
   const why = block.reason === "" ? "" : `: ${block.reason}`;
   return `this timeSeriesId is blocked${why}; unblock it, or wait until the block expires`;
 }
 
-/** Where the views come from. */
+/** Supplies views. */
 export interface ViewSource {
-  /** The view if this process has one that is young enough to act on, at no cost. */
+  /** The cached view if it is young enough to act on, without a fetch. */
   current(name: string): NamespaceView | undefined;
-  /** The same, fetched if need be. Rejects with NAMESPACE_NOT_FOUND, or STORAGE_UNAVAILABLE if none young enough is to be had. */
+  /**
+   * Like `current`, but fetches a view if necessary. Rejects with NAMESPACE_NOT_FOUND, or with
+   * STORAGE_UNAVAILABLE if it cannot get one that is young enough.
+   */
   get(name: string): Promise<NamespaceView>;
 }
 
-/** An internal id is the name and what makes it unique. */
+/** An internal id is the name and a unique suffix. */
 export function namespaceNameOf(namespaceId: string): string {
   return namespaceId.slice(0, namespaceId.lastIndexOf("-"));
 }

@@ -24,7 +24,7 @@ test("an id has its slice's event buckets, times its step from the step's bucket
   equal(eventBucketsOf(slice, 9, undefined), 3);
 });
 
-test("a slice that has more by itself does not multiply beyond what a read can ask", () => {
+test("a factor does not multiply a slice's own buckets beyond what a read can ask", () => {
   const steps = [{ from: START, factor: 512 }];
   for (const eventBuckets of [1, 3, 64, 1_000, 1_024]) {
     const count = eventBucketsOf(sliceWith(eventBuckets), 0, steps);

@@ -1,15 +1,18 @@
 /**
- * Partitions: what storage keeps together, and which one an event belongs to.
+ * Partitions, the units of storage, and which one an event belongs to.
  *
- * The partition of an event is a pure function of the event and its slice's frozen strategy, so a
- * retry lands on the same key, and writer and reader agree by running the same code.
+ * The partition of an event is a pure function of the event and its slice's frozen strategy. So a
+ * retry has the same key, and writer and reader agree because they run the same code.
  */
 import { hash32 } from "../lib/hash.ts";
 import { SECOND_MICROS } from "./namespace-config.ts";
 import type { IdStrategyStep } from "./read-mode.ts";
 import type { TimeSlice } from "./time-slice.ts";
 
-/** A slice as storage knows it: the namespace's internal id, so that a name used again means nothing. */
+/**
+ * A slice as storage addresses it: by the namespace's internal id, so that a reused name causes no
+ * confusion.
+ */
 export interface SliceRef {
   readonly namespaceId: string;
   readonly slice: string;
@@ -22,7 +25,7 @@ export interface PartitionKey extends SliceRef {
   readonly eventBucket: number;
 }
 
-/** A partition as the key of a map. Only the id can have a slash, so it comes last. */
+/** A partition as the key of a map. Only the id can contain a slash, so it comes last. */
 export function partitionText(partition: PartitionKey): string {
   const { namespaceId, slice, timeBucket, eventBucket, seriesId } = partition;
   return `${namespaceId}/${slice}/${timeBucket}/${eventBucket}/${seriesId}`;
@@ -30,7 +33,7 @@ export function partitionText(partition: PartitionKey): string {
 
 const EVENT_BUCKET_SEED = 0;
 
-/** Of one time bucket of one id: every read of it asks them all. */
+/** For one time bucket of one id: every read of it asks all of them. */
 export const EVENT_BUCKETS_MAX = 1_024;
 
 export function timeBucketOf(slice: TimeSlice, time: number): number {
@@ -43,8 +46,8 @@ export function eventBucketOf(buckets: number, eventId: Uint8Array): number {
 }
 
 /**
- * How many event buckets a time bucket of a series has: the slice's, times what the id was given before
- * that bucket opened (rule C15).
+ * How many event buckets a time bucket of a series has: the slice's number, times the factor the id
+ * got before that bucket began (rule C15).
  */
 export function eventBucketsOf(
   slice: TimeSlice,
@@ -60,8 +63,9 @@ export function eventBucketsOf(
 }
 
 /**
- * A slice's event buckets times an id's factor, which is halved until a read may ask that many. A slice
- * can have many event buckets of its own; it and the factor are frozen, so every caller gets the same.
+ * A slice's event buckets times an id's factor, which is halved until a read may ask that many. A
+ * slice can have many event buckets of its own. Both numbers are frozen, so every caller gets the
+ * same result.
  */
 export function multipliedBuckets(eventBuckets: number, factor: number): number {
   let allowed = factor;
@@ -70,7 +74,7 @@ export function multipliedBuckets(eventBuckets: number, factor: number): number 
   return eventBuckets * allowed;
 }
 
-/** The event time a bucket of a slice covers, start included, end not. */
+/** The event time of a bucket of a slice: the start is included, the end is not. */
 export function timeBucketRange(
   slice: TimeSlice,
   timeBucket: number,

@@ -27,7 +27,7 @@ function around(now: number, back: number, ahead: number): { from: number; to: n
   return { from: now - seconds(back), to: now + seconds(ahead) };
 }
 
-/** What must hold of all slices a namespace ever had. */
+/** What must hold for all slices that a namespace ever had. */
 function checkRow(slices: readonly TimeSlice[]): void {
   const sorted = slices.toSorted((a, b) => a.start - b.start);
   equal(new Set(sorted.map(({ name }) => name)).size, sorted.length, "names are unique");
@@ -45,7 +45,7 @@ function checkCovers(slices: readonly TimeSlice[], window: { from: number; to: n
   ok(Math.max(...slices.map(({ end }) => end)) >= window.to, "covers the end");
 }
 
-test("names say as much of the start as the width needs", () => {
+test("names contain as much of the start as the width needs", () => {
   const start = Date.UTC(2026, 2, 28, 14, 30, 15) * 1000;
   equal(sliceName(start, DAY), "data_20260328");
   equal(sliceName(start, 7 * DAY), "data_20260328");
@@ -62,7 +62,7 @@ test("the first slices cover the window on their grid", () => {
   );
 });
 
-test("what is covered is not made again", () => {
+test("covered time gets no second slice", () => {
   const window = around(NOON, 600, DAY);
   deepEqual(planSlices(planSlices([], window, strategy(DAY)), window, strategy(DAY)), []);
 });
@@ -71,7 +71,7 @@ test("a new width begins where slices of both widths begin", () => {
   const hours = planSlices([], around(NOON, 0, 3_600), strategy(3_600));
   const more = planSlices(hours, around(NOON, 0, 2 * DAY), strategy(DAY));
   checkRow([...hours, ...more]);
-  // Two hours are there, ten more reach midnight, then come days.
+  // Two hours exist, ten more reach midnight, then come days.
   equal(more.filter(({ timePartition }) => timePartition.secondsPerTimeSlice === 3_600).length, 11);
   deepEqual(
     more.slice(-2).map(({ name }) => name),
@@ -88,7 +88,7 @@ test("other buckets of the same width begin with the next slice", () => {
   );
 });
 
-test("a higher acceptLimit makes slices behind, each next to one that is there", () => {
+test("a higher acceptLimit adds older slices, each next to an existing one", () => {
   const now = planSlices([], around(NOON, 0, 60), strategy(DAY));
   const behind = planSlices(now, around(NOON, 3 * DAY, 60), strategy(DAY));
   deepEqual(
@@ -97,20 +97,20 @@ test("a higher acceptLimit makes slices behind, each next to one that is there",
   );
 });
 
-test("dropped time is never made again", () => {
+test("dropped time never gets a slice again", () => {
   const [old, ...rest] = planSlices([], around(NOON, 3 * DAY, 60), strategy(DAY));
   ok(old !== undefined);
   const slices: TimeSlice[] = [{ ...old, state: "DROPPED" }, ...rest];
   deepEqual(planSlices(slices, around(NOON, 9 * DAY, 60), strategy(DAY)), []);
   equal(writableFrom(slices), old.end);
-  // Also when all there is was dropped and its time is still wanted.
+  // Also when all slices were dropped and their time is still requested.
   deepEqual(
     planSlices([{ ...old, state: "DROPPED" }], { from: old.start, to: old.end }, strategy(DAY)),
     [],
   );
 });
 
-test("a namespace that stood still catches up without a gap", () => {
+test("a namespace without new slices for a while catches up without a gap", () => {
   const old = planSlices([], around(NOON, 0, 60), strategy(3_600));
   const later = around(NOON + seconds(30 * DAY), 600, 3_600);
   const made = planSlices(old, later, strategy(3_600));
@@ -118,7 +118,7 @@ test("a namespace that stood still catches up without a gap", () => {
   checkCovers([...old, ...made], later);
 });
 
-test("after standing still for too many slices the row begins anew, and the gap counts as dropped", () => {
+test("when catching up takes too many slices, the row restarts at the window and the gap counts as dropped", () => {
   const old = planSlices([], around(NOON, 0, 1), strategy(1));
   const later = around(NOON + seconds(DAY), 10, 2);
   const made = planSlices(old, later, strategy(1));
@@ -134,7 +134,7 @@ test("more slices at once than a namespace may have are refused", () => {
   throws(() => planSlices([], around(NOON, DAY, 1), strategy(1)), { code: "CONFIG_INVALID" });
 });
 
-test("nothing is made before 1970", () => {
+test("no slice is made before 1970", () => {
   equal(planSlices([], { from: -seconds(5 * DAY), to: 1 }, strategy(DAY))[0]?.start, 0);
 });
 
@@ -150,7 +150,7 @@ test("statuses follow from the state, the floor and the time", () => {
   equal(statusOf({ ...today, state: "DROPPED" }, floor, NOON), "DROPPED");
 });
 
-test("the common width is the least both divide", () => {
+test("the common width is the least common multiple", () => {
   equal(commonWidthSeconds(strategy(4), strategy(6)), 12);
   equal(commonWidthSeconds(strategy(DAY), strategy(3_600)), DAY);
 });
@@ -178,7 +178,7 @@ test("whatever changes, slices stay frozen, aligned and without gap or overlap",
           ...slices.filter(({ state }) => state === "DROPPED").map(({ end }) => end),
         );
         for (const slice of made) {
-          ok(slice.start >= droppedUntil, "dropped time is not made again");
+          ok(slice.start >= droppedUntil, "dropped time gets no slice again");
           const touches = slices.some(
             (other) => other.end === slice.start || other.start === slice.end,
           );

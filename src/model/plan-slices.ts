@@ -1,12 +1,12 @@
 /**
- * Which slices to make so that every event that may come has exactly one home.
+ * Decides which slices to make so that every event that may come belongs to exactly one.
  *
- * Slices lie on whole multiples of their width since the epoch and join without gap or overlap.
- * What exists is frozen; only time that no slice covers gets new ones, with the strategy of today.
+ * Slices begin at whole multiples of their width since the epoch and join without gap or overlap.
+ * Existing slices are frozen; only uncovered time gets new ones, with the current strategy.
  *
- * When the width changes, slices of the old width go on until an instant that is a multiple of
- * both: only there can a slice of the new width begin on its own grid without leaving a gap or
- * overlapping a slice that may hold events already.
+ * When the width changes, slices of the old width continue up to an instant that is a multiple of
+ * both widths: only there can a slice of the new width begin on its own grid without leaving a gap
+ * or overlapping a slice that may already hold events.
  */
 import { ServiceError } from "../lib/errors.ts";
 import { SLICES_MAX } from "./check-config.ts";
@@ -16,7 +16,7 @@ import type { TimePartition } from "./namespace-config.ts";
 import type { TimeSlice } from "./time-slice.ts";
 
 export interface SliceWindow {
-  /** Microseconds of event time; everything in [from, to) is to be covered. */
+  /** Microseconds of event time; slices must cover [from, to). */
   readonly from: number;
   readonly to: number;
 }
@@ -24,13 +24,12 @@ export interface SliceWindow {
 export type SliceStatus = "UPCOMING" | "ACTIVE" | "SEALED" | "CLOSED" | "DROPPED";
 
 /**
- * The slices to make, in the order to make them: each touches one that is there, so that stopping
- * anywhere leaves no gap. `existing` are all there ever were, in any state and order.
+ * The slices to make, in the order to make them: each touches an existing one, so that stopping
+ * anywhere leaves no gap. `existing` are all slices that ever existed, in any state and order.
  *
- * Nothing is made before time that was dropped: it would come back to life. After standing still
- * for so long that catching up would take more than SLICES_MAX slices, the row begins anew at the
- * window: what lies between is older than anybody may write, and is treated like dropped time from
- * then on.
+ * No slice is made before dropped time, which would become readable again. If catching up would
+ * take more than SLICES_MAX slices, the row restarts at the window: the time between is older than
+ * any accepted event, and counts as dropped from then on.
  */
 export function planSlices(
   existing: readonly TimeSlice[],
@@ -55,14 +54,14 @@ export function planSlices(
 }
 
 /**
- * Event time from which slices exist or could still be made: below it, time was dropped for good.
- * No limit may let events in there.
+ * The event time from which slices exist or can still be made. Time below it was dropped for good:
+ * no limit may accept events there.
  */
 export function writableFrom(existing: readonly TimeSlice[]): number {
   return newestRow(existing).writableFrom;
 }
 
-/** What the API calls the state of a slice at a time. */
+/** The API's name for the state of a slice at a time. */
 export function statusOf(
   slice: TimeSlice,
   namespace: Pick<Namespace, "floor">,
@@ -87,8 +86,8 @@ export function sliceName(startMicros: number, secondsPerTimeSlice: number): str
 }
 
 /**
- * Seconds between two instants at which slices of both widths begin: how long a change of width may
- * have to wait.
+ * Seconds between two instants at which slices of both widths begin: the longest wait of a change
+ * of width.
  */
 export function commonWidthSeconds(a: TimePartition, b: TimePartition): number {
   return (

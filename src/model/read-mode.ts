@@ -1,26 +1,30 @@
 /** How far the reads of a namespace trust its splits. */
 
 /**
- * OFF: originals. SHADOW: originals, and for a sample the split beside them, counts and bytes compared.
- * COMPARE: originals, and every read compared byte for byte. SERVE: the split, a sample compared.
+ * OFF: reads use originals. SHADOW: reads use originals, and a sample also reads the split and
+ * compares counts and bytes. COMPARE: reads use originals, and every read is compared byte for
+ * byte. SERVE: reads use the split, and a sample is compared.
  */
 export const READ_MODES = ["OFF", "SHADOW", "COMPARE", "SERVE"] as const;
 export type ReadMode = (typeof READ_MODES)[number];
 
 export interface ReadModeState {
   readonly mode: ReadMode;
-  /** Whether evidence moves it on. */
+  /** Whether evidence advances it. */
   readonly autoAdvance: boolean;
-  /** Microseconds: when this mode began. Evidence from before does not count. */
+  /** Microseconds: when this mode began. Earlier evidence does not count. */
   readonly since: number;
-  /** Which process, or which person; and why. */
+  /** The process or person that set it, and why. */
   readonly by: string;
   readonly reason: string;
-  /** Raised by every change: evidence belongs to one of them, so that a fall-back clears it (rule C13). */
+  /**
+   * Raised by every change. Evidence belongs to one round, so that a fall-back clears it (rule
+   * C13).
+   */
   readonly round: number;
   /**
-   * In SERVE: the kinds of splits that are served, by `kindName`; any other is compared until its own
-   * evidence passes. Null: all, as an operator has said.
+   * In SERVE: the kinds of splits that are served, by `kindName`; any other kind is compared until
+   * its own evidence passes. Null: all kinds, because an operator said so.
    */
   readonly kinds: readonly string[] | null;
 }
@@ -29,12 +33,12 @@ export const FIRST_READ_MODE: Omit<ReadModeState, "since"> = {
   mode: "SHADOW",
   autoAdvance: true,
   by: "braid",
-  reason: "how every namespace begins",
+  reason: "initial mode of every namespace",
   round: 0,
   kinds: null,
 };
 
-/** A kind of split: what evidence is for (rule C13). */
+/** A kind of split: the unit of evidence (rule C13). */
 export interface SplitKind {
   readonly layout: string;
   /** Of the layout, as this build writes and reads it. */
@@ -42,7 +46,7 @@ export interface SplitKind {
   readonly strategy: string;
 }
 
-/** What was compared, for one kind of split, in one round of a mode (rule C13). */
+/** The comparisons of one kind of split in one round of a mode (rule C13). */
 export interface Evidence extends SplitKind {
   readonly round: number;
   readonly readsCompared: number;
@@ -56,13 +60,13 @@ export interface Evidence extends SplitKind {
 export interface IdStrategyStep {
   /** Event time: the start of the first time bucket it applies to, in microseconds. */
   readonly from: number;
-  /** The slice's event buckets times this. Only grows, by whole factors. */
+  /** Multiplies the slice's event buckets. Only grows, by whole factors. */
   readonly factor: number;
 }
 
 export interface KillSwitchState {
   readonly on: boolean;
-  /** Microseconds; 0: never touched. */
+  /** Microseconds; 0: never changed. */
   readonly at: number;
   readonly by: string;
   readonly reason: string;

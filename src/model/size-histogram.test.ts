@@ -9,9 +9,9 @@ function histogramOf(sizes: readonly number[]): SizeHistogram {
   return histogram;
 }
 
-test("an array of Cassandra's counts comes out as its own tools read it", () => {
-  // 19 partitions of 50,000 bytes and one of 2,000,000, as a node of 5.0 counted them; the largest and
-  // the mean are what it said beside it.
+test("an array of Cassandra's counts gives the same results as Cassandra's own tools", () => {
+  // A node of 5.0 counted 19 partitions of 50,000 bytes and one of 2,000,000; the largest and the
+  // mean are its own numbers.
   const counts = Array.from({ length: 156 }, () => 0);
   counts[55] = 19;
   counts[76] = 1;
@@ -28,7 +28,7 @@ test("an array of Cassandra's counts comes out as its own tools read it", () => 
   deepEqual(buckets.at(-1), { upToBytes: 2_346_799, partitions: 1 });
 });
 
-test("nothing counted is nothing, also of an array without counts", () => {
+test("without partitions every statistic is 0, also from an array without counts", () => {
   for (const histogram of [new SizeHistogram(), SizeHistogram.ofCounts([])]) {
     equal(histogram.count, 0);
     equal(histogram.meanBytes, 0);
@@ -47,7 +47,7 @@ test("a percentile is not below the true one, and at most a fifth above", () => 
       const exact = sorted[Math.ceil(all.length * share) - 1] as number;
       const told = histogramOf(all).percentile(share);
       ok(told >= exact, `${told} is below ${exact}`);
-      // Below ten bytes a bucket is one byte wide.
+      // Below 10 bytes a bucket is one byte wide.
       ok(told <= exact * 1.2 + 1, `${told} is far above ${exact}`);
     }),
     { verbose: true },
@@ -69,7 +69,7 @@ test("merging is the same as counting all at once", () => {
   );
 });
 
-test("three copies divided by three are the partitions again", () => {
+test("three copies divided by three give the original partitions", () => {
   fc.assert(
     fc.property(sizes, (some) => {
       const copies = new SizeHistogram();
@@ -83,14 +83,14 @@ test("three copies divided by three are the partitions again", () => {
   );
 });
 
-test("a copy that only one node has does not vanish by dividing", () => {
+test("a copy that only one node has does not vanish by division", () => {
   const histogram = new SizeHistogram();
   histogram.add(1_000);
   equal(histogram.scaled(1 / 3).count, 1);
   equal(histogram.scaled(1 / 3).meanBytes, 1_000);
 });
 
-test("what is beyond the last bound is in the last bucket", () => {
+test("sizes beyond the last bound are in the last bucket", () => {
   const histogram = histogramOf([Number.MAX_SAFE_INTEGER]);
   equal(histogram.count, 1);
   equal(histogram.buckets().length, 1);

@@ -1,19 +1,19 @@
 /**
- * How many partitions are how large: buckets whose bounds grow by a fifth, so that a size is known to
- * within 20 % from one byte to terabytes, in fixed memory.
+ * A histogram of partition sizes. Bucket bounds grow by a fifth, so that a size is known to within
+ * 20 % from one byte to terabytes, in fixed memory.
  *
- * The bounds are those of Cassandra's estimated histograms: an array of its counts is taken as it is,
- * and percentiles come out as its own tools print them. Pure.
+ * The bounds are those of Cassandra's estimated histograms: its arrays of counts are used
+ * unchanged, and percentiles match what its own tools print. Pure.
  */
 import { assert } from "../lib/errors.ts";
 
-/** Partitions larger than the bucket before and at most `upToBytes`. */
+/** Partitions larger than the previous bucket's bound and at most `upToBytes`. */
 export interface SizeBucket {
   readonly upToBytes: number;
   readonly partitions: number;
 }
 
-/** The last one takes whatever is beyond: more than 3.5 TB. */
+/** The last one holds everything larger: more than 3.5 TB. */
 export const SIZE_BUCKETS = 156;
 
 const UP_TO_BYTES: readonly number[] = boundsOf(SIZE_BUCKETS);
@@ -24,7 +24,7 @@ export class SizeHistogram {
   #bytes = 0;
   #maxBytes = 0;
 
-  /** Of Cassandra's array; each partition is taken to be as large as its bucket allows. */
+  /** From Cassandra's array; each partition counts as large as its bucket allows. */
   static ofCounts(counts: readonly number[]): SizeHistogram {
     assert(counts.length <= SIZE_BUCKETS, "there is a bucket for every count");
     const histogram = new SizeHistogram();
@@ -45,7 +45,7 @@ export class SizeHistogram {
     return this.#maxBytes;
   }
 
-  /** So many partitions of this size. */
+  /** Adds `partitions` partitions of this size. */
   add(bytes: number, partitions = 1): void {
     if (partitions <= 0) return;
     const bucket = bucketOf(bytes);
@@ -64,7 +64,10 @@ export class SizeHistogram {
     this.#maxBytes = Math.max(this.#maxBytes, other.#maxBytes);
   }
 
-  /** The same with so many times the partitions: whole numbers, and none vanishes by rounding. */
+  /**
+   * The histogram with `factor` times the partitions: whole numbers, and rounding makes none
+   * vanish.
+   */
   scaled(factor: number): SizeHistogram {
     const scaled = new SizeHistogram();
     for (let bucket = 0; bucket < SIZE_BUCKETS; bucket++) {
@@ -90,7 +93,7 @@ export class SizeHistogram {
     return this.#maxBytes;
   }
 
-  /** Without a gap from the smallest that has partitions to the largest. */
+  /** Without a gap, from the smallest bucket with partitions to the largest. */
   buckets(): SizeBucket[] {
     const first = this.#partitions.findIndex((partitions) => partitions > 0);
     const last = this.#partitions.findLastIndex((partitions) => partitions > 0);

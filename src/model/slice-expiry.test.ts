@@ -12,7 +12,7 @@ test("a slice that is closed within an hour expires soon", () => {
   equal(sliceExpiry(slice, retention, 125 * HOUR).leftMicros, -HOUR);
 });
 
-test("where slices live shorter, a tenth of their life is soon", () => {
+test("for slices with a shorter life, a tenth of it is soon", () => {
   const shortly = { closeAfterMicros: 5 * HOUR, deleteAfterMicros: 6 * HOUR };
   const expiry = sliceExpiry({ end: 0 }, shortly, 4.4 * HOUR);
   equal(expiry.soonMicros, HOUR / 2);

@@ -10,7 +10,7 @@ test("a split table belongs to its slice, however short the slice", () => {
   }
 });
 
-test("tables are ordered by time, whatever they hold", () => {
+test("tables are ordered by time, whatever they contain", () => {
   const ordered = [
     "data_20260327",
     "wide_data_20260327_0",

@@ -1,9 +1,12 @@
-/** The tables of slices by the time that their names tell, a slice's own and its split table together. */
+/**
+ * Orders the tables of slices by the time in their names, with a slice's own table and its split
+ * table together.
+ */
 
 /** `wide_data_20260328_0`: the first split table of `data_20260328`. */
 const SPLIT_TABLE = /^wide_(?<slice>.+)_\d+$/;
 
-/** The slice that a table belongs to: its own, or the one that the table has the parts of. */
+/** The slice that a table belongs to: its own name, or that of the slice whose parts it holds. */
 export function sliceOfTable(table: string): string {
   return SPLIT_TABLE.exec(table)?.groups?.["slice"] ?? table;
 }

@@ -1,4 +1,4 @@
-/** The kind of a split, by which evidence is kept and splits are served (rule C13). */
+/** The kind of a split: evidence is kept and splits are served by kind (rule C13). */
 import type { ReadModeState, SplitKind } from "./read-mode.ts";
 import { LAYOUTS, SPLIT_LAYOUTS } from "./layouts.ts";
 import { SPLIT_STRATEGIES } from "./strategies/strategies.ts";
@@ -19,7 +19,7 @@ export function kindName({ layout, layoutVersion, strategy }: SplitKind): string
   return `${layout}/${layoutVersion} ${strategy}`;
 }
 
-/** Made once: every read asks. */
+/** Computed once, because every read needs it. */
 const NAMES = Object.fromEntries(
   SPLIT_LAYOUTS.map((layout) => {
     const named = SPLIT_STRATEGIES.map((strategy) => [
@@ -30,7 +30,7 @@ const NAMES = Object.fromEntries(
   }),
 ) as Readonly<Record<SplitLayout, Readonly<Record<SplitStrategyName, string>>>>;
 
-/** Whether SERVE means this kind of split, too. */
+/** Whether SERVE includes this kind of split. */
 export function servesKind({ kinds }: ReadModeState, { layout, strategy }: SegmentKind): boolean {
   return kinds === null || kinds.includes(NAMES[layout][strategy]);
 }

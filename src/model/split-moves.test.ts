@@ -16,7 +16,7 @@ function whyAt(at: number, cause: MoveCause, reason = "") {
   return { at, by: "w", cause, reason };
 }
 
-test("a split makes the moves of the table, for their causes, and no other", () => {
+test("a split makes the moves of the table, for their causes, and no others", () => {
   let allowed = 0;
   for (const from of SPLIT_STATES) {
     for (const to of SPLIT_STATES) {
@@ -38,7 +38,7 @@ test("a split makes the moves of the table, for their causes, and no other", () 
   equal(allowed, Object.values(SPLIT_MOVES).flatMap((row) => Object.values(row).flat()).length);
 });
 
-test("an operator can take a split back in every state, and let it begin again from there", () => {
+test("an operator can roll a split back in every state and restart it from there", () => {
   for (const from of SPLIT_STATES) {
     equal(SPLIT_MOVES[from].INVALIDATED?.includes("operator"), true, from);
   }
@@ -59,7 +59,7 @@ test("every cause moves some split, and every state is entered", () => {
   );
 });
 
-test("an operator's request lasts until the split begins again, for another", () => {
+test("an operator's request lasts until the split begins again for another reason", () => {
   equal(NEW.askedBy, null);
   const asked = newSplit({ ...split, askedBy: "ada" }, whyAt(0, "operator"));
   equal(asked.askedBy, "ada");
@@ -75,13 +75,13 @@ test("an operator's request lasts until the split begins again, for another", ()
   equal(movedSplit(refused, "DETECTED", detected, { askedBy: "bob" }).askedBy, "bob");
 });
 
-/** A worker takes it, and it rests again. */
+/** A worker claims it, and it rests again. */
 function lookedAt(record: SplitRecord, at: number, cause: MoveCause): SplitRecord {
   const looking = movedSplit(record, "PLANNING", whyAt(at, "claim"));
   return restedSplit(looking, "PARKED", whyAt(at, cause, `at ${at}`), { dueAt: at + 1 });
 }
 
-test("rests for one cause are one line of the history, with how many there were and the last one's words", () => {
+test("rests for one cause are one entry of the history, with their number and the last reason", () => {
   let record = NEW;
   for (let at = 1; at <= 100; at++) record = lookedAt(record, at, "waiting");
   deepEqual(
@@ -89,12 +89,12 @@ test("rests for one cause are one line of the history, with how many there were 
     ["null DETECTED 1", "DETECTED PLANNING 1", "PLANNING PARKED 100"],
   );
   deepEqual([record.history.at(-1)?.reason, record.dueAt], ["at 100", 101]);
-  // Nobody has to take it for that.
+  // A rest needs no claim before it.
   record = restedSplit(record, "PARKED", whyAt(101, "waiting", "at 101"));
   deepEqual([record.history.length, record.history.at(-1)?.times], [3, 101]);
 });
 
-test("a rest for another cause is a line of its own, and the count begins again", () => {
+test("a rest for another cause is an entry of its own, and the count starts again", () => {
   let record = NEW;
   for (const [nth, cause] of (["waiting", "waiting", "paused", "waiting"] as const).entries()) {
     record = lookedAt(record, nth, cause);

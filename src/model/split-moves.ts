@@ -1,4 +1,7 @@
-/** How a split's record begins, and which moves from state to state it may make: with who and why. */
+/**
+ * How a split's record begins, and which moves between states it may make, each with its actor and
+ * cause.
+ */
 import { assert } from "../lib/errors.ts";
 import { REFUSAL_CAUSES } from "./move-cause.ts";
 import type { MoveCause } from "./move-cause.ts";
@@ -6,20 +9,20 @@ import type { PartitionKey } from "./partition.ts";
 import { NO_LATENCY } from "./split.ts";
 import type { SplitMove, SplitRecord, SplitState } from "./split.ts";
 
-/** Why a record was made or changed, for its history. */
+/** Why a record was created or changed, for its history. */
 export type MoveReason = Pick<SplitMove, "at" | "by" | "cause" | "reason">;
 
-/** What is known of a partition that is to be split. */
+/** What is known of a partition before its split begins. */
 export interface NewSplit {
   readonly partition: PartitionKey;
   readonly namespace: string;
   readonly epoch: number;
-  /** At least; 0 if nobody has looked. */
+  /** At least this many; 0 if no read has measured it. */
   readonly bytes: number;
   readonly events: number;
   readonly immutable: boolean;
   readonly detectedAt: number;
-  /** The operator who asks for it. */
+  /** The operator who requested it. */
   readonly askedBy?: string;
   /** The operator wants it split although it is not wide. */
   readonly forced?: boolean;
@@ -29,12 +32,12 @@ export interface NewSplit {
 const STOPPED: readonly MoveCause[] = ["paused", "reopened", "outage", "closed-slice"];
 /** A copy that is being served turns out wrong. */
 const COPIED_AGAIN: readonly MoveCause[] = ["recopy", "unreadable"];
-/** What is copied is not followed any more. */
+/** Servers no longer follow the copy. */
 const TAKEN_BACK: readonly MoveCause[] = ["operator", "reopened", "mismatch"];
 
 /**
- * Every move a record may make, and for which causes. A record whose segments are all completed rests as
- * COMPLETED, any other as PARKED; one that was invalidated stays so until a worker takes it.
+ * Every move a record may make, and for which causes. A record whose segments are all completed
+ * rests as COMPLETED, any other as PARKED; an invalidated one stays so until a worker claims it.
  */
 export const SPLIT_MOVES: Readonly<
   Record<SplitState, Readonly<Partial<Record<SplitState, readonly MoveCause[]>>>>
@@ -149,8 +152,9 @@ export function newSplit(split: NewSplit, why: MoveReason): SplitRecord {
 type SplitChange = Partial<Omit<SplitRecord, "partition" | "state" | "history" | "version">>;
 
 /**
- * The record in another state, or in the same for a new reason, with what else changes. One that begins
- * again does so for the caller: an earlier operator's request is over, unless it is among what is given.
+ * The record in another state, or in the same state for a new reason, with the given changes. A
+ * record that begins again does so for the caller: an earlier operator's request ends, unless the
+ * changes include it.
  */
 export function movedSplit(
   record: SplitRecord,
@@ -168,9 +172,9 @@ export function movedSplit(
 }
 
 /**
- * A move to rest that may be one of many: looked at, not yet; looked at, not yet. One for the same cause
- * as the rest before it takes that one's place in the history, with how many there were, so that a wait
- * of hours leaves room for what matters.
+ * A move to rest that may be one of many: a worker checks the split, finds it not ready, and
+ * repeats later. A rest for the same cause as the previous one replaces its entry in the history
+ * and counts it, so that a wait of hours leaves room for what matters.
  */
 export function restedSplit(
   record: SplitRecord,

@@ -1,4 +1,4 @@
-/** How long a split that turned out wrong waits before it is copied again: pure. */
+/** How long a split that turned out wrong waits before it is copied again. Pure. */
 
 /** Microseconds, after the first mismatch and after the second. */
 const WAITS: readonly number[] = [30_000_000, 300_000_000];

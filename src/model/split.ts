@@ -1,9 +1,10 @@
 /**
- * A split: the copy of a wide partition's sealed time into small parts, and how far it has come.
+ * A split: the copy of a wide partition's sealed time into small parts, and its progress.
  *
- * A partition's split consists of segments, one behind the other in event time from the start of the
- * partition's bucket. Each has a frozen range (rule C7), and only the newest can be unfinished. The parts
- * of a segment are listed when they are written whole (rule C8); what is not listed is garbage.
+ * A partition's split consists of segments, one behind the other in event time from the start of
+ * the partition's bucket. Each has a frozen range (rule C7), and only the newest can be unfinished.
+ * The parts of a segment are listed when they are written whole (rule C8); an unlisted part is
+ * garbage.
  */
 import type { SplitLayout } from "./layouts.ts";
 import type { MoveCause } from "./move-cause.ts";
@@ -35,13 +36,16 @@ export interface PartNumberRange {
 export interface PartRecord {
   /** Its event bucket in the split table. Never used twice. */
   readonly part: number;
-  /** Event time it covers, `from` included, `to` not. Parts that are not ordered cover all of it. */
+  /**
+   * The event time it covers, including `from`, excluding `to`. Parts of a spread strategy cover
+   * all of it.
+   */
   readonly from: number;
   readonly to: number;
   /** Of the events' frames. */
   readonly bytes: number;
   readonly events: number;
-  /** How many blocks; 0 where the layout has none. */
+  /** The number of blocks; 0 where the layout has none. */
   readonly blocks: number;
   /** No stored block is larger; 0 where the layout has none. */
   readonly blockBytesMax: number;
@@ -50,19 +54,21 @@ export interface PartRecord {
 }
 
 export interface Segment {
-  /** Event time it covers: frozen before anything is copied. */
+  /** The event time it covers: frozen before anything is copied. */
   readonly from: number;
   readonly to: number;
   readonly state: "PLANNED" | "SPLITTING" | "VALIDATING" | "COMPLETED" | "FAILED";
-  /** Of the partition's copies; a copy that begins again gets the next. Blocks carry it. */
+  /** The number of this copy; a recopy gets the next. Blocks carry it. */
   readonly generation: number;
   readonly layout: SplitLayout;
   readonly strategy: SplitStrategyName;
-  /** Why it is split, and why so: the planner's words. */
+  /** Why the planner splits the range, and why in this way; for people. */
   readonly why: string;
-  /** A part is closed when it holds this much; above the namespace's target where `maxParts` binds. */
+  /**
+   * A part is closed when it holds this much; above the namespace's target where `maxParts` binds.
+   */
   readonly partBytes: number;
-  /** For strategies that are told in advance how many; 0 where parts are cut when full. */
+  /** For strategies that need the number of parts in advance; 0 where parts are cut when full. */
   readonly partsPlanned: number;
   /** The listed parts, in order. */
   readonly partRanges: readonly PartNumberRange[];
@@ -71,16 +77,18 @@ export interface Segment {
   /** Of the listed parts. */
   readonly bytes: number;
   readonly events: number;
-  /** Of all parts together, when all are listed; "" before. */
+  /** Of all parts together, when all are listed; "" before that. */
   readonly checksum: string;
-  /** When a second, separate read of the original agreed (rule C6); null: nobody may be served yet. */
+  /**
+   * When a second, separate read of the original agreed (rule C6); null: it may not be served yet.
+   */
   readonly confirmedAt: number | null;
 }
 
 export interface SplitMove {
   /** Microseconds. */
   readonly at: number;
-  /** Which process, or which person. */
+  /** The process or person. */
   readonly by: string;
   /** Null: there was no record. */
   readonly from: SplitState | null;
@@ -89,11 +97,11 @@ export interface SplitMove {
   readonly cause: MoveCause;
   /** For people. */
   readonly reason: string;
-  /** How often in a row it ended so. A repeat takes the place of the one before it. */
+  /** How often in a row it ended this way. A repeat replaces the previous entry. */
   readonly times: number;
 }
 
-/** Read latencies seen on a partition, in milliseconds, for people: 0 where nothing was seen. */
+/** Read latencies of a partition, in milliseconds, for people: 0 where none was measured. */
 export interface SeenLatency {
   readonly reads: number;
   readonly meanMs: number;
@@ -102,38 +110,46 @@ export interface SeenLatency {
 
 export interface SplitRecord {
   readonly partition: PartitionKey;
-  /** The namespace's name, for readers that found the record first. */
+  /** The namespace's name, for readers of the record alone. */
   readonly namespace: string;
   readonly state: SplitState;
-  /** Of the namespace. A route is served only while the namespace still has this epoch (rule C3). */
+  /**
+   * Of the namespace. A route is served only while the namespace still has this epoch (rule C3).
+   */
   readonly epoch: number;
-  /** What the detection saw, at least. */
+  /** The size that the detection saw: a lower bound. */
   readonly bytes: number;
   readonly events: number;
   readonly immutable: boolean;
   readonly detectedAt: number;
   /** By time, without a gap from the start of the bucket. */
   readonly segments: readonly Segment[];
-  /** Raised whenever someone takes the split over. */
+  /** Raised by every takeover of the split. */
   readonly fence: number;
-  /** Who works on it. `heartbeat` moves while they live; wall clocks are not compared (rule C16). */
+  /**
+   * The worker on it. `heartbeat` rises while that process lives; wall clocks are not compared
+   * (rule C16).
+   */
   readonly owner: { readonly by: string; readonly heartbeat: number } | null;
-  /** The next number of a part: raised to reserve one, before it is used (rule C8). */
+  /**
+   * The next number of a part. A worker that reserves a number raises it before using the number
+   * (rule C8).
+   */
   readonly nextPart: number;
-  /** Given to the next copy. */
+  /** The generation of the next copy. */
   readonly nextGeneration: number;
   /** Mismatches in a row. Outages do not count (rule C16). */
   readonly failures: number;
-  /** When a sweeper looks at it again; null: nothing is scheduled. */
+  /** When a sweeper returns to it; null: nothing is scheduled. */
   readonly dueAt: number | null;
-  /** An operator, or Braid, holds it: only an operator's retry continues it (rule C17). */
+  /** An operator, or Braid, holds it: only an operator's retry resumes it (rule C17). */
   readonly heldBy: string | null;
-  /** The operator who asked for it since it last began; null: a detection did. */
+  /** The operator who requested it, since it last began; null: a detection started it. */
   readonly askedBy: string | null;
   /** The operator wants it split although it is not wide. */
   readonly forced?: boolean | undefined;
   readonly latency: { readonly before: SeenLatency; readonly after: SeenLatency };
-  /** Oldest first; beyond a bound those in the middle are left out. */
+  /** Oldest first; beyond a bound, entries in the middle are left out. */
   readonly history: readonly SplitMove[];
   /** 0: not written yet. */
   readonly version: number;
@@ -145,9 +161,12 @@ export const NO_LATENCY: SeenLatency = { reads: 0, meanMs: 0, maxMs: 0 };
 export interface RouteRecord {
   readonly partition: PartitionKey;
   readonly epoch: number;
-  /** The version of the split it was taken from: an older one never replaces a newer (C8's late riser). */
+  /**
+   * The version of the split it was derived from: an older one never replaces a newer one, so a
+   * late publisher changes nothing.
+   */
   readonly of: number;
-  /** Contiguous from the start of the bucket. None: not split (any more). */
+  /** Contiguous from the start of the bucket. Empty: not split, or no longer. */
   readonly segments: readonly RouteSegment[];
 }
 
@@ -163,7 +182,7 @@ export interface RouteSegment {
   readonly confirmed: boolean;
 }
 
-/** The completed segments that join without a gap, from the first one on (rule C10). */
+/** The completed segments that join without a gap, beginning with the first (rule C10). */
 export function routeOf(record: SplitRecord): Omit<RouteRecord, "partition"> {
   const segments: RouteSegment[] = [];
   for (const segment of record.segments) {
@@ -175,7 +194,7 @@ export function routeOf(record: SplitRecord): Omit<RouteRecord, "partition"> {
   return { epoch: record.epoch, of: record.version, segments };
 }
 
-/** What readers need of a segment. */
+/** The fields of a segment that readers need. */
 export function routeSegmentOf(segment: Segment): RouteSegment {
   const { from, to, generation, layout, strategy, partRanges, bytes, events } = segment;
   const confirmed = segment.confirmedAt !== null;
@@ -187,20 +206,20 @@ export function coveredTo(record: SplitRecord, start: number): number {
   return routeOf(record).segments.at(-1)?.to ?? start;
 }
 
-/** Parts of one original partition that can ever be numbered. */
+/** The range of part numbers of one original partition. */
 export const PARTS_PER_PARTITION = 1 << 20;
 
 /**
- * The table of a slice's parts, as the store knows it: a slice of its own, made and dropped with the
- * slice. The number counts tables of one slice; one is enough.
+ * The table of a slice's parts, as the store addresses it: a slice of its own, made and dropped
+ * with the slice. The number counts the split tables of one slice; one is enough.
  */
 export function splitTableOf(slice: SliceRef): SliceRef {
   return { namespaceId: slice.namespaceId, slice: `wide_${slice.slice}_0` };
 }
 
 /**
- * Where a part lies. Its event bucket is unique among all parts of the series and time bucket, whichever
- * event bucket they were split from, so that no two splits ever meet.
+ * Where a part lies. Its event bucket is unique among all parts of the series and time bucket,
+ * whichever event bucket they were split from, so that no two splits share a partition.
  */
 export function partKey(partition: PartitionKey, part: number): PartitionKey {
   return {

@@ -2,7 +2,7 @@ import { deepEqual } from "node:assert/strict";
 import { test } from "node:test";
 import { timeMargins } from "./time-margins.ts";
 
-test("the margins of a configuration are there in both units, and settling adds two of them up", () => {
+test("each margin has both units, and settle is the sum of two of them", () => {
   deepEqual(timeMargins({ clockSkewMs: 1_000, viewMaxAgeMs: 10_000, writeMaxMs: 5_000 }), {
     clockSkew: { ms: 1_000, micros: 1_000_000 },
     viewMaxAge: { ms: 10_000, micros: 10_000_000 },

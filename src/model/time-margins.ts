@@ -1,20 +1,20 @@
 /**
- * What processes have to allow for because they do not know the same at the same time.
+ * The margins that rules allow for, because processes do not learn of changes at the same time.
  *
- * The configuration gives three margins. Every rule about sealed time adds them up, either on a monotonic
- * clock or in event time, so each is there in both units and nobody converts.
+ * The configuration gives three margins. Every rule about sealed time adds them up, either on a
+ * monotonic clock or in event time, so each has both units and no code converts.
  */
 import { durationOfMs } from "../lib/time-units.ts";
 import type { Duration, Millis } from "../lib/time-units.ts";
 
 export interface TimeMargins {
-  /** How far the wall clocks of two processes may be apart. */
+  /** The largest difference between the wall clocks of two processes. */
   readonly clockSkew: Duration;
-  /** How old a process's copy of shared state may be while the process acts on it. */
+  /** The oldest copy of shared state that a process acts on. */
   readonly viewMaxAge: Duration;
   /** The longest an accepted write may be in flight. */
   readonly writeMax: Duration;
-  /** `viewMaxAge` and `writeMax`: after this, no write that an older view allowed is under way. */
+  /** `viewMaxAge` plus `writeMax`: after this, no write that an older view allowed is under way. */
   readonly settle: Duration;
 }
 

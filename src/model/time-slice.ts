@@ -1,19 +1,21 @@
 /**
- * A stretch of event time with its own table and its own frozen strategy. Slices of a namespace join
+ * A range of event time with its own table and its own frozen strategy. Slices of a namespace join
  * without gap or overlap.
  */
 import type { TimePartition } from "./namespace-config.ts";
 
 export interface TimeSlice {
-  /** `data_20260328`: from its start; also the name of its table. */
+  /** `data_20260328`: derived from its start; also the name of its table. */
   readonly name: string;
-  /** Microseconds; start belongs to it, end does not. Both are whole multiples of its width. */
+  /**
+   * Microseconds, including the start, excluding the end. Both are whole multiples of its width.
+   */
   readonly start: number;
   readonly end: number;
   readonly timePartition: TimePartition;
   /**
-   * OPEN can be read and written. CLOSED is neither, but can be opened again. DROPPED is for good: its name is never used again.
-   * (UPCOMING, ACTIVE and SEALED, which the API tells apart, follow from the time.)
+   * OPEN can be read and written. CLOSED can be neither, but can be opened again. DROPPED is final:
+   * its name is never used again. (UPCOMING, ACTIVE and SEALED in the API follow from the time.)
    */
   readonly state: "OPEN" | "CLOSED" | "DROPPED";
 }

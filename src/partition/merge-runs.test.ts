@@ -19,7 +19,7 @@ const anyPosition = fc.tuple(fc.nat(20), fc.constantFrom("a", "b", "ab", "\u{1F6
 const anySources = fc.array(
   fc.record({
     positions: fc.uniqueArray(anyPosition, { maxLength: 30, selector: String }),
-    /** How many events a run of this source has, and how many of them a chunk. */
+    /** How many events a run of this source has, and how many of them are in a chunk. */
     runEvents: fc.integer({ min: 1, max: 7 }),
     chunkEvents: fc.integer({ min: 1, max: 3 }),
   }),

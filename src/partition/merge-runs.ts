@@ -1,15 +1,15 @@
 /**
- * The partitions of one time bucket as one: merged by position, in the order of the read.
+ * Merges the partitions of one time bucket by position, in the order of the read.
  *
- * Gives out an event only when every source has shown what it has next or has ended, so nothing can come
- * later that belongs before it (rule C11). Equal identities come once.
+ * It returns an event only when every source has shown its next event or has ended, so no later
+ * event can belong before it (rule C11). Equal identities come once.
  */
 import type { Order } from "../ports/event-store.ts";
 import { comparePositions, eventOfFrame, positionOf } from "../wire/frames.ts";
 import type { Position, Run } from "../wire/frames.ts";
 import { assert } from "../lib/errors.ts";
 
-/** Something that gives runs in order until it ends. */
+/** Returns runs in order until it ends. */
 export interface RunSource {
   next(): Promise<Run | undefined>;
 }
@@ -26,7 +26,10 @@ export class MergedRuns implements RunSource {
     this.#runEventsMax = runEventsMax;
   }
 
-  /** As many events as can be given out before a source must be asked again, so nothing is fetched too early. */
+  /**
+   * As many events as are certain before a source must be asked again, so that nothing is fetched
+   * too early.
+   */
   async next(): Promise<Run | undefined> {
     await Promise.all(this.#sources.map((source) => source.fill()));
     const live = this.#sources.filter((source) => source.position !== undefined);
@@ -45,7 +48,8 @@ export class MergedRuns implements RunSource {
         first ??= position;
         this.#last = position;
       }
-      // A source that has nothing left at hand may have more behind: ask before going on.
+      // A source without buffered events may have more in storage: ask it before taking from
+      // another.
       if (!source.advance()) break;
     }
     if (first === undefined) return this.next();
@@ -53,7 +57,7 @@ export class MergedRuns implements RunSource {
     return { chunks, count: chunks.length, bytes, first, last: this.#last };
   }
 
-  /** Few event buckets are the rule, so looking at each beats keeping a heap. */
+  /** There are few event buckets as a rule, so comparing all of them beats maintaining a heap. */
   #least(sources: readonly MergeSource[]): MergeSource {
     let least = sources[0] as MergeSource;
     for (let i = 1; i < sources.length; i++) {
@@ -73,7 +77,7 @@ class MergeSource {
   #start = 0;
   #end = 0;
   #ended = false;
-  /** Of the next event, if there is one at hand. */
+  /** Of the next event, if one is buffered. */
   position: Position | undefined;
 
   constructor(source: RunSource) {
@@ -100,7 +104,7 @@ class MergeSource {
       : chunk.subarray(this.#start, this.#end);
   }
 
-  /** Steps to the next event; false if none is at hand. */
+  /** Steps to the next event; false if none is buffered. */
   advance(): boolean {
     const chunks = this.#run?.chunks ?? [];
     this.#start = this.#end;

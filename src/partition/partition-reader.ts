@@ -1,6 +1,6 @@
 /**
- * Reads one partition as it was written, in order: bounded runs, counted, gone on with after a hiccup of
- * the storage.
+ * Reads one partition as it was written, in order, as bounded and counted runs, and resumes after a
+ * short storage failure.
  */
 import type { Clock } from "../lib/clock.ts";
 import { ServiceError } from "../lib/errors.ts";
@@ -9,7 +9,7 @@ import type { EventStore, ScanRange } from "../ports/event-store.ts";
 import type { Run } from "../wire/frames.ts";
 import type { PartitionRoute, PartitionSource } from "./partition-source.ts";
 
-/** Storage that fails this often at one place is told to the caller. */
+/** After this many failures at one position the caller gets the error. */
 const ATTEMPTS_MAX = 3;
 const RETRY_MS = 20;
 
@@ -28,7 +28,7 @@ export class PartitionReader implements PartitionSource {
   #range: ScanRange;
   #scan: AsyncIterator<Run> | undefined;
   #done = false;
-  /** What this reader has handed on so far. */
+  /** The bytes that this reader has returned so far. */
   bytes = 0;
   events = 0;
   millis = 0;

@@ -1,12 +1,13 @@
-/** One partition, opened for reading: wherever its events come from, they come in order, as runs. */
+/** One partition, opened for reading. Its events come in order, as runs, whatever their source. */
 import type { NamespaceView } from "../model/namespace.ts";
 import type { PartitionKey } from "../model/partition.ts";
 import type { ScanRange } from "../ports/event-store.ts";
 import type { Run } from "../wire/frames.ts";
 
 /**
- * FILTER_MISS: the slice's filter says that it is not split. NOT_SPLIT: nothing of it is. HELD: split, but
- * not served by decision (mode, kill switch, first comparison, rolled back). FALLBACK: not served for trouble.
+ * FILTER_MISS: the slice's filter says that the partition is not split. NOT_SPLIT: nothing of it is
+ * split. HELD: it is split, but a decision prevents serving it (mode, kill switch, first
+ * comparison, rolled back). FALLBACK: a problem prevents serving it.
  */
 export type RouteName =
   | "ORIGINAL_FILTER_MISS"
@@ -27,12 +28,12 @@ export interface PartitionRoute {
 
 export interface PartitionSource {
   readonly partition: PartitionKey;
-  /** What is known of it so far; settled when it has been read. */
+  /** What is known of it so far; final when the partition has been read. */
   readonly route: PartitionRoute;
-  /** What was handed on so far. */
+  /** The bytes returned so far. */
   readonly bytes: number;
   readonly events: number;
-  /** Of these, what came from the original: width is counted there alone. */
+  /** The share of these that came from the original: only it counts as width. */
   readonly originalBytes: number;
   readonly originalEvents: number;
   readonly millis: number;
@@ -49,6 +50,6 @@ export interface PartitionOpener {
     range: ScanRange,
     signal: AbortSignal,
   ): PartitionSource;
-  /** How it would be read now. */
+  /** How the partition would be read now. */
   explain(view: NamespaceView, partition: PartitionKey): Promise<PartitionRoute>;
 }

@@ -1,8 +1,8 @@
 /**
- * Cuts a stream of frames into blocks, newest first, each bound to the one before it (rule C9).
+ * Cuts a stream of frames into blocks, newest first, each bound to the previous one (rule C9).
  *
- * Runs that fit are taken as they are. Only where a block is full are frames walked, by their
- * lengths, and only the events on both sides of a cut are looked at.
+ * Runs that fit are added unchanged. Only where a block is full are frames walked, by their
+ * lengths, and only the events on both sides of a cut are parsed.
  */
 import { assert } from "../lib/errors.ts";
 import type { PartitionKey } from "../model/partition.ts";
@@ -12,7 +12,7 @@ import type { Position, Run } from "../wire/frames.ts";
 import { BLOCK_BYTES_TARGET, bindingOf, encodeBlock, frameEnd } from "../wire/packed-block.ts";
 import type { BlockContext } from "../wire/packed-block.ts";
 
-/** Is given each finished block, and the `count` frames in it as they lie there. */
+/** Gets each finished block, and the `count` frames in it as they lie there. */
 export type TakeBlock = (block: StoredBlock, frames: Uint8Array, count: number) => void;
 
 export class BlockBuilder {
@@ -24,7 +24,7 @@ export class BlockBuilder {
   #events = 0;
   #first: Position | undefined;
   #last: Position | undefined;
-  /** `last` of the finished block before. */
+  /** `last` of the previous finished block. */
   #before: Position | undefined;
   /** Of finished blocks. */
   count = 0;
@@ -63,11 +63,13 @@ export class BlockBuilder {
     this.#first = undefined;
   }
 
-  /** Takes a run frame by frame, finishing a block wherever the next frame would be too much. */
+  /**
+   * Adds a run frame by frame, and finishes a block wherever the next frame would exceed its size.
+   */
   #cut(run: Run): void {
     this.#first ??= run.first;
     let events = 0;
-    // The frame before.
+    // The previous frame.
     let lastChunk = run.chunks[0] as Uint8Array;
     let lastAt = 0;
     for (const chunk of run.chunks) {
@@ -78,7 +80,7 @@ export class BlockBuilder {
         const bytes = this.#bytes + (at - start);
         if (bytes > 0 && bytes + (end - at) > BLOCK_BYTES_TARGET) {
           if (at > start) this.#push(chunk.subarray(start, at));
-          // A block that was begun by an earlier run, and gets nothing of this one, has its last
+          // A block that an earlier run began, and to which this run adds nothing, has its last
           // already.
           if (events > 0) this.#last = positionAt(lastChunk, lastAt);
           this.flush();

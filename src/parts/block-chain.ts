@@ -1,8 +1,8 @@
 /**
- * Whether the blocks that came are all the blocks there are between two positions (rule C9).
+ * Checks that the received blocks are all blocks between two positions (rule C9).
  *
  * A replica that lacks a block answers with the next one, which is sound in itself. So each block
- * must follow the one before it, the first must be where the read begins, and the last where it
+ * must follow the previous one, the first must lie where the read begins, and the last where it
  * ends.
  */
 import type { PartRecord } from "../model/split.ts";
@@ -28,7 +28,7 @@ export class BlockChain {
     this.#bounds = bounds;
   }
 
-  /** The next block in order: what is wrong with it, or undefined. */
+  /** The next block in order: its fault, or undefined. */
   add(head: BlockHead): ChainBreak | undefined {
     const part = this.#part;
     const newest = head.before ?? head.first;
@@ -43,7 +43,7 @@ export class BlockChain {
     return broken;
   }
 
-  /** Whether nothing that is wanted lies behind the last block. */
+  /** Whether no wanted event lies behind the last block. */
   get over(): boolean {
     const head = this.#last;
     if (head === undefined) return false;
@@ -54,7 +54,7 @@ export class BlockChain {
     return this.#last !== undefined;
   }
 
-  /** When no more blocks come: what is wrong with them all together, or undefined. */
+  /** After the last block: the fault of the blocks as a whole, or undefined. */
   end(): ChainBreak | undefined {
     if (!this.over) return "missing block";
     const part = this.#part;
@@ -63,8 +63,8 @@ export class BlockChain {
   }
 
   /**
-   * No block came, and this is the oldest there is (undefined: there is none). It is as it should
-   * be only if the whole part lies behind the high bound.
+   * No block came, and this is the oldest one in storage (undefined: there is none). That is
+   * correct only if the whole part lies behind the high bound.
    */
   provesNothing(oldest: BlockHead | undefined): boolean {
     return (

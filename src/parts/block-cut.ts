@@ -1,4 +1,4 @@
-/** Which events of a block a read wants, and how they look in the other direction. */
+/** Selects the events of a block that a read wants, and reverses their order. */
 import { compareBytes } from "../lib/bytes.ts";
 import type { Order } from "../ports/event-store.ts";
 import type { EventBytes } from "../wire/event-record.ts";
@@ -7,7 +7,7 @@ import type { Position } from "../wire/frames.ts";
 import { frameEnd } from "../wire/packed-block.ts";
 import type { BlockHead } from "../wire/packed-block.ts";
 
-/** What a read wants: the events between two positions, neither of which belongs to it. */
+/** A read's range: the events between two positions, both excluded. */
 export interface Bounds {
   readonly low: Position;
   readonly high: Position;
@@ -44,7 +44,7 @@ export function boundsOf(range: {
   return { low: comparePositions(after, low) > 0 ? after : low, high };
 }
 
-/** The wanted events of a block: null if there are none, undefined if its frames do not read. */
+/** The wanted events of a block: null if there are none, undefined if its frames do not parse. */
 export function cutBlock(
   bytes: Uint8Array,
   head: BlockHead,
@@ -85,16 +85,18 @@ function walk(
   return { start, end, count, first: positionOf(first), last: positionOf(last) };
 }
 
-/** As `comparePositions`, without a view of an id where times differ. */
+/** Like `comparePositions`, without a view of an id where times differ. */
 function compareTo(event: EventBytes, position: Position): number {
   if (event.time !== position.time) return event.time - position.time;
   return compareBytes(event.bytes.subarray(event.idStart, event.idEnd), position.id);
 }
 
-/** As Buffer copies, from any bytes: a view made for `set` would be one more object an event. */
+/**
+ * Copies like Buffer, from any bytes: a view for `set` would cost one more object for each event.
+ */
 const copyBytes = Buffer.alloc(0).copy;
 
-/** The frames in the other direction, in bytes of their own; undefined if they do not read. */
+/** The frames in the opposite order, in bytes of their own; undefined if they do not parse. */
 export function turnRound(bytes: Uint8Array, start: number, end: number): Uint8Array | undefined {
   const turned = Buffer.allocUnsafeSlow(end - start);
   for (let at = start; at < end;) {

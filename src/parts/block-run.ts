@@ -1,7 +1,8 @@
 /**
  * The blocks of one fetch as one run.
  *
- * Newest first the run is views of the blocks; in the other direction each block is turned round.
+ * Newest first, the run consists of views of the blocks; in the other direction each block is
+ * reversed.
  */
 import type { Order } from "../ports/event-store.ts";
 import type { Position, Run } from "../wire/frames.ts";
@@ -21,7 +22,7 @@ export class BlockRun {
     this.#turn = order === "OLDEST_FIRST";
   }
 
-  /** False if the block's frames do not read. */
+  /** False if the block's frames do not parse. */
   add(bytes: Uint8Array, head: BlockHead, bounds: Bounds): boolean {
     const cut = cutBlock(bytes, head, bounds);
     if (cut === null) return true;

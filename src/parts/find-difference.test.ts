@@ -29,7 +29,7 @@ async function found(
   return difference === undefined ? "none" : `${difference.kind} at ${difference.at.time}`;
 }
 
-test("C14: a difference is told by its kind and its place", async () => {
+test("C14: a difference is reported with its kind and its position", async () => {
   deepEqual(await found([a, b, c], [a, b, c]), "none");
   deepEqual(await found([a, b, c], [a, c]), "ONLY_IN_ORIGINAL at 3");
   deepEqual(await found([a, c], [a, b, c]), "ONLY_IN_SPLIT at 3");
@@ -38,7 +38,7 @@ test("C14: a difference is told by its kind and its place", async () => {
   deepEqual(await found([a, b], [a], a.position), "none");
 });
 
-test("C14: what means that the copy is wrong is told before what only the original has", async () => {
+test("C14: a wrong copy is reported before events that only the original has", async () => {
   deepEqual(await found([a, b, c], [b, other(c)]), "OTHER_BYTES at 2");
   deepEqual(await found([a, b], [b, d]), "ONLY_IN_SPLIT at 1");
 });

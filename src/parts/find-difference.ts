@@ -1,4 +1,4 @@
-/** The events of a side, one by one, and where two sides differ. */
+/** Finds where two sides differ, event by event. */
 import { compareBytes } from "../lib/bytes.ts";
 import type { Order } from "../ports/event-store.ts";
 import type { EventBytes } from "../wire/event-record.ts";
@@ -14,8 +14,9 @@ export interface FoundDifference {
 }
 
 /**
- * The difference that matters most up to a position (undefined: to the end). What only the original
- * has was written late; anything else means that the copy is wrong, and ends the search.
+ * The most important difference up to a position (undefined: to the end). An event that only the
+ * original has was written late; any other difference means that the copy is wrong, and ends the
+ * search.
  */
 export async function findDifference(
   original: RunSource,
@@ -41,7 +42,7 @@ export async function findDifference(
   return found;
 }
 
-/** Below 0: the first comes before the second, or is the only one. */
+/** Below 0: the first event comes before the second, or is the only one. */
 function whichFirst(a: EventBytes | undefined, b: EventBytes | undefined, sign: 1 | -1): number {
   if (a === undefined) return 1;
   if (b === undefined) return -1;

@@ -4,11 +4,11 @@ import type { RouteSegment } from "../model/split.ts";
 import type { PartReadRange } from "./part-reader.ts";
 import type { ScanRange } from "../ports/event-store.ts";
 
-/** Several blocks: less would make a page wait for more than one fetch. */
+/** Several blocks: with less, a page would wait for more than one fetch. */
 const RUN_BYTES_MIN = 128 * 1024;
 /**
- * With what was handed on and what is under way behind it: four halves of a fetch, which a read has
- * memory for.
+ * Together with the fetch in use and the one behind it these are four halves of a fetch, which a
+ * read has memory for.
  */
 const SUBRANGES_AHEAD = 2;
 
@@ -25,12 +25,12 @@ export function partReadRange(range: ScanRange, segment: RouteSegment): PartRead
     order,
     after,
     runBytesMax,
-    // About what a page wants: how large events are is known.
+    // About a page: the mean size of events is known.
     firstBytes: Math.min(runBytesMax, Math.ceil(runEventsMax * meanBytes)),
     firstEvents: runEventsMax,
-    // Without blocks a part is proven when it was read whole, so it is read so.
+    // Without blocks a part is proven only when read whole, so it is read whole.
     ...(LAYOUTS[segment.layout].blocks && { subrangesAhead: SUBRANGES_AHEAD }),
-    // Parts are written by a majority; asking fewer would only find blocks missing that are there.
+    // A majority writes parts; asking fewer replicas would only find blocks missing that exist.
     ...(level !== undefined && { level: { ...level, consistency: strong(level.consistency) } }),
   };
 }

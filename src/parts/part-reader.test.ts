@@ -1,5 +1,5 @@
 /**
- * What a part gives back, in both layouts, against a plain list; and that no fault in it goes
+ * Compares reads of a part, in both layouts, with a plain list, and checks that no fault in it goes
  * unnoticed.
  */
 import { deepEqual, equal, ok } from "node:assert/strict";
@@ -62,7 +62,7 @@ function manyEvents(count: number): TestEvent[] {
 }
 
 for (const layout of SPLIT_LAYOUTS) {
-  test(`${layout}: a part gives back any range of any events, in both orders`, async () => {
+  test(`${layout}: a part returns any range of any events, in both orders`, async () => {
     const anyCuts = fc.record({
       runEvents: fc.integer({ min: 1, max: 15 }),
       chunkEvents: fc.integer({ min: 1, max: 5 }),
@@ -88,7 +88,7 @@ for (const layout of SPLIT_LAYOUTS) {
     );
   });
 
-  test(`${layout}: every event is found when a read goes on behind the one before it`, async () => {
+  test(`${layout}: every event is found when a read continues behind the previous one`, async () => {
     const events = manyEvents(20);
     const written = await writeEvents(events, layout);
     for (const order of ORDERS) {
@@ -119,7 +119,7 @@ for (const layout of SPLIT_LAYOUTS) {
     }
   });
 
-  test(`${layout}: storage that fails is a doubt, and an abort is not`, async () => {
+  test(`${layout}: failing storage is an integrity error, and an abort is not`, async () => {
     const written = await writeEvents(manyEvents(3), layout);
     const unavailable = new ServiceError("STORAGE_UNAVAILABLE", "planted");
     written.store.before = () => Promise.reject(unavailable);
@@ -147,7 +147,7 @@ for (const layout of SPLIT_LAYOUTS) {
   });
 }
 
-test("a whole block passes as it lies, and a page fetches two blocks at most", async () => {
+test("a whole block passes unchanged, and a page fetches at most two blocks", async () => {
   const events = manyEvents(40);
   const { store, record } = await writeEvents(events, "PACKED");
   const blocks = await storedBlocks(store);
@@ -176,7 +176,7 @@ test("a whole block passes as it lies, and a page fetches two blocks at most", a
   }
 });
 
-/** A block with some of its fields changed, sound in itself, in the same place or another. */
+/** A block with some of its fields changed, sound in itself, in the same location or another. */
 function forged(
   { bytes }: StoredBlock,
   change: Partial<BlockFields>,
@@ -199,7 +199,7 @@ type Fault = (
   randomness: number,
 ) => StoredBlock[];
 
-/** What can become of one block. */
+/** The faults of one block. */
 const FAULTS: Readonly<Record<string, Fault>> = {
   missing: () => [],
   "of another generation": (block) => [forged(block, {}, { ...CONTEXT, generation: 2 })],
@@ -224,7 +224,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   },
 };
 
-/** What no storage makes of a block, only a writer that is wrong. */
+/** Faults that no storage causes, only a wrong writer. */
 const FORGERIES: Readonly<Record<string, Fault>> = {
   "behind another one": (block) => [
     forged(block, { sequence: sequenceOf(block) || 1, before: LATE }),
@@ -245,7 +245,7 @@ function sequenceOf({ bytes }: StoredBlock): number {
 }
 
 for (const [name, fault] of Object.entries({ ...FAULTS, ...FORGERIES })) {
-  test(`a block ${name}: a whole read ends in a doubt, whichever block it is`, async () => {
+  test(`a block ${name}: a whole read ends in an integrity error, whichever block it is`, async () => {
     const events = manyEvents(20);
     const { store, record } = await writeEvents(events, "PACKED");
     const blocks = await storedBlocks(store);
@@ -262,7 +262,7 @@ for (const [name, fault] of Object.entries({ ...FAULTS, ...FORGERIES })) {
   });
 }
 
-test("no fault in any block makes any read give less than there is without a doubt", async () => {
+test("no fault in any block makes a read return less than there is without an integrity error", async () => {
   const names = Object.keys(FAULTS);
   await fc.assert(
     fc.asyncProperty(
@@ -293,7 +293,7 @@ test("no fault in any block makes any read give less than there is without a dou
   );
 });
 
-test("blocks that are sound but hold other numbers than were listed are a late doubt", async () => {
+test("sound blocks with other numbers than listed are a late integrity error", async () => {
   const { store, record } = await writeEvents(manyEvents(20), "PACKED");
   for (const change of [{ events: record.events + 1 }, { bytes: record.bytes - 1 }]) {
     for (const order of ORDERS) {
@@ -304,7 +304,7 @@ test("blocks that are sound but hold other numbers than were listed are a late d
   }
 });
 
-test("blocks outside the time or the number of what was listed are a doubt", async () => {
+test("blocks outside the listed time or number are an integrity error", async () => {
   const { store, record } = await writeEvents(manyEvents(20), "PACKED");
   for (const change of [{ from: FROM + 1 }, { to: FROM + 38 }]) {
     for (const order of ORDERS) {
@@ -319,7 +319,7 @@ test("blocks outside the time or the number of what was listed are a doubt", asy
   equal((await read(fewer, "PACKED", oldestFirst)).integrityError?.reason, "outside the part");
 });
 
-test("a part without any of its blocks is a doubt in every range it may hold", async () => {
+test("a part without any of its blocks is an integrity error in every range it may hold", async () => {
   const events = manyEvents(20);
   const { record } = await writeEvents(events, "PACKED");
   const store = await storeOfBlocks([]);
@@ -332,7 +332,7 @@ test("a part without any of its blocks is a doubt in every range it may hold", a
   );
 });
 
-test("ROWS: a missing or an additional event is a late doubt when all of the part is read", async () => {
+test("ROWS: a missing or an additional event is a late integrity error when the whole part is read", async () => {
   const events = manyEvents(20);
   const { record } = await writeEvents(events, "ROWS");
   const wrong = [events.toSpliced(9, 1), newestFirst([...events, testEvent(FROM + 1, "x", 9)]), []];

@@ -1,9 +1,9 @@
 /**
- * Reads one part of a split in order, and vouches that nothing is missing in what it hands on.
+ * Reads one part of a split in order, and vouches that its runs miss nothing.
  *
- * Whole blocks pass as they are, newest first, with nothing done per event; in the other direction
- * they are turned round, and at the edges of the range they are cut. Whatever is not exactly as it
- * was listed is an integrity error, and then the caller reads the original.
+ * Whole blocks pass unchanged, newest first, without work for each event; in the other direction
+ * they are reversed, and at the edges of the range they are cut. Any deviation from the listed part
+ * is an integrity error, and then the caller reads the original.
  */
 import { ServiceError } from "../lib/errors.ts";
 import type { PartitionKey } from "../model/partition.ts";
@@ -29,7 +29,7 @@ import { boundsOf, startOf } from "./block-cut.ts";
 import type { Bounds } from "./block-cut.ts";
 import { BlockRun } from "./block-run.ts";
 
-/** Of a part in rows; bytes bound a run first, unless events are tiny. */
+/** For a part in rows. The limit in bytes usually binds first, unless events are tiny. */
 const ROWS_RUN_EVENTS_MAX = 4096;
 
 export interface PartReadRange {
@@ -37,14 +37,14 @@ export interface PartReadRange {
   readonly to: number;
   readonly order: Order;
   readonly after: Position | undefined;
-  /** No run has more bytes than this, but for one that is a single larger block or event. */
+  /** No run has more bytes than this, except one that is a single larger block or event. */
   readonly runBytesMax: number;
   /** How much the first fetch should bring, in bytes for blocks, in events for rows. */
   readonly firstBytes: number;
   readonly firstEvents?: number;
   /**
-   * Of a long range, how many subranges of it are read ahead in parallel; without it parts are read
-   * one by one, whole.
+   * How many subranges of a long range are read ahead in parallel; without it, parts are read one
+   * by one, whole.
    */
   readonly subrangesAhead?: number;
   readonly level?: ServiceLevel;
@@ -56,9 +56,9 @@ export type IntegrityReason = ChainBreak | "damaged block" | "gap between parts"
 export class IntegrityError extends Error {
   readonly reason: IntegrityReason;
   /**
-   * False: what was handed on before is right, and the original continues behind it. True: it was
-   * noticed only at the end that something in between is not as it was listed, so nothing that came
-   * from this part may be used.
+   * False: the runs returned before are right, and the original continues behind them. True: only
+   * the end showed that something in between differs from the listed part, so nothing from this
+   * part may be used.
    */
   readonly late: boolean;
 
@@ -139,7 +139,7 @@ async function* readBlocks(reading: PartScan, generation: number): AsyncGenerato
   throw new IntegrityError(broken, nameOf(part), { late: broken === "wrong count" });
 }
 
-/** Which key it came under does not matter: what a block says of itself is under its checksum. */
+/** The key it came under does not matter: the block's own fields are under its checksum. */
 function soundHead(
   context: BlockContext,
   part: PartRecord,
@@ -150,10 +150,7 @@ function soundHead(
   throw new IntegrityError("damaged block", nameOf(part));
 }
 
-/**
- * Asked for when a range came back empty: blocks that are not there cannot tell that they are
- * missing.
- */
+/** Called when a range came back empty: missing blocks cannot report that they are missing. */
 async function oldestBlock(
   { store, location, part, range, signal }: PartScan,
   context: BlockContext,
@@ -174,7 +171,7 @@ async function oldestBlock(
 }
 
 function blockRange({ part, range, bounds }: PartScan): BlockRange {
-  // Where the range covers an end of the part, nothing has to be looked for there.
+  // Where the range covers an end of the part, no block has to be searched there.
   const low = comparePositions(bounds.low, startOf(part.from)) > 0 ? bounds.low : undefined;
   const high = comparePositions(bounds.high, startOf(part.to)) < 0 ? bounds.high : undefined;
   const [at, until] = range.order === "NEWEST_FIRST" ? [high, low] : [low, high];
@@ -182,7 +179,7 @@ function blockRange({ part, range, bounds }: PartScan): BlockRange {
     order: range.order,
     at,
     until,
-    // One more, as the first one is often cut, or used up by the page before.
+    // One more, as the first one is often cut, or used up by the previous page.
     firstBlocks: Math.min(part.blocks, Math.ceil(range.firstBytes / part.blockBytesMax) + 1),
     fetchBytesMax: range.runBytesMax,
     blockBytesMax: part.blockBytesMax,
@@ -190,10 +187,7 @@ function blockRange({ part, range, bounds }: PartScan): BlockRange {
   };
 }
 
-/**
- * Rows are not bound to each other: only when all of a part was read can it be told that one is
- * missing.
- */
+/** Rows are not bound to each other: only a read of the whole part can show that one is missing. */
 async function* readRows({
   store,
   location,
@@ -204,7 +198,7 @@ async function* readRows({
 }: PartScan): AsyncGenerator<Run> {
   let events = 0;
   let bytes = 0;
-  // The first fetch is small, as a page may want no more; the others are as large as they may be.
+  // The first fetch is small, as a page may want no more; the others are as large as allowed.
   let runEventsMax = Math.min(range.firstEvents ?? ROWS_RUN_EVENTS_MAX, ROWS_RUN_EVENTS_MAX);
   let { after } = range;
   for (let going = true; going;) {
@@ -236,7 +230,7 @@ async function* readRows({
   throw new IntegrityError("wrong count", nameOf(part), { late: true });
 }
 
-/** Whether the range and the time of the part meet. */
+/** Whether the range and the time of the part overlap. */
 function mayHold(part: PartRecord, { low, high }: Bounds): boolean {
   return (
     comparePositions(low, high) < 0 &&

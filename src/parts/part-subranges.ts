@@ -1,11 +1,11 @@
 /**
- * What of a segment is opened one after another: whole parts, or, for a long read, subranges of
- * them that hold about a fetch each, so that several fetches can be under way at once.
+ * Divides a segment into units that are opened one after another: whole parts, or, for a long read,
+ * subranges of about one fetch each, so that several fetches can be under way at once.
  *
- * A fetch of a part can only begin where the one before it ended, so one part alone is never read
- * faster than one fetch after another. How its events lie in time is not known, only how many there
- * are: a part is cut as if they were spread evenly. Where a subrange turns out nearly empty they
- * are not, and the rest of that part is read as one.
+ * A fetch of a part can begin only where the previous one ended, so one part alone is read one
+ * fetch after another. The distribution of its events in time is unknown, only their number: a part
+ * is cut as if they were spread evenly. A subrange that turns out nearly empty shows that they are
+ * not, and then the rest of that part is read as one.
  */
 import type { PartRecord } from "../model/split.ts";
 import type { PartReadRange } from "./part-reader.ts";
@@ -16,13 +16,12 @@ export interface Subrange {
   readonly from: number;
   readonly to: number;
   /**
-   * At most so much is in all that is left of a part, and about so much in a subrange that was cut
-   * off it.
+   * For the rest of a part: the most it can hold. For a subrange cut off it: about what it holds.
    */
   readonly bytes: number;
 }
 
-/** Less than this share of what was expected is nearly empty. */
+/** A smaller share than this of the expected size is nearly empty. */
 const NEARLY_EMPTY = 0.25;
 
 type Wanted = Pick<PartReadRange, "from" | "to" | "order" | "after" | "runBytesMax">;
@@ -34,13 +33,13 @@ export class PartSubranges {
   /** Its events are known to be spread unevenly. */
   #uneven: PartRecord | undefined;
 
-  /** `parts`: those that may hold something that is wanted, in the order they are read in. */
+  /** `parts`: those that may hold wanted events, in the order of the read. */
   constructor(parts: readonly PartRecord[], wanted: Wanted) {
     this.#parts = parts.values();
     this.#wanted = wanted;
   }
 
-  /** The next subrange in order: all that is left of a part, unless `inSubranges`. */
+  /** The next subrange in order: the whole rest of a part, unless `inSubranges`. */
   next(inSubranges: boolean): Subrange | undefined {
     const rest = this.#rest ?? this.#nextPart();
     this.#rest = undefined;
@@ -72,12 +71,12 @@ export class PartSubranges {
   }
 }
 
-/** All that is wanted of a part. */
+/** The whole wanted range of a part. */
 export function wholeSubrange(part: PartRecord, wanted: Wanted): Subrange {
   return { part, ...timeOf(part, wanted), bytes: part.bytes };
 }
 
-/** Whether something of the part can be wanted. */
+/** Whether the part may hold wanted events. */
 export function mayHold(part: PartRecord, wanted: Wanted): boolean {
   const { from, to } = timeOf(part, wanted);
   return part.events > 0 && from < to;

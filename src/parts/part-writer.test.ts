@@ -39,7 +39,7 @@ function allBytes(blocks: readonly StoredBlock[]): Buffer {
   return Buffer.concat(blocks.map(({ bytes }) => bytes));
 }
 
-test("blocks and record do not depend on how the events came", async () => {
+test("blocks and record do not depend on how the events arrived", async () => {
   await fc.assert(
     fc.asyncProperty(
       anyEvents,
@@ -60,7 +60,7 @@ test("blocks and record do not depend on how the events came", async () => {
   );
 });
 
-test("the record is true of what was written, in both layouts alike", async () => {
+test("the record describes what was written, in both layouts alike", async () => {
   const events = eventsOf(100, 1_000);
   const digest = new RangeDigest();
   digest.add(framesOf(events));
@@ -105,7 +105,7 @@ test("frames can be given as a span of a chunk", async () => {
 });
 
 for (const layout of SPLIT_LAYOUTS) {
-  test(`${layout}: who adds waits while storage is slow, so little is held`, async () => {
+  test(`${layout}: a caller waits while storage is slow, so little is held`, async () => {
     const store = await storeWithTable();
     const held: PromiseWithResolvers<void>[] = [];
     store.before = () => {
@@ -124,10 +124,11 @@ for (const layout of SPLIT_LAYOUTS) {
       return writer.finish(FROM, TO);
     })();
     await until(() => held.length === 3);
-    // Nothing waits for time: whatever could still run has run after a few turns.
+    // No timers are involved: after a few rounds of the event loop, everything that can run has
+    // run.
     for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate);
     equal(held.length, 3);
-    ok(added < 5 * 256 * 1024 + 100_000, `${added} bytes were taken`);
+    ok(added < 5 * 256 * 1024 + 100_000, `${added} bytes were accepted`);
     store.before = () => undefined;
     for (const gate of held) gate.resolve();
     equal((await adding).events, 4_000);
@@ -147,7 +148,7 @@ for (const layout of SPLIT_LAYOUTS) {
     await finishing;
   });
 
-  test(`${layout}: a failed append fails the part, and nothing more is begun`, async () => {
+  test(`${layout}: a failed append fails the part, and no further append begins`, async () => {
     const store = await storeWithTable();
     let appends = 0;
     const failure = new ServiceError("OUTCOME_UNKNOWN", "planted");
@@ -179,7 +180,7 @@ for (const layout of SPLIT_LAYOUTS) {
   });
 }
 
-test("an abort waits for what is under way and begins nothing", async () => {
+test("an abort waits for appends under way and begins none", async () => {
   const store = await storeWithTable();
   const gate = Promise.withResolvers<void>();
   let [begun, aborted] = [0, false];
@@ -198,7 +199,7 @@ test("an abort waits for what is under way and begins nothing", async () => {
   await rejects(writer.finish(FROM, TO), /still being written/);
 });
 
-test("what is out of order, out of range or miscounted is never listed", async () => {
+test("events out of order, out of range or miscounted are never listed", async () => {
   const events = eventsOf(30, 1_000);
   const runs = runsOf(events, 10, 10);
   const fresh = async (): Promise<PartWriter> =>

@@ -1,9 +1,9 @@
 /**
- * Writes one part of a split, whole: events come newest first, blocks leave as they fill.
+ * Writes one part of a split, whole: events come newest first, and blocks are stored as they fill.
  *
- * What it holds is bounded: the block being filled, the blocks of the next append, and a few
- * appends under way; the caller waits while there is no room. A part that was not finished is not
- * listed, so nobody reads it (rule C8).
+ * It holds a bounded amount: the block being filled, the blocks of the next append, and a few
+ * appends under way; the caller waits while there is no room. An unfinished part is not listed, so
+ * no reader sees it (rule C8).
  */
 import { assert } from "../lib/errors.ts";
 import type { PartitionKey } from "../model/partition.ts";
@@ -17,7 +17,7 @@ import type { Position, Run } from "../wire/frames.ts";
 import { BlockBuilder } from "./block-builder.ts";
 import { RangeDigest } from "./range-digest.ts";
 
-/** One append is durable at once, so a small one costs as much as a large one. */
+/** Each append is made durable, so a small one costs as much as a large one. */
 const APPEND_BYTES = 256 * 1024;
 const APPENDS_MAX = 3;
 
@@ -38,7 +38,7 @@ export class PartWriter {
   readonly #blocks: BlockBuilder | undefined;
   #rows: PlacedEvent[] = [];
   #ready: StoredBlock[] = [];
-  /** Of what is in `#rows` or `#ready`. */
+  /** Of `#rows` or `#ready`. */
   #readyBytes = 0;
   readonly #appends = new Set<Promise<void>>();
   /** Why an append failed: the part can no longer be finished. */
@@ -72,8 +72,8 @@ export class PartWriter {
 
   /**
    * The `count` events whose whole frames are `chunk[start..end)`, newest first, all older than
-   * those before. Resolves when more may come; rejects if an append has failed. The chunk must not
-   * change until the part is finished.
+   * those added before. Resolves when more may come; rejects if an append has failed. The chunk
+   * must not change until the part is finished.
    */
   async add(
     chunk: Uint8Array,
@@ -106,7 +106,7 @@ export class PartWriter {
     this.#throwIfOver();
   }
 
-  /** What is to be listed for the event time from `from` up to `to`, when all of it is durable. */
+  /** The record to list for the event time from `from` up to `to`, when all of it is durable. */
   async finish(from: number, to: number): Promise<PartRecord> {
     this.#throwIfOver();
     const inside =
@@ -146,7 +146,7 @@ export class PartWriter {
     this.#readyBytes += run.bytes;
   }
 
-  /** Sends off what is ready, in appends of bounded size, as far as there is room for appends. */
+  /** Sends what is ready, in appends of bounded size, while there is room for appends. */
   async #append(): Promise<void> {
     const { store, level } = this.#target;
     const [rows, blocks] = [this.#rows, this.#ready];
@@ -174,7 +174,7 @@ export class PartWriter {
   }
 }
 
-/** Consecutive items, in lots of one append each; what is left over goes with the last. */
+/** Consecutive items, in groups of one append each; the remainder goes with the last. */
 function* inLots<T>(items: readonly T[], bytesOf: (item: T) => number): Generator<readonly T[]> {
   let left = items.reduce((sum, item) => sum + bytesOf(item), 0);
   let start = 0;

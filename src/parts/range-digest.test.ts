@@ -33,7 +33,7 @@ test("events in another order have another digest", () => {
   notEqual(one.digest(), other.digest());
 });
 
-test("a digest can be taken on the way", () => {
+test("a digest can be read in between", () => {
   const digest = new RangeDigest();
   const empty = digest.digest();
   digest.add(testEvent(1_000, "a", 5).frame);
@@ -41,7 +41,7 @@ test("a digest can be taken on the way", () => {
   equal(digest.digest(), digest.digest());
 });
 
-test("half a frame is not counted but refused", () => {
+test("half a frame is refused, not counted", () => {
   const { frame } = testEvent(1_000, "a", 5);
   throws(() => new RangeDigest().add(frame.subarray(0, -1)), /whole frames/);
 });

@@ -1,7 +1,7 @@
 /**
- * What a range of events comes to: how many, how large, and a digest of their frames in order.
+ * The sum of a range of events: their number, their size, and a digest of their frames in order.
  *
- * The order is always newest first, and how the frames were cut into chunks does not matter: a
+ * The order is always newest first, and the cut of the frames into chunks does not matter: a
  * partition read as rows and its copy read as blocks have the same digest if, and only if, they
  * hold the same events.
  */
@@ -33,20 +33,20 @@ export class RangeDigest {
     return this.#bytes;
   }
 
-  /** Whole frames, older than all before; they are counted unless the number is known. */
+  /** Whole frames, older than all before; they are counted unless the number is given. */
   add(chunk: Uint8Array, events: number = countFrames(chunk)): void {
     this.#hash.update(chunk);
     this.#bytes += chunk.length;
     this.#events += events;
   }
 
-  /** Of a scan NEWEST_FIRST. */
+  /** For a run of a scan NEWEST_FIRST. */
   addRun(run: Run): void {
     for (const chunk of run.chunks) this.add(chunk, 0);
     this.#events += run.count;
   }
 
-  /** Of all that was added so far; more may follow. */
+  /** Of everything added so far; more may follow. */
   digest(): string {
     return this.#hash.copy().digest("hex").slice(0, DIGITS);
   }
@@ -56,7 +56,7 @@ export class RangeDigest {
   }
 }
 
-/** The checksum of a segment: of its parts, in order. It depends on where the parts were cut. */
+/** The checksum of a segment: over its parts, in order. It depends on where the parts were cut. */
 export function combineDigests(parts: readonly RangeSum[]): string {
   const lines = parts.map(({ digest, bytes, events }) => `${digest} ${bytes} ${events}\n`);
   return hash("sha256", lines.join(""), "hex").slice(0, DIGITS);

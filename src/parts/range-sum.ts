@@ -1,12 +1,10 @@
-/**
- * What a range of events comes to, summed up while it passes, so that two reads can be compared.
- */
+/** The sum of a range of events, computed while it passes, so that two reads can be compared. */
 import { RangeDigest } from "./range-digest.ts";
 import type { Order } from "../ports/event-store.ts";
 import { comparePositions, eventsOfRun, frameLength, positionOf } from "../wire/frames.ts";
 import type { Position, Run } from "../wire/frames.ts";
 
-/** SIZES: how many events and bytes. DIGEST: every byte. */
+/** SIZES: the number of events and bytes. DIGEST: every byte. */
 export type CompareHow = "NO" | "SIZES" | "DIGEST";
 
 export interface SumTaken {

@@ -97,7 +97,7 @@ function readerOf({ store, segment, parts }: Segmented, range: PartReadRange): S
   return new SegmentReader(store, ORIGINAL, segment, parts, range, never);
 }
 
-/** Large enough for several blocks a part. */
+/** Large enough for several blocks in each part. */
 function manyEvents(count: number): TestEvent[] {
   return newestFirst(
     Array.from({ length: count }, (_, i) => testEvent(FROM + (i % 100), `id-${i}`, 5_000)),
@@ -105,7 +105,7 @@ function manyEvents(count: number): TestEvent[] {
 }
 
 for (const layout of SPLIT_LAYOUTS) {
-  test(`${layout}: any range of any parts is what a plain list gives, in both orders`, async () => {
+  test(`${layout}: any range of any parts equals that of a plain list, in both orders`, async () => {
     await fc.assert(
       fc.asyncProperty(
         anyEvents,
@@ -132,7 +132,7 @@ for (const layout of SPLIT_LAYOUTS) {
   });
 }
 
-test("a read goes on behind any event, also at the edges of parts", async () => {
+test("a read continues behind any event, also at the edges of parts", async () => {
   const times = Array.from({ length: 12 }, (_, i) => FROM + i);
   const events = newestFirst(
     times.flatMap((time) => ["a", "b", "c"].map((id) => testEvent(time, id, 10))),
@@ -171,7 +171,7 @@ test("a part is read one fetch ahead as soon as more than a page is wanted", asy
   await reader.close();
 });
 
-test("a page opens the one part it wants, and no part twice", async () => {
+test("a page opens only the part it needs, and no part twice", async () => {
   const made = await inOrder("PACKED", manyEvents(200), [FROM + 25, FROM + 50, FROM + 75]);
   let fetches = 0;
   made.store.before = () => {
@@ -191,7 +191,7 @@ test("a page opens the one part it wants, and no part twice", async () => {
   equal(reader.partsOpened, 4);
 });
 
-test("who wants more than a page has the next part begun before this one ends", async () => {
+test("a read of more than a page begins the next part before this one ends", async () => {
   const made = await inOrder("PACKED", manyEvents(100), [FROM + 50]);
   const reader = readerOf(made, { ...WHOLE, runBytesMax: 64 * 1024, firstBytes: 20_000 });
   let ofFirst = 0;
@@ -199,12 +199,12 @@ test("who wants more than a page has the next part begun before this one ends", 
     ofFirst += run.count;
     if (reader.partsOpened === 2) break;
   }
-  ok(ofFirst < 50, `${ofFirst} events of the first part were handed on`);
+  ok(ofFirst < 50, `${ofFirst} events of the first part were returned`);
   const seen = await readToEnd(() => reader.next());
   equal(ofFirst + seen.runs.reduce((sum, run) => sum + run.count, 0), 100);
 });
 
-test("who wants a long range has several pieces of it read in parallel, also of several parts", async () => {
+test("a read of a long range reads several subranges in parallel, also of several parts", async () => {
   const events = manyEvents(400);
   const made = await inOrder("PACKED", events, [FROM + 50]);
   for (const order of ["NEWEST_FIRST", "OLDEST_FIRST"] as const) {
@@ -222,7 +222,7 @@ test("who wants a long range has several pieces of it read in parallel, also of 
     let over = false;
     void reading.then(() => (over = true));
     while (!over) {
-      // Whoever can be under way is, before one of them goes on.
+      // Every scan that can start has started before one of them continues.
       for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
       gates.shift()?.();
     }
@@ -235,7 +235,7 @@ test("who wants a long range has several pieces of it read in parallel, also of 
   }
 });
 
-test("events that crowd together cost a few fetches more, not one for each stretch of empty time", async () => {
+test("clustered events cost a few more fetches, not one for each empty subrange", async () => {
   const crowded = newestFirst(
     Array.from({ length: 200 }, (_, i) => testEvent(TO - 5 + (i % 5), `id-${i}`, 5_000)),
   );
@@ -254,7 +254,7 @@ test("events that crowd together cost a few fetches more, not one for each stret
   }
 });
 
-test("closing waits for what is read ahead, so that nothing stays under way", async () => {
+test("closing waits for reads ahead, so that nothing stays under way", async () => {
   const made = await inOrder("PACKED", manyEvents(100), [FROM + 50]);
   const gate = Promise.withResolvers<void>();
   let scans = 0;
@@ -270,7 +270,7 @@ test("closing waits for what is read ahead, so that nothing stays under way", as
   equal(await reader.next(), undefined);
 });
 
-test("a doubt in a part read ahead comes in its turn, behind all that is right", async () => {
+test("an integrity error in a part read ahead comes at its position, behind everything that is right", async () => {
   const events = manyEvents(100);
   const made = await inOrder("PACKED", events, [FROM + 50]);
   let scans = 0;
@@ -286,7 +286,7 @@ test("a doubt in a part read ahead comes in its turn, behind all that is right",
   equal(scans, 2);
 });
 
-test("parts that are not the whole segment are a doubt before anything is read", async () => {
+test("parts that do not make up the whole segment are an integrity error before anything is read", async () => {
   const made = await inOrder("PACKED", manyEvents(100), [FROM + 25, FROM + 50]);
   const hashed = await byHash("PACKED", manyEvents(100), 3);
   const [a, b, c] = made.parts as [PartRecord, PartRecord, PartRecord];

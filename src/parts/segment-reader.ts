@@ -1,10 +1,10 @@
 /**
  * Reads one segment of a split in order, part behind part, ahead of its consumer.
  *
- * A page mostly wants one fetch. Once that much was handed on, the next fetch is begun while the
- * last one is used, and the next part's first fetch before this part ends. A long range may have
- * several subranges read in parallel (`part-subranges.ts`). What is held is bounded: what was
- * handed on last, the fetch behind it, and one fetch of each subrange ahead.
+ * A page usually needs one fetch. After that much was returned, the next fetch begins while the
+ * last one is used, and the next part's first fetch begins before this part ends. A long range may
+ * have several subranges read in parallel (`part-subranges.ts`). The reader holds a bounded amount:
+ * the run returned last, the fetch behind it, and one fetch of each subrange ahead.
  */
 import { LinkedAbort } from "../lib/linked-abort.ts";
 import type { PartitionKey } from "../model/partition.ts";
@@ -21,9 +21,9 @@ import type { PartReadRange } from "./part-reader.ts";
 
 /** A merged run has a chunk for each event. */
 const MERGED_EVENTS_MAX = 4096;
-/** The next part is opened when this many runs, at most, are left of the one before it. */
+/** The next part is opened when at most this many runs of the current one are left. */
 const AHEAD_RUNS = 2;
-/** Of one part that is merged with others: less would not hold a block. */
+/** For one part that is merged with others: less would not hold a block. */
 const MERGED_RUN_BYTES_MIN = 32 * 1024;
 
 export class SegmentReader implements RunSource {
@@ -57,7 +57,7 @@ export class SegmentReader implements RunSource {
     this.#leaving = new LinkedAbort(signal);
   }
 
-  /** Of how many parts something was asked. */
+  /** The number of parts from which something was requested. */
   get partsOpened(): number {
     return this.#partsOpened;
   }
@@ -88,7 +88,7 @@ export class SegmentReader implements RunSource {
     return this.#inOrder(range.order === "NEWEST_FIRST" ? wanted : wanted.toReversed());
   }
 
-  /** All parts cover all of the time, so each has a share of what may be fetched. */
+  /** All parts cover all of the time, so each gets a share of the fetch size. */
   #merged(parts: readonly PartRecord[]): RunSource {
     const { order, runBytesMax } = this.#range;
     const share = Math.max(MERGED_RUN_BYTES_MIN, Math.floor(runBytesMax / parts.length));
@@ -107,7 +107,7 @@ export class SegmentReader implements RunSource {
       const subrange = subranges.next(subrangesAhead > 0 && this.#wantsMuch);
       return subrange === undefined ? undefined : this.#openSubrange(subrange, runBytesMax);
     };
-    /** One part that is read whole at a time; of subranges, as many as may be read ahead. */
+    /** Opens one part ahead when parts are read whole; otherwise as many subranges as allowed. */
     const openAhead = (current: PartCursor): void => {
       if (!this.#wantsMuch) return;
       const most = subrangesAhead > 0 ? subrangesAhead : 1;
@@ -139,12 +139,12 @@ export class SegmentReader implements RunSource {
     return { next };
   }
 
-  /** Whether more was wanted than a first fetch brings. */
+  /** Whether the reader was asked for more than a first fetch brings. */
   get #streaming(): boolean {
     return this.#bytes >= Math.min(this.#range.firstBytes, this.#range.runBytesMax);
   }
 
-  /** Streaming, or so much at once that there is no page to be served first. */
+  /** Streaming, or a range so large that there is no page to serve first. */
   get #wantsMuch(): boolean {
     return this.#streaming || this.#range.firstBytes >= this.#range.runBytesMax;
   }
@@ -166,7 +166,7 @@ export class SegmentReader implements RunSource {
   }
 }
 
-/** One subrange, read one fetch ahead if that is wanted. */
+/** One subrange, read one fetch ahead if requested. */
 class PartCursor {
   readonly subrange: Subrange;
   readonly #runs: AsyncGenerator<Run, void, undefined>;
@@ -178,15 +178,15 @@ class PartCursor {
     this.subrange = subrange;
   }
 
-  /** At most, of a whole part. */
+  /** Of a whole part: an upper bound. */
   get bytesLeft(): number {
     return this.subrange.bytes - this.bytesRead;
   }
 
-  /** Fetches the next run before it is asked for. */
+  /** Fetches the next run before it is requested. */
   begin(): void {
     this.#ahead ??= this.#fetch();
-    // It is awaited in its turn; until then a failure must not count as unhandled.
+    // The consumer awaits it later; until then a failure must not count as unhandled.
     this.#ahead.catch(() => undefined);
   }
 

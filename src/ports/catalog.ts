@@ -1,15 +1,16 @@
 /**
- * Small records that must never be lost or overwritten unseen: namespaces, slices, blocked ids, keys.
+ * Small records that must never be lost or overwritten unseen: namespaces, slices, blocked ids,
+ * keys.
  *
- * Every change is compare-and-set on the record's version. Records live in spaces; a space is listed in key
- * order and is meant to stay small, so whoever keeps many records spreads them over several spaces.
- * Every engine passes the suite in `tests/conformance/catalog.ts`.
+ * Every change is compare-and-set on the record's version. Records live in spaces. A space is
+ * listed in key order and should stay small, so code with many records spreads them over several
+ * spaces. Every engine passes the suite in `tests/conformance/catalog.ts`.
  */
 export interface CatalogRecord {
   readonly key: string;
-  /** Text, JSON by convention; the catalog does not look into it. */
+  /** Text, JSON by convention; the catalog does not interpret it. */
   readonly value: string;
-  /** Greater than every version this key had before, also before it was removed. */
+  /** Greater than every version this key ever had, also before it was removed. */
   readonly version: number;
 }
 
@@ -19,15 +20,21 @@ export interface Catalog {
 
   read(space: string, key: string): Promise<CatalogRecord | undefined>;
 
-  /** At most `limit` records behind `after` (exclusive; "" for the first), by key as UTF-8 bytes. */
+  /**
+   * At most `limit` records behind `after` (exclusive; "" for the first), by key as UTF-8 bytes.
+   */
   list(space: string, after: string, limit: number): Promise<readonly CatalogRecord[]>;
 
   /**
-   * Writes if the record still has the version `expected` (0: is not there) and resolves with the new
-   * version when that is durable; with undefined, having changed nothing, if it has another one.
+   * Writes if the record still has the version `expected` (0: does not exist), and resolves with
+   * the new version when the write is durable. Otherwise resolves with undefined and changes
+   * nothing.
    */
   write(space: string, key: string, value: string, expected: number): Promise<number | undefined>;
 
-  /** Removes if the record still has the version `expected`; false, having changed nothing, if not. */
+  /**
+   * Removes the record if it still has the version `expected`; otherwise returns false and changes
+   * nothing.
+   */
   remove(space: string, key: string, expected: number): Promise<boolean>;
 }

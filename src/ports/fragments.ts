@@ -1,9 +1,9 @@
-/** How scattered the events of a slice lie, in the words of the engine that stores them. */
+/** How fragmented the events of a slice are, in the terms of the engine that stores them. */
 export interface Fragments {
-  /** Files on the node that has most. */
+  /** Files on the node that has the most. */
   readonly files: number;
-  /** What the engine calls one of them. */
+  /** The engine's term for one of them. */
   readonly fileWord: string;
-  /** What an operator runs to merge them. */
+  /** The command with which an operator merges them. */
   readonly compactCommand: string;
 }

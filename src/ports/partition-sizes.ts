@@ -1,34 +1,34 @@
 /**
- * Who knows how large the partitions of a slice are: the service's own reads, and whatever the storage
- * tells about itself.
+ * Reports how large the partitions of a slice are, from the service's own reads and from the
+ * storage's statistics.
  *
- * Sources differ in what they count and in what they miss. So each says both in words, beside its
- * numbers, and one that cannot be asked says why instead of failing.
+ * Sources differ in what they count and in what they miss. Each states both in words beside its
+ * numbers, and a source that is not available says why instead of failing.
  */
 import type { Micros } from "../lib/time-units.ts";
 import type { SliceRef } from "../model/partition.ts";
 import type { SizeHistogram } from "../model/size-histogram.ts";
 
 /**
- * READS: what this process has read, in bytes of events. JMX: the storage's histogram of what its data
- * files hold. TABLE_ESTIMATES: its count, mean and largest, without a histogram.
+ * READS: what this process has read, in bytes of events. JMX: the storage's histogram of what its
+ * data files hold. TABLE_ESTIMATES: the storage's count, mean and largest, without a histogram.
  */
 export type SizeSource = "READS" | "TABLE_ESTIMATES" | "JMX";
 
 export interface SizeReport {
   readonly kind: "sizes";
   readonly source: SizeSource;
-  /** Partitions, about. */
+  /** Partitions, approximately. */
   readonly count: number;
   readonly meanBytes: number;
   readonly maxBytes: number;
   /** Undefined where the source has none. */
   readonly histogram: SizeHistogram | undefined;
-  /** How much of the whole was seen. */
+  /** How much of the whole the source has seen. */
   readonly coverage: string;
   readonly tells: string;
   readonly doesNotTell: string;
-  /** When it was asked, in microseconds. */
+  /** When the source was asked, in microseconds. */
   readonly asOf: Micros;
 }
 
@@ -42,8 +42,8 @@ export interface PartitionSizes {
   readonly source: SizeSource;
 
   /**
-   * The sizes in a slice; a count of 0 for one that has no partitions, or that is not there. Bounded
-   * in time, and rejects only when the signal aborts, with its reason.
+   * The sizes in a slice; a count of 0 if it has no partitions or does not exist. Bounded in time.
+   * Rejects only when the signal aborts, with its reason.
    */
   sizesOf(slice: SliceRef, signal: AbortSignal): Promise<SizeReport | NoSizes>;
 }

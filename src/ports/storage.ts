@@ -1,4 +1,4 @@
-/** Both halves of one engine, for code that changes events and their records together. */
+/** Both ports of one engine, for code that changes events and their records together. */
 import type { Catalog } from "./catalog.ts";
 import type { EventStore } from "./event-store.ts";
 

@@ -1,4 +1,4 @@
-/** One time bucket of a time series: its partitions, one or several, read as one. */
+/** One time bucket of a time series: reads its partitions, one or several, as one. */
 import type { NamespaceView } from "../model/namespace.ts";
 import type { PartitionKey } from "../model/partition.ts";
 import { MergedRuns } from "../partition/merge-runs.ts";
@@ -10,7 +10,7 @@ import type { BucketRange } from "./buckets-of.ts";
 
 /** A run smaller than this costs more in round trips than it saves in memory. */
 const RUN_BYTES_MIN = 16 * 1024;
-/** But where partitions are very many, their first runs together must still fit into memory. */
+/** Where partitions are very many, their first runs together must still fit into memory. */
 const FANOUT_BYTES_MAX = 4 * 1024 * 1024;
 const FANOUT_RUN_BYTES_MIN = 4 * 1024;
 
@@ -36,8 +36,7 @@ export class BucketReader {
   ) {
     this.bucket = bucket;
     const count = partitions.length;
-    // What one partition may fetch shrinks with their number: together they stay within the
-    // request's share.
+    // The more partitions, the less each may fetch: together they stay within the request's share.
     const runBytesMax = Math.max(runBytesMin(count), Math.floor(range.runBytesMax / count));
     this.sources = partitions.map((partition) =>
       opener.open(view, partition, { ...range, runBytesMax }, signal),
@@ -48,7 +47,7 @@ export class BucketReader {
         : new MergedRuns(this.sources, range.order, range.runEventsMax);
   }
 
-  /** What was handed on so far, also what no page has examined yet. */
+  /** Returned so far, including what no page has examined yet. */
   get bytes(): number {
     return this.sources.reduce((sum, source) => sum + source.bytes, 0);
   }
@@ -57,7 +56,7 @@ export class BucketReader {
     return this.sources.reduce((sum, source) => sum + source.events, 0);
   }
 
-  /** Of this, what the originals gave: the rest has been split already and is not wide any more. */
+  /** The share of these that came from originals: the rest is already split and no longer wide. */
   get originalBytes(): number {
     return this.sources.reduce((sum, source) => sum + source.originalBytes, 0);
   }
@@ -66,7 +65,7 @@ export class BucketReader {
     return this.sources.reduce((sum, source) => sum + source.originalEvents, 0);
   }
 
-  /** Fetches the first run ahead of its turn. */
+  /** Fetches the first run ahead of time. */
   async open(): Promise<this> {
     this.#first = this.#runs.next();
     await this.#first;

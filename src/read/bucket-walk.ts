@@ -2,8 +2,8 @@
  * Walks over the time buckets of a query, run by run, and reads ahead: the more buckets in a row
  * are empty, the further.
  *
- * A step that a page did not wait for stays pending, and what did not fit on it is put back: the
- * next page begins with them. All that is fetched stays within `bytesHeld`.
+ * A step that a page did not wait for stays pending, and the rest that did not fit on a page is put
+ * back: the next page begins with them. All fetched data stays within `bytesHeld`.
  */
 import { LinkedAbort } from "../lib/linked-abort.ts";
 import { mapBounded } from "../lib/map-bounded.ts";
@@ -16,14 +16,14 @@ import { partitionsOf } from "./partitions-of.ts";
 import type { ReadDependencies } from "./read-dependencies.ts";
 import type { ReadQuery } from "./read-query.ts";
 
-/** The next run of the bucket at hand, or the next bucket; undefined at the end of either. */
+/** The next run of the current bucket, or the next bucket; undefined at the end of either. */
 export type WalkStep = Run | BucketReader | undefined;
 
 export interface WalkOptions {
   readonly deps: Pick<ReadDependencies, "opener" | "limits">;
   readonly query: ReadQuery;
   readonly view: NamespaceView;
-  /** The last position that the pages before have examined. */
+  /** The last position that earlier pages have examined. */
   readonly after: Position | undefined;
   readonly pageBytesMax: number;
   /** How many events the next page may hold. */
@@ -31,7 +31,7 @@ export interface WalkOptions {
 }
 
 /**
- * Expected bytes of an event, for sizing the fetches: a wrong guess costs a round trip, not memory.
+ * Expected size of an event, for sizing the fetches: a wrong guess costs a round trip, not memory.
  */
 const EVENT_BYTES_GUESS = 512;
 const FETCH_BYTES_MIN = 64 * 1024;
@@ -42,7 +42,7 @@ export class BucketWalk {
   readonly #buckets: AsyncGenerator<BucketReader, void, undefined>;
   readonly #fetchBytes: number;
   readonly #aheadMax: number;
-  /** Every bucket that was opened and not yet closed, also those read ahead. */
+  /** Every bucket that was opened and not yet closed, including those read ahead. */
   readonly #opened = new Set<BucketReader>();
   #bucket: BucketReader | undefined;
   #rest: Run | undefined;
@@ -55,8 +55,8 @@ export class BucketWalk {
     this.#options = options;
     const steps = view.idStrategies.get(query.seriesId);
     const eventBuckets = eventBucketsMax(view.slices, query, steps);
-    // Every partition fetches something, however small its share: many of them are read one bucket
-    // at a time.
+    // Every partition fetches something, however small its share: with many of them, buckets are
+    // read one at a time.
     this.#aheadMax = Math.max(1, Math.floor(deps.limits.aheadMax / eventBuckets));
     this.#fetchBytes = Math.max(
       fetchBytesOf(pageBytesMax, pageEventsMax()),
@@ -71,12 +71,12 @@ export class BucketWalk {
     );
   }
 
-  /** What it may hold in memory: what is being read, and what was read ahead of it. */
+  /** The memory it may hold: for the bucket being read, and for those read ahead. */
   get bytesHeld(): number {
     return 2 * this.#fetchBytes;
   }
 
-  /** The bucket at hand; undefined between two buckets and at the end. */
+  /** The current bucket; undefined between two buckets and at the end. */
   get bucket(): BucketReader | undefined {
     return this.#bucket;
   }
@@ -86,18 +86,18 @@ export class BucketWalk {
     return (this.#pending ??= this.#step());
   }
 
-  /** The step that `next` gave has been used. */
+  /** The step that `next` returned has been used. */
   take(step: WalkStep): void {
     this.#pending = undefined;
     if (step instanceof BucketReader) this.#bucket = step;
   }
 
-  /** What of the last run did not fit on the page. */
+  /** The rest of the last run that did not fit on the page. */
   putBack(rest: Run | undefined): void {
     this.#rest = rest;
   }
 
-  /** Leaves the bucket at hand, which is at its end. */
+  /** Leaves the current bucket, which is at its end. */
   async endBucket(bucket: BucketReader, found: "empty" | "events"): Promise<void> {
     this.#emptyBuckets = found === "empty" ? this.#emptyBuckets + 1 : 0;
     this.#bucket = undefined;
@@ -105,7 +105,10 @@ export class BucketWalk {
     await bucket.close();
   }
 
-  /** Ends what still runs and waits for it. Its failures come from leaving: the pages stand. */
+  /**
+   * Ends what still runs and waits for it. Failures that leaving causes are ignored: the pages are
+   * valid.
+   */
   async close(): Promise<void> {
     this.#leaving.abort();
     await Promise.allSettled([this.#pending]);
@@ -125,14 +128,14 @@ export class BucketWalk {
   #open(bucket: BucketRange, signal: AbortSignal): Promise<BucketReader> {
     const { deps, query, view, after, pageEventsMax } = this.#options;
     const { slos, consistency } = view.namespace.config;
-    // Buckets read ahead share one more fetch between them.
+    // Buckets read ahead share one more fetch.
     const share = this.#emptyBuckets === 0 ? 1 : this.#aheadMax;
     const range = {
       from: bucket.from,
       to: bucket.to,
       order: query.order,
       after,
-      // A filter may leave out most of them: then the bytes alone bound a fetch.
+      // A filter may drop most of them: then only the bytes bound a fetch.
       runEventsMax: query.filters.length === 0 ? pageEventsMax() : deps.limits.pageEventsMax,
       runBytesMax: Math.ceil(this.#fetchBytes / share),
       level: { ...slos.read, consistency },

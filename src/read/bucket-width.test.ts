@@ -4,7 +4,7 @@ import type { PartitionSource, RouteName } from "../partition/partition-source.t
 import { BucketWidth } from "./bucket-width.ts";
 import type { MeasuredBucket } from "./bucket-width.ts";
 
-/** Ten bytes an event. */
+/** Ten bytes for each event. */
 function source(events: number, originals: number, route: RouteName): PartitionSource {
   return {
     partition: { namespaceId: "n", slice: "s", seriesId: "id", timeBucket: 0, eventBucket: 0 },
@@ -31,7 +31,7 @@ function bucketOf(...sources: readonly PartitionSource[]): MeasuredBucket {
   };
 }
 
-test("the width of a bucket counts the pages before, and what this reader has examined", () => {
+test("the width of a bucket counts earlier pages and what this reader has examined", () => {
   const width = new BucketWidth({ bytes: 500, events: 50 });
   ok(!width.isEmpty);
   width.add(30, 3);
@@ -41,9 +41,9 @@ test("the width of a bucket counts the pages before, and what this reader has ex
   deepEqual(width.sharesOf(bucket), [{ bytes: 550, events: 55 }]);
 });
 
-test("what a split handed on has no part in it, nor what no page has examined yet", () => {
+test("the width excludes events of a split and events that no page has examined yet", () => {
   const width = new BucketWidth({ bytes: 0, events: 0 });
-  // 20 events were handed on, half of them by the split; a page had room for 10.
+  // The source returned 20 events, half of them from the split; a page had room for 10.
   width.add(100, 10);
   const bucket = bucketOf(source(10, 10, "ORIGINAL_NOT_SPLIT"), source(10, 0, "SPLIT"));
   deepEqual(width.totalOf(bucket), { bytes: 50, events: 5 });
@@ -53,7 +53,7 @@ test("what a split handed on has no part in it, nor what no page has examined ye
   ]);
 });
 
-test("the next bucket begins with nothing", () => {
+test("the next bucket starts from zero", () => {
   const width = new BucketWidth({ bytes: 10, events: 1 });
   width.add(10, 1);
   width.reset();

@@ -1,14 +1,14 @@
 /**
- * Counts how wide the originals of the time bucket at hand are, across the pages of a read.
+ * Counts the width of the originals of the current time bucket, across the pages of a read.
  *
- * The pages before this reader are known by their sum, from the page token. What this reader has
+ * Of the pages before this reader only the sum is known, from the page token. What this reader has
  * examined is counted as the pages take it.
  */
 import type { BucketReader } from "./bucket-reader.ts";
 import { partOf, widthShares } from "./width-shares.ts";
 import type { Width } from "./width-shares.ts";
 
-/** What is needed of a bucket to tell the part of its originals. */
+/** The fields of a bucket that determine the share of its originals. */
 export type MeasuredBucket = Pick<
   BucketReader,
   "sources" | "bytes" | "events" | "originalBytes" | "originalEvents"
@@ -20,7 +20,7 @@ export class BucketWidth {
   #examinedBytes = 0;
   #examinedEvents = 0;
 
-  /** `before`: of the originals of the first bucket, by the pages before this reader. */
+  /** `before`: of the originals of the first bucket, from the pages before this reader. */
   constructor(before: Width) {
     this.#beforeBytes = before.bytes;
     this.#beforeEvents = before.events;
@@ -58,9 +58,9 @@ export class BucketWidth {
   }
 
   /**
-   * What this reader has examined of the bucket's originals. Sources hand on what a page may not
-   * have room for: what was examined came from originals and splits in the proportion that they
-   * handed on.
+   * What this reader has examined of the bucket's originals. Sources may return more than a page
+   * has room for: the examined events are divided between originals and splits in the proportion of
+   * what each returned.
    */
   #examinedOf(bucket: MeasuredBucket): Width {
     return {

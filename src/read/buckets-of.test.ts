@@ -45,7 +45,7 @@ test("buckets cover the interval without gap or overlap, in the order of the rea
   );
 });
 
-test("R12: going on from the end of a bucket gives exactly the buckets behind it", () => {
+test("R12: continuing from the end of a bucket gives exactly the buckets behind it", () => {
   for (const order of ["OLDEST_FIRST", "NEWEST_FIRST"] as const) {
     const range = { start: 5 * SECOND, end: 235 * SECOND, order };
     const all = [...bucketsOf(slices, { ...range, after: undefined })];
@@ -56,7 +56,7 @@ test("R12: going on from the end of a bucket gives exactly the buckets behind it
   }
 });
 
-test("going on from inside a microsecond still looks at the rest of that microsecond", () => {
+test("continuing inside a microsecond still includes the rest of that microsecond", () => {
   const after = { time: 15 * SECOND, id: Uint8Array.of(1) };
   const range = { start: 0, end: 240 * SECOND, after };
   const up = first(bucketsOf(slices, { ...range, order: "OLDEST_FIRST" }));
@@ -65,7 +65,7 @@ test("going on from inside a microsecond still looks at the rest of that microse
   equal(down.to, 15 * SECOND + 1);
 });
 
-test("the partitions of an id that was given more event buckets are counted bucket by bucket", () => {
+test("the partitions of an id with more event buckets are counted bucket by bucket", () => {
   const time = fc.integer({ min: -10 * SECOND, max: 250 * SECOND });
   const step = fc.tuple(time, time).map(([a, b]) => [
     { from: Math.min(a, b), factor: 2 },
@@ -87,7 +87,7 @@ test("the partitions of an id that was given more event buckets are counted buck
   );
 });
 
-test("no bucket is counted with more partitions than a read may ask", () => {
+test("no bucket counts more partitions than a read may ask", () => {
   const steps = [
     { from: 0, factor: 512 },
     { from: 20 * SECOND, factor: 1_536 },

@@ -12,7 +12,7 @@ import type { Position } from "../wire/frames.ts";
 export interface BucketRange {
   readonly slice: TimeSlice;
   readonly timeBucket: number;
-  /** The part of the bucket that is to be read: event time, `from` included, `to` not. */
+  /** The part of the bucket to read: event time, including `from`, excluding `to`. */
   readonly from: number;
   readonly to: number;
 }
@@ -50,9 +50,9 @@ export function* bucketsOf(
 }
 
 /**
- * The position that says "all of this bucket was examined". An empty id stands before every event
- * of its microsecond, so it is right in both directions: ascending, the events at `to` are still
- * ahead; descending, those at `from` are done.
+ * The position that says "all of this bucket was examined". An empty id comes before every event of
+ * its microsecond, so it is right in both directions: ascending, the events at `to` are still to
+ * come; descending, those at `from` are done.
  */
 export function endOfBucket(bucket: BucketRange, order: Order): Position {
   return { time: order === "OLDEST_FIRST" ? bucket.to : bucket.from, id: new Uint8Array() };
@@ -77,8 +77,8 @@ export function countPartitions(
   let before = eventBuckets;
   let partitions = countBuckets(slice, start, end) * eventBuckets;
   for (const step of steps ?? []) {
-    // A step applies to the buckets that begin at or behind it, and adds what it has above the one
-    // before.
+    // A step applies to the buckets that begin at or behind it, and adds its excess over the
+    // previous one.
     const first = Math.max(0, Math.ceil((step.from - slice.start) / bucketMicros));
     const from = Math.max(start, slice.start + first * bucketMicros);
     const after = multipliedBuckets(eventBuckets, step.factor);
@@ -100,7 +100,7 @@ export function eventBucketsMax(
     const { eventBuckets } = slice.timePartition;
     most = Math.max(most, eventBuckets);
     if (steps === undefined) continue;
-    // A later step can come to fewer, because it is halved more often.
+    // A later step can result in fewer, because it is halved more often.
     for (const { from, factor } of steps) {
       if (from < Math.min(end, slice.end)) {
         most = Math.max(most, multipliedBuckets(eventBuckets, factor));
@@ -114,7 +114,7 @@ function remaining(range: ReadRange): { start: number; end: number } {
   const { start, end, after } = range;
   if (after === undefined) return { start, end };
   if (range.order === "OLDEST_FIRST") return { start: Math.max(start, after.time), end };
-  // Events of the position's own microsecond may still be ahead, unless its id is empty: then none
-  // is smaller.
+  // Events of the position's own microsecond may still follow, unless its id is empty: then none is
+  // smaller.
   return { start, end: Math.min(end, after.id.length === 0 ? after.time : after.time + 1) };
 }

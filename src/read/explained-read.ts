@@ -1,6 +1,6 @@
 /**
- * Gathers how a read is served from the pages it takes: which partitions it reads, by which route,
- * and what of each. Bounded: beyond a number of partitions it only counts.
+ * Collects from the pages of a read how it is served: which partitions it reads, by which route,
+ * and how much of each. Bounded: beyond a number of partitions it only counts.
  */
 import type { PageOutcome } from "./page-reader.ts";
 import type { ExplainedPartition, ReadExplanation } from "./read-page.ts";
@@ -9,10 +9,10 @@ import type { ExplainedPartition, ReadExplanation } from "./read-page.ts";
 export const EXPLAINED_PARTITIONS_MAX = 1_000;
 
 export class ExplainedRead {
-  /** In the order they were read. */
+  /** In the order of the read. */
   readonly #rows: ExplainedPartition[] = [];
   /**
-   * Of the bucket read last, which the next page may continue: where its rows lie, and their
+   * The bucket read last, which the next page may continue: the location of its rows, and their
    * events.
    */
   #lastBucket = "";

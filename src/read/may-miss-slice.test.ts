@@ -7,7 +7,7 @@ const SECOND = 1_000_000;
 const START = 1_790_000_000 * SECOND;
 const SKEW = SECOND;
 const FUTURE = 2 * SECOND;
-/** Four slices of ten seconds. */
+/** Four slices of 10 seconds. */
 const SLICES = joinedSlices(
   START,
   Array.from({ length: 4 }, () => {
@@ -24,13 +24,13 @@ function viewOf(nths: readonly number[], floorSeconds = 0) {
   });
 }
 
-test("D30: a view that covers all that can be written misses nothing", () => {
+test("D30: a view that covers all writable time misses nothing", () => {
   const reach = START + 40 * SECOND - FUTURE - SKEW;
   equal(mayMissSlice(viewOf([0, 1, 2, 3]), EVER, reach - 1, SKEW), false);
   equal(mayMissSlice(viewOf([0, 1, 2, 3]), EVER, reach, SKEW), true);
 });
 
-test("D30: a slice that is missing between others is missed, above the floor and where the read goes", () => {
+test("D30: a missing slice between others is missed, above the floor and within the read's interval", () => {
   const now = START + 25 * SECOND;
   const view = viewOf([0, 2, 3]);
   equal(mayMissSlice(view, EVER, now, SKEW), true);
@@ -43,7 +43,7 @@ test("D30: a slice that is missing between others is missed, above the floor and
   equal(mayMissSlice(view, { ...before, end: before.end + 1 }, now, SKEW), true);
 });
 
-test("D30: a view without slices misses what lies above the floor", () => {
+test("D30: a view without slices misses everything above the floor", () => {
   equal(mayMissSlice(viewOf([]), EVER, START, SKEW), true);
   equal(mayMissSlice(viewOf([], 60), EVER, START, SKEW), false);
 });

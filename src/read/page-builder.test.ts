@@ -6,7 +6,7 @@ import { comparePositions, frameLength, positionOf, writeFrame } from "../wire/f
 import type { Run } from "../wire/frames.ts";
 import { PageBuilder } from "./page-builder.ts";
 
-test("cut at runs, a run that does not fit begins the next page, whole and untouched", () => {
+test("cut at runs, a run that does not fit begins the next page, whole and unchanged", () => {
   const [first, second] = [runOf(0, 4), runOf(4, 4)];
   const page = new PageBuilder(6, 1 << 20, [], "RUN");
   equal(page.add(first), undefined);
@@ -17,11 +17,11 @@ test("cut at runs, a run that does not fit begins the next page, whole and untou
   equal(page.examinedBytes, first.bytes);
   const next = new PageBuilder(6, 1 << 20, [], "RUN");
   next.add(second);
-  // The very bytes that came from the storage: nothing was looked at.
+  // The very bytes that came from the storage: no event was parsed.
   equal(next.chunks[0], second.chunks[0]);
 });
 
-test("cut at runs, one that fits no page at all is cut at an event: pages make progress", () => {
+test("cut at runs, a run that fits no page at all is cut at an event: pages make progress", () => {
   const run = runOf(0, 10);
   const page = new PageBuilder(4, 1 << 20, [], "RUN");
   const rest = page.add(run);
@@ -41,7 +41,7 @@ test("cut at events, a page is as full as it can be", () => {
   equal(page.examinedEvents, 6);
 });
 
-test("C11: what a filter leaves out was examined all the same", () => {
+test("C11: events that a filter drops were examined all the same", () => {
   const run = runOf(0, 4);
   const page = new PageBuilder(6, 1 << 20, [{ key: utf8("k"), value: utf8("v") }], "EVENT");
   equal(page.add(run), undefined);

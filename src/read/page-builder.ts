@@ -1,9 +1,9 @@
 /**
- * A page in the making: takes runs until it is full in events or in bytes, and knows the last
- * position it has examined.
+ * Builds a page: takes runs until it is full in events or in bytes, and knows the last position it
+ * has examined.
  *
- * Without filters whole runs pass as they are; only at the page's edge, or to filter, are events
- * looked at one by one.
+ * Without filters whole runs pass unchanged; only at the page's edge, or to filter, are events
+ * examined one by one.
  */
 import { compareBytes } from "../lib/bytes.ts";
 import { itemsOf } from "../wire/event-record.ts";
@@ -26,9 +26,9 @@ export class PageBuilder {
   count = 0;
   #bytes = 0;
   full = false;
-  /** Everything up to here was looked at, returned or not. */
+  /** Everything up to here was examined, returned or not. */
   examined: Position | undefined;
-  /** Of all events looked at. */
+  /** Of all events examined. */
   examinedBytes = 0;
   examinedEvents = 0;
 
@@ -39,7 +39,7 @@ export class PageBuilder {
     this.#cutAt = cutAt;
   }
 
-  /** Takes what fits and gives back the rest of the run, if there is any. */
+  /** Takes what fits and returns the rest of the run, if there is any. */
   add(run: Run): Run | undefined {
     if (this.#filters.length > 0) return this.#addOneByOne(run);
     if (this.#hasRoom(run)) {
@@ -76,7 +76,7 @@ export class PageBuilder {
         assert(event !== undefined, "a run holds whole frames");
         const length = event.end - at;
         if (this.#filters.every((filter) => matches(event, filter))) {
-          // One event larger than the page's bytes is a page of its own.
+          // A single event larger than the page's bytes is a page of its own.
           const fits = this.count === 0 || this.#bytes + length <= this.#bytesMax;
           if (!fits || this.count === this.#eventsMax) {
             this.full = true;
@@ -90,7 +90,7 @@ export class PageBuilder {
             };
           }
           const frame = chunk.subarray(at, event.end);
-          // One match must not keep the whole run it was found in.
+          // A match is copied, so that it does not keep its whole run in memory.
           this.chunks.push(this.#filters.length === 0 ? frame : Buffer.from(frame));
           this.count++;
           this.#bytes += length;

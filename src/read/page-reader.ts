@@ -1,6 +1,6 @@
 /**
- * Reads page after page of one query on one walk over its time buckets: a page ends when it is
- * full, its time is up, or the interval is at its end, and the next one continues right there.
+ * Reads page after page of one query on one walk over its time buckets. A page ends when it is
+ * full, its time is up, or the interval ends, and the next one continues at the same position.
  */
 import { assert } from "../lib/errors.ts";
 import type { NamespaceView } from "../model/namespace.ts";
@@ -25,7 +25,7 @@ export interface PageShape {
   readonly bytesMax: number;
   /**
    * EVENT fills it to the last event; RUN ends it before a run that does not fit whole, which saves
-   * looking at the events of that run.
+   * parsing the events of that run.
    */
   readonly cutAt: PageCut;
 }
@@ -84,7 +84,7 @@ export class PageReader {
     );
   }
 
-  /** What it may hold in memory. */
+  /** The memory it may hold. */
   get bytesHeld(): number {
     return this.#walk.bytesHeld;
   }

@@ -31,7 +31,7 @@ const state: PageState = {
 
 const tokens = new PageTokens(new Uint8Array(32).fill(7));
 
-test("a token gives back the state it was made of", () => {
+test("a token returns the state it was made from", () => {
   const time = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
   const states = fc
     .tuple(time, fc.uint8Array({ maxLength: 256 }), fc.nat(), fc.nat(), fc.nat())
@@ -83,7 +83,7 @@ test("the page size and partial returns may change between pages", () => {
   deepEqual(decode(token, { ...query, pageSize: 7, allowPartial: true }), state);
 });
 
-test("R5: a token older than a day is expired, with what to do", () => {
+test("R5: a token older than a day is expired, and the error says what to do", () => {
   const token = tokens.encode(query, "plays-1", state, NOW - TOKEN_LIFE_MICROS - 1);
   refused("PAGE_TOKEN_EXPIRED", token);
   deepEqual(decode(tokens.encode(query, "plays-1", state, NOW - TOKEN_LIFE_MICROS)), state);

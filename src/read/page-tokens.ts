@@ -1,10 +1,10 @@
 /**
- * Page tokens: a signed logical position. Never a storage cursor, so a token survives a restart, a
- * change of storage and another server.
+ * Page tokens: a signed logical position. A token is never a storage cursor, so it survives a
+ * restart, a change of storage and another server.
  *
  * A token holds the last position *examined*, not the last event returned, so that a filter that
- * matches nothing still makes progress (rule C11), and belongs to one namespace (by its internal
- * id, rule C12) and one query. Bound by HMAC-SHA-256; compared in constant time.
+ * matches nothing still makes progress (rule C11). It belongs to one namespace (by its internal id,
+ * rule C12) and one query. It is signed by HMAC-SHA-256 and compared in constant time.
  */
 import { createHash, createHmac, createSecretKey, timingSafeEqual } from "node:crypto";
 import type { KeyObject } from "node:crypto";
@@ -60,7 +60,7 @@ export class PageTokens {
 
   decode(query: ReadQuery, namespaceId: string, nowMicros: number): PageState {
     const token = Buffer.from(query.pageToken, "base64url");
-    // Decoding is lenient; only the exact text this server wrote is accepted.
+    // Decoding is lenient; only the exact text that a server wrote is accepted.
     const exact = token.toString("base64url") === query.pageToken;
     if (!exact || token.length < MAC_BYTES + HEADER_BYTES) throw invalid();
     const body = token.subarray(MAC_BYTES);
@@ -88,8 +88,8 @@ export class PageTokens {
 }
 
 /**
- * Of all that decides which events come in which order; the page size and partial returns may
- * change between pages.
+ * Over everything that decides which events come in which order; the page size and partial returns
+ * may change between pages.
  */
 function queryHash(query: ReadQuery, namespaceId: string): Buffer {
   const hash = createHash("sha256");

@@ -1,8 +1,7 @@
 /**
- * Stops a read at the namespace's latency limit, for callers that would rather have a part now.
+ * Stops a read at the namespace's latency limit, for callers that prefer a partial answer in time.
  *
- * Never before there is progress: a partial answer that moves nothing on would be asked for again
- * for ever.
+ * Never before there is progress: a caller would repeat a partial answer without progress for ever.
  */
 import type { Clock } from "../lib/clock.ts";
 import { formatDurationMs } from "../lib/units.ts";
@@ -27,7 +26,7 @@ export class PartialReturn implements Disposable {
     });
   }
 
-  /** The result, or that time is up if it is and the read has moved on. */
+  /** The result; or "time is up" if the time is over and the read has made progress. */
   async race<T>(work: Promise<T>, progressed: boolean): Promise<T | TimeIsUp> {
     if (this.#up === undefined || !progressed) return work;
     // Work that loses the race may still fail later, when it is aborted: nothing waits for it then.

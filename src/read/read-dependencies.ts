@@ -1,4 +1,4 @@
-/** What reading needs from outside, and whom it tells. */
+/** What reading needs from outside, and whom it notifies. */
 import type { ByteBudget } from "../lib/byte-budget.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { ViewSource } from "../model/namespace.ts";
@@ -10,23 +10,25 @@ import type { Micros } from "../lib/time-units.ts";
 
 export interface OtherProcesses {
   readonly clockSkewMicros: Micros;
-  /** When it resolves, no view that was asked for before is given out here. Never rejects. */
+  /** After it resolves, no view requested earlier is used here. Never rejects. */
   readonly refreshView: (namespace: string) => Promise<void>;
 }
 
 export interface ReadDependencies {
   readonly clock: Clock;
   readonly views: ViewSource;
-  /** Where partitions are opened: it knows which are read from their splits. */
+  /** Opens partitions: it knows which are read from their splits. */
   readonly opener: PartitionOpener;
-  /** Of all pages being read in this process. */
+  /** For all pages being read in this process. */
   readonly budget: ByteBudget;
-  /** Of all streams: apart, so that slow readers of streams do not keep pages waiting. */
+  /** For all streams: separate, so that slow readers of streams do not block pages. */
   readonly streamBudget: ByteBudget;
   readonly tokens: PageTokens;
   readonly limits: ReadLimits;
-  /** Where other processes make slices too, and one of them may know of a slice before this one. */
+  /**
+   * Set where other processes make slices too, and one of them may know of a slice before this one.
+   */
   readonly others?: OtherProcesses;
-  /** Told of every partition that was read; must return at once. */
+  /** Called with every partition that was read; must return at once. */
   readonly onPartitionRead?: (read: PartitionRead) => void;
 }

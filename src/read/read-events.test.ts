@@ -24,7 +24,7 @@ const SECOND = 1_000_000;
 const START = 1_790_000_000 * SECOND;
 const never = new AbortController().signal;
 
-test("R1: a store that fails for a moment in the middle of a page is gone on with, no gap, no repeat", async () => {
+test("R1: a read resumes after a short storage failure in the middle of a page, without gap or repeat", async () => {
   const fixture = await Fixture.open(30);
   let scans = 0;
   fixture.store.before = (call) => {
@@ -35,7 +35,7 @@ test("R1: a store that fails for a moment in the middle of a page is gone on wit
   deepEqual(idsOf(await page), fixture.ids(30));
 });
 
-test("R1: a store that stays away is an error, not an empty page", async () => {
+test("R1: a storage outage is an error, not an empty page", async () => {
   const fixture = await Fixture.open(3);
   fixture.store.before = (call) => {
     if (call === "scan") throw new ServiceError("STORAGE_UNAVAILABLE", "down");
@@ -46,7 +46,7 @@ test("R1: a store that stays away is an error, not an empty page", async () => {
   await rejects(page, code("STORAGE_UNAVAILABLE"));
 });
 
-test("R2: at the latency limit a caller that allows it gets what there is, in order, and goes on without gap or repeat", async () => {
+test("R2: at the latency limit a caller that allows it gets a partial page, in order, and continues without gap or repeat", async () => {
   const fixture = await Fixture.open(30);
   // The bucket of the first events answers at once, every later one takes 400 ms.
   fixture.store.before = async (call) => {
@@ -63,7 +63,7 @@ test("R2: at the latency limit a caller that allows it gets what there is, in or
     if (page.context.partial) {
       partials++;
       equal(page.context.partialReason, "slos.read.max of 1s is over");
-      ok(page.nextPageToken !== "", "a partial answer can be gone on with");
+      ok(page.nextPageToken !== "", "a partial answer can be continued");
     }
     pageToken = page.nextPageToken;
     fixture.scans = 0;
@@ -85,7 +85,7 @@ test("R2: a partial answer never comes without progress", async () => {
   ok(page.count > 0, "it waited for the first events");
 });
 
-test("without leave to be partial a page goes on until it is full, however long that takes", async () => {
+test("without partial returns a page continues until it is full, however long that takes", async () => {
   const fixture = await Fixture.open(30);
   fixture.store.before = async (call) => {
     if (call === "scan") await fixture.clock.sleep(3_000);
@@ -97,7 +97,7 @@ test("without leave to be partial a page goes on until it is full, however long 
   deepEqual(idsOf(page), fixture.ids(30));
 });
 
-test("R8: a caller that leaves ends the scans and gives their memory back", async () => {
+test("R8: a caller that leaves ends the scans and releases their memory", async () => {
   const fixture = await Fixture.open(30);
   let ended = 0;
   const scan = fixture.store.scan.bind(fixture.store);
@@ -122,18 +122,18 @@ test("R8: a caller that leaves ends the scans and gives their memory back", asyn
   equal(fixture.budget.used, 0);
 });
 
-test("R8: leaving a stream early ends it and gives its memory back", async () => {
+test("R8: leaving a stream early ends it and releases its memory", async () => {
   const fixture = await Fixture.open(30);
   for await (const page of fixture.reader.stream(fixture.query({ pageSize: 2 }), never)) {
     equal(page.count, 2);
-    ok(fixture.budget.used > 0, "what a stream holds counts (C20)");
+    ok(fixture.budget.used > 0, "the memory of a stream counts (C20)");
     break;
   }
   await settle();
   equal(fixture.budget.used, 0);
 });
 
-test("every scan that was opened is ended, also those read ahead or of a page that failed", async () => {
+test("every scan that was opened is closed, including those read ahead or of a failed page", async () => {
   const fixture = await Fixture.open(30);
   const open = new Set<object>();
   const scan = fixture.store.scan.bind(fixture.store);
@@ -164,16 +164,16 @@ test("every scan that was opened is ended, also those read ahead or of a page th
   }
 });
 
-test("R15: a deadline that is over means no work at the store", async () => {
+test("R15: an expired deadline means no work at the store", async () => {
   const fixture = await Fixture.open(3);
   let calls = 0;
   fixture.store.before = () => void calls++;
-  const over = AbortSignal.abort(new ServiceError("DEADLINE_EXCEEDED", "its time was over"));
+  const over = AbortSignal.abort(new ServiceError("DEADLINE_EXCEEDED", "the deadline has passed"));
   await rejects(fixture.read({}, over), code("DEADLINE_EXCEEDED"));
   equal(calls, 0);
 });
 
-test("R10: a long interval over many empty buckets is answered in bounded pages that move on", async () => {
+test("R10: a long interval over many empty buckets is answered in bounded pages that make progress", async () => {
   const fixture = await Fixture.open(30, {}, { pagePartitionsMax: 1 });
   const query = { start: 0, end: 4 * START, pageSize: 1_000 };
   let pageToken = "";
@@ -191,7 +191,7 @@ test("R10: a long interval over many empty buckets is answered in bounded pages 
   ok(pages >= 6);
 });
 
-test("C12: a namespace that was made again under its name refuses the tokens of the one before", async () => {
+test("C12: a namespace created again under its name refuses the tokens of the previous one", async () => {
   const fixture = await Fixture.open(30);
   const { nextPageToken: pageToken } = await fixture.read({ pageSize: 5 });
   equal((await fixture.read({ pageSize: 5, pageToken })).count, 5);
@@ -199,7 +199,7 @@ test("C12: a namespace that was made again under its name refuses the tokens of 
   await rejects(fixture.read({ pageSize: 5, pageToken }), code("PAGE_TOKEN_INVALID"));
 });
 
-test("R11: what is wrong with a query is told all at once", async () => {
+test("R11: all problems of a query are reported at once", async () => {
   const fixture = await Fixture.open(0);
   const bad = fixture.read({ seriesId: "", start: 5, end: 5, pageSize: 10_001 });
   await rejects(bad, (error: unknown) => {
@@ -210,7 +210,7 @@ test("R11: what is wrong with a query is told all at once", async () => {
   });
 });
 
-test("R16: many callers of one id wait their turn within the memory for reads", async () => {
+test("R16: many callers of one id wait in order within the memory for reads", async () => {
   const fixture = await Fixture.open(30);
   let running = 0;
   let most = 0;
@@ -233,7 +233,7 @@ test("R16: many callers of one id wait their turn within the memory for reads", 
   ok(most <= 8 * DEFAULT_READ_LIMITS.aheadMax, `${most} scans at once`);
 });
 
-test("R17: an id nobody has written is an empty answer", async () => {
+test("R17: an id without events is an empty answer", async () => {
   const fixture = await Fixture.open(3);
   const page = await fixture.read({ seriesId: "nobody" });
   equal(page.count, 0);
@@ -254,7 +254,7 @@ test("a blocked id is refused with the reason, also in the middle of a stream", 
   await rejects(fixture.read({}), /spam/);
 });
 
-test("E1: a slice that is dropped between two pages is simply no longer there", async () => {
+test("E1: a slice that is dropped between two pages no longer appears", async () => {
   const fixture = await Fixture.open(30);
   const first = await fixture.read({ pageSize: 5, order: "OLDEST_FIRST" });
   fixture.view = { ...fixture.view, slices: fixture.view.slices.slice(1) };
@@ -310,7 +310,7 @@ test("an explanation reads up to the total limit, and a partition of two pages c
   equal(all.totals.partitionsRead, all.totals.partitions);
 });
 
-test("an explanation of a later page leaves out what the pages before have read", async () => {
+test("an explanation of a later page leaves out what earlier pages have read", async () => {
   const fixture = await Fixture.open(30);
   const { nextPageToken: pageToken } = await fixture.read({ pageSize: 12 });
   const told = await fixture.reader.explain(fixture.query({ pageSize: 12, pageToken }), never);
@@ -320,7 +320,7 @@ test("an explanation of a later page leaves out what the pages before have read"
   );
 });
 
-test("C10: of four event buckets with three split, only the one that is not is found wide, on every page", async () => {
+test("C10: of four event buckets with three split, only the fourth is found wide, on every page", async () => {
   const { widePartition } = DEFAULT_NAMESPACE_CONFIG;
   const strategy = { secondsPerTimeSlice: 60, secondsPerTimeBucket: 60, eventBuckets: 4 };
   const fixture = await Fixture.open(0, {
@@ -349,7 +349,7 @@ test("C10: of four event buckets with three split, only the one that is not is f
     );
     const [first, second, third = 0, fourth] = most;
     deepEqual([first, second, fourth, wide], [0, 0, 0, true], `pages of ${pageSize}`);
-    // It has 15; what a page had no room for is counted by its share, rounded.
+    // It has 15; events for which a page had no room are counted by their share, rounded.
     ok(Math.abs(third - 15) <= (pageSize === 60 ? 0 : 3), `${third} of 15, pages of ${pageSize}`);
   }
 });
@@ -368,7 +368,7 @@ test("D30: a read beyond the slices this server knows asks whether others have m
   equal(fixture.refreshes, 1);
 });
 
-/** Three slices of two buckets of 10 s; one event every 2 seconds, the id is its number. */
+/** Three slices of two buckets of 10 seconds; one event every 2 seconds, the id is its number. */
 class Fixture {
   readonly clock = new VirtualClock(START + 60 * SECOND);
   readonly store = new MemoryStore();
@@ -379,9 +379,9 @@ class Fixture {
   newView: NamespaceView | undefined;
   refreshes = 0;
   scans = 0;
-  /** Told of every partition that was read. */
+  /** Every partition that was read. */
   readonly reads: PartitionRead[] = [];
-  /** What the door hands out instead of an original. */
+  /** What the opener returns instead of an original. */
   opened: (source: PartitionSource) => PartitionSource = (source) => source;
 
   constructor(options: Partial<StaticViewOptions>, limits: Partial<ReadLimits>) {
@@ -458,7 +458,7 @@ class Fixture {
   }
 }
 
-/** The same events, as if a split had given them. */
+/** The same events, as if they came from a split. */
 function asSplit(source: PartitionSource): PartitionSource {
   return {
     partition: source.partition,

@@ -34,7 +34,7 @@ export class EventReader {
     return (await this.#readOne(query, signal)).page;
   }
 
-  /** Page after page to the end; the next one is read while the caller works on this one. */
+  /** Page after page to the end; the next one is read while the caller processes this one. */
   async *stream(query: ReadQuery, signal: AbortSignal): AsyncGenerator<ReadPage, void, undefined> {
     const pages = await this.#open(query, this.#streamShape(query), signal);
     const { streamBudget } = this.#deps;
@@ -45,8 +45,8 @@ export class EventReader {
         const { page, ended } = await this.#orReason(pending, signal);
         if (!ended) {
           pending = pages.next();
-          // It is awaited in the next turn, or left with the caller: until then a failure is not
-          // unhandled.
+          // The next iteration awaits it, or the caller has left: until then a failure must not
+          // count as unhandled.
           pending.catch(() => undefined);
         }
         yield page;
@@ -61,7 +61,7 @@ export class EventReader {
   }
 
   /**
-   * Reads one page and tells how, instead of what it found. With a total limit and no page size it
+   * Reads one page and reports how, instead of its events. With a total limit and no page size it
    * reads page after page up to that limit.
    */
   async explain(query: ReadQuery, signal: AbortSignal): Promise<ReadExplanation> {
@@ -133,7 +133,7 @@ export class EventReader {
     return new PageReader(this.#deps, query, view, state, shape, signal);
   }
 
-  /** Whatever a part made of an abort, the caller gets the reason for it. */
+  /** Whatever error an abort caused inside, the caller gets the abort's reason. */
   async #orReason<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
     try {
       return await work;
@@ -174,7 +174,7 @@ export class EventReader {
     return {
       eventsMax: query.pageSize === 0 ? pageEventsMax : query.pageSize,
       bytesMax: streamPageBytes,
-      // Nobody counts the events of a page of a stream, unless a caller asked for so many.
+      // The number of events of a stream's page does not matter, unless the caller set one.
       cutAt: query.pageSize === 0 ? "RUN" : "EVENT",
     };
   }
@@ -200,8 +200,8 @@ export class EventReader {
         eventBucket,
       };
       const route = await this.#deps.opener.explain(view, partition);
-      // A read that does not look whether a partition is split cannot say that its split is held
-      // back.
+      // A read that does not check whether a partition is split cannot report that its split is
+      // held back.
       return row.read && !mayBeHeld(route.route) ? row : { ...row, ...route };
     };
     const all = [...read, ...unread];
@@ -238,7 +238,7 @@ export class EventReader {
 
 const UNREAD = { ...NOT_SPLIT, bytes: 0, events: 0, millis: 0, read: false };
 
-/** The routes of originals that a read took without trouble. */
+/** The routes of originals that a read took without a problem. */
 function mayBeHeld(route: RouteName): boolean {
   return (
     route === "ORIGINAL_NOT_SPLIT" || route === "ORIGINAL_FILTER_MISS" || route === "ORIGINAL_HELD"

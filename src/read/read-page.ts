@@ -1,4 +1,4 @@
-/** What a read gives back. */
+/** The results of a read. */
 import type { RouteName } from "../partition/partition-source.ts";
 
 export interface ReadContext {
@@ -6,7 +6,7 @@ export interface ReadContext {
   readonly timeTakenMs: number;
   readonly partitionsRead: number;
   readonly splitPartitionsRead: number;
-  /** Of all events examined, filtered ones included. */
+  /** Of all events examined, including filtered ones. */
   readonly bytesRead: number;
   readonly partial: boolean;
   /** "" unless partial. */
@@ -14,12 +14,12 @@ export interface ReadContext {
 }
 
 export interface ReadPage {
-  /** Whole frames in order: put together, they are the records of the answer. */
+  /** Whole frames in order: concatenated, they are the records of the answer. */
   readonly chunks: readonly Uint8Array[];
   readonly count: number;
   /** "" at the end. */
   readonly nextPageToken: string;
-  /** Whether an original was read that has turned out wide. */
+  /** Whether an original was read that turned out to be wide. */
   readonly wide: boolean;
   readonly context: ReadContext;
 }

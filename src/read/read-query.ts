@@ -1,4 +1,4 @@
-/** What a caller wants to read, and what can be wrong with it. */
+/** What a caller wants to read, and the checks of it. */
 import { utf8 } from "../lib/bytes.ts";
 import type { Order } from "../ports/event-store.ts";
 import { CONTRACT_EVENT_LIMITS } from "../wire/validate-event.ts";
@@ -11,7 +11,7 @@ export interface ItemFilter {
 export interface ReadQuery {
   readonly namespace: string;
   readonly seriesId: string;
-  /** Event time in microseconds; start belongs to it, end does not. */
+  /** Event time in microseconds, including the start, excluding the end. */
   readonly start: number;
   readonly end: number;
   /** All must match. */
@@ -30,12 +30,12 @@ export interface ReadLimits {
   readonly pageSizeDefault: number;
   readonly pageEventsMax: number;
   readonly pageBytesMax: number;
-  /** Pages of a stream: large enough to be cheap, small enough to hold two of per reader. */
+  /** Pages of a stream: large enough to be cheap, small enough to hold two for each reader. */
   readonly streamPageBytes: number;
   readonly filtersMax: number;
-  /** Partitions one page looks into before it answers with what it has. */
+  /** Partitions that one page asks before it answers with what it has. */
   readonly pagePartitionsMax: number;
-  /** Time buckets looked into at once while they turn out empty. */
+  /** Time buckets read at once while they turn out to be empty. */
   readonly aheadMax: number;
 }
 

@@ -25,7 +25,7 @@ function asked(sizes: ReadSizes, slice = SLICE): Promise<SizeReport> {
   return sizes.sizesOf(slice);
 }
 
-test("a thousand reads of one partition are one partition, of the size last read to the end", async () => {
+test("a thousand reads of one partition count as one, with the size of the last complete read", async () => {
   const sizes = new ReadSizes({ clock: systemClock });
   for (let i = 0; i < 1_000; i++) {
     sizes.note({ partition: partition("a"), bytes: 100 + i, whole: i === 999 });
@@ -39,7 +39,7 @@ test("a thousand reads of one partition are one partition, of the size last read
   equal(report.coverage, "1 partition read by this server, 1 of them to the end");
 });
 
-test("more than was known, read in part, is a lower bound again", async () => {
+test("a partial read of more than the known size makes it a lower bound again", async () => {
   const sizes = new ReadSizes({ clock: systemClock });
   sizes.note({ partition: partition("a"), bytes: 100, whole: true });
   sizes.note({ partition: partition("a"), bytes: 150, whole: false });
@@ -50,7 +50,7 @@ test("more than was known, read in part, is a lower bound again", async () => {
   equal((await asked(sizes)).coverage, "1 partition read by this server, 1 of them to the end");
 });
 
-test("buckets and series are partitions of their own, and an empty one is none", async () => {
+test("buckets and series are separate partitions, and an empty one does not count", async () => {
   const sizes = new ReadSizes({ clock: systemClock });
   for (const series of ["a", "b"]) {
     for (let bucket = 0; bucket < 10; bucket++) {
@@ -64,11 +64,11 @@ test("buckets and series are partitions of their own, and an empty one is none",
   equal((await asked(sizes)).count, 80);
 });
 
-test("a full sample stays within its bound and still tells how many there are, and how large", async () => {
+test("a full sample stays within its bound and still reports the number and sizes of partitions", async () => {
   const sizes = new ReadSizes({ clock: systemClock, sampleMax: 512 });
   const partitions = 50_000;
   for (let i = 0; i < partitions; i++) {
-    // One in ten is large, and those are read ten times as often.
+    // One in ten is large, and these are read ten times as often.
     const large = i % 10 === 0;
     for (let read = 0; read < (large ? 10 : 1); read++) {
       sizes.note({ partition: partition(`s${i}`), bytes: large ? 1e6 : 1e3, whole: true });
@@ -82,7 +82,7 @@ test("a full sample stays within its bound and still tells how many there are, a
   equal(report.histogram?.percentile(0.99), 1e6);
 });
 
-test("slices are apart, and the one read longest ago is forgotten first", async () => {
+test("slices are counted separately, and the one read longest ago is forgotten first", async () => {
   const sizes = new ReadSizes({ clock: systemClock, slicesMax: 2 });
   const named = (slice: string) => ({ ...SLICE, slice });
   const note = (slice: string): void =>
@@ -97,13 +97,13 @@ test("slices are apart, and the one read longest ago is forgotten first", async 
   equal((await asked(sizes, { ...named("data_1"), namespaceId: "plays-2" })).count, 0);
 });
 
-test("of a slice that nobody has read it says so", async () => {
+test("for a slice without reads it reports that there were none", async () => {
   const report = await asked(new ReadSizes({ clock: systemClock }));
   equal(report.count, 0);
   equal(report.coverage, "this server has read no partition of this slice");
 });
 
-test("reads in small pages tell a partition's size: at least that much at first, all of it at the end", async () => {
+test("reads in small pages report a partition's size: a lower bound at first, all of it at the end", async () => {
   const sizes = new ReadSizes({ clock: systemClock });
   const strategy = { secondsPerTimeSlice: 20, secondsPerTimeBucket: 10, eventBuckets: 1 };
   const view = staticView({ slices: joinedSlices(0, [strategy]) });

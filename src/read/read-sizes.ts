@@ -1,10 +1,10 @@
 /**
  * Partition sizes from the service's own reads: works on every engine and costs storage nothing.
  *
- * Kept by partition, so that a thousand reads of one are one. Memory is bounded: of each slice a
- * sample of partitions, chosen by hash, so that each that was read has the same chance to be in it
- * however often it is read, and of the slices those read last. When a sample is full, half of it
- * goes, and each one left stands for twice as many.
+ * Counts by partition, so that a thousand reads of one count once. Memory is bounded: for each
+ * slice it keeps a sample of partitions, chosen by hash, so that each has the same chance to be in
+ * it however often it is read, and it keeps the slices read last. When a sample is full, half of it
+ * is dropped, and each remaining one represents twice as many.
  */
 import { LRUCache } from "lru-cache";
 import { utf8 } from "../lib/bytes.ts";
@@ -17,18 +17,21 @@ import type { PartitionSizes, SizeReport } from "../ports/partition-sizes.ts";
 
 export interface ReadSizesOptions {
   readonly clock: Clock;
-  /** Partitions kept of one slice. About 60 bytes each. */
+  /** Partitions kept for each slice. About 60 bytes each. */
   readonly sampleMax?: number;
-  /** Slices kept; beyond it the one read longest ago is forgotten. With 1,024 each: about 16 MB. */
+  /**
+   * Slices kept; beyond it the one read longest ago is forgotten. With 1,024 partitions each: about
+   * 16 MB.
+   */
   readonly slicesMax?: number;
 }
 
 const TELLS =
   "the sizes of the partitions this server has read, in bytes of events as the API encodes them";
 const DOES_NOT_TELL =
-  "partitions nobody has read, or only through other servers; of one that was never read to its end " +
-  "only what was read, at least; event buckets of one time bucket that were read in several pages are " +
-  "told by their mean";
+  "partitions that were never read, or only through other servers; of a partition never read to its end " +
+  "only what was read, a lower bound; event buckets of one time bucket that were read in several pages " +
+  "are reported by their mean";
 
 export class ReadSizes implements PartitionSizes {
   readonly source = "READS";
@@ -43,14 +46,14 @@ export class ReadSizes implements PartitionSizes {
     this.#slices = new LRUCache({ max: slicesMax });
   }
 
-  /** Told of every partition that was read; returns at once. */
+  /** Called with every partition that was read; returns at once. */
   note(read: Pick<PartitionRead, "partition" | "bytes" | "whole">): void {
-    // An empty one is no partition: storage has nothing of it.
+    // An empty partition does not exist in storage.
     if (read.bytes === 0) return;
     this.#sampleOf(read.partition).note(hashOf(read.partition), read.bytes, read.whole);
   }
 
-  // A promise because the port has one: others have to ask.
+  // A promise because the port requires one: other sources have to ask.
   sizesOf(slice: SliceRef): Promise<SizeReport> {
     const sample = this.#slices.peek(nameOf(slice)) ?? new Sample(this.#sampleMax);
     const histogram = sample.histogram();
@@ -108,7 +111,7 @@ class Sample {
       this.#seen.set(hash, { bytes, whole });
       while (this.#seen.size > this.#max) this.#halve();
     } else if (bytes > seen.bytes || (whole && bytes === seen.bytes)) {
-      // Events are never taken away, so the most that was read is the nearest to its size.
+      // Events are never removed, so the most that was read is the closest to its size.
       seen.bytes = bytes;
       seen.whole = whole;
     }
@@ -138,7 +141,7 @@ function nameOf({ namespaceId, slice }: SliceRef): string {
   return `${namespaceId}/${slice}`;
 }
 
-/** Two partitions with one hash are taken for one: of a million about a hundred pairs. */
+/** Two partitions with the same hash count as one: about a hundred pairs in a million. */
 function hashOf({ seriesId, timeBucket, eventBucket }: PartitionKey): number {
   const seed = (Math.imul(timeBucket, 0x9e3779b1) + eventBucket) >>> 0;
   return hash32(utf8(seriesId), seed);

@@ -63,7 +63,7 @@ test("a partition is reported with what was read of it, and with its width", () 
   deepEqual([read?.bytes, read?.events, read?.route], [50, 5, "ORIGINAL_NOT_SPLIT"]);
 });
 
-test("a partition was read whole if the query covers its bucket, the bucket ended, and no split gave a part", () => {
+test("a partition was read whole if the query covers its bucket, the bucket ended, and no split supplied a part", () => {
   equal(report(source("ORIGINAL_NOT_SPLIT", 100)).read?.whole, true);
   equal(report(source("ORIGINAL_NOT_SPLIT", 100), { progress: "UNDER_WAY" }).read?.whole, false);
   equal(report(source("ORIGINAL_NOT_SPLIT", 100), {}, 9).read?.whole, false);

@@ -20,7 +20,7 @@ export interface ReportContext {
 
 export interface ReportedBucket extends Pick<BucketReader, "sources"> {
   readonly bucket: BucketRange;
-  /** ENDED: the read has come to the end of the bucket. */
+  /** ENDED: the read has reached the end of the bucket. */
   readonly progress: "UNDER_WAY" | "ENDED";
   /** The width of each source, in their order. */
   readonly widths: readonly Width[];
@@ -28,7 +28,9 @@ export interface ReportedBucket extends Pick<BucketReader, "sources"> {
 
 const NOTHING: Width = { bytes: 0, events: 0 };
 
-/** Adds a row for each partition. Returns whether an original was read that has turned out wide. */
+/**
+ * Adds a row for each partition. Returns whether an original was read that turned out to be wide.
+ */
 export function reportPartitions(
   { view, query, onPartitionRead }: ReportContext,
   { bucket, sources, progress, widths }: ReportedBucket,
@@ -41,7 +43,8 @@ export function reportPartitions(
   for (const [nth, source] of sources.entries()) {
     const width = widths[nth] ?? NOTHING;
     const { partition, bytes, events, millis, route } = source;
-    // What a split covers was wide, and still is for a reader that reads it from the original.
+    // The part that a split covers was wide, and still is for a reader that reads it from the
+    // original.
     const covered = source.originalBytes < bytes && !readsSplit(route.route);
     if (covered || width.bytes > bytesMax || width.events > eventsMax) wide = true;
     const { timeBucket, eventBucket } = partition;

@@ -6,7 +6,7 @@ import type { SharedSource } from "./width-shares.ts";
 
 const NONE = { bytes: 0, events: 0 };
 
-/** Ten bytes an event. */
+/** Ten bytes for each event. */
 function source(original: number, covered = 0, route: RouteName = "ORIGINAL_NOT_SPLIT") {
   const told: SharedSource = {
     route: { route, why: "", parts: 0 },
@@ -24,18 +24,19 @@ function eventsOf(sources: readonly SharedSource[], before: number, examined: nu
   return shares.map(({ events }) => events);
 }
 
-test("what was read is shared as it was read, what is split has none of it", () => {
+test("width is shared in proportion to the originals read, and a split has no share", () => {
   deepEqual(eventsOf([source(12), source(0, 12), source(0, 12, "SPLIT")], 0, 12), [12, 0, 0]);
   deepEqual(eventsOf([source(30), source(10)], 0, 40), [30, 10]);
-  // A page had no room for all that was handed on.
+  // A page had no room for everything that the sources returned.
   deepEqual(eventsOf([source(30), source(10)], 0, 20), [15, 5]);
   deepEqual(widthShares([source(0)], NONE, NONE), [NONE]);
 });
 
-test("of the pages before each has an even share, but not those that are split", () => {
+test("earlier pages are shared evenly, without the split event buckets", () => {
   deepEqual(eventsOf([source(12), source(0, 12)], 100, 12), [112, 0]);
   deepEqual(eventsOf([source(2), source(2)], 100, 4), [52, 52]);
-  // The last events of a bucket lie where they will: they say nothing of the pages before.
+  // The last few events of a bucket may be distributed by chance: they say nothing about earlier
+  // pages.
   deepEqual(eventsOf([source(3), source(1), source(0), source(0)], 1_000, 4), [253, 251, 250, 250]);
   deepEqual(eventsOf([source(0), source(0, 0, "SPLIT")], 100, 0), [100, 0]);
   deepEqual(eventsOf([source(0, 5), source(0, 0, "SPLIT")], 100, 0), [0, 0]);

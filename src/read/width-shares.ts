@@ -1,9 +1,9 @@
 /**
- * How much of a time bucket's width each of its event buckets has. Pure.
+ * Divides a time bucket's width between its event buckets. Pure.
  *
- * Width is what was read of originals. What this reader has read is known by source; of the pages
- * before only the sum is, and hashing has spread it evenly. An event bucket that is split has no
- * part in either: it is not to be found wide again, nor to make the others look narrow.
+ * Width is what was read of originals. For this reader it is known by source; for earlier pages
+ * only the sum is known, and hashing has spread it evenly. A split event bucket has no share in
+ * either: it must not be found wide again, nor make the others look narrow.
  */
 import type { PartitionSource, RouteName } from "../partition/partition-source.ts";
 
@@ -12,7 +12,7 @@ export interface Width {
   readonly events: number;
 }
 
-/** What the share of a source is made of. */
+/** The fields of a source that determine its share. */
 export type SharedSource = Pick<
   PartitionSource,
   "route" | "bytes" | "originalBytes" | "originalEvents"
@@ -21,8 +21,8 @@ export type SharedSource = Pick<
 const NOTHING: Width = { bytes: 0, events: 0 };
 
 /**
- * The shares, in the order of the sources. `before`: of the pages before. `examined`: by this
- * reader, no more than the originals gave; so no share says more than was read of its partition.
+ * The shares, in the order of the sources. `before`: of earlier pages. `examined`: by this reader,
+ * at most what the originals returned; so no share exceeds what was read of its partition.
  */
 export function widthShares(
   sources: readonly SharedSource[],
@@ -49,7 +49,7 @@ export function readsSplit(route: RouteName): boolean {
   return route === "SPLIT" || route === "SPLIT_AND_ORIGINAL";
 }
 
-/** One that has come to its end hands on nothing more: it keeps its share of the pages before. */
+/** A source at its end returns nothing more: it keeps its share of earlier pages. */
 function readsOriginal({ route, bytes, originalBytes }: SharedSource): boolean {
   return originalBytes > 0 || (bytes === 0 && !readsSplit(route.route));
 }

@@ -1,6 +1,6 @@
 /**
- * The blocked ids of a namespace as the catalog holds them: space `blocked/<namespace id>`, key =
- * the series id.
+ * The blocked ids of a namespace in the catalog: space `blocked/<namespace id>`, key = the series
+ * id.
  */
 import { compareAndSet, LOST } from "../lib/compare-and-set.ts";
 import { z } from "zod";
@@ -11,7 +11,7 @@ import { decodeStored, encodeStored, listAll, storedObject } from "./stored-json
 /** Every server holds all blocked ids of the namespaces it serves in memory. */
 export const BLOCKED_IDS_MAX = 100_000;
 
-/** Every blocked id, also expired ones, by the bytes of the id. */
+/** Every blocked id, including expired ones, by the bytes of the id. */
 export async function* readBlocked(
   catalog: Catalog,
   namespaceId: string,
@@ -32,7 +32,7 @@ export async function listBlocked(
   return page.map((stored) => decode(space, stored));
 }
 
-/** Writes it whatever was there. True if there was none. */
+/** Writes it whether or not there was one. True if there was none. */
 export async function putBlocked(
   catalog: Catalog,
   namespaceId: string,
@@ -62,7 +62,7 @@ export async function removeBlocked(
   });
 }
 
-const CONFLICT = { message: "the blocked ids were changed by someone else meanwhile; try again" };
+const CONFLICT = { message: "another process changed the blocked ids meanwhile; try again" };
 
 function blockedSpace(namespaceId: string): string {
   return `blocked/${namespaceId}`;

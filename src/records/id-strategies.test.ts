@@ -22,7 +22,7 @@ async function fixtureWithPlays(): Promise<ControlFixture> {
   return fixture;
 }
 
-test("steps are appended: later, and by whole factors that grow", async () => {
+test("steps are appended: later ones, by whole factors that grow", async () => {
   const fixture = await fixtureWithPlays();
   const { catalog } = fixture;
   const { id } = await readReadyNamespace(catalog, "plays");
@@ -48,7 +48,7 @@ test("steps are appended: later, and by whole factors that grow", async () => {
   deepEqual([idStrategyChanging, idStrategyCount], [[], 1]);
 });
 
-test("whether it is in time is asked of the namespace as it is when the step is added", async () => {
+test("whether a step is in time is decided by the namespace as it is when the step is added", async () => {
   const { catalog } = await fixtureWithPlays();
   const inTime = async (limit: number): Promise<boolean> =>
     addIdStep(catalog, "plays", "a", STEP, ({ config }) => config.futureLimitMicros < limit);
@@ -70,7 +70,7 @@ test("whether it is in time is asked of the namespace as it is when the step is 
   ok(await inTime(limit + 1));
 });
 
-test("C15: a step whose storing failed is not stored later, when nobody would be told of it", async () => {
+test("C15: a step whose storing failed is not stored later, when no view would learn of it", async () => {
   const { catalog } = await fixtureWithPlays();
   const { id } = await readReadyNamespace(catalog, "plays");
   const write = catalog.write.bind(catalog);
@@ -86,7 +86,7 @@ test("C15: a step whose storing failed is not stored later, when nobody would be
   deepEqual(await readIdSteps(catalog, id, "a"), []);
 });
 
-test("views hold them, and read them again only when they have changed", async () => {
+test("views hold the strategies, and re-read them only after a change", async () => {
   const fixture = await fixtureWithPlays();
   const { views } = fixture.start();
   equal((await views.get("plays")).idStrategies.size, 0);
@@ -103,7 +103,7 @@ test("views hold them, and read them again only when they have changed", async (
   equal(lists, 0);
 });
 
-test("there is a bound to how many ids of a namespace have one", async () => {
+test("the number of ids of a namespace that have a strategy is bounded", async () => {
   const { catalog } = await fixtureWithPlays();
   await updateNamespace(catalog, "plays", (current) => ({
     ...current,
@@ -113,7 +113,7 @@ test("there is a bound to how many ids of a namespace have one", async () => {
   equal(await addIdStep(catalog, "plays", "b", STEP), false);
 });
 
-/** Stops after some calls and answers; `goOn` lets some more through, and then it is dead. */
+/** Stops after some calls; `goOn` lets some more through, and then it is dead. */
 class StopTwice {
   #left: number;
   #waiting: (() => void)[] = [];
@@ -135,7 +135,9 @@ class StopTwice {
   }
 }
 
-/** What running servers hold must be what one that starts now reads, or they place events apart. */
+/**
+ * Running servers must hold what a server that starts now reads, or they place events differently.
+ */
 async function checkSame(
   fixture: ControlFixture,
   views: NamespaceViews,
@@ -149,13 +151,13 @@ async function checkSame(
   );
 }
 
-test("one who stops anywhere while adding, and goes on for a while or not: all know the step, or none", async () => {
+test("a process stopped anywhere while adding, for good or for a while: all servers know the step, or none", async () => {
   for (let passes = 0; ; passes++) {
     let stopped = false;
     for (const more of [0, 1, 2, 3, 4, 1_000]) {
       const fixture = await fixtureWithPlays();
       const { views } = fixture.start();
-      // Right before the step is stored, so that it is the next look that has to find it.
+      // Right before the step is stored, so that only the next read can find it.
       fixture.catalog.before = async (call, space) => {
         if (call === "write" && space.startsWith("id-strategies/")) await views.refresh("plays");
       };
@@ -166,7 +168,7 @@ test("one who stops anywhere while adding, and goes on for a while or not: all k
       const where = `stopped after ${passes}, ${more} more`;
       await checkSame(fixture, views, where);
       fixture.catalog.before = () => undefined;
-      // The keeper takes it for dead.
+      // The reconciler considers it dead.
       const { reconciler } = fixture.start();
       for (let i = 0; i < 15; i++) {
         await reconciler.runOnce(never);

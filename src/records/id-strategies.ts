@@ -1,11 +1,11 @@
 /**
- * Ids that have more event buckets than their slices, as the catalog holds them: space
+ * Ids that have more event buckets than their slices, in the catalog: space
  * `id-strategies/<namespace id>`, key = the series id. Append-only (rule C15).
  *
- * A step applies from a time bucket on that nobody can write to yet, and multiplies the buckets by a
- * whole factor of what was before: so what was placed with fewer buckets lies in one of those that a
- * reader with more of them looks at. As with blocked ids a change is noted in the namespace before it
- * is made and counted there when it is, so that views read the ids again only then.
+ * A step applies from a time bucket that no process can write to yet, and multiplies the previous
+ * number of buckets by a whole factor. So an event placed with fewer buckets lies in one of those
+ * that a reader with more buckets asks. As with blocked ids, a change is noted in the namespace
+ * before it is made and counted there afterwards, so that views re-read the ids only then.
  */
 import { z } from "zod";
 import type { IdStrategyStep } from "../model/read-mode.ts";
@@ -21,15 +21,16 @@ import { decodeStored, encodeStored, listAll, storedObject } from "./stored-json
 
 /** Every server holds all of them in memory, for the namespaces it serves. */
 export const ID_STRATEGIES_MAX = 10_000;
-/** Of the event buckets of one time bucket: a read looks at each. */
+/** Limits the event buckets of one time bucket: a read asks each of them. */
 const FACTOR_MAX = 1_024;
 const CHANGES_AT_ONCE_MAX = 100;
 
-/** A change that is seen for longer has died: then it is fenced, and ended. */
+/** A change that is under way for longer counts as dead: it is fenced, and ended. */
 export const ID_CHANGE_MAX_MS = 60_000;
 /**
- * By when a change that has not ended is fenced, so that no step is stored later than this: also if another
- * keeper takes over, which counts anew, with the time until its runs come round, and to fence.
+ * A change that has not ended is fenced by this time, so no step is stored later. The bound allows
+ * for another reconciler that takes over and restarts the count, for the time until its next run,
+ * and for the fencing.
  */
 export const ID_CHANGE_FENCED_MS = 3 * ID_CHANGE_MAX_MS;
 
@@ -62,11 +63,12 @@ export async function readIdSteps(
 }
 
 /**
- * Gives an id more event buckets from a time on. False, and nothing changed, if it has as many by then,
- * if the step does not continue those there are, if somebody else was faster, if the namespace has too
- * many such ids or too many changes at once, or if it is too late: `inTime` is asked right before the
- * write, since a process can sleep between deciding on a step and storing it. It is given the namespace as
- * it was when the change was noted in it, by compare-and-set: its limits may have changed as well.
+ * Gives an id more event buckets from a time on. Returns false and changes nothing if the id has as
+ * many by then, if the step does not continue the existing ones, if another process was faster, if
+ * the namespace has too many such ids or too many changes at once, or if it is too late: `inTime`
+ * is called right before the write, because a process can pause between deciding on a step and
+ * storing it. It gets the namespace as it was when the change was noted in it, by compare-and-set:
+ * its limits may have changed as well.
  */
 export async function addIdStep(
   catalog: Catalog,
@@ -77,7 +79,8 @@ export async function addIdStep(
 ): Promise<boolean> {
   const { id } = await readReadyNamespace(catalog, name);
   const space = strategiesSpace(id);
-  // Read before the change is noted: so whoever takes us for dead later can make the write below fail.
+  // Read before the change is noted: a process that considers this one dead can then make the write
+  // below fail.
   const stored = await catalog.read(space, seriesId);
   const known = stored === undefined ? NO_STEPS : decodeStored(strategySchema, space, stored);
   const { steps } = known;
@@ -92,7 +95,8 @@ export async function addIdStep(
       added = written !== undefined;
     }
   } catch (error) {
-    // It may have been stored, so it counts; or be about to be, which must not come after the end.
+    // The step may have been stored, so it counts; or it may still be on its way, and must not be
+    // stored after the end.
     await fenceIdStrategy(catalog, id, seriesId);
     await end(catalog, begun, 0);
     throw error;
@@ -102,8 +106,9 @@ export async function addIdStep(
 }
 
 /**
- * Sees to it that a change that was taken for dead cannot be made any more: its id gets another version.
- * Nobody would be told of it, and processes that start later would place events where others do not look.
+ * Ensures that a change considered dead can no longer be made: its id gets another version. No view
+ * would learn of such a change, and processes that start later would place events where others do
+ * not look.
  */
 export async function fenceIdStrategy(
   catalog: Catalog,
@@ -116,7 +121,7 @@ export async function fenceIdStrategy(
   await catalog.write(space, seriesId, value, stored?.version ?? 0);
 }
 
-/** Whether a step continues those there are: later, and by a whole factor greater than 1. */
+/** Whether a step continues the existing ones: later, and by a whole factor greater than 1. */
 function continues(steps: readonly IdStrategyStep[], step: IdStrategyStep): boolean {
   const last = steps.at(-1) ?? { from: -Infinity, factor: 1 };
   return (
@@ -129,7 +134,7 @@ function continues(steps: readonly IdStrategyStep[], step: IdStrategyStep): bool
   );
 }
 
-/** Counted before it is known whether the id is a new one: the count is never too low. */
+/** Counts before it is known whether the id is new: the count is never too low. */
 async function begin(
   catalog: Catalog,
   name: string,
@@ -154,7 +159,7 @@ async function begin(
   return full ? undefined : noted;
 }
 
-/** Also if the keeper has taken it for dead meanwhile. */
+/** Also if the reconciler has ended it as dead meanwhile. */
 async function end(catalog: Catalog, begun: NamespaceRecord, count: number): Promise<void> {
   await updateNamespace(catalog, begun.name, (current) => {
     if (current.id !== begun.id || current.phase !== "READY") return undefined;

@@ -17,7 +17,7 @@ function fixture() {
   return { catalog, clock, leases };
 }
 
-test("one has the lease; the next gets it when it is released, with a higher fence", async () => {
+test("one process holds the lease; after a release the next gets it, with a higher fence", async () => {
   const { leases } = fixture();
   const [a, b] = [leases(), leases()];
   const first = await a.tryTake("x");
@@ -31,13 +31,13 @@ test("one has the lease; the next gets it when it is released, with a higher fen
   ok(second.fence > first.fence);
 });
 
-test("of many who try at once one gets it", async () => {
+test("of many that try at once, one gets the lease", async () => {
   const { leases } = fixture();
   const taken = await Promise.all(Array.from({ length: 8 }, () => leases().tryTake("x")));
   equal(taken.filter((lease) => lease !== undefined).length, 1);
 });
 
-test("a holder that lives keeps it for as long as it likes", async () => {
+test("a live holder keeps the lease as long as it likes", async () => {
   const { clock, leases } = fixture();
   const held = await leases().tryTake("x");
   const other = leases();
@@ -48,7 +48,7 @@ test("a holder that lives keeps it for as long as it likes", async () => {
   }
 });
 
-test("one whose holder died is taken over, a lease's time after it was first seen and not before", async () => {
+test("a dead holder's lease is taken over one lease time after it was first seen, and not before", async () => {
   const { catalog, clock, leases } = fixture();
   const calls = new OneByOne();
   const dying = new Leases({
@@ -63,11 +63,11 @@ test("one whose holder died is taken over, a lease's time after it was first see
   }
   const dead = await taking;
   ok(dead?.held);
-  // From now on it is never let through.
+  // From now on none of its calls gets through.
   await clock.advance(60_000);
   equal(dead.held, false);
   const heir = leases();
-  // It does not know for how long the counter has stood still.
+  // It does not know how long the counter has been unchanged.
   equal(await heir.tryTake("x"), undefined);
   await clock.advance(LEASE_MS - 1);
   equal(await heir.tryTake("x"), undefined);
@@ -75,7 +75,8 @@ test("one whose holder died is taken over, a lease's time after it was first see
   const inherited = await heir.tryTake("x");
   ok(inherited?.held);
   ok(inherited.fence > dead.fence);
-  // The renewal that was on its way all the time comes too late, and the dead one finds out.
+  // The renewal that was in flight all the time comes too late, and the old holder learns that it
+  // lost.
   while (calls.waiting > 0) {
     calls.letThrough(0);
     await settle();
@@ -86,7 +87,7 @@ test("one whose holder died is taken over, a lease's time after it was first see
   ok(inherited.held);
 });
 
-test("it counts from when it was asked for, however late the answer comes", async () => {
+test("the lease time counts from the request, however late the answer comes", async () => {
   for (const asking of ["taking", "renewing"]) {
     const { catalog, clock } = fixture();
     const calls = new OneByOne();
@@ -96,7 +97,8 @@ test("it counts from when it was asked for, however late the answer comes", asyn
     await settle();
     gated = true;
     if (asking === "renewing") await clock.advance(LEASE_MS / 3);
-    // The write is let through, and before it the read and its answer; not the answer to the write.
+    // Lets the write through, and before it the read and its answer, but not the answer to the
+    // write.
     for (let passes = asking === "taking" ? 3 : 1; passes > 0; passes--) {
       calls.letThrough(0);
       await settle();
@@ -110,7 +112,7 @@ test("it counts from when it was asked for, however late the answer comes", asyn
   }
 });
 
-test("who waits for it gets it when its holder has died, or is told after a while that it is taken", async () => {
+test("a waiting process gets the lease when its holder has died, or learns after a while that it is taken", async () => {
   const { catalog, clock, leases } = fixture();
   await catalog.write("leases", "x", encodeStored({ fence: 1, counter: 3, held: true }), 0);
   const impatient = leases().take("x", 3_000);
@@ -121,7 +123,7 @@ test("who waits for it gets it when its holder has died, or is told after a whil
   ok((await patient)?.held);
 });
 
-test("while the catalog is away it is not held, and held again if nobody took it meanwhile", async () => {
+test("a lease is not held while the catalog is unavailable, and held again if no other process took it", async () => {
   const { catalog, clock, leases } = fixture();
   const lease = await leases().tryTake("x");
   catalog.before = () => {
@@ -137,7 +139,7 @@ test("while the catalog is away it is not held, and held again if nobody took it
   equal(lease.lost, false);
 });
 
-test("a renewal that was done although it failed does not lose the lease", async () => {
+test("a renewal that took effect although it failed does not lose the lease", async () => {
   const { catalog, clock, leases } = fixture();
   const lease = await leases().tryTake("x");
   const write = catalog.write.bind(catalog);
@@ -153,7 +155,7 @@ test("a renewal that was done although it failed does not lose the lease", async
   ok(lease?.held);
 });
 
-test("releasing one that someone else has taken over takes nothing from him", async () => {
+test("releasing a lease that another process has taken over changes nothing", async () => {
   const { catalog, clock, leases } = fixture();
   const first = await leases().tryTake("x");
   const stored = await catalog.read("leases", "x");
@@ -161,10 +163,10 @@ test("releasing one that someone else has taken over takes nothing from him", as
   await catalog.write("leases", "x", theirs, stored?.version ?? 0);
   await first?.release();
   equal((await catalog.read("leases", "x"))?.value, theirs);
-  equal(clock.sleepers, 0, "nothing goes on after the release");
+  equal(clock.sleepers, 0, "nothing runs after the release");
 });
 
-test("a lease that is removed is lost to its holder and free for others", async () => {
+test("a removed lease is lost to its holder and free for others", async () => {
   const { catalog, clock, leases } = fixture();
   const first = await leases().tryTake("x");
   await removeLease(catalog, "x");
@@ -175,7 +177,7 @@ test("a lease that is removed is lost to its holder and free for others", async 
   ok((await leases().tryTake("x"))?.held);
 });
 
-test("never do two believe to hold it, whatever is late and for however long", async () => {
+test("no two processes believe they hold the lease, whatever is late and for however long", async () => {
   const step = fc.record({
     process: fc.nat({ max: 2 }),
     act: fc.constantFrom("try", "release", "pass", "pass", "pass", "pass", "wait"),

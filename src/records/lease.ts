@@ -1,15 +1,16 @@
 /**
- * Who does a piece of work where several processes share a catalog: one at a time, and another when
- * that one dies (rule C16).
+ * Elects the process that does some work where several share a catalog: one at a time, and another
+ * when it dies (rule C16).
  *
- * A lease is a record in the catalog with a fence, raised by each who takes it, and a counter, raised
- * by its holder every third of the lease's time. A contender takes it over when neither has changed
- * for one lease time on its own monotonic clock; clocks of two machines are never compared. The holder
- * regards the lease as its own only until two thirds of the time after the last renewal it *asked* for, so
- * that two never believe that they hold it at once, however long one of them or a message sleeps.
+ * A lease is a record in the catalog with a fence, which each new holder raises, and a counter,
+ * which the holder raises every third of the lease time. A contender takes it over when neither has
+ * changed for one lease time on its own monotonic clock; clocks of two machines are never compared.
+ * The holder considers the lease its own only until two thirds of the lease time after it
+ * *requested* the last renewal, so that no two processes believe at the same time that they hold
+ * it, however long one of them or a message is delayed.
  *
- * What must not happen twice may still not rest on it: a process can stop between looking at `held`
- * and acting. It saves work and quarrels; compare-and-set keeps things right.
+ * Correctness must not depend on a lease: a process can pause between checking `held` and acting. A
+ * lease saves work and conflicts; compare-and-set keeps the data right.
  */
 import { z } from "zod";
 import type { Clock } from "../lib/clock.ts";
@@ -26,10 +27,10 @@ export interface LeasesOptions {
 const SPACE = "leases";
 const LEASE_MS = 10_000;
 
-/** The leases one process wants. */
+/** The leases that one process wants. */
 export class Leases {
   readonly #options: Required<LeasesOptions>;
-  /** Of those that others hold. */
+  /** Liveness of the other processes that hold them. */
   readonly #holders: OwnerLiveness;
 
   constructor(options: LeasesOptions) {
@@ -37,12 +38,15 @@ export class Leases {
     this.#holders = new OwnerLiveness(options.clock, this.#options.leaseMs);
   }
 
-  /** One try. Undefined if someone else has it; who tries again later takes it over if he is dead. */
+  /**
+   * One attempt. Undefined if another process has it; a later attempt takes it over if that process
+   * is dead.
+   */
   async tryTake(name: string): Promise<Lease | undefined> {
     const { catalog, clock } = this.#options;
     const stored = await catalog.read(SPACE, name);
     const found = stored === undefined ? FREE : decodeStored(leaseSchema, SPACE, stored);
-    // That the holder does not renew it before we write is for compare-and-set to say.
+    // If the holder renews it before our write, compare-and-set fails.
     if (found.held && !this.#holders.isDead(name, found)) return undefined;
     const askedAtMs = clock.monotonicMs();
     const taken = { ...found, fence: found.fence + 1, counter: 0, held: true };
@@ -64,7 +68,7 @@ export class Leases {
   }
 }
 
-/** A lease that was taken. It is renewed until it is released or lost. */
+/** A lease that this process took. It is renewed until it is released or lost. */
 export class Lease {
   readonly fence: number;
   readonly #options: Required<LeasesOptions>;
@@ -96,20 +100,22 @@ export class Lease {
   }
 
   /**
-   * Whether nobody else can have it now. May come back as long as it is not lost: the catalog was
-   * away, and nobody has taken the lease over.
+   * Whether no other process can have it now. May become true again while the lease is not lost:
+   * after an outage of the catalog in which no process took it over.
    */
   get held(): boolean {
     const { clock, leaseMs } = this.#options;
     return !this.#lost && clock.monotonicMs() < this.#askedAtMs + (leaseMs * 2) / 3;
   }
 
-  /** Someone else has it, or had it: this one is over. */
+  /** Another process has it, or had it: this one has ended. */
   get lost(): boolean {
     return this.#lost;
   }
 
-  /** Lets the next one have it at once. Never rejects: if the catalog fails it runs out by itself. */
+  /**
+   * Lets the next process have it at once. Never rejects: if the catalog fails, the lease expires.
+   */
   async release(): Promise<void> {
     this.#stop.abort();
     await this.#renewing;
@@ -118,7 +124,7 @@ export class Lease {
     try {
       await this.#write({ fence: this.fence, counter: this.#counter + 1, held: false });
     } catch {
-      // Nobody renews it any more, so whoever wants it gets it a lease's time later.
+      // It is no longer renewed, so a contender gets it one lease time later.
     }
   }
 
@@ -130,7 +136,7 @@ export class Lease {
       try {
         await this.#renew();
       } catch {
-        // The catalog is away. `held` ends by itself; until someone takes it over we go on asking.
+        // The catalog is unavailable. `held` ends by itself; until a takeover we keep asking.
       }
     }
   }
@@ -152,7 +158,8 @@ export class Lease {
       this.#lost = true;
       return;
     }
-    // Only we write this fence: an earlier renewal was done although it seemed to have failed.
+    // Only this process writes this fence: an earlier renewal took effect although it seemed to
+    // fail.
     this.#counter = found.counter;
     this.#version = stored.version;
   }
@@ -162,7 +169,7 @@ export class Lease {
   }
 }
 
-/** For one that will never be wanted again. Whoever still has it finds it lost. */
+/** For a lease that will never be wanted again. A process that still has it finds it lost. */
 export async function removeLease(catalog: Catalog, name: string): Promise<void> {
   const stored = await catalog.read(SPACE, name);
   if (stored !== undefined) await catalog.remove(SPACE, name, stored.version);

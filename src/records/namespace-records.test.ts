@@ -14,7 +14,7 @@ async function fixtureWithPlays(): Promise<ControlFixture> {
   return fixture;
 }
 
-test("updates that come between are seen, and none is lost", async () => {
+test("concurrent updates are seen, and none is lost", async () => {
   const { catalog } = await fixtureWithPlays();
   const raise = () =>
     updateNamespace(catalog, "plays", (current) => ({ ...current, epoch: current.epoch + 1 }));
@@ -27,7 +27,7 @@ test("an update that always loses ends with CONFLICT", async () => {
   let calls = 0;
   const write = catalog.write.bind(catalog);
   catalog.before = async (call, space, key) => {
-    // Someone else is always faster.
+    // Another process is always faster.
     if (call !== "write" || calls++ % 2 === 1) return;
     const record = await catalog.read(space, key);
     await write(space, key, record?.value ?? "", record?.version ?? 0);
@@ -47,7 +47,7 @@ test("a record that does not parse is DATA_LOSS, and so is one that lacks a fiel
   }
 });
 
-/** `count` of them, made of a real one: creating that many takes too long. */
+/** `count` of them, copied from a real one: creating that many takes too long. */
 async function manyNamespaces(count: number) {
   const { catalog } = await fixtureWithPlays();
   const plays = await catalog.read("namespaces", "plays");
@@ -60,7 +60,7 @@ async function manyNamespaces(count: number) {
   return { catalog, names: names.toSorted() };
 }
 
-test("every namespace is given once, in the order of their names, over several pages", async () => {
+test("every namespace is listed once, in the order of names, over several pages", async () => {
   for (const count of [1, 500, 1_200]) {
     const { catalog, names } = await manyNamespaces(count);
     const seen: string[] = [];
@@ -69,7 +69,7 @@ test("every namespace is given once, in the order of their names, over several p
   }
 });
 
-test("a namespace that cannot be read is given as its error, between the others", async () => {
+test("a namespace that cannot be read is listed with its error, between the others", async () => {
   const { catalog } = await manyNamespaces(3);
   const before = await catalog.read("namespaces", "n0002");
   await catalog.write("namespaces", "n0002", "{", before?.version ?? 0);
@@ -80,7 +80,7 @@ test("a namespace that cannot be read is given as its error, between the others"
   equal([...records.values()].filter((record) => record instanceof Error).length, 1);
 });
 
-test("the next page is not asked for when the signal has aborted", async () => {
+test("no further page is requested after the signal has aborted", async () => {
   const { catalog } = await manyNamespaces(1_200);
   let lists = 0;
   catalog.before = (call) => {

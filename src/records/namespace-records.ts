@@ -1,10 +1,9 @@
 /**
- * Namespaces as the catalog holds them: space `namespaces`, key = name. Every change is compare-
- * and-set.
+ * Namespaces in the catalog: space `namespaces`, key = name. Every change is compare-and-set.
  *
- * A namespace goes through CREATING (its slices are being made; nobody sees it), READY and DELETING
- * (nobody sees it any more; what it had is being removed). A crash in the first or last leaves a
- * record that says what to clean up.
+ * A namespace is CREATING (its slices are being made; callers do not see it), READY or DELETING
+ * (callers no longer see it; its data is being removed). A crash in the first or last phase leaves
+ * a record that says what to clean up.
  */
 import { LOST, tryCompareAndSet } from "../lib/compare-and-set.ts";
 import { z } from "zod";
@@ -19,31 +18,35 @@ import type { SliceChange } from "./slice-change.ts";
 import { decodeStored, encodeStored, storedObject } from "./stored-json.ts";
 
 const SPACE = "namespaces";
-/** Few enough that the last one is still young when its turn comes, enough that thousands cost few reads. */
+/**
+ * Few enough that a page is still young when its last one is processed, enough that thousands cost
+ * few reads.
+ */
 const NAMESPACES_PAGE = 500;
 
 export interface NamespaceRecord extends Namespace {
   readonly phase: "CREATING" | "READY" | "DELETING";
   /**
-   * A higher acceptLimit that is not in force yet: rule C3's steps between the epoch and the
-   * acceptance.
+   * A higher acceptLimit that is not in force yet: between the steps of rule C3 that raise the
+   * epoch and begin to accept.
    */
   readonly reopening: { readonly acceptLimitMicros: number } | null;
   /** Raised when the records of its slices have changed, so that a view re-reads them only then. */
   readonly slicesChange: number;
   /**
-   * What was decided on its slices and is not carried out yet. Until it is, nobody decides anew, and
-   * a view re-reads the slices each time.
+   * A decision on its slices that is not carried out yet. Until it is, no process makes another
+   * decision, and a view re-reads the slices each time.
    */
   readonly changing: SliceChange | null;
   /** The same for its blocked ids: raised when a change of them begins and when it ends. */
   readonly blockedChange: number;
   /**
    * Changes of its blocked ids that are under way, each by the `blockedChange` it began with. Until
-   * they end a view re-reads the ids each time: some may be stored already, whatever comes of the rest.
+   * they end, a view re-reads the ids each time: some may be stored already, whatever happens to
+   * the rest.
    */
   readonly blockedChanging: readonly number[];
-  /** About how many ids are blocked; never too low but for crashes. */
+  /** About how many ids are blocked; too low only after a crash. */
   readonly blockedCount: number;
   /** The same for the strategies of its ids. */
   readonly idStrategyChange: number;
@@ -58,13 +61,13 @@ export interface IdStrategyChanging {
   readonly seriesId: string;
 }
 
-/** One that cannot be read is given as its error. */
+/** A namespace that cannot be read is given as its error. */
 export interface ListedNamespace {
   readonly name: string;
   readonly record: NamespaceRecord | ServiceError;
 }
 
-/** Undefined if there is none; also one that is being created or deleted is given. */
+/** Undefined if it does not exist. Includes namespaces that are being created or deleted. */
 export async function readNamespace(
   catalog: Catalog,
   name: string,
@@ -73,7 +76,7 @@ export async function readNamespace(
   return stored === undefined ? undefined : decode(stored);
 }
 
-/** The same for callers: only one that is READY; else NAMESPACE_NOT_FOUND. */
+/** For callers: only a namespace that is READY; otherwise NAMESPACE_NOT_FOUND. */
 export async function readReadyNamespace(catalog: Catalog, name: string): Promise<NamespaceRecord> {
   return requireReady(await readNamespace(catalog, name), name);
 }
@@ -96,8 +99,8 @@ export async function listNamespaces(
 }
 
 /**
- * Every namespace in the order of their names, in any phase, a bounded page at a time: each page is asked
- * for when the one before has been dealt with. Ends when the signal aborts.
+ * Every namespace in the order of names, in any phase, by bounded pages: each page is requested
+ * when the previous one has been processed. Ends when the signal aborts.
  */
 export async function* namespacePages(
   catalog: Catalog,
@@ -110,7 +113,7 @@ export async function* namespacePages(
   }
 }
 
-/** The same, one by one. */
+/** Like `namespacePages`, one by one. */
 export async function* eachNamespace(
   catalog: Catalog,
   signal?: AbortSignal,
@@ -132,8 +135,8 @@ export async function writeNamespace(
 }
 
 /**
- * Reads, changes and writes until nobody came between, a bounded number of times; then CONFLICT.
- * `change` may run several times; undefined leaves the record as it is.
+ * Reads, changes and writes until no other process wrote in between, a bounded number of times;
+ * then CONFLICT. `change` may run several times; undefined leaves the record unchanged.
  */
 export async function updateNamespace(
   catalog: Catalog,
@@ -163,7 +166,7 @@ export function requireReady(record: NamespaceRecord | undefined, name: string):
 function namespaceNotFound(name: string): ServiceError {
   return new ServiceError(
     "NAMESPACE_NOT_FOUND",
-    `there is no namespace "${name.slice(0, 60)}"; create it first, or list those there are`,
+    `there is no namespace "${name.slice(0, 60)}"; create it first, or list the existing ones`,
     { details: { namespace: name.slice(0, 60) } },
   );
 }
@@ -171,32 +174,32 @@ function namespaceNotFound(name: string): ServiceError {
 export function namespaceConflict(name: string): ServiceError {
   return new ServiceError(
     "CONFLICT",
-    `namespace "${name}" was changed by someone else meanwhile; look at it and try again`,
+    `another process changed namespace "${name}" meanwhile; check it and try again`,
     { details: { namespace: name }, retryAfterMs: 1_000 },
   );
 }
 
-/** What a caller is told while another process makes or drops slices of the namespace. */
+/** The error for a caller while another process makes or drops slices of the namespace. */
 export function slicesBusy(name: string): ServiceError {
   return new ServiceError(
     "CONFLICT",
-    `the slices of namespace "${name}" are being changed by another server; try again soon`,
+    `another server is changing the slices of namespace "${name}"; try again soon`,
     { details: { namespace: name }, retryAfterMs: 5_000 },
   );
 }
 
-/** The lateness that is or soon will be accepted: what slices and floor have to allow for. */
+/** The lateness that is accepted now or soon: slices and floor have to allow for it. */
 export function widestAcceptMicros(record: NamespaceRecord): number {
   return Math.max(record.config.acceptLimitMicros, record.reopening?.acceptLimitMicros ?? 0);
 }
 
-/** Changes of the blocked ids are over, by those who made them or because they have died. */
+/** Ends changes of the blocked ids, for the processes that made them or because those have died. */
 export function endedBlockedChanges(
   { blockedChange, blockedChanging }: NamespaceRecord,
   ended: readonly number[],
 ): Pick<NamespaceRecord, "blockedChange" | "blockedChanging"> {
   return {
-    // Who has read the ids meanwhile may have missed the last of them.
+    // A view that read the ids meanwhile may have missed the last of them.
     blockedChange: blockedChange + 1,
     blockedChanging: blockedChanging.filter((began) => !ended.includes(began)),
   };
@@ -213,7 +216,9 @@ export function endedIdStrategyChanges(
   };
 }
 
-/** The record with another configuration, and what has to be remembered of it for good. */
+/**
+ * The record with another configuration, and with the facts that must be remembered of it for good.
+ */
 export function configured(record: NamespaceRecord, config: NamespaceConfig): NamespaceRecord {
   const everEventual = record.everEventual || config.consistency === "EVENTUAL";
   return { ...record, config, everEventual };

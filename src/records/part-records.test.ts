@@ -27,7 +27,7 @@ async function numbers(catalog: MemoryCatalog, runs: [number, number][]): Promis
   return parts.map((record) => record.part);
 }
 
-test("parts are read in the order of the runs, whatever lies between", async () => {
+test("parts are read in the order of their ranges, whatever lies between", async () => {
   const catalog = new MemoryCatalog();
   for (const number of [0, 1, 2, 5, 6, 9, 10, 11])
     await writePart(catalog, PARTITION, part(number));
@@ -43,9 +43,9 @@ test("parts are read in the order of the runs, whatever lies between", async () 
   );
 });
 
-test("ids that begin like the partition's own key are not taken for its parts", async () => {
+test("ids that begin like the partition's own key are not mistaken for its parts", async () => {
   const catalog = new MemoryCatalog();
-  // Of these some are in the same shard, and all lie between the keys of the parts.
+  // Some of these are in the same shard, and all lie between the keys of the parts.
   for (let i = 0; i < 64; i++) {
     const other = { ...PARTITION, seriesId: `a|3|0|0000000|${i}` };
     await writePart(catalog, other, part(0));
@@ -55,7 +55,7 @@ test("ids that begin like the partition's own key are not taken for its parts", 
   await rejects(numbers(catalog, [[0, 4]]), { code: "DATA_LOSS" });
 });
 
-test("more parts than a page of the catalog are read whole", async () => {
+test("more parts than fit into a page of the catalog are all read", async () => {
   const catalog = new MemoryCatalog();
   for (let i = 0; i < 1_100; i++) await writePart(catalog, PARTITION, part(i));
   const read = await numbers(catalog, [[3, 1_097]]);
@@ -63,7 +63,7 @@ test("more parts than a page of the catalog are read whole", async () => {
   deepEqual([read[0], read.at(-1)], [3, 1_099]);
 });
 
-test("one that is missing is DATA_LOSS, at the start, in the middle and at the end of a run", async () => {
+test("a missing part is DATA_LOSS, at the start, in the middle and at the end of a range", async () => {
   const catalog = new MemoryCatalog();
   for (const number of [1, 2, 4, 5]) await writePart(catalog, PARTITION, part(number));
   for (const [start, count] of [

@@ -1,9 +1,10 @@
 /**
- * The parts of splits as the catalog holds them: space `parts/<namespace id>/<slice>/<shard>`, key = the
- * original partition and the part's number. Written once, before a split lists them, and never changed.
+ * The parts of splits in the catalog: space `parts/<namespace id>/<slice>/<shard>`, key = the
+ * original partition and the part's number. Written once, before a split lists them, and never
+ * changed.
  *
- * They are rows of their own, so that listing a further one rewrites nothing (rule C19). Those that no
- * split lists are garbage that goes with the slice.
+ * Each has a row of its own, so that listing a further part rewrites nothing (rule C19). Parts that
+ * no split lists are garbage, which is removed with the slice.
  */
 import { compareBytes, utf8 } from "../lib/bytes.ts";
 import { ServiceError } from "../lib/errors.ts";
@@ -14,10 +15,10 @@ import { partSchema } from "./split-schema.ts";
 import { keyOf, spaceOf } from "./split-spaces.ts";
 import { decodeStored, encodeStored } from "./stored-json.ts";
 
-/** Parts asked for at once. */
+/** Parts requested at once. */
 const PARTS_PAGE = 1_000;
 
-/** CONFLICT if there is one of that number: numbers are never used again (rule C8). */
+/** CONFLICT if one with that number exists: numbers are never used again (rule C8). */
 export async function writePart(
   catalog: Catalog,
   partition: PartitionKey,
@@ -27,12 +28,12 @@ export async function writePart(
   const space = spaceOf("parts", partition);
   const written = await catalog.write(space, partKeyOf(partition, part), encodeStored(stored), 0);
   if (written !== undefined) return;
-  throw new ServiceError("CONFLICT", `part ${part} of this split was written by someone else`, {
+  throw new ServiceError("CONFLICT", `another process wrote part ${part} of this split`, {
     details: { part },
   });
 }
 
-/** Those listed, in the order of the runs. DATA_LOSS if one is missing. */
+/** The listed parts, in the order of the ranges. DATA_LOSS if one is missing. */
 export async function readParts(
   catalog: Catalog,
   partition: PartitionKey,
@@ -53,12 +54,12 @@ async function readRun(
   const end = start + count;
   const lastKey = utf8(partKeyOf(partition, end - 1));
   let next = start;
-  // Before the run's first key, whatever other ids begin like this one.
+  // Before the range's first key, whatever other ids begin like this one.
   let after = start === 0 ? `${keyOf(partition)}|` : partKeyOf(partition, start - 1);
   while (next < end) {
     const page = await catalog.list(space, after, Math.min(end - next, PARTS_PAGE));
     for (const stored of page) {
-      // A key in between that is not the wanted one is of another id, or behind one that is missing.
+      // Any other key in between belongs to another id, or lies behind a missing part.
       if (next < end && stored.key === partKeyOf(partition, next)) {
         parts.push(decode(space, next++, stored));
       }

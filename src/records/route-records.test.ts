@@ -55,7 +55,7 @@ function splitWith(segments: readonly Segment[]): SplitRecord {
   return { ...record, segments };
 }
 
-test("C19: a route is small, however many parts there are and however long the history", async () => {
+test("C19: a route is small, however many parts there are and however long the history is", async () => {
   const catalog = new MemoryCatalog();
   const segments = Array.from({ length: 10 }, (_, nth) => segmentOf(nth));
   await moveSplit(catalog, new VirtualClock(0), undefined, splitWith(segments));

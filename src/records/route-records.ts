@@ -1,10 +1,10 @@
 /**
- * What servers follow to a split, as the catalog holds it: space `routes/<namespace id>/<slice>/<shard>`,
- * key = the partition. Small, and apart from history and checkpoints (rule C19).
+ * What servers follow to a split, in the catalog: space `routes/<namespace id>/<slice>/<shard>`,
+ * key = the partition. Small, and separate from history and checkpoints (rule C19).
  *
- * A route says which version of the split it was taken from, and one of an older version never replaces
- * one of a newer: so whoever publishes late brings nothing back. That is also why a split that is no
- * more has an empty route, not none: what is not there has no version to compare with.
+ * A route holds the version of the split it was derived from, and an older version never replaces a
+ * newer one: so a late publisher restores nothing. For the same reason a split that no longer
+ * exists has an empty route, not none: a missing route has no version to compare with.
  */
 import { compareAndSet, LOST } from "../lib/compare-and-set.ts";
 import type { PartitionKey, SliceRef } from "../model/partition.ts";
@@ -24,7 +24,7 @@ export async function readRoute(
   return stored === undefined ? undefined : decode(space, partition, stored);
 }
 
-/** Every route of a slice, also empty ones, a bounded page at a time. */
+/** Every route of a slice, including empty ones, by bounded pages. */
 export async function* listRoutes(
   catalog: Catalog,
   slice: SliceRef,
@@ -37,15 +37,15 @@ export async function* listRoutes(
   }
 }
 
-/** The route of a record as it is stored: unless a later one is published already. */
+/** Publishes the route of a record as it is stored, unless a later one is published already. */
 export async function publishRoute(catalog: Catalog, record: SplitRecord): Promise<void> {
   const space = spaceOf("routes", record.partition);
   const key = keyOf(record.partition);
   const route = routeOf(record);
-  const message = "the split was changed by others meanwhile; try again";
+  const message = "another process changed the split meanwhile; try again";
   await compareAndSet({ message }, async () => {
     const stored = await catalog.read(space, key);
-    // One of an older version is written over also where it says the same: `of` must rise.
+    // A route of an older version is overwritten even if its content is equal: `of` must rise.
     if (stored !== undefined && decode(space, record.partition, stored).of >= route.of) return;
     const value = encodeStored(route);
     const written = await catalog.write(space, key, value, stored?.version ?? 0);
@@ -53,7 +53,7 @@ export async function publishRoute(catalog: Catalog, record: SplitRecord): Promi
   });
 }
 
-/** Of a split that is gone with its slice. */
+/** For a split that was removed with its slice. */
 export async function removeRoute(catalog: Catalog, partition: PartitionKey): Promise<void> {
   const space = spaceOf("routes", partition);
   const stored = await catalog.read(space, keyOf(partition));

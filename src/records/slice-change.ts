@@ -1,28 +1,29 @@
 /**
- * A decision on the slices of a namespace, as the namespace's record holds it from the moment it is
+ * A decision on the slices of a namespace. The namespace's record holds it from the moment it is
  * made until it is carried out.
  *
- * It says where each slice is to end up, so that whoever finds it can carry it out, and do so again.
+ * It states the final state of each slice, so that any process that finds it can carry it out, also
+ * repeatedly.
  */
 import { z } from "zod";
 import type { TimeSlice } from "../model/time-slice.ts";
 import { storedObject } from "./stored-json.ts";
 
 export interface SliceChange {
-  /** Listed, given room in the store, and opened; in this order, so that none leaves a gap. */
+  /** Slices to list, make in the store, and open; in this order, so that none leaves a gap. */
   readonly make: readonly TimeSlice[];
-  /** By name: those that are CLOSED are opened. */
+  /** Names of slices to open if they are CLOSED. */
   readonly open: readonly string[];
-  /** Those that are OPEN are closed. */
+  /** Names of slices to close if they are OPEN. */
   readonly close: readonly string[];
-  /** Marked as DROPPED, for good. */
+  /** Names of slices to mark as DROPPED, for good. */
   readonly drop: readonly string[];
 }
 
-/** The record stays small, and whoever waits for one change does not wait for long. */
+/** Keeps the record small, and the wait for one change short. */
 export const CHANGE_SLICES_MAX = 200;
 
-/** The first of what is due. The rest is decided on when that is done. */
+/** The first of the due changes. The rest is decided on when these are done. */
 export function boundedChange(due: Partial<SliceChange>): SliceChange {
   let left = CHANGE_SLICES_MAX;
   const first = <T>(items: readonly T[] = []): readonly T[] => {
@@ -40,7 +41,7 @@ export function boundedChange(due: Partial<SliceChange>): SliceChange {
 
 const count = z.number().int().nonnegative();
 
-/** What is stored of a slice beside its name. */
+/** The stored fields of a slice beside its name. */
 export const sliceFields = {
   start: z.number().int(),
   end: z.number().int(),

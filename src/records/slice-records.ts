@@ -1,6 +1,5 @@
 /**
- * The slices of a namespace as the catalog holds them: space `slices/<namespace id>`, key = the
- * slice's name.
+ * The slices of a namespace in the catalog: space `slices/<namespace id>`, key = the slice's name.
  */
 import { z } from "zod";
 import type { TimeSlice } from "../model/time-slice.ts";
@@ -10,15 +9,15 @@ import { decodeStored, encodeStored, listAll, storedObject } from "./stored-json
 
 export interface SliceRecord extends TimeSlice {
   /**
-   * Of a DROPPED one: the store has let go of it. Until then the mark is still on its way to
-   * everyone (rule C18).
+   * Of a DROPPED slice: the store has removed it. Until then the mark is still spreading to all
+   * processes (rule C18).
    */
   readonly storeDropped: boolean;
   /** 0: not written yet. */
   readonly version: number;
 }
 
-/** All slices there ever were, in any state, by start. */
+/** All slices that ever existed, in any state, by start. */
 export async function readSlices(catalog: Catalog, namespaceId: string): Promise<SliceRecord[]> {
   const space = slicesSpace(namespaceId);
   const slices: SliceRecord[] = [];

@@ -28,7 +28,7 @@ test("changes are listed by time, from a time on or behind one, and noted once",
   deepEqual(await listChanges(catalog, "plays-2", "", 10), []);
 });
 
-test("older ones are trimmed, also if they are many", async () => {
+test("older changes are trimmed, also if there are many", async () => {
   const catalog = new MemoryCatalog();
   for (let at = 0; at < 1_500; at++) await noteChange(catalog, at, partition("a"));
   await trimChanges(catalog, "plays-1", 1_498);

@@ -1,8 +1,9 @@
 /**
- * Which routes were published when: space `split-changes/<namespace id>`, key = time and partition. So
- * that whoever follows routes need not list them all again and again (rule C19).
+ * Which routes were published when: space `split-changes/<namespace id>`, key = time and partition.
+ * So processes that follow routes need not list all of them repeatedly (rule C19).
  *
- * The times are of the clocks of those who publish: who asks for what is new begins a little before.
+ * The times are of the publishers' clocks: a process that asks for new changes begins a little
+ * earlier.
  */
 import type { PartitionKey } from "../model/partition.ts";
 import type { Catalog } from "../ports/catalog.ts";
@@ -12,7 +13,7 @@ import { encodeStored } from "./stored-json.ts";
 const TRIM_PAGE = 1_000;
 
 export interface SplitChange {
-  /** What to ask behind, for those that follow. */
+  /** Pass it as `after` to continue behind this change. */
   readonly key: string;
   /** Microseconds. */
   readonly at: number;
@@ -25,11 +26,13 @@ export async function noteChange(
   partition: PartitionKey,
 ): Promise<void> {
   const key = `${timeKey(nowMicros)}|${slicedKeyOf(partition)}`;
-  // One that is there already says the same.
+  // An existing one has the same content.
   await catalog.write(changesSpace(partition.namespaceId), key, encodeStored({}), 0);
 }
 
-/** At most `limit` behind the key `after`: "" for all, `changesFrom(t)` for those from a time on. */
+/**
+ * At most `limit` behind the key `after`: "" for all, `changesFrom(t)` for those from a time on.
+ */
 export async function listChanges(
   catalog: Catalog,
   namespaceId: string,

@@ -1,8 +1,8 @@
 /**
  * How many splits are in each state, as last counted: space `service`, key `split-counts`.
  *
- * One process counts for all, so the others read the result here. The last count stays: a lost race
- * means that a newer one is there.
+ * One process counts for all, and the others read the result here. A process that loses a race
+ * leaves the record unchanged: it holds a newer count.
  */
 import { z } from "zod";
 import { SPLIT_STATES } from "../model/split.ts";
@@ -16,7 +16,7 @@ const KEY = "split-counts";
 export interface CountedSplits {
   /** Microseconds. */
   readonly countedAt: number;
-  /** Of all namespaces together; every state is there. */
+  /** Over all namespaces; every state is present. */
   readonly states: ReadonlyMap<SplitState, number>;
 }
 

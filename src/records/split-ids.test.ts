@@ -14,7 +14,7 @@ const PARTITION: PartitionKey = {
   eventBucket: 0,
 };
 
-test("an id is short, plain, stable, and another for every part of a partition's name", () => {
+test("an id is short, plain, stable, and differs for every part of a partition's name", () => {
   // People keep ids in tickets: another hash would break them.
   equal(splitIdOf(PARTITION), "c11psr2pyb");
   const others: PartitionKey[] = [
@@ -55,7 +55,7 @@ test("a split is found by its id in one shard of its slice", async () => {
   }
 });
 
-test("a search by id ends at its bound, and says so", async () => {
+test("a search by id ends at its bound and reports that", async () => {
   const { catalog } = new ControlFixture();
   for (let i = 0; i < 40; i++) {
     await writeSplit(catalog, recordOf({ ...PARTITION, timeBucket: i }));

@@ -1,10 +1,10 @@
 /**
  * Short ids of splits, for people to type: a hash of the namespace and the partition.
  *
- * The id says where to look, so that finding its split reads one shard of one slice, as a rule, and not
- * all of the namespace. Its ten characters, of five bits each: one for the shard, two of the slice's name,
- * seven of the partition. Two splits of one shard share an id with a chance of 1 in 34 billion; a look-up
- * that finds both returns both.
+ * The id narrows the search: finding its split usually reads one shard of one slice instead of the
+ * whole namespace. It has ten characters of five bits each: one for the shard, two for the slice's
+ * name, seven for the partition. Two splits of one shard share an id with a chance of 1 in 34
+ * billion; a lookup that finds both returns both.
  */
 import { utf8 } from "../lib/bytes.ts";
 import { hash32 } from "../lib/hash.ts";
@@ -14,7 +14,7 @@ import { slicesWithSplits } from "./split-records.ts";
 import { partitionOf, shardOf, shardSpace, SHARDS, slicedKeyOf } from "./split-spaces.ts";
 import { listAll } from "./stored-json.ts";
 
-/** Crockford's base 32: no letter is taken for a digit or for another letter. */
+/** Crockford's base 32: no letter looks like a digit or like another letter. */
 const DIGITS = "0123456789abcdefghjkmnpqrstvwxyz";
 const ID_FORM = new RegExp(`^[${DIGITS}]{10}$`);
 const HIGH_SEED = 1;
@@ -32,7 +32,7 @@ export function splitIdOf(partition: PartitionKey): string {
   ].join("");
 }
 
-/** Whether a text has the form of an id. Capitals are as good. */
+/** Whether a text has the form of an id. Capitals are accepted. */
 export function isSplitId(text: string): boolean {
   return ID_FORM.test(text.toLowerCase());
 }
@@ -44,7 +44,7 @@ export interface FoundSplits {
   readonly gaveUp: boolean;
 }
 
-/** The partitions whose split has this id, looking at no more than `scannedMax` records. */
+/** The partitions whose split has this id, from at most `scannedMax` records. */
 export async function findSplits(
   catalog: Catalog,
   namespaceId: string,

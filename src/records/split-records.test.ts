@@ -64,7 +64,7 @@ test("records of a slice are spread over shards, and listed with their partition
   );
 });
 
-test("they are listed in pages, none twice and none left out, whatever the page's size", async () => {
+test("records are listed in pages, none twice and none left out, whatever the page size", async () => {
   const catalog = new MemoryCatalog();
   const ids = [...Array(40).keys()].map((i) => `profile|${i}|3`);
   for (const id of ids) await writeSplit(catalog, recordOf(id));
@@ -81,7 +81,7 @@ test("they are listed in pages, none twice and none left out, whatever the page'
   }
 });
 
-test("a history keeps how it began and how it is going", async () => {
+test("a history keeps its first and its latest moves", async () => {
   const catalog = new MemoryCatalog();
   const record = recordOf("profile:1");
   const [move] = record.history;
@@ -95,7 +95,7 @@ test("a history keeps how it began and how it is going", async () => {
   );
 });
 
-test("they go with their slice, and those of others stay", async () => {
+test("records are removed with their slice, and those of other slices stay", async () => {
   const catalog = new MemoryCatalog();
   for (let i = 0; i < 20; i++) await writeSplit(catalog, recordOf(`profile:${i}`));
   const other = recordOf("profile:1");
@@ -112,7 +112,7 @@ test("they go with their slice, and those of others stay", async () => {
   assert.ok(await readSplit(catalog, stays.partition));
 });
 
-test("one that changes while it is removed goes as well", async () => {
+test("a record that changes while it is removed is removed as well", async () => {
   const catalog = new MemoryCatalog();
   const record = await writeSplit(catalog, recordOf("profile:1"));
   assert.ok(record);

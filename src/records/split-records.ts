@@ -1,10 +1,11 @@
 /**
- * The records of splits as the catalog holds them: space `splits/<namespace id>/<slice>/<shard>`, key =
- * the partition. Every change is compare-and-set and goes through `moveSplit`, which keeps the route and
- * the due time in step with the record.
+ * The records of splits in the catalog: space `splits/<namespace id>/<slice>/<shard>`, key = the
+ * partition. Every change is compare-and-set and goes through `moveSplit`, which keeps the route
+ * and the due time in step with the record.
  *
- * Most slices have none, and looking for them takes a call for each shard: so the slices that may have
- * some are noted before the first is written, in space `split-slices/<namespace id>`, key = the slice.
+ * Most slices have no splits, and a search takes one call for each shard: so the slices that may
+ * have some are noted before the first is written, in space `split-slices/<namespace id>`, key =
+ * the slice.
  */
 import type { PartitionKey, SliceRef } from "../model/partition.ts";
 import type { SplitMove, SplitRecord } from "../model/split.ts";
@@ -21,7 +22,7 @@ import {
 } from "./split-spaces.ts";
 import { decodeStored, encodeStored, listAll } from "./stored-json.ts";
 
-/** A history shows how it began and how it is going. */
+/** A history keeps this many of its first moves, and the latest ones. */
 const FIRST_MOVES = 10;
 const LAST_MOVES = 40;
 
@@ -35,8 +36,8 @@ export async function readSplit(
 }
 
 /**
- * Writes over the version it was read with (0: a new one). Undefined if it has changed meanwhile. The
- * route and the due time are not looked at: `moveSplit` is the way to change a record.
+ * Writes over the version it was read with (0: a new one). Undefined if it has changed meanwhile.
+ * Does not update the route and the due time: change a record through `moveSplit`.
  */
 export async function writeSplit(
   catalog: Catalog,
@@ -46,14 +47,14 @@ export async function writeSplit(
   const { partition, version, ...stored } = { ...record, history };
   const space = spaceOf("splits", partition);
   const value = encodeStored(stored);
-  // One that is there already says the same.
+  // An existing one has the same content.
   if (version === 0)
     await catalog.write(slicesSpace(partition), partition.slice, encodeStored({}), 0);
   const written = await catalog.write(space, keyOf(partition), value, version);
   return written === undefined ? undefined : { ...record, history, version: written };
 }
 
-/** Every record of a slice, shard by shard, a bounded page at a time. */
+/** Every record of a slice, shard by shard, by bounded pages. */
 export async function* listSplits(
   catalog: Catalog,
   slice: SliceRef,
@@ -67,8 +68,8 @@ export async function* listSplits(
 }
 
 /**
- * At most `limit` of them, behind what `cursor` ("" for the first) has told. The cursor that is given
- * back is "" at the end.
+ * At most `limit` of them, behind the position in `cursor` ("" for the first). The returned cursor
+ * is "" at the end.
  */
 export async function listSplitsPage(
   catalog: Catalog,
@@ -94,7 +95,7 @@ export async function listSplitsPage(
   return { records, cursor: "" };
 }
 
-/** The names of the slices that may have splits: no other has any. */
+/** The names of the slices that may have splits: no other slice has any. */
 export async function slicesWithSplits(
   catalog: Catalog,
   namespaceId: string,
@@ -105,20 +106,23 @@ export async function slicesWithSplits(
 }
 
 /**
- * Once its slice is dropped for good: also its routes and parts. What is due of them settles itself. One
- * that is made meanwhile, by somebody who is late, is due, and goes when it is looked at.
+ * Removes the splits, routes and parts of a slice that was dropped for good. Their due entries
+ * settle themselves. A record that a late process creates meanwhile is due, and is removed when a
+ * worker gets to it.
  */
 export async function removeSplits(catalog: Catalog, slice: SliceRef): Promise<void> {
   const noted = await catalog.read(slicesSpace(slice), slice.slice);
   if (noted === undefined) return;
-  // The splits first: from then on nobody moves one, so nobody publishes a route.
+  // The splits first: from then on no process moves one, so none publishes a route.
   for (const kind of ["splits", "routes", "parts"] as const) {
     await removeShards(catalog, kind, slice);
   }
   await catalog.remove(slicesSpace(slice), slice.slice, noted.version);
 }
 
-/** Once `removeSplits` was done: what somebody who was late has made since, in the shard of a partition. */
+/**
+ * After `removeSplits`: removes what a late process has created since, in the shard of a partition.
+ */
 export async function removeLateSplits(catalog: Catalog, partition: PartitionKey): Promise<void> {
   for (const kind of ["parts", "splits", "routes"] as const) {
     await removeAll(catalog, spaceOf(kind, partition));

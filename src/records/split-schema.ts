@@ -1,4 +1,4 @@
-/** What is stored of splits, parts and routes: checked on reading. */
+/** The stored form of splits, parts and routes, checked on reading. */
 import { z } from "zod";
 import { MOVE_CAUSES } from "../model/move-cause.ts";
 import { SPLIT_STATES } from "../model/split.ts";

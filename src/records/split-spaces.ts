@@ -1,8 +1,8 @@
 /**
  * Where the records of splits lie: `<kind>/<namespace id>/<slice>/<shard>`, keys by partition.
  *
- * A slice's records are spread over shards by the hash of the series id (rule C19), so that no space
- * becomes what it is there to cure, and those of one id are together.
+ * A slice's records are spread over shards by the hash of the series id (rule C19), so that no
+ * space becomes a wide partition itself, and those of one id are together.
  */
 import { LOST, tryCompareAndSet } from "../lib/compare-and-set.ts";
 import { utf8 } from "../lib/bytes.ts";
@@ -13,7 +13,7 @@ import { listAll } from "./stored-json.ts";
 
 export type SplitSpace = "splits" | "parts" | "routes";
 
-/** Where records lie: neither the number nor the seed may change. */
+/** Stored data depends on both: neither the number nor the seed may change. */
 export const SHARDS = 16;
 const SHARD_SEED = 0;
 const REMOVE_ATTEMPTS_MAX = 5;
@@ -22,7 +22,7 @@ export function spaceOf(kind: SplitSpace, partition: PartitionKey): string {
   return shardSpace(kind, partition, shardOf(partition));
 }
 
-/** Which shard of its slice holds the records of a partition. */
+/** The shard of its slice that holds the records of a partition. */
 export function shardOf({ seriesId }: PartitionKey): number {
   return hash32(utf8(seriesId), SHARD_SEED) % SHARDS;
 }
@@ -35,7 +35,9 @@ export function shardSpace(
   return `${kind}/${namespaceId}/${slice}/${shard}`;
 }
 
-/** An id may have any characters, numbers have no bar: the last two bars are ours. */
+/**
+ * An id may contain any character, and numbers contain no bar: the last two bars are separators.
+ */
 export function keyOf({ seriesId, timeBucket, eventBucket }: PartitionKey): string {
   return `${seriesId}|${timeBucket}|${eventBucket}`;
 }
@@ -52,7 +54,7 @@ export function partitionOf(slice: SliceRef, key: string): PartitionKey {
   };
 }
 
-/** A key of a slice and a partition of it. Neither namespace ids nor names of slices have a bar. */
+/** A key of a slice and a partition of it. Neither namespace ids nor slice names contain a bar. */
 export function slicedKeyOf(partition: PartitionKey): string {
   return `${partition.slice}|${keyOf(partition)}`;
 }
@@ -62,12 +64,12 @@ export function slicedPartitionOf(namespaceId: string, key: string): PartitionKe
   return partitionOf({ namespaceId, slice: key.slice(0, bar) }, key.slice(bar + 1));
 }
 
-/** Times as keys: in the order of time. */
+/** Times as keys that sort in the order of time. */
 export function timeKey(micros: number): string {
   return String(Math.max(0, Math.floor(micros))).padStart(16, "0");
 }
 
-/** Those that are made meanwhile may stay. */
+/** Records created meanwhile may stay. */
 export async function removeShards(
   catalog: Catalog,
   kind: SplitSpace,
@@ -82,7 +84,7 @@ export async function removeAll(catalog: Catalog, space: string): Promise<void> 
   for await (const record of listAll(catalog, space)) await removeOne(catalog, space, record);
 }
 
-/** Also if it changes meanwhile, unless it does so again and again. */
+/** Also if it changes meanwhile, unless it changes again and again. */
 async function removeOne(catalog: Catalog, space: string, record: CatalogRecord): Promise<void> {
   let there: CatalogRecord | undefined = record;
   await tryCompareAndSet(async () => {

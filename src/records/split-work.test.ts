@@ -29,7 +29,7 @@ async function timesDue(catalog: Catalog, now: number, limit = 1_000): Promise<n
   return (await listDue(catalog, INDEX, now, limit)).due.map(({ dueAt }) => dueAt);
 }
 
-test("what is due is listed by time across windows, a page at a time", async () => {
+test("due entries are listed by time across windows, a page at a time", async () => {
   const catalog = new MemoryCatalog();
   const times = [5, 0, 700, 11, 12, 1_300, 650, 21].map((minutes) => NOW + minutes * MINUTE);
   for (const time of times) await put(catalog, time);
@@ -45,13 +45,13 @@ test("what is due is listed by time across windows, a page at a time", async () 
   deepEqual(paged, sorted);
 });
 
-test("days of entries that came and went are walked over by nobody", async () => {
+test("days of removed entries are not walked over", async () => {
   const catalog = new MemoryCatalog();
   const removed = new Map<string, number>();
   catalog.changed = (space, _before, after) => {
     if (after === undefined) removed.set(space, (removed.get(space) ?? 0) + 1);
   };
-  // One stays due all the time, and must not keep what lies behind it.
+  // One entry stays due all the time, and must not keep the windows behind it.
   await put(catalog, NOW, "stays");
   let [most, listed] = [0, 0];
   for (let at = NOW; at < NOW + 3 * DAY; at += 2 * MINUTE) {
@@ -75,7 +75,7 @@ test("days of entries that came and went are walked over by nobody", async () =>
   ok(most < 500, `${most} removed entries in what is listed`);
 });
 
-test("a turn of the spaces later an old entry is still found, and entries of both windows are kept apart", async () => {
+test("an old entry is still found when its space is reused, and entries of both windows are kept apart", async () => {
   const catalog = new MemoryCatalog();
   const turn = 2_048 * WINDOW_MICROS;
   await put(catalog, NOW);
@@ -91,8 +91,8 @@ test("a turn of the spaces later an old entry is still found, and entries of bot
   equal(catalog.peek("split-work-windows").length, 1);
 });
 
-test("no entry is missed, wherever who makes it or who forgets its window stops, and whatever their clocks say", async () => {
-  // Long over by the clock of whoever forgets windows.
+test("no entry is missed, wherever the process that adds it or the one that forgets its window stops, and whatever their clocks say", async () => {
+  // Long over by the clock of the process that forgets windows.
   const late = NOW + DAY;
   const acts: Readonly<Record<string, (catalog: Catalog) => Promise<unknown>>> = {
     put: (catalog) => put(catalog, NOW),

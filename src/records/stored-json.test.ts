@@ -4,7 +4,7 @@ import { ControlFixture } from "../../tests/support/control-fixture.ts";
 import { readNamespace, updateNamespace } from "./namespace-records.ts";
 import { readSlices, writeSlice } from "./slice-records.ts";
 
-/** The record as a later version of Braid has written it. */
+/** The record as a later version of Braid would write it. */
 async function rewrite(
   catalog: ControlFixture["catalog"],
   space: string,
@@ -22,7 +22,7 @@ async function storedFields(catalog: ControlFixture["catalog"], space: string, k
   return fields;
 }
 
-test("C28: fields of a later version survive a rewrite, nested ones too", async () => {
+test("C28: unknown fields of a later version survive a rewrite, including nested ones", async () => {
   const fixture = new ControlFixture();
   const { catalog } = fixture;
   const { namespaces } = fixture.start();
@@ -45,7 +45,7 @@ test("C28: fields of a later version survive a rewrite, nested ones too", async 
   equal(Object(fields["config"]?.["widePartition"]).depth, 3);
 });
 
-test("C28: so do those of a slice", async () => {
+test("C28: unknown fields of a slice survive too", async () => {
   const fixture = new ControlFixture();
   const { catalog } = fixture;
   await fixture.start().namespaces.create("plays", {});
@@ -61,7 +61,7 @@ test("C28: so do those of a slice", async () => {
   deepEqual([fields["state"], fields["timePartition"]?.["skew"]], ["CLOSED", 2]);
 });
 
-test("C28: a record of a newer format fails what needs it, and nothing rewrites it", async () => {
+test("C28: a record of a newer format fails its readers, and nothing rewrites it", async () => {
   const fixture = new ControlFixture();
   const { catalog } = fixture;
   await fixture.start().namespaces.create("plays", {});

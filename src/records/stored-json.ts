@@ -1,19 +1,20 @@
 /**
  * Records of the catalog as JSON, each with its format (rule C28).
  *
- * What does not parse is DATA_LOSS, never a guess. Fields that this version does not know are kept, nested
- * ones too: a record that is read, changed by spreading it and written has them still.
+ * A record that does not parse is DATA_LOSS, never a guess. Fields that this version does not know
+ * are kept, including nested ones: a record that is read, changed by spreading it and written still
+ * has them.
  */
 import { z } from "zod";
 import { decodeFormat, encodeFormat, FIRST_FORMAT, unreadable } from "../lib/stored-format.ts";
 import type { Catalog, CatalogRecord } from "../ports/catalog.ts";
 
-/** How many records are asked for at once where all of a space are wanted. */
+/** How many records one call requests when all of a space are wanted. */
 const LIST_PAGE = 1_000;
 
-/** An object inside a stored record, or all of one. Fields that are not in `shape` pass through. */
+/** A stored record, or an object inside one. Fields that are not in `shape` pass through. */
 export function storedObject<S extends z.core.$ZodLooseShape>(shape: S): z.ZodObject<S> {
-  // Typed as if it had only the known fields: nobody is to read the others.
+  // Typed as if it had only the known fields: no code may read the others.
   return z.looseObject(shape);
 }
 
@@ -33,7 +34,7 @@ export function decodeStored<T>(
   return parsed.data;
 }
 
-/** Every record of a space, a bounded page at a time. */
+/** Every record of a space, by bounded pages. */
 export async function* listAll(
   catalog: Catalog,
   space: string,

@@ -4,7 +4,7 @@ import { MemoryCatalog } from "../../tests/support/memory-catalog.ts";
 import { systemRandom } from "../lib/random.ts";
 import { loadTokenKey } from "./token-key.ts";
 
-test("all who ask at once get the same key of 32 bytes", async () => {
+test("all processes that ask at once get the same key of 32 bytes", async () => {
   const catalog = new MemoryCatalog({ shared: true });
   const keys = await Promise.all(
     Array.from({ length: 5 }, () => loadTokenKey(catalog, systemRandom)),

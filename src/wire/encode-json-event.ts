@@ -1,9 +1,10 @@
 /**
- * Events of a JSON write request, encoded one behind another into one buffer, as canonical event bytes. They then
- * pass the same checks as events that came as protobuf.
+ * Encodes the events of a JSON write request one behind another into one buffer, as canonical event
+ * bytes. They then pass the same checks as events that came as protobuf.
  *
- * What is wrong with the request's shape (an unknown field, a number for a string, a time that is none) is told
- * together and refuses all of it; what is wrong with an event fails that event alone.
+ * A wrong shape of the request (an unknown field, a number for a string, an invalid time) refuses
+ * the whole request, and the answer lists all such problems; a fault of one event fails that event
+ * alone.
  */
 import type { Problems } from "../lib/problems.ts";
 import {
@@ -21,23 +22,25 @@ import { validateEvent } from "./validate-event.ts";
 import type { EventLimits, EventProblem } from "./validate-event.ts";
 import { varintLength, writeVarint } from "./varint.ts";
 
-/** Shorter texts are copied here, longer ones by a call into native code, which costs about as much as this many steps. */
+/**
+ * A loop copies shorter texts. A call into native code costs about as much as this many of its
+ * steps.
+ */
 const NATIVE_FROM = 64;
 
 const BASE64_VALUES = base64Values();
-/** Node's decoder passes over what is not base64 instead of refusing it. */
+/** Node's decoder skips characters that are not base64 instead of refusing them. */
 const NOT_BASE64 = /[^A-Za-z0-9+/=_-]/;
 
-/** Never told: the request is refused with problems of its own. */
+/** Never shown: the request is refused with problems of its own. */
 const NOT_AN_ITEM: EventProblem = { problem: "EVENT_INVALID", message: "" };
 
-/** Encodes the events of one request, one behind another, into one buffer. */
 export class EventEncoder {
   readonly #bytes: Buffer;
   readonly #limits: EventLimits;
   readonly #problems: Problems;
   #at = 0;
-  /** Members of the event's objects that were seen, and whether all of them are known. */
+  /** The members seen in the event's objects, and whether all of them are known. */
   #members = 0;
   #allKnown = true;
 
@@ -48,8 +51,8 @@ export class EventEncoder {
   }
 
   /**
-   * `members`: how many its text has, of all its objects. What it answers for an event of the wrong shape is never
-   * used: the request is refused.
+   * `members`: how many members the event's text has, over all its objects. The result for an event
+   * of the wrong shape is never used, because the request is refused.
    */
   encode(event: unknown, index: number, members: number): EventBytes | EventProblem {
     if (!isObject(event)) return this.#refuse(index, "", "must be an object");
@@ -91,13 +94,13 @@ export class EventEncoder {
       }
     }
     const start = this.#at;
-    // All four are looked at, whatever is wrong with the first: the request names every problem at once.
+    // Checks all four, whatever is wrong with the first: the answer names every problem at once.
     const ofSeries = this.#encodeText(TAG_SERIES, series, index, "timeSeriesId");
     const ofTime = this.#encodeTime(time, index);
     const ofId = this.#encodeText(TAG_ID, id, index, "eventId");
     const ofItems = this.#encodeItems(items, index);
     const problem = ofSeries ?? ofTime ?? ofId ?? ofItems;
-    // JSON.parse keeps the last of two members with one name: which one was meant nobody knows.
+    // JSON.parse keeps the last of two members with one name; the sender may have meant either.
     if (problem === undefined && this.#allKnown && this.#members !== members) {
       return this.#refuse(index, "", "has a field twice");
     }
@@ -180,7 +183,7 @@ export class EventEncoder {
     if (typeof keyText !== "string") {
       return this.#refuse(index, `.eventItems[${number}].eventItemKey`, "must be a string");
     }
-    // Refused above, with all else that is wrong.
+    // Already reported above, with the other problems.
     if (typeof valueText !== "string" || valueLength < 0) return NOT_AN_ITEM;
     const keyLength = utf8Length(keyText);
     if (keyLength < 0) {
@@ -244,7 +247,10 @@ function wellFormedLength(text: string): number {
   return text.isWellFormed() ? Buffer.byteLength(text) : -1;
 }
 
-/** Bytes that base64 of this length stands for, with or without padding; -1 if no base64 has it. */
+/**
+ * Bytes that base64 of this length stands for, with or without padding; -1 if no base64 has this
+ * length.
+ */
 function base64Length(text: string): number {
   let length = text.length;
   if (length > 0 && text.charCodeAt(length - 1) === 0x3d) {
@@ -257,7 +263,7 @@ function base64Length(text: string): number {
   return ((length - rest) / 4) * 3 + (rest === 0 ? 0 : rest - 1);
 }
 
-/** Takes both alphabets. False if a character belongs to neither. */
+/** Accepts both alphabets. False if a character belongs to neither. */
 function decodeBase64(text: string, bytes: Uint8Array, start: number, end: number): boolean {
   let bits = 0;
   let held = 0;
@@ -304,7 +310,7 @@ function invalid(message: string): EventProblem {
   return { problem: "EVENT_INVALID", message };
 }
 
-/** What a caller sent, short enough to be said back. */
+/** A caller's text, short enough to quote in a message. */
 function quoted(text: string): string {
   return JSON.stringify(shortened(text));
 }

@@ -18,7 +18,7 @@ const anyEvent = fc.record({
   ),
 });
 
-test("events put together from their parts are those that were taken apart", () => {
+test("events assembled from their parts equal the events that were taken apart", () => {
   fc.assert(
     fc.property(
       fc.uint8Array({ minLength: 1, maxLength: 200 }),
@@ -55,7 +55,7 @@ test("events put together from their parts are those that were taken apart", () 
   );
 });
 
-test("the first event fits whatever its size, and the next only within the bytes", () => {
+test("the first event fits whatever its size, and the next only within the limit in bytes", () => {
   const frames = new EventFrames(Buffer.from("s"));
   const [id, items] = ["é", Buffer.alloc(100)];
   equal(frames.fits(1, id, items, 1), true);

@@ -1,8 +1,8 @@
 /**
- * Puts events of one time series together from their stored parts, as the frames of an answer.
+ * Assembles events of one time series from their stored parts, as the frames of an answer.
  *
- * For storage that keeps time, id and items apart. The items are copied as they are; what is written
- * around them is the canonical encoding, so the frames are byte for byte those of the event that was
+ * For storage that keeps time, id and items apart. It copies the items unchanged and writes the
+ * canonical encoding around them, so the frames are byte for byte those of the event that was
  * written.
  */
 import { assert } from "../lib/errors.ts";
@@ -20,11 +20,11 @@ interface Parts {
 }
 
 export class EventFrames {
-  /** The first field, the same for all. */
+  /** The first field, the same for all events. */
   readonly #series: Buffer;
   #events: Parts[] = [];
   #bytes = 0;
-  /** Length of the event that was last asked about. */
+  /** Length of the event last passed to `fits`. */
   #asked = 0;
 
   constructor(series: Uint8Array) {
@@ -37,19 +37,21 @@ export class EventFrames {
     return this.#events.length;
   }
 
-  /** Whether the run stays within the bytes with this event; the first always fits. */
+  /** Whether the run stays within the limit with this event; the first event always fits. */
   fits(time: number, id: string, items: Buffer, bytesMax: number): boolean {
     this.#asked = this.#lengthOf(time, id, items);
     return this.#events.length === 0 || this.#bytes + framed(this.#asked) <= bytesMax;
   }
 
-  /** Adds the event that `fits` was last asked about. */
+  /** Adds the event last passed to `fits`. */
   add(time: number, id: string, items: Buffer): void {
     this.#events.push({ time, id, items, length: this.#asked });
     this.#bytes += framed(this.#asked);
   }
 
-  /** The events added since the last time, which must be some, as one chunk of their own. */
+  /**
+   * The events added since the last call, as one chunk of their own. There must be at least one.
+   */
   take(): Run {
     const events = this.#events;
     const bytes = Buffer.allocUnsafeSlow(this.#bytes);

@@ -49,7 +49,7 @@ function take(request: unknown): WriteBatch {
   return taken(JSON.stringify(request));
 }
 
-/** Small requests are understood at once. */
+/** Small requests are parsed at once, without a promise. */
 function taken(text: string): WriteBatch {
   const batch = parseWriteJson(Buffer.from(text), CONTRACT_EVENT_LIMITS);
   ok(!(batch instanceof Promise));
@@ -64,10 +64,10 @@ function problemsOf(request: unknown): string {
     equal(error.code, "REQUEST_INVALID");
     return error.message;
   }
-  throw new Error("it was taken");
+  throw new Error("the request was accepted");
 }
 
-test("events from JSON are the bytes that protobuf makes of the same JSON, in either spelling", () => {
+test("events from JSON have the bytes that protobuf makes of the same JSON, in either spelling", () => {
   fc.assert(
     fc.property(fc.array(event, { maxLength: 5 }), fc.boolean(), (events, snakeCase) => {
       const request = { namespace: "plays", events };
@@ -89,7 +89,7 @@ test("events from JSON are the bytes that protobuf makes of the same JSON, in ei
   );
 });
 
-test("frames printed as JSON say what protobuf would have said", () => {
+test("frames printed as JSON equal what protobuf prints", () => {
   fc.assert(
     fc.property(fc.array(event, { maxLength: 5 }), (events) => {
       const batch = take({ namespace: "plays", events });
@@ -131,7 +131,7 @@ const good = {
   eventId: "e",
 };
 
-test("what is wrong with an event fails that event and leaves the others", () => {
+test("a fault of one event fails that event and leaves the others", () => {
   const batch = take({
     namespace: "plays",
     events: [
@@ -171,7 +171,7 @@ test("what is wrong with an event fails that event and leaves the others", () =>
   );
 });
 
-test("what is wrong with the request is told all at once, by path", () => {
+test("the answer lists all problems of a request at once, by path", () => {
   const said = problemsOf({
     namespace: 5,
     extra: 1,
@@ -216,7 +216,7 @@ test("__proto__ is an unknown field like any other", () => {
   throws(() => taken(text), /events\[0\]\.__proto__/);
 });
 
-test("nothing that JSON can hold makes it fail in another way than by telling what is wrong", () => {
+test("any JSON value is either accepted or refused with its problems", () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 5 }), fc.nat(3), (json, where) => {
       const request = [

@@ -1,4 +1,7 @@
-/** Stored frames as proto3 JSON: text as bytes, ready for the socket, without an object per event in between. */
+/**
+ * Prints stored frames as proto3 JSON: bytes ready for the socket, without an object for each
+ * event.
+ */
 import { assert } from "../lib/errors.ts";
 import type { EventBytes } from "./event-record.ts";
 import { eventOfFrame } from "./frames.ts";
@@ -8,7 +11,7 @@ import { VarintReader } from "./varint.ts";
 
 /** Writes the events of whole frames as JSON objects with commas between them. */
 export function writeFramesJson(target: JsonBytes, chunks: readonly Uint8Array[]): void {
-  // Neighbours mostly share their series, and their minute: both are put into text once and copied.
+  // Neighbours usually share their series and their minute: each is converted once and copied.
   let before: EventBytes | undefined;
   let head = "";
   let minute = -1;
@@ -45,7 +48,7 @@ function headOf(event: EventBytes): string {
   return `{"timeSeriesId":${JSON.stringify(series)},"eventTime":"`;
 }
 
-/** Seconds of a minute, and what is behind the point with three digits where those are enough. */
+/** The seconds of a minute, with a fraction of three digits where they are enough, else six. */
 function writeSeconds(target: JsonBytes, micros: number): void {
   const seconds = Math.floor(micros / 1_000_000);
   const rest = micros - seconds * 1_000_000;
@@ -58,7 +61,10 @@ function writeSeconds(target: JsonBytes, micros: number): void {
 
 const items = new VarintReader();
 
-/** The items of a canonical event; walked here, as views of each key and value would be most of the cost. */
+/**
+ * The items of a canonical event. Walked here, because views of each key and value would be most of
+ * the cost.
+ */
 function writeItems(target: JsonBytes, { bytes, itemsStart, end }: EventBytes): void {
   for (let at = itemsStart; at < end;) {
     items.position = at + 1;

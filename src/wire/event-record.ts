@@ -1,10 +1,10 @@
 /**
- * One event as bytes: where its parts lie, without making objects of them.
+ * One event as bytes: where its parts lie, without an object for each of them.
  *
- * The canonical encoding of an event is its protobuf `EventRecord` with the fields in order, each at
- * most once, defaults left out and integers in the fewest bytes. It is what is stored, answered,
- * counted and summed, the same on every engine. Well-behaved encoders write it already, so most
- * events pass from the caller's request to storage and back as they came.
+ * The canonical encoding of an event is its protobuf `EventRecord` with the fields in order, each
+ * at most once, defaults left out and integers in the fewest bytes. It is what Braid stores,
+ * answers, counts and checksums, the same on every engine. Most encoders write it already, so most
+ * events pass from the caller's request to storage and back unchanged.
  */
 import { VarintReader, varintLength, writeVarint } from "./varint.ts";
 
@@ -38,8 +38,8 @@ const reader = new VarintReader();
 export const TIME_MICROS_MAX = Number.MAX_SAFE_INTEGER;
 
 /**
- * Finds the parts of an event that is encoded canonically; undefined if it is not, or lacks a part.
- * Looks at neither the items nor the validity of text: see `validateEvent` for what comes from outside.
+ * Finds the parts of a canonically encoded event; undefined if it is not canonical or lacks a part.
+ * Checks neither the items nor the text: `validateEvent` does that for events from outside.
  */
 export function locateEvent(bytes: Uint8Array, start: number, end: number): EventBytes | undefined {
   if (bytes[start] !== TAG_SERIES) return undefined;
@@ -129,19 +129,19 @@ export function encodeEvent(
   };
 }
 
-/** Length of the field of an event's time, tag and all. */
+/** Length of the field of an event's time, including its tag. */
 export function timeFieldLength(time: number): number {
   const seconds = Math.floor(time / 1_000_000);
   const nanos = (time - seconds * 1_000_000) * 1000;
   return 2 + timestampLength(seconds, nanos);
 }
 
-/** Writes that field at `at` and returns the position behind it. */
+/** Writes that field at `start` and returns the position behind it. */
 export function writeTimeField(bytes: Uint8Array, start: number, time: number): number {
   const seconds = Math.floor(time / 1_000_000);
   const nanos = (time - seconds * 1_000_000) * 1000;
   bytes[start] = TAG_TIME;
-  // Far below 128: one byte tells it.
+  // Far below 128: it fits into one byte.
   bytes[start + 1] = timestampLength(seconds, nanos);
   let at = start + 2;
   if (seconds !== 0) {

@@ -1,9 +1,9 @@
 /**
- * Events framed as an answer wants them, and runs of them.
+ * Events framed as an answer needs them, and runs of them.
  *
- * A frame is the tag and length of `ReadEventRecordsResponse.records` (field 1) and one canonical
- * event behind it. Frames put one after another are a valid answer, so they pass from an engine
- * to a gRPC caller unparsed.
+ * A frame is the tag and length of `ReadEventRecordsResponse.records` (field 1) followed by one
+ * canonical event. Frames put one after another are a valid answer, so they pass from an engine to
+ * a gRPC caller unparsed.
  */
 import { compareBytes } from "../lib/bytes.ts";
 import { assert } from "../lib/errors.ts";
@@ -17,7 +17,7 @@ export const TAG_FRAME = 0x0a;
 export interface Position {
   /** Event time in microseconds. */
   readonly time: number;
-  /** Event id, as bytes: that is how it is compared. */
+  /** Event id as bytes, because ids are compared as bytes. */
   readonly id: Uint8Array;
 }
 
@@ -30,7 +30,7 @@ export interface Run {
   /** Each holds one or more whole frames. */
   readonly chunks: readonly Uint8Array[];
   readonly count: number;
-  /** Length of all frames: what counts as the bytes of these events, on every engine. */
+  /** Length of all frames: this is what counts as the size of these events, on every engine. */
   readonly bytes: number;
   readonly first: Position;
   readonly last: Position;
@@ -38,7 +38,9 @@ export interface Run {
 
 const reader = new VarintReader();
 
-/** As Buffer copies, from any bytes: a view made for `set` would be one more object an event. */
+/**
+ * Copies like Buffer, from any bytes: a view for `set` would cost one more object for each event.
+ */
 const copyBytes = Buffer.alloc(0).copy;
 
 /** The frame's length for an event of this many canonical bytes. */
@@ -54,7 +56,10 @@ export function writeFrame(target: Uint8Array, at: number, event: EventBytes): n
   return body + (event.end - event.start);
 }
 
-/** The event of the frame at `at`, or undefined if there is no whole canonical one. `end` of it is where the next frame begins. */
+/**
+ * The event of the frame at `at`, or undefined if no whole canonical one is there. The next frame
+ * begins at its `end`.
+ */
 export function eventOfFrame(bytes: Uint8Array, at: number): EventBytes | undefined {
   if (bytes[at] !== TAG_FRAME) return undefined;
   reader.position = at + 1;

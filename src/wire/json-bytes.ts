@@ -1,7 +1,7 @@
 /**
- * JSON text put together as bytes: what is stored as UTF-8 is copied, never made a string and back.
+ * Assembles JSON text as bytes: stored UTF-8 is copied, without becoming a string in between.
  *
- * It grows as needed; whoever fills it bounds what goes in.
+ * The buffer grows as needed; its owner bounds what goes in.
  */
 export class JsonBytes {
   #bytes: Buffer;
@@ -11,12 +11,12 @@ export class JsonBytes {
     this.#bytes = Buffer.allocUnsafe(capacity);
   }
 
-  /** What was written so far. Valid until the next write. */
+  /** What has been written so far. Valid until the next write. */
   written(): Buffer {
     return this.#bytes.subarray(0, this.#length);
   }
 
-  /** Plain ASCII, as it is: punctuation, names of fields, numbers. */
+  /** Plain ASCII, unchanged: punctuation, field names, numbers. */
   ascii(text: string): void {
     this.#reserve(text.length);
     const bytes = this.#bytes;
@@ -25,7 +25,7 @@ export class JsonBytes {
     this.#length = at + text.length;
   }
 
-  /** Any text, as it is: JSON made elsewhere. */
+  /** Any text, unchanged: JSON made elsewhere. */
   text(text: string): void {
     this.#reserve(text.length * 3);
     this.#length += this.#bytes.write(text, this.#length, "utf8");
@@ -44,7 +44,7 @@ export class JsonBytes {
     this.#length = at + count;
   }
 
-  /** The inside of a string: valid UTF-8, with what JSON cannot hold as it is escaped. */
+  /** The contents of a string: valid UTF-8, escaped where JSON requires it. */
   escaped(source: Uint8Array, start: number, end: number): void {
     this.#reserve((end - start) * 6);
     const bytes = this.#bytes;
@@ -115,6 +115,6 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const PADDING = 0x3d;
 const HEX = "0123456789abcdef";
-/** From here on a call into native code is faster than the loop. */
+/** From this length on a call into native code is faster than the loop. */
 const NATIVE_FROM = 96;
 const ALPHABET = Buffer.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/");

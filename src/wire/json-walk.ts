@@ -1,8 +1,8 @@
 /**
- * Walks JSON text as bytes without making values of it: finds where values end, and counts what there is.
+ * Walks JSON text as bytes without creating values: finds where values end, and counts them.
  *
- * It bounds what parsing may cost before anything is parsed: depth, and the number of values (rule C27). It does
- * not prove that the text is JSON; `JSON.parse` does that for each piece.
+ * It bounds the cost of parsing before anything is parsed: the depth, and the number of values
+ * (rule C27). It does not prove that the text is JSON; `JSON.parse` does that for each value.
  */
 import { ServiceError } from "../lib/errors.ts";
 
@@ -12,9 +12,9 @@ const DEPTH_MAX = 32;
 export class JsonWalk {
   readonly #bytes: Uint8Array;
   readonly #valuesMax: number;
-  /** The next byte. */
+  /** The index of the next byte. */
   at = 0;
-  /** Members of objects that were walked over so far. */
+  /** Members of objects passed so far. */
   members = 0;
   #values = 0;
 
@@ -33,14 +33,14 @@ export class JsonWalk {
     return -1;
   }
 
-  /** Walks over this byte if it is next. */
+  /** Passes this byte if it is next. */
   take(byte: number): boolean {
     if (this.peek() !== byte) return false;
     this.at++;
     return true;
   }
 
-  /** Walks over one value, whatever it is. Stops at what cannot be one. */
+  /** Passes one value of any kind. Stops at a byte that cannot begin or continue one. */
   skipValue(): void {
     const bytes = this.#bytes;
     let depth = 0;
@@ -61,7 +61,7 @@ export class JsonWalk {
           break;
         case CLOSE_BRACE:
         case CLOSE_BRACKET:
-          // The end of what holds this value.
+          // The end of the object or array that holds this value.
           if (depth === 0) return;
           if (--depth === 0) {
             this.at++;
@@ -81,7 +81,7 @@ export class JsonWalk {
     }
   }
 
-  /** From its opening quote to its closing one. */
+  /** From the opening quote to the closing one. */
   #skipString(): void {
     const bytes = this.#bytes;
     for (this.at++; this.at < bytes.length; this.at++) {

@@ -18,7 +18,7 @@ const FRAMES = [Uint8Array.of(0x0a, 1, 7), Uint8Array.of(0x0a, 2, 8, 9)];
 
 const anyId = fc.uint8Array({ minLength: 1, maxLength: 300 });
 
-test("a block gives back what was put in", () => {
+test("a block returns what was put in", () => {
   fc.assert(
     fc.property(
       fc.tuple(anyId, anyId, anyId),
@@ -56,7 +56,7 @@ test("the bytes of a block are those of the specification, for ever", () => {
     "0a0107",
     "0a020809",
   ];
-  // Both sums were computed by other programs than this one.
+  // Programs other than this one computed both checksums.
   equal(block, `40f4a3cd${fields.join("")}`);
 });
 
@@ -73,7 +73,7 @@ test("no flipped bit, no missing and no additional byte goes unnoticed", () => {
   equal(readBlock(CONTEXT, Buffer.concat([block, Buffer.alloc(1)])), undefined);
 });
 
-test("a sound block of another place is not taken for this one", () => {
+test("a sound block of another location is not accepted here", () => {
   const block = encodeBlock(CONTEXT, FIELDS, FRAMES);
   ok(readBlock(CONTEXT, block) !== undefined);
   const others: BlockContext[] = [
@@ -87,14 +87,14 @@ test("a sound block of another place is not taken for this one", () => {
   for (const other of others) equal(readBlock(other, block), undefined);
 });
 
-test("places that read the same when put together have bindings of their own", () => {
+test("locations whose joined texts are equal have different bindings", () => {
   const one = bindingOf({ ...LOCATION, timeBucket: 1, seriesId: "2\0s" });
   const other = bindingOf({ ...LOCATION, timeBucket: 12, seriesId: "\0s" });
   equal(one.length, 8);
   ok(Buffer.compare(one, other) !== 0);
 });
 
-test("a block that cannot be is not written, and not read", () => {
+test("an impossible block is neither written nor read", () => {
   throws(() => encodeBlock(CONTEXT, { ...FIELDS, before: undefined }, FRAMES), /before/);
   throws(() => encodeBlock({ ...CONTEXT, part: 2 ** 32 }, FIELDS, FRAMES), /four bytes/);
   const odd: Partial<BlockFields>[] = [
@@ -108,7 +108,7 @@ test("a block that cannot be is not written, and not read", () => {
   equal(readBlock(CONTEXT, encodeBlock(CONTEXT, FIELDS, [])), undefined);
 });
 
-test("the end of a frame is found, and of half a frame it is not", () => {
+test("the end of a whole frame is found, and of half a frame it is not", () => {
   const bytes = Uint8Array.of(0x0a, 2, 1, 1, 0x0a, 0, 0x0b, 0, 0x0a, 5);
   equal(frameEnd(bytes, 0, bytes.length), 4);
   equal(frameEnd(bytes, 4, bytes.length), 6);

@@ -1,9 +1,9 @@
 /**
- * A block: many events of a split's part in one stored value, as an answer wants them.
+ * A block: many events of a split's part in one stored value, in the form of an answer.
  *
- * Behind a head that binds the block to its place lie the frames of its events, newest first, so that a
- * whole block passes to a caller unparsed. All of it is under one checksum. `docs/specs/packed-parts.md`
- * has it byte by byte.
+ * A head binds the block to its location. The frames of its events follow, newest first, so that a
+ * whole block passes to a caller unparsed. One checksum covers all of it.
+ * `docs/specs/packed-parts.md` specifies it byte by byte.
  */
 import { hash } from "node:crypto";
 import { crc32c } from "@node-rs/crc32";
@@ -13,14 +13,14 @@ import type { Position } from "./frames.ts";
 import { VarintReader } from "./varint.ts";
 
 /**
- * Frames of one block, about; a larger event has a block of its own. With its row it fits into one of the chunks of
- * 16 KiB that Cassandra compresses (docs/decisions/0011).
+ * The approximate size of a block's frames; a larger event has a block of its own. With its row it
+ * fits into one of the 16 KiB chunks that Cassandra compresses (docs/decisions/0011).
  */
 export const BLOCK_BYTES_TARGET = 12 * 1024;
 
 const VERSION = 1;
 const BINDING_BYTES = 8;
-/** Where the fields of fixed length lie. */
+/** Offsets of the fields of fixed length. */
 const AT_VERSION = 4;
 const AT_BINDING = 5;
 const AT_GENERATION = 13;
@@ -34,7 +34,7 @@ const POSITION_BYTES = 10;
 const U16_END = 2 ** 16;
 const U32_END = 2 ** 32;
 
-/** What a block must say of itself to be the one that was asked for. */
+/** What a block must state of itself to be the requested one. */
 export interface BlockContext {
   /** Of the part: see `bindingOf`. */
   readonly binding: Uint8Array;
@@ -46,12 +46,12 @@ export interface BlockContext {
 export interface BlockFields {
   /** Counts the blocks of a part from 0, the newest. */
   readonly sequence: number;
-  /** Of events. */
+  /** The number of events. */
   readonly count: number;
-  /** Of its newest event, and of its oldest: the key it is stored under. */
+  /** The positions of its newest event and of its oldest; the latter is its key in storage. */
   readonly first: Position;
   readonly last: Position;
-  /** `last` of the block with the sequence number before; undefined for sequence 0. */
+  /** `last` of the block with the previous sequence number; undefined for sequence 0. */
   readonly before: Position | undefined;
 }
 
@@ -61,7 +61,7 @@ export interface BlockHead extends BlockFields {
   readonly framesEnd: number;
 }
 
-/** Where a part lies, as the store knows it. */
+/** Where a part lies, as the store addresses it. */
 interface PartLocation {
   readonly namespaceId: string;
   readonly slice: string;
@@ -69,14 +69,14 @@ interface PartLocation {
   readonly timeBucket: number;
 }
 
-/** 64 bits of what a part belongs to, its number apart, which a block holds in full. */
+/** 64 bits of a part's location without its number, which a block holds in full. */
 export function bindingOf({ namespaceId, slice, seriesId, timeBucket }: PartLocation): Uint8Array {
-  // Only the series id, which comes last, can hold a zero.
+  // Only the series id, which comes last, can contain a zero byte.
   const text = [namespaceId, slice, timeBucket, seriesId].join("\0");
   return hash("sha256", text, "buffer").subarray(0, BINDING_BYTES);
 }
 
-/** `frames`: whole ones, one or more in each, newest first. */
+/** `frames`: each holds one or more whole frames, newest first. */
 export function encodeBlock(
   context: BlockContext,
   fields: BlockFields,
@@ -108,8 +108,8 @@ export function encodeBlock(
 }
 
 /**
- * The head of a block, or undefined if it is damaged or not one of this context. The frames are vouched
- * for by the checksum and not looked at. `checked`: the store has compared every byte already.
+ * The head of a block, or undefined if it is damaged or not of this context. The checksum vouches
+ * for the frames, which are not parsed. `checked`: the store has compared every byte already.
  */
 export function readBlock(
   context: BlockContext,
@@ -143,7 +143,7 @@ export function readBlock(
 
 const varint = new VarintReader();
 
-/** Where the frame at `at` ends, or -1 if no whole one is there. Its event is not looked at. */
+/** Where the frame at `at` ends, or -1 if no whole one is there. Does not parse its event. */
 export function frameEnd(bytes: Uint8Array, at: number, end: number): number {
   if (bytes[at] !== TAG_FRAME) return -1;
   varint.position = at + 1;

@@ -11,13 +11,13 @@ test("a time is written so that it reads back the same, to the microsecond", () 
   );
 });
 
-test("fractions have no, three or six digits, as proto3 JSON has them", () => {
+test("fractions have no, three or six digits, as in proto3 JSON", () => {
   equal(formatTime(0), "1970-01-01T00:00:00Z");
   equal(formatTime(1_500_000), "1970-01-01T00:00:01.500Z");
   equal(formatTime(1_000_001), "1970-01-01T00:00:01.000001Z");
 });
 
-test("offsets and any number of digits are read; nanoseconds are too fine", () => {
+test("offsets and any number of digits are parsed; nanoseconds are too fine", () => {
   equal(parseTime("1970-01-01T01:00:00.1+01:00"), 100_000);
   equal(parseTime("1970-01-01T00:00:00.000001000Z"), 1);
   equal(parseTime("1970-01-01T00:00:00.0000001Z"), "too fine");

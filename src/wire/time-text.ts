@@ -1,4 +1,4 @@
-/** Times as RFC 3339 text with at most microseconds, as proto3 JSON has them. */
+/** Times as RFC 3339 text with at most microseconds, as in proto3 JSON. */
 
 const RFC3339 = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:\.(\d{1,9}))?(Z|[+-]\d{2}:\d{2})$/;
 
@@ -13,7 +13,7 @@ function parseAny(text: string): number | "too fine" | undefined {
   const [, base = "", fraction = "", zone = ""] = match;
   const millis = Date.parse(base + zone);
   if (Number.isNaN(millis)) return undefined;
-  // Date takes the 30th of February for the 2nd of March.
+  // Date reads the 30th of February as the 2nd of March.
   if (Number(base.slice(8, 10)) > 28 && !isDay(base)) return undefined;
   const nanos = fraction === "" ? 0 : Number(fraction.padEnd(9, "0"));
   if (nanos % 1000 !== 0) return "too fine";
@@ -33,7 +33,10 @@ function isDay(base: string): boolean {
   return new Date(Date.parse(`${base}Z`)).toISOString().startsWith(base.slice(0, 10));
 }
 
-/** The common form, in UTC with at most microseconds, without the cost of a pattern; undefined for any other. */
+/**
+ * The common form, in UTC with at most microseconds, without the cost of a pattern; undefined for
+ * any other.
+ */
 function parseUtc(text: string): number | undefined {
   const end = text.length - 1;
   if (end < 19 || end > 26 || text.charCodeAt(end) !== 0x5a) return undefined;
@@ -45,7 +48,7 @@ function parseUtc(text: string): number | undefined {
   const hour = digits(text, 11, 13);
   const minute = digits(text, 14, 16);
   const second = digits(text, 17, 19);
-  // A part that is not a number is negative.
+  // `digits` returns a negative number for a part that is not a number.
   if (year < 1970 || month < 1 || month > 12 || day < 1 || day > 31) return undefined;
   if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 59) {
     return undefined;
@@ -60,7 +63,7 @@ function parseUtc(text: string): number | undefined {
 
 const POWERS = [1, 10, 100, 1_000, 10_000, 100_000];
 
-/** The number that `text[start..end)` writes; negative if it writes none. */
+/** The number that `text[start..end)` writes; negative if it is not a number. */
 function digits(text: string, start: number, end: number): number {
   let value = 0;
   for (let i = start; i < end; i++) {

@@ -22,7 +22,7 @@ const anyEvent = fc.record({
   }),
 });
 
-test("what a protobuf encoder writes is canonical and passes through as it is", () => {
+test("the output of a protobuf encoder is canonical and passes unchanged", () => {
   fc.assert(
     fc.property(anyEvent, (input) => {
       const bytes = protobufBytes(input);
@@ -45,11 +45,11 @@ test("our own encoder writes the same bytes as a protobuf encoder", () => {
   );
 });
 
-test("any other valid encoding is brought into the canonical one", () => {
+test("any other valid encoding becomes the canonical one", () => {
   fc.assert(
     fc.property(anyEvent, fc.boolean(), (input, unknownField) => {
       const fields = [...topLevelFields(protobufBytes(input))].toReversed();
-      // Repeated fields must keep their order among themselves.
+      // Repeated fields must keep their order.
       const items = fields.filter((field) => field[0] === 0x22).toReversed();
       const others = fields.filter((field) => field[0] !== 0x22);
       const extra = unknownField ? [Uint8Array.of(0x78, 1), Uint8Array.of(0xa2, 1, 2, 8, 1)] : [];
@@ -64,7 +64,7 @@ test("any other valid encoding is brought into the canonical one", () => {
   );
 });
 
-test("an integer in more bytes than it needs is brought into the fewest, wherever it stands", () => {
+test("an integer in more bytes than needed is rewritten in the fewest, in every field", () => {
   const event = encodeEvent(utf8("s"), 5_000_001, utf8("e"), [
     { key: utf8("k"), value: utf8("v") },
   ]);
@@ -84,7 +84,7 @@ test("an integer in more bytes than it needs is brought into the fewest, whereve
   }
 });
 
-test("no bytes whatever make it throw, and what it takes is canonical", () => {
+test("no bytes make it throw, and what it accepts is canonical", () => {
   const near = anyEvent.chain((input) => {
     const bytes = protobufBytes(input);
     return fc
@@ -114,7 +114,7 @@ test("no bytes whatever make it throw, and what it takes is canonical", () => {
   );
 });
 
-test("W10: an event over the limit is refused with the limit, and one at it is taken", () => {
+test("W10: an event above the size limit is refused with the limit, and one at the limit is accepted", () => {
   const value = new Uint8Array(CONTRACT_EVENT_LIMITS.eventBytesMax);
   const head = encodeEvent(utf8("s"), 1, utf8("e"), [{ key: utf8("k"), value }]).end - value.length;
   const event = (size: number): Uint8Array =>
@@ -143,7 +143,7 @@ test("W22: ids that are not valid UTF-8 are refused, and nothing is normalised",
   ok(composed.seriesEnd - composed.seriesStart !== decomposed.seriesEnd - decomposed.seriesStart);
 });
 
-test("W23: empty ids and keys are refused; empty values, no items, NUL and the longest ids are taken", () => {
+test("W23: empty ids and keys are refused; empty values, no items, NUL and the longest ids are accepted", () => {
   const none = new Uint8Array();
   equal(problemOf(encodeEvent(none, 1, utf8("e"), []).bytes).message, "timeSeriesId is missing");
   equal(problemOf(encodeEvent(utf8("s"), 1, none, []).bytes).message, "eventId is missing");
@@ -164,7 +164,7 @@ test("W23: empty ids and keys are refused; empty values, no items, NUL and the l
   ok("problem" in validate(encodeEvent(utf8("s"), 0, utf8("e".repeat(257)), []).bytes));
 });
 
-test("a repeated item key, too many items and too long a key are refused by name", () => {
+test("a repeated item key, too many items and a key that is too long are refused by name", () => {
   const item = (key: string) => ({ key: utf8(key), value: utf8("v") });
   const twice = encodeEvent(utf8("s"), 1, utf8("e"), [item("a"), item("b"), item("a")]).bytes;
   equal(problemOf(twice).message, 'eventItemKey "a" is there twice');

@@ -1,6 +1,6 @@
 /**
- * Takes one event from outside: checks every rule of the contract in one walk over its bytes, and
- * hands on the canonical encoding, which is nearly always the bytes as they came.
+ * Accepts one event from outside: checks every rule of the contract in one pass over its bytes and
+ * returns the canonical encoding, which is nearly always the bytes as they came.
  */
 import { isUtf8Range } from "../lib/bytes.ts";
 import {
@@ -15,14 +15,14 @@ import {
 import type { EventBytes, ItemBytes } from "./event-record.ts";
 import { VarintReader } from "./varint.ts";
 
-/** Fixed by the contract; a server may be configured to less. */
+/** Fixed by the contract; a server's configuration may set lower limits. */
 export interface EventLimits {
   readonly seriesIdBytesMax: number;
   readonly eventIdBytesMax: number;
   readonly itemKeyBytesMax: number;
   readonly itemsMax: number;
   readonly eventBytesMax: number;
-  /** Of one request: what it may make the server hold in answers and bookkeeping is bounded too. */
+  /** Of one request: this also bounds what the server holds in answers and bookkeeping for it. */
   readonly requestEventsMax: number;
 }
 
@@ -35,13 +35,16 @@ export const CONTRACT_EVENT_LIMITS: EventLimits = {
   requestEventsMax: 100_000,
 };
 
-/** Why an event is not taken. */
+/** Why an event is refused. */
 export interface EventProblem {
   readonly problem: "EVENT_INVALID" | "EVENT_TOO_LARGE" | "EVENT_TOO_OLD" | "EVENT_TOO_NEW";
   readonly message: string;
 }
 
-/** `bytes[start..end)` is the body of an `EventRecord`, from a gRPC caller or from `event-json.ts`. */
+/**
+ * `bytes[start..end)` is the body of an `EventRecord`, from a gRPC caller or from
+ * `encode-json-event.ts`.
+ */
 export function validateEvent(
   bytes: Uint8Array,
   start: number,
@@ -118,7 +121,7 @@ function checkItems(
       );
     }
     if (!isUtf8Range(bytes, keyStart, keyEnd)) return invalid("an eventItemKey is not valid UTF-8");
-    // Comparing each with all before it is fastest for few; many would make it quadratic.
+    // Comparing each key with all earlier ones is fastest for few keys, but quadratic for many.
     if (count === COMPARED_ITEMS_MAX) seen = keysBefore(event, at);
     const repeated =
       seen === undefined
@@ -134,14 +137,14 @@ function checkItems(
 
 const COMPARED_ITEMS_MAX = 16;
 
-/** The keys of the items before `before`, which were checked already. */
+/** The keys of the items before `before`, which are already checked. */
 function keysBefore(event: EventBytes, before: number): Set<string> {
   const keys = new Set<string>();
   for (const { key } of itemsOf({ ...event, end: before })) keys.add(latin1(key, 0, key.length));
   return keys;
 }
 
-/** Any bytes as a string that is equal only if they are. */
+/** Bytes as a string that is equal only if the bytes are. */
 function latin1(bytes: Uint8Array, start: number, end: number): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString("latin1");
 }
@@ -177,9 +180,9 @@ function sameBytes(bytes: Uint8Array, a: number, b: number, length: number): boo
 const OTHER_FIELDS_MAX = 64;
 
 /**
- * The slow way, for what is not canonical or lacks something: reads any valid protobuf encoding
- * (fields in any order, the last of a repeated one wins, unknown ones are left out) and writes it
- * again, or says what is missing.
+ * The slow path, for an event that is not canonical or lacks something: reads any valid protobuf
+ * encoding (fields in any order, the last of a repeated field wins, unknown fields are dropped) and
+ * rewrites it, or reports what is missing.
  */
 function canonicalize(
   bytes: Uint8Array,

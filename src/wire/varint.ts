@@ -2,15 +2,15 @@
  * Protobuf's variable-length integers, read and written in place.
  *
  * The reader keeps its position in a field instead of returning pairs: this runs for every field of
- * every event, and an allocation each would be most of the cost.
+ * every event, and an allocation each time would be most of the cost.
  */
 export class VarintReader {
   /** Where the next read begins; after a read, the byte behind it. */
   position = 0;
 
   /**
-   * An unsigned integer below 2^53, or -1 if the bytes end early, go on too long, or hold more.
-   * `canonical` tells whether it was written in the fewest bytes.
+   * An unsigned integer below 2^53, or -1 if the bytes end early, are too many, or hold a larger
+   * number. `canonical` says whether it was written in the fewest bytes.
    */
   read(bytes: Uint8Array, end: number): number {
     let value = 0;

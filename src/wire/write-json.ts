@@ -1,6 +1,6 @@
 /**
- * A JSON write request taken apart where it lies: the events are found in its bytes and parsed one by one, so that a
- * large request never holds the event loop (rule C27).
+ * Parses a JSON write request in place: finds the events in its bytes and parses them one by one,
+ * so that a large request never blocks the event loop (rule C27).
  */
 import { isUtf8 } from "node:buffer";
 import { ServiceError } from "../lib/errors.ts";
@@ -22,10 +22,10 @@ import type { EventLimits, EventProblem } from "./validate-event.ts";
 import { STEP_BYTES, tooManyEvents } from "./write-request.ts";
 import type { WriteBatch } from "./write-request.ts";
 
-/** An event with all its items has fewer values. */
+/** More values than an event with all its items has. */
 const VALUES_PER_EVENT = 1_024;
 
-/** What is not JSON, or not a write request, is REQUEST_INVALID, with all that is wrong. */
+/** A body that is not JSON, or not a write request, is REQUEST_INVALID, with all its problems. */
 export function parseWriteJson(
   body: Buffer,
   limits: EventLimits,
@@ -66,7 +66,7 @@ class WriteJson {
           );
         }
       }
-      if (walk.peek() !== -1) throw notJson("something stands behind it");
+      if (walk.peek() !== -1) throw notJson("the body continues behind the object");
     }
     return this.#batch();
   }
@@ -90,7 +90,8 @@ class WriteJson {
     }
     walk.at++;
     const { requestEventsMax } = this.#limits;
-    // Encoded, events are never longer: a field's name in JSON is longer than its tag and length in protobuf.
+    // Encoded events are never longer: a field name in JSON is longer than its tag and length in
+    // protobuf.
     const encoder = new EventEncoder(this.#body.length, this.#limits, this.#problems);
     let pauseAt = walk.at + STEP_BYTES;
     for (let more = !walk.take(CLOSE_BRACKET); more; more = this.#separated(CLOSE_BRACKET)) {

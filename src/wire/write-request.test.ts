@@ -10,7 +10,7 @@ const { bytes } = encodeEvent(utf8("s"), 1, utf8("e"), []);
 const NAMESPACE = Buffer.concat([Buffer.from([0x0a, 5]), Buffer.from("plays")]);
 const EVENT = Buffer.concat([Buffer.from([0x12, bytes.length]), bytes]);
 
-test("fields may come in any order, and unknown ones are passed over, whatever their kind", async () => {
+test("fields may come in any order, and unknown fields of any kind are skipped", async () => {
   const unknown = [
     [0x18, 0xff, 0xff, 0x03], // varint
     [0x21, 1, 2, 3, 4, 5, 6, 7, 8], // 64 bits
@@ -37,7 +37,7 @@ test("bytes that are no message are refused", async () => {
   }
 });
 
-test("W11: a request of more events than one may hold is refused before they are looked at", async () => {
+test("W11: a request with more events than allowed is refused before its events are checked", async () => {
   const limits = { ...CONTRACT_EVENT_LIMITS, requestEventsMax: 3 };
   const of = (count: number): Buffer => Buffer.concat(Array.from({ length: count }, () => EVENT));
   equal((await parseWriteRequest(of(3), limits)).events.length, 3);

@@ -1,7 +1,7 @@
 /**
- * A write request taken apart where it lies: the namespace, and each event checked and located.
+ * Parses a write request in place: the namespace, and each event, checked and located.
  *
- * Both requests of the API have the same fields, so one walk serves both.
+ * Both write requests of the API have the same fields, so one parser serves both.
  */
 import { fromUtf8 } from "../lib/bytes.ts";
 import { ServiceError } from "../lib/errors.ts";
@@ -13,16 +13,16 @@ import { VarintReader } from "./varint.ts";
 
 export interface WriteBatch {
   readonly namespace: string;
-  /** In the order of the request: an event, or why it is not one. */
+  /** In the order of the request: an event, or why it is refused. */
   readonly events: readonly (EventBytes | EventProblem)[];
-  /** What the request takes in memory. */
+  /** The memory that the request uses. */
   readonly bytes: number;
 }
 
 const TAG_NAMESPACE = 0x0a;
 const TAG_EVENTS = 0x12;
 
-/** What is walked over at a time: a few milliseconds of work. */
+/** How many bytes are parsed in one step: a few milliseconds of work. */
 export const STEP_BYTES = 256 * 1024;
 
 export function parseWriteRequest(
@@ -62,7 +62,10 @@ function* walkRequest(request: Uint8Array, limits: EventLimits): Generator<void,
   return { namespace, events, bytes: end };
 }
 
-/** The bytes a field takes behind its tag; -1 if there is no such field. Unknown ones are passed over, as protobuf has it. */
+/**
+ * The bytes a field occupies behind its tag; -1 if there is no such field. Unknown fields are
+ * skipped, as protobuf requires.
+ */
 function lengthOf(wireType: number, reader: VarintReader, request: Uint8Array): number {
   if (wireType === 2) return reader.read(request, request.length);
   if (wireType === 1) return 8;
@@ -75,7 +78,7 @@ function lengthOf(wireType: number, reader: VarintReader, request: Uint8Array): 
   return -1;
 }
 
-/** For every way a request can come in. */
+/** For every transport of a request. */
 export function tooManyEvents(limits: EventLimits): ServiceError {
   return new ServiceError(
     "REQUEST_TOO_LARGE",

@@ -10,7 +10,7 @@ import { placeEvents } from "./place-events.ts";
 const SECOND = 1_000_000;
 const START = 1_790_000_000 * SECOND;
 const NOW = START + 5 * SECOND;
-/** Buckets of ten seconds, two event buckets each. */
+/** Buckets of 10 seconds, two event buckets each. */
 const SLICES = joinedSlices(START, [
   { secondsPerTimeSlice: 40, secondsPerTimeBucket: 10, eventBuckets: 2 },
 ]);
@@ -19,7 +19,7 @@ function event(seriesId: string, id: string, seconds: number): EventBytes {
   return encodeEvent(utf8(seriesId), START + seconds * SECOND, utf8(id), []);
 }
 
-/** Time and event bucket of a hundred events of a series at a time. */
+/** Time and event buckets of 100 events of a series at a time. */
 function placed(seriesId: string, seconds: number, steps: readonly IdStrategyStep[]): string[] {
   const idStrategies = new Map(steps.length === 0 ? [] : [["hot", steps]]);
   const view = staticView({ slices: SLICES, idStrategies });
@@ -39,7 +39,7 @@ test("an id's own strategy applies from its time bucket on, and to that id alone
   deepEqual(more, new Set([...Array(8).keys()].map((bucket) => `2/${bucket}`)));
 });
 
-test("with a whole factor an event lies where a reader of more buckets looks for those of fewer", () => {
+test("with a whole factor, an event lies where a reader of more buckets looks for those of fewer", () => {
   const steps = [{ from: START, factor: 3 }];
   const before = placed("hot", 5, []);
   for (const [i, place] of placed("hot", 5, steps).entries()) {

@@ -1,6 +1,6 @@
 /**
- * Decides for each event of a batch whether it is taken and where it goes. Pure: the same view and
- * time give the same answer, for the first look and for the second one before the acknowledgement.
+ * Decides for each event of a batch whether to accept it and where it goes. Pure: the same view and
+ * time give the same answer, on arrival and in the check before the acknowledgement.
  */
 import type { EventCode } from "../lib/errors.ts";
 import { blockedMessage, blockOf } from "../model/namespace.ts";
@@ -19,7 +19,7 @@ export interface EventFailure {
   readonly message: string;
 }
 
-/** The events of one slice, and where they stood in the batch. */
+/** The events of one slice, and their indexes in the batch. */
 export interface SliceGroup {
   readonly slice: TimeSlice;
   readonly events: PlacedEvent[];
@@ -31,7 +31,7 @@ export interface Placement {
   readonly failures: EventFailure[];
 }
 
-/** Below this event time nothing is accepted: the sealed line, or the accept limit where that is later. */
+/** No event before this time is accepted: the floor, or the accept limit where that is later. */
 function acceptFrom(view: NamespaceView, nowMicros: number): number {
   const { config, floor } = view.namespace;
   return Math.max(nowMicros - config.acceptLimitMicros, floor);
@@ -141,9 +141,10 @@ function noSlice(view: NamespaceView, time: number): { code: EventCode; message:
       message: `the time slice of eventTime ${formatTime(time)} is closed or dropped`,
     };
   }
-  // Slices are made ahead of need, so this is a keeper that fell behind, not a bad event.
+  // Slices are made ahead of need, so the slice reconciler has fallen behind; the event is not at
+  // fault.
   return {
     code: "OVERLOADED",
-    message: `the time slice of eventTime ${formatTime(time)} is not made yet; repeat in a moment`,
+    message: `the time slice of eventTime ${formatTime(time)} does not exist yet; repeat in a moment`,
   };
 }

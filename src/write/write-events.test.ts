@@ -60,7 +60,7 @@ test("W5: what is wrong with one event fails that event alone, by its index", as
   equal(await fixture.count(), 2);
 });
 
-test("W5: when one slice of two fails, its events fail for what is known of them, the others are written", async () => {
+test("W5: when one of two slices fails, its events fail with their own reason and the others are written", async () => {
   for (const [thrown, told] of [
     ["STORAGE_UNAVAILABLE", "OVERLOADED"],
     ["OVERLOADED", "OVERLOADED"],
@@ -89,7 +89,7 @@ test("when every slice fails, the least certain reason is the answer", async () 
   await rejects(fixture.write([event("a", 0), event("b", 25)]), code("OUTCOME_UNKNOWN"));
 });
 
-test("a caller whose time is over before anything is stored is told so, and nothing is stored", async () => {
+test("a caller whose deadline passes before anything is stored gets that answer, and nothing is stored", async () => {
   await using fixture = await Fixture.open();
   const leaving = new AbortController();
   fixture.beforeView = () => leaving.abort(new ServiceError("DEADLINE_EXCEEDED", "over"));
@@ -117,7 +117,7 @@ test("W7: an event far in the future is refused", async () => {
   );
 });
 
-test("W9: a wall clock that steps back does not open what the stored floor has sealed", async () => {
+test("W9: a wall clock that steps back does not reopen what the stored floor has sealed", async () => {
   await using fixture = await Fixture.open({ floor: NOW - 5 * SECOND });
   fixture.clock.stepWall(-60 * SECOND);
   const { taken, failures } = await fixture.write([event("a", -6), event("b", -5)]);
@@ -138,7 +138,7 @@ test("W14: events of a blocked id are refused, others of the batch are written",
   });
   const batch = [event("a", 0, "spam"), event("b", 0, "s"), event("c", 0, "was")];
   const { taken, failures } = await fixture.write(batch);
-  equal(taken, 2, "a block that has expired blocks nothing");
+  equal(taken, 2, "an expired block blocks nothing");
   deepEqual(
     failures.map((failure) => [failure.index, failure.code]),
     [[0, "ID_BLOCKED"]],
@@ -146,7 +146,7 @@ test("W14: events of a blocked id are refused, others of the batch are written",
   ok(failures[0]?.message.includes("a bot"));
 });
 
-test("W19: over its bytes the server refuses before any work, with a hint, and takes more when there is room", async () => {
+test("W19: above its byte limit the server refuses before any work, with a hint, and accepts again when there is room", async () => {
   await using fixture = await Fixture.open({}, 1_000);
   let goOn: () => void = () => undefined;
   const held = new Promise<void>((resolve) => (goOn = resolve));
@@ -162,7 +162,7 @@ test("W19: over its bytes the server refuses before any work, with a hint, and t
   equal((await fixture.write([event("b", 0)], 800)).taken, 1);
 });
 
-test("a caller whose time is over while the store works is told that the outcome is unknown", async () => {
+test("a caller whose deadline passes while the store works gets OUTCOME_UNKNOWN", async () => {
   await using fixture = await Fixture.open({}, 1_000);
   let goOn: () => void = () => undefined;
   const held = new Promise<void>((resolve) => (goOn = resolve));
@@ -197,10 +197,10 @@ test("C2: an event that fell below the floor while it was stored is not acknowle
   );
 });
 
-test("C2: an event that the sealed line may have passed before time was opened again is not acknowledged", async () => {
+test("C2: an event that the floor may have passed before time was re-opened is not acknowledged", async () => {
   for (const [before, inForce] of [
     [8, 8],
-    // Lowered while it was stored, and then raised.
+    // Lowered while the event was stored, and then raised.
     [30, 8],
     // Raised, and in force by now.
     [8, 30],
@@ -217,7 +217,7 @@ test("C2: an event that the sealed line may have passed before time was opened a
       event("b", -3),
       event("c", 1),
     ]);
-    equal(taken, 2, "what no line can have passed is");
+    equal(taken, 2, "an event that no floor can have passed is acknowledged");
     deepEqual(
       failures.map((failure) => [failure.index, failure.code]),
       [[0, "OUTCOME_UNKNOWN"]],
@@ -225,10 +225,10 @@ test("C2: an event that the sealed line may have passed before time was opened a
   }
 });
 
-test("C2: without a young view nothing is acknowledged, whatever the store said", async () => {
+test("C2: without a young view nothing is acknowledged, whatever the store answers", async () => {
   await using fixture = await Fixture.open();
   fixture.store.before = () => {
-    fixture.viewError = new ServiceError("STORAGE_UNAVAILABLE", "the catalog is away");
+    fixture.viewError = new ServiceError("STORAGE_UNAVAILABLE", "the catalog is unavailable");
   };
   const { taken, failures } = await fixture.write([event("a", 0)]);
   equal(taken, 0);
@@ -237,12 +237,12 @@ test("C2: without a young view nothing is acknowledged, whatever the store said"
 
 test("C1: without a young view nothing is accepted", async () => {
   await using fixture = await Fixture.open();
-  fixture.viewError = new ServiceError("STORAGE_UNAVAILABLE", "the catalog is away");
+  fixture.viewError = new ServiceError("STORAGE_UNAVAILABLE", "the catalog is unavailable");
   await rejects(fixture.write([event("a", 0)]), code("STORAGE_UNAVAILABLE"));
   equal(await fixture.count(), 0);
 });
 
-test("C1: of a batch over many slices nothing is sent that was checked too long ago", async () => {
+test("C1: a batch over many slices stores nothing whose check is too old", async () => {
   const narrow = { secondsPerTimeSlice: 10, secondsPerTimeBucket: 10, eventBuckets: 1 };
   const many = joinedSlices(NOW, [narrow, narrow, narrow, narrow, narrow, narrow]);
   await using fixture = await Fixture.open({ slices: many });
@@ -263,7 +263,7 @@ test("C1: of a batch over many slices nothing is sent that was checked too long 
   equal(appended.length, 4);
 });
 
-test("W13: a namespace deleted and made again during a write acknowledges nothing", async () => {
+test("W13: a write acknowledges nothing when its namespace is deleted and created again meanwhile", async () => {
   await using fixture = await Fixture.open();
   fixture.store.before = () => {
     const { namespace } = fixture.view;
@@ -289,7 +289,7 @@ class Fixture {
       if (this.viewError !== undefined) throw this.viewError;
       return this.view;
     });
-    // As the real one: no young view at hand, and none to be had.
+    // As in the real one: no young view is cached, and none can be loaded.
     const views = {
       get: source.get,
       current: (name: string) => (this.viewError === undefined ? source.current(name) : undefined),
@@ -322,7 +322,7 @@ class Fixture {
     this.view = { ...this.view, namespace: { ...this.view.namespace, ...change } };
   }
 
-  /** Events of series "s" in the slice of now. */
+  /** Events of series "s" in the current slice. */
   async count(): Promise<number> {
     this.store.before = () => undefined;
     const partition = { namespaceId: "plays-1", slice: "data_0", seriesId: "s" };

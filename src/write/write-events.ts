@@ -1,9 +1,9 @@
 /**
- * Writes a batch: place, append, look again, answer.
+ * Writes a batch: place, append, check again, answer.
  *
- * An event is acknowledged only when it is durable *and* still on the right side of the sealed line
- * by a view that is young enough: this process may have slept between its first look and the
- * storage's answer (rules C1 and C2).
+ * An event is acknowledged only when it is durable *and* still at or above the floor by a view that
+ * is young enough: this process may have paused between its first check and the storage's answer
+ * (rules C1 and C2).
  */
 import type { ByteBudget } from "../lib/byte-budget.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -29,11 +29,11 @@ export interface WriteDependencies {
   readonly views: ViewSource;
   /** Of all requests under way in this process. */
   readonly budget: ByteBudget;
-  /** Told of what became durable. */
+  /** Called with the number of events that became durable. */
   readonly onWritten?: (namespace: string, events: number) => void;
 }
 
-/** Long enough for the queue in front of the disk to move, short enough not to idle. */
+/** Long enough for the disk's queue to move, short enough not to leave it idle. */
 const OVERLOAD_RETRY_MS = 100;
 
 /** Each open slice costs the engine memory. */
@@ -42,7 +42,8 @@ const STEP_EVENTS = 2_000;
 const SLICES_AT_ONCE = 4;
 const LATER_SLICES_MS = 2_000;
 
-const NOT_STORED = "the storage of this event's time slice did not take it; repeat it in a moment";
+const NOT_STORED =
+  "the storage of this event's time slice did not accept it; repeat it in a moment";
 
 const UNKNOWN = "the event may or may not be stored; repeat it, the same event twice is one event";
 
@@ -53,7 +54,7 @@ export class EventWriter {
     this.#deps = deps;
   }
 
-  /** The signal ends the waiting, not the storing: what is then under way is answered OUTCOME_UNKNOWN. */
+  /** The signal ends the wait, not the storing: the answer is then OUTCOME_UNKNOWN. */
   async write(batch: WriteBatch, signal: AbortSignal): Promise<WriteResult> {
     const { clock, budget } = this.#deps;
     const startedMs = clock.monotonicMs();
@@ -62,7 +63,7 @@ export class EventWriter {
     let storing: Promise<unknown> = Promise.resolve();
     try {
       const view = await this.#view(batch.namespace);
-      // Nothing is stored yet: the caller can still be told so.
+      // Nothing is stored yet, so the answer can still say so.
       signal.throwIfAborted();
       const { placement, appends } = await this.#begin(view, batch.events);
       storing = appends;
@@ -70,12 +71,12 @@ export class EventWriter {
       const result = await this.#acknowledge(batch.namespace, view, placement, outcomes);
       return { ...result, timeTakenMs: clock.monotonicMs() - startedMs };
     } finally {
-      // A caller that stopped waiting does not free the memory that the storing still uses.
+      // A caller that stops waiting does not free the memory that the storing still uses.
       void storing.finally(() => budget.give(batch.bytes));
     }
   }
 
-  /** What `write` would refuse right now, without writing. */
+  /** What `write` would refuse at this moment, without writing. */
   async check(batch: WriteBatch): Promise<Placement> {
     const view = await this.#view(batch.namespace);
     return placeEvents(view, batch.events, this.#deps.clock.nowMicros());
@@ -110,7 +111,8 @@ export class EventWriter {
     const startedMs = clock.monotonicMs();
     for (let at = 0; at < groups.length; at += SLICES_AT_ONCE) {
       const some = groups.slice(at, at + SLICES_AT_ONCE);
-      // They were checked before the first of them: a slow storage must not stretch the time between.
+      // All groups were checked before the first append: slow storage must not extend the time
+      // between.
       if (clock.monotonicMs() - startedMs > LATER_SLICES_MS) {
         outcomes.push(...some.map(() => new ServiceError("STORAGE_UNAVAILABLE", NOT_STORED)));
         continue;
@@ -120,7 +122,7 @@ export class EventWriter {
     return outcomes;
   }
 
-  /** Never rejects: an unhandled rejection must not arise when the caller has left. */
+  /** Never rejects: an unhandled rejection must not arise after the caller has left. */
   async #append(view: NamespaceView, group: SliceGroup): Promise<unknown> {
     try {
       await this.#deps.store.append(
@@ -144,7 +146,7 @@ export class EventWriter {
     if (groups.length === 0) return { taken: 0, failures };
     const errors = outcomes.filter((outcome) => outcome !== undefined);
     if (errors.length === groups.length) {
-      // Of several reasons the least certain one is the true answer for all.
+      // Of several reasons, the least certain one holds for the whole batch.
       throw errors.find((error) => !isCertain(error)) ?? errors[0];
     }
 
@@ -175,7 +177,7 @@ export class EventWriter {
     return this.#deps.views.current(name) ?? this.#deps.views.get(name);
   }
 
-  /** Undefined if no view young enough is to be had: then nothing may be acknowledged. */
+  /** Undefined if no view is young enough: then nothing may be acknowledged. */
   async #viewAgain(name: string): Promise<NamespaceView | undefined> {
     try {
       return await this.#view(name);
@@ -197,19 +199,19 @@ export function overloaded(): ServiceError {
 /**
  * Below this event time an event may be missing from what others serve, so it is not acknowledged.
  *
- * A new epoch begins with a lower line, but until everybody knows of it some follow the splits of the one
- * before. How far the line of that epoch had risen is not told any more: no further than the least limit that
- * was in force allows.
+ * A new epoch begins with a lower floor, but until every process knows of it some follow the splits
+ * of the previous epoch. The view no longer says how far the previous floor had risen: it was no
+ * further than the lowest limit in force allows.
  */
 function sealedBelow(placed: Namespace, latest: Namespace | undefined, nowMicros: number): number {
   if (latest?.id !== placed.id) return Number.POSITIVE_INFINITY;
   if (latest.epoch === placed.epoch) return latest.floor;
-  // A limit that was lowered before it was raised is still the one in force while time is being opened.
+  // A limit that was lowered before it was raised stays in force until the re-opening is complete.
   const limit = Math.min(placed.config.acceptLimitMicros, latest.config.acceptLimitMicros);
   return Math.max(latest.floor, nowMicros - limit);
 }
 
-/** Whether the store said that nothing was stored. */
+/** Whether the store reported that nothing was stored. */
 function isCertain(error: unknown): boolean {
   if (!(error instanceof ServiceError)) return false;
   return error.code === "STORAGE_UNAVAILABLE" || error.code === "OVERLOADED";

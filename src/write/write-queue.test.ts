@@ -33,7 +33,7 @@ test("W20: closing writes what is held, and takes no more", async () => {
   await rejects(queue.enqueue(batch([event("b")])), overloaded);
 });
 
-test("W19: what does not fit is refused, and what was accepted is kept", async () => {
+test("W19: events that do not fit are refused, and accepted ones are kept", async () => {
   const { queue, clock, appended } = await fixture();
   await queue.enqueue(batch([event("a")], 900));
   await rejects(queue.enqueue(batch([event("b")], 200)), overloaded);
@@ -42,7 +42,7 @@ test("W19: what does not fit is refused, and what was accepted is kept", async (
   equal((await queue.enqueue(batch([event("b")], 200))).taken, 1);
 });
 
-test("refusals are told on receipt, and only the rest is queued", async () => {
+test("refusals are answered on receipt, and only the other events are queued", async () => {
   const { queue, clock, appended } = await fixture();
   const result = await queue.enqueue(batch([event("old", -3600), event("a")]));
   equal(result.taken, 1);
@@ -54,7 +54,7 @@ test("refusals are told on receipt, and only the rest is queued", async () => {
   deepEqual(appended, [1]);
 });
 
-test("C2: what became too old while it was held is dropped and counted", async () => {
+test("C2: events that became too old while they were held are dropped and counted", async () => {
   const { queue, clock, store, appended, dropped } = await fixture();
   let down = true;
   store.before = (call) => {
@@ -69,7 +69,7 @@ test("C2: what became too old while it was held is dropped and counted", async (
   deepEqual(dropped, [["plays", "EVENT_TOO_OLD", 1]]);
 });
 
-test("a storage that fails is tried again, and after a while the events are dropped and counted", async () => {
+test("a failing storage is retried, and after a while the events are dropped and counted", async () => {
   const { queue, clock, store, appended, dropped } = await fixture();
   let failing = 3;
   store.before = (call) => {

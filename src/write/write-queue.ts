@@ -1,9 +1,10 @@
 /**
- * Writes that are acknowledged on receipt: held for a moment, put together, and written like others.
+ * Writes that are acknowledged on receipt: held for a moment, combined, and written like others.
  *
- * Bounded in bytes: what does not fit is refused, never dropped unseen. What is held is lost if the
- * process dies (at most about `holdMs` of it while the storage is well) and flushed when it closes.
- * Every event is checked again when it is flushed (rule C2); what has become too old is dropped and counted.
+ * Bounded in bytes: events that do not fit are refused, never dropped unseen. Held events are lost
+ * if the process dies (at most about `holdMs` of them while the storage works) and flushed when it
+ * closes. Every event is checked again when it is flushed (rule C2); one that has become too old is
+ * dropped and counted.
  */
 import { ByteBudget } from "../lib/byte-budget.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -19,7 +20,7 @@ export interface WriteQueueOptions {
   readonly bytesMax: number;
   /** How long events wait for others before they are written. */
   readonly holdMs: number;
-  /** One flush writes at most this much at once. */
+  /** The most that one flush writes. */
   readonly flushBytesMax: number;
   /** How long a flush is repeated while the storage fails, before its events are dropped. */
   readonly giveUpMs: number;
@@ -91,14 +92,14 @@ export class WriteQueue {
     const { groups, failures } = await this.#writer.check(batch);
     const events = groups.flatMap((group) => group.events.map((placed) => placed.event));
     if (events.length > 0) {
-      // Events point into the request's bytes, so the whole request is what stays in memory.
+      // Events point into the request's bytes, so the whole request stays in memory.
       this.#hold({ namespace: batch.namespace, events, bytes: batch.bytes });
     }
     const timeTakenMs = this.#clock.monotonicMs() - startedMs;
     return { taken: events.length, failures, timeTakenMs };
   }
 
-  /** Takes no more and writes what is held. */
+  /** Accepts no more events and writes those it holds. */
   async close(): Promise<void> {
     this.#closing.abort();
     await Promise.all([...this.#lines.values()].map(({ flushing }) => flushing));
@@ -122,7 +123,7 @@ export class WriteQueue {
 
   /** Until the namespace holds nothing. Never rejects. */
   async #flushLine(namespace: string): Promise<void> {
-    // The line is in the map when this goes on.
+    // The line is in the map when this continues.
     await Promise.resolve();
     for (;;) {
       const line = this.#lines.get(namespace);
@@ -159,7 +160,7 @@ export class WriteQueue {
       const { again, code } = await this.#tryFlush({ namespace, events: left, bytes });
       if (again.length === 0) return;
       const overMs = this.#clock.monotonicMs() - startedMs;
-      // A process that is to end gives the storage one last chance, not half a minute.
+      // A closing process gives the storage one last chance, not half a minute.
       const giveUpMs = this.#closing.signal.aborted ? RETRY_MS.max : this.#options.giveUpMs;
       if (overMs >= giveUpMs) {
         this.#onDropped(namespace, code, again.length);
@@ -170,7 +171,10 @@ export class WriteQueue {
     }
   }
 
-  /** Writes once; `again` are the events worth a repeat, all others are written or dropped and counted. */
+  /**
+   * Writes once. `again` holds the events worth a repeat; all others are written, or dropped and
+   * counted.
+   */
   async #tryFlush(held: Held): Promise<{ again: readonly EventBytes[]; code: Code }> {
     const { namespace, events } = held;
     try {

@@ -74,7 +74,7 @@ test("kafka: a topic that cannot be made is refused, with what to do", async () 
   await using fixture = new KafkaFixture();
   await assert.rejects(fixture.open({ replication: 99 }), (error) => {
     assert.ok(error instanceof ServiceError);
-    assert.match(error.message, /making it was refused .*kafka-topics.sh --create/);
+    assert.match(error.message, /creating it was refused .*kafka-topics.sh --create/);
     return true;
   });
 });

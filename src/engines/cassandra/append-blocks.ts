@@ -1,6 +1,7 @@
 /**
- * Stores blocks of one part of a split, a row each, a few of them together: all belong to one partition, so that
- * a batch is a single mutation, and a statement costs both sides as much as copying a block.
+ * Stores blocks of one part of a split, a row each, several in a batch: all belong to one
+ * partition, so a batch is a single mutation. A statement costs client and node as much as copying
+ * a block.
  */
 import type { PartitionKey } from "../../model/partition.ts";
 import type { StoredBlock } from "../../ports/event-store.ts";
@@ -8,7 +9,10 @@ import { asBuffer, int32, int64 } from "./cql-values.ts";
 import { insertStatement, sendInserts } from "./send-inserts.ts";
 import type { BoundPartition, Insert, InsertMeans, InsertTarget } from "./send-inserts.ts";
 
-/** As of events: beyond this a batch gains little, and a slow one holds up more. There is a statement for each number. */
+/**
+ * As for events: beyond this a batch gains little, and a slow one delays more. There is one
+ * statement for each number.
+ */
 const BATCH_BLOCKS_MAX = 8;
 const BATCH_BYTES_MAX = 64 << 10;
 

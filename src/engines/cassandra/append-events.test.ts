@@ -9,7 +9,7 @@ import type { StatementLine } from "./select-rows.ts";
 import { writeLevel } from "./service-level.ts";
 import { Speculation } from "./speculation.ts";
 
-test("twenty statements are enough for every number of events, and little is repeated", () => {
+test("twenty statements are enough for every number of events, and repeat little", () => {
   const sizes = new Set<number>();
   for (let events = 1; events <= 64; events++) {
     const inserts = insertsFor(events);
@@ -21,7 +21,7 @@ test("twenty statements are enough for every number of events, and little is rep
   for (let events = 1; events <= 8; events++) equal(insertsFor(events), events);
 });
 
-test("C1: a statement whose turn comes after its time is not sent", async () => {
+test("C1: a statement that is due after its time limit is not sent", async () => {
   const clock = new VirtualClock(0);
   const level = writeLevel(10_000);
   let sent = 0;
@@ -40,7 +40,7 @@ test("C1: a statement whose turn comes after its time is not sent", async () => 
     timeBucket: 0,
     eventBucket: 0,
   }));
-  // One of them may be stored: that nothing was cannot be said.
+  // One of them may be stored: the answer cannot say that nothing was.
   const appending = rejects(appendEvents(means, target, placed));
   await clock.advance(level.waitMs + 1);
   await clock.advance(level.waitMs + 1);

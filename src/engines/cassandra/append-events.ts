@@ -1,18 +1,19 @@
 /**
- * Stores the events of one slice: those of one partition together, in batches that one replica set takes
- * as a single mutation.
+ * Stores the events of one slice: those of one partition together, in batches that one replica set
+ * applies as a single mutation.
  *
- * A batch is one prepared statement of several inserts, so that Cassandra parses nothing and the driver
- * looks up one statement, not one an event. It never leaves its partition and is bounded in events and
- * bytes. There are statements for twenty numbers of inserts, not for each: a batch in between repeats its
- * last event, which changes nothing and costs less than a second statement.
+ * A batch is one prepared statement of several inserts, so that Cassandra parses nothing and the
+ * driver looks up one statement instead of one for each event. It never leaves its partition and is
+ * bounded in events and bytes. There are statements for twenty numbers of inserts, not for every
+ * number: a batch in between repeats its last event, which changes nothing and costs less than a
+ * second statement.
  */
 import type { PlacedEvent } from "../../ports/event-store.ts";
 import { asBuffer, int32, writeInt64 } from "./cql-values.ts";
 import { insertStatement, sendInserts } from "./send-inserts.ts";
 import type { BoundPartition, Insert, InsertMeans, InsertTarget } from "./send-inserts.ts";
 
-/** Beyond this a batch gains little, and a slow one holds up more. */
+/** Beyond this a batch gains little, and a slow one delays more. */
 const BATCH_EVENTS_MAX = 64;
 const BATCH_BYTES_MAX = 64 << 10;
 
@@ -35,7 +36,9 @@ export function appendEvents(
   );
 }
 
-/** Events of one batch often belong to one partition, one after another: then nothing is looked up. */
+/**
+ * Events of one batch often belong to one partition, one after another: then no lookup is needed.
+ */
 function groupByPartition(events: readonly PlacedEvent[]): PartitionGroup[] {
   const groups = new Map<string, PartitionGroup>();
   for (const placed of events) {
@@ -71,7 +74,10 @@ function cutIntoBatches(group: PartitionGroup): PartitionGroup[] {
   return batches;
 }
 
-/** The inserts of the statement for so many events: every number up to 8, then in steps of an eighth. */
+/**
+ * The inserts of the statement for this many events: every number up to 8, then in steps of an
+ * eighth.
+ */
 export function insertsFor(events: number): number {
   const step = events <= 8 ? 1 : 2 ** (Math.ceil(Math.log2(events)) - 3);
   return Math.ceil(events / step) * step;

@@ -15,7 +15,10 @@ interface Asked {
   readonly serialConsistency: number | undefined;
 }
 
-/** A catalog with a record of version 7 in it, on a cluster that loses the answers to changes if told so. */
+/**
+ * A catalog with a record of version 7 in it, on a cluster that loses the answers to changes on
+ * request.
+ */
 function catalogOn(datacenters: "one" | "several", answers: "come" | "are lost" = "come") {
   const asked: Asked[] = [];
   const execute: CatalogSession["execute"] = (kind, _query, _params, options) => {
@@ -36,7 +39,7 @@ function catalogOn(datacenters: "one" | "several", answers: "come" | "are lost" 
   return { asked, catalog, clock };
 }
 
-test("C5: the catalog is read by a majority, and changed by one that everybody shares", async () => {
+test("C5: the catalog is read by a majority, and changed by a majority that all processes share", async () => {
   for (const [datacenters, majority, agreed] of [
     ["one", localQuorum, localSerial],
     // A majority of one data centre does not see what another has changed.
@@ -54,7 +57,7 @@ test("C5: the catalog is read by a majority, and changed by one that everybody s
   }
 });
 
-test("C5: a change whose answer was lost is looked up by a read that first ends what is under way", async () => {
+test("C5: a change whose answer was lost is looked up by a read that first completes transactions under way", async () => {
   for (const [datacenters, agreed] of [
     ["one", localSerial],
     ["several", serial],

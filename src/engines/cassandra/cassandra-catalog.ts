@@ -1,13 +1,13 @@
 /**
- * The Catalog on Cassandra: every change is a lightweight transaction, and nothing else writes to its
- * table (rule C19).
+ * The Catalog on Cassandra: every change is a lightweight transaction, and nothing else writes to
+ * its table (rule C19).
  *
  * A space is spread over shards by the hash of the key, so that a large one is not a wide partition
- * and changes of different records seldom meet. `last`, one per shard, is compared and raised with
- * every version that is given, so that none is given twice, also not after a removal.
+ * and changes of different records seldom conflict. `last`, one for each shard, is compared and
+ * raised with every new version, so that no version is used twice, also not after a removal.
  *
- * A transaction whose answer is lost is looked up by the mark its writer left: it is done, not done, or,
- * if someone has changed the record since, OUTCOME_UNKNOWN.
+ * A transaction whose answer is lost is looked up by its writer's mark: it is done, not done, or,
+ * if another process has changed the record since, OUTCOME_UNKNOWN.
  */
 import cassandra from "cassandra-driver";
 import { LRUCache } from "lru-cache";
@@ -28,7 +28,7 @@ const SHARDS = 8;
 const SHARD_SEED = 0x5d;
 const READ_MS = 2_000;
 const READ_TRIES = 2;
-/** A node that is frozen must not make views old: long before they are, another one is asked as well. */
+/** A frozen node must not make views old: long before that, another node is asked as well. */
 const ASK_ANOTHER_MS = 500;
 const CHANGE_MS = 5_000;
 const ATTEMPTS_MAX = 20;
@@ -68,9 +68,9 @@ export class CassandraCatalog implements Catalog {
   readonly #readingLatest: QueryOptions;
   readonly #changing: QueryOptions;
   readonly #cql: ReturnType<typeof statements>;
-  /** Of one shard this process makes one change at a time: Cassandra would make them wait, and longer. */
+  /** This process makes one change of a shard at a time: Cassandra would make them wait longer. */
   readonly #shards = new KeyedMutex();
-  /** The last version known of a shard: a guess, which the transaction checks. */
+  /** The last known version of a shard: a guess, which the transaction checks. */
   readonly #last = new LRUCache<string, number>({ max: GUESSES_MAX });
 
   constructor({ session, keyspace, clock, random }: CassandraCatalogOptions) {
@@ -78,18 +78,18 @@ export class CassandraCatalog implements Catalog {
     this.#clock = clock;
     this.#random = random;
     this.#cql = statements(keyspace);
-    // With several data centres a local quorum of one does not see what another has changed.
+    // With several data centres, a local quorum of one does not see what another has changed.
     const wide = session.spansDatacenters;
     const consistency = wide ? consistencies.quorum : consistencies.localQuorum;
     const serial = wide ? consistencies.serial : consistencies.localSerial;
     this.#reading = { consistency, readTimeout: READ_MS };
     this.#readingLatest = { consistency: serial, readTimeout: CHANGE_MS };
-    // Sending it twice could find its own first try and take it for someone else's.
+    // A second attempt could find the effect of the first and take it for another process's change.
     this.#changing = {
       consistency,
       serialConsistency: serial,
       isIdempotent: false,
-      // The driver would also repeat what is called unavailable.
+      // The driver would also repeat after "unavailable".
       retry: new FallthroughRetryPolicy(),
       readTimeout: CHANGE_MS,
     };
@@ -136,7 +136,7 @@ export class CassandraCatalog implements Catalog {
     const writer = Buffer.from(this.#random.bytes(9)).toString("base64url");
     const { space, shard, key } = at;
     const before = expected === 0 ? null : expected;
-    /** The first version that was tried without an answer: it may still be done, later. */
+    /** The first version that was tried without an answer: it may still take effect later. */
     let outcomeUnknown: number | undefined;
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
       const last = this.#last.get(shardKey) ?? null;
@@ -149,14 +149,15 @@ export class CassandraCatalog implements Catalog {
       }
       if (answer !== "lost") {
         this.#guess(shardKey, numberOf(answer["last"]));
-        // Only another record of the shard has changed: the same again with its next version.
+        // Only another record of the shard has changed: repeat with the next version.
         if (numberOf(answer["version"]) === before) continue;
         if (outcomeUnknown === undefined) return undefined;
       }
       outcomeUnknown ??= version;
       const found = await this.#lookUp(at);
       if (found.writer === writer && found.version !== null) return found.version;
-      // A record that was not there may have been made by us and removed since, unless no version was given.
+      // A record that did not exist may have been created by us and removed since, unless no
+      // version was used.
       const untouched = before === null ? (found.last ?? 0) < outcomeUnknown : true;
       if (found.version !== before || !untouched) throw unknown(at);
       this.#guess(shardKey, found.last);
@@ -185,7 +186,7 @@ export class CassandraCatalog implements Catalog {
     else this.#last.set(shardKey, last);
   }
 
-  /** Done, or what it found instead; "lost" if there was no answer that tells. */
+  /** Done, or what it found instead; "lost" if no answer is conclusive. */
   async #change(query: string, params: unknown[]): Promise<"done" | "lost" | Row> {
     try {
       const { rows } = await this.#session.execute("catalog_change", query, params, this.#changing);
@@ -198,13 +199,13 @@ export class CassandraCatalog implements Catalog {
     }
   }
 
-  /** The record after a lost answer: a serial read first ends what is under way. */
+  /** The record after a lost answer: a serial read first completes transactions under way. */
   async #lookUp(at: CatalogKey): Promise<Found> {
     const { space, shard, key } = at;
     let rows: readonly Row[];
     try {
       ({ rows } = await this.#ask(this.#cql.lookUp, [space, shard, key], this.#readingLatest));
-      // A row that is not there has no static column either: the shard itself is asked.
+      // A row that does not exist returns no static column: the shard itself is asked.
       if (rows.length === 0) {
         ({ rows } = await this.#ask(this.#cql.lookUpShard, [space, shard], this.#readingLatest));
       }
@@ -252,7 +253,7 @@ function statements(keyspace: string) {
   };
 }
 
-/** Undefined also for the remains of a record: only its shard's `last` is left. */
+/** Undefined also for the remains of a record, when only its shard's `last` is left. */
 function recordOf(row: Row | undefined): CatalogRecord | undefined {
   const version = numberOf(row?.["version"]);
   if (row === undefined || version === null) return undefined;
@@ -260,7 +261,7 @@ function recordOf(row: Row | undefined): CatalogRecord | undefined {
   return { key: row["key"] as string, value: row["value"] as string, version };
 }
 
-/** A 64-bit number of the driver; the versions never come near to what a JavaScript number holds. */
+/** A 64-bit number of the driver; versions stay far below the limit of a JavaScript number. */
 function numberOf(value: unknown): number | null {
   return value === null || value === undefined ? null : Number(value);
 }
@@ -282,7 +283,7 @@ function catalogUnavailable(error: unknown): ServiceError {
 function unknown({ space, key }: CatalogKey): ServiceError {
   return new ServiceError(
     "OUTCOME_UNKNOWN",
-    "a change of the catalog may or may not have been made; look at it and try again",
+    "a change of the catalog may or may not have been made; check it and try again",
     { details: { space, key }, retryAfterMs: 1_000 },
   );
 }
@@ -290,7 +291,7 @@ function unknown({ space, key }: CatalogKey): ServiceError {
 function busy({ space, key }: CatalogKey): ServiceError {
   return new ServiceError(
     "STORAGE_UNAVAILABLE",
-    "too many change this record of the catalog at once; try again",
+    "too many processes change this record of the catalog at once; try again",
     { details: { space, key }, retryAfterMs: 1_000 },
   );
 }

@@ -15,15 +15,18 @@ const PARTITION = { ...SLICE, seriesId: "a", timeBucket: 0, eventBucket: 0 };
 const never = new AbortController().signal;
 
 interface Told {
-  /** What the schema was changed by, in short. */
+  /** The schema changes, abbreviated. */
   readonly schema: string[];
-  /** Before a change of the schema is made. */
+  /** Called before a change of the schema is made. */
   changing: (statement: string) => void | Promise<void>;
-  /** Before a statement is answered, without any row. */
+  /** Called before a statement is answered, without any row. */
   executing: (kind: string, params: readonly unknown[]) => void | Promise<void>;
 }
 
-/** A store on a cluster that takes all and holds nothing, and another process's view of its slices. */
+/**
+ * A store on a cluster that accepts everything and holds nothing, and another process's register of
+ * its slices.
+ */
 function storeOn() {
   const told: Told = { schema: [], changing: () => undefined, executing: () => undefined };
   const session: StoreSession = {
@@ -41,7 +44,7 @@ function storeOn() {
   const clock = new VirtualClock(0);
   const catalog = new MemoryCatalog();
   const [register, other] = [1, 2].map(() => new SliceRegister(catalog, clock, 10_000));
-  if (register === undefined || other === undefined) throw new Error("two were made");
+  if (register === undefined || other === undefined) throw new Error("both stores exist");
   const options = { session, register, clock, prefix: "braid", writeMaxMs: 10_000 };
   return { told, other, store: new CassandraStore(options) };
 }
@@ -52,7 +55,7 @@ function eventOf(bytes: number): PlacedEvent {
   return { event, timeBucket: 0, eventBucket: 0 };
 }
 
-test("C18: a slice that was dropped is not made again, and no table of it", async () => {
+test("C18: a dropped slice is not made again, and no table of it", async () => {
   const { told, store } = storeOn();
   await store.createSlice(SLICE);
   await store.dropSlice(SLICE);
@@ -61,7 +64,7 @@ test("C18: a slice that was dropped is not made again, and no table of it", asyn
   deepEqual(told.schema, []);
 });
 
-test("C18: who is still making a slice when it is dropped leaves no table behind", async () => {
+test("C18: a process that makes a slice while another drops it leaves no table behind", async () => {
   const { told, other, store } = storeOn();
   told.changing = async (statement) => {
     if (statement.startsWith("CREATE TABLE")) await other.move(SLICE, "DROPPED");
@@ -70,7 +73,7 @@ test("C18: who is still making a slice when it is dropped leaves no table behind
   deepEqual(told.schema, ["CREATE KEYSPACE", "CREATE TABLE", "DROP TABLE"]);
 });
 
-test("C18: a slice is dropped for everybody before its table is", async () => {
+test("C18: a slice is dropped for all processes before its table is", async () => {
   const { told, other, store } = storeOn();
   await store.createSlice(SLICE);
   const states: (string | undefined)[] = [];
@@ -79,7 +82,7 @@ test("C18: a slice is dropped for everybody before its table is", async () => {
   deepEqual(states, ["DROPPED"]);
 });
 
-test("C20: readers are told of a larger event before it is written", async () => {
+test("C20: readers learn of a larger event before it is written", async () => {
   const { told, other, store } = storeOn();
   await store.createSlice(SLICE);
   const allowed: (number | undefined)[] = [];
@@ -91,7 +94,7 @@ test("C20: readers are told of a larger event before it is written", async () =>
   await store.close();
 });
 
-test("C20: a fetch asks for no more of the slice's largest events than fit, twice as many at first", async () => {
+test("C20: a fetch asks for at most as many of the slice's largest events as fit, twice as many at first", async () => {
   const { told, store } = storeOn();
   await store.createSlice(SLICE);
   await store.append(SLICE, [eventOf(5_000)]);

@@ -1,9 +1,9 @@
 /**
- * The EventStore on Cassandra: a keyspace for each namespace, a table for each slice, a row for each
- * event.
+ * The EventStore on Cassandra: a keyspace for each namespace, a table for each slice, a row for
+ * each event.
  *
- * Making and dropping tables is never on the path of a read or a write. A table that was dropped is
- * remembered, so that a late wish to make it again is refused (rule C18).
+ * Reads and writes never create or drop tables. The store remembers a dropped table, so that it
+ * refuses a late attempt to create it again (rule C18).
  */
 import { FairQueue } from "../../lib/fair-queue.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -36,10 +36,12 @@ import { SliceCounts } from "./slice-counts.ts";
 import type { SliceRegister } from "./slice-register.ts";
 import type { Millis } from "../../lib/time-units.ts";
 
-/** Far more than a cluster on a few machines works on at once; what is beyond it waits here. */
+/** Far more than a cluster on a few machines processes at once; further writes wait here. */
 const WRITES_IN_FLIGHT = 256;
 const READS_IN_FLIGHT = 256;
-/** Batches of blocks are large and nobody waits for them: they leave the cluster to others' writes. */
+/**
+ * Batches of blocks are large and no caller waits for them: they leave the cluster to other writes.
+ */
 const BLOCKS_IN_FLIGHT = 8;
 
 /** What it needs of a session. */
@@ -87,14 +89,14 @@ export class CassandraStore implements EventStore {
     await this.#changeSchema(createEventTable(keyspace, tableOf(slice.slice)));
     const now = await this.#register.move(slice, "LIVE");
     if (now.state === "LIVE") return;
-    // It was dropped while this process was making it: what it made must not stay behind.
+    // Another process dropped it while this one was making it: no table may stay behind.
     await this.#dropTable(slice);
     throw dropped(slice);
   }
 
   async dropSlice(slice: SliceRef): Promise<void> {
     this.#requireOpen();
-    // From here on it is dropped, whatever happens: repeating goes on from there.
+    // From here on it is dropped, whatever happens: a repeat continues from here.
     await this.#register.move(slice, "DROPPED");
     await this.#dropTable(slice);
     try {
@@ -136,7 +138,7 @@ export class CassandraStore implements EventStore {
     this.#counts.add(slice, events.length, bytes);
   }
 
-  /** They count as bytes of their slice and as no events: those are copies. */
+  /** They count as bytes of their slice but not as events, because they are copies. */
   async appendBlocks(
     partition: PartitionKey,
     blocks: readonly StoredBlock[],
@@ -195,7 +197,7 @@ export class CassandraStore implements EventStore {
     await this.#counts.close();
   }
 
-  /** What a scan of the slice's table brings; nothing if there is no such slice. */
+  /** The results of a scan of the slice's table; nothing if there is no such slice. */
   async *#ifThere<T>(
     slice: SliceRef,
     signal: AbortSignal,
@@ -204,14 +206,15 @@ export class CassandraStore implements EventStore {
     this.#requireOpen();
     signal.throwIfAborted();
     const entry = await this.#register.recent(slice);
-    // It may have been made a moment ago: what is known is only as young as readers need it.
+    // It may have been made a moment ago: the cached entry is only as young as readers need.
     if (entry?.state !== "LIVE" && (await this.#register.refresh(slice))?.state !== "LIVE") return;
     try {
       yield* scan();
     } catch (error) {
       const cause = error instanceof ServiceError ? error.cause : error;
       if (!isMissingTable(cause)) throw error;
-      // Dropped meanwhile, or not known yet to the node that was asked: only the first means "empty".
+      // Dropped meanwhile, or not yet known to the node that was asked: only the first means
+      // "empty".
       if ((await this.#register.read(slice))?.state === "LIVE") throw error;
     }
   }
@@ -243,7 +246,7 @@ export class CassandraStore implements EventStore {
     try {
       await this.#session.changeSchema(`DROP TABLE IF EXISTS ${this.#tableName(slice)}`);
     } catch (error) {
-      // Also IF EXISTS wants the keyspace to be there.
+      // IF EXISTS still requires the keyspace to exist.
       if (!isMissingTable(error))
         throw unavailable(`keyspace ${keyspace} cannot be changed`, error);
     }

@@ -1,4 +1,4 @@
-/** Where the cluster is, and how many copies it keeps. */
+/** Where the cluster is, and how many replicas it keeps. */
 import type { Replication } from "./schema.ts";
 
 export interface ClusterOptions {

@@ -1,4 +1,4 @@
-/** Values as Cassandra has them on the wire: what is bound as bytes the driver does not look at. */
+/** Values in Cassandra's wire format: the driver passes values bound as bytes unchanged. */
 
 export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes)

@@ -12,18 +12,18 @@ import type { Host } from "./session.ts";
 
 const SLICE = { namespaceId: "plays-0123456789abcdef", slice: "data_20260328" };
 
-/** Nodes on addresses of their own, each with the same agent's port. */
+/** Nodes on addresses of their own, each with the same agent port. */
 function cluster(addresses: readonly string[]): SizesSession {
-  // What is looked at of a host.
+  // The fields of a host that the code reads.
   const host = (address: string) => ({ address: `${address}:9042`, isUp: () => true }) as Host;
   return {
     localHosts: addresses.map(host),
     options: { contactPoints: [], datacenter: "here", replication: { here: 1 } },
-    execute: () => Promise.reject(new Error("nobody asks over CQL")),
+    execute: () => Promise.reject(new Error("no CQL statement is sent")),
   };
 }
 
-/** Answers by the address that was asked; undefined: not at all. */
+/** Answers by the address that was asked; undefined: no answer. */
 async function agents(valueFor: (address: string) => unknown) {
   let asked: () => void = () => undefined;
   const paths: (string | undefined)[] = [];
@@ -51,7 +51,7 @@ function ask(addresses: readonly string[], jolokiaPort: number, clock = systemCl
   return dataFilesOf({ session: cluster(addresses), prefix: "braid", clock, jolokiaPort }, SLICE);
 }
 
-test("the node with the most data files counts, of those that say", async () => {
+test("the node with the most data files counts, of those that answer", async () => {
   const files = new Map<string, unknown>([
     ["127.0.0.1", 7],
     ["localhost", 12],
@@ -67,7 +67,7 @@ test("the node with the most data files counts, of those that say", async () => 
   equal(await ask(["127.0.0.1", "localhost"], server.port), 7);
 });
 
-test("nobody there, nobody to be asked, or a name that no table has: nothing is said", async () => {
+test("without an agent, a port or a matching table the answer is undefined", async () => {
   equal(await ask(["127.0.0.1"], await freePort()), undefined);
   equal(await ask(["127.0.0.1"], 0), undefined);
   equal(await ask([], 8778), undefined);

@@ -1,6 +1,6 @@
 /**
- * In how many data files the cluster has a slice's table: many make reads slow, and compaction cures
- * that where a split would not.
+ * Counts the data files in which the cluster keeps a slice's table: many of them make reads slow,
+ * and compaction cures that where a split would not.
  */
 import type { SliceRef } from "../../model/partition.ts";
 import { agentOf, readDataFiles } from "./jolokia.ts";
@@ -10,7 +10,7 @@ import type { CassandraSizesOptions } from "./partition-sizes-nodes.ts";
 
 const ALL_NODES_MS_MAX = 5_000;
 
-/** The most that any node has; undefined if none says, or not in time. Never rejects. */
+/** The most that any node has; undefined if none answers in time. Never rejects. */
 export async function dataFilesOf(
   { session, prefix, clock, jolokiaPort }: CassandraSizesOptions,
   slice: SliceRef,
@@ -28,7 +28,7 @@ export async function dataFilesOf(
     );
     return said.length === 0 ? undefined : Math.max(...said);
   } catch {
-    // It only adds a word to a decision: whoever asks goes on without it.
+    // It only adds a note to a decision: the caller continues without it.
     return undefined;
   } finally {
     cancel();

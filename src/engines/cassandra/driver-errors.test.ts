@@ -21,7 +21,7 @@ function noHost(...inner: unknown[]): Error {
   return new errors.NoHostAvailableError(Object.fromEntries(inner.entries()), "none");
 }
 
-test("only what every node refused outright is certainly not stored", () => {
+test("only a write that every node refused outright is certainly not stored", () => {
   const cases: [unknown, boolean][] = [
     [answered(codes.unavailableException), true],
     [answered(codes.invalid, "unconfigured table x"), true],
@@ -45,7 +45,7 @@ test("only what every node refused outright is certainly not stored", () => {
   }
 });
 
-test("a write is unavailable if it is certain, and unknown if it is not", () => {
+test("a write is STORAGE_UNAVAILABLE if certainly not stored, otherwise OUTCOME_UNKNOWN", () => {
   const refused = writeFailure(answered(codes.unavailableException), "slice a", true);
   equal(refused.code, "STORAGE_UNAVAILABLE");
   equal(writeFailure(answered(codes.writeTimeout), "slice a", false).code, "OUTCOME_UNKNOWN");
@@ -56,14 +56,14 @@ test("a write is unavailable if it is certain, and unknown if it is not", () => 
   equal(writeFailure(own, "slice a", true), own);
 });
 
-test("a transaction that a node calls unavailable may have been made", () => {
+test("a transaction that a node reports as unavailable may have been made", () => {
   equal(isRefusedTransaction(answered(codes.unavailableException)), false);
   equal(isRefusedTransaction(noHost("down", answered(codes.unavailableException))), false);
   equal(isRefusedTransaction(noHost("Host considered as DOWN")), true);
   equal(isRefusedTransaction(answered(codes.invalid, "unconfigured table x")), true);
 });
 
-test("a missing table is told from other invalid statements", () => {
+test("a missing table is distinguished from other invalid statements", () => {
   equal(isMissingTable(answered(codes.invalid, "unconfigured table data_1")), true);
   equal(isMissingTable(answered(codes.invalid, "Keyspace 'x' does not exist")), true);
   equal(isMissingTable(answered(codes.unprepared)), true);
@@ -73,7 +73,7 @@ test("a missing table is told from other invalid statements", () => {
   equal(isMissingTable(noHost()), false);
 });
 
-test("who cannot connect is told where and what to do", () => {
+test("a failed connection names the address and the remedy", () => {
   const options = { contactPoints: ["a:1"], datacenter: "east", replication: { east: 1 } };
   const away = cannotConnect(noHost(new Error("connect ECONNREFUSED")), options);
   equal(away.code, "STORAGE_UNAVAILABLE");

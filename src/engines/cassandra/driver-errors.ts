@@ -1,15 +1,15 @@
 /**
- * What the driver's errors mean to a caller.
+ * Translates the driver's errors for callers.
  *
- * A write is certainly not stored only if every node that was asked refused it outright. Everything
- * else, a lost connection or a missing answer, may have happened.
+ * A write is certainly not stored only if every node that was asked refused it outright. After any
+ * other failure, such as a lost connection or a missing answer, it may be stored.
  */
 import cassandra from "cassandra-driver";
 import { ServiceError } from "../../lib/errors.ts";
 import type { ClusterOptions } from "./cluster-options.ts";
 
 const { errors, types } = cassandra;
-/** As the numbers they are on the wire. */
+/** As the numbers of the wire protocol. */
 const codes: Readonly<Record<keyof typeof types.responseErrorCodes, number>> =
   types.responseErrorCodes;
 
@@ -25,7 +25,7 @@ const REFUSALS: ReadonlySet<number> = new Set([
   codes.unprepared,
 ]);
 
-/** Whether the table or keyspace of the statement is not known to the node that was asked. */
+/** Whether the node that was asked does not know the statement's table or keyspace. */
 export function isMissingTable(error: unknown): boolean {
   if (error instanceof errors.NoHostAvailableError) {
     const inner = innerErrors(error);
@@ -39,7 +39,7 @@ export function isMissingTable(error: unknown): boolean {
   );
 }
 
-/** Whether the node, or the driver for it, ran out of time. */
+/** Whether the node, or the driver waiting for it, ran out of time. */
 export function isTimeout(error: unknown): boolean {
   if (error instanceof errors.OperationTimedOutError) return true;
   if (error instanceof errors.ResponseError) {
@@ -61,8 +61,8 @@ export function isRefusal(error: unknown): boolean {
 }
 
 /**
- * The same for a transaction, which a node can also call unavailable in its middle, when it has been
- * agreed upon and not yet been written.
+ * The same for a transaction. A node can report it as unavailable when it is already agreed upon
+ * and not yet written.
  */
 export function isRefusedTransaction(error: unknown): boolean {
   const inner = [error, ...innerErrors(error)];
@@ -79,7 +79,7 @@ export function readFailure(error: unknown, what: string): ServiceError {
 }
 
 export function writeFailure(error: unknown, what: string, certain: boolean): ServiceError {
-  // One of ours that says "not stored" speaks of one statement, not of all.
+  // Our own "not stored" error concerns one statement, not all of them.
   const ours = error instanceof ServiceError;
   if (ours && (certain || error.code !== "STORAGE_UNAVAILABLE")) return error;
   if (certain)
@@ -122,11 +122,13 @@ function reasonOf(error: unknown): string {
 
 function innerErrors(error: unknown): unknown[] {
   if (!(error instanceof errors.NoHostAvailableError)) return [];
-  // By host; the driver's types do not say.
+  // By host; the driver's types do not say so.
   return Object.values(error.innerErrors as Record<string, unknown>);
 }
 
-/** The driver writes a text for a node it did not even ask, and marks what never left the socket. */
+/**
+ * The driver gives a text for a node it did not ask, and marks requests that never left the socket.
+ */
 function isUnsent(inner: unknown): boolean {
   if (typeof inner === "string") return true;
   if (!(inner instanceof Error)) return false;

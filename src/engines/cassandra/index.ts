@@ -2,8 +2,8 @@
  * The engine for more than one machine: events and catalog on a Cassandra cluster that other Braid
  * processes use at the same time.
  *
- * What an append acknowledged is stored as its consistency says: by a majority of the replicas of the
- * data centre, or, for a namespace that asks for EVENTUAL, by one. How long that lasts is up to the
+ * An acknowledged append is stored with its consistency: by a majority of the replicas of the data
+ * centre, or, for a namespace that asks for EVENTUAL, by one. How durable that is depends on the
  * cluster's own settings (`docs/operate/cassandra.md`).
  */
 import type { Clock } from "../../lib/clock.ts";
@@ -28,19 +28,19 @@ import { SliceRegister } from "./slice-register.ts";
 import type { Millis } from "../../lib/time-units.ts";
 
 export interface CassandraEngineOptions extends ClusterOptions {
-  /** The keyspace of the catalog, and what the names of all others begin with. */
+  /** The keyspace of the catalog, and the prefix of all other keyspaces. */
   readonly keyspace: string;
   readonly clock: Clock;
   readonly random: Random;
-  /** L: how old what this process knows of the others may be. */
+  /** The oldest shared state on which this process may act. */
   readonly viewMaxAgeMs: Millis;
   /** The longest a write may be in flight. */
   readonly writeMaxMs: Millis;
-  /** Where the agent of each node serves JMX over HTTP; 0 if it is not to be asked. */
+  /** The port of each node's agent that serves JMX over HTTP; 0: no agent is asked. */
   readonly jolokiaPort?: number;
-  /** Told of every statement; must return at once. */
+  /** Called with every statement; must return at once. */
   readonly observe?: ObserveStatement;
-  /** For the log: what an operator should know and no caller is told. */
+  /** For the log: information for operators that no caller gets. */
   readonly warn?: (message: string) => void;
 }
 
@@ -48,9 +48,15 @@ export interface CassandraEngine {
   readonly store: EventStore;
   readonly catalog: Catalog;
   readonly sizes: readonly PartitionSizes[];
-  /** Whether events have copies in more than one data centre, which a local majority does not span. */
+  /**
+   * Whether events have replicas in more than one data centre, which a local majority does not
+   * span.
+   */
   readonly severalDatacenters: boolean;
-  /** In how many data files the slice's table lies; undefined if the nodes do not say. Never rejects. */
+  /**
+   * In how many data files the slice's table lies; undefined if the nodes do not say. Never
+   * rejects.
+   */
   fragments(slice: SliceRef): Promise<Fragments | undefined>;
   /** Why no request can be served now, or undefined. */
   notReady(): string | undefined;
@@ -58,7 +64,7 @@ export interface CassandraEngine {
   close(): Promise<void>;
 }
 
-/** Connects, and makes the catalog's tables if they are not there. */
+/** Connects, and creates the catalog's tables if they are missing. */
 export async function openCassandraEngine(
   options: CassandraEngineOptions,
 ): Promise<CassandraEngine> {
@@ -108,8 +114,8 @@ export async function openCassandraEngine(
 }
 
 /**
- * A keyspace that is there keeps its copies, whatever is configured. Which data centres they are in
- * decides how changes are agreed upon, so every process must know it right.
+ * An existing keyspace keeps its replication, whatever is configured. Its data centres decide how
+ * changes are agreed upon, so every process must know them correctly.
  */
 function requireReplication(keyspace: string, found: Replication, wanted: Replication): void {
   const [there, here] = [textOf(found), textOf(wanted)];

@@ -35,7 +35,7 @@ async function reasonFor(body: string, status = 200): Promise<string> {
   return "reason" in answer ? answer.reason : "it answered";
 }
 
-test("the histogram of the slice's table is asked for and understood", async () => {
+test("the histogram of the slice's table is requested and parsed", async () => {
   const paths: (string | undefined)[] = [];
   await using server = await agent((request, response) => {
     paths.push(request.url);
@@ -60,7 +60,7 @@ test("a table without data files has an empty histogram", async () => {
   equal("said" in answer && answer.said.count, 0);
 });
 
-test("no agent, no table, no permission and no Jolokia are told apart", async () => {
+test("a missing agent, a missing table, a missing permission and another service are distinguished", async () => {
   const nobody = `http://127.0.0.1:${await freePort()}`;
   const absent = await readSizeHistogram(systemClock, nobody, TABLE, never);
   match("reason" in absent ? absent.reason : "", /^no Jolokia agent at http.*\(ECONNREFUSED\)$/);
@@ -72,12 +72,12 @@ test("no agent, no table, no permission and no Jolokia are told apart", async ()
   match(await reasonFor(JSON.stringify(missing)), /does not know the slice's table/);
   match(await reasonFor(JSON.stringify({ status: 403, error: "not allowed" })), /403: not allowed/);
   match(await reasonFor("who are you", 401), /answers 401/);
-  match(await reasonFor("<h1>welcome</h1>"), /does not speak as Jolokia/);
-  match(await reasonFor(JSON.stringify({ status: 200, value: ["a"] })), /does not speak as/);
-  match(await reasonFor(JSON.stringify({ status: 200, value: [-1] })), /does not speak as/);
+  match(await reasonFor("<h1>welcome</h1>"), /does not answer as Jolokia/);
+  match(await reasonFor(JSON.stringify({ status: 200, value: ["a"] })), /does not answer as/);
+  match(await reasonFor(JSON.stringify({ status: 200, value: [-1] })), /does not answer as/);
 });
 
-test("an answer without end is not read to its end", async () => {
+test("an endless answer is not read to its end", async () => {
   await using server = await agent((_request, response) => {
     const more = (): void => {
       while (!response.destroyed && response.write(Buffer.alloc(16_384, " ")));
@@ -89,7 +89,7 @@ test("an answer without end is not read to its end", async () => {
   match("reason" in answer ? answer.reason : "", /its answer is too long/);
 });
 
-test("an agent that does not answer is left after two seconds, or when the caller leaves", async () => {
+test("an agent that does not answer is abandoned after two seconds, or when the caller leaves", async () => {
   const clock = new VirtualClock(0);
   const waiting: (() => void)[] = [];
   await using server = await agent(() => waiting.shift()?.());

@@ -1,9 +1,9 @@
 /**
- * Asks the Jolokia agent of one node, which gives out JMX over HTTP, for what Cassandra counts in one
+ * Asks the Jolokia agent of one node, which serves JMX over HTTP, for Cassandra's metrics of one
  * table.
  *
- * An agent that is not there is normal. Whatever answers is believed only if it is what Cassandra
- * would say, and is neither waited for long nor read without a bound.
+ * A missing agent is normal. An answer is used only if it has the form of Cassandra's; the wait and
+ * the bytes read are bounded.
  */
 import { z } from "zod";
 import type { Clock } from "../../lib/clock.ts";
@@ -16,7 +16,7 @@ const ANSWER_MS_MAX = 2_000;
 /** An answer has about 2 KB. */
 const ANSWER_BYTES_MAX = 64 * 1024;
 
-/** Of Cassandra's metrics of a table: its name, and what its value looks like. */
+/** One of Cassandra's metrics of a table: its name, and the form of its value. */
 interface Metric<T> {
   readonly name: string;
   readonly value: z.ZodType<T>;
@@ -48,7 +48,7 @@ export async function readSizeHistogram(
   return "said" in answer ? { said: SizeHistogram.ofCounts(answer.said) } : answer;
 }
 
-/** In how many data files (SSTables) the node has the table. As `readSizeHistogram`. */
+/** In how many data files (SSTables) the node has the table. Otherwise like `readSizeHistogram`. */
 export function readDataFiles(
   clock: Clock,
   agent: string,
@@ -90,7 +90,7 @@ async function readMetric<T>(
 }
 
 function valueOf<T>(body: string, agent: string, metric: Metric<T>): NodeAnswer<T> {
-  // Jolokia answers 200 also when the status inside is another.
+  // Jolokia answers 200 even if the status inside is another.
   const answerSchema = z.object({
     status: z.number(),
     value: metric.value.optional(),
@@ -98,7 +98,7 @@ function valueOf<T>(body: string, agent: string, metric: Metric<T>): NodeAnswer<
     error_type: z.string().optional(),
   });
   const { success, data } = answerSchema.safeParse(jsonOf(body));
-  if (!success) return { reason: `what answers at ${agent} does not speak as Jolokia does` };
+  if (!success) return { reason: `the service at ${agent} does not answer as Jolokia does` };
   const { status, value, error, error_type } = data;
   if (status === 200 && value !== undefined) return { said: value };
   if (error_type?.endsWith(".InstanceNotFoundException") === true) {
@@ -108,7 +108,7 @@ function valueOf<T>(body: string, agent: string, metric: Metric<T>): NodeAnswer<
   return { reason: `the agent at ${agent} answers ${status}: ${why}` };
 }
 
-/** On the address at which the node answers CQL. */
+/** At the address on which the node answers CQL. */
 export function agentOf({ address }: Host, port: number): string {
   const host = address.slice(0, address.lastIndexOf(":"));
   return `http://${host.includes(":") && !host.startsWith("[") ? `[${host}]` : host}:${port}`;
@@ -127,17 +127,20 @@ async function textOf(response: Response, bytesMax: number): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** Undefined if it is none, which no schema takes. */
+/** Undefined if it is not JSON; no schema accepts that. */
 function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // A page for people, say, of something else that listens there.
+    // For example the web page of another service on that port.
     return undefined;
   }
 }
 
-/** `fetch` says only that it failed; why is in the cause, or, of several addresses, in its code. */
+/**
+ * `fetch` only says that it failed; the reason is in the cause or, for several addresses, in its
+ * code.
+ */
 function causeOf(error: unknown): string {
   const cause = error instanceof Error ? (error.cause ?? error) : error;
   if (!(cause instanceof Error)) return String(cause);

@@ -1,8 +1,8 @@
 /**
- * Names in Cassandra: one keyspace for what Braid knows, and one for each namespace.
+ * Names in Cassandra: one keyspace for the catalog, and one for each namespace.
  *
- * A name has at most 48 characters, so a long namespace is cut; the part of its internal id that
- * makes it unique never is.
+ * A name has at most 48 characters, so a long namespace name is cut; the unique suffix of its
+ * internal id never is.
  */
 import { assert } from "../../lib/errors.ts";
 import { hash32 } from "../../lib/hash.ts";

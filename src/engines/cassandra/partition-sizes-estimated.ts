@@ -1,4 +1,7 @@
-/** Partition sizes from the tables that each node keeps about itself: no percentiles, but always there. */
+/**
+ * Partition sizes from the tables of statistics that each node keeps: no percentiles, but always
+ * available.
+ */
 import cassandra from "cassandra-driver";
 import type { Clock } from "../../lib/clock.ts";
 import type { SliceRef } from "../../model/partition.ts";
@@ -19,8 +22,8 @@ const DOES_NOT_TELL =
 const MIB = 1_048_576;
 
 /**
- * Of the ranges that a node has first among those of its data centre: each partition is in one node's,
- * however many copies there are.
+ * For the ranges that a node owns first within its data centre: each partition is counted by one
+ * node, however many replicas there are.
  */
 const ESTIMATES = `SELECT mean_partition_size, partitions_count FROM system.table_estimates
   WHERE keyspace_name = ? AND table_name = ? AND range_type = 'local_primary'`;
@@ -94,12 +97,12 @@ export class EstimatedSizes implements PartitionSizes {
       return { said: { count, bytes, maxBytes } };
     } catch (error) {
       signal.throwIfAborted();
-      return { reason: readFailure(error, `what ${node.address} knows about itself`).message };
+      return { reason: readFailure(error, `the statistics of ${node.address}`).message };
     }
   }
 }
 
-/** These tables are each node's own: another one would answer about itself. */
+/** These tables are local to each node: another node would answer with its own. */
 function optionsFor(host: Host) {
   return { host, consistency: cassandra.types.consistencies.one, readTimeout: 2_000 };
 }

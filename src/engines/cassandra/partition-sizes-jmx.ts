@@ -1,4 +1,4 @@
-/** Partition sizes from the histogram that each node keeps of its data files: the best there is. */
+/** Partition sizes from the histogram that each node keeps of its data files: the best source. */
 import type { Clock } from "../../lib/clock.ts";
 import type { SliceRef } from "../../model/partition.ts";
 import { SizeHistogram } from "../../model/size-histogram.ts";
@@ -61,7 +61,7 @@ export class JmxSizes implements PartitionSizes {
     };
   }
 
-  /** Of each partition in this data centre. */
+  /** Replicas of each partition in this data centre. */
   #copies(nodes: number): number {
     const { replication, datacenter } = this.#session.options;
     return Math.max(1, Math.min(replication[datacenter] ?? 1, nodes));

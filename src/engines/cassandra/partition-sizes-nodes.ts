@@ -1,27 +1,27 @@
 /**
- * Asks every node of the data centre for what it alone knows. Together these nodes have each partition,
- * so other data centres need not be asked.
+ * Asks every node of the data centre for its own statistics. Together these nodes have each
+ * partition, so other data centres need not be asked.
  *
- * A node that is down or does not answer is left out, and what the others say is taken for its share
- * too: that is said in words, never passed over.
+ * A node that is down or does not answer is left out, and the counts of the others are scaled up
+ * for it: the report says so.
  */
 import type { Clock } from "../../lib/clock.ts";
 import { mapBounded } from "../../lib/map-bounded.ts";
 import type { Host, Session } from "./session.ts";
 
-/** What is asked of the connection. */
+/** What it needs of the connection. */
 export type SizesSession = Pick<Session, "localHosts" | "options" | "execute">;
 
 export interface CassandraSizesOptions {
   readonly session: SizesSession;
-  /** What the names of keyspaces begin with. */
+  /** The prefix of keyspace names. */
   readonly prefix: string;
   readonly clock: Clock;
-  /** Where each node's Jolokia agent listens; 0 if none is to be asked. */
+  /** The port of each node's Jolokia agent; 0: no agent is asked. */
   readonly jolokiaPort: number;
 }
 
-/** What one node said, or why it did not. */
+/** The answer of one node, or why there is none. */
 export type NodeAnswer<T> = { readonly said: T } | { readonly reason: string };
 
 export interface NodeAnswers<T> {

@@ -19,11 +19,11 @@ interface Node {
   readonly failing?: boolean;
 }
 
-/** A cluster that answers as each node says. */
+/** A cluster whose nodes answer as given. */
 function cluster(nodes: readonly Node[], replicas: number): SizesSession {
   const hosts = nodes.map((node, nth) => {
     const address = `127.0.0.1:${9_000 + nth}`;
-    // What is looked at of a host.
+    // The fields of a host that the code reads.
     return { address, datacenter: "here", isUp: () => node.up !== false } as Host;
   });
   return {
@@ -66,7 +66,10 @@ async function sizesFrom(...asked: Parameters<typeof askedOf>): Promise<SizeRepo
   return answer;
 }
 
-/** One agent for all nodes, which gives each asker the next of the arrays; a node without is refused. */
+/**
+ * One agent for all nodes, which returns the next of the arrays to each request; a node without one
+ * is refused.
+ */
 async function agents(arrays: readonly (readonly number[] | undefined)[]) {
   const left = [...arrays];
   const server = createServer((_request, response) => {
@@ -85,7 +88,7 @@ async function agents(arrays: readonly (readonly number[] | undefined)[]) {
   };
 }
 
-test("estimates of all nodes are added, the mean is weighted, and the largest is the largest of all", async () => {
+test("estimates of all nodes are added, the mean is weighted, and the largest is the maximum", async () => {
   const session = cluster(
     [
       { estimates: [estimate(100, 1_000), estimate(100, 3_000)], mebibytes: 2 },
@@ -101,7 +104,7 @@ test("estimates of all nodes are added, the mean is weighted, and the largest is
   equal(report.coverage, "2 of 2 nodes answered");
 });
 
-test("nodes that are down or fail are left out, and that is said", async () => {
+test("nodes that are down or fail are left out, and the report says so", async () => {
   const there = { estimates: [estimate(100, 1_000)], mebibytes: 1 };
   const some = await sizesFrom("TABLE_ESTIMATES", cluster([there, { up: false }, there], 3));
   equal(some.count, 300);
@@ -112,7 +115,7 @@ test("nodes that are down or fail are left out, and that is said", async () => {
   equal(nobody.kind === "none" && nobody.reason, "no node of the data centre is known");
 });
 
-test("histograms of all nodes are added and divided by the copies", async () => {
+test("histograms of all nodes are added and divided by the number of replicas", async () => {
   const counts = [0, 0, 4, 2];
   await using agent = await agents([counts, counts, counts]);
   const report = await sizesFrom("JMX", cluster([{}, {}, {}], 3), agent.port);
@@ -122,7 +125,7 @@ test("histograms of all nodes are added and divided by the copies", async () => 
   equal(report.coverage, "3 of 3 nodes answered");
 });
 
-test("a node without an agent is made up for by the others", async () => {
+test("the others make up for a node without an agent", async () => {
   const counts = [0, 0, 4, 2];
   await using agent = await agents([counts, counts, undefined]);
   const report = await sizesFrom("JMX", cluster([{}, {}, {}], 3), agent.port);
@@ -130,17 +133,17 @@ test("a node without an agent is made up for by the others", async () => {
   equal(report.coverage, "2 of 3 nodes answered; counts are scaled up to all of them");
 });
 
-test("there are no more copies than nodes, whatever is configured", async () => {
+test("there are no more replicas than nodes, whatever is configured", async () => {
   await using agent = await agents([[0, 5]]);
   equal((await sizesFrom("JMX", cluster([{}], 3), agent.port)).count, 5);
 });
 
-test("port 0 asks no agent and says so", async () => {
+test("port 0 asks no agent, and the report says so", async () => {
   const answer = await askedOf("JMX", cluster([{}], 1), 0);
   match(answer.kind === "none" ? answer.reason : "", /jolokia_port is 0/);
 });
 
-test("a caller that has left is told its own reason", async () => {
+test("a caller that leaves gets its own reason", async () => {
   const session = cluster([{}], 1);
   const options = { session, prefix: "braid", clock: systemClock, jolokiaPort: 1 };
   const left = AbortSignal.abort(new Error("the caller has left"));

@@ -1,6 +1,6 @@
 /**
- * What a Cassandra cluster tells about the sizes of partitions: its histogram over JMX, where an agent
- * gives that out over HTTP, and its estimates over CQL, which are always there.
+ * The sources of partition sizes on Cassandra: its histogram over JMX, where an agent serves that
+ * over HTTP, and its estimates over CQL, which are always available.
  */
 import type { PartitionSizes } from "../../ports/partition-sizes.ts";
 import { EstimatedSizes } from "./partition-sizes-estimated.ts";

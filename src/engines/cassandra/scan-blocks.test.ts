@@ -30,7 +30,7 @@ const RANGE: BlockRange = {
 };
 const never = new AbortController().signal;
 
-/** A statement as it was asked: the order, and how many rows. */
+/** A statement as it was sent: the order, and the number of rows. */
 interface Asked {
   readonly ascending: boolean;
   readonly limit: number;
@@ -66,7 +66,7 @@ function timeIn(bytes: Buffer | undefined): bigint {
   return bytes?.readBigInt64BE(0) ?? 0n;
 }
 
-/** All blocks have the id "e": an upper bound with a lesser id leaves out those of its own time. */
+/** All blocks have the id "e": an upper bound with a lesser id excludes those of its own time. */
 function edge(params: readonly unknown[]): bigint {
   return (params[6] as Buffer).toString() > "e" ? 0n : 1n;
 }
@@ -85,11 +85,11 @@ async function timesOf(source: SelectSource, range: Partial<BlockRange>): Promis
   return (await Array.fromAsync(fetches)).map((blocks) => blocks.map(({ key }) => key.time));
 }
 
-test("the block that holds a position and those behind it are asked for at the same time", async () => {
+test("the block that holds a position and those behind it are requested at the same time", async () => {
   const both = Promise.withResolvers<void>();
   const { asked, source } = partOf(6, async (_, nth) => {
     if (nth === 2) both.resolve();
-    // Neither is answered before the other was asked.
+    // Neither is answered before the other was sent.
     await both.promise;
   });
   const at = { time: 2, id: Buffer.from("x") };
@@ -101,7 +101,7 @@ test("the block that holds a position and those behind it are asked for at the s
   ]);
 });
 
-test("whoever wants one block asks for that one alone", async () => {
+test("a read of one block asks for that one only", async () => {
   const { asked, source } = partOf(6, async () => undefined);
   const at = { time: 2, id: Buffer.from("x") };
   const range = { ...RANGE, order: "OLDEST_FIRST", at, firstBlocks: 1 } as const;
@@ -115,20 +115,20 @@ test("whoever wants one block asks for that one alone", async () => {
   deepEqual(asked, [{ ascending: false, limit: 1 }]);
 });
 
-test("C20: a fetch asks for no more of the largest blocks than fit", async () => {
+test("C20: a fetch asks for at most as many of the largest blocks as fit", async () => {
   const { asked, source } = partOf(40, async () => undefined);
   equal((await timesOf(source, {})).flat().length, 40);
   deepEqual(
     asked.map(({ limit }) => limit),
     [4, 16, 16, 16],
   );
-  // Nor the first, whatever the reader hopes to get with it.
+  // This also holds for the first fetch, whatever number the reader requests.
   asked.length = 0;
   await timesOf(source, { firstBlocks: 30 });
   equal(asked[0]?.limit, 16);
 });
 
-test("a node that runs out of time is asked for fewer, and for more again when it does not", async () => {
+test("a node that runs out of time is asked for fewer blocks, and for more again when it answers", async () => {
   const { asked, clock, source } = partOf(60, async (_, nth) => {
     if (nth === 2 || nth === 3) throw timedOut();
   });

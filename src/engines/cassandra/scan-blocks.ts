@@ -1,9 +1,9 @@
 /**
- * Reads the blocks of one part in order, fetch by fetch, going on by position.
+ * Reads the blocks of one part in order, fetch by fetch, continuing by position.
  *
- * How many rows a fetch asks for follows from the part's largest block (rule C20); when the node runs out
- * of time, fewer are asked for. The bytes of blocks are views of the answer they came in: they are not
- * copied, since together they are about all of it.
+ * The number of rows in a fetch follows from the part's largest block (rule C20); when the node
+ * runs out of time, the next fetch asks for fewer. The bytes of blocks are views of the answer they
+ * came in: they are not copied, because together they are nearly all of it.
  */
 import type { PartitionKey } from "../../model/partition.ts";
 import type { BlockRange, StoredBlock } from "../../ports/event-store.ts";
@@ -13,7 +13,9 @@ import { RowSelect, positionOfRow } from "./select-rows.ts";
 import type { SelectSource } from "./select-rows.ts";
 import type { Result, Row } from "./session.ts";
 
-/** Of one fetch; smaller blocks than any writer makes could else be very many. */
+/**
+ * Of one fetch; otherwise it could hold very many blocks that are smaller than any writer makes.
+ */
 const FETCH_BLOCKS_MAX = 1_024;
 const NONE = Buffer.alloc(0);
 const START: Position = { time: 0, id: NONE };
@@ -26,12 +28,12 @@ export async function* scanBlocks(
   signal: AbortSignal,
 ): AsyncGenerator<readonly StoredBlock[], void, undefined> {
   const fetcher = new Fetcher(new RowSelect(source, partition, signal), range);
-  // Fetching ahead would be wasted on the many reads that need one fetch only.
+  // Reading ahead would be wasted on the many reads that need only one fetch.
   let ahead: Promise<readonly StoredBlock[]> | undefined;
   for (let fetches = 0; ; fetches++) {
     const blocks = await (ahead ?? fetcher.fetch());
     ahead = fetches > 0 && !fetcher.ended ? fetcher.fetch() : undefined;
-    // It is awaited in its turn; until then a failure must not count as unhandled.
+    // It is awaited later; until then a failure must not count as unhandled.
     ahead?.catch(() => undefined);
     if (blocks.length > 0) yield blocks;
     if (ahead === undefined && fetcher.ended) return;
@@ -42,7 +44,7 @@ class Fetcher {
   readonly #select: RowSelect;
   readonly #range: BlockRange;
   readonly #blocksMax: number;
-  /** What the next fetch would ask for if all is well. */
+  /** The number of blocks for the next fetch if the node keeps up. */
   #wanted: number;
   /** Lowered when the node runs out of time, and raised again when it does not. */
   #limit = FETCH_BLOCKS_MAX;
@@ -100,7 +102,7 @@ class Fetcher {
     return this.#from(at, upper, limit);
   }
 
-  /** The block that can hold the position, and those behind it: asked for at the same time. */
+  /** The block that can hold the position, and those behind it, requested at the same time. */
   async #from(at: Position, upper: Position, limit: number): Promise<Result> {
     const floor = async (): Promise<readonly Row[]> => {
       const { rows } = await this.#rows("NEWEST_FIRST", START, justBehind(at), 1);
@@ -137,13 +139,16 @@ function blockOf(row: Row): StoredBlock {
   return { key: positionOfRow(row), bytes: (row["items"] as Buffer | null) ?? NONE };
 }
 
-/** The times that Cassandra is asked for: outside them there is nothing, whatever the id. */
+/** The range of times that Cassandra can hold: nothing lies outside it, whatever the id. */
 function within(position: Position): Position {
   if (position.time < START.time) return START;
   return position.time < END.time ? position : END;
 }
 
-/** The next place of all: no text lies between another and that one with a zero byte behind it. */
+/**
+ * The very next position: no text lies between another text and the same text with a zero byte
+ * appended.
+ */
 function justBehind(position: Position): Position {
   const { time, id } = within(position);
   return position.time < START.time ? START : { time, id: Buffer.concat([id, Buffer.of(0)]) };

@@ -1,10 +1,10 @@
 /**
- * Reads one partition in order, as bounded runs, going on by position.
+ * Reads one partition in order, as bounded runs, continuing by position.
  *
- * Pages of Cassandra are counted in rows: how many are asked for follows from the largest event the slice
- * may hold (rule C20), and when the node runs out of time, fewer are asked for.
- * Events come out as frames: what the caller is answered is put together here, once, and the items are
- * copied as they are stored.
+ * Pages of Cassandra are counted in rows: their number follows from the largest event the slice may
+ * hold (rule C20), and when the node runs out of time, the next fetch asks for fewer. Events come
+ * out as frames: the bytes of the answer are assembled here, once, and the items are copied as they
+ * are stored.
  */
 import { utf8 } from "../../lib/bytes.ts";
 import type { PartitionKey } from "../../model/partition.ts";
@@ -15,17 +15,22 @@ import { RowSelect, positionOfRow, timeOfRow } from "./select-rows.ts";
 import type { SelectBounds, SelectSource } from "./select-rows.ts";
 import type { Row } from "./session.ts";
 
-/** More rows in one answer keep the process from doing anything else for too long. */
+/** More rows in one answer would block the event loop for too long. */
 const FETCH_EVENTS_MAX = 2_000;
-/** What is read ahead has a share of the same size in the caller's budget, which a first fetch may use. */
+/**
+ * Reading ahead has a share of the same size in the caller's budget, which a first fetch may use.
+ */
 const FIRST_SHARE = 2;
-/** If the slice is not known any more: what the API takes at most. */
+/** If the slice is no longer known: the largest event that the API accepts. */
 const EVENT_BYTES_MAX = 1 << 20;
 const TIME_END = Number.MAX_SAFE_INTEGER;
 const NONE = Buffer.alloc(0);
 
 export interface ScanSource extends SelectSource {
-  /** No event of the slice has more bytes, as far as is known now; asked before each fetch, at no cost. */
+  /**
+   * No event of the slice has more bytes, as far as is known now; called before each fetch, at no
+   * cost.
+   */
   readonly eventBytesMax: () => Promise<number | undefined>;
 }
 
@@ -38,18 +43,18 @@ export async function* scanPartition(
   if (range.from >= range.to) return;
   const fetcher = new Fetcher(source, partition, range, signal);
   const frames = new EventFrames(utf8(partition.seriesId));
-  // Fetching ahead would be wasted on the many reads that need one fetch only.
+  // Reading ahead would be wasted on the many reads that need only one fetch.
   let ahead: Promise<readonly Row[]> | undefined;
   for (let fetches = 0; ; fetches++) {
     const rows = await (ahead ?? fetcher.fetch());
     ahead = fetches > 0 && !fetcher.ended ? fetcher.fetch() : undefined;
-    // It is awaited in its turn; until then a failure must not count as unhandled.
+    // It is awaited later; until then a failure must not count as unhandled.
     ahead?.catch(() => undefined);
     for (const row of rows) {
       const id = row["event_id"] as string;
       const items = (row["items"] as Buffer | null) ?? NONE;
       const time = timeOfRow(row);
-      // A fetch has no more rows than a run may have.
+      // A fetch has at most as many rows as a run may have.
       if (!frames.fits(time, id, items, range.runBytesMax)) yield frames.take();
       frames.add(time, id, items);
     }
@@ -114,7 +119,7 @@ class Fetcher {
     return { lower, upper: after.time < 0 ? { time: 0, id: NONE } : after };
   }
 
-  /** As many of the largest as fit: a first fetch also has what is set aside for reading ahead. */
+  /** As many of the largest events as fit: a first fetch also uses the share for reading ahead. */
   async #rowsMax(): Promise<number> {
     const largest = (await this.#source.eventBytesMax()) ?? EVENT_BYTES_MAX;
     const bytes = this.#range.runBytesMax * (this.#fetched ? 1 : FIRST_SHARE);

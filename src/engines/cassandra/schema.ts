@@ -1,13 +1,13 @@
 /**
- * The tables, as CQL. What stands in them is described in `docs/specs/cassandra-tables.md`.
+ * The tables, as CQL. `docs/specs/cassandra-tables.md` describes their contents.
  *
- * A table is made with an id that follows from its name: two processes that make it at once make
- * the same table. (Left to themselves they would each choose an id, and Cassandra would lose the
- * events written under one of them.)
+ * A table is created with an id that follows from its name: two processes that create it at once
+ * create the same table. (Otherwise each would choose an id, and Cassandra would lose the events
+ * written under one of them.)
  */
 import { createHash } from "node:crypto";
 
-/** Replicas per data centre. */
+/** Replicas in each data centre. */
 export type Replication = Readonly<Record<string, number>>;
 
 export function createKeyspace(keyspace: string, replication: Replication): string {
@@ -17,7 +17,7 @@ export function createKeyspace(keyspace: string, replication: Replication): stri
   return `CREATE KEYSPACE IF NOT EXISTS ${keyspace} WITH replication = {'class': 'NetworkTopologyStrategy'${replicas}}`;
 }
 
-/** Newest first, as most reads want it: reading against the order costs Cassandra more. */
+/** Newest first, as most reads need it: reading in the opposite order costs Cassandra more. */
 export function createEventTable(keyspace: string, table: string): string {
   return createTable(
     keyspace,
@@ -29,7 +29,9 @@ export function createEventTable(keyspace: string, table: string): string {
   );
 }
 
-/** `last` is the greatest version any record of the shard ever had: versions are never used again. */
+/**
+ * `last` is the greatest version that any record of the shard ever had: versions are never reused.
+ */
 export function createCatalogTable(keyspace: string): string {
   return createTable(
     keyspace,
@@ -39,7 +41,7 @@ export function createCatalogTable(keyspace: string): string {
   );
 }
 
-/** Counters of what was written, apart from the catalog: they are not compared before they are set. */
+/** Counters of what was written, separate from the catalog: they change without compare-and-set. */
 export function createCountsTable(keyspace: string): string {
   return createTable(
     keyspace,
@@ -56,7 +58,7 @@ function createTable(keyspace: string, table: string, columns: string, options =
 
 function tableId(name: string): string {
   const hex = createHash("sha256").update(`braid ${name}`).digest("hex");
-  // The marks of a version 8 UUID: made by a rule of one's own.
+  // The marks of a version 8 UUID, whose contents are application-defined.
   const third = `8${hex.slice(13, 16)}`;
   const fourth = `a${hex.slice(17, 20)}`;
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${third}-${fourth}-${hex.slice(20, 32)}`;

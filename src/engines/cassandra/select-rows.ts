@@ -1,6 +1,7 @@
 /**
- * Asks for rows of one partition, a number of them behind a position, so that nothing depends on a cursor
- * of the cluster. What runs out of time is asked again, and whoever leaves is not kept waiting.
+ * Requests rows of one partition, a number of them behind a position, so that nothing depends on a
+ * cursor of the cluster. Repeats a request that runs out of time, and does not keep a caller that
+ * leaves waiting.
  */
 import type { types } from "cassandra-driver";
 import type { Clock } from "../../lib/clock.ts";
@@ -28,7 +29,7 @@ export interface SelectSource {
   readonly level: StatementLevel;
 }
 
-/** Neither of them is included. No event has an empty id: it stands for "before every event of this time". */
+/** Both are excluded. No event has an empty id: it means "before every event of this time". */
 export interface SelectBounds {
   readonly lower: Position;
   readonly upper: Position;
@@ -65,7 +66,7 @@ export class RowSelect {
       limit,
     ];
     return inFlight(() => {
-      // Whoever left while it waited in line wants it no more.
+      // The caller may have left while it waited in line.
       this.#signal.throwIfAborted();
       return session.execute("read", query, params, {
         consistency: level.consistency,
@@ -76,7 +77,7 @@ export class RowSelect {
     });
   }
 
-  /** Tries again when a node runs out of time; told of it, `askFewer` makes the next try a smaller one. */
+  /** Tries again when a node runs out of time; `askFewer` makes the next attempt smaller. */
   async patiently<T>(attempt: () => Promise<T>, askFewer: () => void): Promise<T> {
     for (let tries = 1; ; tries++) {
       this.#signal.throwIfAborted();
@@ -87,7 +88,7 @@ export class RowSelect {
         if (!isTimeout(error) || tries === TRIES_MAX) {
           throw error instanceof ServiceError ? error : readFailure(error, this.#what);
         }
-        // Fewer rows cost the node less; a partition written in many pieces may be slow for long.
+        // Fewer rows cost the node less; a partition written in many fragments may stay slow.
         askFewer();
         await this.#source.clock.sleep(RETRY_MS * tries, this.#signal);
       }
@@ -104,7 +105,7 @@ function selectStatement(table: string, order: Order): string {
   );
 }
 
-/** The column is a bigint; turning the driver's `Long` into a number by way of text would cost the most. */
+/** The column is a bigint; converting the driver's `Long` by way of text would cost the most. */
 export function timeOfRow(row: Row): number {
   return (row["event_time"] as types.Long).toNumber();
 }
@@ -113,7 +114,7 @@ export function positionOfRow(row: Row): Position {
   return { time: timeOfRow(row), id: Buffer.from(row["event_id"] as string) };
 }
 
-/** The driver cannot be told to stop: what it still brings is dropped. */
+/** The driver cannot stop a request: its late answer is dropped. */
 async function orAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   let leave: () => void = () => undefined;
   const aborted = new Promise<never>((_, reject) => {

@@ -1,5 +1,6 @@
 /**
- * Sends the inserts of one call, so many at a time, and says what became of all of them together.
+ * Sends the inserts of one call, a limited number at a time, and reports one outcome for all of
+ * them.
  */
 import { LRUCache } from "lru-cache";
 import cassandra from "cassandra-driver";
@@ -20,7 +21,7 @@ const RETRIES_MAX = 2;
 export interface InsertTarget {
   /** `keyspace.table`. */
   readonly table: string;
-  /** What is not sent by then, on the monotonic clock, is not sent at all. */
+  /** Statements not sent by this time, on the monotonic clock, are not sent at all. */
   readonly sendByMs: number;
   readonly what: string;
   readonly level: WriteLevel;
@@ -32,7 +33,7 @@ export interface InsertMeans {
   readonly clock: Clock;
 }
 
-/** Series, time bucket and event bucket, as they are bound. */
+/** Series, time bucket and event bucket, as bound values. */
 export type BoundPartition = readonly [Buffer, Buffer, Buffer];
 
 /** A statement of one or more rows of one partition. */
@@ -43,8 +44,8 @@ export interface Insert {
 }
 
 /**
- * Each insert is made when its turn comes. Rejects as the port says: STORAGE_UNAVAILABLE only if no
- * statement can have done anything.
+ * Each insert is made when it is about to be sent. Rejects as the port says: STORAGE_UNAVAILABLE
+ * only if no statement can have had an effect.
  */
 export async function sendInserts(
   means: InsertMeans,
@@ -53,7 +54,7 @@ export async function sendInserts(
 ): Promise<void> {
   const attempts = new Attempts();
   const send = (make: () => Insert): Promise<void> => {
-    // Whoever counts on no write being longer in flight must not be surprised by one that only begins.
+    // Others rely on the longest time a write is in flight, so a late statement must not begin.
     if (means.clock.monotonicMs() > target.sendByMs) return Promise.reject(waitedTooLong(target));
     return sendOne(means, target.level, make(), attempts);
   };
@@ -75,7 +76,7 @@ export async function sendInserts(
 function waitedTooLong({ what }: InsertTarget): ServiceError {
   return new ServiceError(
     "STORAGE_UNAVAILABLE",
-    `${what} has more to write than it can take; repeat with fewer events in flight`,
+    `${what} has more to write than it can accept; repeat with fewer events in flight`,
     { retryAfterMs: 1_000 },
   );
 }
@@ -96,16 +97,17 @@ async function sendOne(
       routingKey: [...partition],
     });
   } catch (error) {
-    // A second node may have been asked, and the driver does not wait for both: one may still store it.
+    // A second node may have been asked, and the driver does not wait for both: one may still store
+    // it.
     if (clock.monotonicMs() - startedMs >= level.speculateMs) attempts.outcomeUnknown = true;
     throw error;
   }
 }
 
-/** By table. Texts of tables long dropped are not worth keeping; those in use are made again. */
+/** By table. Texts of tables long dropped are forgotten; those in use are made again. */
 const STATEMENTS = new LRUCache<string, string[]>({ max: 1_000 });
 
-/** The same text each time, so that the driver finds what it has prepared. */
+/** The same text each time, so that the driver finds its prepared statement. */
 export function insertStatement(table: string, rows: number): string {
   let bySize = STATEMENTS.get(table);
   if (bySize === undefined) {
@@ -123,8 +125,8 @@ function makeInsert(table: string, rows: number): string {
 }
 
 /**
- * Repeats a bounded number of times, since a repeat writes the same; and knows afterwards whether a
- * node was asked that may have stored the events without saying so.
+ * Repeats a bounded number of times, because a repeat writes the same; and records whether a node
+ * was asked that may have stored the events without an answer.
  */
 class Attempts extends RetryPolicy {
   outcomeUnknown = false;

@@ -5,7 +5,7 @@ import { partWriteLevel, readLevel, writeLevel } from "./service-level.ts";
 
 const { consistencies } = cassandra.types;
 
-test("reads and writes meet in a majority unless less or more is asked for", () => {
+test("reads and writes overlap in a majority unless less or more is requested", () => {
   for (const level of [readLevel(), writeLevel(10_000)]) {
     equal(level.consistency, consistencies.localQuorum);
   }
@@ -17,7 +17,7 @@ test("reads and writes meet in a majority unless less or more is asked for", () 
   equal(writeLevel(10_000, all).consistency, consistencies.all);
 });
 
-test("timeouts and second tries follow from the latency the namespace asks for", () => {
+test("timeouts and second attempts follow from the namespace's latency targets", () => {
   const strict = { consistency: "READ_YOUR_WRITES", targetMs: 20, maxMs: 500 } as const;
   const loose = { ...strict, targetMs: 2_000, maxMs: 5_000 };
   ok(readLevel(strict).readTimeout < readLevel(loose).readTimeout);
@@ -34,7 +34,7 @@ test("C1: a write that waits, and its repeats, end before the longest a write ma
   }
 });
 
-test("a part of a split is written with patience, whatever the longest a write may be in flight", () => {
+test("a write of a part may take longer than the longest a write of events may be in flight", () => {
   const level = { consistency: "READ_YOUR_WRITES", targetMs: 5, maxMs: 10 } as const;
   const { consistency, readTimeout, waitMs } = partWriteLevel(level);
   equal(consistency, consistencies.localQuorum);

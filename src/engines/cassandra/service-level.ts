@@ -1,6 +1,6 @@
 /**
- * How sure and how soon, in Cassandra's words: consistency, timeouts and the second try follow from what
- * the namespace asks.
+ * Translates a namespace's service level for Cassandra: consistency, timeouts and the second
+ * attempt.
  */
 import cassandra from "cassandra-driver";
 import type { ServiceLevel } from "../../ports/event-store.ts";
@@ -10,7 +10,7 @@ const { consistencies } = cassandra.types;
 
 export interface StatementLevel {
   readonly consistency: number;
-  /** One try of one node. */
+  /** One attempt at one node. */
   readonly readTimeout: number;
   /** When another replica is asked as well. */
   readonly speculateMs: number;
@@ -23,15 +23,20 @@ export interface WriteLevel extends StatementLevel {
 
 const DEFAULT_READ: ServiceLevel = { consistency: "READ_YOUR_WRITES", targetMs: 500, maxMs: 1_000 };
 const DEFAULT_WRITE: ServiceLevel = { consistency: "READ_YOUR_WRITES", targetMs: 50, maxMs: 500 };
-/** A node is given more time than the caller wants to wait: giving up early makes a slow cluster slower. */
+/**
+ * A node gets more time than the caller wants to wait: giving up early makes a slow cluster slower.
+ */
 const PATIENCE = 4;
 const TIMEOUT_MS_MIN = 1_000;
 const TIMEOUT_MS_MAX = 30_000;
 const PART_WAIT_MS = 120_000;
-/** Waiting for its turn, the first try and two repeats must end before the longest a write may be in flight. */
+/**
+ * The wait in line, the first attempt and two repeats must end before the longest a write may be in
+ * flight.
+ */
 const WRITE_STEPS = 4;
 
-/** A read that misses its target is asked of another replica. */
+/** A read that misses its target is sent to another replica. */
 export function readLevel(level: ServiceLevel = DEFAULT_READ): StatementLevel {
   return {
     consistency: consistencyOf(level),
@@ -40,7 +45,9 @@ export function readLevel(level: ServiceLevel = DEFAULT_READ): StatementLevel {
   };
 }
 
-/** Writes are repeated later than reads: they are many, and a busy cluster must not get them twice. */
+/**
+ * Writes are repeated later than reads: they are many, and a busy cluster must not get them twice.
+ */
 export function writeLevel(writeMaxMs: Millis, level: ServiceLevel = DEFAULT_WRITE): WriteLevel {
   const longest = writeMaxMs / WRITE_STEPS;
   return {
@@ -52,8 +59,8 @@ export function writeLevel(writeMaxMs: Millis, level: ServiceLevel = DEFAULT_WRI
 }
 
 /**
- * Parts of splits: nobody waits for them, and none is read before it is listed, so a write of one that is
- * long in flight harms nobody. Giving up would mean to copy the part again.
+ * Parts of splits: no caller waits for them, and none is read before it is listed, so a long write
+ * of one is harmless. Giving up would mean copying the part again.
  */
 export function partWriteLevel(level: ServiceLevel = DEFAULT_WRITE): WriteLevel {
   return {

@@ -1,8 +1,9 @@
 /**
- * The connection to a cluster: one driver client with the settings that every statement shares.
+ * The connection to a cluster: one driver client with the settings that all statements share.
  *
- * Statements are prepared, sent to a replica, and safe to repeat unless they compare before they set.
- * A repeat of the driver carries the timestamp of the first try, so it writes the same event.
+ * Statements are prepared, sent to a replica, and safe to repeat unless they compare before they
+ * set. A repeat by the driver carries the timestamp of the first attempt, so it writes the same
+ * event.
  */
 import cassandra from "cassandra-driver";
 import type { Client, Host, QueryOptions } from "cassandra-driver";
@@ -33,7 +34,7 @@ export interface Row {
 
 export interface Result {
   readonly rows: readonly Row[];
-  /** Whether there is more behind these rows. */
+  /** Whether there are more rows behind these. */
   readonly more: boolean;
 }
 
@@ -41,12 +42,12 @@ export interface Result {
 const PREPARED_MAX = 10_000;
 const CONNECT_MS = 5_000;
 const ANSWER_MS = 2_000;
-/** A node that does not answer this often in a row is taken for dead. */
+/** A node with this many unanswered requests in a row counts as dead. */
 const UNANSWERED_MAX = 16;
 const HEARTBEAT_MS = 5_000;
 const SCHEMA_ASK_MS = 100;
 const SCHEMA_ASK_MS_MAX = 2_000;
-/** A node that did not say which schema it has this often is not waited for. */
+/** After this many silent answers about its schema a node is not waited for. */
 const SILENT_MAX = 2;
 const SCHEMA_MS_MAX = 10_000;
 
@@ -56,7 +57,7 @@ export class Session {
   readonly #observe: ObserveStatement;
   readonly speculation: Speculation;
   readonly options: ClusterOptions;
-  /** Schema changes take turns: Cassandra does not like two at a time. */
+  /** One schema change at a time: Cassandra does not handle concurrent ones well. */
   #changing: Promise<unknown> = Promise.resolve();
   #closed = false;
 
@@ -88,29 +89,29 @@ export class Session {
       ...(username === undefined
         ? {}
         : { authProvider: new auth.PlainTextAuthProvider(username, password ?? "") }),
-      // Large answers hold up what is behind them on the same connection.
+      // Large answers delay those behind them on the same connection.
       pooling: {
         coreConnectionsPerHost: { [types.distance.local]: 2, [types.distance.remote]: 1 },
         heartBeatInterval: HEARTBEAT_MS,
       },
       socketOptions: {
         connectTimeout: CONNECT_MS,
-        // Of what has no time of its own, such as preparing a statement.
+        // For requests without a time limit of their own, such as preparing a statement.
         readTimeout: ANSWER_MS,
         defunctReadTimeoutThreshold: UNANSWERED_MAX,
         coalescingThreshold: 64 << 10,
       },
       queryOptions: { prepare: true, isIdempotent: true, fetchSize: 0 },
-      // A value is a view of the answer it came in: whoever keeps it copies it.
+      // A value is a view of the answer it came in: code that keeps it copies it.
       encoding: { copyBuffer: false },
       maxPrepared: PREPARED_MAX,
-      // One that does not answer would hold up the first use of every statement.
+      // A node that does not answer would delay the first use of every statement.
       prepareOnAllHosts: false,
       policies: {
         reconnection: new policies.reconnection.ExponentialReconnectionPolicy(200, 5_000),
         speculativeExecution: speculation,
       },
-      // Asked for below, of the nodes that are up.
+      // Waited for below, by the nodes that are up.
       protocolOptions: { maxSchemaAgreementWaitSeconds: 0 },
     });
     client.on("log", (level: string, _where: string, message: string) => {
@@ -130,24 +131,27 @@ export class Session {
     return Object.keys(this.options.replication).length > 1;
   }
 
-  /** All nodes of our data centre, also those that are down. */
+  /** All nodes of our data centre, including those that are down. */
   get localHosts(): readonly Host[] {
     const { datacenter } = this.options;
     return this.#client.hosts.values().filter((host) => host.datacenter === datacenter);
   }
 
-  /** Nodes of our data centre that are up, as the driver sees it. It does not look at the others. */
+  /**
+   * Nodes of our data centre that are up, according to the driver, which does not watch other data
+   * centres.
+   */
   get hostsUp(): readonly Host[] {
     return this.localHosts.filter((host) => host.isUp());
   }
 
-  /** The copies of a keyspace that is there. */
+  /** The replication of an existing keyspace. */
   async replicationOf(keyspace: string): Promise<Replication> {
     const query = "SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = ?";
     const { rows } = await this.#client.execute(query, [keyspace], {
       consistency: types.consistencies.one,
     });
-    // A map of text, the class among it.
+    // A map of text, including the class.
     const { class: _, ...copies } = (rows[0]?.["replication"] ?? {}) as Record<string, string>;
     return Object.fromEntries(
       Object.entries(copies).map(([datacenter, count]) => [datacenter, Number(count)]),
@@ -166,7 +170,7 @@ export class Session {
     try {
       const { rows, pageState } = await this.#client.execute(query, params, options);
       outcome = "ok";
-      // A statement that answers no rows has none, whatever the types say.
+      // A statement without result rows has none, whatever the types say.
       return { rows: rows ?? [], more: typeof pageState === "string" };
     } finally {
       this.#observe(kind, this.#clock.monotonicMs() - startedMs, outcome);
@@ -196,9 +200,9 @@ export class Session {
   }
 
   /**
-   * The driver also waits for nodes that are down, which may take for ever. A node that is silent
-   * twice is left out too: one that is frozen passes for up for a while. It learns from the others
-   * what it has missed some time after it wakes.
+   * The driver would also wait for nodes that are down, possibly for ever. A node that is silent
+   * twice is left out too: a frozen node counts as up for a while. It learns from the others what
+   * it has missed some time after it wakes.
    */
   async #agree(): Promise<void> {
     const give = this.#clock.monotonicMs() + SCHEMA_MS_MAX;
@@ -215,7 +219,7 @@ export class Session {
       if (this.#clock.monotonicMs() > give) {
         throw new ServiceError(
           "STORAGE_UNAVAILABLE",
-          "the nodes of the cluster do not agree on the schema; look at `nodetool describecluster`",
+          "the nodes of the cluster do not agree on the schema; check `nodetool describecluster`",
           { retryAfterMs: 1_000 },
         );
       }
@@ -223,7 +227,7 @@ export class Session {
     }
   }
 
-  /** Undefined if it does not say. */
+  /** Undefined if it does not answer. */
   async #schemaVersionOf(host: Host): Promise<string | undefined> {
     try {
       const { rows } = await this.#client.execute("SELECT schema_version FROM system.local", [], {
@@ -234,7 +238,7 @@ export class Session {
       });
       return String(rows[0]?.["schema_version"]);
     } catch {
-      return undefined; // Down, frozen or busy: whoever asks decides how often to ask again.
+      return undefined; // Down, frozen or busy: the caller decides how often to ask again.
     }
   }
 }

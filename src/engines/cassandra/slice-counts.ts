@@ -1,9 +1,9 @@
 /**
  * How much was written to each slice, by all servers together: counters in Cassandra, to which each
- * process adds what it has written now and then.
+ * process adds its writes periodically.
  *
- * About right, not exact: what a process has not added yet dies with it, and an addition whose answer
- * is lost is made again.
+ * Approximate, not exact: what a process has not added yet is lost when it dies, and an addition
+ * whose answer is lost is repeated.
  */
 import cassandra from "cassandra-driver";
 import type { Clock } from "../../lib/clock.ts";
@@ -75,7 +75,7 @@ export class SliceCounts {
     await this.#session.execute(KIND, query, [slice.namespaceId, slice.slice], OPTIONS);
   }
 
-  /** Adds what was written until now. What fails is added later. Never rejects. */
+  /** Adds what was written until now. A failed addition is repeated later. Never rejects. */
   async flush(): Promise<void> {
     while (this.#adding !== undefined) await this.#adding;
     if (this.#pending.size === 0) return;
@@ -102,7 +102,7 @@ export class SliceCounts {
         const params = [events, bytes, slice.namespaceId, slice.slice];
         await this.#session.execute(KIND, query, params, ADDING);
       } catch {
-        // Counts are for people: the next addition tries again, and nobody waits for it.
+        // Counts are for people: the next addition tries again, and no caller waits for it.
         this.add(slice, events, bytes);
       }
     }

@@ -15,7 +15,7 @@ function fixture() {
   return { catalog, clock, one: open(), other: open() };
 }
 
-test("a slice that was dropped is never live again", async () => {
+test("a dropped slice is never live again", async () => {
   const { one, other } = fixture();
   equal(await one.read(SLICE), undefined);
   equal((await one.move(SLICE, "LIVE")).state, "LIVE");
@@ -23,7 +23,7 @@ test("a slice that was dropped is never live again", async () => {
   equal((await one.move(SLICE, "LIVE")).state, "DROPPED");
 });
 
-test("C20: a larger event is allowed before it is written, and readers hear of it within their age", async () => {
+test("C20: a larger event is allowed before it is written, and readers learn of it within their age", async () => {
   const { clock, one, other } = fixture();
   await one.move(SLICE, "LIVE");
   equal((await other.recent(SLICE))?.eventBytesMax, 256);
@@ -31,7 +31,7 @@ test("C20: a larger event is allowed before it is written, and readers hear of i
   equal((await other.read(SLICE))?.eventBytesMax, 8_192);
   await clock.advance(MAX_AGE_MS);
   equal((await other.recent(SLICE))?.eventBytesMax, 8_192);
-  // It only rises, whoever knows of what.
+  // It only rises, whatever each process knows.
   await other.allowEvents(SLICE, 10);
   equal((await one.read(SLICE))?.eventBytesMax, 8_192);
   await rejects(one.allowEvents(NEXT, 10), { code: "STORAGE_UNAVAILABLE" });
@@ -44,7 +44,7 @@ test("a new slice expects events as large as those of the others", async () => {
   equal((await one.move(NEXT, "LIVE")).eventBytesMax, 131_072);
 });
 
-test("the oldest dropped slices are forgotten, by the time that their names tell", async () => {
+test("the oldest dropped slices are forgotten, by the time in their names", async () => {
   const { catalog, clock } = fixture();
   const register = new SliceRegister(catalog, clock, MAX_AGE_MS, 3);
   for (const day of [26, 25, 27]) {
@@ -59,7 +59,7 @@ test("the oldest dropped slices are forgotten, by the time that their names tell
   );
 });
 
-test("a namespace that is gone leaves nothing behind", async () => {
+test("a removed namespace leaves nothing behind", async () => {
   const { catalog, one, other } = fixture();
   await one.move(SLICE, "LIVE");
   await one.move(NEXT, "DROPPED");

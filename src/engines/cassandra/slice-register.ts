@@ -1,11 +1,11 @@
 /**
- * Which slices the cluster has and had, and how large their largest event may be: one record of the
- * catalog a slice.
+ * The slices that the cluster has and had, and the size of their largest event: one record of the
+ * catalog for each slice.
  *
- * A table alone does not tell: one that a node has not heard of yet looks like one that was never made,
- * and one made late by a process that had slept looks like one that is wanted. And a read must know the
- * largest event there can be before it asks for a number of them (rule C20): Cassandra's pages are
- * counted in rows.
+ * The table alone is not enough: a table that a node does not know of yet looks like one that never
+ * existed, and a table created late by a process that had paused looks like a wanted one. And a
+ * read must know the largest possible event before it asks for a number of them (rule C20):
+ * Cassandra's pages are counted in rows.
  */
 import { decodeFormat, encodeFormat, unreadable } from "../../lib/stored-format.ts";
 import { compareAndSet, LOST } from "../../lib/compare-and-set.ts";
@@ -19,7 +19,9 @@ import type { Catalog } from "../../ports/catalog.ts";
 
 export interface SliceEntry {
   readonly state: "LIVE" | "DROPPED";
-  /** No event of the slice has more bytes: a power of two, raised before a larger one is written. */
+  /**
+   * No event of the slice has more bytes: a power of two, raised before a larger event is written.
+   */
   readonly eventBytesMax: number;
 }
 
@@ -29,10 +31,13 @@ const entrySchema: z.ZodType<SliceEntry> = z.looseObject({
 });
 
 const EVENT_BYTES_FIRST = 256;
-/** Of slices in use; beyond it the oldest are asked for again. */
+/** Of slices in use; beyond it the oldest are read again. */
 const KNOWN_MAX = 10_000;
 const LIST_PAGE = 1_000;
-/** With split tables. More than are ever looked for: nobody makes a slice before the newest that was dropped. */
+/**
+ * Including split tables. More than any process asks for: no process makes a slice before the
+ * newest dropped one.
+ */
 const DROPPED_KEPT = 8_000;
 
 interface Known {
@@ -48,7 +53,7 @@ export class SliceRegister {
   readonly #known = new LRUCache<string, Known>({ max: KNOWN_MAX });
   readonly #asking = new Map<string, Promise<SliceEntry | undefined>>();
 
-  /** What it tells a reader is at most `maxAgeMs` old. */
+  /** A reader gets entries that are at most `maxAgeMs` old. */
   constructor(
     catalog: Catalog,
     clock: Clock,
@@ -61,30 +66,30 @@ export class SliceRegister {
     this.#droppedKept = droppedKept;
   }
 
-  /** As it is now. */
+  /** The current entry. */
   async read(slice: SliceRef): Promise<SliceEntry | undefined> {
     return (await this.#readStored(slice))?.entry;
   }
 
-  /** As it is now, and known from now on. */
+  /** The current entry, and cached from now on. */
   refresh(slice: SliceRef): Promise<SliceEntry | undefined> {
     return this.#askAnew(slice);
   }
 
-  /** Known already if possible. Asked for again in the background before it is too old. */
+  /** The cached entry if possible. It is read again in the background before it is too old. */
   async recent(slice: SliceRef): Promise<SliceEntry | undefined> {
     const known = this.#known.peek(nameOf(slice));
     const ageMs = known === undefined ? Infinity : this.#clock.monotonicMs() - known.askedAtMs;
     if (known === undefined || ageMs >= this.#maxAgeMs) return this.#ask(slice);
     if (ageMs >= this.#maxAgeMs / 3) {
-      // If it fails, the one at hand serves until it is too old.
+      // If it fails, the cached entry serves until it is too old.
       this.#ask(slice).catch(() => undefined);
     }
     return known.entry;
   }
 
   /**
-   * Moves the slice to a state and gives what it is then: one that was dropped stays so. A new one
+   * Moves the slice to a state and returns the result: a dropped one stays dropped. A new one
    * expects events as large as those of the namespace's other slices.
    */
   async move(slice: SliceRef, state: SliceEntry["state"]): Promise<SliceEntry> {
@@ -96,7 +101,10 @@ export class SliceRegister {
     );
   }
 
-  /** Returns when readers will know, within the age they allow, that there may be events this large. */
+  /**
+   * Resolves when readers will know, within the age they allow, that there may be events this
+   * large.
+   */
   async allowEvents(slice: SliceRef, bytes: number): Promise<void> {
     const known = this.#known.peek(nameOf(slice))?.entry;
     if (known !== undefined && bytes <= known.eventBytesMax) return;
@@ -107,7 +115,7 @@ export class SliceRegister {
     });
   }
 
-  /** Forgets every slice of a namespace that is gone. */
+  /** Forgets every slice of a removed namespace. */
   async forgetNamespace(namespaceId: string): Promise<void> {
     const space = spaceOf(namespaceId);
     for (;;) {
@@ -120,7 +128,9 @@ export class SliceRegister {
     }
   }
 
-  /** Forgets the oldest dropped slices above a limit; gives the largest event of those that live. */
+  /**
+   * Forgets the oldest dropped slices above a limit; returns the largest event of those that live.
+   */
   async #tidy(namespaceId: string): Promise<number> {
     const space = spaceOf(namespaceId);
     const dropped: { readonly key: string; readonly version: number }[] = [];
@@ -147,7 +157,7 @@ export class SliceRegister {
     slice: SliceRef,
     next: (before: SliceEntry | undefined) => SliceEntry,
   ): Promise<SliceEntry> {
-    const message = `too many change slice ${slice.slice} at once; try again`;
+    const message = `too many processes change slice ${slice.slice} at once; try again`;
     return compareAndSet({ message }, async () => {
       const askedAtMs = this.#clock.monotonicMs();
       const stored = await this.#readStored(slice);

@@ -1,5 +1,6 @@
 /**
- * When a statement is sent a second time, to another replica, because the first is slow to answer.
+ * Decides when a statement is sent a second time, to another replica, because the first is slow to
+ * answer.
  *
  * The driver asks with the text of the statement; each statement's delay follows from the service
  * level of its namespace and may change while it runs.
@@ -15,7 +16,9 @@ const NEVER = { nextExecution: (): number => -1 };
 export class Speculation implements policies.speculativeExecution.SpeculativeExecutionPolicy {
   readonly #delays = new LRUCache<string, number>({ max: STATEMENTS_MAX });
 
-  /** From now on. Each use of a statement sets it, so those of tables long dropped may be forgotten. */
+  /**
+   * From now on. Each use of a statement sets it, so those of tables long dropped may be forgotten.
+   */
   setDelay(query: string, delayMs: number): void {
     this.#delays.set(query, delayMs);
   }
@@ -28,11 +31,11 @@ export class Speculation implements policies.speculativeExecution.SpeculativeExe
   }
 
   init(): void {
-    // Nothing to learn from the client.
+    // It needs nothing of the client.
   }
 
   shutdown(): void {
-    // Nothing is held.
+    // It holds nothing.
   }
 
   getOptions(): Map<string, object> {

@@ -10,7 +10,7 @@ export const eventBuckets: OrderedStrategy = {
   cutter: (segment, maxParts) => new FullPartCutter(segment, maxParts),
 };
 
-/** The last part there may be takes the rest. */
+/** When the limit of parts is reached, the last part takes the rest. */
 class FullPartCutter implements PartCutter {
   readonly #partBytes: number;
   readonly #maxParts: number;

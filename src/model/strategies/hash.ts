@@ -3,8 +3,8 @@ import { hash32 } from "../../lib/hash.ts";
 import type { SpreadStrategy } from "./strategy.ts";
 
 /**
- * Not that of event buckets, which would put all events of one of them into few parts. On disk: it
- * never changes.
+ * Different from the seed of event buckets, which would put all events of one of them into few
+ * parts. Stored data depends on it: it never changes.
  */
 const SEED = 1;
 
@@ -12,7 +12,7 @@ export const hash: SpreadStrategy = {
   name: "HASH",
   ordered: false,
   onePass: false,
-  // Every read merges all parts: beyond this the merge costs more than the width did.
+  // Every read merges all parts: beyond this number the merge costs more than the width did.
   partsMax: 64,
   whatFor: "parts of equal load, where the newest events are read far more than the others",
   whatItCosts: "a second pass to learn the size first, and every read merges all parts",

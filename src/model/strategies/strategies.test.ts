@@ -10,7 +10,7 @@ import { timeBuckets } from "./time-buckets.ts";
 const SEGMENT: DividedSegment = { from: 1_000, to: 1_100, partBytes: 100, partsPlanned: 0 };
 const PLANNED = { ...SEGMENT, partsPlanned: 4 };
 
-/** Runs a pass over events of 40 bytes at these times and tells the times of each part. */
+/** Runs a pass over events of 40 bytes at these times and returns the times of each part. */
 function partsOf(
   strategy: OrderedStrategy,
   segment: DividedSegment,
@@ -43,7 +43,7 @@ test("parts are cut when full, and never inside a microsecond", () => {
   assert.deepEqual(partsOf(eventBuckets, SEGMENT, [7, 7, 7, 7, 7]), [[7, 7, 7, 7, 7]]);
 });
 
-test("the last part there may be takes the rest", () => {
+test("the last allowed part takes the rest", () => {
   assert.deepEqual(partsOf(eventBuckets, SEGMENT, [9, 8, 7, 6, 5, 4, 3], 2), [
     [9, 8, 7],
     [6, 5, 4, 3],
@@ -64,7 +64,7 @@ test("time buckets are of equal time, and an empty one makes no part", () => {
   ]);
 });
 
-test("a pass that goes on later cuts at the same times", () => {
+test("a pass that resumes later cuts at the same times", () => {
   assert.deepEqual(partsOf(timeBuckets, PLANNED, [1_060, 1_049, 1_020]), [
     [1_060],
     [1_049],
@@ -85,7 +85,7 @@ test("by hash, events spread over all parts", () => {
   assert.equal(hash.partOf(1, utf8("e-1")), 0);
 });
 
-test("a strategy is filed under its own name, which is on disk", () => {
+test("a strategy is listed under its own name, which is stored", () => {
   assert.deepEqual(SPLIT_STRATEGIES, ["EVENT_BUCKETS", "TIME_BUCKETS", "HASH"]);
   for (const name of SPLIT_STRATEGIES) assert.equal(STRATEGIES[name].name, name);
 });

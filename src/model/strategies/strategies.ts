@@ -1,10 +1,12 @@
-/** The strategies. A new one is a row here and a file beside this one: docs/specs/strategies.md. */
+/**
+ * The strategies. A new one is a row here and a file beside this one: see docs/specs/strategies.md.
+ */
 import { eventBuckets } from "./event-buckets.ts";
 import { hash } from "./hash.ts";
 import type { Strategy } from "./strategy.ts";
 import { timeBuckets } from "./time-buckets.ts";
 
-/** By the name in records, configuration and evidence: on disk, so names never change. */
+/** By the name in records, configuration and evidence. Names are stored, so they never change. */
 export const STRATEGIES = {
   EVENT_BUCKETS: eventBuckets,
   TIME_BUCKETS: timeBuckets,
@@ -16,7 +18,7 @@ export type SplitStrategyName = keyof typeof STRATEGIES;
 // The keys of an object literal are its type's keys.
 export const SPLIT_STRATEGIES = Object.keys(STRATEGIES) as readonly SplitStrategyName[];
 
-/** How a segment is divided. */
+/** The strategy that divides a segment. */
 export function strategyOf(segment: { readonly strategy: SplitStrategyName }): Strategy {
   return STRATEGIES[segment.strategy];
 }

@@ -1,9 +1,9 @@
 /**
- * What a strategy is: a way to divide a segment into parts, with what it is for, what it costs and
- * what it can do. Callers ask for what it can do, never for its name.
+ * A strategy: a way to divide a segment into parts, with its purpose, its cost and its
+ * capabilities. Callers ask for capabilities, never for names.
  */
 
-/** What a strategy needs to know of a segment. */
+/** The fields of a segment that a strategy needs. */
 export interface DividedSegment {
   readonly from: number;
   readonly to: number;
@@ -34,18 +34,18 @@ export interface OrderedStrategy extends AnyStrategy {
 /** Every part covers all of the segment's time: all are written at once, and a read merges them. */
 export interface SpreadStrategy extends AnyStrategy {
   readonly ordered: false;
-  /** Which of so many parts holds an event. On disk: it never changes. */
+  /** Which of `parts` parts holds an event. Stored data depends on it: it never changes. */
   partOf(parts: number, eventId: Uint8Array): number;
 }
 
 export type Strategy = OrderedStrategy | SpreadStrategy;
 
-/** Says where one pass over a segment, newest first, begins a new part. Made for one pass. */
+/** Decides where one pass over a segment, newest first, begins a new part. Made for one pass. */
 export interface PartCutter {
   /**
    * Whether the part that holds `partBytes` in `partEvents` is closed before an event of this time.
-   * Asked before each event, or at least before each of another microsecond: it never cuts inside
-   * one (rule C7). `partsSoFar` are closed already.
+   * Called before each event, or at least before each new microsecond: it never cuts inside one
+   * (rule C7). `partsSoFar` are closed already.
    */
   cutBefore(time: number, partBytes: number, partEvents: number, partsSoFar: number): boolean;
 }

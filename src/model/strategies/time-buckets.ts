@@ -5,7 +5,7 @@ export const timeBuckets: OrderedStrategy = {
   name: "TIME_BUCKETS",
   ordered: true,
   onePass: false,
-  whatFor: "parts of equal time, so that a part can be told from an event's time alone",
+  whatFor: "parts of equal time, so that an event's time alone determines its part",
   whatItCosts: "a second pass to learn the size first, and a burst of events makes one part large",
   cutter: (segment, maxParts) => new EqualTimeCutter(segment, maxParts),
 };
@@ -13,7 +13,7 @@ export const timeBuckets: OrderedStrategy = {
 class EqualTimeCutter implements PartCutter {
   readonly #segment: DividedSegment;
   readonly #maxParts: number;
-  /** Which subrange the open part's events lie in, counted from the segment's end. */
+  /** The subrange of the open part's events, counted from the segment's end. */
   #slot: number | undefined;
 
   constructor(segment: DividedSegment, maxParts: number) {
@@ -24,8 +24,7 @@ class EqualTimeCutter implements PartCutter {
   cutBefore(time: number, _partBytes: number, partEvents: number, partsSoFar: number): boolean {
     const slot = this.#slotOf(time);
     const cut = partEvents > 0 && this.#slot !== undefined && slot !== this.#slot;
-    // A part that may not be closed takes the next subrange too, and is not closed for the same
-    // reason later.
+    // At the limit of parts, the open part takes all further subranges.
     if (cut && partsSoFar + 1 >= this.#maxParts) return false;
     this.#slot = slot;
     return cut;

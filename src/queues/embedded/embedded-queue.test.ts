@@ -42,7 +42,7 @@ test("the pause before a repeat doubles up to its bound", async () => {
   assert.equal(queue.lag(), 1);
 });
 
-test("closing gives up on what is not handled within the grace, and counts it", async () => {
+test("closing gives up on messages not handled within the grace, and counts them", async () => {
   const clock = new VirtualClock(0);
   const dropped: unknown[] = [];
   const queue = new EmbeddedQueue({
@@ -64,7 +64,7 @@ test("closing gives up on what is not handled within the grace, and counts it", 
   await consuming;
 });
 
-test("without a consumer closing waits for nobody", async () => {
+test("without a consumer closing does not wait", async () => {
   const queue = new EmbeddedQueue({ clock: new VirtualClock(0), random: systemRandom });
   queue.publish({ key: "k", value: utf8("x") });
   await queue.close();

@@ -1,12 +1,14 @@
 /**
- * The queue of a single process: in memory, bounded, with the same promises as Kafka but for one.
+ * The queue of a single process: in memory, bounded, with the same guarantees as Kafka except one.
  *
- * A restart forgets what was accepted and not yet handled. That is right here: a message only says that
- * a read has noticed a wide partition, and the next read of it notices it again; what a handler had made
- * durable is in the catalog. A log on disk would cost an fsync to keep what costs nothing to find again.
+ * A restart forgets messages that were accepted and not yet handled. That is right here: a message
+ * only says that a read noticed a wide partition, and the next read notices it again; what a
+ * handler made durable is in the catalog. A log on disk would cost an fsync to keep what is found
+ * again for free.
  *
- * Keys are spread over lanes as Kafka spreads them over partitions: in order within a lane, lanes beside
- * each other. Until somebody consumes, messages wait. Dead letters are kept in a short list, the newest.
+ * Keys are spread over serial queues as Kafka spreads them over partitions: in order within a
+ * serial queue, several of them in parallel. Without a consumer, messages wait. A short list keeps
+ * the newest dead letters.
  */
 import type { BackOff } from "../../lib/back-off.ts";
 import { utf8 } from "../../lib/bytes.ts";
@@ -28,11 +30,13 @@ export interface EmbeddedQueueOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly observer?: QueueObserver | undefined;
-  /** How many messages may wait: a thousand wide partitions are a bad day, ten thousand are a bug. */
+  /**
+   * How many messages may wait: a thousand wide partitions are a bad day, ten thousand are a bug.
+   */
   readonly messagesMax?: number;
   readonly bytesMax?: number;
   readonly messageBytesMax?: number;
-  /** Messages handled beside each other. */
+  /** Messages handled in parallel. */
   readonly serials?: number;
   readonly backOff?: BackOff;
   readonly deadLettersMax?: number;
@@ -66,7 +70,7 @@ export class EmbeddedQueue implements WorkQueue {
   #messages = 0;
   #bytes = 0;
   #consuming = false;
-  /** Called when the last message that waited has been handled. */
+  /** Called when the last waiting message has been handled. */
   #emptied: () => void = () => undefined;
 
   constructor(options: EmbeddedQueueOptions) {
@@ -129,7 +133,7 @@ export class EmbeddedQueue implements WorkQueue {
     if (left > 0) this.#drop("closed", left);
   }
 
-  /** When all is handled, the consumer has stopped, or the grace is over. */
+  /** Resolves when all messages are handled, the consumer has stopped, or the grace is over. */
   #drained(): Promise<void> {
     return new Promise((resolve) => {
       const cancel = this.#clock.after(this.#limits.closeGraceMs, resolve);

@@ -1,6 +1,6 @@
 /**
- * How we talk to Kafka, whatever for: short waits and few repeats inside the client, because the loops
- * around it repeat without end, with a back-off, and make new clients.
+ * The client options shared by all connections to Kafka: short waits and few repeats inside the
+ * client, because the loops around it repeat without end, with a back-off, and make new clients.
  */
 import type { BaseOptions } from "@platformatic/kafka";
 import type { KafkaSettings } from "./kafka-settings.ts";
@@ -10,7 +10,7 @@ export function clientOptions({ brokers, clientId }: KafkaSettings): BaseOptions
     clientId,
     bootstrapBrokers: [...brokers],
     connectTimeout: 2_000,
-    // What the broker may take, and what we wait for its answer.
+    // The broker's own time limit, and how long we wait for its answer.
     timeout: 3_000,
     requestTimeout: 4_000,
     retries: 1,

@@ -1,15 +1,16 @@
 /**
  * One membership in the consumer group, from joining to leaving.
  *
- * It ends when it is told to, or at the first doubt about the connection, and the next one goes on from
- * what was committed: that is simpler to trust than a client that repairs itself. Messages of a partition
- * of the topic go through one lane, in order; lanes are beside each other. A message is committed when its
- * handler has resolved. When the group shares out the partitions anew, what was fetched and not committed
- * is fetched again, here or elsewhere, so it may be handled twice; it is never passed over.
+ * It ends on request, or at the first problem of the connection, and the next session continues
+ * from the committed offsets: that is easier to trust than a client that repairs itself. Messages
+ * of one partition of the topic go through one serial queue, in order; the serial queues run in
+ * parallel. A message is committed when its handler has resolved. When the group reassigns the
+ * partitions, fetched but uncommitted messages are fetched again, here or elsewhere, so they may be
+ * handled twice; none is skipped.
  *
- * Memory is bounded: a lane that is full pauses fetching. One whose first message fails again and again
- * would so stop all others; instead what comes behind it is let go, and when the lane is free again the
- * session ends, so that the next one fetches it anew.
+ * Memory is bounded: a full serial queue pauses fetching. A queue whose first message keeps failing
+ * would so block all others. Instead it drops the messages behind its own, and when it is free
+ * again the session ends, so that the next one fetches them again.
  */
 import {
   Consumer,
@@ -24,25 +25,25 @@ import { clientOptions } from "./client-options.ts";
 import type { KafkaSettings } from "./kafka-settings.ts";
 
 const SERIAL_MESSAGES_MAX = 200;
-/** After so many failures a lane no longer makes the others wait. */
+/** After this many failures a serial queue no longer makes the others wait. */
 const STUCK_FAILURES = 3;
 const CLOSE_MS_MAX = 3_000;
-/** Members have this long to notice that the partitions are shared out anew. */
+/** Members have this long to notice that the partitions are reassigned. */
 const REBALANCE_MS = 15_000;
 
 type Stream = MessagesStream<Buffer, Buffer, Buffer, Buffer>;
 
 export interface SessionWork {
-  /** Resolves when the message is dealt with for good. If it rejects it is called again. */
+  /** Resolves when the message is done for good. If it rejects, it is called again. */
   handle(message: Message, signal: AbortSignal): Promise<void>;
-  /** Messages behind what was committed, of the partitions this member has. */
+  /** Messages behind the committed offsets, in the partitions of this member. */
   lagSeen(messages: number): void;
 }
 
-/** Partitions of the topic in order, as far as they are fetched. */
+/** A partition of the topic: its fetched messages, in order. */
 interface PartitionQueue {
   readonly serial: SerialQueue<Message>;
-  /** Messages behind those in the lane were let go. */
+  /** Messages behind those in the serial queue were dropped. */
   leaky: boolean;
 }
 
@@ -61,7 +62,10 @@ export class ConsumerSession {
     this.#work = work;
   }
 
-  /** Resolves when the signal has aborted, or to be followed by another session; rejects if it failed. */
+  /**
+   * Resolves when the signal has aborted, or when another session should follow; rejects if it
+   * failed.
+   */
   async run(signal: AbortSignal): Promise<void> {
     const stop = (): void => this.#end();
     signal.addEventListener("abort", stop, { once: true });
@@ -87,16 +91,16 @@ export class ConsumerSession {
       autocommit: false,
       sessionTimeout: sessionTimeoutMs,
       heartbeatInterval: sessionTimeoutMs / 5,
-      // Without a heartbeat for this long the others have our partitions.
+      // Without a heartbeat for this long the group reassigns our partitions.
       heartbeatStallTimeout: sessionTimeoutMs,
       rebalanceTimeout: REBALANCE_MS,
-      // To join waits for all others, and to fetch waits for messages.
+      // Joining waits for all other members, and fetching waits for messages.
       requestTimeout: REBALANCE_MS + 5_000,
       maxWaitTime: 1_000,
       maxBytes: 4 * 1024 * 1024,
       highWaterMark: SERIAL_MESSAGES_MAX,
     });
-    // An error nobody listens to would end the process.
+    // An error without a listener would end the process.
     consumer.on("error", (error: Error) => this.#end(error));
     consumer.on("consumer:heartbeat:stalled", ({ lastError }) => {
       this.#end(lastError ?? new Error("the group has not answered a heartbeat for too long"));
@@ -114,7 +118,7 @@ export class ConsumerSession {
     const joined = within(clock, 3 * REBALANCE_MS, "joining the group", joining);
     const stream = await Promise.race([joined, ended(this.#ending.signal)]);
     if (stream === undefined) {
-      // Told to stop meanwhile: what the joining comes to is the business of the close that follows.
+      // Stopped while joining: the close below deals with the result.
       joined.catch(() => undefined);
       return;
     }
@@ -133,19 +137,19 @@ export class ConsumerSession {
     }
   }
 
-  /** A lag that cannot be had is asked for again: whether the broker is there, the heartbeats tell. */
+  /** A lag request that fails is repeated: heartbeats show whether the broker is there. */
   async #askLag(consumer: Consumer): Promise<void> {
     const { topic } = this.#settings;
     this.#askingLag = true;
     try {
       const lags = await consumer.getLag({ topics: [topic] });
-      // The answer to a session that is over is no longer ours to tell.
+      // A session that has ended no longer reports.
       if (this.#ending.signal.aborted) return;
       // Partitions of other members are negative.
       const ours = lags.get(topic)?.filter((lag) => lag > 0n) ?? [];
       this.#work.lagSeen(ours.reduce((sum, lag) => sum + Number(lag), 0));
     } catch (error) {
-      this.#settings.observer.trouble?.("the lag cannot be had", error);
+      this.#settings.observer.trouble?.("the consumer lag cannot be read", error);
     } finally {
       this.#askingLag = false;
     }
@@ -192,7 +196,7 @@ export class ConsumerSession {
     );
   }
 
-  /** Not waited for: the client puts commits together, and the next message need not wait for them. */
+  /** Not awaited: the client combines commits, and the next message need not wait for them. */
   #commit(message: Message): void {
     const committed = Promise.resolve(message.commit());
     committed.catch((error: unknown) => this.#end(asError(error)));
@@ -217,8 +221,8 @@ export class ConsumerSession {
   }
 
   /**
-   * Handlers under way end first, so that what they have done is committed; then the stream, which sends
-   * the commits; then the consumer, which must be told in any case: until then it sends heartbeats.
+   * Handlers under way end first, so that their results are committed; then the stream, which sends
+   * the commits; then the consumer, which must always be closed: until then it sends heartbeats.
    */
   async #leave(consumer: Consumer): Promise<void> {
     await Promise.all(this.#running);
@@ -227,7 +231,7 @@ export class ConsumerSession {
       stream.destroy();
     }
     if (!(await this.#closed("leaving the group", consumer.close(true)))) {
-      // It may have opened itself again when it could not leave.
+      // It may have reconnected when it could not leave.
       consumer.connections.close(() => undefined);
     }
   }
@@ -238,7 +242,7 @@ export class ConsumerSession {
       await within(clock, CLOSE_MS_MAX, what, closing);
       return true;
     } catch (error) {
-      observer.trouble?.("a consumer could not leave in order", error);
+      observer.trouble?.("a Kafka consumer could not leave its group cleanly", error);
       return false;
     }
   }

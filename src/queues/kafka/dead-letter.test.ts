@@ -5,7 +5,7 @@ import { ProtocolError } from "@platformatic/kafka";
 import type { Message, MessageToProduce } from "@platformatic/kafka";
 import { sendDeadLetter } from "./dead-letter.ts";
 
-/** Takes letters up to a size, as a topic does. */
+/** Accepts letters up to a size, as a topic does. */
 class DeadTopic {
   readonly letters: MessageToProduce[] = [];
   readonly #bytesMax: number;
@@ -29,11 +29,11 @@ class DeadTopic {
 }
 
 function messageOf(key: Buffer | null, value: Buffer | null): Message {
-  // Only what a dead letter is made of.
+  // Only the fields that a dead letter uses.
   return { key, value, topic: "t", partition: 3, offset: 7n } as unknown as Message;
 }
 
-test("a dead letter is the message as it came, and says why and from where", async () => {
+test("a dead letter is the unchanged message, with the reason and its origin", async () => {
   const topic = new DeadTopic(1_000);
   const [key, value] = [Buffer.from("k"), Buffer.from("nonsense")];
   await sendDeadLetter(messageOf(key, value), "not JSON", "t.dead", topic.send);
@@ -47,7 +47,7 @@ test("a dead letter is the message as it came, and says why and from where", asy
   });
 });
 
-test("one that is too large for the dead topic is kept without its value", async () => {
+test("a message too large for the dead topic is kept without its value", async () => {
   const topic = new DeadTopic(1_000);
   const key = Buffer.from("k");
   await sendDeadLetter(messageOf(key, Buffer.alloc(5_000)), "too much", "t.dead", topic.send);
@@ -57,7 +57,7 @@ test("one that is too large for the dead topic is kept without its value", async
   assert.equal(topic.headers["braid-reason"], "too much");
 });
 
-test("nor does a huge key, or the lack of either, keep a letter from being kept", async () => {
+test("a letter with a huge key, or without key or value, is kept as well", async () => {
   const topic = new DeadTopic(100_000);
   await sendDeadLetter(messageOf(Buffer.alloc(200_000), null), "odd", "t.dead", topic.send);
   await sendDeadLetter(messageOf(null, null), "empty", "t.dead", topic.send);
@@ -70,7 +70,7 @@ test("nor does a huge key, or the lack of either, keep a letter from being kept"
   );
 });
 
-test("whatever else is wrong is told, so that the message comes again", async () => {
+test("any other failure is thrown, so that the message comes again", async () => {
   const away = new Error("no broker");
   const send = (): Promise<void> => Promise.reject(away);
   await assert.rejects(sendDeadLetter(messageOf(null, null), "odd", "t.dead", send), away);

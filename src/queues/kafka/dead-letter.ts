@@ -1,18 +1,18 @@
 /**
- * Puts a message that can never be handled with the dead letters: as it came, with headers that say
- * why and from where.
+ * Publishes a message that can never be handled to the dead letters: unchanged, with headers for
+ * the reason and the origin.
  *
- * If the dead topic does not take it for its size, because somebody has given the other one more room,
- * it is kept without its value, and a header tells how long that was: a message that could neither be
- * handled nor buried would hold back its partition for ever.
+ * If the dead topic refuses its size, because an operator allows larger messages on the other
+ * topic, it is kept without its value, and a header holds the value's length: a message that could
+ * neither be handled nor stored there would block its partition for ever.
  */
 import { Buffer } from "node:buffer";
 import type { Message, MessageToProduce } from "@platformatic/kafka";
 import { isTooLarge } from "./kafka-producer.ts";
 
-/** Headers are for people: enough to see what was wrong. */
+/** Headers are for people: enough to see the reason. */
 const WHY_CHARS_MAX = 500;
-/** Ours are far shorter; a longer one goes with the value. */
+/** Keys of Braid are far shorter; a longer one is dropped with the value. */
 const KEY_BYTES_MAX = 64 * 1024;
 
 /** Resolves when the dead letter is acknowledged: only then may the message be committed. */
@@ -22,7 +22,7 @@ export async function sendDeadLetter(
   deadTopic: string,
   send: (messages: MessageToProduce[]) => Promise<void>,
 ): Promise<void> {
-  // A message of another's making may lack either.
+  // A message of another producer may lack either.
   const { key, value } = message as { key?: Buffer | null; value?: Buffer | null };
   const headers = {
     "braid-reason": why.slice(0, WHY_CHARS_MAX),

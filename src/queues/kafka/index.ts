@@ -1,17 +1,17 @@
 /**
- * The queue for several processes, on Kafka. Nothing outside this folder knows the client, and it is
- * loaded only here, so that who does not use Kafka does not pay for it.
+ * The queue for several processes, on Kafka. Only this folder names the client and loads it, so
+ * that a process without Kafka does not pay for it.
  *
- * Topics, settings and what happens while Kafka is away: `docs/operate/kafka.md`.
+ * `docs/operate/kafka.md` describes topics, settings and what happens during an outage of Kafka.
  */
 import type { WorkQueue } from "../../ports/work-queue.ts";
 import { kafkaSettings } from "./kafka-settings.ts";
 import type { KafkaQueueOptions } from "./kafka-settings.ts";
 
 /**
- * Makes the topics if they are missing. Rejects with CONFIG_INVALID if they are there with settings
- * that cannot work, or may not be made. A broker that does not answer is no reason to fail: the queue goes
- * on trying by itself, and tells the observer.
+ * Creates the topics if they are missing. Rejects with CONFIG_INVALID if they exist with settings
+ * that cannot work, or if they may not be created. It does not fail if no broker answers: the queue
+ * keeps trying by itself and notifies the observer.
  */
 export async function openKafkaQueue(options: KafkaQueueOptions): Promise<WorkQueue> {
   const { KafkaQueue } = await import("./kafka-queue.ts");

@@ -1,11 +1,11 @@
 /**
- * Sends batches, one answer each: acknowledged by all replicas in sync, or failed, within a bound.
+ * Sends batches, one answer each: acknowledged by all in-sync replicas, or failed, within a bound.
  *
- * After a failure the client is thrown away and the next send makes a new one: what a client remembers
- * of brokers that went away is the least reliable part of it.
+ * After a failure the client is discarded and the next send makes a new one: a client's memory of
+ * brokers that went away is its least reliable part.
  *
- * Not idempotent in Kafka's sense: that makes the client repeat without end, and a message that comes
- * twice is harmless here.
+ * Not idempotent in Kafka's sense: that makes the client repeat without end, and a repeated message
+ * is harmless here.
  */
 import { compatibilityPartitioner, findErrorBy, ProduceAcks, Producer } from "@platformatic/kafka";
 import type { MessageToProduce } from "@platformatic/kafka";
@@ -13,12 +13,12 @@ import { within } from "../../lib/within.ts";
 import { clientOptions } from "./client-options.ts";
 import type { KafkaSettings } from "./kafka-settings.ts";
 
-/** Connecting, asking for metadata and sending, each with one repeat. */
+/** Connecting, requesting metadata and sending, each with one repeat. */
 const SEND_MS_MAX = 15_000;
 const CLOSE_MS_MAX = 2_000;
 
 const TOO_LARGE = ["MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"];
-/** What no repeat can change: the message itself is at fault. */
+/** Errors that no repeat can change: the message itself is at fault. */
 const REFUSALS = [...TOO_LARGE, "INVALID_RECORD"];
 
 export class KafkaProducer {
@@ -34,7 +34,8 @@ export class KafkaProducer {
       ...clientOptions(this.#settings),
       idempotent: false,
       acks: ProduceAcks.ALL,
-      // The Java client's way, so that messages of other producers meet ours on one partition.
+      // As in the Java client, so that messages of other producers go to the same partition as
+      // ours.
       partitioner: compatibilityPartitioner,
     }));
     try {
@@ -57,7 +58,7 @@ export class KafkaProducer {
     try {
       await within(this.#settings.clock, CLOSE_MS_MAX, "closing a producer", client.close(true));
     } catch (error) {
-      this.#settings.observer.trouble?.("a producer could not be closed in order", error);
+      this.#settings.observer.trouble?.("a Kafka producer could not be closed cleanly", error);
     }
   }
 }

@@ -1,9 +1,10 @@
 /**
- * The work queue on Kafka: a buffer in front of a producer, and sessions of a consumer one after another.
+ * The work queue on Kafka: a buffer in front of a producer, and consumer sessions one after
+ * another.
  *
- * It never needs Kafka to be there. While it is away, publishing fills the buffer and then drops, and
- * consuming waits; both go on by themselves when it is back, with new clients. The topics are looked at
- * before the first use and again after each failure.
+ * It works without Kafka being available. During an outage, publishing fills the buffer and then
+ * drops messages, and consuming waits; both resume by themselves afterwards, with new clients. The
+ * topics are checked before the first use and again after each failure.
  */
 import { Buffer } from "node:buffer";
 import type { Message } from "@platformatic/kafka";
@@ -24,7 +25,7 @@ import { PublishBuffer } from "./publish-buffer.ts";
 import { ensureTopics } from "./topics.ts";
 
 const TOPICS_MS_MAX = 20_000;
-/** How long a start waits for the topics before it goes on without having seen them. */
+/** How long a start waits for the check of the topics before it continues without it. */
 const OPEN_MS_MAX = 5_000;
 
 export class KafkaQueue implements WorkQueue {
@@ -32,7 +33,7 @@ export class KafkaQueue implements WorkQueue {
   readonly #producer: KafkaProducer;
   readonly #buffer: PublishBuffer;
   #topics: Promise<void> | undefined;
-  /** What was told of the topics: they are looked at again and again. */
+  /** Problems of the topics already reported: the topics are checked repeatedly. */
   readonly #toldOfTopics = new Set<string>();
   #consuming = false;
   #closed = false;
@@ -41,10 +42,10 @@ export class KafkaQueue implements WorkQueue {
   static async open(settings: KafkaSettings): Promise<KafkaQueue> {
     const queue = new KafkaQueue(settings);
     try {
-      await within(settings.clock, OPEN_MS_MAX, "looking at Kafka's topics", queue.#ready());
+      await within(settings.clock, OPEN_MS_MAX, "checking Kafka's topics", queue.#ready());
     } catch (error) {
       if (error instanceof ServiceError) throw error;
-      settings.observer.trouble?.("Kafka does not answer; the queue goes on trying", error);
+      settings.observer.trouble?.("Kafka does not answer; the queue keeps trying", error);
     }
     return queue;
   }
@@ -87,14 +88,14 @@ export class KafkaQueue implements WorkQueue {
       const session = new ConsumerSession(this.#settings, {
         handle: (message, stop) => this.#handle(handler, message, stop),
         lagSeen: (messages) => {
-          // It has joined and is answered: whatever was wrong before is over.
+          // It has joined and gets answers: earlier problems are over.
           failures = 0;
           this.#lag = messages;
         },
       });
       try {
         await this.#ready();
-        // Without a session nothing is known of what waits.
+        // Without a session the number of waiting messages is unknown.
         await session.run(signal).finally(() => (this.#lag = 0));
       } catch (error) {
         this.#topics = undefined;
@@ -106,7 +107,7 @@ export class KafkaQueue implements WorkQueue {
   }
 
   async #handle(handler: MessageHandler, message: Message, signal: AbortSignal): Promise<void> {
-    // A message of another's making may lack either.
+    // A message of another producer may lack either.
     const { key, value } = message as { key?: Buffer | null; value?: Buffer | null };
     const bytes = value ?? Buffer.alloc(0);
     const handled = await handler({ key: key?.toString("utf8") ?? "", value: bytes }, signal);
@@ -135,13 +136,13 @@ export class KafkaQueue implements WorkQueue {
     }
   }
 
-  /** The topics are as they must be. Asked once, and again after a failure. */
+  /** Resolves when the topics are as required. Checked once, and again after a failure. */
   #ready(): Promise<void> {
     const { clock } = this.#settings;
     const asked = (this.#topics ??= within(
       clock,
       TOPICS_MS_MAX,
-      "looking at Kafka's topics",
+      "checking Kafka's topics",
       this.#lookAtTopics(),
     ));
     asked.catch(() => {

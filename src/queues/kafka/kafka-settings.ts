@@ -1,4 +1,4 @@
-/** What can be set, and what follows from it: every part of this folder is given the same. */
+/** The options, and the settings derived from them, which every file of this folder uses. */
 import type { BackOff } from "../../lib/back-off.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Random } from "../../lib/random.ts";
@@ -10,28 +10,28 @@ export interface KafkaQueueOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly observer?: QueueObserver | undefined;
-  /** Before the names of the topics and the group: tests have their own. */
+  /** Prefix of the topics' and the group's names: tests have their own. */
   readonly prefix?: string;
   /** Shown in the broker's logs. */
   readonly clientId?: string;
-  /** Of the topic, if it has to be made: as many workers can share the work. */
+  /** Partitions of the topic, if it has to be created: this many workers can share the work. */
   readonly partitions?: number;
-  /** Copies of each topic. Default: three, or as many as there are brokers. */
+  /** Replicas of each topic. Default: three, or as many as there are brokers. */
   readonly replication?: number;
   readonly retentionMs?: number;
-  /** The buffer of what is accepted and not yet at the broker. */
+  /** The buffer of messages that are accepted and not yet at the broker. */
   readonly messagesMax?: number;
   readonly bytesMax?: number;
   readonly messageBytesMax?: number;
   /** After a handler has rejected. */
   readonly backOff?: BackOff;
-  /** After the broker could not be reached, or has failed us. */
+  /** After the broker could not be reached, or an operation failed. */
   readonly reconnect?: BackOff;
-  /** A consumer that is silent for this long is taken for dead, and its share given to others. */
+  /** A consumer that is silent for this long counts as dead, and its partitions go to others. */
   readonly sessionTimeoutMs?: number;
-  /** How often the lag is asked for while consuming. */
+  /** How often the lag is requested while consuming. */
   readonly lagMs?: number;
-  /** How long a queue that closes may take to hand over what it holds. */
+  /** How long a closing queue may take to hand over what it holds. */
   readonly closeGraceMs?: number;
 }
 

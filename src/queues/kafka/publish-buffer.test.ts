@@ -11,7 +11,7 @@ class Fixture {
   readonly batches: string[][] = [];
   readonly dropped: string[] = [];
   readonly troubles: string[] = [];
-  /** What the broker answers. */
+  /** The broker's answer. */
   answer: () => Promise<void> = async () => undefined;
 
   buffer(messagesMax = 1_000): PublishBuffer {
@@ -52,7 +52,7 @@ function message(text: string): QueueMessage {
   return { key: "k", value: utf8(text) };
 }
 
-test("what is added at once is sent together, in order, and only once", async () => {
+test("messages added at once are sent together, in order, and only once", async () => {
   const fixture = new Fixture();
   const buffer = fixture.buffer();
   for (const text of ["a", "b", "c"]) assert.equal(buffer.add(message(text)), "accepted");
@@ -74,7 +74,7 @@ test("a batch is bounded in messages and in bytes", async () => {
   );
 });
 
-test("while the broker is away it is held and tried again, and told once", async () => {
+test("during an outage of the broker messages are held and retried, and the outage is reported once", async () => {
   const fixture = new Fixture();
   const buffer = fixture.buffer(2);
   fixture.answer = () => Promise.reject(new Error("away"));
@@ -82,7 +82,7 @@ test("while the broker is away it is held and tried again, and told once", async
   buffer.add(message("b"));
   await fixture.clock.advance(1_000);
   assert.equal(buffer.add(message("c")), "dropped");
-  // At 0, 100, 300, 700 and not before 1,100.
+  // At 0, 100, 300 and 700 ms, and not before 1,100 ms.
   assert.equal(fixture.batches.length, 4);
   fixture.answer = async () => undefined;
   await fixture.clock.advance(400);
@@ -94,7 +94,7 @@ test("while the broker is away it is held and tried again, and told once", async
   assert.equal(fixture.troubles.length, 1);
 });
 
-test("what the broker refuses for good is dropped and counted, and the next goes on", async () => {
+test("messages that the broker refuses for good are dropped and counted, and the next are sent", async () => {
   const fixture = new Fixture();
   const buffer = fixture.buffer();
   fixture.answer = () => Promise.reject(new ProtocolError("MESSAGE_TOO_LARGE"));

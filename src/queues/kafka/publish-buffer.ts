@@ -1,9 +1,10 @@
 /**
- * What was published and is not at the broker yet: bounded, sent in order, a batch at a time.
+ * Holds messages that were published and are not at the broker yet: bounded, sent in order, a batch
+ * at a time.
  *
- * Adding costs a push. While the broker is away the buffer fills, and then what comes is dropped and
- * counted; when it is back, what is held is sent. A batch whose answer was lost is sent again, so its
- * messages may be there twice, in order.
+ * Adding costs a push. During an outage of the broker the buffer fills, and then further messages
+ * are dropped and counted; afterwards the held messages are sent. A batch whose answer was lost is
+ * sent again, so its messages may be there twice, in order.
  */
 import { backOffMs } from "../../lib/back-off.ts";
 import type { DropReason, PublishOutcome, QueueMessage } from "../../ports/work-queue.ts";
@@ -44,7 +45,7 @@ export class PublishBuffer {
     return "accepted";
   }
 
-  /** Gives what is held until the grace is over. */
+  /** Sends held messages until the grace is over. */
   async close(): Promise<void> {
     const { clock, closeGraceMs } = this.#settings;
     this.#closing.abort();
@@ -56,7 +57,7 @@ export class PublishBuffer {
   }
 
   async #sendAll(): Promise<void> {
-    // A moment for others to come along: whoever publishes has not returned yet.
+    // Yields once, so that a caller that publishes several messages can add them all to this batch.
     await Promise.resolve();
     const { clock, random, reconnect } = this.#settings;
     let failures = 0;
@@ -73,7 +74,7 @@ export class PublishBuffer {
     this.#sending = undefined;
   }
 
-  /** True if the batch is dealt with. */
+  /** True if the batch is done, sent or refused. */
   async #trySend(batch: readonly QueueMessage[], failures: number): Promise<boolean> {
     const { observer } = this.#settings;
     try {
@@ -85,8 +86,8 @@ export class PublishBuffer {
         this.#drop("refused", batch.length);
         return true;
       }
-      // Once for each time it goes away, not once for each attempt.
-      if (failures === 0) observer.trouble?.("Kafka takes no messages; they are held", error);
+      // Once for each outage, not once for each attempt.
+      if (failures === 0) observer.trouble?.("Kafka accepts no messages; they are held", error);
       return false;
     }
   }

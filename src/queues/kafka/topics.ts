@@ -1,9 +1,9 @@
 /**
- * The two topics: made with the right settings if they are missing, checked if they are there.
+ * The two topics: created with the right settings if they are missing, checked if they exist.
  *
- * What cannot work is CONFIG_INVALID and says what to create with which settings; what works, but not
- * as well as was asked for, is given back in words; everything else that fails is passing, and worth
- * another try.
+ * Settings that cannot work are CONFIG_INVALID, with the command that creates the topic correctly.
+ * Settings that work less well than requested are returned as sentences. Every other failure is
+ * temporary and worth a retry.
  */
 import { Admin, ConfigResourceTypes, findErrorBy } from "@platformatic/kafka";
 import { ServiceError } from "../../lib/errors.ts";
@@ -12,7 +12,7 @@ import type { KafkaSettings } from "./kafka-settings.ts";
 
 /** Room for one batch of the producer; Kafka's own default. */
 const BATCH_BYTES_MAX = 1_048_588;
-/** A dead letter is a message that was there, with headers on top. */
+/** A dead letter is a stored message with additional headers. */
 const DEAD_BATCH_BYTES_MAX = 2 * BATCH_BYTES_MAX;
 const REPLICATION_MAX = 3;
 
@@ -30,7 +30,7 @@ const NOT_ALLOWED = [
   "INVALID_CONFIG",
 ];
 
-/** A sentence for each topic that has fewer copies than it should. */
+/** A sentence for each topic that has fewer replicas than it should. */
 export async function ensureTopics(settings: KafkaSettings): Promise<readonly string[]> {
   const admin = new Admin(clientOptions(settings));
   try {
@@ -62,7 +62,10 @@ function wantedTopics({ topic, deadTopic, partitions, retentionMs }: KafkaSettin
   ];
 }
 
-/** Undefined, unless another process was faster: then what there is to say of what that one made. */
+/**
+ * Undefined, unless another process was faster: then the sentence about the topic it created, if
+ * any.
+ */
 async function createTopic(
   admin: Admin,
   wanted: Wanted,
@@ -77,14 +80,14 @@ async function createTopic(
     });
     return undefined;
   } catch (error) {
-    // Another process was faster; or the broker that was asked did not know of it yet.
+    // Another process was faster, or the broker did not know of it yet.
     if (hasApiId(error, "TOPIC_ALREADY_EXISTS")) return checkTopic(admin, wanted, replicas);
     const refused = NOT_ALLOWED.find((id) => hasApiId(error, id));
     if (refused === undefined) throw error;
     throw misconfigured(
       wanted,
       replicas,
-      `is missing, and making it was refused (${refused})`,
+      `is missing, and creating it was refused (${refused})`,
       error,
     );
   }
@@ -112,7 +115,7 @@ async function checkTopic(
   return tooFewCopies(wanted.topic, partitions, replicas);
 }
 
-/** What to say of a topic some of whose partitions have fewer copies than wanted. */
+/** The sentence about a topic with fewer replicas than wanted in some partition. */
 export function tooFewCopies(
   topic: string,
   partitions: readonly { readonly replicas: readonly number[] }[],
@@ -121,12 +124,12 @@ export function tooFewCopies(
   const fewest = Math.min(...partitions.map(({ replicas }) => replicas.length));
   if (fewest >= wanted) return undefined;
   return (
-    `Kafka's topic ${topic} has replication factor ${fewest}, and ${wanted} is wanted: it goes away with fewer brokers ` +
-    "than meant; raise it with kafka-reassign-partitions.sh, or set kafka.replication to what is meant"
+    `Kafka's topic ${topic} has replication factor ${fewest}, and ${wanted} is wanted: it survives fewer broker failures ` +
+    "than intended; raise it with kafka-reassign-partitions.sh, or set kafka.replication to the intended number"
   );
 }
 
-/** Undefined if we may not ask: then the topic is taken as it is. */
+/** Undefined if we may not ask: then the topic is used unchanged. */
 async function topicConfigs(
   admin: Admin,
   topic: string,
@@ -154,7 +157,7 @@ function misconfigured(
   const settings = Object.entries(configs).map(([name, value]) => `--config ${name}=${value}`);
   return new ServiceError(
     "CONFIG_INVALID",
-    `Kafka's topic ${topic} ${what}; make it so: kafka-topics.sh --create --topic ${topic} ` +
+    `Kafka's topic ${topic} ${what}; create it with: kafka-topics.sh --create --topic ${topic} ` +
       `--partitions ${partitions} --replication-factor ${replicas} ${settings.join(" ")}`,
     { details: { topic }, cause },
   );

@@ -4,7 +4,7 @@
  * Tasks of one key run in the order they arrive. Between keys the queue goes round robin: a key
  * with 1,000 tasks delays another key's first task by one task, not by 1,000. The queue refuses a
  * task that would wait too long when it arrives, not when its time is over: a late refusal helps
- * nobody. /
+ * nobody.
  */
 import type { Clock } from "./clock.ts";
 

@@ -89,6 +89,11 @@ export class PageReader {
     return this.#walk.bytesHeld;
   }
 
+  /** The internal id of the namespace it reads. */
+  get namespaceId(): string {
+    return this.#view.namespace.id;
+  }
+
   async next(): Promise<PageOutcome> {
     const { clock } = this.#deps;
     const startedMs = clock.monotonicMs();

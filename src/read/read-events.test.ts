@@ -254,6 +254,39 @@ test("a blocked id is refused with the reason, also in the middle of a stream", 
   await rejects(fixture.read({}), /spam/);
 });
 
+for (const { when, madeAt } of [
+  { when: "between two pages of a stream", madeAt: 1 },
+  { when: "while the last page of a stream is read", madeAt: 2 },
+]) {
+  test(`C12: a namespace made again under its name ${when} ends the stream with an error`, async () => {
+    const fixture = await Fixture.open(30);
+    let pages = 0;
+    const reading = async (): Promise<void> => {
+      for await (const page of fixture.reader.stream(fixture.query({ pageSize: 10 }), never)) {
+        equal(page.count, 10);
+        if (++pages === madeAt) await fixture.makeAgain();
+      }
+    };
+    await rejects(reading(), code("NAMESPACE_NOT_FOUND"));
+    equal(pages, madeAt);
+    await settle();
+    equal(fixture.budget.used, 0);
+  });
+}
+
+test("C12: a namespace made again under its name while a page is read fails the page and its explanation", async () => {
+  const fixture = await Fixture.open(30);
+  const namespaceOfBefore = fixture.view;
+  fixture.store.before = async (call) => {
+    if (call === "scan" && fixture.scans++ === 2) await fixture.makeAgain();
+  };
+  await rejects(fixture.read({ pageSize: 100 }), code("NAMESPACE_NOT_FOUND"));
+  fixture.view = namespaceOfBefore;
+  fixture.scans = 0;
+  const explained = fixture.reader.explain(fixture.query({ pageSize: 100 }), never);
+  await rejects(explained, code("NAMESPACE_NOT_FOUND"));
+});
+
 test("E1: a slice that is dropped between two pages no longer appears", async () => {
   const fixture = await Fixture.open(30);
   const first = await fixture.read({ pageSize: 5, order: "OLDEST_FIRST" });
@@ -430,6 +463,14 @@ class Fixture {
       ]);
     }
     return fixture;
+  }
+
+  /** Deletes the namespace and creates an empty one under the same name. */
+  async makeAgain(): Promise<void> {
+    for (const { name } of this.view.slices) {
+      await this.store.dropSlice({ namespaceId: "plays-1", slice: name });
+    }
+    this.view = { ...this.view, namespace: { ...this.view.namespace, id: "plays-2" } };
   }
 
   query(change: Partial<ReadQuery>): ReadQuery {

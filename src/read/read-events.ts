@@ -3,6 +3,10 @@
  *
  * A page is bounded in events, bytes, partitions and time, always makes progress, and ends with a
  * token that continues exactly behind the last position examined.
+ *
+ * A read belongs to one namespace by its internal id. If the namespace is deleted during the read,
+ * the read fails, also if another namespace has the name by then: its tables may be gone, and what
+ * is missing from them would look like the end.
  */
 import { ServiceError } from "../lib/errors.ts";
 import { mapBounded } from "../lib/map-bounded.ts";
@@ -43,6 +47,8 @@ export class EventReader {
       let pending = pages.next();
       for (;;) {
         const { page, ended } = await this.#orReason(pending, signal);
+        // Since the page before, an id may be blocked, or the namespace deleted.
+        requireSameNamespace(await this.#admit(query), pages.namespaceId);
         if (!ended) {
           pending = pages.next();
           // The next iteration awaits it, or the caller has left: until then a failure must not
@@ -51,8 +57,6 @@ export class EventReader {
         }
         yield page;
         if (ended) return;
-        // Between two pages an id may be blocked, or the namespace deleted.
-        await this.#admit(query);
       }
     } finally {
       await pages.close();
@@ -65,8 +69,9 @@ export class EventReader {
    * reads page after page up to that limit.
    */
   async explain(query: ReadQuery, signal: AbortSignal): Promise<ReadExplanation> {
-    const explained = await this.#readToExplain(query, signal);
+    const { explained, namespaceId } = await this.#readToExplain(query, signal);
     const view = await this.#admit(query);
+    requireSameNamespace(view, namespaceId);
     const { start, end } = query;
     const steps = view.idStrategies.get(query.seriesId);
     const slices = view.slices
@@ -92,13 +97,17 @@ export class EventReader {
     let outcome: PageOutcome | undefined;
     try {
       outcome = await this.#orReason(pages.next(), signal);
+      requireSameNamespace(await this.#view(query.namespace), pages.namespaceId);
       return outcome;
     } finally {
       await this.#close(pages, outcome);
     }
   }
 
-  async #readToExplain(query: ReadQuery, signal: AbortSignal): Promise<ExplainedRead> {
+  async #readToExplain(
+    query: ReadQuery,
+    signal: AbortSignal,
+  ): Promise<{ explained: ExplainedRead; namespaceId: string }> {
     const { budget, limits } = this.#deps;
     const whole = query.totalLimit > 0 && query.pageSize === 0;
     const shape = this.#pageShape(whole ? { ...query, pageSize: limits.pageEventsMax } : query);
@@ -111,7 +120,7 @@ export class EventReader {
         outcome = await this.#orReason(pages.next(), signal);
         explained.add(outcome);
       } while (whole && !outcome.ended && !outcome.page.context.partial);
-      return explained;
+      return { explained, namespaceId: pages.namespaceId };
     } finally {
       await this.#close(pages, outcome);
     }
@@ -144,20 +153,25 @@ export class EventReader {
   }
 
   async #admit(query: ReadQuery): Promise<NamespaceView> {
-    const { views, clock, limits, others } = this.#deps;
+    const { clock, limits, others } = this.#deps;
     const problems = queryProblems(query, limits);
     if (problems.length > 0) {
       throw new ServiceError("REQUEST_INVALID", problems.join("; "), { details: { problems } });
     }
-    let view = views.current(query.namespace) ?? (await views.get(query.namespace));
+    let view = await this.#view(query.namespace);
     const now = clock.nowMicros();
     if (others !== undefined && mayMissSlice(view, query, now, others.clockSkewMicros)) {
       await others.refreshView(query.namespace);
-      view = await views.get(query.namespace);
+      view = await this.#view(query.namespace);
     }
     const block = blockOf(view, query.seriesId, clock.nowMicros());
     if (block !== undefined) throw new ServiceError("ID_BLOCKED", blockedMessage(block));
     return view;
+  }
+
+  async #view(namespace: string): Promise<NamespaceView> {
+    const { views } = this.#deps;
+    return views.current(namespace) ?? (await views.get(namespace));
   }
 
   #pageShape(query: ReadQuery): PageShape {
@@ -234,6 +248,19 @@ export class EventReader {
     }
     return rows;
   }
+}
+
+/**
+ * A deletion is marked `view_max_age` before the first table goes. So a view that is young enough
+ * after a page shows every deletion that the page could have met.
+ */
+function requireSameNamespace({ namespace }: NamespaceView, namespaceId: string): void {
+  if (namespace.id === namespaceId) return;
+  throw new ServiceError(
+    "NAMESPACE_NOT_FOUND",
+    `namespace "${namespace.name}" was deleted during the read, and another one has its name now; begin the read again, without a page token`,
+    { details: { namespace: namespace.name } },
+  );
 }
 
 const UNREAD = { ...NOT_SPLIT, bytes: 0, events: 0, millis: 0, read: false };

@@ -1,9 +1,9 @@
 /**
  * The sum of a range of events: their number, their size, and a digest of their frames in order.
  *
- * The order is always newest first, and the cut of the frames into chunks does not matter: a
- * partition read as rows and its copy read as blocks have the same digest if, and only if, they
- * hold the same events.
+ * Stored digests are of the order newest first. How the frames were cut into chunks does not
+ * matter: a partition read as rows and its copy read as blocks, in the same order, have the same
+ * digest if, and only if, they hold the same events.
  */
 import { createHash, hash } from "node:crypto";
 import { assert } from "../lib/errors.ts";
@@ -33,14 +33,13 @@ export class RangeDigest {
     return this.#bytes;
   }
 
-  /** Whole frames, older than all before; they are counted unless the number is given. */
+  /** Whole frames, behind all before; they are counted unless the number is given. */
   add(chunk: Uint8Array, events: number = countFrames(chunk)): void {
     this.#hash.update(chunk);
     this.#bytes += chunk.length;
     this.#events += events;
   }
 
-  /** For a run of a scan NEWEST_FIRST. */
   addRun(run: Run): void {
     for (const chunk of run.chunks) this.add(chunk, 0);
     this.#events += run.count;

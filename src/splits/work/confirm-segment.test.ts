@@ -4,6 +4,10 @@ import type { NamespaceConfigPatch } from "../../model/merge-config.ts";
 import type { SplitRecord } from "../../model/split.ts";
 import { HOUR, MIDNIGHT, MINUTE, SplitScenario } from "../../../tests/scenarios/split-scenario.ts";
 import type { Written } from "../../../tests/scenarios/split-scenario.ts";
+import type { ScanRange } from "../../ports/event-store.ts";
+import { readRoute } from "../../records/route-records.ts";
+import type { Run } from "../../wire/frames.ts";
+import { framesOf, RunBuilder } from "./run-builder.ts";
 
 const TEN = MIDNIGHT + 10 * HOUR;
 const ELEVEN = TEN + HOUR;
@@ -84,3 +88,52 @@ test("C6: what surfaces in a stretch that was empty when it was copied is found 
   assert.equal(failed?.cause, "mismatch");
   await fixture.close();
 });
+
+/** What a store does wrong in the same way at every scan of an original. */
+const SCAN_FAULTS: Readonly<Record<string, (run: Run, range: ScanRange) => Run | undefined>> = {
+  "loses an event newest first": (run, { order }) =>
+    order === "NEWEST_FIRST" ? without(run, TEN + 30 * MINUTE) : run,
+  // A run is full if another event of this size does not fit.
+  "loses the last event of every full run": (run, { runBytesMax }) =>
+    run.bytes + 2 * LARGE_BYTES > runBytesMax ? without(run, run.last.time) : run,
+};
+const LARGE_BYTES = 20_000;
+
+for (const [fault, change] of Object.entries(SCAN_FAULTS)) {
+  for (const [kind, patch] of [
+    ["ordered", {}],
+    ["hashed", HASHED],
+  ] as const) {
+    test(`C6: a store that ${fault} fails the second read of ${kind} parts`, async () => {
+      const fixture = await SplitScenario.open(patch);
+      await fixture.write({ ...WIDE, events: 120, bytes: LARGE_BYTES });
+      const partition = await fixture.partitionAt(TEN);
+      await fixture.detect(partition);
+      const scan = fixture.store.scan.bind(fixture.store);
+      fixture.store.scan = async function* (scanned, range, signal) {
+        for await (const run of scan(scanned, range, signal)) {
+          const changed = change(run, range);
+          if (changed !== undefined) yield changed;
+        }
+      };
+      fixture.startWorker();
+      const { history } = await fixture.until(partition, ({ state }) => state === "FAILED", 3_600);
+      assert.equal(history.at(-1)?.cause, "mismatch");
+      const route = await readRoute(fixture.catalog, partition);
+      assert.deepEqual(
+        route?.segments.filter(({ confirmed }) => confirmed),
+        [],
+      );
+      await fixture.close();
+    });
+  }
+}
+
+/** The run without the events of one microsecond. */
+function without(run: Run, time: number): Run | undefined {
+  const kept = new RunBuilder();
+  for (const { chunk, start, event } of framesOf(run)) {
+    if (event.time !== time) kept.add(chunk, start, event);
+  }
+  return kept.take();
+}

@@ -1,6 +1,7 @@
 /**
- * Finds where the copy and the original of a part differ, for people: digests tell only that they do. It
- * reads both once more, up to the first event that is not the same.
+ * Finds where the copy and the original of a part differ, for people: digests only say that they
+ * do. It reads both once more, up to the first event that is not the same, in the order of the
+ * second read: that one sees what the copying read may have missed.
  */
 import { fromUtf8 } from "../../lib/bytes.ts";
 import { routeSegmentOf } from "../../model/split.ts";
@@ -24,7 +25,10 @@ const IN_WORDS: Readonly<Record<DifferenceKind, string>> = {
   OTHER_BYTES: "has other bytes in the copy",
 };
 
-/** The same mismatch, with the first difference if one can be found. Rejects only if the work is to stop. */
+/**
+ * The same mismatch, with the first difference if one can be found. Rejects only if the signal of
+ * the work has aborted.
+ */
 export async function withFirstDifference(
   job: SplitJob,
   parts: readonly PartRecord[],
@@ -64,7 +68,7 @@ async function firstDifference(
   const segment = segmentOf(job);
   const { partition } = owned.record;
   const { from, to } = strategyOf(segment).ordered ? part : segment;
-  const range = { from, to, order: "NEWEST_FIRST", after: undefined, level } as const;
+  const range = { from, to, order: "OLDEST_FIRST", after: undefined, level } as const;
   const bytes = { runBytesMax: RUN_BYTES, firstBytes: RUN_BYTES };
   const original = new PartitionReader(
     store,

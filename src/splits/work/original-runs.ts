@@ -1,4 +1,4 @@
-/** The original of a split, newest first, one run read ahead of the work. */
+/** The original of a split, run by run, one run read ahead of the work. */
 import { LinkedAbort } from "../../lib/linked-abort.ts";
 import type { Namespace } from "../../model/namespace.ts";
 import type { PartitionKey } from "../../model/partition.ts";
@@ -7,21 +7,32 @@ import type { ServiceLevel } from "../../ports/event-store.ts";
 import type { Run } from "../../wire/frames.ts";
 import type { SplitContext } from "./split-context.ts";
 
-/** Two of them are held at a time: one is worked on, one is under way. */
+/** The work holds two of them at a time: one that it works on, one under way. */
 export const RUN_BYTES_MAX = 1 << 20;
-const RUN_EVENTS_MAX = 65_536;
+
+/**
+ * How the original is read. The pass that confirms a copy has another order and other sizes of runs
+ * than the pass that made it (rule C6). Its sizes are near those of the first, for speed, but no
+ * simple ratio of them, so that runs end elsewhere.
+ */
+const PASSES = {
+  COPY: { order: "NEWEST_FIRST", runEventsMax: 65_536, runBytesMax: RUN_BYTES_MAX },
+  CONFIRM: { order: "OLDEST_FIRST", runEventsMax: 40_009, runBytesMax: 700_001 },
+} as const;
 /** Nobody waits for a copy, so nothing is gained by asking a second replica early. */
 const PATIENT_MS = 5_000;
 
-/** Below `to`, down to `from`. */
+/** From `from` on, below `to`. */
 export interface OriginalRange {
   readonly from: number;
   readonly to: number;
+  /** Without it, COPY. */
+  readonly pass?: keyof typeof PASSES;
 }
 
 /**
- * Enough replicas to see all that was ever acknowledged (rule C5): all of them where less than a majority
- * was ever enough for a write, or where a majority of one place is not one of all.
+ * Enough replicas to see all that was ever acknowledged (rule C5): all of them where less than a
+ * majority was ever enough for a write, or where a majority of one data centre is not one of all.
  */
 export function copyLevel(
   { everEventual }: Pick<Namespace, "everEventual">,
@@ -35,24 +46,17 @@ export function copyLevel(
 export async function* originalRuns(
   { store, clock }: Pick<SplitContext, "store" | "clock">,
   partition: PartitionKey,
-  range: OriginalRange,
+  { from, to, pass = "COPY" }: OriginalRange,
   level: ServiceLevel,
   signal: AbortSignal,
 ): AsyncGenerator<Run, void, undefined> {
-  if (range.from >= range.to) return;
+  if (from >= to) return;
   const abort = new LinkedAbort(signal);
   const reader = new PartitionReader(
     store,
     clock,
     partition,
-    {
-      ...range,
-      order: "NEWEST_FIRST",
-      after: undefined,
-      runEventsMax: RUN_EVENTS_MAX,
-      runBytesMax: RUN_BYTES_MAX,
-      level,
-    },
+    { from, to, after: undefined, ...PASSES[pass], level },
     abort.signal,
   );
   let ahead = reader.next();
@@ -60,12 +64,12 @@ export async function* originalRuns(
     for (;;) {
       const run = await ahead;
       if (run === undefined) {
-        // Who was told to stop must not take that for the end.
+        // The runs also end when the signal aborts, which is not the end of the original.
         signal.throwIfAborted();
         return;
       }
       ahead = reader.next();
-      // It is awaited in its turn; until then a failure is nobody's.
+      // The next round awaits it: until then a failure is not unhandled.
       ahead.catch(() => undefined);
       yield run;
     }

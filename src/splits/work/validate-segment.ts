@@ -1,20 +1,19 @@
 /**
- * Reads a segment's parts back, as callers will, and compares them with what was listed when they were
- * written: then the copy equals what was read. Whether that was the original is for `confirm-segment.ts`.
+ * Reads a segment's parts back, as callers will, and compares them with what was listed when they
+ * were written: then the copy equals what was read. Whether that was the original is for
+ * `confirm-segment.ts`.
  */
 import { assert } from "../../lib/errors.ts";
 import { routeSegmentOf } from "../../model/split.ts";
 import type { PartRecord } from "../../model/split.ts";
 import { strategyOf } from "../../model/strategies/strategies.ts";
-import { readPart, IntegrityError } from "../../parts/part-reader.ts";
-import type { PartReadRange } from "../../parts/part-reader.ts";
 import { RangeDigest } from "../../parts/range-digest.ts";
 import { SegmentReader } from "../../parts/segment-reader.ts";
 import { comparePositions } from "../../wire/frames.ts";
 import type { Position, Run } from "../../wire/frames.ts";
 import { requireSame } from "./compare-parts.ts";
 import { Interruption } from "./interruption.ts";
-import { RUN_BYTES_MAX } from "./original-runs.ts";
+import { digestPart, orMismatch, wholeRange } from "./part-digest.ts";
 import { segmentOf } from "./split-job.ts";
 import type { SplitJob } from "./split-job.ts";
 
@@ -22,18 +21,11 @@ const READ_BACK = "the copy, read back,";
 
 /** `parts`: the listed ones, in order. Rejects with a mismatch. */
 export async function validateSegment(job: SplitJob, parts: readonly PartRecord[]): Promise<void> {
-  try {
-    if (strategyOf(segmentOf(job)).ordered) await validateInOrder(job, parts);
-    else {
-      for (const part of parts) await validatePart(job, part);
-      await validateOrder(job, parts);
-    }
-  } catch (error) {
-    if (!(error instanceof IntegrityError)) throw error;
-    // The storage is away: the copy may be as good as ever.
-    if (error.reason === "storage") throw error.cause ?? error;
-    throw new Interruption("mismatch", `${READ_BACK} cannot be vouched for: ${error.message}`);
-  }
+  await orMismatch(async () => {
+    if (strategyOf(segmentOf(job)).ordered) return validateInOrder(job, parts);
+    for (const part of parts) await validatePart(job, part);
+    await validateOrder(job, parts);
+  });
 }
 
 /** Runs come part behind part, and none has events of two. */
@@ -54,16 +46,7 @@ async function validateInOrder(job: SplitJob, parts: readonly PartRecord[]): Pro
 }
 
 async function validatePart(job: SplitJob, part: PartRecord): Promise<void> {
-  const { context, owned } = job;
-  const { generation, layout } = segmentOf(job);
-  const { partition } = owned.record;
-  const digest = new RangeDigest();
-  const range = wholeRange(job);
-  const runs = readPart(context.store, partition, generation, layout, part, range, owned.signal);
-  for await (const run of runs) {
-    await pass(job, run);
-    digest.addRun(run);
-  }
+  const digest = await digestPart(job, part, "NEWEST_FIRST", (run) => pass(job, run));
   requireSame(part, digest, READ_BACK);
 }
 
@@ -90,7 +73,7 @@ async function* segmentRuns(
 ): AsyncGenerator<Run, void, undefined> {
   const { context, owned } = job;
   const { partition } = owned.record;
-  const range = wholeRange(job);
+  const range = wholeRange(job, "NEWEST_FIRST");
   const route = routeSegmentOf(segmentOf(job));
   const reader = new SegmentReader(context.store, partition, route, parts, range, owned.signal);
   try {
@@ -98,13 +81,6 @@ async function* segmentRuns(
   } finally {
     await reader.close();
   }
-}
-
-function wholeRange(job: SplitJob): PartReadRange {
-  const { from, to } = segmentOf(job);
-  const { level } = job;
-  const bytes = { runBytesMax: RUN_BYTES_MAX, firstBytes: RUN_BYTES_MAX };
-  return { from, to, order: "NEWEST_FIRST", after: undefined, ...bytes, level };
 }
 
 async function pass({ context, owned, throttle }: SplitJob, { bytes }: Run): Promise<void> {

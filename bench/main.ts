@@ -1,6 +1,7 @@
 /** `npm run bench -- NAME [--json] [flags of the bench]`: ratios measured side by side in one run. */
 import { benchCassandra } from "./cassandra.ts";
 import { benchEmbedded } from "./embedded.ts";
+import { benchOverload, OVERLOAD_FLAGS } from "./overload.ts";
 import { benchSplit, SPLIT_FLAGS } from "./split.ts";
 import type { Report } from "./support/report.ts";
 
@@ -13,6 +14,7 @@ interface Bench {
 const BENCHES: Readonly<Record<string, Bench>> = {
   embedded: { flags: "", run: benchEmbedded },
   cassandra: { flags: "", run: benchCassandra },
+  overload: { flags: OVERLOAD_FLAGS, run: benchOverload },
   split: { flags: SPLIT_FLAGS, run: benchSplit },
 };
 

@@ -72,12 +72,17 @@ export function measuredReading(
 
 /** Only a namespace that exists may become a label. */
 export function requestObserver(
-  { requests, requestSeconds }: Pick<ServerMetrics, "requests" | "requestSeconds">,
+  {
+    requests,
+    requestSeconds,
+    refusalSeconds,
+  }: Pick<ServerMetrics, "requests" | "requestSeconds" | "refusalSeconds">,
   namespaceExists: (name: string) => boolean,
 ): (method: string, outcome: Outcome, namespace: string, ms: number) => void {
   return (method, outcome, namespace, ms) => {
     const known = namespace !== "" && namespaceExists(namespace);
     requests.add(1, method, outcome, known ? namespace : "");
     requestSeconds.observe(ms / 1000, method);
+    if (outcome === "OVERLOADED") refusalSeconds.observe(ms / 1000);
   };
 }

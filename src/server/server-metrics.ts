@@ -89,6 +89,11 @@ function requestMetrics(metrics: Metrics) {
       "Time from a request's arrival to the end of its answer.",
       [openLabel("method")],
     ),
+    refusalSeconds: metrics.histogram(
+      "braid_refusal_seconds",
+      "Time from a request's arrival to the end of its refusal with OVERLOADED.",
+      [],
+    ),
     requestsInFlight: metrics.gauge("braid_requests_in_flight", "Requests being answered."),
     requestBytes: metrics.gauge(
       "braid_request_bytes_in_flight",

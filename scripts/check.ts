@@ -13,6 +13,7 @@ const CHECKS: readonly Check[] = [
   ["form", "prettier", "--check", "--log-level", "warn", "."],
   ["dead code", "knip", "--no-progress"],
   ["generated files", "node", "scripts/generate.ts", "--check"],
+  ["configuration reference", "node", "scripts/config-reference.ts", "--check"],
 ];
 
 const TIDY: Check = ["tidy", "node", "--test", "--test-reporter=dot", "tests/tidy.test.ts"];

@@ -67,21 +67,24 @@ function unitSchema(
 ) {
   const min = parse(options.min) as number;
   const max = parse(options.max) as number;
-  return z.union([z.string(), z.number()]).transform((input, context) => {
-    const value = parse(String(input));
-    if (value === undefined) {
-      context.addIssue({ code: "custom", message: `"${input}" is not ${what}` });
-      return z.NEVER;
-    }
-    if (value < min || value > max) {
-      context.addIssue({
-        code: "custom",
-        message: `${format(value)} is outside ${format(min)} to ${format(max)}`,
-      });
-      return z.NEVER;
-    }
-    return value;
-  });
+  return z
+    .union([z.string(), z.number()])
+    .transform((input, context) => {
+      const value = parse(String(input));
+      if (value === undefined) {
+        context.addIssue({ code: "custom", message: `"${input}" is not ${what}` });
+        return z.NEVER;
+      }
+      if (value < min || value > max) {
+        context.addIssue({
+          code: "custom",
+          message: `${format(value)} is outside ${format(min)} to ${format(max)}`,
+        });
+        return z.NEVER;
+      }
+      return value;
+    })
+    .meta({ values: `${options.min} to ${options.max}` });
 }
 
 function parseWithUnit(

@@ -414,14 +414,19 @@ export function describedSettings(): readonly DescribedSetting[] {
 }
 
 function described(path: string, schema: z.ZodPrefault): DescribedSetting {
-  const { defaultValue } = schema.def;
+  const defaultValue: unknown = schema.def.defaultValue;
   const meta = z.globalRegistry.get(schema.unwrap());
   return {
     path,
     description: schema.description ?? "",
-    values: String(meta?.["values"] ?? ""),
-    fallback: typeof defaultValue === "object" ? "" : String(defaultValue),
+    values: typeof meta?.["values"] === "string" ? meta["values"] : "",
+    fallback: typeof defaultValue === "string" ? defaultValue : shownDefault(defaultValue),
   };
+}
+
+/** Numbers and flags; an empty group has no default to show. */
+function shownDefault(value: unknown): string {
+  return typeof value === "object" ? "" : shown(value);
 }
 
 function shown(value: unknown): string {

@@ -5,7 +5,10 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { ServiceError } from "../lib/errors.ts";
 import { isLoopback, loadConfig } from "./config.ts";
+import { describedSettings } from "./config-schema.ts";
 import type { ConfigSources, LoadedConfig } from "./config.ts";
+import { thresholdsOf } from "./splitting.ts";
+import { DEFAULT_ADVANCE } from "../splits/promote/advance.ts";
 
 let cwd: string;
 
@@ -192,4 +195,23 @@ test("an unknown BRAID_ variable is warned about, not refused", async () => {
   deepEqual(warnings, [
     "the environment variable BRAID_LISTN is not a setting of this build; did you mean BRAID_LISTEN?",
   ]);
+});
+
+test("every setting is described, with its values and its default", async () => {
+  const { settings } = await load(undefined, {});
+  const described = describedSettings();
+  deepEqual(
+    described.map(({ path }) => path).toSorted(),
+    settings.map(({ path }) => path).toSorted(),
+  );
+  for (const { path, description, values } of described) {
+    ok(description !== "" && values !== "", path);
+  }
+  equal(described.find(({ path }) => path === "limits.items")?.values, "1 to 256");
+  equal(described.find(({ path }) => path === "splits.sweep_every")?.fallback, "2s");
+});
+
+test("read modes advance by the same thresholds with and without a configuration", async () => {
+  const { config } = await load(undefined, {});
+  deepEqual(thresholdsOf(config), DEFAULT_ADVANCE);
 });

@@ -23,8 +23,9 @@ export interface AdvanceThresholds {
   readonly afterMs: number;
 }
 
+/** The defaults of `splits.advance_reads`, `advance_bytes` and `advance_after`. */
 export const DEFAULT_ADVANCE: AdvanceThresholds = {
-  shadowReads: 20,
+  shadowReads: 100,
   compareReads: 100,
   bytes: 16 * 1024 ** 2,
   afterMs: 600_000,

@@ -235,16 +235,19 @@ test("lowering acceptLimit takes back one that is on its way", async () => {
   equal(now?.reopening, null);
 });
 
-test("an update that does not touch it leaves a limit on its way on its way", async () => {
+test("an update that does not name a limit that is being opened continues its epoch", async () => {
   const fixture = new ControlFixture({ shared: true });
   const { namespaces } = fixture.start();
   await namespaces.create("plays", {});
-  const raising = rejects(namespaces.update("plays", ACCEPT_3_DAYS, []), { code: "CONFLICT" });
+  const raising = namespaces.update("plays", ACCEPT_3_DAYS, []);
   await fixture.clock.advance(5_000);
   const other = namespaces.update("plays", { futureLimitMicros: 0 }, []);
   await fixture.clock.advance(VIEW_MAX_AGE_MS);
-  await raising;
-  equal((await other).config.acceptLimitMicros, 3 * DAY);
+  const { epoch, config } = await raising;
+  deepEqual([epoch, config.acceptLimitMicros], [1, 3 * DAY]);
+  const after = await other;
+  deepEqual([after.epoch, after.config.acceptLimitMicros], [1, 3 * DAY]);
+  equal(after.config.futureLimitMicros, 0);
 });
 
 test("raising acceptLimit never opens time that was dropped", async () => {

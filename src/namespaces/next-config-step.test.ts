@@ -61,6 +61,27 @@ test("a higher acceptLimit makes slices first, then begins an epoch with a lower
   deepEqual(near.record.reopening, { acceptLimitMicros: 8 * HOUR });
 });
 
+test("C3: a raise that is repeated continues its epoch, and so does one to a lower limit above the present one", async () => {
+  const { record, slices } = await created();
+  const begun = next(record, slices, { acceptLimitMicros: 8 * HOUR }).record;
+  for (const hours of [8, 7]) {
+    const step = next(begun, slices, { acceptLimitMicros: hours * HOUR });
+    equal(step.kind, "write");
+    deepEqual([step.record.epoch, step.record.floor], [begun.epoch, begun.floor]);
+    equal(step.record.config.acceptLimitMicros, 6 * HOUR);
+    deepEqual(step.record.reopening, { acceptLimitMicros: hours * HOUR });
+  }
+});
+
+test("C3: a raise beyond the one under way begins another epoch, once no split misses the one before", async () => {
+  const { record, slices } = await created();
+  const begun = next(record, slices, { acceptLimitMicros: 8 * HOUR }).record;
+  const step = next(begun, slices, { acceptLimitMicros: 9 * HOUR });
+  equal(step.kind, "write after invalidation");
+  equal(step.record.epoch, begun.epoch + 1);
+  deepEqual(step.record.reopening, { acceptLimitMicros: 9 * HOUR });
+});
+
 test("a lower acceptLimit raises the floor by the difference", async () => {
   const { record, slices } = await created();
   const step = next(record, slices, { acceptLimitMicros: 2 * HOUR });
@@ -73,6 +94,6 @@ test("a limit that was on its way and is taken back gives up the re-opening", as
   const { record, slices } = await created();
   const reopening = { ...record, reopening: { acceptLimitMicros: 8 * HOUR } };
   const step = next(reopening, slices, { acceptLimitMicros: 6 * HOUR });
-  equal(step.kind, "give up reopening");
+  equal(step.kind, "write after invalidation");
   equal(step.record.reopening, null);
 });

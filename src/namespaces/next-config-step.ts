@@ -22,8 +22,11 @@ export type ConfigStep =
       readonly record: NamespaceRecord;
       readonly due: Partial<SliceChange>;
     }
-  /** As "write". The epoch has begun all the same, so what relied on the old line goes first. */
-  | { readonly kind: "give up reopening"; readonly record: NamespaceRecord }
+  /**
+   * As "write", after the splits have been taken to the epoch that a re-opening under way has begun: it is
+   * given up or replaced, and a split that misses an epoch loses all its segments.
+   */
+  | { readonly kind: "write after invalidation"; readonly record: NamespaceRecord }
   /** The record with the new configuration; a higher acceptLimit stands in `reopening`. */
   | { readonly kind: "write"; readonly record: NamespaceRecord };
 
@@ -50,15 +53,20 @@ export function nextConfigStep(
   if (make.length > 0) {
     return { kind: "change slices", record: keepingLonger(before, config), due: { make } };
   }
+  const write = before.reopening === null ? "write" : "write after invalidation";
   if (opens) {
     const inForce = { ...config, acceptLimitMicros: before.config.acceptLimitMicros };
-    const record = beginReopening(configured(before, inForce), acceptLimitMicros, floor);
-    return { kind: "write", record };
+    const present = configured(before, inForce);
+    // A raise to a limit that is being opened continues that epoch, whose floor is low enough (rule C3).
+    if (acceptLimitMicros <= (before.reopening?.acceptLimitMicros ?? 0)) {
+      return { kind: "write", record: { ...present, reopening: { acceptLimitMicros } } };
+    }
+    return { kind: write, record: beginReopening(present, acceptLimitMicros, floor) };
   }
   const reached = floorFor(acceptLimitMicros, clockNow, clockSkewMicros);
   const raised = raisedFloor(before, acceptLimitMicros, reached);
   const record = { ...configured(before, config), floor: raised, reopening: null };
-  return { kind: before.reopening === null ? "write" : "give up reopening", record };
+  return { kind: write, record };
 }
 
 /**

@@ -80,7 +80,7 @@ async function changeConfig(
   switch (step.kind) {
     case "change slices":
       return changeSlicesInRound(context, step.record, step.due, signal);
-    case "give up reopening":
+    case "write after invalidation":
       await invalidateSplits(catalog, clock, before, signal);
       return written(await writeNamespace(catalog, step.record));
     case "write":

@@ -43,6 +43,11 @@ const OPENED = segment(NEW_FLOOR, NEW_FLOOR + HOUR);
 const RECORDS: Readonly<Record<string, Partial<SplitRecord>>> = {
   detected: {},
   sealed: { state: "COMPLETED", segments: [SEALED], dueAt: null },
+  "far below": {
+    state: "COMPLETED",
+    segments: [segment(NEW_FLOOR - 4 * HOUR, NEW_FLOOR - 3 * HOUR)],
+    dueAt: null,
+  },
   both: { state: "COMPLETED", segments: [SEALED, OPENED], dueAt: null },
   opened: { state: "COMPLETED", segments: [OPENED], dueAt: null },
   "by one microsecond": {
@@ -187,6 +192,29 @@ test("a re-opening that is given up half way takes the splits to its epoch too",
   equal(back.epoch, 1);
   equal((await readNamespace(fixture.catalog, "plays"))?.reopening, null);
   await check(process);
+});
+
+test("C3: a raise that failed half way and is repeated takes nothing that lies below the new line", async () => {
+  for (const hours of [6, 7]) {
+    const process = await setting(true);
+    const { fixture, namespaces, partition } = process;
+    let died = 0;
+    fixture.catalog.before = (call, space) => {
+      if (call === "list" && space.startsWith("split-slices/") && died++ === 0) {
+        throw new Error("died");
+      }
+    };
+    await rejects(namespaces.update("plays", LATER, []), /died/);
+    const update = namespaces.update("plays", { acceptLimitMicros: hours * HOUR }, []);
+    await fixture.passWhile(update);
+    equal((await update).epoch, hours === 6 ? 1 : 2);
+    if (hours === 6) await check(process);
+    const sealed = await readSplit(fixture.catalog, partition("sealed"));
+    // One that ends below the first new line and not below the second is gone only then.
+    deepEqual(sealed?.segments, hours === 6 ? [SEALED] : []);
+    const detected = await readSplit(fixture.catalog, partition("far below"));
+    equal(detected?.segments.length, 1);
+  }
 });
 
 test("C3: a split that missed an epoch keeps nothing, also of time that is sealed by now", async () => {

@@ -41,7 +41,7 @@ type Event = ReturnType<typeof event>;
 const EVENT_BYTES = event("0").json.length;
 
 function writerTo(sink: Sink, options: WriterOptions<Event> = {}): BatchingWriter<Event> {
-  // Delays of ten seconds and more do not end by themselves.
+  // Delays of ten seconds and more never end by themselves.
   return new BatchingWriter("plays", sink.send, new SkippingTiming(), {
     maxDelayMs: 10_000,
     ...options,
@@ -50,7 +50,7 @@ function writerTo(sink: Sink, options: WriterOptions<Event> = {}): BatchingWrite
 
 const allWell = async (): Promise<EventFailure[]> => [];
 
-test("events leave in batches of the size asked for, and the rest when flushed", async () => {
+test("events leave in batches of the given size, and the rest at a flush", async () => {
   const sink = new Sink(allWell);
   const writer = writerTo(sink, { maxEvents: 3, concurrency: 1 });
   for (const id of "1234567") await writer.add(event(id));
@@ -68,7 +68,7 @@ test("a batch is closed before it has too many bytes", async () => {
   await rejects(writer.add(event("6")), /closed/);
 });
 
-test("an event that has waited long enough leaves without being flushed", async () => {
+test("an event that has waited long enough leaves without a flush", async () => {
   const sent = Promise.withResolvers<readonly string[]>();
   const sink = new Sink(async (ids) => {
     sent.resolve(ids);
@@ -105,7 +105,7 @@ test("add waits while too many bytes have no answer, and continues when one come
   equal(writer.written, 3);
 });
 
-test("no more requests than asked for are on their way at a time", async () => {
+test("the number of requests in flight stays within its limit", async () => {
   const sink = new Sink(async () => {
     await setImmediate();
     return [];
@@ -130,7 +130,7 @@ test("a failure comes with its event, and the other events are written", async (
   equal(reported[0].scope, "event");
 });
 
-test("without a callback flush throws what failed", async () => {
+test("without a callback, flush throws the failures", async () => {
   const sink = new Sink(async () => [{ index: 0, code: "EVENT_TOO_NEW", message: "too new" }]);
   const writer = writerTo(sink);
   await writer.add(event("1"));
@@ -142,7 +142,7 @@ test("without a callback flush throws what failed", async () => {
   await writer.close();
 });
 
-test("an event refused for a passing reason is sent again, alone", async () => {
+test("an event refused for a temporary reason is sent again, alone", async () => {
   const sink = new Sink(async (_ids, batch) =>
     batch === 1 ? [{ index: 1, code: "OVERLOADED", message: "later" }] : [],
   );
@@ -153,7 +153,7 @@ test("an event refused for a passing reason is sent again, alone", async () => {
   equal(writer.written, 3);
 });
 
-test("an event whose outcome stays unknown is reported so, after a bounded number of tries", async () => {
+test("an event whose outcome stays unknown is reported as such after a bounded number of tries", async () => {
   const reported: WriteFailure<Event>[] = [];
   const sink = new Sink(async () => [
     { index: 0, code: "OUTCOME_UNKNOWN", message: "not confirmed" },
@@ -166,7 +166,7 @@ test("an event whose outcome stays unknown is reported so, after a bounded numbe
   equal(sink.batches.length, 6);
 });
 
-test("one event the server cannot read is found, and the rest of its batch written once each", async () => {
+test("an event the server cannot decode is found, and the rest of its batch is written once each", async () => {
   const reported: string[] = [];
   const written: string[] = [];
   const sink = new Sink(async (ids) => {
@@ -184,7 +184,7 @@ test("one event the server cannot read is found, and the rest of its batch writt
   deepEqual(written.join(""), "012346789");
 });
 
-test("a request that fails fails its events, and says that it was the request", async () => {
+test("a failed request fails its events and says that the request failed", async () => {
   const reported: WriteFailure<Event>[] = [];
   const sink = new Sink(async () => {
     throw new BraidError("SERVER_UNREACHABLE", "gone", { outcome: "unknown" });
@@ -201,7 +201,7 @@ test("a request that fails fails its events, and says that it was the request", 
   );
 });
 
-test("without a callback the next add throws what failed, and takes no event", async () => {
+test("without a callback, the next add throws the failures and takes no event", async () => {
   const answered = Promise.withResolvers<undefined>();
   const sink = new Sink(async (ids) => {
     answered.resolve(undefined);
@@ -217,7 +217,7 @@ test("without a callback the next add throws what failed, and takes no event", a
   deepEqual(sink.batches, [["1"], ["3"]]);
 });
 
-test("a callback that throws keeps no later failure from being reported", async () => {
+test("later failures are reported even if a callback throws", async () => {
   const reported: string[] = [];
   const sink = new Sink(async () => {
     throw new BraidError("SERVER_UNREACHABLE", "gone", { outcome: "unknown" });

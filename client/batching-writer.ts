@@ -91,13 +91,13 @@ export class BatchingWriter<T extends NewEvent | JsonEvent> {
     return this.#written;
   }
 
-  /** Events it did not, or may not have. */
+  /** Events that it did not take, or may not have taken. */
   get failed(): number {
     return this.#failed;
   }
 
   /**
-   * Resolves when the event has its place in a batch: await it, or memory is not bounded. Throws,
+   * Resolves when the event is in a batch: await it, or memory is not bounded. Throws,
    * without taking the event, if earlier events failed and there is no `onFailure`.
    */
   async add(event: T): Promise<void> {
@@ -200,7 +200,7 @@ export class BatchingWriter<T extends NewEvent | JsonEvent> {
       }
       const wrong = failures.find(({ index }) => left[index] === undefined);
       if (wrong !== undefined) {
-        const message = `the answer names event ${wrong.index} of ${left.length}`;
+        const message = `the answer is about event ${wrong.index} of ${left.length}`;
         const error = new BraidError("ANSWER_INVALID", message, { outcome: "unknown" });
         await this.#requestFailed(left, error);
         return;
@@ -314,8 +314,8 @@ const encoder = new TextEncoder();
 const COMMA = encoder.encode(",");
 const TAIL = encoder.encode("]}");
 
-/** Tries of an event that is refused for a passing reason, with 100, 200, … ms between them. */
+/** Tries of an event that is refused for a temporary reason, with 100, 200, … ms between them. */
 const EVENT_ATTEMPTS_MAX = 6;
 const EVENT_RETRY_MS = 50;
-/** Of a long run of failures the first show the cause. */
+/** The first failures of many are enough to show the cause. */
 const ERRORS_KEPT_MAX = 1000;

@@ -2,7 +2,7 @@
  * The one signal of a call. It aborts with the caller's signal, or when the time set by `arm` is
  * over.
  *
- * Its owner calls `end`, which removes the listener from the caller's signal: that signal may live
+ * The owner calls `end`, which removes the listener from the caller's signal: that signal may live
  * much longer than the call.
  */
 import { BraidError } from "./braid-error.ts";

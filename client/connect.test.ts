@@ -34,7 +34,7 @@ async function failure(promise: Promise<unknown>): Promise<BraidError> {
   throw new Error("it did not fail");
 }
 
-test("a write goes out as the contract has it, microseconds and bytes unharmed", async () => {
+test("a write is sent in the contract's form, with exact microseconds and bytes", async () => {
   await using server = await fakeBraid(() => ({ written: 1, failures: [], responseContext: [] }));
   const result = await connect(`${server.url}/`).writeSync("plays", [EVENT]);
   equal(result.written, 1);
@@ -55,7 +55,7 @@ test("a write goes out as the contract has it, microseconds and bytes unharmed",
   });
 });
 
-test("what comes back keeps its microseconds, decodes values, and prints as the API answered", async () => {
+test("an event that was read keeps its microseconds, decodes its values, and prints as the API answered", async () => {
   await using server = await fakeBraid(() => pageJson(["a"], ""));
   const events = await collect(connect(server.url).read("plays", QUERY));
   const [event] = events;
@@ -68,7 +68,7 @@ test("what comes back keeps its microseconds, decodes values, and prints as the 
   deepEqual(JSON.parse(JSON.stringify(event)), recordJson("a"));
 });
 
-test("reading follows the tokens to the end, also over empty pages", async () => {
+test("a read follows the tokens to the end, also over empty pages", async () => {
   const pages = [pageJson(["a", "b"], "t1"), pageJson([], "t2"), pageJson(["c"], "")];
   await using server = await fakeBraid(() => pages[server.requests.length - 1]);
   const reading = connect(server.url).read("plays", { ...QUERY, filters: { device: "ios" } });
@@ -100,7 +100,7 @@ test("pages have their cost, and a query continues from a token", async () => {
   equal(server.requests[0].body["totalRecordLimit"], "20");
 });
 
-test("leaving the loop asks for no further page", async () => {
+test("leaving the loop requests no further page", async () => {
   await using server = await fakeBraid(() => pageJson(["a", "b"], "more"));
   for await (const event of connect(server.url).read("plays", QUERY)) {
     equal(event.eventId, "a");
@@ -109,7 +109,7 @@ test("leaving the loop asks for no further page", async () => {
   equal(server.requests.length, 1);
 });
 
-test("an overloaded server is asked again, not before the time it named", async () => {
+test("a call to an overloaded server is retried, not before the delay it gave", async () => {
   const timing = new SkippingTiming();
   await using server = await fakeBraid((_request, response) =>
     server.requests.length < 3
@@ -122,7 +122,7 @@ test("an overloaded server is asked again, not before the time it named", async 
   ok(timing.slept.every((ms) => ms >= 2000));
 });
 
-test("a hint beyond the deadline is not waited for", async () => {
+test("the client does not wait for a hint beyond the deadline", async () => {
   const timing = new SkippingTiming();
   await using server = await fakeBraid((_request, response) =>
     refuse(response, 429, "OVERLOADED", { headers: { "retry-after": "120" } }),
@@ -134,7 +134,7 @@ test("a hint beyond the deadline is not waited for", async () => {
   equal(server.requests.length, 1);
 });
 
-test("an error that will not pass is thrown at once, with all its problems", async () => {
+test("a permanent error is thrown at once, with all its problems", async () => {
   const problems = ["pageSize: too large", "timeInterval.end: missing"];
   await using server = await fakeBraid((_request, response) =>
     refuse(response, 400, "REQUEST_INVALID", { details: { problems }, message: "two problems" }),
@@ -147,7 +147,7 @@ test("an error that will not pass is thrown at once, with all its problems", asy
   equal(server.requests.length, 1);
 });
 
-test("tries are bounded, and grow apart", async () => {
+test("tries are bounded, and their delays grow", async () => {
   const timing = new SkippingTiming();
   await using server = await fakeBraid((_request, response) =>
     refuse(response, 503, "STORAGE_UNAVAILABLE"),
@@ -159,7 +159,7 @@ test("tries are bounded, and grow apart", async () => {
   deepEqual(timing.slept, [37.5, 75, 150]);
 });
 
-test("a client whose calls keep failing stops repeating them", async () => {
+test("a client whose calls keep failing stops retrying them", async () => {
   const timing = new SkippingTiming();
   await using server = await fakeBraid((_request, response) =>
     refuse(response, 503, "STORAGE_UNAVAILABLE"),
@@ -194,7 +194,7 @@ test("a write that never reached a server has failed for certain", async () => {
   equal(error.outcome, "failed");
 });
 
-test("one lost answer makes the outcome unknown, whatever is answered later", async () => {
+test("one lost answer makes the outcome unknown, whatever later answers say", async () => {
   await using server = await fakeBraid((request, response) => {
     if (server.requests.length > 1) return refuse(response, 403, "ID_BLOCKED");
     request.raw.socket.destroy();
@@ -206,7 +206,7 @@ test("one lost answer makes the outcome unknown, whatever is answered later", as
   equal(error.outcome, "unknown");
 });
 
-test("making a namespace is not repeated unless it was refused before any work", async () => {
+test("CreateNamespace is not retried unless the server refused it before any work", async () => {
   await using server = await fakeBraid((_request, response) =>
     server.requests.length === 1
       ? refuse(response, 429, "OVERLOADED")
@@ -219,7 +219,7 @@ test("making a namespace is not repeated unless it was refused before any work",
   equal(server.requests.length, 2);
 });
 
-test("a server that does not answer is given up at the deadline", async () => {
+test("a call to a server that does not answer ends at the deadline", async () => {
   const timing = new SkippingTiming();
   const arrived = Promise.withResolvers<undefined>();
   const gone = Promise.withResolvers<undefined>();
@@ -252,7 +252,7 @@ test("the caller's signal stops a call with the caller's reason", async () => {
   await gone.promise;
 });
 
-test("something that is not Braid is recognised", async () => {
+test("an answer that is not Braid's is recognised", async () => {
   await using server = await fakeBraid((_request, response) => {
     response.end("<html>hello</html>");
     return undefined;
@@ -262,7 +262,7 @@ test("something that is not Braid is recognised", async () => {
   throws(() => connect("localhost:8420"), /not an address/);
 });
 
-test("lists are followed over their pages", async () => {
+test("lists are read over all their pages", async () => {
   await using server = await fakeBraid((request) =>
     request.body["pageToken"] === ""
       ? { namespaces: [{ namespace: "a" }], nextPageToken: "n" }
@@ -328,7 +328,7 @@ test("an event shows its values as text, or as bytes where they are not text", a
   deepEqual(JSON.parse(JSON.stringify(event.items[1])), raw);
 });
 
-test("an event that was read can be written again as it was", async () => {
+test("an event that was read can be written again unchanged", async () => {
   await using server = await fakeBraid(({ method }) =>
     method === "ReadEventRecords" ? pageJson(["a"], "") : { written: 1, failures: [] },
   );
@@ -339,7 +339,7 @@ test("an event that was read can be written again as it was", async () => {
   deepEqual(server.requests[1]?.body["events"], [recordJson("a")]);
 });
 
-test("control calls say who acts, and other calls do not", async () => {
+test("control calls send the operator's name, and other calls do not", async () => {
   await using server = await fakeBraid(() => ({ written: 1, failures: [] }));
   const client = connect(server.url, { operator: "ada@example.com" });
   await client.getNamespace("plays");

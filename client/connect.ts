@@ -1,8 +1,7 @@
 /**
- * The client: `connect` and everything that is done through it.
+ * The client: `connect`, and everything a program does through it.
  *
- * Uses `fetch` and nothing of Node, so that programs, the CLI and the console in the browser share
- * it.
+ * It uses `fetch` and nothing of Node, so that it runs in programs, in the CLI and in browsers.
  */
 import { BatchingWriter } from "./batching-writer.ts";
 import type { WriterOptions } from "./batching-writer.ts";
@@ -48,14 +47,14 @@ export type { OperatorOptions, SplitTarget, VerifyTarget } from "./split-calls.t
 export type { CallOptions } from "./transport.ts";
 
 export interface ConnectOptions {
-  /** The longest wait for an answer, repeats included; 60,000 if not given. */
+  /** The longest wait for an answer, retries included. Default: 60,000. */
   readonly deadlineMs?: number;
   readonly retries?: Partial<RetryLimits>;
   /** Sent with every request. */
   readonly headers?: Readonly<Record<string, string>>;
   /**
-   * Who acts, such as `ada@example.com`: 1 to 128 printable ASCII characters. Sent with control
-   * calls; histories record it as claimed.
+   * The operator's name, for example `ada@example.com`: 1 to 128 printable ASCII characters. Sent
+   * with control calls; histories record it as claimed.
    */
   readonly operator?: string;
   readonly fetch?: typeof fetch;
@@ -70,11 +69,11 @@ export interface WriteOptions extends CallOptions {
 export interface IdToBlock {
   readonly timeSeriesId: string;
   readonly reason?: string;
-  /** Never, if not given. */
+  /** When the block expires; never if not given. */
   readonly expireTime?: Date | string;
 }
 
-/** `connect("http://127.0.0.1:8420")`. No request is made yet. */
+/** `connect("http://127.0.0.1:8420")`. Sends no request yet. */
 export function connect(url: string, options: ConnectOptions = {}): BraidClient {
   if (!/^https?:\/\//.test(url) || !URL.canParse(url)) {
     throw new TypeError(`"${url}" is not an address such as http://127.0.0.1:8420`);
@@ -94,7 +93,7 @@ export function connect(url: string, options: ConnectOptions = {}): BraidClient 
   return new BraidClient(transport, operator === undefined ? {} : { "braid-operator": operator });
 }
 
-/** What a header may hold; neither first nor last is a space, which servers would trim. */
+/** Fits a header; neither begins nor ends with a space, which servers would trim. */
 const OPERATOR = /^[!-~](?:[ -~]{0,126}[!-~])?$/;
 
 export class BraidClient {
@@ -124,7 +123,7 @@ export class BraidClient {
   }
 
   /**
-   * Resolves when the events are queued: what is not yet stored is lost if the server crashes.
+   * Resolves when the events are queued. A crash of the server loses queued events.
    * Throws an `EventsFailedError` if some are not queued.
    */
   async write(
@@ -162,7 +161,7 @@ export class BraidClient {
     return new EventReading(() => streamPages(this.#transport, namespace, query));
   }
 
-  /** How a read is served: slices, partitions, and the route of each. */
+  /** Explains how a read is served: slices, partitions, and the route of each. */
   async explain(namespace: string, query: ReadQuery): Promise<ExplainedRead> {
     const request = { ...readRequest(namespace, query), pageToken: query.pageToken ?? "" };
     return this.#data("ExplainRead", "reads", request, query);
@@ -191,7 +190,7 @@ export class BraidClient {
   }
 
   /**
-   * Changes what is given, field by field; `reset` names what goes back to its default
+   * Changes the fields that are given; `reset` names fields that return to their default
    * (`"slos.read"`).
    */
   async updateNamespace(
@@ -214,7 +213,8 @@ export class BraidClient {
   }
 
   /**
-   * How large the partitions of a slice are; of the one that takes events now if `timeSlice` is "".
+   * How large the partitions of a slice are. If `timeSlice` is "", the slice that accepts events
+   * now.
    */
   async getHistogram(
     namespace: string,
@@ -225,7 +225,7 @@ export class BraidClient {
     return this.#control("GetHistogram", "reads", request, options);
   }
 
-  /** Refuses reads and writes of these ids, until they expire or are unblocked. */
+  /** Blocks reads and writes of these ids, until the block expires or is removed. */
   async blockIds(
     namespace: string,
     ids: readonly IdToBlock[],
@@ -242,7 +242,7 @@ export class BraidClient {
     return (await this.#control("BlockIds", "writes", request, options)).ids;
   }
 
-  /** Resolves with how many of them were blocked and no longer are. */
+  /** Resolves with the number of ids that were blocked and are not any more. */
   async unblockIds(
     namespace: string,
     timeSeriesIds: readonly string[],
@@ -301,7 +301,7 @@ function throwFailures(failures: readonly EventFailure[], written: number): void
   if (failures.length > 0) throw new EventsFailedError(failures, written);
 }
 
-/** The shape of an answer is fixed by the contract: it is believed, not checked field by field. */
+/** The contract fixes the shape of an answer, so the client does not check it field by field. */
 function answer<T>(parsed: unknown): T {
   return parsed as T;
 }

@@ -1,6 +1,6 @@
 /**
- * A read as a program sees it: events one after another, or page by page with the cost of each page
- * and the token that continues behind it.
+ * A read as a program sees it: events one by one, or page by page with the cost of each page and
+ * the token that continues after it.
  *
  * A page is fetched when the loop asks for it, and leaving the loop cancels the request. If the
  * connection fails, the client fetches the page again by its token, so that no event comes twice
@@ -28,16 +28,16 @@ export interface ReadQuery extends CallOptions {
   readonly filters?: Readonly<Record<string, ItemValue>>;
   readonly order?: "NEWEST_FIRST" | "OLDEST_FIRST";
   readonly pageSize?: number;
-  /** Events over all pages. */
+  /** Events of all pages together. */
   readonly totalRecordLimit?: number;
   readonly allowPartial?: boolean;
-  /** Continues behind a page of the same query. */
+  /** Continues after a page of the same query. */
   readonly pageToken?: string;
 }
 
 export interface EventPage {
   readonly events: readonly ReceivedEvent[];
-  /** Continues behind this page, also in another process; empty at the end. */
+  /** Continues after this page, also in another process; empty at the end. */
   readonly nextPageToken: string;
   /** What the page cost and whether it is partial. */
   readonly context: ResponseContext | undefined;
@@ -63,7 +63,7 @@ export class EventReading implements AsyncIterable<ReceivedEvent> {
   }
 }
 
-/** The request's JSON, but for its page token. */
+/** The request's JSON without its page token. */
 export function readRequest(namespace: string, query: ReadQuery): ReadEventRecordsRequest {
   const filters = Object.entries(query.filters ?? {});
   return {
@@ -192,7 +192,7 @@ function parsePage(answer: unknown): EventPage {
     throw invalid("the answer has no records");
   }
   const { records, nextPageToken, responseContext } = answer;
-  // The server's own answer: its shape is fixed by the contract and is not checked field by field.
+  // The contract fixes the shape of the server's answer, so it is not checked field by field.
   const contexts = (responseContext ?? []) as readonly ResponseContext[];
   return {
     events: (records as EventRecordJson[]).map((record) => new ReceivedEvent(record)),

@@ -1,4 +1,4 @@
-/** The messages of the API that a program meets, by the names it knows them by. */
+/** The messages of the API that programs use, under the names that programs use. */
 import type {
   EventItem,
   EventRecord,
@@ -39,7 +39,7 @@ export type {
   Verification,
 } from "./generated/messages.ts";
 
-/** What is left out keeps its value, or its default. */
+/** A field that is left out keeps its value, or takes its default. */
 export type NamespaceChange = Given<NamespaceConfig>;
 
 /** An event in proto3 JSON, as the API has it. */

@@ -2,7 +2,7 @@
  * Lines of a stream of bytes, wherever its chunks are cut.
  *
  * Holds one line at most. A line longer than `lineBytesMax` is not kept: undefined stands in its
- * place, so that the lines behind it keep their numbers.
+ * place, so that the lines after it keep their numbers.
  */
 export async function* readLines(
   chunks: AsyncIterable<Uint8Array>,
@@ -38,7 +38,7 @@ export async function* readLines(
   if (length > 0) yield finish();
 }
 
-/** The parts one after another, `length` bytes in all. */
+/** Joins the parts, `length` bytes in all. */
 export function concat(parts: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(length);
   let at = 0;

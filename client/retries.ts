@@ -1,5 +1,5 @@
 /**
- * Decides whether a call is repeated, and after how long.
+ * Decides whether a call is retried, and after how long.
  *
  * Three bounds hold at once: tries per call, the call's deadline, and one budget for all calls of a
  * client, so that a server in trouble does not get many times its normal load.
@@ -50,5 +50,5 @@ export class Retries {
 }
 
 const BUDGET = 100;
-/** Five answers pay for one repeat. */
+/** Five answers pay for one retry. */
 const EARNED_BY_SUCCESS = 0.2;

@@ -31,11 +31,11 @@ test("splits are listed over all pages, empty ones too", async () => {
   });
 });
 
-test("each call asks for what the contract has", async () => {
+test("each call sends the contract's request", async () => {
   await using server = await fakeBraid(() => ({ verifyId: "v-1" }));
   const { splits } = connect(server.url);
   const namespace = "plays";
-  // As a split names its partition, with what else is known of it.
+  // A split names its partition like this, with other fields beside it.
   const split = { preSplitData: { ...PARTITION, bytes: "1", events: "1", checksum: "" } };
   await splits.get(namespace, split.preSplitData);
   await splits.request(namespace, PARTITION);
@@ -69,7 +69,7 @@ test("each call asks for what the contract has", async () => {
   );
 });
 
-test("a lost answer never starts a comparison twice, and an operator request is repeated", async () => {
+test("a lost answer never starts a comparison twice, and an operator request is retried", async () => {
   await using server = await fakeBraid((_request, response) =>
     refuse(response, 503, "STORAGE_UNAVAILABLE"),
   );

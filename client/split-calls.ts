@@ -1,4 +1,4 @@
-/** What operators do with splits, read modes and comparisons, through a client: `client.splits`. */
+/** The calls of operators on splits, read modes and comparisons: `client.splits`. */
 import type { ControlServiceMethods } from "./generated/messages.ts";
 import type {
   KillSwitch,
@@ -14,7 +14,7 @@ import type {
 } from "./messages.ts";
 import type { CallOptions, Effect } from "./transport.ts";
 
-/** One call of the control side, as the client makes it. */
+/** Sends one control call. */
 export type ControlCall = <N extends keyof ControlServiceMethods>(
   name: N,
   effect: Effect,
@@ -22,7 +22,7 @@ export type ControlCall = <N extends keyof ControlServiceMethods>(
   options?: CallOptions,
 ) => Promise<ControlServiceMethods[N]["answer"]>;
 
-/** Why; kept with what was done. */
+/** The reason, recorded with the change. */
 export type OperatorOptions = CallOptions & { readonly reason?: string };
 
 /** What to compare; everything if nothing is given. */
@@ -33,7 +33,7 @@ export interface VerifyTarget {
   readonly timeSlice?: string;
 }
 
-/** A split by its partition, or by its short id; a `Split` itself will do. */
+/** A split by its partition or by its short id; a `Split` also fits. */
 export type SplitTarget = Partition | { readonly splitId: string };
 
 export class SplitCalls {
@@ -70,13 +70,13 @@ export class SplitCalls {
     return this.#call("ListSplits", "reads", request, options);
   }
 
-  /** With its parts. */
+  /** One split with its parts. */
   async get(namespace: string, target: SplitTarget, options?: CallOptions): Promise<Split> {
     const request = { namespace, ...locationOf(target) };
     return this.#call("GetSplit", "reads", request, options);
   }
 
-  /** Does by hand what a detection does; with `force` also of a partition that is not wide. */
+  /** Requests a split, as a detection does; with `force`, even if the partition is not wide. */
   async request(
     namespace: string,
     target: SplitTarget,
@@ -87,12 +87,12 @@ export class SplitCalls {
     return this.#call("RequestSplit", "writes", request, options);
   }
 
-  /** Lets one that failed, was refused, parked or rolled back be planned again. */
+  /** Has a split planned again after it failed or was refused, parked or rolled back. */
   async retry(namespace: string, target: SplitTarget, options?: OperatorOptions): Promise<Split> {
     return this.#operatorRequest("RetrySplit", namespace, target, options);
   }
 
-  /** Back to the original, until a retry. */
+  /** Returns reads to the original, until a retry. */
   async rollback(
     namespace: string,
     target: SplitTarget,
@@ -101,7 +101,7 @@ export class SplitCalls {
     return this.#operatorRequest("RollbackSplit", namespace, target, options);
   }
 
-  /** Stops all work on the splits of a namespace; those that are completed stay in use. */
+  /** Stops all work on the splits of a namespace; completed splits stay in use. */
   async pause(namespace: string, options: OperatorOptions = {}): Promise<PauseAnswer> {
     const { reason = "" } = options;
     return this.#call("PauseSplits", "writes", { namespace, reason }, options);
@@ -116,9 +116,7 @@ export class SplitCalls {
     return this.#call("GetReadMode", "reads", { namespace }, options);
   }
 
-  /**
-   * Without `force` only where the evidence allows it. `autoAdvance` stays as it is if not given.
-   */
+  /** Without `force`, only if the evidence allows it. `autoAdvance` is unchanged if not given. */
   async setReadMode(
     namespace: string,
     mode: ReadModeName,
@@ -139,15 +137,15 @@ export class SplitCalls {
     return this.#call("GetKillSwitch", "reads", {}, options);
   }
 
-  /** While it is on every read of every namespace is served from originals. */
+  /** While it is on, every read of every namespace uses originals. */
   async setKillSwitch(on: boolean, options: OperatorOptions = {}): Promise<KillSwitch> {
     const { reason = "" } = options;
     return this.#call("SetKillSwitch", "writes", { on, reason }, options);
   }
 
   /**
-   * Begins to compare one partition, a slice, or all slices with their originals, event by event.
-   * Resolves at once, with the id to ask for with `getVerify`.
+   * Starts a comparison of one partition, a slice, or all slices with their originals, event by
+   * event. Resolves at once, with the id for `getVerify`.
    */
   async startVerify(
     namespace: string,
@@ -161,7 +159,7 @@ export class SplitCalls {
       ...(splitId !== undefined && { splitId }),
       ...(timeSlice !== undefined && { timeSlice }),
     };
-    // Twice would be two comparisons.
+    // A repeat would start a second comparison.
     const started = await this.#call("StartVerify", "writes once", request, options);
     return started.verifyId;
   }
@@ -174,7 +172,7 @@ export class SplitCalls {
     return this.#call("GetVerify", "reads", { namespace, verifyId }, options);
   }
 
-  /** These may be repeated: the second finds the split as the first left it. */
+  /** Safe to repeat: the second request finds the split as the first left it. */
   #operatorRequest(
     name: "RetrySplit" | "RollbackSplit",
     namespace: string,
@@ -188,7 +186,7 @@ export class SplitCalls {
 
 type Location = { readonly splitId: string } | { readonly partition: Partition };
 
-/** What names a split may have more fields than the server takes: a split has, and its `preSplitData`. */
+/** Selects the fields that the server takes: a `Split` and its `preSplitData` have more. */
 function locationOf(target: SplitTarget): Location {
   if ("splitId" in target) return { splitId: target.splitId };
   const { timeSlice, timeSeriesId, timeBucket, eventBucket } = target;

@@ -20,7 +20,7 @@ async function send(response: ServerResponse, chunk: string | Uint8Array): Promi
   });
 }
 
-test("pages of a stream are whole wherever its chunks are cut", async () => {
+test("pages of a stream are complete wherever its chunks are cut", async () => {
   const bytes = Buffer.from(line(pageJson(["ä", "b"], "t")) + line(pageJson(["漢"], "")));
   await using server = await fakeBraid(async (_request, response) => {
     for (let at = 0; at < bytes.length; at += 7) await send(response, bytes.subarray(at, at + 7));
@@ -32,14 +32,14 @@ test("pages of a stream are whole wherever its chunks are cut", async () => {
   equal(server.requests[0]?.method, "StreamEventRecords");
 });
 
-test("a stream that breaks continues behind its last whole page", async () => {
+test("a stream that breaks continues after its last complete page", async () => {
   await using server = await fakeBraid(async (request, response) => {
     if (server.requests.length === 1) {
       await send(response, line(pageJson(["a", "b"], "after-b")));
       await send(response, line(pageJson(["c"], "after-c")).slice(0, 50));
       request.raw.socket.destroy();
     } else if (server.requests.length === 2) {
-      // Ends in peace, but not at the end.
+      // Ends without an error, but before the end of the stream.
       response.end(line(pageJson(["c"], "after-c")));
     } else {
       response.end(line(pageJson(["d"], "")));
@@ -57,7 +57,7 @@ test("a stream that breaks continues behind its last whole page", async () => {
   );
 });
 
-test("an error at the end of a stream is thrown, or waited out if it passes", async () => {
+test("an error at the end of a stream is thrown, or retried if it is temporary", async () => {
   const end = (code: string): string => `${JSON.stringify({ error: { code, message: "no" } })}\n`;
   await using server = await fakeBraid((request, response) => {
     const passing = request.body["pageToken"] === "";
@@ -79,7 +79,7 @@ test("an error at the end of a stream is thrown, or waited out if it passes", as
   deepEqual(ids, ["a", "b"]);
 });
 
-test("a stream that may lack an event is neither gone on with nor repeated", async () => {
+test("a stream that may lack an event is neither continued nor retried", async () => {
   const body = { code: "CONFLICT", message: "begin the read again, without a page token" };
   await using server = await fakeBraid((_request, response) => {
     response.end(`${line(pageJson(["a"], "after-a"))}${JSON.stringify({ error: body })}\n`);
@@ -90,7 +90,7 @@ test("a stream that may lack an event is neither gone on with nor repeated", asy
   equal(server.requests.length, 1);
 });
 
-test("a page that may lack an event is not asked for again", async () => {
+test("a page that may lack an event is not requested again", async () => {
   const body = { code: "CONFLICT", message: "begin the read again, without a page token" };
   await using server = await fakeBraid((_request, response) => {
     response.writeHead(409, { "content-type": "application/json", "retry-after": "1" });

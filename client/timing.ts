@@ -5,7 +5,7 @@
  * clock. A test passes its own.
  */
 export interface Timing {
-  /** Milliseconds since some fixed point; never goes back. */
+  /** Milliseconds since a fixed point; never goes back. */
   nowMs(): number;
   /** Resolves after `ms`, or at once when the signal aborts. Never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;

@@ -1,8 +1,9 @@
 /**
- * One call over HTTP/JSON: sends it, repeats it where that is safe, and explains a failure.
+ * One call over HTTP/JSON: sends it, retries it where that is safe, and explains a failure.
  *
- * The method's effect decides whether a repeat is safe. Reads and writes of events are idempotent.
- * Making or deleting a namespace is not: it is repeated only if the server refused before any work.
+ * The method's effect decides whether a retry is safe. Reads and writes of events are idempotent.
+ * Creating or deleting a namespace is not: it is retried only if the server refused it before any
+ * work.
  */
 import { BraidError } from "./braid-error.ts";
 import type { Outcome } from "./braid-error.ts";
@@ -10,7 +11,7 @@ import { CallSignal } from "./call-signal.ts";
 import type { Timing } from "./timing.ts";
 import type { Retries } from "./retries.ts";
 
-/** What a method does on the server, and so what a lost answer leaves open. */
+/** What a method does on the server, and so what a lost answer leaves unknown. */
 export type Effect = "reads" | "writes" | "writes once";
 
 export interface Method {
@@ -21,7 +22,7 @@ export interface Method {
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
-  /** The longest wait for an answer, repeats included. For a stream: for its next page. */
+  /** The longest wait for an answer, retries included; for a stream, for its next page. */
   readonly deadlineMs?: number | undefined;
 }
 
@@ -81,7 +82,7 @@ export class Transport {
     }
   }
 
-  /** An answer whose body has yet to be read. Rejects if the server refused, without repeating. */
+  /** An answer whose body is not read yet. Rejects if the server refused, without a retry. */
   async open(
     method: Method,
     body: string | Uint8Array<ArrayBuffer>,
@@ -94,7 +95,7 @@ export class Transport {
       method: "POST",
       headers: {
         "content-type": "application/json",
-        // The server stops when the client does, instead of working in vain.
+        // Makes the server stop too, instead of working in vain.
         "braid-timeout-ms": String(Math.max(1, Math.ceil(scope.leftMs))),
         ...method.headers,
         ...headers,
@@ -142,9 +143,9 @@ export class Transport {
   }
 }
 
-/** Whether the same call may succeed later and does no harm twice. */
+/** Whether the same call may succeed later and does no harm if it runs twice. */
 function mayRepeat(error: BraidError, effect: Effect): boolean {
-  // The client's own deadline has no status, and leaves no time to repeat anything.
+  // The client's own deadline has no status and leaves no time for a retry.
   const passing =
     error.code === "SERVER_UNREACHABLE" ||
     (error.status !== undefined && PASSING_STATUS.has(error.status));
@@ -201,7 +202,7 @@ export function errorFromBody(
   return new BraidError(body.code, body.message, { details, status, retryAfterMs, outcome });
 }
 
-/** Of a write, these do not say that nothing was stored. */
+/** Codes that, for a write, do not say that nothing was stored. */
 const MAY_HAVE_HAPPENED = new Set([
   "OUTCOME_UNKNOWN",
   "DEADLINE_EXCEEDED",
@@ -209,7 +210,7 @@ const MAY_HAVE_HAPPENED = new Set([
   "DATA_LOSS",
 ]);
 
-/** An error's JSON, or undefined if it is something else. */
+/** The JSON of an error; undefined if it is something else. */
 export function asErrorBody(value: unknown): ErrorBody | undefined {
   if (!isObject(value)) return undefined;
   const { code, message, details } = value;

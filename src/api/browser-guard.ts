@@ -4,7 +4,7 @@
  * A page of another site can make a browser post to an address that the page itself cannot reach:
  * the Origin header shows that. A page's owner can also point a name at that address, so that the
  * page looks like one of ours (DNS rebinding): the Host header shows that. A request must name an
- * address, this machine, or a name that the operator listed. /
+ * address, this machine, or a name that the operator listed.
  */
 import { isIP } from "node:net";
 import { hostname as machineName } from "node:os";

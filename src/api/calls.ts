@@ -6,7 +6,7 @@
  * has a share, and slow senders make room for others. Its bytes are charged from their arrival
  * until its answer has left. Once its namespace is known, it needs a slot in that namespace's
  * share: one namespace can fill most of the server, but never all of it. Control methods have slots
- * of their own. Reads wait in a `FairQueue`. /
+ * of their own. Reads wait in a `FairQueue`.
  */
 import type { ByteBudget } from "../lib/byte-budget.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -50,14 +50,14 @@ const CONTROL_RESERVE = 64;
 /**
  * A namespace may hold this many times the slots that are still free. Alone it gets four fifths of
  * all slots; two that want everything get four ninths each. Some slots are always free for a
- * namespace that has none yet. /
+ * namespace that has none yet.
  */
 const SHARE_FACTOR = 4;
 /** When no slot is left, a request that has been arriving for longer than this loses its slot. */
 const SLOW_SENDER_MS = 1_000;
 /**
  * The server cuts off an answer of which the peer has taken nothing for this long. A stream gets
- * longer while slots and memory are free. /
+ * longer while slots and memory are free.
  */
 const STALL_MS = 10_000;
 const STREAM_STALL_MS = 60_000;

@@ -2,7 +2,7 @@
  * Decides what answers an exchange: a page, or a method through the protocol that its content type
  * names.
  *
- * Nothing that arrives makes this throw, and every exchange gets an answer or is cut off. /
+ * Nothing that arrives makes this throw, and every exchange gets an answer or is cut off.
  */
 import { ServiceError } from "../lib/errors.ts";
 import { nearest } from "../lib/nearest.ts";

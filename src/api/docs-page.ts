@@ -1,6 +1,6 @@
 /**
  * The API as one page to read, from the same descriptors that the server answers by. It has no
- * scripts and loads nothing from other sites. /
+ * scripts and loads nothing from other sites.
  */
 import type { DescField, DescMessage, DescMethod } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
@@ -80,7 +80,7 @@ const SERVER = "http://127.0.0.1:8420";
 /**
  * A request as a shell command. Fixed times would be too old when somebody copies it, so the event
  * happens now and the interval is today. Everything is in single quotes, which the shell does not
- * expand. /
+ * expand.
  */
 function inPresent(body: string): string {
   return body

@@ -2,7 +2,7 @@
  * Turns anything that went wrong into the error that the caller gets.
  *
  * A `ServiceError` passes unchanged. If the caller has left, there is no error and no log line.
- * Everything else is a bug: INTERNAL, with a request id under which the log has the cause. /
+ * Everything else is a bug: INTERNAL, with a request id under which the log has the cause.
  */
 import { CODES, ServiceError } from "../lib/errors.ts";
 import type { Code } from "../lib/errors.ts";

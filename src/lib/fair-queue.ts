@@ -49,7 +49,7 @@ export class FairQueue {
   /**
    * Runs the task when it gets a slot. Returns undefined, without running it, if it would wait
    * longer than `waitMsMax`. Rejects with the signal's reason if the signal aborts while the task
-   * waits. /
+   * waits.
    */
   async run<T>(
     key: string,

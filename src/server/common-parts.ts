@@ -1,6 +1,6 @@
 /**
- * What every process of Braid has, whether it serves callers or works behind them: storage, views of
- * the namespaces, the keeper of their slices, and the queue of detections.
+ * The parts that every process of Braid has, server or worker: storage, views of the namespaces,
+ * the reconciler of their slices, and the queue of detections.
  */
 import { Metrics } from "../lib/metrics.ts";
 import type { Log } from "../lib/log.ts";
@@ -36,7 +36,7 @@ export interface CommonParts {
   readonly margins: TimeMargins;
   readonly queue: WorkQueue;
   readonly configuredBlocks: ReadonlyMap<string, readonly BlockedId[]>;
-  /** Brings this process's view of a namespace up to date. */
+  /** Refreshes this process's view of a namespace. */
   changed(name: string): Promise<void>;
 }
 
@@ -63,9 +63,9 @@ export async function startCommonParts(
     viewMaxAgeMs: margins.viewMaxAge.ms,
     configuredBlocks,
     onRefreshFailed: (namespace, error) =>
-      log.warn({ namespace, err: error }, "a view could not be refreshed"),
+      log.warn({ namespace, err: error }, "could not refresh the view of a namespace"),
   });
-  lifecycle.run("keeping views young", (signal) => views.run(signal));
+  lifecycle.run("refreshing views", (signal) => views.run(signal));
   const known = new KnownNamespaces({ catalog, clock, metrics });
   lifecycle.run("listing namespaces for metrics", (signal) => known.run(signal));
   const changed = async (name: string): Promise<void> => {
@@ -83,7 +83,7 @@ export async function startCommonParts(
     changed,
     observe: (event) => logReconciler(log, event),
   });
-  lifecycle.run("the keeper of slices", (signal) => reconciler.run(signal));
+  lifecycle.run("the reconciler of slices", (signal) => reconciler.run(signal));
   const queue = await openQueue(config, runtime, measures, lifecycle);
   return {
     metrics,
@@ -118,7 +118,10 @@ function blocksOf(
 function logReconciler(log: Log, event: ReconcilerEvent): void {
   switch (event.kind) {
     case "failed":
-      log.error({ namespace: event.namespace, err: event.error }, "keeping slices failed");
+      log.error(
+        { namespace: event.namespace, err: event.error },
+        "could not create or drop slices",
+      );
       break;
     case "drops refused":
       log.warn({ namespace: event.namespace, slices: event.count }, event.message);

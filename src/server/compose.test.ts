@@ -50,7 +50,7 @@ interface Page {
   readonly nextPageToken: string;
 }
 
-test("events written are read back, page by page, also after a restart", async () => {
+test("written events are read back page by page, also after a restart", async () => {
   const made = await ask<{ namespace: string }>("ControlService/CreateNamespace", {
     namespace: "plays",
   });
@@ -83,7 +83,7 @@ test("events written are read back, page by page, also after a restart", async (
   const first = await ask<Page>("TimeSeriesService/ReadEventRecords", query);
   deepEqual(first.records[0]?.eventItems, events[0]?.eventItems);
 
-  // Stopping flushes what is queued; the token goes on at another process.
+  // Stopping flushes queued events; the token works in another process.
   await service.stop();
   service = await start();
   const ids = first.records.map((record) => record.eventId);
@@ -102,14 +102,14 @@ test("events written are read back, page by page, also after a restart", async (
   );
 });
 
-test("a second service on the same data is refused with a sentence", async () => {
+test("a second service on the same data directory is refused with a clear message", async () => {
   await rejects(start(), (error: Error) => {
     match(error.message, /in use by process \d+/);
     return true;
   });
 });
 
-test("what is measured is shown without any id", async () => {
+test("metrics show no time series id", async () => {
   const text = await (await fetch(`http://127.0.0.1:${service.port}/metrics`)).text();
   match(text, /braid_engine_commit_seconds_count/);
   match(text, /nodejs_eventloop_lag_seconds/);

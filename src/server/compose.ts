@@ -1,4 +1,7 @@
-/** `braid serve`, put together from its parts: each has a file here, named for what it does. */
+/**
+ * Composes `braid serve` from its parts. Each part has a file in this folder, named for what it
+ * does.
+ */
 import type { Listener } from "../api/listen.ts";
 import { allMethods } from "../api/methods/all-methods.ts";
 import type { PartitionKey } from "../model/partition.ts";
@@ -27,13 +30,12 @@ import { startWriting } from "./writing.ts";
 
 export interface Service {
   readonly port: number;
-  /** Finishes what is under way, flushes what is queued, and closes everything. */
+  /** Finishes requests in flight, flushes queued writes, and closes everything. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts everything, what answers callers last. If a part cannot start, those before it are
- * stopped.
+ * Starts everything, the listener last. If a part cannot start, the parts before it are stopped.
  */
 export async function startService(config: ServiceConfig, runtime: Runtime): Promise<Service> {
   const lifecycle = new Lifecycle(runtime.log);
@@ -78,8 +80,8 @@ async function startParts(
 }
 
 /**
- * On a queue of its own the server does the work itself. On one that others share `braid worker`
- * does it, and an operator who asks for a split here waits for a worker's sweep. Returns what to
+ * With a queue of its own, the server does the work on splits itself. With a shared queue, `braid
+ * worker` does it, and a split requested here waits for a worker's sweep. Returns a function to
  * call when a split is due at once.
  */
 function startOwnWork(
@@ -127,7 +129,9 @@ function newReadModes({ config, runtime, parts }: ServerContext, serving: Servin
     observeKillSwitch: ({ on, by: operator, reason: why }, unchanged) =>
       log.warn(
         { on, operator, reason: why },
-        unchanged ? "the kill switch was set again: nothing changes" : "the kill switch was set",
+        unchanged
+          ? "an operator set the kill switch again; nothing changes"
+          : "an operator set the kill switch",
       ),
   });
 }

@@ -48,7 +48,7 @@ async function problemsOf(
   return [];
 }
 
-test("without anything given the defaults of the contract are used", async () => {
+test("without settings the contract's defaults apply", async () => {
   const { config, settings } = await load(undefined);
   deepEqual(config.listen, { host: "127.0.0.1", port: 8420 });
   equal(config.data, join(cwd, "braid-data"));
@@ -58,7 +58,7 @@ test("without anything given the defaults of the contract are used", async () =>
   deepEqual(settings[0], { path: "listen", value: "127.0.0.1:8420", origin: "default" });
 });
 
-test("flags win over the environment, and that over the file, and each value's origin is known", async () => {
+test("flags win over the environment, the environment over the file, and each value has its origin", async () => {
   const { config, settings } = await load(
     "listen: 127.0.0.1:1\ndata: a\nlimits:\n  items: 10\n  event_bytes: 64KiB\n",
     {
@@ -78,7 +78,7 @@ test("flags win over the environment, and that over the file, and each value's o
   );
 });
 
-test("everything that is wrong is told at once, with its place and the nearest name", async () => {
+test("one error names every problem with its position and the nearest known name", async () => {
   const problems = await problemsOf(
     "listen: nowhere\nlimts:\n  items: 3\nlimits:\n  item: 1\n  event_bytes: 2MiB\nview_max_age: 10\nlog_level: loud\ncassandra: { contact_points: [a b] }\n",
     { env: { BRAID_ENGINE: "mysql", BRAID_CASSANDRA_REPLICATION: "many" } },
@@ -99,7 +99,7 @@ test("everything that is wrong is told at once, with its place and the nearest n
   }
 });
 
-test("Cassandra and Kafka are set in the file or by the environment alike", async () => {
+test("the file and the environment can both configure Cassandra and Kafka", async () => {
   const inFile = await load(
     "cassandra:\n  contact_points: [a, 'b:9043']\n  datacenter: east\n  replication: { east: 3, west: 2 }\nkafka:\n  brokers: k:9092\n",
   );
@@ -125,14 +125,14 @@ test("Cassandra and Kafka are set in the file or by the environment alike", asyn
   );
 });
 
-test("Kafka is refused where no worker could take part", async () => {
+test("Kafka is refused with an engine that workers cannot share", async () => {
   const flags = { queue: "kafka" };
-  match((await problemsOf(undefined, { flags })).join(), /^--queue: kafka is for engine cassandra/);
-  match((await problemsOf("queue: kafka\n")).join(), /^test\.yaml:1: queue: kafka is for engine/);
+  match((await problemsOf(undefined, { flags })).join(), /^--queue: kafka needs engine cassandra/);
+  match((await problemsOf("queue: kafka\n")).join(), /^test\.yaml:1: queue: kafka needs engine/);
   deepEqual(await problemsOf("queue: kafka\nengine: cassandra\n"), []);
 });
 
-test("the copies of Kafka's topics are a number, and 0 leaves it to Braid", async () => {
+test("the number of replicas of Kafka's topics can be set, and 0 lets Braid choose", async () => {
   equal((await load(undefined)).config.kafka.replication, 0);
   const env = { BRAID_KAFKA_REPLICATION: "3" };
   equal((await load(undefined, { env })).config.kafka.replication, 3);
@@ -147,7 +147,7 @@ test("limits can only be lowered", async () => {
   equal((await load("limits: { page_events: 5 }")).config.limits.page_events, 5);
 });
 
-test("an address that others can reach needs to be asked for", async () => {
+test("an address that other machines can reach needs an explicit setting", async () => {
   for (const listen of ["0.0.0.0:8420", "[::]:8420", "192.168.1.2:80", "db.example:80"]) {
     match(
       (await problemsOf(undefined, { flags: { listen } })).join(),
@@ -162,7 +162,7 @@ test("an address that others can reach needs to be asked for", async () => {
   ok(!isLoopback("127.example.com"));
 });
 
-test("blocked ids stand in the file, as texts or with a reason and an end", async () => {
+test("the file can block ids, as plain text or with a reason and an expiry time", async () => {
   const { config } = await load(
     "block_ids:\n  plays:\n    - spam\n    - { id: test, reason: a test, expires: 2027-01-01T00:00:00Z }\n",
   );
@@ -181,14 +181,17 @@ test("blocked ids stand in the file, as texts or with a reason and an end", asyn
   match(problems.join("\n"), /"soon" is not a time/);
 });
 
-test("a file that is not there, or not settings, is told", async () => {
+test("a missing or malformed file is reported", async () => {
   const sources = { flags: {}, env: {}, cwd };
-  await rejects(loadConfig({ ...sources, file: "gone.yaml" }), /gone\.yaml: there is no such file/);
+  await rejects(
+    loadConfig({ ...sources, file: "gone.yaml" }),
+    /gone\.yaml: the file does not exist/,
+  );
   match((await problemsOf("a: [")).join(), /test\.yaml:\d+/);
-  match((await problemsOf("- a\n")).join(), /must be settings/);
+  match((await problemsOf("- a\n")).join(), /must hold settings/);
 });
 
-test("an unknown BRAID_ variable is warned about, not refused", async () => {
+test("an unknown BRAID_ variable is a warning, not an error", async () => {
   const { warnings } = await load(undefined, {
     env: { BRAID_LISTN: "x", BRAID_URL: "y", PATH: "z" },
   });

@@ -1,6 +1,6 @@
 /**
- * Reads the configuration once, at the start, from the file, the environment and the flags (later ones win), and
- * says everything that is wrong with it at once. Where each value came from is kept for people to see.
+ * Reads the configuration once, at the start, from the file, the environment and the flags (later
+ * ones win). Reports all problems at once, and keeps the origin of each value for people to see.
  */
 import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
@@ -19,16 +19,16 @@ export type { ServiceConfig } from "./config-schema.ts";
 export interface ConfigSources {
   /** By setting: `{ listen: "127.0.0.1:9100", data: "DIR" }`. Undefined counts as not given. */
   readonly flags: Readonly<Record<string, string | boolean | undefined>>;
-  /** A file to read instead of `braid.yaml`; it must be there. */
+  /** A file to read instead of `braid.yaml`; it must exist. */
   readonly file: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** What relative paths start from. */
+  /** The base of relative paths. */
   readonly cwd: string;
-  /** Instead of the usual ones. */
+  /** Replaces the standard defaults. */
   readonly defaults?: Readonly<Record<string, string>> | undefined;
 }
 
-/** One setting as it will be used. */
+/** One setting as it is used. */
 export interface Setting {
   readonly path: string;
   /** As it was given. */
@@ -40,13 +40,13 @@ export interface Setting {
 export interface LoadedConfig {
   readonly config: ServiceConfig;
   readonly settings: readonly Setting[];
-  /** What is odd but harmless, a sentence each. */
+  /** Harmless oddities, one sentence each. */
   readonly warnings: readonly string[];
 }
 
 const DEFAULT_FILE = "braid.yaml";
 
-/** Environment variables of the client and of this very function. */
+/** Environment variables that the client and this function use. */
 const OTHER_VARIABLES = new Set(["BRAID_URL", "BRAID_CONFIG"]);
 
 /** Rejects with CONFIG_INVALID and all problems. */
@@ -102,7 +102,7 @@ async function readConfigFile(
     const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
     if (missing && asked === undefined) return undefined;
     problems.add(
-      missing ? `${name}: there is no such file` : `${name}: cannot be read: ${messageOf(error)}`,
+      missing ? `${name}: the file does not exist` : `${name}: cannot be read: ${messageOf(error)}`,
     );
     return undefined;
   }
@@ -120,7 +120,7 @@ async function readConfigFile(
     return undefined;
   }
   if (!isGroup(values)) {
-    problems.add(`${name}: must be settings, one "name: value" a line`);
+    problems.add(`${name}: must hold settings, one "name: value" per line`);
     return undefined;
   }
   return { name, values, lineOf: (path) => lineOf(document, lines, path) };
@@ -134,14 +134,14 @@ function lineOf(
   for (let length = path.length; length > 0; length--) {
     const node: unknown = document.getIn(path.slice(0, length), true);
     if (typeof node !== "object" || node === null || !("range" in node)) continue;
-    // Nodes that were parsed have their place in the text.
+    // Parsed nodes have their position in the text.
     const [start] = node.range as [number];
     return lines.linePos(start).line;
   }
   return undefined;
 }
 
-/** The values of all sources put together, and where each came from. */
+/** The merged values of all sources, and the origin of each. */
 class Given {
   readonly values: Record<string, unknown> = {};
   readonly #file: ConfigFile | undefined;
@@ -164,7 +164,7 @@ class Given {
     this.#origins.set(path, origin);
   }
 
-  /** `braid.yaml:3: limits.items`, `BRAID_LISTEN`, `--listen`: what a person has to look at. */
+  /** `braid.yaml:3: limits.items`, `BRAID_LISTEN`, `--listen`: where a person finds the value. */
   originOf(path: readonly PropertyKey[]): string {
     const text = path.map(String).join(".");
     const origin = this.#origins.get(text);
@@ -191,7 +191,7 @@ class Given {
   }
 }
 
-/** What is used where nothing is given, as a person would write it. */
+/** The defaults, as a person would write them. */
 const DEFAULTS: Readonly<Record<string, unknown>> = defaultsOf();
 
 function defaultsOf(): Record<string, unknown> {
@@ -201,7 +201,7 @@ function defaultsOf(): Record<string, unknown> {
     defaults[key] =
       "shape" in inner
         ? Object.fromEntries(
-            // Several groups in one union are too much for the compiler; each part has a default.
+            // A union of several groups is too complex for the compiler; each part has a default.
             Object.entries<z.ZodPrefault>(inner.shape).map(([name, part]) => [
               name,
               part.def.defaultValue,
@@ -212,7 +212,7 @@ function defaultsOf(): Record<string, unknown> {
   return defaults;
 }
 
-/** As a person would write it; what is secret only as whether it is there. */
+/** As a person would write it. Of a secret, only whether it is set. */
 function shown(path: string, value: unknown): string {
   if (path.endsWith("password")) return value === "" ? "" : "(hidden)";
   return isGroup(value)
@@ -263,7 +263,7 @@ function addIssue(issue: z.core.$ZodIssue, given: Given, problems: Problems): vo
     return;
   }
   if (issue.code === "invalid_union") {
-    // Of an id that is neither a text nor a group, what is wrong with the group says more.
+    // For an id that is neither text nor a group, the problem with the group says more.
     const inner = issue.errors.at(-1) ?? [];
     for (const part of inner) {
       addIssue({ ...part, path: [...issue.path, ...part.path] }, given, problems);
@@ -286,7 +286,7 @@ function unknownKey(path: readonly PropertyKey[], key: string): string {
   if (meant !== undefined) return `this setting is not known; did you mean ${meant}?`;
   return names.length === 0
     ? "this setting is not known"
-    : `this setting is not known; known are ${names.join(", ")}`;
+    : `this setting is not known; the known settings are ${names.join(", ")}`;
 }
 
 /** Rules between settings. */
@@ -294,14 +294,14 @@ function checkTogether(config: ServiceConfig, given: Given, problems: Problems):
   if (!isLoopback(config.listen.host) && !config.insecure_listen) {
     problems.add(
       `${given.originOf(["listen"])}: ${config.listen.host} can be reached from other machines, and this build has neither TLS nor ` +
-        "authentication: anybody could read and delete everything. Listen on 127.0.0.1, or, if the network is trusted, " +
-        "say so with --insecure-listen (insecure_listen: true)",
+        "authentication: anyone could read and delete everything. Listen on 127.0.0.1, or, if the network is trusted, " +
+        "allow it with --insecure-listen (insecure_listen: true)",
     );
   }
   if (config.engine === "embedded" && config.queue === "kafka") {
     problems.add(
-      `${given.originOf(["queue"])}: kafka is for engine cassandra: it hands detections to workers, and a worker cannot ` +
-        "share the embedded engine, so nobody would handle them. Use engine cassandra, or queue embedded",
+      `${given.originOf(["queue"])}: kafka needs engine cassandra: kafka passes detections to workers, and a worker cannot ` +
+        "share the embedded engine, so no process would handle them. Use engine cassandra, or queue embedded",
     );
   }
   const { replication, datacenter } = config.cassandra;

@@ -28,7 +28,7 @@ const DETECTION = encodeDetection({
   detectedAt: 0,
 });
 
-/** The catalog answers when it is let. */
+/** The catalog answers when the test lets it. */
 class SlowViews implements ViewSource {
   readonly answer = Promise.withResolvers<void>();
 
@@ -61,13 +61,13 @@ async function start(consume: typeof consumeDetections) {
   return { clock, metrics, lifecycle, queue, views };
 }
 
-/** In order, one behind the other. */
+/** Publishes three detections with one key, so that they stay in order. */
 function publishThree(queue: WorkQueue): void {
   const outcomes = Array.from({ length: 3 }, () => queue.publish({ key: "k", value: DETECTION }));
   deepEqual(outcomes, ["accepted", "accepted", "accepted"]);
 }
 
-test("a queue of this process alone is worked off before the process ends", async () => {
+test("a process handles the detections of its own queue before it ends", async () => {
   const { metrics, lifecycle, queue, views } = await start(consumeOwnDetections);
   publishThree(queue);
   await settle();
@@ -80,7 +80,7 @@ test("a queue of this process alone is worked off before the process ends", asyn
   match(await metrics.text(), /braid_detections_handled_total\{.*outcome="namespace_gone"\} 3/);
 });
 
-test("it gives up when its grace is over, and counts what is lost", async () => {
+test("after the grace it gives up and counts the lost detections", async () => {
   const { clock, metrics, lifecycle, queue, views } = await start(consumeOwnDetections);
   publishThree(queue);
   const stopped = lifecycle.stop();
@@ -90,7 +90,7 @@ test("it gives up when its grace is over, and counts what is lost", async () => 
   match(await metrics.text(), /braid_queue_dropped_total\{reason="closed"\} 3/);
 });
 
-test("a queue that others share is left as it is", async () => {
+test("detections of a shared queue stay in the queue", async () => {
   const { lifecycle, queue, views } = await start(consumeDetections);
   publishThree(queue);
   await settle();

@@ -1,4 +1,4 @@
-/** The queue of detections that the configuration names, and what is done with them. */
+/** Opens the configured queue of detections and handles its messages. */
 import { recordDetection } from "../splits/detect/record-detection.ts";
 import type { ViewSource } from "../model/namespace.ts";
 import type { PartitionKey } from "../model/partition.ts";
@@ -16,13 +16,13 @@ export interface DetectionParts {
   readonly catalog: Catalog;
   readonly views: ViewSource;
   readonly queue: WorkQueue;
-  /** Which process this is. */
+  /** The name of this process. */
   readonly by: string;
-  /** Told of a split that is due now. */
+  /** Called with a split that is due now. */
   readonly nudge: (partition: PartitionKey) => void;
 }
 
-/** It is closed with everything else. */
+/** The lifecycle closes the queue. */
 export async function openQueue(
   config: ServiceConfig,
   { clock, random, log }: Runtime,
@@ -33,11 +33,14 @@ export async function openQueue(
     dropped: (why, messages) => measures.queueDropped.add(messages, why),
     deadLettered: (why) => {
       measures.queueDeadLetters.add(1);
-      log.warn({ why }, "a message was put with the dead letters");
+      log.warn({ why }, "moved a message to the dead letters");
     },
     retried: (failures, error) => {
       measures.queueRetries.add(1);
-      log.warn({ failures, err: error }, "a message could not be handled; it comes again");
+      log.warn(
+        { failures, err: error },
+        "could not handle a message; the queue will deliver it again",
+      );
     },
     trouble: (what, error) => log.warn({ err: error }, what),
   };
@@ -58,8 +61,8 @@ export async function openQueue(
 }
 
 /**
- * Handles detections of a queue that this process alone has. When it stops, what waits is handled
- * first, for as long as the queue's grace allows: nobody else could do it.
+ * Handles the detections of a queue that only this process uses. On stop it first handles the
+ * waiting detections, for as long as the queue's grace allows, because no other process could.
  */
 export function consumeOwnDetections(
   parts: DetectionParts,
@@ -68,11 +71,11 @@ export function consumeOwnDetections(
   lifecycle: Lifecycle,
 ): void {
   consumeDetections(parts, runtime, measures, lifecycle);
-  // Closed once more with everything else, which does nothing then.
-  lifecycle.started("what waits in the queue of detections", () => parts.queue.close());
+  // The lifecycle closes the queue a second time, which has no effect.
+  lifecycle.started("waiting detections", () => parts.queue.close());
 }
 
-/** Handles detections until the process stops. What is left waits for others. */
+/** Handles detections until the process stops. Other processes handle the rest. */
 export function consumeDetections(
   { catalog, views, queue, by, nudge }: DetectionParts,
   { clock }: Runtime,
@@ -85,7 +88,7 @@ export function consumeDetections(
     clock,
     by,
     nudge,
-    // The queue may have names of namespaces that no longer exist, and any number of them.
+    // The queue may name any number of namespaces that no longer exist.
     observe: (namespace, outcome) =>
       measures.handled.add(1, outcome === "namespace_gone" ? "" : namespace, outcome),
   });

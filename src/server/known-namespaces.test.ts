@@ -20,7 +20,7 @@ function modesOf(known: KnownNamespaces): string[] {
     .map(({ labels: [name, mode] }) => `${name} ${mode}`);
 }
 
-test("every namespace of the catalog has its counters, and a deleted one none", async () => {
+test("every namespace of the catalog has its counters, a deleted one has none", async () => {
   const { metrics, known, namespaces } = start();
   await namespaces.create("plays", {});
   await known.refresh();
@@ -33,7 +33,7 @@ test("every namespace of the catalog has its counters, and a deleted one none", 
   deepEqual(modesOf(known), []);
 });
 
-test("a read mode that was changed elsewhere is seen with the next listing", async () => {
+test("the next listing shows a read mode that another process changed", async () => {
   const { fixture, known, namespaces } = start();
   await namespaces.create("plays", {});
   await setReadMode(fixture.catalog, "plays", ({ readMode }) => ({ ...readMode, mode: "SERVE" }));
@@ -45,7 +45,7 @@ test("a read mode that was changed elsewhere is seen with the next listing", asy
   );
 });
 
-test("a namespace that is made while the catalog is listed keeps its series", async () => {
+test("a namespace created during a listing keeps its series", async () => {
   const { fixture, metrics, counter, known } = start();
   fixture.catalog.before = (call) => {
     if (call === "list") counter.add(1, "fresh");
@@ -54,7 +54,7 @@ test("a namespace that is made while the catalog is listed keeps its series", as
   match(await metrics.text(), /a_total\{namespace="fresh"\} 1/);
 });
 
-test("a read mode that this process changes while the catalog is listed is not overwritten", async () => {
+test("a listing does not overwrite a read mode that this process changes meanwhile", async () => {
   const { fixture, known, namespaces, views } = start();
   const namespace = await namespaces.create("plays", {});
   const view = await views.get("plays");
@@ -66,7 +66,7 @@ test("a read mode that this process changes while the catalog is listed is not o
   deepEqual(modesOf(known), ["plays OFF"]);
 });
 
-test("while the catalog does not answer, what is known stays", async () => {
+test("while the catalog does not answer, the last listing stays", async () => {
   const { fixture, metrics, known, namespaces } = start();
   await namespaces.create("plays", {});
   await known.refresh();

@@ -1,9 +1,9 @@
 /**
- * The namespaces of the installation, as metrics show them: counters of each one exist at zero before anything
- * happens in it, and go away when it is deleted. Also holds their read modes.
+ * The namespaces of the installation, for metrics: the counters of a namespace exist at zero before
+ * anything happens in it, and disappear when it is deleted. Also holds the read modes.
  *
- * It lists the catalog, because a process has views only of the namespaces in use. What it knows is as old as
- * the last listing, except for what this process changed itself.
+ * It lists the catalog, because a process has views only of the namespaces in use. Its knowledge is
+ * as old as the last listing, except for changes by this process.
  */
 import type { Clock } from "../lib/clock.ts";
 import type { Metrics } from "../lib/metrics.ts";
@@ -13,7 +13,9 @@ import type { ReadMode } from "../model/read-mode.ts";
 import type { Catalog } from "../ports/catalog.ts";
 import { eachNamespace } from "../records/namespace-records.ts";
 
-/** One read of the catalog, so it may be often; a new namespace seldom waits for it. */
+/**
+ * A listing is one read of the catalog, so it can be frequent; a new namespace rarely waits for it.
+ */
 const EVERY_MS = 30_000;
 
 export interface KnownNamespacesOptions {
@@ -25,27 +27,27 @@ export interface KnownNamespacesOptions {
 export class KnownNamespaces {
   readonly #options: KnownNamespacesOptions;
   readonly #readModes = new Map<string, ReadMode>();
-  /** Changed by this process since the listing began: what is listed may be older. */
+  /** Changed by this process since the listing began: the listing may be older. */
   readonly #changed = new Set<string>();
 
   constructor(options: KnownNamespacesOptions) {
     this.#options = options;
   }
 
-  /** This process has changed the namespace and sees it like this. */
+  /** This process has changed the namespace; this is its new state. */
   changed({ namespace }: NamespaceView): void {
     this.#options.metrics.addNamespace(namespace.name);
     this.#readModes.set(namespace.name, namespace.readMode.mode);
     this.#changed.add(namespace.name);
   }
 
-  /** Until the signal aborts. Never rejects. */
+  /** Runs until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
         await this.refresh();
       } catch {
-        // What was known stays; requests that need the catalog fail and are counted.
+        // The last listing stays. Requests that need the catalog fail and are counted.
       }
       await this.#options.clock.sleep(EVERY_MS, signal);
     }
@@ -53,7 +55,7 @@ export class KnownNamespaces {
 
   async refresh(): Promise<void> {
     const { catalog, metrics } = this.#options;
-    // A namespace that is first seen while this lists may be missing from the list.
+    // The list may lack a namespace that this process first saw during the listing.
     const before = metrics.namespaces();
     this.#changed.clear();
     const listed = new Map<string, ReadMode | undefined>();
@@ -71,7 +73,7 @@ export class KnownNamespaces {
     }
   }
 
-  /** For each namespace and mode 1 or 0. */
+  /** 1 or 0 for each namespace and mode. */
   *readModes(): Generator<{ value: number; labels: [string, ReadMode] }, void, undefined> {
     for (const [name, current] of this.#readModes) {
       for (const mode of READ_MODES)

@@ -1,8 +1,8 @@
 /**
- * What was started is stopped, in the reverse order, once; and the process ends when it is told to.
+ * Stops everything that was started, once and in reverse order, and ends the process on a signal.
  *
- * The first signal lets what is under way finish; a second one does not wait. That is like a crash: what
- * was acknowledged as written is durable already; queued writes, acknowledged on receipt, are lost.
+ * The first signal lets work in flight finish; a second one stops at once. That is like a crash:
+ * writes acknowledged as durable are safe; queued writes, acknowledged on receipt, are lost.
  */
 import type { Log } from "../lib/log.ts";
 
@@ -15,16 +15,16 @@ export class Lifecycle {
     this.#log = log;
   }
 
-  /** To be called when the thing has started. */
+  /** Call this when the part has started. */
   started(what: string, stop: () => Promise<unknown>): void {
     this.#stops.push({ what, stop });
   }
 
-  /** Starts a task that runs until its signal aborts. It is waited for. */
+  /** Starts a task that runs until its signal aborts. `stop` waits for it. */
   run(what: string, task: (signal: AbortSignal) => Promise<unknown>): void {
     const ending = new AbortController();
     const running = task(ending.signal).catch((error: unknown) => {
-      this.#log.error({ err: error }, `${what} ended by a bug`);
+      this.#log.error({ err: error }, `${what} ended because of a bug`);
     });
     this.started(what, () => {
       ending.abort();
@@ -32,7 +32,7 @@ export class Lifecycle {
     });
   }
 
-  /** Stops everything; a part that fails to stop does not keep the others. */
+  /** Stops everything. A part that fails to stop does not prevent the others from stopping. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stopAll();
     return this.#stopping;
@@ -43,7 +43,7 @@ export class Lifecycle {
       try {
         await stop();
       } catch (error) {
-        this.#log.error({ err: error }, `${what} did not stop well`);
+        this.#log.error({ err: error }, `${what} failed to stop`);
       }
     }
   }
@@ -51,13 +51,13 @@ export class Lifecycle {
 
 const SIGNALS = ["SIGTERM", "SIGINT"] as const;
 
-/** Resolves with the first signal that asks the process to end; the next one ends it. */
+/** Resolves with the first signal that asks the process to end; the next one ends it at once. */
 export function signalToStop(log: Log): Promise<string> {
   return new Promise((resolve) => {
     let asked = false;
     const hear = (signal: string): void => {
       if (asked) {
-        log.warn(`${signal} again: stopping at once`);
+        log.warn(`${signal} received again; stopping at once`);
         process.exit(1);
       }
       asked = true;
@@ -67,10 +67,10 @@ export function signalToStop(log: Log): Promise<string> {
   });
 }
 
-/** A process in an unknown state must not go on: it says so and ends, and its data is as after a crash. */
+/** A process in an unknown state must not continue: it logs the error and ends, as in a crash. */
 export function endOnBugs(log: Log): void {
   const end = (error: unknown): void => {
-    log.error({ err: error }, "ending: an error that nobody handled");
+    log.error({ err: error }, "the process ends because of an unhandled error");
     process.exit(1);
   };
   process.on("uncaughtException", end);

@@ -1,4 +1,4 @@
-/** The one port of a server: calls within their limits, and the listener that answers them. */
+/** The one port of a server: the limits of calls, and the listener that answers them. */
 import type { Listener } from "../api/listen.ts";
 import type { Method } from "../api/methods/method.ts";
 import type { ReadyDetail } from "../api/pages.ts";
@@ -8,13 +8,13 @@ import { requestObserver } from "./measured-methods.ts";
 import { openListener } from "./open-listener.ts";
 import type { ServerContext } from "./server-context.ts";
 
-/** Of a namespace that this server does not know (yet). */
+/** For a namespace that this server does not know (yet). */
 const READ_MAX_MS = 1_000;
 
-/** Of paused namespaces that /readyz names. */
+/** The number of paused namespaces that /readyz names. */
 const PAUSED_MAX = 100;
 
-/** When it stops, requests that are under way have the grace to end. */
+/** On stop, requests in flight have the grace to finish. */
 export async function startListening(
   { config, runtime, parts, lifecycle, measures }: ServerContext,
   methods: readonly Method[],
@@ -29,7 +29,7 @@ export async function startListening(
     readyDetail: () => readyDetail(parts, killSwitch),
     observe: requestObserver(measures, namespaceExists),
     namespaceExists,
-    // Half of the time that a page may take is left for reading it.
+    // The other half of the time for a page is left for reading it.
     readWaitMsMax: (name) =>
       (views.current(name)?.namespace.config.slos.read.maxMs ?? READ_MAX_MS) / 2,
   });
@@ -40,17 +40,24 @@ export async function startListening(
     const finished = await listener.drain(config.server.drain_grace);
     if (!finished) {
       const { inFlight } = calls;
-      runtime.log.warn({ requests: inFlight }, "requests were cut off: the grace was over");
+      runtime.log.warn(
+        { requests: inFlight },
+        "cut off requests that did not finish within the grace",
+      );
     }
     listener.close();
   });
   return listener;
 }
 
-/** A server that has not heard of the switch for too long acts as if it were on, and says why. */
+/** A server whose copy of the switch is too old acts as if the switch were on, and says why. */
 function readyDetail({ views }: CommonParts, killSwitch: KillSwitch): ReadyDetail {
   const { by = "", reason = "" } = killSwitch.lastKnown() ?? {};
-  const unheard = { on: true, by: "", reason: "not heard of for too long: taken as on" };
+  const unheard = {
+    on: true,
+    by: "",
+    reason: "its state is unknown for too long; this server treats it as on",
+  };
   return {
     killSwitch: killSwitch.stale() ? unheard : { on: killSwitch.on(), by, reason },
     paused: views.pausedNames(PAUSED_MAX),

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { VirtualClock } from "../../tests/support/virtual-clock.ts";
 import { LiveLatency } from "./live-latency.ts";
 
-test("it follows the newest reads, and says nothing where nobody reads", async () => {
+test("the mean follows the newest reads and is undefined without reads", async () => {
   const clock = new VirtualClock(0);
   const latency = new LiveLatency(clock);
   equal(latency.recentMs(), undefined);
@@ -15,7 +15,7 @@ test("it follows the newest reads, and says nothing where nobody reads", async (
   equal(latency.recentMs(), undefined);
 });
 
-test("a read that hangs or fails counts as slow, however soon it failed", async () => {
+test("a read that hangs or fails counts as slow, even if it fails at once", async () => {
   const clock = new VirtualClock(0);
   const latency = new LiveLatency(clock);
   const hanging = latency.measure(1_000, () => clock.sleep(9_000));

@@ -1,23 +1,23 @@
-/** How long reads take just now: what the work behind them steps back for. */
+/** How long reads take now. Background work slows down when they take long. */
 import type { Clock } from "../lib/clock.ts";
 
-/** What the newest read counts for. */
+/** The weight of the newest read. */
 const WEIGHT = 0.1;
-/** Reads longer ago say nothing of now. */
+/** Older reads say nothing about the present. */
 const RECENT_MS = 5_000;
 
 export class LiveLatency {
   readonly #clock: Clock;
   #meanMs = 0;
   #notedAtMs = Number.NEGATIVE_INFINITY;
-  /** When each read that is under way began; the oldest first. */
+  /** When each read in flight began, oldest first. */
   readonly #underWay = new Map<symbol, number>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** One that fails counts for at least `failedMs`: a storage that refuses at once is not a fast one. */
+  /** A failed read counts as at least `failedMs`: storage that refuses at once is not fast. */
   async measure<T>(failedMs: number, read: () => Promise<T>): Promise<T> {
     const startedMs = this.#clock.monotonicMs();
     const name = Symbol("read");
@@ -41,7 +41,10 @@ export class LiveLatency {
     this.#notedAtMs = nowMs;
   }
 
-  /** A mean that follows the newest, or how long the oldest has been waiting; undefined where nobody reads. */
+  /**
+   * A moving average, or the age of the oldest read in flight if that is more; undefined without
+   * reads.
+   */
   recentMs(): number | undefined {
     const nowMs = this.#clock.monotonicMs();
     const meanMs = nowMs - this.#notedAtMs < RECENT_MS ? this.#meanMs : undefined;

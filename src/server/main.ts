@@ -1,4 +1,7 @@
-/** `braid serve` and `braid worker`: start, say where they are, and run until they are told to stop. */
+/**
+ * `braid serve` and `braid worker`: they start, print their address, and run until a signal stops
+ * them.
+ */
 import { setFlagsFromString } from "node:v8";
 import { ServiceError } from "../lib/errors.ts";
 import { systemClock } from "../lib/clock.ts";
@@ -11,7 +14,10 @@ import { endOnBugs, signalToStop } from "./lifecycle.ts";
 import { startWorker } from "./worker.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** Ends the process with 0 when it was told to stop and did; resolves with its exit code if it could not start. */
+/**
+ * Ends the process with 0 after a clean stop. Resolves with the exit code if the process could not
+ * start.
+ */
 export function serve(loaded: LoadedConfig): Promise<number> {
   return runUntilStopped(loaded, startService, greeting);
 }
@@ -22,9 +28,9 @@ export function work(loaded: LoadedConfig): Promise<number> {
 }
 
 /**
- * A copy makes much garbage, and V8 lets the heap grow to a multiple of what lives before it looks. Here it grows by
- * this much: at 20 % collecting takes half of all the processor time, and above 60 % little is gained
- * (docs/performance.md). The launcher does the rest, by how memory is given back.
+ * Copying makes much garbage, and V8 lets the heap grow to a multiple of the live data before it
+ * collects. This limits the growth: at 20 % collecting takes half of all processor time, and above
+ * 60 % little is gained (docs/performance.md). The launcher sets how memory is returned.
  */
 function keepMemoryLow(): void {
   setFlagsFromString("--heap-growing-percent=60");
@@ -48,10 +54,11 @@ async function runUntilStopped(
   }
   process.stdout.write(greet(config, service.port));
   const signal = await stopping;
-  log.info({ signal }, "stopping: finishing what is under way");
+  log.info({ signal }, "stopping; requests in flight finish first");
   await service.stop();
-  // All that was started is stopped. What a library leaves open must not keep the process: after all
-  // nodes were away the Cassandra driver was seen to have connections that no pool of its knew.
+  // Everything that was started is stopped. What a library leaves open must not keep the process
+  // alive: after an outage of all nodes, the Cassandra driver had connections that none of its
+  // pools knew.
   process.exit(0);
 }
 
@@ -60,7 +67,7 @@ function greeting(config: ServiceConfig, port: number): string {
   return [
     `braid: listening on ${url} (engine ${config.engine}, ${storageOf(config)})`,
     `  docs: ${url}/docs`,
-    `  make a namespace: curl --json '{"namespace":"plays"}' ${url}/braid.v1.ControlService/CreateNamespace`,
+    `  create a namespace: curl --json '{"namespace":"plays"}' ${url}/braid.v1.ControlService/CreateNamespace`,
     "  stop: Ctrl-C",
     "",
   ].join("\n");
@@ -80,21 +87,21 @@ function urlOf(config: ServiceConfig, port: number): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-/** Where the events are. */
+/** Where the events are stored. */
 function storageOf(config: ServiceConfig): string {
   return config.engine === "embedded"
     ? `data ${config.data}`
     : `contact points ${config.cassandra.contact_points.join(", ")}`;
 }
 
-/** One line that says what to do about it. */
+/** One line that says what to do. */
 function startProblem(error: unknown, config: ServiceConfig): string {
   if (error instanceof ServiceError) return error.message;
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   const { host, port } = config.listen;
   switch (code) {
     case "EADDRINUSE":
-      return `port ${port} of ${host} is in use; stop what listens there, or choose another with --listen ${host}:PORT`;
+      return `port ${port} of ${host} is in use; stop the process that uses it, or choose another with --listen ${host}:PORT`;
     case "EADDRNOTAVAIL":
     case "ENOTFOUND":
     case "EAI_AGAIN":
@@ -102,7 +109,7 @@ function startProblem(error: unknown, config: ServiceConfig): string {
     case "EACCES":
     case "EPERM":
       return error instanceof Error && "syscall" in error && error.syscall === "listen"
-        ? `port ${port} may not be listened on; choose one above 1023 with --listen`
+        ? `this process may not listen on port ${port}; choose one above 1023 with --listen`
         : `the data directory ${config.data} cannot be written; choose another with --data, or change its permissions`;
     case "EROFS":
     case "ENOTDIR":

@@ -31,7 +31,7 @@ function writing(metrics: Metrics, write: () => Promise<never>) {
   return measuredWriting(inner, declareServerMetrics(metrics), exists);
 }
 
-test("events that are refused one by one are counted by their codes", async () => {
+test("events refused one by one are counted by their codes", async () => {
   const metrics = new Metrics();
   await writing(metrics, () => Promise.reject(new Error("not asked"))).enqueue(BATCH);
   const text = await metrics.text();
@@ -39,7 +39,7 @@ test("events that are refused one by one are counted by their codes", async () =
   match(text, /braid_refused_events_total\{namespace="plays",code="ID_BLOCKED"\} 1\n/);
 });
 
-test("events that are refused with their batch are counted by its code", async () => {
+test("events refused with their batch are counted by its code", async () => {
   const metrics = new Metrics();
   const { write } = writing(metrics, () =>
     Promise.reject(new ServiceError("STORAGE_UNAVAILABLE", "away")),
@@ -76,7 +76,7 @@ test("pages that ended early are counted", async () => {
     const latency = new LiveLatency(systemClock);
     const reading = measuredReading(reader, DEFAULT_READ_LIMITS, measures, latency);
     const query: Partial<ReadQuery> = { namespace: "plays" };
-    await reading.readPage(query as ReadQuery, signal); // The reader above asks for nothing of it.
+    await reading.readPage(query as ReadQuery, signal); // The reader above does not use it.
   }
   const text = await metrics.text();
   match(text, /braid_partial_returns_total\{namespace="plays"\} 1\n/);
@@ -84,7 +84,7 @@ test("pages that ended early are counted", async () => {
   match(text, /braid_read_seconds_count\{namespace="plays",route="wide_original"\} 2\n/);
 });
 
-test("a namespace that does not exist is no label of requests", async () => {
+test("a namespace that does not exist never becomes a label", async () => {
   const metrics = new Metrics();
   const observe = requestObserver(declareServerMetrics(metrics), exists);
   observe("GetNamespace", "NAMESPACE_NOT_FOUND", "made-up", 5);

@@ -1,4 +1,4 @@
-/** Writes, reads and requests, counted on their way out. */
+/** Counts and times writes, reads and requests. */
 import type { Outcome } from "../api/error-map.ts";
 import type { ReadMethods } from "../api/methods/read-events.ts";
 import type { Writing } from "../api/methods/write-events.ts";
@@ -11,10 +11,10 @@ import type { WriteResult } from "../write/write-events.ts";
 import type { LiveLatency } from "./live-latency.ts";
 import type { ServerMetrics } from "./server-metrics.ts";
 
-/** What a read that fails counts for, at least, where splitting steps back for slow reads. */
+/** A failed read counts as at least this long, where splitting slows down for slow reads. */
 const FAILED_READ_MS = 5_000;
 
-/** Counts the events that are refused, one by one or with their whole batch. */
+/** Counts refused events, single ones or whole batches. */
 export function measuredWriting(
   { limits, requestBytesMax, write, enqueue }: Writing,
   { refused }: Pick<ServerMetrics, "refused">,
@@ -28,7 +28,7 @@ export function measuredWriting(
       return result;
     } catch (error) {
       const code = error instanceof ServiceError ? error.code : "INTERNAL";
-      // A name that a caller made up must not become a label.
+      // A name that a caller invented must not become a label.
       refused.add(batch.events.length, namespaceExists(namespace) ? namespace : "", code);
       throw error;
     }

@@ -1,4 +1,4 @@
-/** The port of a process, with its limits as configured. */
+/** Opens the port of a process with its configured limits. */
 import { Calls } from "../api/calls.ts";
 import type { CallsOptions } from "../api/calls.ts";
 import { Listener } from "../api/listen.ts";
@@ -8,9 +8,12 @@ import { FairQueue } from "../lib/fair-queue.ts";
 import type { ServiceConfig } from "./config.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** One connection may have this share of the requests and of the memory, so that a few cannot take all. */
+/**
+ * One connection may have this share of the requests and of the memory, so that a few cannot take
+ * everything.
+ */
 const CONNECTION_SHARE = 8;
-/** Files that are not connections: stores, tables, logs. */
+/** Open files that are not connections: stores, tables, logs. */
 const OTHER_FILES = 512;
 
 export interface OpenListener {
@@ -51,7 +54,7 @@ export async function openListener(
   return { listener, calls, budget };
 }
 
-/** A connection is an open file: the system's limit leaves room for so many. */
+/** A connection is an open file: this many fit into the system's limit. */
 function filesAllowed(): number {
   const report = process.report.getReport() as {
     readonly userLimits?: { readonly open_files?: { readonly soft?: number | string } };

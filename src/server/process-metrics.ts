@@ -44,7 +44,7 @@ export function declareProcessMetrics(metrics: Metrics, { engine, queue }: Servi
   };
 }
 
-/** Of the embedded engine. */
+/** Metrics of the embedded engine. */
 export function declareEmbeddedMetrics(metrics: Metrics) {
   return {
     commitSeconds: metrics.histogram(
@@ -62,7 +62,7 @@ export function declareEmbeddedMetrics(metrics: Metrics) {
   };
 }
 
-/** Of the Cassandra engine. */
+/** Metrics of the Cassandra engine. */
 export function declareCassandraMetrics(metrics: Metrics) {
   return {
     statementSeconds: metrics.histogram(

@@ -13,7 +13,7 @@ const PARTITION = {
   eventBucket: 0,
 };
 
-test("it tells how long a page takes while a partition is followed, and nothing before and after", async () => {
+test("it reports the time of a page while a partition is split, and nothing before or after", async () => {
   const clock = new VirtualClock(0);
   const store = new MemoryStore();
   let reads = 0;
@@ -45,7 +45,7 @@ test("it tells how long a page takes while a partition is followed, and nothing 
   await running;
 });
 
-test("a read that fails counts for as long as it took", async () => {
+test("a failed read counts with the time it took", async () => {
   const clock = new VirtualClock(0);
   const store = new MemoryStore();
   store.before = async (call) => {

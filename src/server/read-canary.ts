@@ -1,6 +1,6 @@
 /**
- * How long reads take, for a process that serves none: while partitions are being split it reads a page of
- * one of them every second, as a caller would, and tells how long that took.
+ * Measures how long reads take, for a process that serves none: while it splits partitions, it
+ * reads a page of one of them every second, as a caller would, and reports the time.
  */
 import type { Clock } from "../lib/clock.ts";
 import type { ViewSource } from "../model/namespace.ts";
@@ -10,11 +10,11 @@ import type { EventStore } from "../ports/event-store.ts";
 import { LiveLatency } from "./live-latency.ts";
 
 const EVERY_MS = 1_000;
-/** What a read that fails counts for, at least. */
+/** A failed read counts as at least this long. */
 const FAILED_MS = 5_000;
 const PAGE_EVENTS = 100;
 const PAGE_BYTES = 64 * 1024;
-/** A partition that nothing was heard of for this long is not followed any more. */
+/** A partition without news for this long is no longer read. */
 const FOLLOWED_MS = 600_000;
 
 export interface ReadCanaryOptions {
@@ -34,7 +34,7 @@ export class ReadCanary {
     this.#latency = new LiveLatency(options.clock);
   }
 
-  /** The one that is being worked on: the last one heard of stands for all. */
+  /** The partition in work; the last one reported stands for all. */
   follow(namespace: string, partition: PartitionKey): void {
     this.#followed = { namespace, partition };
     this.#heardAtMs = this.#options.clock.monotonicMs();
@@ -44,7 +44,7 @@ export class ReadCanary {
     return this.#latency.recentMs();
   }
 
-  /** Until the signal aborts. Never rejects. */
+  /** Runs until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     while (!signal.aborted) {
@@ -55,7 +55,7 @@ export class ReadCanary {
       try {
         await this.#latency.measure(FAILED_MS, () => this.#readPage(followed, signal));
       } catch {
-        // It counts as slow; whoever splits meets the failure itself.
+        // It counts as slow. The worker that splits meets the failure itself.
       }
     }
   }

@@ -1,5 +1,5 @@
 /**
- * Reads, put together for a server: the reader, what learns from each read, and what is counted.
+ * Composes the reads of a server: the reader, the parts that learn from each read, and the metrics.
  */
 import type { ReadMethods } from "../api/methods/read-events.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
@@ -18,7 +18,7 @@ import type { ServerContext } from "./server-context.ts";
 
 export interface Reading {
   readonly methods: ReadMethods;
-  /** What the reads have learned of the sizes of partitions. */
+  /** The sizes of partitions, as the reads saw them. */
   readonly sizes: ReadSizes;
 }
 

@@ -1,4 +1,4 @@
-/** What a process takes from outside: a simulated world passes its own. */
+/** What a process takes from outside; the simulator passes its own. */
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { Random } from "../lib/random.ts";

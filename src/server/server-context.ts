@@ -1,4 +1,4 @@
-/** What every part of `braid serve` is started with. */
+/** What every part of `braid serve` needs to start. */
 import type { CommonParts } from "./common-parts.ts";
 import type { ServiceConfig } from "./config.ts";
 import type { Lifecycle } from "./lifecycle.ts";
@@ -11,6 +11,6 @@ export interface ServerContext {
   readonly parts: CommonParts;
   readonly lifecycle: Lifecycle;
   readonly measures: ServerMetrics;
-  /** Which process this is. */
+  /** The name of this process. */
   readonly by: string;
 }

@@ -12,7 +12,7 @@ import { READ_MODES } from "../model/read-mode.ts";
 import type { DetectionOutcome } from "../splits/detect/detection-emitter.ts";
 import type { ComparisonResult, FallbackReason, FilterAnswer } from "../splits/serve/observer.ts";
 
-/** How a request ends when the server, and not its caller, has a problem. */
+/** Outcomes of a request that are the server's fault, not its caller's. */
 const ALERTABLE_CODES: readonly Code[] = [
   "OVERLOADED",
   "STORAGE_UNAVAILABLE",
@@ -32,7 +32,7 @@ const EVENT_CODES = allOf<EventCode>({
   OUTCOME_UNKNOWN: 0,
 });
 
-/** Why a whole batch fails when the server, and not its caller, has a problem. */
+/** Codes with which a whole batch fails by the server's fault, not its caller's. */
 const BATCH_CODES: readonly Code[] = ["STORAGE_UNAVAILABLE", "DEADLINE_EXCEEDED", "INTERNAL"];
 
 const FILTER_ANSWERS = allOf<Lowercase<FilterAnswer>>({ none: 0, miss: 0, hit: 0, not_loaded: 0 });
@@ -61,7 +61,8 @@ export function declareServerMetrics(metrics: Metrics) {
     ...readMetrics(metrics),
     ...servingMetrics(metrics),
   };
-  // A namespace that is not there has no series of its own: what callers ask of it is counted without a name.
+  // A namespace that does not exist has no series of its own: requests for it are counted without a
+  // name.
   declared.refused.add(0, "", "NAMESPACE_NOT_FOUND");
   declared.writeQueueDropped.add(0, "", "NAMESPACE_NOT_FOUND");
   return declared;

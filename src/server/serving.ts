@@ -1,4 +1,4 @@
-/** Reads from splits, put together for a server: the door, the kill switch, and what is counted. */
+/** Composes the reads from splits for a server: the opener, the kill switch and the metrics. */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
@@ -20,7 +20,7 @@ export async function startServing(context: ServerContext): Promise<Serving> {
   const { clock, random, log } = runtime;
   const { catalog, store, views, margins, changed } = parts;
   const killSwitch = new KillSwitch({ catalog, clock, viewMaxAgeMs: margins.viewMaxAge.ms });
-  // Until it is known, originals are served.
+  // The server reads originals until it knows the state of the switch.
   await killSwitch.refresh();
   lifecycle.run("watching the kill switch", (signal) => killSwitch.run(signal));
   const splits = new SplitServing({
@@ -34,7 +34,10 @@ export async function startServing(context: ServerContext): Promise<Serving> {
     observe: serveObserver(measures, log, clock),
     fallBack: async (namespace, reason) => {
       if (!(await fallBack(catalog, clock, namespace, reason, by))) return;
-      log.error({ namespace, reason }, "split and original differ: the read mode falls back");
+      log.error(
+        { namespace, reason },
+        "a split differs from its original; the read mode falls back",
+      );
       await changed(namespace);
     },
     by,
@@ -61,10 +64,10 @@ function showSizes(measures: ServerMetrics, splits: SplitServing): void {
   measures.routeCacheBytes.from(() => splits.routeBytes);
 }
 
-/** The same again within this long is only counted. */
+/** A repeat within this time is only counted, not logged. */
 const TOLD_AGAIN_MS = 10_000;
 
-/** Whether to tell of something now: the first of its kind, and then once in a while. Bounded. */
+/** Whether to log something now: the first of its kind, and then once in a while. Bounded. */
 function onceInAWhile(clock: Clock): (kind: string) => boolean {
   const toldAtMs = new LRUCache<string, number>({ max: 1_000 });
   return (kind) => {
@@ -87,11 +90,11 @@ function serveObserver(measures: ServerMetrics, log: Log, clock: Clock): ServeOb
     routeFetchTook: (namespace, seconds) => measures.routeFetchSeconds.observe(seconds, namespace),
     fellBack: (namespace, reason, detail) => {
       measures.fallbacks.add(1, namespace, reason);
-      // These two are the ordinary course of a split that is new.
+      // Both are normal for a new split.
       if (reason === "unconfirmed" || reason === "withdrawn") return;
-      // Every read may meet it; how many do is in the metric.
+      // Every read may meet this; the metric says how many did.
       if (tell(`${namespace} ${reason}`)) {
-        log.warn({ namespace, reason, detail }, "a read took the original instead of the split");
+        log.warn({ namespace, reason, detail }, "a read used the original instead of the split");
       }
     },
     compared: (namespace, _, result, bytes) => {
@@ -100,12 +103,12 @@ function serveObserver(measures: ServerMetrics, log: Log, clock: Clock): ServeOb
       if (result === "DIFFER") measures.comparedBytes.add(bytes, namespace, "differ");
     },
     differenceChecked: (namespace, verdict, detail) =>
-      log.warn({ namespace, verdict, detail }, "a difference was read again from all replicas"),
+      log.warn({ namespace, verdict, detail }, "rechecked a difference against all replicas"),
     trouble: (what, error) => log.warn({ err: error }, what),
   };
 }
 
 /** Label values are lower case. */
 function lowercase<T extends string>(text: T): Lowercase<T> {
-  return text.toLowerCase() as Lowercase<T>; // What toLowerCase does, which its type does not say.
+  return text.toLowerCase() as Lowercase<T>; // The type of toLowerCase does not say so.
 }

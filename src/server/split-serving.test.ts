@@ -24,7 +24,7 @@ beforeEach(async () => {
   fixture = await OnePartition.open();
 });
 
-test("SERVE: the first read is served from the original and compared, the next from the split", async () => {
+test("SERVE: the first read uses the original and is compared, the next uses the split", async () => {
   await fixture.split({});
   await fixture.filled();
   const first = await fixture.read({});
@@ -38,7 +38,7 @@ test("SERVE: the first read is served from the original and compared, the next f
   deepEqual(idsOf(second), ids(100));
 });
 
-test("C13: a split that was copied anew is compared again before it is served", async () => {
+test("C13: a recopied split is compared again before reads use it", async () => {
   await fixture.split({});
   await fixture.proven();
   await fixture.rollBack();
@@ -49,7 +49,7 @@ test("C13: a split that was copied anew is compared again before it is served", 
   equal((await fixture.read({})).context.splitPartitionsRead, 1);
 });
 
-test("R6: a split that completes between two pages is taken up by the next one, without gap or repeat", async () => {
+test("R6: when a split completes between two pages, the next page uses it without gap or repeat", async () => {
   await fixture.filled();
   const seen: string[] = [];
   const from: number[] = [];
@@ -69,7 +69,10 @@ test("R6: a split that completes between two pages is taken up by the next one, 
   deepEqual(from.slice(0, 3), [0, 0, 1]);
 });
 
-/** What, the end of the split that the first page is read from, the change, and where the rest is read from. */
+/**
+ * Name, the end of the split that the first page is read from, the change, and the source of the
+ * rest.
+ */
 const BETWEEN_PAGES: readonly (readonly [string, number, () => Promise<void>, 0 | 1])[] = [
   [
     "is extended by a further segment",
@@ -105,11 +108,11 @@ const BETWEEN_PAGES: readonly (readonly [string, number, () => Promise<void>, 0 
 
 for (const [what, to, change, restFromSplits] of BETWEEN_PAGES) {
   for (const order of ["NEWEST_FIRST", "OLDEST_FIRST"] as const) {
-    test(`R6: a page token goes on without gap or repeat when the split ${what} before the next page, ${order}`, async () => {
+    test(`R6: a page token continues without gap or repeat when the split ${what} before the next page, ${order}`, async () => {
       await fixture.split({ to, cuts: everySecond(20) });
       await fixture.proven();
       const calls = fixture.watchStore();
-      // Newest first it ends in the split too, behind all that is not split yet.
+      // Newest first also ends in the split, after everything that is not split yet.
       const first = await fixture.read({ order, pageSize: 60, end: START + BUCKET });
       ok(calls.includes("scanBlocks"));
       await change();
@@ -128,7 +131,7 @@ for (const [what, to, change, restFromSplits] of BETWEEN_PAGES) {
   }
 }
 
-test("C13: a kind of split without evidence of its own is compared, not served, and that becomes its evidence", async () => {
+test("C13: a kind of split without evidence is compared, not served, and the comparison becomes its evidence", async () => {
   await fixture.split({ layout: "ROWS" });
   const { namespace } = fixture.view;
   const kinds = ["PACKED/1 EVENT_BUCKETS"];
@@ -150,7 +153,7 @@ test("C13: a kind of split without evidence of its own is compared, not served, 
   equal((await fixture.read({})).context.splitPartitionsRead, 1);
 });
 
-test("a page touches one or two blocks of the split, not all of it", async () => {
+test("a page reads one or two blocks of the split, not all of it", async () => {
   await fixture.split({});
   await fixture.proven();
   let blocks = 0;
@@ -162,7 +165,7 @@ test("a page touches one or two blocks of the split, not all of it", async () =>
   ok(blocks <= 2, `${blocks} blocks`);
 });
 
-test("before the end of the split comes the split, behind it the original; width is counted behind it", async () => {
+test("reads use the split up to its end and the original after it; only the original counts as width", async () => {
   await fixture.split({ to: START + 150 * SECOND });
   await fixture.proven();
   fixture.reads.length = 0;
@@ -179,7 +182,7 @@ test("before the end of the split comes the split, behind it the original; width
   }
 });
 
-test("C10: what a split covers is not width, whichever side it was read from", async () => {
+test("C10: time that a split covers does not count as width, from whichever source it was read", async () => {
   await fixture.split({});
   fixture.setMode("SHADOW");
   await fixture.filled();
@@ -202,7 +205,7 @@ for (const mode of ["OFF", "SHADOW", "COMPARE"] as const) {
   });
 }
 
-test("OFF, and the kill switch: the split is not even looked at", async () => {
+test("OFF and the kill switch: a read does not touch the split", async () => {
   await fixture.split({});
   await fixture.proven();
   for (const off of [() => fixture.setMode("OFF"), () => (fixture.killed = true)]) {
@@ -235,7 +238,7 @@ test("SHADOW compares a sample, COMPARE every read, SERVE a sample", async () =>
   equal(await compared("SERVE", 0), 1);
 });
 
-test("what was compared becomes evidence for its kind of split and the round of the mode", async () => {
+test("a comparison becomes evidence for its kind of split and the current round of the mode", async () => {
   await fixture.split({ to: START + 100 * SECOND, layout: "PACKED" });
   await fixture.split({ from: START + 100 * SECOND, layout: "ROWS" });
   fixture.setMode("COMPARE");
@@ -260,7 +263,7 @@ test("what was compared becomes evidence for its kind of split and the round of 
   ok(evidence.every(({ bytesMatched }) => bytesMatched > 0));
 });
 
-test("a comparison is of exactly the positions that were read", async () => {
+test("a comparison covers exactly the positions that were read", async () => {
   await fixture.split({ cuts: [START + 77 * SECOND] });
   fixture.setMode("COMPARE");
   await fixture.filled();
@@ -278,7 +281,7 @@ test("a comparison is of exactly the positions that were read", async () => {
   equal(fixture.count("compared INTEGRITY_ERROR"), 0);
 });
 
-test("C6: a segment that nobody has confirmed is not served", async () => {
+test("C6: an unconfirmed segment is not served", async () => {
   await fixture.split({ confirmed: false });
   await fixture.proven();
   const page = await fixture.read({});
@@ -329,14 +332,14 @@ const WITHDRAWALS: readonly (readonly [string, () => unknown])[] = [
     "a roll-back",
     async () => {
       await fixture.rollBack();
-      // Not told: it is seen when what is known is L old.
+      // Nobody reports it: the server sees it when its copy is `viewMaxAge` old.
       await fixture.clock.advance(20_000);
     },
   ],
 ];
 
 for (const [what, withdraw] of WITHDRAWALS) {
-  test(`R7: a stream in the middle of a split goes on with the original after ${what}`, async () => {
+  test(`R7: a stream in the middle of a split continues with the original after ${what}`, async () => {
     await fixture.split({ cuts: everySecond(10) });
     await fixture.proven();
     const seen: string[] = [];
@@ -351,7 +354,7 @@ for (const [what, withdraw] of WITHDRAWALS) {
   });
 }
 
-test("more comparisons than there is room for are skipped, and the answers are the same", async () => {
+test("comparisons beyond the limit are skipped, and the answers stay the same", async () => {
   await fixture.split({});
   fixture.setMode("COMPARE");
   await fixture.filled();
@@ -369,7 +372,7 @@ test("more comparisons than there is room for are skipped, and the answers are t
   equal(fixture.count("compared MATCH") + fixture.count("compared SKIPPED"), 80);
 });
 
-test("an explanation says how each partition would be read", async () => {
+test("an explanation says how each partition is read", async () => {
   await fixture.split({ to: START + 150 * SECOND, cuts: [START + 50 * SECOND] });
   await fixture.proven();
   const route = await fixture.serving.opener.explain(fixture.view, location);
@@ -389,7 +392,7 @@ for (const [what, hold, why] of [
   ["the kill switch", () => (fixture.killed = true), /kill switch is on/],
   ["an operator's rollback", () => fixture.rollBack(), /held by .* since .*: /],
 ] as const) {
-  test(`an explanation tells a split that is held back by ${what} from one that is not there`, async () => {
+  test(`an explanation distinguishes a split held back by ${what} from no split`, async () => {
     await fixture.split({});
     await fixture.proven();
     await hold();
@@ -399,7 +402,7 @@ for (const [what, hold, why] of [
     deepEqual([other?.timeBucket, other?.route], [1, "ORIGINAL_FILTER_MISS"]);
     deepEqual([split?.timeBucket, split?.route, split?.read], [0, "ORIGINAL_HELD", true]);
     match(split?.why ?? "", why);
-    // A filter that is filled again lets go of a split that was rolled back.
+    // A filter that is filled again forgets a split that was rolled back.
     const fresh = new ServedReads(fixture.view, fixture);
     fresh.killed = fixture.killed;
     await fresh.loaded([location]);

@@ -1,4 +1,4 @@
-/** Serving from splits, put together: the door that reads go through, and what runs behind it. */
+/** Composes the serving from splits: the opener that reads use, and the tasks behind it. */
 import type { Clock } from "../lib/clock.ts";
 import type { Random } from "../lib/random.ts";
 import type { TimeMargins } from "../model/time-margins.ts";
@@ -29,14 +29,14 @@ export interface SplitServingOptions {
   readonly killSwitch: KnownSwitch;
   readonly margins: Pick<TimeMargins, "viewMaxAge" | "clockSkew">;
   readonly observe: ServeObserver;
-  /** A namespace's splits are not to be trusted: its read mode goes back. */
+  /** The splits of a namespace cannot be trusted: its read mode falls back. */
   readonly fallBack: (namespace: string, reason: string) => void | Promise<void>;
-  /** Which process this is, for the history of splits. */
+  /** The name of this process, for the history of splits. */
   readonly by: string;
-  /** One read in so many is compared, where not every one is. */
+  /** In modes that compare a sample, one read in this many is compared. */
   readonly shadowSample?: number;
   readonly serveSample?: number;
-  /** For routes and lists of parts. */
+  /** Memory for routes and lists of parts. */
   readonly routeBytesMax?: number;
 }
 
@@ -119,13 +119,13 @@ export class SplitServing {
     });
   }
 
-  /** A split that this process has changed: seen here at once, elsewhere within L. */
+  /** This process changed a split: it sees the change at once, others within `viewMaxAge`. */
   changed(partition: PartitionKey): void {
     this.#filters.add(partition);
     this.#routes.forget(partition);
   }
 
-  /** Keeps filters and routes young and writes evidence down, until the signal aborts. Never rejects. */
+  /** Refreshes filters and routes and stores evidence, until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const following = Promise.all([this.#filters.run(signal), this.#routes.run(signal)]);
     await Promise.all([following, this.#evidence.run(signal)]);
@@ -137,7 +137,7 @@ export class SplitServing {
     return this.#filters.sizes();
   }
 
-  /** Of the routes and lists of parts at hand. */
+  /** Memory of the cached routes and lists of parts. */
   get routeBytes(): number {
     return this.#routes.bytes;
   }

@@ -1,6 +1,7 @@
 /**
- * The work behind the reads: detections are recorded and splits carried out, read modes advance, and
- * comparisons that were asked for go on. In the server itself where the queue is its own, else in workers.
+ * The background work: records detections, carries out splits, advances read modes, and continues
+ * the comparisons that operators started. It runs in the server if the queue is its own, otherwise
+ * in workers.
  */
 import type { Random } from "../lib/random.ts";
 import type { Log } from "../lib/log.ts";
@@ -18,21 +19,21 @@ import type { Runtime } from "./runtime.ts";
 import type { WorkerMetrics } from "./worker-metrics.ts";
 
 export interface SplittingOptions {
-  /** Which process this is. */
+  /** The name of this process. */
   readonly by: string;
   readonly measures: WorkerMetrics;
-  /** How long the live reads of this process take; not given where it serves none. */
+  /** How long the live reads of this process take; not given if it serves none. */
   readonly readLatencyMs?: () => number | undefined;
-  /** Told of a split that may be served from now on, for readers in the same process. */
+  /** Called with a split that readers in this process may use from now on. */
   readonly confirmed?: (partition: PartitionKey) => void;
 }
 
-/** Never used by two: records of splits say who is at them. */
+/** Unique per process: the records of splits name the process that works on them. */
 export function processName(kind: "server" | "worker", random: Random): string {
   return `${kind}-${Buffer.from(random.bytes(6)).toString("hex")}`;
 }
 
-/** It is stopped with everything else: what it has copied so far is not lost. */
+/** The lifecycle stops it. What it has copied so far is kept. */
 export function startSplitting(
   config: ServiceConfig,
   runtime: Runtime,
@@ -43,7 +44,7 @@ export function startSplitting(
   const { clock, random, log } = runtime;
   const observe = splitObserver(measures, log);
   const canary = readLatencyMs === undefined ? new ReadCanary({ store, views, clock }) : undefined;
-  if (canary !== undefined) lifecycle.run("reading as a caller", (signal) => canary.run(signal));
+  if (canary !== undefined) lifecycle.run("the read canary", (signal) => canary.run(signal));
   const worker = new SplitWorker({
     catalog,
     store,
@@ -76,10 +77,10 @@ export function startSplitting(
     observe: ({ namespace, from, to, reason }) =>
       log.info(
         { namespace, from, to, reason },
-        from === to ? "another kind of split may be served" : "the read mode has advanced",
+        from === to ? "reads may now use another kind of split" : "the read mode has advanced",
       ),
     onFailed: (namespace, error) =>
-      log.warn({ namespace, err: error }, "a read mode could not be looked at"),
+      log.warn({ namespace, err: error }, "could not check a read mode"),
   });
   lifecycle.run("advancing read modes", (signal) => reconciler.run(signal));
 
@@ -87,7 +88,7 @@ export function startSplitting(
     catalog,
     store,
     clock,
-    onFailed: (error) => log.warn({ err: error }, "the splits could not be counted"),
+    onFailed: (error) => log.warn({ err: error }, "could not count the splits"),
   });
   measures.splits.from(() => splitCounts.states());
   measures.splitStorage.from(() => splitCounts.storage());
@@ -126,7 +127,10 @@ function splitObserver(measures: WorkerMetrics, log: Log): SplitContext["observe
       case "id step": {
         const { namespace, partition, factor } = event;
         const { slice, timeBucket } = partition;
-        log.info({ namespace, slice, timeBucket, factor }, "an id gets more event buckets");
+        log.info(
+          { namespace, slice, timeBucket, factor },
+          "a time series id gets more event buckets",
+        );
         break;
       }
       case "trouble":

@@ -1,4 +1,6 @@
-/** What GetStatus answers: this process, and what the catalog says of all. */
+/**
+ * Collects what GetStatus returns: the state of this process, and what the catalog holds for all.
+ */
 import type { ServiceStatus, StatusUseCase } from "../api/methods/status.ts";
 import { BUILD_INFO } from "../lib/build-info.ts";
 import { eachNamespace } from "../records/namespace-records.ts";
@@ -9,7 +11,10 @@ import type { CommonParts } from "./common-parts.ts";
 import type { ServiceConfig } from "./config.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** What is told of at most, and how many namespaces are looked at for it: an operator waits. */
+/**
+ * Limits of what it lists, and of the namespaces it checks for that: an operator waits for the
+ * answer.
+ */
 const PAUSED_MAX = 100;
 const NAMESPACES_MAX = 10_000;
 

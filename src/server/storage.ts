@@ -1,4 +1,4 @@
-/** Opens the engine that the configuration names. The only file that knows more than one. */
+/** Opens the configured engine. The only file that knows more than one. */
 import { openEmbeddedEngine } from "../engines/embedded/index.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { SliceRef } from "../model/partition.ts";
@@ -14,17 +14,17 @@ import type { Runtime } from "./runtime.ts";
 export interface Storage {
   readonly store: EventStore;
   readonly catalog: Catalog;
-  /** What the engine itself knows of its partitions' sizes. */
+  /** What the engine itself knows about the sizes of its partitions. */
   readonly sizes: readonly PartitionSizes[];
   /** Whether events are kept in more than one data centre. */
   readonly severalDatacenters: boolean;
-  /** How scattered a slice lies, where that matters and is known. Never rejects. */
+  /** How fragmented a slice is on disk, where that matters and is known. Never rejects. */
   fragments(slice: SliceRef): Promise<Fragments | undefined>;
-  /** Why nothing can be served now, or undefined. */
+  /** Why the engine cannot serve now; undefined if it can. */
   notReady(): string | undefined;
 }
 
-/** It is closed with everything else. */
+/** The lifecycle closes the storage. */
 export async function openStorage(
   config: ServiceConfig,
   runtime: Runtime,
@@ -80,7 +80,7 @@ async function openCassandra(
   metrics: Metrics,
   lifecycle: Lifecycle,
 ): Promise<Storage> {
-  // Whoever keeps events on one machine need not load the driver.
+  // A server on the embedded engine need not load the driver.
   const { openCassandraEngine } = await import("../engines/cassandra/index.ts");
   const { contact_points, datacenter, replication, username, password, keyspace } =
     config.cassandra;

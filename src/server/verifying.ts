@@ -1,4 +1,7 @@
-/** Comparisons of originals and splits that operators ask for: any process takes up what nobody is at. */
+/**
+ * The comparisons of originals and splits that operators start. Any process continues one that no
+ * process works on.
+ */
 import { Verifier } from "../splits/verify/verifier.ts";
 import type { CommonParts } from "./common-parts.ts";
 import type { Lifecycle } from "./lifecycle.ts";
@@ -16,8 +19,8 @@ export function startVerifying(
     clock,
     random,
     by,
-    onFailed: (error) => log.warn({ err: error }, "a comparison could not be looked at"),
+    onFailed: (error) => log.warn({ err: error }, "could not check for comparisons"),
   });
-  lifecycle.run("comparing originals and splits", (signal) => verifier.run(signal));
+  lifecycle.run("comparisons of originals and splits", (signal) => verifier.run(signal));
   return verifier;
 }

@@ -1,6 +1,7 @@
 /**
- * The metrics of the work behind the reads: detections handled, splits carried out. A worker has them, and a
- * server whose queue is its own. docs/operate/metrics.md says what each one means; a test keeps it true.
+ * The metrics of the background work: detections handled, splits carried out. A worker has them,
+ * and a server whose queue is its own. docs/operate/metrics.md explains each metric; a test keeps
+ * that page complete.
  */
 import { allOf, label, NAMESPACE } from "../lib/metrics.ts";
 import type { Metrics } from "../lib/metrics.ts";

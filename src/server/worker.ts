@@ -1,4 +1,6 @@
-/** `braid worker`, put together from its parts: no callers, only work from the queue. */
+/**
+ * Composes `braid worker` from its parts: it serves no callers and works on detections and splits.
+ */
 import type { PartitionKey } from "../model/partition.ts";
 import { startCommonParts } from "./common-parts.ts";
 import type { Service } from "./compose.ts";

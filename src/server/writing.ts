@@ -1,4 +1,4 @@
-/** Writes, put together for a server: the writer, the queue in front of it, and what is counted. */
+/** Composes the writes of a server: the writer, the queue in front of it, and the metrics. */
 import type { Writing } from "../api/methods/write-events.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
 import type { EventLimits } from "../wire/validate-event.ts";

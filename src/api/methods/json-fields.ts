@@ -11,7 +11,7 @@ import { parseTime } from "../../wire/time-text.ts";
 /**
  * Throws REQUEST_INVALID with every unknown field, every unknown enum name and every value of the
  * wrong type. The decoder runs afterwards and stops at its first problem; it rarely finds any that
- * this check does not. /
+ * this check does not.
  */
 export function checkJsonFields(schema: DescMessage, value: unknown): void {
   const problems = new Problems();

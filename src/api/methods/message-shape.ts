@@ -1,6 +1,6 @@
 /**
  * Counts the fields of a protobuf message before the decoder runs (rule C27): a few kilobytes can
- * hold millions of empty fields, and the decoder makes an object of each. /
+ * hold millions of empty fields, and the decoder makes an object of each.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import { ServiceError } from "../../lib/errors.ts";

@@ -4,7 +4,7 @@
  *
  * Methods know neither gRPC nor HTTP. A request arrives as protobuf bytes or as parsed JSON, and
  * the caller wants its answer in one of these forms. Most methods work on messages. Methods that
- * carry events have encodings of their own, so that events pass through undecoded. /
+ * carry events have encodings of their own, so that events pass through undecoded.
  */
 import { create, fromBinary, fromJson, toBinary, toJson } from "@bufbuild/protobuf";
 import type {

@@ -58,7 +58,7 @@ export type Locate = (namespace: string, splitId: string) => Promise<SplitLocati
 /**
  * The split that a request names, by partition or by id. Adds what is wrong with the name to
  * `problems`. The id is looked up only when the result is called, so that a request with problems
- * does no work. /
+ * does no work.
  */
 export function splitNamed(
   { namespace, partition, splitId }: NamedSplit,

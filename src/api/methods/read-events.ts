@@ -144,7 +144,7 @@ function pageAnswer(page: ReadPage): Answer {
 
 /**
  * Encodes an answer: the frames are its records unchanged, and the other fields follow them.
- * Nothing is joined here: the sender copies each frame once, into what it sends. /
+ * Nothing is joined here: the sender copies each frame once, into what it sends.
  */
 function pageBinary(page: ReadPage): CopiedBytes {
   const rest = messageBytes(ReadEventRecordsResponseSchema, {

@@ -1,6 +1,6 @@
 /**
  * Health and reflection over gRPC: streams of small messages in both directions, bounded in size,
- * number and time. They need no slot, so that a full server still answers health checks. /
+ * number and time. They need no slot, so that a full server still answers health checks.
  */
 import { ServiceError } from "../../lib/errors.ts";
 import { PeerGone } from "../transport/exchange.ts";

@@ -2,7 +2,7 @@
  * The methods over gRPC: one prefixed message in, one or many out, and the status in the trailers.
  *
  * A stream sends one page, waits until the transport has taken it, and only then asks for the next
- * page: a slow reader holds about one page of memory, not everything it has not read yet. /
+ * page: a slow reader holds about one page of memory, not everything it has not read yet.
  */
 import type { ServiceError } from "../../lib/errors.ts";
 import { ServiceError as Failure } from "../../lib/errors.ts";

@@ -1,6 +1,6 @@
 /**
  * The methods over HTTP/JSON: `POST /braid.v1.<Service>/<Method>`. A stream is lines of JSON; the
- * server reads the next page when the socket has taken the last. /
+ * server reads the next page when the socket has taken the last.
  */
 import type { OutgoingHttpHeaders } from "node:http";
 import { CODES, ServiceError } from "../../lib/errors.ts";

@@ -3,7 +3,7 @@
  *
  * A connection may hold only a share of what the server can hold, so that a few peers cannot lock
  * out the rest. At the limit of connections, an idle one makes room. A reserve is kept for health
- * and control: a connection in the reserve is served nothing else. /
+ * and control: a connection in the reserve is served nothing else.
  */
 import type { Socket } from "node:net";
 import type { Clock } from "../../lib/clock.ts";

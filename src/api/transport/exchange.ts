@@ -3,7 +3,7 @@
  *
  * Nothing here throws when the peer has left: what is sent then is discarded. An answer leaves in
  * slices, so that the server sees whether the peer takes any of it; `stalledMs` says how long it
- * has taken none. /
+ * has taken none.
  */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
 import type { Readable, Writable } from "node:stream";
@@ -48,7 +48,7 @@ export class PeerGone extends Error {
 
 /**
  * The bytes handed to the socket at a time. Small enough to distinguish a slow peer from one that
- * takes nothing; large enough that a page of megabytes costs little more than in a single write. /
+ * takes nothing; large enough that a page of megabytes costs little more than in a single write.
  */
 const SLICE_BYTES = 64 * 1024;
 

@@ -4,7 +4,7 @@
  *
  * GOAWAY ends a session that has been open for long, so that load balancers spread callers again.
  * PING detects a peer that vanished. Floods of RST_STREAM, PING, SETTINGS and CONTINUATION end the
- * session. /
+ * session.
  */
 import { constants, createServer } from "node:http2";
 import type {
@@ -23,7 +23,7 @@ import type { Exchange } from "./exchange.ts";
 /**
  * With Node's 64 KiB, a large request waits one round trip per 64 KiB: little on loopback (8 MiB
  * requests were up to 15 % faster with these windows), most of its time on a network. A connection
- * may hold this many unread bytes. /
+ * may hold this many unread bytes.
  */
 const STREAM_WINDOW_BYTES = 4 * 1024 * 1024;
 const CONNECTION_WINDOW_BYTES = 8 * 1024 * 1024;

@@ -2,7 +2,7 @@
  * One port for both protocols: the first bytes of a connection decide which one it is.
  *
  * HTTP/2 with prior knowledge begins with `PRI`; anything else is HTTP/1.1. A connection that sends
- * nothing is closed after a while. /
+ * nothing is closed after a while.
  */
 import { once } from "node:events";
 import { createServer } from "node:net";

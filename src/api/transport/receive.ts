@@ -1,6 +1,6 @@
 /**
  * Receives the body of a request. Charges its chunks as they arrive, refuses it as soon as it is
- * too large, and gives up when it takes too long. /
+ * too large, and gives up when it takes too long.
  */
 import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";

@@ -1,4 +1,4 @@
-/** `braid block`: the ids whose reads and writes are refused. */
+/** `braid block`: blocks reads and writes of ids. */
 import type { Command } from "commander";
 import type { BlockedId } from "../../client/connect.ts";
 import { line, table } from "./blocks.ts";

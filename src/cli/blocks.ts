@@ -1,6 +1,6 @@
 /**
- * What a command shows to people, before it has a form: tables, pairs and lines. One description is printed
- * aligned and in colour on a terminal, and as plain cells with `-o text`.
+ * The output of a command before it is formatted: tables, pairs and lines. The same description is
+ * printed aligned and in colour on a terminal, and as plain cells with `-o text`.
  */
 import { printable } from "./print.ts";
 import { paint, paintState } from "./style.ts";
@@ -12,24 +12,27 @@ export type Block =
   | { readonly line: string };
 
 /**
- * Columns by their heads, which may begin with signs: ">" aligns right, as numbers are; "=" is never cut; "?" is
- * left out where the screen is too narrow for all.
+ * Columns by their heads. A head may begin with signs: ">" aligns right, for numbers; "=" is never
+ * cut; "?" is left out if the screen is too narrow for all columns.
  */
 export function table(heads: readonly string[], rows: readonly (readonly string[])[]): Block {
   return { heads, rows };
 }
 
-/** Names and values, one pair a line. */
+/** Names and values, one pair per line. */
 export function pairs(rows: readonly (readonly [string, string])[]): Block {
   return { pairs: rows };
 }
 
-/** One line of its own, such as the title of a table. */
+/** A single line, for example the title of a table. */
 export function line(text: string): Block {
   return { line: text };
 }
 
-/** Aligned. A table that is wider than the screen loses its optional columns, then has its widest ones cut. */
+/**
+ * Aligned. A table wider than the screen first loses its optional columns; then its widest columns
+ * are cut.
+ */
 export function renderAligned(blocks: readonly Block[], look: Look): string {
   return blocks.map((block) => aligned(block, look)).join("");
 }
@@ -55,7 +58,7 @@ export function alignRow(
 
 const GAP = "  ";
 const SIGNS = /^[>=?]+/;
-/** A column that is cut keeps at least this, so that a name is still recognised. */
+/** A column is never cut below this width, so that a name stays recognisable. */
 const COLUMN_MIN = 8;
 
 function aligned(block: Block, look: Look): string {
@@ -94,7 +97,7 @@ function alignedTable(
   const lines = all.map((row, nth) => {
     const cut = kept.map((at, column) => shorten(row[at] ?? "", widths[column] ?? 0));
     const padded = alignCells(cut, heads, widths);
-    // The last cell has nothing behind it to align with.
+    // The last cell needs no padding.
     const trimmed = padded.map((cell, at) => (at === padded.length - 1 ? cell.trimEnd() : cell));
     if (nth > 0) return trimmed.map((cell) => paintState(cell, colour)).join(GAP);
     return paint("bold", trimmed.join(GAP).trimEnd(), colour);
@@ -102,7 +105,7 @@ function alignedTable(
   return lines.map((text) => `${text.trimEnd()}\n`).join("");
 }
 
-/** The numbers of the columns that a screen has room for, if every one that can be cut is. */
+/** The indexes of the columns that fit the screen when every column that can be cut is cut. */
 function keptColumns(
   heads: readonly string[],
   natural: readonly number[],
@@ -119,7 +122,7 @@ function keptColumns(
   return kept;
 }
 
-/** Takes from the widest column until the row fits, or until no column can be cut further. */
+/** Cuts the widest column until the row fits, or until no column can be cut further. */
 function fitted(heads: readonly string[], natural: readonly number[], columns: number): number[] {
   const widths = [...natural];
   let over = rowWidth(widths) - columns;
@@ -127,7 +130,7 @@ function fitted(heads: readonly string[], natural: readonly number[], columns: n
     const free = widths.filter((_, at) => isCut(heads[at]));
     const widest = Math.max(0, ...free);
     if (widest <= COLUMN_MIN) break;
-    // Of equal ones the last: what stands first identifies the row.
+    // The last of equally wide columns, because the first ones identify the row.
     const at = widths.findLastIndex((width, column) => width === widest && isCut(heads[column]));
     const next = Math.max(COLUMN_MIN, ...free.filter((width) => width < widest));
     const cut = Math.min(over, Math.max(1, widest - next));
@@ -141,7 +144,7 @@ function rowWidth(widths: readonly number[]): number {
   return widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1));
 }
 
-/** Half a number says something else than the number. */
+/** Numbers are not cut: half a number would be another number. */
 function isCut(head: string | undefined): boolean {
   return !/[>=]/.test(signsOf(head));
 }

@@ -1,8 +1,9 @@
 /**
- * `braid completion`: a script for the shell, made from the command tree, so that it cannot fall behind it.
+ * `braid completion`: a script for the shell, made from the command tree, so that it is always up
+ *   to date.
  *
- * Commands, flags, modes, states and formats stand in the script. Namespaces and splits are asked of the server
- * when they are needed: `braid ns ls -o text`.
+ * The script holds commands, flags, modes, states and formats. It asks the server for namespaces
+ * and splits when it needs them: `braid ns ls -o text`.
  */
 import { Argument } from "commander";
 import type { Command, Option } from "commander";
@@ -27,15 +28,17 @@ export function addCompletion(program: Command, terminal: Terminal): void {
 }
 
 interface Tree {
-  /** What may follow each command: " ns create" is one, "" the program itself. */
+  /** What may follow each command: " ns create" is one, "" is the program itself. */
   readonly words: ReadonlyMap<string, readonly string[]>;
-  /** What an argument may be, by its command and place: " modes set 2". */
+  /** The values of an argument, by its command and position: " modes set 2". */
   readonly places: ReadonlyMap<string, Source>;
-  /** What a flag takes. */
+  /** The values of a flag. */
   readonly flags: ReadonlyMap<string, Source>;
 }
 
-/** Words that are known here, what only the server knows, or files, which shells offer by themselves. */
+/**
+ * Fixed words, values that only the server knows, or files, which shells complete by themselves.
+ */
 type Source = readonly string[] | "namespaces" | "splits" | "files";
 
 function treeOf(program: Command): Tree {
@@ -78,7 +81,7 @@ const FLAGS: Readonly<Record<string, Source>> = {
   "--queue": ["embedded", "kafka"],
 };
 
-/** A server that is away must not fill the screen in the middle of a command line. */
+/** Errors are hidden: an unreachable server must not disturb the command line. */
 const ASK = {
   namespaces: "braid ns ls -o text 2>/dev/null | cut -f1",
   splits: (namespace: string) => `braid splits ls ${namespace} -o text 2>/dev/null | cut -f1`,
@@ -96,11 +99,14 @@ function shellSource(source: Source): string {
   return `found="${source.join(" ")}"`;
 }
 
-/** The same for bash and zsh: `line` is the array of words, `from` where they begin, `at` the one to complete. */
+/**
+ * Shared by bash and zsh: `line` is the array of words, `from` their start, `at` the word to
+ * complete.
+ */
 function findWords({ words, places, flags }: Tree, line: string, from: number, at: string): string {
   const paths = [...words.keys()].filter((path) => path !== "").map((path) => `"${path}"`);
   const valued = [...flags.keys()].join("|");
-  // Not named path: in zsh that is the search path of the shell.
+  // Not named path, which is the search path in zsh.
   return `  local named="" found="" first="" word="" place=1 i
   for ((i = ${from}; i < ${at}; i++)); do
     word="\${${line}[i]}"

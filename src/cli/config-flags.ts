@@ -1,4 +1,6 @@
-/** The settings of a process on the command line; the same for `serve`, `worker` and `config`. */
+/**
+ * The command-line flags for the settings of a process, shared by `serve`, `worker` and `config`.
+ */
 import process from "node:process";
 import type { Command } from "commander";
 import { ServiceError } from "../lib/errors.ts";
@@ -28,7 +30,7 @@ export function addConfigFlags(command: Command): Command {
     .option("--log-level <level>", "or BRAID_LOG_LEVEL");
 }
 
-/** Reports all problems at once; then the command ends as wrong usage. */
+/** Reports all problems at once; the command then ends with the exit code for wrong usage. */
 export async function configOf(
   flags: ConfigFlags,
   terminal: Terminal,

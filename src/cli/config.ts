@@ -1,4 +1,6 @@
-/** `braid config`: the configuration a server would run with here, and where each value comes from. */
+/**
+ * `braid config`: the configuration a server would run with here, and where each value comes from.
+ */
 import type { Command } from "commander";
 import { table } from "./blocks.ts";
 import { addConfigFlags, configOf } from "./config-flags.ts";

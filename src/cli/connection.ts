@@ -1,4 +1,7 @@
-/** The server a command talks to (`--url`, `BRAID_URL`, or this machine), and who asks (`--as`). */
+/**
+ * The server a command connects to (`--url`, `BRAID_URL`, or this machine), and the operator's name
+ * (`--as`).
+ */
 import type { BraidClient, RetryLimits } from "../../client/connect.ts";
 import { connect } from "../../client/connect.ts";
 import { UsageError } from "./failures.ts";
@@ -31,12 +34,12 @@ export function urlFor(options: GlobalOptions, terminal: Terminal): string {
   return options.url ?? terminal.env["BRAID_URL"] ?? DEFAULT_URL;
 }
 
-/** What histories record as the one who asked. The server takes it as claimed: nobody checks it. */
+/** The operator's name in histories. The server records it as claimed and does not verify it. */
 function operatorOf(options: GlobalOptions, terminal: Terminal): string {
   if (options.as === undefined) return terminal.user.replaceAll(/[^!-~]/g, "?").slice(0, 128);
   if (/^[!-~]([ -~]{0,126}[!-~])?$/.test(options.as)) return options.as;
   throw new UsageError("--as: give a name of 1 to 128 ASCII characters, such as ada@example.com");
 }
 
-/** A person waits: half a second of repeats is enough to get over a hiccup. */
+/** A person waits: half a second of retries is enough for a short interruption. */
 const QUICK: Partial<RetryLimits> = { attemptsMax: 4 };

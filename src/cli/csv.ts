@@ -1,4 +1,4 @@
-/** CSV (RFC 4180) of records as the API has them: nested fields become columns such as `config.acceptLimit`. */
+/** CSV (RFC 4180) of API records: nested fields become columns such as `config.acceptLimit`. */
 
 export function csv(records: readonly object[]): string {
   const flat = records.map((record) => new Map(fieldsOf(record, "")));

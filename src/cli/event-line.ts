@@ -1,9 +1,11 @@
-/** One line of `braid write`'s input as the JSON of an event. Whether it is an event the server decides. */
+/**
+ * Converts one input line of `braid write` to the JSON of an event. The server validates the event.
+ */
 import { fromTextLine } from "./text-event.ts";
 
 export type EventLine = { readonly json: Uint8Array } | { readonly problem: string };
 
-/** Undefined for a blank line. `line` counts from 1. */
+/** Returns undefined for a blank line. `line` counts from 1. */
 export function eventOf(
   bytes: Uint8Array,
   line: number,
@@ -33,7 +35,7 @@ function isBlank(bytes: Uint8Array): boolean {
   return bytes.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d);
 }
 
-/** Without the mark that some editors put before the first line. */
+/** Removes the byte order mark that some editors put before the first line. */
 function withoutMark(bytes: Uint8Array): Uint8Array {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 }

@@ -12,7 +12,7 @@ import { addQueryFlags, queryOf } from "./query-flags.ts";
 import type { QueryFlags } from "./query-flags.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** More events than an interval can hold: the read ends where the interval does. */
+/** More events than any interval holds: the read ends at the end of the interval. */
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 
 export function addExplain(program: Command, terminal: Terminal): void {

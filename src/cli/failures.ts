@@ -1,4 +1,4 @@
-/** What went wrong, for people and for scripts: messages that say what to do, and stable exit codes. */
+/** Errors for people and for scripts: messages that say what to do, and stable exit codes. */
 import type { BraidError } from "../../client/braid-error.ts";
 import { printable } from "./print.ts";
 
@@ -12,10 +12,10 @@ export const EXIT = {
   interrupted: 130,
 } as const;
 
-/** The command line asks for something that cannot be. */
+/** The command line is invalid. */
 export class UsageError extends Error {}
 
-/** Ends the command with a code, after it has said why by itself. */
+/** Ends the command with an exit code; the command has already reported why. */
 export class ExitError extends Error {
   readonly exitCode: number;
 
@@ -31,10 +31,10 @@ export function exitCodeOf(error: BraidError): number {
   return WRONG_REQUEST.has(error.code) ? EXIT.usage : EXIT.failed;
 }
 
-/** Lines for stderr. `namespace` is the one that the command is about, if it is about one. */
+/** Lines for stderr. `namespace` is the namespace of the command, if it has one. */
 export function explainFailure(error: BraidError, namespace = "NAMESPACE"): string {
   const { message, problems } = error;
-  // Several problems are read more easily one below the other than in the message, which has them in a row.
+  // Several problems are easier to read one per line than joined in the message.
   const repeated = problems.every((problem) => message.includes(problem));
   const title = repeated && problems.length > 1 ? "the request has several problems:" : message;
   const lines = [`braid: ${inCommands(title)}`];
@@ -64,12 +64,12 @@ const HINTS: Readonly<Record<string, string>> = {
   TIME_SLICE_NOT_FOUND: "see what there is: braid slices NAMESPACE",
   SPLIT_NOT_FOUND: "see what there is: braid splits ls NAMESPACE",
   VERIFY_NOT_FOUND: "start one: braid verify NAMESPACE",
-  NAMESPACE_EXISTS: "look at it: braid ns get NAMESPACE; change it: braid ns update NAMESPACE",
+  NAMESPACE_EXISTS: "show it: braid ns get NAMESPACE; change it: braid ns update NAMESPACE",
   ID_BLOCKED: "see why: braid block ls NAMESPACE",
-  SERVER_UNREACHABLE: "start one: braid serve; or say where it is: --url, BRAID_URL",
+  SERVER_UNREACHABLE: "start one: braid serve; or give its address: --url, BRAID_URL",
 };
 
-/** A server names the methods of its API; here people have commands. */
+/** Replaces API methods in a server's message with CLI commands. */
 function inCommands(message: string): string {
   return printable(message).replaceAll(API_NAMES, (name) => COMMANDS[name] ?? name);
 }

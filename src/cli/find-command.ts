@@ -1,10 +1,10 @@
-/** Which command the words of a command line name, before any is run. */
+/** Finds the command that a command line names, before it runs. */
 import type { Command } from "commander";
 
 export interface FoundCommand {
   /** The deepest command that the words name. */
   readonly command: Command;
-  /** The word that stands in the place of a command and is none. */
+  /** The word in the position of a command that is not a command. */
   readonly unknownAt: number | undefined;
 }
 

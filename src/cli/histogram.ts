@@ -1,4 +1,4 @@
-/** `braid histogram`: how large the partitions of a slice are, with who says so and what it cannot tell. */
+/** `braid histogram`: how large the partitions of a slice are, with the source and its limits. */
 import type { Command } from "commander";
 import type { PartitionHistogram, SizeReport } from "../../client/connect.ts";
 import { line, pairs, table } from "./blocks.ts";
@@ -15,7 +15,7 @@ const BAR_CHARS = 40;
 
 export function addHistogram(program: Command, terminal: Terminal): void {
   addWatchFlag(program.command("histogram <namespace> [slice]"))
-    .description("show how large the partitions of a time slice are (default: the present one)")
+    .description("show how large the partitions of a time slice are (default: the current one)")
     .addHelpText("after", "\nExample:\n  $ braid histogram plays data_20261115")
     .action(
       async (namespace: string, slice: string | undefined, _options: unknown, command: Command) => {
@@ -65,7 +65,7 @@ function numbers(report: Omit<SizeReport, "reason">): string {
   return `${count(report.count)}: ${sizes.join(", ")}`;
 }
 
-/** Buckets are put together by powers of two: a fifth is too fine for a screen. */
+/** Merges buckets by powers of two: steps of a fifth are too fine for a screen. */
 function bars(buckets: PartitionHistogram["buckets"]): Block[] {
   const partitions = new Map<number, number>();
   for (const bucket of buckets) {

@@ -1,4 +1,4 @@
-/** `braid kill-switch`: serves every read of every namespace from originals. */
+/** `braid kill-switch`: makes every read of every namespace use originals. */
 import type { Command } from "commander";
 import type { KillSwitch } from "../../client/connect.ts";
 import { pairs } from "./blocks.ts";
@@ -12,7 +12,7 @@ import type { Terminal } from "./terminal.ts";
 export function addKillSwitch(program: Command, terminal: Terminal): void {
   const killSwitch = program
     .command("kill-switch")
-    .description("serve every read of every namespace from originals")
+    .description("make every read of every namespace use originals")
     .addHelpText("after", '\nExample:\n  $ braid kill-switch on --reason "a difference"');
 
   for (const name of ["on", "off"] as const) {
@@ -51,7 +51,7 @@ async function show(terminal: Terminal, options: GlobalOptions, state: KillSwitc
   const blocks = [describe(state, terminal.clock.nowMicros())];
   const which = state.on ? "on" : "off";
   const notes = state.unchanged
-    ? [`it was ${which} already: the first request's time, operator and reason stay`]
+    ? [`it was already ${which}; it keeps the time, operator and reason of the first request`]
     : [];
   await emit(terminal, options, { value: state, blocks, notes });
 }
@@ -59,7 +59,7 @@ async function show(terminal: Terminal, options: GlobalOptions, state: KillSwitc
 function describe({ on, setTime, by, reason }: KillSwitch, nowMicros: number): Block {
   const why = reason === "" ? "" : `: ${reason}`;
   return pairs([
-    ["kill switch", on ? "ON: every read is served from originals" : "off"],
+    ["kill switch", on ? "ON: every read uses originals" : "off"],
     [
       "set",
       setTime === undefined ? "never" : `${withRelative(setTime, nowMicros)}, by ${by}${why}`,

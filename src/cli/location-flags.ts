@@ -1,4 +1,4 @@
-/** Which split a command is about: its short id, or flags that name its partition. */
+/** Names the split of a command: by its short id, or by flags for its partition. */
 import type { Command } from "commander";
 import type { Partition, SplitTarget } from "../../client/connect.ts";
 import { UsageError } from "./failures.ts";
@@ -18,13 +18,13 @@ export function addLocationFlags(command: Command): Command {
     .option("--event-bucket <number>", "event bucket (0 if not given)");
 }
 
-/** What the first column of `braid splits ls` shows, for examples. */
+/** An id as in the first column of `braid splits ls`, for examples. */
 export const EXAMPLE_SPLIT = "c11psr2pyb";
 
-/** The flags that name a partition, for examples. */
+/** The flags of a partition, for examples. */
 export const LOCATION_ARGUMENTS = "--slice data_20261115 --id profile:123 --time-bucket 7";
 
-/** Whether any flag names a partition; `--slice` alone does not. */
+/** Whether a flag names a partition; `--slice` alone does not. */
 export function isPartitionNamed({ id, timeBucket, eventBucket }: LocationFlags): boolean {
   return id !== undefined || timeBucket !== undefined || eventBucket !== undefined;
 }

@@ -1,11 +1,14 @@
-/** The program: connects a command with this process, its streams, its signals and its exit code. */
+/**
+ * The program: connects a command with this process, its streams, its signals and its exit code.
+ */
 import { enableCompileCache } from "node:module";
 import { hostname, userInfo } from "node:os";
 import process from "node:process";
 import { systemClock } from "../lib/clock.ts";
 import type { Terminal } from "./terminal.ts";
 
-// Halves the time to the first output. Counts for what is loaded from here on, so the rest comes later.
+// Halves the time to the first output. It affects only later imports, so the rest is imported after
+// it.
 enableCompileCache();
 const { Interrupted, run } = await import("./run.ts");
 
@@ -53,12 +56,12 @@ function userName(): string {
   try {
     return userInfo().username;
   } catch {
-    // A container may run a user that the system has no name for.
+    // In a container the user may have no name.
     return String(process.getuid?.() ?? "unknown");
   }
 }
 
-/** `braid read … | head` has seen enough: that is no failure. */
+/** `braid read … | head` has closed the pipe, which is not a failure. */
 function leaveIfNobodyReads(error: Error & { code?: string }): void {
   if (error.code === "EPIPE") process.exit(0);
   throw error;

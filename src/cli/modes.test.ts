@@ -84,7 +84,7 @@ test("kill-switch on, off and status", async () => {
   const on = await runBraid("kill-switch on --reason why".split(" "), { url });
   equal(
     on.out,
-    "kill switch  ON: every read is served from originals\n" +
+    "kill switch  ON: every read uses originals\n" +
       "set          2026-11-15T10:00:00Z (2h ago), by ana@ops-1: looking into a difference\n",
   );
   deepEqual(server.requests[0]?.body, { on: true, reason: "why" });
@@ -126,6 +126,6 @@ test("kill-switch on a second time keeps the first reason, and says so", async (
   match(ran.out, /by ana@ops-1: looking into a difference\n/);
   match(
     ran.err,
-    /^braid: it was on already: the first request's time, operator and reason stay\n$/,
+    /^braid: it was already on; it keeps the time, operator and reason of the first request\n$/,
   );
 });

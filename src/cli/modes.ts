@@ -30,7 +30,7 @@ export function addModes(program: Command, terminal: Terminal): void {
     .addHelpText("after", "\nExample:\n  $ braid modes get plays");
 
   addWatchFlag(modes.command("get <namespace>"))
-    .description("show the read mode, its evidence, and what it waits for")
+    .description("show the read mode, its evidence, and what blocks the next mode")
     .addHelpText(
       "after",
       "\nExample:\n  $ braid modes get plays\n  $ braid modes get plays --watch",
@@ -48,7 +48,7 @@ export function addModes(program: Command, terminal: Terminal): void {
     .command("set <namespace>")
     .description("set the read mode")
     .addArgument(new Argument("<mode>", READ_MODES.join(", ")).argParser(modeArgument))
-    .option("--force", "without the evidence; Braid records who asked and why")
+    .option("--force", "set it whatever the evidence says; Braid records who asked and why")
     .option("--auto-advance", "evidence advances the mode")
     .option("--no-auto-advance", "the mode stays until it is set")
     .option("--reason <text>", "reason to record with the change")
@@ -80,7 +80,7 @@ async function setMode(
     });
   } catch (error) {
     if (!(error instanceof BraidError) || error.code !== "CONFLICT") throw error;
-    // Evidence takes its time: a hint to repeat it in a second would mislead.
+    // Evidence takes time to collect: a hint to retry in a second would mislead.
     const hint = force ? "" : "; --force skips the evidence";
     throw new BraidError(error.code, `${error.message}${hint}`, { details: error.details });
   }
@@ -98,7 +98,7 @@ function shown(mode: ReadMode, nowMicros: number): Data {
 
 function describe(mode: ReadMode, nowMicros: number): Block[] {
   const { evidence, nextMode, blockedBy, reason } = mode;
-  const waits = blockedBy === "" ? "nothing is in the way" : blockedBy;
+  const waits = blockedBy === "" ? "nothing" : blockedBy;
   const why = reason === "" ? "" : `: ${reason}`;
   const rows = evidence.map((seen) => [
     seen.layout,

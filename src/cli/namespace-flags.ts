@@ -1,8 +1,9 @@
 /**
- * A namespace's configuration from the command line: a file, then flags, then `--set`, the later winning.
+ * Builds a namespace's configuration from the command line: a file, then flags, then `--set`; later
+ * ones win.
  *
- * Durations and sizes are taken with units (`10m`, `8MiB`) and sent as the API has them. Names that are not
- * known here go to the server as they are: it knows them all, and says so if they are wrong.
+ * Durations and sizes have units (`10m`, `8MiB`) and are converted to the API's form. Names that
+ * are not known here are sent unchanged: the server knows all of them and rejects wrong ones.
  */
 import type { Command } from "commander";
 import type { NamespaceChange } from "../../client/connect.ts";
@@ -39,12 +40,12 @@ const FIELDS: Readonly<Record<string, Field>> = {
   "retention.closeAfter": {
     kind: "duration",
     flag: "--close-after",
-    about: "from then on a slice is neither read nor written",
+    about: "age at which a slice is closed: neither read nor written",
   },
   "retention.deleteAfter": {
     kind: "duration",
     flag: "--delete-after",
-    about: "from then on a slice is gone",
+    about: "age at which a slice is deleted",
   },
   "slos.read.target": { kind: "duration" },
   "slos.read.max": { kind: "duration" },
@@ -148,7 +149,7 @@ async function convert(kind: Kind, value: Tree[string], flag: string): Promise<T
     case "duration":
       return `${(await durationMs(flag, text)) / 1000}s`;
     case "seconds": {
-      // A bare number is what the API has: seconds.
+      // A bare number means seconds, as in the API.
       const seconds = /^\d+$/.test(text) ? Number(text) : (await durationMs(flag, text)) / 1000;
       if (!Number.isInteger(seconds)) throw new UsageError(`${flag} ${text}: not whole seconds`);
       return seconds;
@@ -177,7 +178,7 @@ async function readConfigFile(path: string): Promise<Tree> {
   const { parse } = await import("yaml");
   let content: unknown;
   try {
-    // JSON is YAML, too.
+    // JSON is also YAML.
     content = parse(await readFile(path, "utf8"));
   } catch (error) {
     throw new UsageError(`--config-file ${path}: ${error instanceof Error ? error.message : ""}`);

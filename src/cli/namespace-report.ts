@@ -1,11 +1,11 @@
-/** A namespace as people read it. */
+/** Shows a namespace to people. */
 import type { Namespace } from "../../client/connect.ts";
 import { pairs, table } from "./blocks.ts";
 import type { Block } from "./blocks.ts";
 import { count, duration, millis, size } from "./print.ts";
 import { relative, withRelative } from "./relative-time.ts";
 
-/** Its configuration, a line for each part of it. */
+/** Its configuration, one line per part. */
 export function describeNamespace(shown: Namespace, nowMicros: number): Block {
   const { namespace, id, config, epoch, version, createTime } = shown;
   const { timePartition: layout, retention, slos, widePartition: wide, tuning } = config;
@@ -53,7 +53,7 @@ function splitsLine({ readMode, splitsPause }: Namespace, nowMicros: number): st
   return `read mode ${readMode}; paused by ${by} at ${withRelative(since, nowMicros)}${why}`;
 }
 
-/** A line for each. */
+/** One line per namespace. */
 export function listNamespaces(namespaces: readonly Namespace[], nowMicros: number): Block {
   return table(
     [

@@ -1,4 +1,4 @@
-/** `braid ns`: makes, shows, changes and deletes namespaces. */
+/** `braid ns`: creates, shows, changes and deletes namespaces. */
 import type { Command } from "commander";
 import type { Namespace } from "../../client/connect.ts";
 import { line } from "./blocks.ts";
@@ -67,7 +67,7 @@ export function addNs(program: Command, terminal: Terminal): void {
     });
 
   addNamespaceFlags(ns.command("update <namespace>"))
-    .description("change a namespace; what is not given stays")
+    .description("change a namespace; what is not given is kept")
     .option(
       "--reset <path>",
       "restore the default of this field, such as slos.read; may be repeated",
@@ -96,7 +96,7 @@ export function addNs(program: Command, terminal: Terminal): void {
 
   ns.command("rm <namespace>")
     .description("delete a namespace with all its events; cannot be undone")
-    .option("-y, --yes", "do not ask; needed where nobody can be asked")
+    .option("-y, --yes", "delete without asking; required without a terminal")
     .addHelpText("after", "\nExample:\n  $ braid ns rm plays --yes")
     .action(async (name: string, _options: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions & { yes?: boolean }>();

@@ -97,7 +97,7 @@ test("--watch shows it again until Ctrl-C, and redraws a screen", async () => {
   ok(ran.out.split("\u001b[2J").length >= 2, ran.out);
   for (const [flags, expected] of [
     ["--watch --interval 0", /--interval 0: give seconds from 1 to 3600/],
-    ["--interval 2", /--interval is for --watch/],
+    ["--interval 2", /--interval needs --watch/],
   ] as const) {
     const wrong = await runBraid(["ns", "ls", ...flags.split(" ")], { url: server.url });
     equal(wrong.code, 2);

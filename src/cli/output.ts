@@ -1,4 +1,4 @@
-/** `-o table|json|yaml|csv|text`: the one place that gives data its form. */
+/** `-o table|json|yaml|csv|text`: the one place that formats data. */
 import { Option } from "commander";
 import { renderAligned, renderCells } from "./blocks.ts";
 import type { Block } from "./blocks.ts";
@@ -16,14 +16,14 @@ export interface OutputOptions {
   readonly json?: boolean;
 }
 
-/** What a command prints, for people and for programs. */
+/** The output of a command, for people and for programs. */
 export interface Data {
-  /** As the API has it. */
+  /** In the API's form. */
   readonly value: object;
-  /** The rows of a CSV file; `value` alone if not given. */
+  /** The rows of a CSV file; `value` as the only row if not given. */
   readonly records?: readonly object[];
   readonly blocks: readonly Block[];
-  /** What else is worth knowing, for people: on stderr, a line each. */
+  /** Notes for people, one line each, on stderr. */
   readonly notes?: readonly string[];
 }
 
@@ -41,7 +41,7 @@ export function formatOf({ output, json }: OutputOptions): OutputFormat {
   return "json";
 }
 
-/** True if the data is for people, who also want hints beside it. */
+/** Whether the data is for people, who also want hints. */
 export function isForPeople(options: OutputOptions): boolean {
   return formatOf(options) === "table";
 }

@@ -1,4 +1,4 @@
-/** How values look to people: sizes and durations with units, nothing a terminal would obey. */
+/** Formats values for people: sizes and durations with units, and no control characters. */
 
 export function count(number: number | string): string {
   return Number(number).toLocaleString("en-US");
@@ -12,13 +12,13 @@ export function size(bytes: number | string): string {
   return `${number} B`;
 }
 
-/** Of a duration in proto3 JSON, such as "600s". */
+/** Formats a duration in proto3 JSON, for example "600s". */
 export function duration(text: string): string {
   const milliseconds = Math.round(Number(text.replace(/s$/, "")) * 1000);
   return Number.isNaN(milliseconds) ? text : millis(milliseconds);
 }
 
-/** Exact where it is a whole number of some unit, else rounded. */
+/** Exact if it is a whole number of a unit, otherwise rounded. */
 export function millis(number: number): string {
   for (const [unit, factor] of DURATIONS) {
     if (number >= factor && number % factor === 0) return `${number / factor}${unit}`;
@@ -27,7 +27,7 @@ export function millis(number: number): string {
   return `${trimZero(number.toFixed(number < 10 ? 1 : 0))}ms`;
 }
 
-/** Text of others, with control characters spelled out: an id must not move the cursor or clear the screen. */
+/** Escapes control characters: an id must not move the cursor or clear the screen. */
 export function printable(text: string): string {
   return text.replace(UNSAFE, (character) => {
     const code = character.codePointAt(0) ?? 0;
@@ -35,7 +35,7 @@ export function printable(text: string): string {
   });
 }
 
-/** A value as text if it is text, else as hexadecimal; not yet made safe for a terminal. */
+/** A value as text if it is text, otherwise as hexadecimal; not yet safe for a terminal. */
 export function itemText(value: Uint8Array, lengthMax = Number.POSITIVE_INFINITY): string {
   const text = asText(value) ?? `0x${Buffer.from(value).toString("hex")}`;
   return text.length > lengthMax ? `${text.slice(0, lengthMax - 1)}…` : text;
@@ -55,16 +55,16 @@ const DURATIONS = [
   ["s", 1000],
 ] as const;
 
-// Control characters, and those that change the direction of what follows.
+// Control characters, and characters that change the text direction.
 const UNSAFE = /[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu;
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** Undefined if it is not UTF-8. */
+/** Returns undefined if it is not UTF-8. */
 export function asText(value: Uint8Array): string | undefined {
   try {
     return decoder.decode(value);
   } catch {
-    // Not UTF-8, which values need not be.
+    // Values need not be UTF-8.
     return undefined;
   }
 }

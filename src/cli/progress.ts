@@ -1,4 +1,7 @@
-/** How far long work has come, on stderr: one line that changes on a terminal, a line now and then elsewhere. */
+/**
+ * The progress of long work, on stderr: a line that is updated on a terminal, and a line now and
+ * then elsewhere.
+ */
 import { count } from "./print.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -18,7 +21,7 @@ export class Progress {
     this.#lastMs = this.#startedMs;
   }
 
-  /** `text` is given the milliseconds since the work began. */
+  /** `text` receives the milliseconds since the work began. */
   update(text: (sinceMs: number) => string): void {
     if (!this.#shown) return;
     const nowMs = this.#terminal.clock.monotonicMs();
@@ -29,14 +32,14 @@ export class Progress {
     this.#open = this.#terminal.noteIsTty;
   }
 
-  /** Before anything else is written to stderr. */
+  /** Call this before writing anything else to stderr. */
   clear(): void {
     if (this.#open) this.#terminal.note(CLEAR);
     this.#open = false;
   }
 }
 
-/** `45%: ` at the start of a line, or nothing where nobody knows how much there is. */
+/** `45%: ` at the start of a line, or "" if the total is unknown. */
 export function percent(done: number, total: number | undefined): string {
   if (total === undefined || total <= 0) return "";
   return `${Math.min(100, Math.floor((100 * done) / total))}%: `;
@@ -47,5 +50,5 @@ export function perSecond(number: number, sinceMs: number): string {
   return `${count(Math.round((number * 1000) / Math.max(1, sinceMs)))}/s`;
 }
 
-/** To the start of the line, and empty it. */
+/** Moves to the start of the line and clears it. */
 const CLEAR = "\r\u001b[K";

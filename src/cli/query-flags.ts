@@ -1,4 +1,4 @@
-/** Which events to read, from the command line: shared by `read` and `explain`. */
+/** The command-line flags that select events, shared by `read` and `explain`. */
 import { Option } from "commander";
 import type { Command } from "commander";
 import type { ReadQuery } from "../../client/connect.ts";
@@ -25,13 +25,13 @@ export function addQueryFlags(command: Command): Command {
     )
     .option("--to <time>", "end, not included", "now")
     .addOption(
-      new Option("--order <order>", "newest or oldest first (newest if not given)").choices([
+      new Option("--order <order>", "newest or oldest first (default: newest)").choices([
         "newest",
         "oldest",
       ]),
     )
     .option("--limit <events>", "the most events to read")
-    .option("--page-size <events>", "events in a page (100 if not given)")
+    .option("--page-size <events>", "events in a page (default: 100)")
     .option("--filter <key=value>", "only events with this item; may be repeated", append);
 }
 

@@ -1,4 +1,4 @@
-/** `braid read`: the events of one id, for people, or exactly as the API has them, page by page. */
+/** `braid read`: the events of one id, page by page, for people or exactly in the API's form. */
 import type { Command } from "commander";
 import type { ReceivedEvent } from "../../client/connect.ts";
 import { alignRow } from "./blocks.ts";
@@ -36,7 +36,7 @@ Example:
         GlobalOptions & QueryFlags & { progress?: boolean }
       >();
       const query = await queryOf(id, options, terminal);
-      // On a screen the events themselves show how far it is.
+      // On a screen the events themselves show the progress.
       const shown = options.progress ?? (terminal.noteIsTty && !terminal.outIsTty);
       const progress = new Progress(terminal, shown);
       const format = await formatFor(formatOf(options), terminal);
@@ -58,13 +58,13 @@ Example:
       if (events === 0 && isForPeople(options)) {
         terminal.note(
           `no events of ${printable(id)} from ${String(query.start)} to ${String(query.end)}; ` +
-            "--from and --to change the time\n",
+            "change the interval with --from and --to\n",
         );
       }
     });
 }
 
-/** Called for each page: pages are printed as they come. */
+/** Called for each page, so that pages are printed as they arrive. */
 type Format = (events: readonly ReceivedEvent[]) => string;
 
 async function formatFor(format: OutputFormat, terminal: Terminal): Promise<Format> {
@@ -101,7 +101,7 @@ function csvFormat(): Format {
   };
 }
 
-/** Columns are as wide as their widest cell so far: pages are not held back to align them all. */
+/** Columns are as wide as their widest cell so far, because pages are printed as they arrive. */
 function tableFormat(terminal: Terminal): Format {
   const heads = ["TIME", "EVENT ID", "ITEMS"];
   const widths = heads.map((head) => head.length);
@@ -129,7 +129,7 @@ function tableFormat(terminal: Terminal): Format {
   };
 }
 
-/** Of one value on a screen. */
+/** The limit of one value on a screen. */
 const VALUE_COLUMNS = 60;
 
 function cut(text: string, columns: number | undefined): string {

@@ -1,4 +1,4 @@
-/** Times of the API as people think of them: how long ago, or how long until then. */
+/** Formats times of the API for people: how long ago, or how long until then. */
 
 /** `3m ago`, `in 2h`, `now`. */
 export function relative(time: string, nowMicros: number): string {
@@ -15,13 +15,13 @@ export function withRelative(time: string, nowMicros: number): string {
   return text === time ? time : `${time} (${text})`;
 }
 
-/** How long ago, in its largest unit: `3m`, `2d`. */
+/** How long ago, in the largest unit: `3m`, `2d`. */
 export function ageOf(time: string, nowMicros: number): string {
   const milliseconds = Math.max(0, nowMicros / 1000 - Date.parse(time));
   return Number.isNaN(milliseconds) ? time : roughly(milliseconds);
 }
 
-/** `2026-11-14 07:00-08:00`, or with both days if it ends on another. */
+/** `2026-11-14 07:00-08:00`, or with both days if it ends on another day. */
 export function timeRange(startMs: number, endMs: number): string {
   const [start, end] = [startMs, endMs].map((time) => new Date(time).toISOString());
   if (start === undefined || end === undefined) return "";
@@ -31,7 +31,7 @@ export function timeRange(startMs: number, endMs: number): string {
   return sameDay ? `${from}-${to?.slice(11)}` : `${from} - ${to}`;
 }
 
-/** Without the year, if that is the present one. */
+/** Without the year if it is the current one. */
 export function shortTime(range: string, nowMicros: number): string {
   const year = new Date(nowMicros / 1000).toISOString().slice(0, 5);
   return range.replaceAll(new RegExp(`(^|- )${year}`, "g"), "$1");

@@ -78,7 +78,7 @@ test("wrong usage exits 2 with the usage line and the nearest that exists", asyn
     ["modes set plays on", /'on' is invalid[^]*It is one of OFF, SHADOW, COMPARE, SERVE/],
     ["kill-switch of", /Did you mean one of off, on\?/],
     ["verify plays --id i", /--slice, --time-bucket not given/],
-    ["verify plays --follow v --slice s", /takes nothing else/],
+    ["verify plays --follow v --slice s", /give no split or slice/],
     ["ns", /Usage: braid ns/],
     ["", /Usage: braid/],
   ];

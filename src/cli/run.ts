@@ -1,7 +1,7 @@
 /**
- * The command line: the tree of commands, and how each ends.
+ * The command line: the tree of commands, and how each command ends.
  *
- * Only what a command needs is loaded when it runs, so that `braid --help` answers at once.
+ * A command loads only what it needs, so that `braid --help` answers at once.
  */
 import { Command, CommanderError } from "commander";
 import { BraidError } from "../../client/braid-error.ts";
@@ -28,7 +28,7 @@ import type { Terminal } from "./terminal.ts";
 import { addVerify } from "./verify.ts";
 import { addWrite } from "./write.ts";
 
-/** Runs one command, `args` being what stands behind `braid`, and resolves with its exit code. */
+/** Runs one command; `args` are the words after `braid`. Resolves with its exit code. */
 export async function run(args: readonly string[], terminal: Terminal): Promise<number> {
   const printed: Promise<void>[] = [];
   const program = commandTree(terminal, printed);
@@ -46,14 +46,17 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
   }
 }
 
-/** `--version`, `help` of any command, and no help of what is no command; all else is commander's. */
+/**
+ * Handles `--version`, the help of any command, and help of unknown commands; commander handles the
+ * rest.
+ */
 async function parse(program: Command, args: readonly string[], terminal: Terminal): Promise<void> {
   const asksHelp = args[0] === "help";
   const words = asksHelp ? args.slice(1) : args;
   const { command, unknownAt } = findCommand(program, words);
   const wrong = asksHelp || words.some((word) => word === "--help" || word === "-h");
   if (unknownAt !== undefined && wrong) {
-    // Without the flag commander says what is unknown, and what is near it.
+    // Without the flag, commander reports the unknown command and suggests similar ones.
     await program.parseAsync(words.slice(0, unknownAt + 1), { from: "user" });
   } else if (asksHelp) {
     command.outputHelp();
@@ -84,12 +87,12 @@ function exitCode(error: unknown, running: Command, terminal: Terminal): number 
     noteError(terminal, explainFailure(error, namespaceOf(running)));
     return exitCodeOf(error);
   }
-  // A bug of ours: all that is known helps to find it.
+  // A bug in Braid: the whole stack helps to find it.
   noteError(terminal, `braid: ${error instanceof Error ? error.stack : String(error)}\n`);
   return EXIT.failed;
 }
 
-/** The reason of a terminal's `interrupted`. */
+/** The abort reason of a terminal's `interrupted` signal. */
 export class Interrupted extends Error {
   constructor() {
     super("interrupted");
@@ -100,7 +103,10 @@ function commandTree(terminal: Terminal, printed: Promise<void>[]): Command {
   const program = new Command("braid")
     .description("A time-series event store that keeps its own partitions at a healthy width.")
     .option("--url <url>", `the server, or BRAID_URL (default: ${DEFAULT_URL})`)
-    .option("--as <name>", "who asks, recorded as claimed (default: your user name and host)")
+    .option(
+      "--as <name>",
+      "your name for histories, recorded as claimed (default: your user name and host)",
+    )
     .addOption(outputOption())
     .option("--json", "short for -o json")
     .option("-V, --version", "print the versions of this program and of the server")
@@ -137,7 +143,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 refused, 5 nothing c
   return program;
 }
 
-/** What every command of the tree does alike: never exits by itself, and shows its usage with an error. */
+/** Settings of every command: it never exits the process, and shows its usage with an error. */
 function settle(command: Command, terminal: Terminal, printed: Promise<void>[]): void {
   command.exitOverride();
   command.configureHelp({ showGlobalOptions: true });
@@ -152,7 +158,7 @@ function settle(command: Command, terminal: Terminal, printed: Promise<void>[]):
   for (const child of command.commands) settle(child, terminal, printed);
 }
 
-/** Where nobody says how wide the screen is. */
+/** The width where the screen does not tell it. */
 const HELP_COLUMNS = 100;
 
 function usageOf(command: Command): string {
@@ -160,7 +166,7 @@ function usageOf(command: Command): string {
   return `usage: ${name} ${command.usage()}\nMore: ${name} --help\n`;
 }
 
-/** The namespace that the command line names, if the command is about one. */
+/** The namespace on the command line, if the command has one. */
 function namespaceOf({ registeredArguments, args }: Command): string | undefined {
   const at = registeredArguments.findIndex((argument) => argument.name() === "namespace");
   return at < 0 ? undefined : args[at];

@@ -24,7 +24,7 @@ export function addServe(program: Command, terminal: Terminal): void {
 
 export function addWorker(program: Command, terminal: Terminal): void {
   addConfigFlags(program.command("worker"))
-    .description("work from the queue, beside servers on the same Cassandra and Kafka")
+    .description("run a worker: it splits partitions for servers on the same Cassandra and Kafka")
     .addHelpText(
       "after",
       `
@@ -40,8 +40,8 @@ Example:
       const { engine, queue } = loaded.config;
       if (engine === "embedded" || queue === "embedded") {
         throw new UsageError(
-          `a worker shares its work with other processes, and engine ${engine} with queue ${queue} belongs to one: ` +
-            "use --engine cassandra --queue kafka. On the embedded ones `braid serve` does the work itself",
+          `a worker shares its work with other processes, but only one process can use engine ${engine} with queue ${queue}: ` +
+            "use --engine cassandra --queue kafka. With the embedded ones, `braid serve` does the work itself",
         );
       }
       process.stdout.on("error", goOnUnheard);
@@ -50,7 +50,7 @@ Example:
     });
 }
 
-/** A server keeps running when the program that reads its output has ended. */
+/** A server keeps running when the reader of its output has ended. */
 function goOnUnheard(error: Error & { code?: string }): void {
   if (error.code !== "EPIPE") throw error;
 }

@@ -1,4 +1,4 @@
-/** A split as people read it: what it was, what it is now, how it came to that. */
+/** Shows a split to people: the original, the copy and the history. */
 import type { SeenLatency, Split, SplitMove, SplitSegment } from "../../client/connect.ts";
 import { line, pairs, table } from "./blocks.ts";
 import type { Block } from "./blocks.ts";
@@ -10,19 +10,19 @@ interface ReportOptions {
   readonly nowMicros: number;
 }
 
-/** How a line names a split. */
+/** The name of a split in a line. */
 export function nameOf(split: Split): string {
   const { splitId, preSplitData: before } = split;
   return `${splitId} (${before.timeSeriesId}, ${bucketTime(split)})`;
 }
 
-/** The UTC time that the partition's bucket covers; the name of its slice once that is gone. */
+/** The UTC time that the partition's bucket covers; the slice's name if the slice is dropped. */
 export function bucketTime({ bucketStart, bucketEnd, preSplitData }: Split): string {
   if (bucketStart === undefined || bucketEnd === undefined) return preSplitData.timeSlice;
   return timeRange(Date.parse(bucketStart), Date.parse(bucketEnd));
 }
 
-/** Everything but the single parts, unless they are asked for. */
+/** Everything except the single parts, unless they are requested. */
 export function report(split: Split, { withParts, nowMicros }: ReportOptions): Block[] {
   const { preSplitData: before, segments, history } = split;
   return [
@@ -92,7 +92,7 @@ function segmentBlocks(segment: SplitSegment): Block[] {
       `${size(copy.bytes)}, ${count(copy.events)} events in ${count(number)} ` +
         `${number === 1 ? "part" : "parts"} of ${copy.timeSlice}`,
     ],
-    // Copied from the newest time to the oldest.
+    // The copy runs from the newest time to the oldest.
     ...(segment.copiedTo === from
       ? []
       : [["  checkpoint", `all from ${segment.copiedTo} on is copied`] as const]),
@@ -125,7 +125,7 @@ function partTables(segments: readonly SplitSegment[]): Block[] {
 function historyTable(history: readonly SplitMove[]): Block {
   const rows = history.map(({ at, by, from, to, cause, reason, times }) => [
     at,
-    // Nobody checks who an operator says to be.
+    // Nothing verifies the name of an operator.
     cause === "operator" ? `${by} (claimed)` : by,
     from ?? "",
     to,
@@ -135,7 +135,7 @@ function historyTable(history: readonly SplitMove[]): Block {
   return table(["=AT", "=BY", "=FROM", "=TO", "=CAUSE", "=REASON"], rows);
 }
 
-/** How many parts they have. */
+/** The number of their parts. */
 export function partsOf(segments: readonly SplitSegment[]): number {
   return sum(
     segments.map(

@@ -1,4 +1,4 @@
-/** `braid splits ls`: a line for each split, which fits the screen. */
+/** `braid splits ls`: one line per split, which fits the screen. */
 import { InvalidArgumentError } from "commander";
 import type { Command } from "commander";
 import type {
@@ -30,18 +30,22 @@ interface Listed {
   readonly splits: Split[];
   readonly paused: SplitsPause[];
   killSwitch: KillSwitch | undefined;
-  /** There are more than were asked for. */
+  /** Whether there are more than were requested. */
   more: boolean;
 }
 
-/** As many as a screen or two hold; `--all` for the rest. */
+/** One or two screens; `--all` lists the rest. */
 const LISTED_MAX = 100;
 
 export function addSplitsList(splits: Command, terminal: Terminal): void {
   addWatchFlag(splits.command("ls [namespace]"))
     .description("list the splits of a namespace, or of all")
-    .option("--state <state>", `only those that are ${SPLIT_STATES.join(", ")}`, stateArgument)
-    .option("--all", `all of them; else the first ${LISTED_MAX}`)
+    .option(
+      "--state <state>",
+      `only splits in this state: ${SPLIT_STATES.join(", ")}`,
+      stateArgument,
+    )
+    .option("--all", `all of them (default: the first ${LISTED_MAX})`)
     .addHelpText(
       "after",
       "\nSPLIT is the short id that every other command takes. TIME is the UTC time that the partition's" +
@@ -83,7 +87,7 @@ async function list(
     const call = { ...(state !== undefined && { state }), pageToken, signal };
     const page = await client.splits.listPage(namespace, call);
     found.splits.push(...page.splits);
-    // A namespace may stand on several pages.
+    // Several pages may name the same namespace.
     const isNew = (pause: SplitsPause): boolean =>
       found.paused.every((known) => known.namespace !== pause.namespace);
     found.paused.push(...page.paused.filter(isNew));
@@ -119,16 +123,16 @@ function listing(
   return table(["=SPLIT", ...(named ? ["NAMESPACE"] : []), ...heads], rows);
 }
 
-/** What they cost, since the originals stay. */
+/** The space of the copies, because the originals stay. */
 function costNotes({ splits, more }: Listed): string[] {
   if (splits.length === 0) return ["no splits"];
   if (more) return [];
   const bytes = sizeOfCopies(splits.flatMap(({ segments }) => segments));
   const number = splits.length === 1 ? "one split" : `${count(splits.length)} splits`;
-  return [`${number}, whose copies take ${size(bytes)} beside the originals`];
+  return [`${number}, whose copies take ${size(bytes)} in addition to the originals`];
 }
 
-/** A row of CSV: what a spreadsheet has columns for. */
+/** A row of CSV: the fields that fit the columns of a spreadsheet. */
 function summary(split: Split): object {
   const { splitId, namespace, state, reason, detectTime, epoch, owner, failures } = split;
   const { timeSlice, timeSeriesId, timeBucket, eventBucket, bytes, events } = split.preSplitData;

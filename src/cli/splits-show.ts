@@ -1,4 +1,6 @@
-/** `braid splits show`: one split, with its sizes and latencies before and after, and its history. */
+/**
+ * `braid splits show`: one split, with its sizes and latencies before and after, and its history.
+ */
 import type { Command } from "commander";
 import type { BraidClient, Split } from "../../client/connect.ts";
 import { clientFor } from "./connection.ts";
@@ -39,7 +41,7 @@ export function addSplitsShow(splits: Command, terminal: Terminal): void {
     );
 }
 
-/** A pause stands in no split, and explains why one that waits does not move. */
+/** A split does not record pauses, but a pause explains why a waiting split does not move. */
 async function pausedWhileWaiting(
   client: BraidClient,
   { namespace, dueTime, owner }: Split,

@@ -1,4 +1,6 @@
-/** `braid splits request|retry|rollback`: what operators ask of one partition. Each answers with one line. */
+/**
+ * `braid splits request|retry|rollback`: operator requests for one partition. Each prints one line.
+ */
 import type { Command } from "commander";
 import type { Split } from "../../client/connect.ts";
 import { line } from "./blocks.ts";
@@ -34,7 +36,7 @@ const TEXTS = {
     example: EXAMPLE_SPLIT,
   },
   rollback: {
-    about: "serve the original again, until a retry",
+    about: "read the original again, until a retry",
     done: "rolled back",
     example: `${EXAMPLE_SPLIT} --reason "a difference"`,
   },

@@ -1,4 +1,6 @@
-/** `braid splits wait`: until the work on one split, or on all of a namespace, has come to an end. */
+/**
+ * `braid splits wait`: waits until no work is left on one split, or on all splits of a namespace.
+ */
 import type { Command } from "commander";
 import type { Split, SplitCalls, SplitTarget } from "../../client/connect.ts";
 import { line } from "./blocks.ts";
@@ -25,10 +27,10 @@ interface WaitOptions extends GlobalOptions, LocationFlags {
   readonly progress?: boolean;
 }
 
-/** The first look comes soon, then ever less often. */
+/** The first check comes soon, later ones less often. */
 const FIRST_LOOK_MS = 200;
 const LOOK_MAX_MS = 2_000;
-/** Of those that ended badly the first say enough. */
+/** Splits that did not complete: the first few are enough. */
 const NAMED_MAX = 10;
 
 export function addSplitsWait(splits: Command, terminal: Terminal): void {
@@ -114,7 +116,10 @@ function giveUp(
   throw new ExitError(EXIT.failed);
 }
 
-/** Served, or nothing is scheduled. Of an open bucket a served split is due again when more of it is sealed. */
+/**
+ * Served, or nothing scheduled. In an open bucket, a served split is due again when more of it is
+ * sealed.
+ */
 function hasEnded(split: Split): boolean {
   return isServable(split) || (split.owner === "" && split.dueTime === undefined);
 }

@@ -33,7 +33,7 @@ test("splits ls prints a table of a state, and JSON as it came", async () => {
     "c11psr2pyb  COMPLETED  profile:123  11-14 07:00-08:00  7/0     15.3 MiB      2   1d  confirmed: a second read of the original agrees with the copy",
     "",
   ]);
-  equal(ran.err, "braid: one split, whose copies take 15.3 MiB beside the originals\n");
+  equal(ran.err, "braid: one split, whose copies take 15.3 MiB in addition to the originals\n");
   deepEqual(server.requests[0]?.body, {
     namespace: "plays",
     state: "COMPLETED",
@@ -59,7 +59,7 @@ test("splits ls stops at a screenful and says so, unless all are wanted", async 
   equal(server.requests.length, 2);
   const all = await runBraid(["splits", "ls", "plays", "--all"], { url });
   equal(all.out.split("\n").length, 182);
-  equal(all.err, "braid: 180 splits, whose copies take 2.7 GiB beside the originals\n");
+  equal(all.err, "braid: 180 splits, whose copies take 2.7 GiB in addition to the originals\n");
 });
 
 test("splits show tells sizes and latencies before and after, and the history", async () => {

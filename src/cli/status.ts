@@ -1,4 +1,4 @@
-/** `braid status`: the server that answers, and what is switched off, paused or under way. */
+/** `braid status`: the server that answers, and what is switched off, paused or in progress. */
 import type { Command } from "commander";
 import type { ServerStatus } from "../../client/connect.ts";
 import { pairs } from "./blocks.ts";
@@ -64,7 +64,7 @@ function splitsLine({ splits, splitsTime }: ServerStatus, nowMicros: number): st
   return `${states.join(", ") || "none"}, counted ${relative(splitsTime, nowMicros)}`;
 }
 
-/** Days, hours, minutes: the two largest. */
+/** Days, hours, minutes: the two largest units. */
 function roughly(time: string): string {
   const seconds = Math.floor(Number(time.replace(/s$/, "")));
   const parts = [

@@ -1,13 +1,13 @@
-/** Colour for people at a terminal. Never in a pipe, and never where `NO_COLOR` says no. */
+/** Colour for people at a terminal. Never in a pipe, and never if `NO_COLOR` is set. */
 import { styleText } from "node:util";
 import type { Terminal } from "./terminal.ts";
 
 type Format = Parameters<typeof styleText>[0];
 
-/** How text may look where it is printed. */
+/** How text may look on the output. */
 export interface Look {
   readonly colour: boolean;
-  /** Columns of the screen; undefined in a pipe, where nothing is cut. */
+  /** The width of the screen; undefined in a pipe, where nothing is cut. */
   readonly columns: number | undefined;
 }
 
@@ -18,7 +18,7 @@ export function lookOf(terminal: Terminal): Look {
   return { colour: allowsColour(terminal), columns: terminal.columns };
 }
 
-/** A line for stderr that says why the command did not do what was asked. */
+/** A line for stderr that says why the command failed. */
 export function noteError(terminal: Terminal, text: string): void {
   const colour = terminal.noteIsTty && allowsColour(terminal);
   const prefix = "braid: ";
@@ -27,11 +27,11 @@ export function noteError(terminal: Terminal, text: string): void {
 }
 
 export function paint(format: Format, text: string, colour: boolean): string {
-  // The terminal has said already whether it takes colour.
+  // The terminal has already decided whether to use colour.
   return colour ? styleText(format, text, { validateStream: false }) : text;
 }
 
-/** Words of the API that say how something stands, at the start of a cell. */
+/** Words of the API for a state, at the start of a cell. */
 export function paintState(text: string, colour: boolean): string {
   if (!colour) return text;
   const [word = ""] = /^[A-Z_]+/.exec(text) ?? [];

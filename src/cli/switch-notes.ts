@@ -1,4 +1,7 @@
-/** What is switched off or paused, in a sentence each: lists that look strange without it say so. */
+/**
+ * Notes on what is switched off or paused, one sentence each, for lists that would be confusing
+ * without them.
+ */
 import type { KillSwitch, SplitsPause } from "../../client/connect.ts";
 import { relative } from "./relative-time.ts";
 

@@ -1,7 +1,8 @@
 /**
- * What a command may touch of its surroundings. A test passes its own.
+ * What a command may use of its environment. A test passes its own.
  *
- * Data goes to `print`, everything else (errors, progress, hints) to `note`, so that a pipe sees data only.
+ * Data goes to `print`, everything else (errors, progress, hints) to `note`, so that a pipe sees
+ * data only.
  */
 import type { Readable } from "node:stream";
 import type { Clock } from "../lib/clock.ts";
@@ -13,15 +14,21 @@ export interface Terminal {
   note(text: string): void;
   readonly outIsTty: boolean;
   readonly noteIsTty: boolean;
-  /** How wide the screen is now; undefined if stdout is not one. */
+  /** The current width of the screen; undefined if stdout is not a screen. */
   readonly columns: number | undefined;
   readonly input: Readable;
-  /** Asks a person and resolves with the answer; undefined if nobody is there. */
+  /** Asks a person and resolves with the answer; undefined without a terminal. */
   readonly ask: ((question: string) => Promise<string>) | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Who runs the command, as `user@host`: recorded with what operators do, unless `--as` names another. */
+  /**
+   * The user of the command, as `user@host`: recorded with operator requests, unless `--as` gives
+   * another name.
+   */
   readonly user: string;
-  /** Aborts on Ctrl-C. Asking for it takes Ctrl-C away from the process: `serve`, which has its own way, does not. */
+  /**
+   * Aborts on Ctrl-C. Using it disables the default action of Ctrl-C; `serve`, which handles
+   * signals itself, does not use it.
+   */
   readonly interrupted: AbortSignal;
   readonly clock: Clock;
 }

@@ -1,10 +1,11 @@
 /**
- * Events with text for values, a line of JSON each, so that nobody has to read or type base64:
+ * Events with text values, one line of JSON each, so that nobody has to read or type base64:
  *
  *   {"timeSeriesId":"profile:123","eventTime":"…","eventId":"e-1","items":{"device":"ios"}}
  *
- * `read -o text` prints these lines and `write --text` takes them. A value that is not text is an object,
- * `{"base64":"…"}`, so that what was read can be written again byte for byte.
+ * `read -o text` prints these lines and `write --text` accepts them. A value that is not text is an
+ *   object,
+ * `{"base64":"…"}`, so that an event that was read can be written again byte for byte.
  */
 import type { ReceivedEvent } from "../../client/connect.ts";
 import { asText } from "./print.ts";
@@ -12,7 +13,7 @@ import { asText } from "./print.ts";
 export function textLine(event: ReceivedEvent): string {
   const { timeSeriesId, eventTime, eventId } = event;
   const head = JSON.stringify({ timeSeriesId, eventTime, eventId }).slice(0, -1);
-  // Put together by hand: an object would change the order of keys such as "10" and "9".
+  // Built as text: an object would reorder keys such as "10" and "9".
   const items = event.items.map(({ key, value }) => {
     const text = asText(value) ?? { base64: Buffer.from(value).toString("base64") };
     return `${JSON.stringify(key)}:${JSON.stringify(text)}`;
@@ -20,7 +21,7 @@ export function textLine(event: ReceivedEvent): string {
   return `${head},"items":{${items.join(",")}}}\n`;
 }
 
-/** The line as the API takes it, or what is wrong with it. Whether it is an event the server decides. */
+/** Returns the line in the API's form, or what is wrong with it. The server validates the event. */
 export function fromTextLine(
   line: object,
 ): { readonly json: string } | { readonly problem: string } {

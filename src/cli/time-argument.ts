@@ -1,4 +1,7 @@
-/** Times as people give them: RFC 3339, a day, `now`, or relative to now such as `-1h` and `+30s`. */
+/**
+ * Parses times as people write them: RFC 3339, a day, `now`, or relative to now such as `-1h` and
+ * `+30s`.
+ */
 import { formatTime, parseTime } from "../wire/time-text.ts";
 import { UsageError } from "./failures.ts";
 import type { Terminal } from "./terminal.ts";
@@ -29,7 +32,7 @@ export async function timeArgument(
 }
 
 export async function durationMs(flag: string, text: string): Promise<number> {
-  // Loads a validation library that most commands can do without.
+  // Imported late, because it loads a validation library that most commands do not need.
   const { parseDurationMs } = await import("../lib/units.ts");
   const milliseconds = parseDurationMs(text);
   if (milliseconds === undefined) {

@@ -1,4 +1,6 @@
-/** `braid verify`: compares splits with their originals, event by event, and says what differs. */
+/**
+ * `braid verify`: compares splits with their originals, event by event, and prints the differences.
+ */
 import type { Command } from "commander";
 import type { SplitCalls, Verification, VerifyTarget } from "../../client/connect.ts";
 import { line, pairs, table } from "./blocks.ts";
@@ -25,7 +27,7 @@ interface VerifyOptions extends GlobalOptions, LocationFlags {
   readonly progress?: boolean;
 }
 
-/** The first look comes soon, for a single partition; then ever less often. */
+/** The first check comes soon, for a single partition; later ones less often. */
 const FIRST_LOOK_MS = 100;
 const LOOK_MAX_MS = 2_000;
 
@@ -33,7 +35,7 @@ export function addVerify(program: Command, terminal: Terminal): void {
   addLocationFlags(program.command("verify <namespace> [split]"))
     .description("compare splits with their originals, event by event")
     .option("--no-wait", "only start it, and print its id")
-    .option("--follow <verify-id>", "wait for one that was started before")
+    .option("--follow <verify-id>", "wait for a comparison that was started before")
     .option("--progress", "show progress even if this is not a terminal")
     .addHelpText(
       "after",
@@ -71,7 +73,9 @@ function targetOf(splitId: string | undefined, options: VerifyOptions): VerifyTa
   const { slice, follow } = options;
   const named = splitId !== undefined || isPartitionNamed(options);
   if (follow !== undefined && (named || slice !== undefined || !options.wait)) {
-    throw new UsageError("--follow waits for what was started before: it takes nothing else");
+    throw new UsageError(
+      "--follow waits for a comparison that was started before, so give no split or slice",
+    );
   }
   if (!named) return slice === undefined ? {} : { timeSlice: slice };
   const target = splitTarget(splitId, options);
@@ -116,7 +120,10 @@ function sizes(found: Verification): string {
   );
 }
 
-/** Splits that are not completed have no copy to compare, and an empty list says nothing about any. */
+/**
+ * Splits that are not completed have no copy to compare, so an empty list of differences says
+ * nothing.
+ */
 function comparedNothing({ eventsCompared, splitsDone }: Verification): boolean {
   return Number(eventsCompared) === 0 || Number(splitsDone) === 0;
 }

@@ -1,4 +1,4 @@
-/** `braid --version`: of this program, and of the server it would talk to. */
+/** `braid --version`: the versions of this program and of the server it would connect to. */
 import { BraidError } from "../../client/connect.ts";
 import { BUILD_INFO } from "../lib/build-info.ts";
 import { line, pairs } from "./blocks.ts";
@@ -7,7 +7,10 @@ import type { GlobalOptions } from "./connection.ts";
 import { emit } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** A version is asked for on broken machines too: a server that hangs must not hold it up. */
+/**
+ * Short, because people ask for the version on broken machines too: a server that hangs must not
+ * delay it.
+ */
 const SERVER_MS_MAX = 1_000;
 
 export async function printVersion(options: GlobalOptions, terminal: Terminal): Promise<void> {

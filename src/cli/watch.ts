@@ -1,4 +1,4 @@
-/** `--watch`: the same list again every few seconds, until Ctrl-C. */
+/** `--watch`: prints the same list every few seconds, until Ctrl-C. */
 import type { Command } from "commander";
 import { UsageError } from "./failures.ts";
 import { emit, formatOf, formatted } from "./output.ts";
@@ -12,16 +12,19 @@ export interface WatchFlags {
   readonly interval?: string;
 }
 
-/** Often enough for a person; a server that answers each of many watchers has other work to do. */
+/** Often enough for a person; a shorter interval would load the server. */
 const SECONDS = { usual: 2, min: 1, max: 3600 } as const;
 
 export function addWatchFlag(command: Command): Command {
   return command
-    .option("-w, --watch", "show it again and again, until Ctrl-C")
-    .option("--interval <seconds>", `between two looks with --watch (default: ${SECONDS.usual})`);
+    .option("-w, --watch", "repeat until Ctrl-C")
+    .option(
+      "--interval <seconds>",
+      `seconds between two updates with --watch (default: ${SECONDS.usual})`,
+    );
 }
 
-/** Prints what `look` finds: once, or again and again. */
+/** Prints the result of `look`, once or repeatedly. */
 export async function emitWatched(
   terminal: Terminal,
   options: OutputOptions & WatchFlags,
@@ -32,7 +35,7 @@ export async function emitWatched(
   if (options.watch !== true) return emit(terminal, options, await look());
   const { clock, interrupted } = terminal;
   for (;;) {
-    // Asked first and drawn then, so that the screen is never empty while the server thinks.
+    // Draws after the answer has arrived, so that the screen is never empty meanwhile.
     const data = await look();
     const text = await formatted(terminal, format, data);
     const notes = (data.notes ?? []).map((note) => `\n${printable(note)}`).join("");
@@ -52,7 +55,7 @@ function redrawn(text: string, everyMs: number, terminal: Terminal): string {
 
 function intervalMs({ watch, interval }: WatchFlags): number {
   if (interval === undefined) return SECONDS.usual * 1000;
-  if (watch !== true) throw new UsageError("--interval is for --watch: add it, or leave out both");
+  if (watch !== true) throw new UsageError("--interval needs --watch");
   const seconds = Number(interval.replace(/s$/, ""));
   if (seconds >= SECONDS.min && seconds <= SECONDS.max) return seconds * 1000;
   throw new UsageError(
@@ -60,5 +63,5 @@ function intervalMs({ watch, interval }: WatchFlags): number {
   );
 }
 
-/** To the upper left corner, and empty the screen. */
+/** Moves to the upper left corner and clears the screen. */
 const CLEAR_SCREEN = "\u001b[H\u001b[2J";

@@ -1,7 +1,7 @@
 /**
- * What became of the lines that were not written: the first ones each on a line, the rest counted by code.
+ * Reports the lines that were not written: the first ones one by one, the rest counted by code.
  *
- * A file that is too old altogether has as many failures as lines: nobody reads those.
+ * A file whose events are all too old has as many failures as lines, and nobody reads that many.
  */
 import type { BraidError, JsonEvent, WriteFailure } from "../../client/connect.ts";
 import { explainFailure } from "./failures.ts";
@@ -24,10 +24,10 @@ export class WriteReport {
   readonly #byCode = new Map<string, LineRange>();
   readonly #unconfirmed = new LineRange();
   #failed = 0;
-  /** Why there was no use in sending more. */
+  /** Why sending more lines is pointless. */
   fatal: BraidError | undefined;
 
-  /** `stop` is aborted when no further line can be written. */
+  /** `stop` aborts when no further line can be written. */
   constructor(namespace: string, terminal: Terminal, progress: Progress, stop: AbortController) {
     this.#namespace = namespace;
     this.#terminal = terminal;
@@ -60,12 +60,12 @@ export class WriteReport {
       this.#unconfirmed.add(line);
       return;
     }
-    // The line was sent alone when it was found to be the wrong one.
+    // The line was sent alone when it was identified as the wrong one.
     const message = error.message.replaceAll(/\bevents\[0\]\.?/g, "").trim();
     this.#count(line, error.code, `${error.code}: ${message}`);
   }
 
-  /** After everything else. `read` is how many lines were read. */
+  /** Call this last. `read` is the number of lines read. */
   conclude(read: number): void {
     const { signal } = this.#stop;
     if (this.#failed > LINES_SHOWN) this.#note(this.#summary());
@@ -84,7 +84,7 @@ export class WriteReport {
     );
   }
 
-  /** Says once what is wrong with every request. */
+  /** Reports once what is wrong with every request. */
   #give(error: BraidError): void {
     if (this.fatal !== undefined) return;
     this.fatal = error;
@@ -125,7 +125,7 @@ const HINTS: Readonly<Record<string, string>> = {
   ID_BLOCKED: "see why: braid block ls NAMESPACE",
 };
 
-/** How many lines, and between which. */
+/** The number of lines, and their range. */
 class LineRange {
   count = 0;
   #first = Number.POSITIVE_INFINITY;

@@ -9,7 +9,10 @@ import type { FakeRequest } from "../../tests/support/fake-braid.ts";
 import { runBraid } from "../../tests/support/fake-terminal.ts";
 import { NAMESPACE } from "../../tests/support/namespace-json.ts";
 
-/** Takes every write, but for events named bad (refused alone) and those with a field it does not know. */
+/**
+ * Takes every write, but for events named bad (refused alone) and those with a field it does not
+ * know.
+ */
 function writes(request: FakeRequest, taken: string[]): object | undefined {
   if (request.method === "GetNamespace") return NAMESPACE;
   const events = request.body["events"] as { eventId: string; unknown?: string }[];

@@ -1,8 +1,8 @@
 /**
- * `braid write`: events from a file or a pipe, a line of JSON each.
+ * `braid write`: writes events from a file or a pipe, one line of JSON each.
  *
- * Memory is bounded however long the input is. A line that cannot be written is reported with its number and
- * does not stop the rest; only a server that takes nothing at all does.
+ * Memory is bounded whatever the length of the input. A line that cannot be written is reported
+ * with its number and does not stop the rest; only a server that accepts nothing at all does.
  */
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
@@ -33,8 +33,8 @@ export function addWrite(program: Command, terminal: Terminal): void {
   program
     .command("write <namespace> <file>")
     .description("write events: NDJSON from a file, or from stdin with -")
-    .option("--text", "values are text, not base64")
-    .option("--queued", "acknowledged on receipt, not when durable")
+    .option("--text", "values are text instead of base64")
+    .option("--queued", "acknowledge events on receipt instead of when durable")
     .option("--progress", "show progress on stderr even if this is not a terminal")
     .addHelpText(
       "after",
@@ -67,7 +67,7 @@ async function write(
   const { interrupted, clock } = terminal;
   const startedMs = clock.monotonicMs();
   const size = await sizeOf(file, namespace, terminal);
-  // Asked first: without the namespace every line would be refused, one batch after another.
+  // Checked first: without the namespace every line would be refused, batch after batch.
   await client.getNamespace(namespace, { signal: interrupted });
   const input = file === "-" ? terminal.input : createReadStream(file);
 
@@ -90,7 +90,8 @@ async function write(
       ),
     );
   } catch (error) {
-    // Ctrl-C, or a server that takes nothing: what is under way is still waited for and reported.
+    // After Ctrl-C, or if the server accepts nothing, requests in flight are still awaited and
+    // reported.
     if (!signal.aborted) throw error;
   } finally {
     await writer.close();
@@ -120,7 +121,7 @@ async function conclude(
   await emit(terminal, options, { value, blocks: [lineBlock(text)] });
 }
 
-/** The lines of the input, from the first to the last, and how far it is read. */
+/** The lines of the input in order, and how far it is read. */
 class LineReading {
   readonly #input: AsyncIterable<Uint8Array>;
   readonly #textValues: boolean;
@@ -143,7 +144,10 @@ class LineReading {
     }
   }
 
-  /** Of what was read much still waits for its answer: lines are taken to be of one length. */
+  /**
+   * Estimates progress from answered lines, assuming equal length: much of what was read still
+   * waits for its answer.
+   */
   bytesAnswered({ written }: BatchingWriter<Line>, { failed, unconfirmed }: WriteReport): number {
     return (this.#bytes * (written + failed + unconfirmed)) / Math.max(1, this.lines);
   }
@@ -156,7 +160,7 @@ class LineReading {
   }
 }
 
-/** An event of 1 MiB takes less than 2 MiB as base64 in JSON; the server refuses what is above 1 MiB. */
+/** An event of 1 MiB takes less than 2 MiB as base64 in JSON; the server refuses larger events. */
 const LINE_BYTES_MAX = 4 * 1024 * 1024;
 const TOO_LONG = "longer than 4 MiB; an event has at most 1 MiB";
 

@@ -63,7 +63,9 @@ async function startParts(
   const serving = await startServing(context);
   const latency = new LiveLatency(clock);
   const nudge = startOwnWork(context, serving, latency);
-  const verify = startVerifying(parts, runtime, lifecycle, by);
+  const verify = startVerifying(parts, runtime, lifecycle, by, (reported) =>
+    serving.splits.differed(reported),
+  );
   const writing = startWriting(context);
   const reading = await startReading(context, serving.splits.opener, latency);
   const methods = allMethods({

@@ -12,6 +12,8 @@ import { ComparisonReaders } from "../splits/compare/comparison-readers.ts";
 import { Comparer } from "../splits/compare/comparer.ts";
 import { Differences } from "../splits/compare/differences.ts";
 import { EvidenceFlusher } from "../splits/compare/evidence-flusher.ts";
+import { comparisonOf } from "../splits/compare/reported-difference.ts";
+import type { ReportedDifference } from "../splits/compare/reported-difference.ts";
 import type { ServeObserver } from "../splits/serve/observer.ts";
 import { RouteCache } from "../splits/serve/route-cache.ts";
 import type { KnownSwitch } from "../splits/serve/serve-context.ts";
@@ -131,6 +133,11 @@ export class SplitServing {
     await Promise.all([following, this.#evidence.run(signal)]);
     await Promise.all([this.#comparer.close(), this.#differences.close()]);
     await this.#evidence.flush();
+  }
+
+  /** A split is not its original, by an offline comparison: it is not served here until a recheck. */
+  differed(reported: ReportedDifference): void {
+    this.#differences.submit(comparisonOf(reported));
   }
 
   filterSizes(): Iterable<FilterSize> {

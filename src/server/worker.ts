@@ -9,6 +9,8 @@ import { consumeDetections } from "./detections.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { openListener } from "./open-listener.ts";
 import { processName, startSplitting } from "./splitting.ts";
+import { comparisonOf } from "../splits/compare/reported-difference.ts";
+import { startRechecking } from "./rechecking.ts";
 import { startVerifying } from "./verifying.ts";
 import type { Runtime } from "./runtime.ts";
 import { declareWorkerMetrics } from "./worker-metrics.ts";
@@ -24,7 +26,10 @@ export async function startWorker(config: ServiceConfig, runtime: Runtime): Prom
     const worker = startSplitting(config, runtime, parts, lifecycle, { by, measures });
     const nudge = (partition: PartitionKey): void => worker.nudge(partition);
     consumeDetections({ ...parts, by, nudge }, runtime, measures, lifecycle);
-    startVerifying(parts, runtime, lifecycle, by);
+    const differences = startRechecking(parts, runtime, lifecycle, by);
+    startVerifying(parts, runtime, lifecycle, by, (reported) =>
+      differences.submit(comparisonOf(reported)),
+    );
     const { listener } = await openListener(config, runtime, {
       methods: [],
       metrics,

@@ -37,7 +37,7 @@ export interface DifferencesOptions {
   readonly by: string;
   readonly readers: ComparisonReaders;
   readonly trustStates: TrustStates;
-  readonly observe: ServeObserver;
+  readonly observe: Pick<ServeObserver, "differenceChecked" | "trouble">;
   /** A namespace's splits are not to be trusted. */
   readonly fallBack: (namespace: string, reason: string) => void | Promise<void>;
   readonly differed: (comparison: Comparison) => void;

@@ -5,6 +5,7 @@
  * whether the split is still followed is asked before and after.
  */
 import { fromUtf8 } from "../../lib/bytes.ts";
+import { ServiceError } from "../../lib/errors.ts";
 import { readNamespace } from "../../records/namespace-records.ts";
 import { readRoute } from "../../records/route-records.ts";
 import { readSlice } from "../../records/slice-records.ts";
@@ -16,7 +17,7 @@ import type { Catalog } from "../../ports/catalog.ts";
 import type { ServiceLevel } from "../../ports/event-store.ts";
 import type { Position } from "../../wire/frames.ts";
 import { formatTime } from "../../wire/time-text.ts";
-import type { ComparisonReaders } from "./comparison-readers.ts";
+import type { ComparisonReaders, Side } from "./comparison-readers.ts";
 import type { Comparison } from "../serve/comparison.ts";
 import type { DifferenceVerdict } from "../serve/observer.ts";
 
@@ -104,7 +105,7 @@ async function compareAtAll(
   const { range, segment, last } = read;
   const original = readers.original(partition, range, level, signal);
   try {
-    const split = await readers.split(partition, segment, range, level, signal);
+    const split = await openSplit(readers.split(partition, segment, range, level, signal));
     try {
       const found = await findDifference(original, split, range.order, last);
       if (found === undefined) return { verdict: "VANISHED", detail: "both sides agree by now" };
@@ -117,6 +118,16 @@ async function compareAtAll(
     return { verdict: "UNREADABLE", detail: error.message };
   } finally {
     await original.close();
+  }
+}
+
+/** A split whose parts are not all listed cannot be read; no waiting brings them back. */
+async function openSplit(opening: Promise<Side>): Promise<Side> {
+  try {
+    return await opening;
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code !== "DATA_LOSS") throw error;
+    throw new IntegrityError("gap between parts", error.message, { cause: error });
   }
 }
 

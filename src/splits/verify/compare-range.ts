@@ -7,6 +7,8 @@ import type { PlainEvent } from "./plain-decoder.ts";
 /** How many differences are kept with all they say; the others are counted. */
 export const DIFFERENCES_KEPT = 100;
 
+export const DAMAGED_ORIGINAL = "damaged original";
+
 export interface Compared {
   /** Of the original. */
   readonly events: number;

@@ -10,25 +10,43 @@ import { CODES, ServiceError } from "../../lib/errors.ts";
 import { LinkedAbort } from "../../lib/linked-abort.ts";
 import { mapBounded } from "../../lib/map-bounded.ts";
 import { readReadyNamespace } from "../../records/namespace-records.ts";
+import type { NamespaceRecord } from "../../records/namespace-records.ts";
 import { readParts } from "../../records/part-records.ts";
 import { readSlice, readSlices } from "../../records/slice-records.ts";
 import { listSplits, listSplitsPage, readSplit } from "../../records/split-records.ts";
+import type { PartitionKey } from "../../model/partition.ts";
 import { routeOf } from "../../model/split.ts";
 import type { RouteSegment, SplitRecord } from "../../model/split.ts";
 import type { Catalog } from "../../ports/catalog.ts";
 import type { EventStore, ServiceLevel } from "../../ports/event-store.ts";
-import { compareRange, damagedSplit } from "./compare-range.ts";
+import { compareRange, DAMAGED_ORIGINAL, damagedSplit } from "./compare-range.ts";
 import type { Compared } from "./compare-range.ts";
 import { originalCursor, splitCursor } from "./event-cursor.ts";
 import { SavedProgress } from "./saved-progress.ts";
 import { rangesOf } from "./split-ranges.ts";
 import type { SplitRange } from "./split-ranges.ts";
+import type { Difference } from "../use-cases.ts";
 import type { VerifyRecord } from "./verify-records.ts";
 
 export interface VerificationDeps {
   readonly catalog: Catalog;
   readonly store: EventStore;
   readonly clock: Clock;
+  /**
+   * Called for each range in which a split that servers may follow is not its original: they must
+   * not serve it until a recheck has settled that (rule C14). Returns at once.
+   */
+  readonly differed?: (difference: VerifiedDifference) => void;
+}
+
+export interface VerifiedDifference {
+  readonly namespace: string;
+  readonly partition: PartitionKey;
+  /** Of the namespace's read mode, after the comparison. */
+  readonly round: number;
+  readonly segment: RouteSegment;
+  readonly from: number;
+  readonly to: number;
 }
 
 /** Splits compared at a time, each with two fetches of 1 MiB in memory. */
@@ -164,7 +182,7 @@ export class Verification {
   /** Goes on where it was: it can be repeated. */
   async #compareSplit(record: SplitRecord): Promise<void> {
     const { segments } = routeOf(record);
-    if (!(await this.#isServed(record))) return this.#skip();
+    if ((await this.#servedIn(record)) === undefined) return this.#skip();
     const name = nameOf(record);
     const copies = segments.map(({ generation }) => generation).join(",");
     const begun = this.#progress.now.checkpoint.begun[name];
@@ -176,7 +194,14 @@ export class Verification {
         const compared = await this.#compareRange(record, splitRange);
         // Discard a difference if the slice was dropped, or its time opened again, during the
         // comparison.
-        if (compared.differencesFound > 0 && !(await this.#isServed(record))) return this.#skip();
+        if (compared.differencesFound > 0) {
+          const namespace = await this.#servedIn(record);
+          if (namespace === undefined) return this.#skip();
+          this.#abort.signal.throwIfAborted();
+          if (compared.differences.some(isOfSplit)) {
+            this.#report(record, namespace, segment, splitRange);
+          }
+        }
         this.#abort.signal.throwIfAborted();
         this.#progress.add(compared, name, { copies, splitRanges: nth });
       }
@@ -226,19 +251,41 @@ export class Verification {
   }
 
   /**
-   * Whether a server could follow the split: its slice is there, and its time was not opened again.
+   * The namespace, if a server could follow the split: its slice is there, and its time was not
+   * opened again.
    */
-  async #isServed({ partition, namespace, epoch }: SplitRecord): Promise<boolean> {
+  async #servedIn({
+    partition,
+    namespace,
+    epoch,
+  }: SplitRecord): Promise<NamespaceRecord | undefined> {
     const { catalog } = this.#deps;
     const found = await readReadyNamespace(catalog, namespace);
     const slice = await readSlice(catalog, partition.namespaceId, partition.slice);
     const sameTime = found.id === partition.namespaceId && found.epoch === epoch;
-    return sameTime && slice !== undefined && slice.state !== "DROPPED";
+    return sameTime && slice !== undefined && slice.state !== "DROPPED" ? found : undefined;
+  }
+
+  #report(
+    { namespace, partition }: SplitRecord,
+    { readMode }: NamespaceRecord,
+    segment: RouteSegment,
+    splitRange: SplitRange | Unlisted,
+  ): void {
+    // Without all of its parts none of the segment can be read.
+    const { from, to } = "unlisted" in splitRange ? segment : splitRange;
+    const { round } = readMode;
+    this.#deps.differed?.({ namespace, partition, round, segment, from, to });
   }
 
   #skip(): void {
     this.#progress.change({ splitsSkipped: this.#progress.now.splitsSkipped + 1 });
   }
+}
+
+/** A split is not held back for damage of its original: it may be all that can be read. */
+function isOfSplit({ kind }: Difference): boolean {
+  return kind !== DAMAGED_ORIGINAL;
 }
 
 function skippedReason({ splitsSkipped }: VerifyRecord): string {

@@ -1,4 +1,7 @@
-/** Keeps `docs/specs/faults.md` true: what it claims is tested, what is tested is in it, nothing is missing. */
+/**
+ * Keeps `docs/specs/faults.md` true: what it claims is tested, what is tested is in it, nothing is
+ * missing.
+ */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -15,7 +18,7 @@ function numbered(letter: string, count: number): string[] {
   return Array.from({ length: count }, (_, i) => `${letter}${i + 1}`);
 }
 
-test("the table of faults has every fault once, in order", () => {
+test("the table of faults has every fault once and in order", () => {
   const all = [...numbered("W", WRITE_FAULTS), ...numbered("R", READ_FAULTS)];
   const ids = rows.map((row) => row.id);
   deepEqual(ids.slice(0, all.length), all);

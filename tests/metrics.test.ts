@@ -1,6 +1,7 @@
 /**
- * docs/operate/metrics.md and the metrics themselves say the same: every metric is described there with its type, its
- * labels and their values, and everything described exists. A real server and a real worker show exactly these.
+ * docs/operate/metrics.md and the metrics themselves say the same: every metric is described there
+ * with its type, its labels and their values, and everything described exists. A real server and a
+ * real worker show exactly these.
  */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
@@ -58,7 +59,9 @@ function lineOf(who: string, { type, labels, formerly }: Declaration): string {
   return `${type === "counter" ? "Counter" : type === "gauge" ? "Gauge" : "Histogram"} of ${who}.${labelled}${renamed}`;
 }
 
-/** By name: the line under it, and the text below. Lines that the formatter broke are whole again. */
+/**
+ * By name: the line under it, and the text below. Lines that the formatter broke are whole again.
+ */
 function describedIn(document: string): Map<string, { line: string; meaning: string }> {
   const described = new Map<string, { line: string; meaning: string }>();
   for (const section of document.split(/^### /m).slice(1)) {

@@ -1,4 +1,7 @@
-/** `npm start` as people and supervisors use it: it serves, and a SIGTERM to npm itself ends it well. */
+/**
+ * `npm start` as people and supervisors use it: it serves, and a SIGTERM to npm itself ends it
+ * well.
+ */
 import { equal, match, rejects } from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";

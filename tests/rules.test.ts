@@ -1,4 +1,7 @@
-/** Keeps `docs/specs/rules.md` true: every rule is there, with files that exist and tests that exist. */
+/**
+ * Keeps `docs/specs/rules.md` true: every rule is there, with files that exist and tests that
+ * exist.
+ */
 import { deepEqual, ok } from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -58,7 +61,7 @@ test("every rule is in the table once, in order, with who keeps it and a test", 
   for (const { id, kept, tests } of rules) ok(kept.length > 0 && tests.length > 0, id);
 });
 
-test("what the table names is there", () => {
+test("everything that the table names exists", () => {
   deepEqual(rules.flatMap(missingOf), []);
 });
 
@@ -66,7 +69,7 @@ test("a test, a scenario or a file that is gone is found", () => {
   const row = [
     "| C1 | short | `src/gone.ts`<br>`src/model/split.ts` |",
     '`tests/rules.test.ts`: "nobody wrote this"<br>`tests/scenarios/gone.txt`',
-    '<br>`tests/rules.test.ts`: "what the table names is there"<br>`tests/rules.test.ts` |',
+    '<br>`tests/rules.test.ts`: "everything that the table names exists"<br>`tests/rules.test.ts` |',
   ].join(" ");
   const [rule] = rulesOf(row);
   ok(rule !== undefined);

@@ -1,7 +1,7 @@
 /**
- * TypeScript source as the tests of the tree see it, parsed by oxc: code without comments and without the
- * insides of strings, comments, imports and names of tests. Blanked text keeps its length, so that line
- * numbers hold.
+ * TypeScript source as the tests of the tree see it, parsed by oxc: code without comments and
+ * without the insides of strings, comments, imports and names of tests. Blanked text keeps its
+ * length, so that line numbers hold.
  */
 import { parseSync, Visitor } from "oxc-parser";
 
@@ -16,7 +16,9 @@ export interface SourceText {
   readonly comments: readonly { readonly text: string; readonly line: number }[];
   /** Static and dynamic imports, and re-exports. */
   readonly imports: readonly Import[];
-  /** First arguments of `test`, `it`, `describe`, `suite`, and of `claim` in the conformance suites. */
+  /**
+   * First arguments of `test`, `it`, `describe`, `suite`, and of `claim` in the conformance suites.
+   */
   readonly testNames: readonly string[];
 }
 

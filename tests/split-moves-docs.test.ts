@@ -1,4 +1,7 @@
-/** The documents that show the moves of splits and their causes, against the table that the code follows. */
+/**
+ * The documents that show the moves of splits and their causes, against the table that the code
+ * follows.
+ */
 import { deepEqual } from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

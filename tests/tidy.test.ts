@@ -1,5 +1,5 @@
 /**
- * The rules of the tree: who may import whom, and who may read the clock, the dice, the environment
+ * The rules of the tree: who may import whom, and who may read the clock, randomness, the environment
  * and the network. Each rule also has to find a planted breach, so that it cannot go blind.
  */
 import { deepEqual, equal } from "node:assert/strict";
@@ -11,7 +11,9 @@ import type { Import, SourceText } from "./source-text.ts";
 
 const BASE = ["ports", "model", "wire", "lib"];
 const ENGINES = ["engines/embedded", "engines/cassandra", "queues/embedded", "queues/kafka"];
-/** The life of a wide partition, in order. `splits/use-cases` is one file: what these folders offer. */
+/**
+ * The life of a wide partition, in order. `splits/use-cases` is one file: what these folders offer.
+ */
 const SPLIT_STAGES = [
   "splits/detect",
   "splits/plan",
@@ -34,8 +36,8 @@ const SPLIT_STAGE_MAY = [
 const STAGE_MAY = ["records", "partition", ...BASE];
 
 /**
- * What each folder of src/, and the client beside it, may import beside itself. A stage never imports a
- * stage, but for three.
+ * What each folder of src/, and the client beside it, may import beside itself. A stage never
+ * imports a stage, but for three.
  */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   lib: [],
@@ -213,7 +215,10 @@ function defaultExports(file: SourceFile): string[] {
   return find(file, file.bare, /\bexport\s+default\b|\bas\s+default\b/g, "exports have names");
 }
 
-/** A strategy or layout is asked for what it can do: only its own file, and the table, know its name. */
+/**
+ * A strategy or layout is asked for what it can do: only its own file, and the table, know its
+ * name.
+ */
 function comparedNames(file: SourceFile): string[] {
   const names = /(?:[=!]==\s*|\bcase\s+)"(?:EVENT_BUCKETS|TIME_BUCKETS|HASH|PACKED|ROWS)"/g;
   return isTest(file.path) ? [] : find(file, file.source, names, "ask for what it can do");
@@ -262,7 +267,7 @@ test("no file imports itself in a circle, and a circle is found", () => {
   equal(importCircles(circle).length, 1);
 });
 
-test("time, dice, environment and packages are used only where they belong", () => {
+test("time, randomness, environment and packages are used only where they belong", () => {
   deepEqual(program.flatMap(reservedUses), none);
   const breaches = [
     "const t = Date.now();",

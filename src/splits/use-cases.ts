@@ -1,4 +1,4 @@
-/** What operators do with splits, read modes and comparisons: the use cases behind API, CLI and console. */
+/** What operators do with splits, read modes and comparisons: the use cases of the API. */
 import type { Evidence, KillSwitchState, ReadMode, ReadModeState } from "../model/read-mode.ts";
 import type { PartRecord, SplitRecord, SplitState } from "../model/split.ts";
 

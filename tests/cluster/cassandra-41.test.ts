@@ -1,8 +1,8 @@
 /**
- * The older Cassandra that is still in use, 4.1: the engine passes the suites that every engine passes, and
- * a server takes events, gives them back, and finds them again after both it and Cassandra were started
- * anew; with Kafka and a worker beside it a wide partition is split there, in either layout, and served from
- * its parts. @needs java
+ * The older Cassandra that is still in use, 4.1: the engine passes the suites that every engine
+ * passes, and a server takes events, gives them back, and finds them again after both it and
+ * Cassandra were started anew; with Kafka and a worker beside it a wide partition is split there,
+ * in either layout, and served from its parts. @needs java
  */
 import { deepEqual, equal } from "node:assert/strict";
 import { after, before, test } from "node:test";

@@ -1,9 +1,10 @@
 /**
  * The suites that every engine passes, unchanged, on a cluster of the test file's own.
  *
- * All claims share the keyspace of the catalog, since making tables takes the most time here, and each
- * has names of its own in it. They are about what is stored, not how soon: on a small machine that does
- * other things a node may be slow, so the service level that nobody asked for is a patient one.
+ * All claims share the keyspace of the catalog, since making tables takes the most time here, and
+ * each has names of its own in it. They are about what is stored, not how soon: on a small machine
+ * that does other things a node may be slow, so the service level that nobody asked for is a
+ * patient one.
  */
 import { openCassandraEngine } from "../../src/engines/cassandra/index.ts";
 import type { CassandraEngine } from "../../src/engines/cassandra/index.ts";

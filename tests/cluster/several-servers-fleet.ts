@@ -1,6 +1,6 @@
 /**
- * Several servers and workers that share one Cassandra, and one Kafka if they are given it, with names
- * there that nobody else has; and a look into the catalog they share.
+ * Several servers and workers that share one Cassandra, and one Kafka if they are given it, with
+ * names there that nobody else has; and a look into the catalog they share.
  *
  * They are started as people start them, and none is left when the fleet is disposed of.
  */

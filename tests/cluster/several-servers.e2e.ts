@@ -1,6 +1,6 @@
 /**
- * Three servers and two workers on one Cassandra and one Kafka: nothing depends on which one is asked, and
- * what each of them knows is never older than L.
+ * Three servers and two workers on one Cassandra and one Kafka: nothing depends on which one is
+ * asked, and what each of them knows is never older than `view_max_age`.
  * @needs cassandra
  * @needs kafka
  */
@@ -20,12 +20,12 @@ import { Fleet } from "./several-servers-fleet.ts";
 import type { Server } from "./several-servers-fleet.ts";
 
 const L_MS = 2_000;
-/** How often each server is asked after L: for longer than it takes to renew what it knows. */
+/** How often the test asks each server after `view_max_age`: for longer than a refresh takes. */
 const LATE_LOOKS = 5;
 const LOOK_AGAIN_MS = 200;
 
 let fleet: Fleet;
-/** Holds the keeper's lease: the others started when it had it. */
+/** Holds the reconciler's lease: the others started later. */
 let first: Server;
 let servers: readonly Server[];
 let workers: readonly BraidProcess[];
@@ -214,7 +214,7 @@ test("D24: of servers that create the same namespace at once exactly one does", 
 test("D30: what one server has taken into a slice just made is read through all the others", async () => {
   const [a, ...others] = threeServers();
   const name = uniqueName("edge");
-  // So short that the keeper, which is the first server, makes none ahead of need.
+  // So short that the reconciler, which is the first server, creates none ahead of need.
   await a.client.createNamespace(name, {
     timePartition: { secondsPerTimeSlice: 2, secondsPerTimeBucket: 2 },
     acceptLimit: "1s",
@@ -343,7 +343,7 @@ test("D27: a server that is killed loses nothing it acknowledged, and another ke
     }
   }
 
-  // The lease runs out on the clock of whoever wants it.
+  // The lease expires on the clock of the contender.
   await untilLong(async () => (await reconcilerLease()).fence > before.fence);
   const floor = await floorOf(name);
   await untilLong(async () => (await floorOf(name)) > floor);
@@ -352,8 +352,8 @@ test("D27: a server that is killed loses nothing it acknowledged, and another ke
 });
 
 /**
- * Asks every server again and again. From L after the change on, which is when this is called at the
- * latest, none may answer from before it.
+ * Asks every server again and again. From L after the change on, which is when this is called at
+ * the latest, none may answer from before it.
  */
 async function reachesAll(isSeen: (server: Server) => Promise<boolean>): Promise<void> {
   const changedAt = performance.now();
@@ -430,7 +430,9 @@ function aroundNow(): { start: Date; end: Date } {
 /** The same for all pages of a read: a token belongs to its query. */
 const interval = aroundNow();
 
-/** Wide above 64 KiB or 100 events. Splits are paused, so that records stay as they were recorded. */
+/**
+ * Wide above 64 KiB or 100 events. Splits are paused, so that records stay as they were recorded.
+ */
 async function namespaceOfSmallPartitions(prefix: string): Promise<string> {
   const name = uniqueName(prefix);
   const widePartition = { bytesMax: "65536", targetBytes: "65536", eventsMax: "100" };
@@ -463,7 +465,7 @@ interface StoredLease {
 
 async function reconcilerLease(): Promise<StoredLease> {
   const stored = await fleet.catalog.read("leases", "slice-reconciler");
-  // The keeper itself has written it.
+  // The reconciler itself has written it.
   return stored === undefined
     ? { fence: 0, held: false }
     : (JSON.parse(stored.value) as StoredLease);

@@ -1,6 +1,6 @@
 /**
- * A server that sleeps between its check and the storing, and a Kafka that is away for a minute. With a
- * Cassandra and a Kafka of its own.
+ * A server that sleeps between its check and the storing, and a Kafka that is away for a minute.
+ * With a Cassandra and a Kafka of its own.
  * @needs java
  */
 import { deepEqual, equal, ok } from "node:assert/strict";
@@ -28,7 +28,7 @@ let cluster: OwnCluster;
 let kafka: KafkaBroker;
 let fleet: Fleet;
 let contactPoint: string;
-/** Holds the keeper's lease: it is the first. */
+/** Holds the reconciler's lease: it is the first. */
 let awake: Server;
 
 before(async () => {
@@ -39,7 +39,8 @@ before(async () => {
     cassandra: [contactPoint],
     kafka: [kafka.address],
     viewMaxAgeMs: L_MS,
-    // The driver waits for a third of it: longer than the sleep, so that it is not the one to give up.
+    // The driver waits for a third of it: longer than the sleep, so that it is not the one to give
+    // up.
     env: { BRAID_WRITE_MAX: "180s", BRAID_CLOCK_SKEW: "100ms" },
   });
   awake = await fleet.serve("awake");
@@ -175,7 +176,7 @@ async function splitIds(): Promise<string[]> {
   return ids;
 }
 
-/** Whoever waits between two tries to reach Kafka waits up to some seconds. */
+/** A process waits up to some seconds between two tries to reach Kafka. */
 async function untilLong(claim: () => Promise<boolean>): Promise<void> {
   await until(claim).catch(() => until(claim));
 }

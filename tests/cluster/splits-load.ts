@@ -1,6 +1,7 @@
 /**
- * Callers of wide ids that go on whatever happens behind the servers: some write all the time, also late where
- * that is allowed, others read without a pause, and every read is judged by what was acknowledged before it.
+ * Callers of wide ids that go on whatever happens behind the servers: some write all the time, also
+ * late where that is allowed, others read without a pause, and every read is judged by what was
+ * acknowledged before it.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { BraidError } from "../../client/connect.ts";

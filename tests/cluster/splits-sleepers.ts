@@ -1,5 +1,6 @@
 /**
- * A worker that falls asleep in the middle of a split and wakes when another has it: the late riser of rule C8.
+ * A worker that falls asleep in the middle of a split and wakes when another has it: the late riser
+ * of rule C8.
  *
  * The catalog is looked into directly, since only there is to be seen whose heart still beats.
  */
@@ -21,8 +22,9 @@ interface Owned {
 }
 
 /**
- * Freezes a worker, and wakes it when another has taken its split over and come further with it. What it slept
- * over, in words; undefined if it was between two splits. Nobody else may be dead meanwhile.
+ * Freezes a worker, and wakes it when another has taken its split over and come further with it.
+ * What it slept over, in words; undefined if it was between two splits. Nobody else may be dead
+ * meanwhile.
  */
 export async function sleepOverSplit(
   catalog: Catalog,

@@ -1,7 +1,8 @@
 /**
- * Splitting by several workers on a real Cassandra and Kafka, under callers that never stop: workers are killed
- * and frozen in the middle of it, race for the same splits, hear everything from the queue again and again, and
- * have time opened again under their hands. No read is ever wrong, and in the end every split is whole.
+ * Splitting by several workers on a real Cassandra and Kafka, under callers that never stop:
+ * workers are killed and frozen in the middle of it, race for the same splits, hear everything from
+ * the queue again and again, and have time opened again under their hands. No read is ever wrong,
+ * and in the end every split is whole.
  * @needs cassandra
  * @needs kafka
  */
@@ -44,7 +45,10 @@ const SETTLED = ["settled-0", "settled-1", "settled-2", "settled-3"];
 const SETTLED_EVENTS = { count: 2_400, bytes: 800 };
 const LIVE = ["live-0", "live-1"];
 const NAME = "splits";
-/** The last bucket has to end, to be sealed, and to be looked at twice: more than a minute on a quiet machine. */
+/**
+ * The last bucket has to end, to be sealed, and to be looked at twice: more than a minute on a
+ * quiet machine.
+ */
 const REST_MS_MAX = 240_000;
 /** How far the time is opened again. */
 const OPENED_SECONDS = 150;
@@ -174,7 +178,10 @@ test("workers die, sleep, race and hear everything again, time is opened again, 
   );
 });
 
-/** Freezes whoever is in the middle of a copy until another has gone on with it. What it was, in words. */
+/**
+ * Freezes whoever is in the middle of a copy until another has gone on with it. What it was, in
+ * words.
+ */
 async function freezeBusyWorker(): Promise<string> {
   for (let attempt = 0; attempt < SLEEP_ATTEMPTS_MAX; attempt++) {
     const slept = await sleepOverSplit(fleet.catalog, NAME, await busyWorker());
@@ -222,7 +229,9 @@ async function busyWorker(): Promise<BraidProcess> {
   return busy;
 }
 
-/** When all that was settled is split, it is taken back and asked for anew, at both servers at once. */
+/**
+ * When all that was settled is split, it is taken back and asked for anew, at both servers at once.
+ */
 async function giveWork(): Promise<void> {
   const splits = await listed();
   const settled = splits.filter(({ preSplitData }) => SETTLED.includes(preSplitData.timeSeriesId));

@@ -1,11 +1,11 @@
 /**
- * Callers that go on whatever happens to the cluster, and know what to expect: writers through every
- * server that keep which events were acknowledged, and a reader that pages through, each page at another
- * server, and compares.
+ * Callers that go on whatever happens to the cluster, and know what to expect: writers through
+ * every server that keep which events were acknowledged, and a reader that pages through, each page
+ * at another server, and compares.
  *
- * A write that failed is sent again every other time, so that some events stay in doubt. The payload of
- * an event follows from the seed and its id, so that what comes back is compared byte for byte, and an
- * event that was never sent is recognised.
+ * A write that failed is sent again every other time, so that some events stay in doubt. The
+ * payload of an event follows from the seed and its id, so that what comes back is compared byte
+ * for byte, and an event that was never sent is recognised.
  */
 import { createHash } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
@@ -28,7 +28,9 @@ const PAUSE_MS = 100;
 const PAGE = 64;
 /** The reader looks at this much of the latest. */
 const WINDOW_MS = 6_000;
-/** What the server is told, and what is waited for: an answer that comes later is one that hangs. */
+/**
+ * What the server is told, and what is waited for: an answer that comes later is one that hangs.
+ */
 const DEADLINE_MS = 10_000;
 const HANGS_MS = 30_000;
 
@@ -80,7 +82,7 @@ export class SteadyLoad {
     return this.#sent.values().reduce((count, event) => count + (event.acknowledged ? 1 : 0), 0);
   }
 
-  /** Forgets the answers so far: a new stretch begins. */
+  /** Forgets the answers so far: a new phase begins. */
   begin(): void {
     this.#answers = [];
   }
@@ -111,7 +113,7 @@ export class SteadyLoad {
     });
   }
 
-  /** Of this stretch, for people: "write OK 120 (max 800 ms), …". */
+  /** Of this phase, for people: "write OK 120 (max 800 ms), …". */
   summary(): string {
     const kinds = Map.groupBy(this.#answers, ({ kind, code }) => `${kind} ${code}`);
     return [...kinds]

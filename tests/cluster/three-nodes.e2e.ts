@@ -1,8 +1,9 @@
 /**
- * A real cluster of three nodes that keeps everything three times: it passes the suites that every engine
- * passes; and while callers read and write through two servers, its nodes are killed, frozen and started
- * again, one of them and all. What is acknowledged stays, what fails is told with a documented code, and
- * the servers need no restart. A partition is split while a node is down, and served while others are. @needs java
+ * A real cluster of three nodes that keeps everything three times: it passes the suites that every
+ * engine passes; and while callers read and write through two servers, its nodes are killed, frozen
+ * and started again, one of them and all. What is acknowledged stays, what fails is told with a
+ * documented code, and the servers need no restart. A partition is split while a node is down, and
+ * served while others are. @needs java
  */
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { randomInt } from "node:crypto";
@@ -60,7 +61,7 @@ test("two servers on three nodes take and give events", async (t) => {
   servers = [await serve("first", keyspace, "2s"), await serve("second", keyspace, "2s")];
   const client = firstCaller();
   await client.createNamespace("load");
-  // A short one, so that its keeper always has something to do.
+  // A short one, so that the reconciler always has something to do.
   await client.createNamespace("ticking", {
     timePartition: { secondsPerTimeSlice: 10, secondsPerTimeBucket: 10, eventBuckets: 1 },
     acceptLimit: "1s",
@@ -247,7 +248,9 @@ function told(t: TestContext): void {
   deepEqual(load.wrong, [], `seed ${seed}`);
 }
 
-/** Making tables may take longer than a caller waits for events: a node may have to be waited for. */
+/**
+ * Making tables may take longer than a caller waits for events: a node may have to be waited for.
+ */
 async function worksInNewNamespace(namespace: string): Promise<void> {
   const [first] = servers;
   await connect(first?.url ?? "", { retries: { attemptsMax: 1 } }).createNamespace(namespace);

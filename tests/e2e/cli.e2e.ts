@@ -28,7 +28,7 @@ function eventLine(index: number, eventTime = formatTime(START + index)): string
   });
 }
 
-test("a namespace is made, events are written from a pipe and read back byte for byte", async () => {
+test("a namespace is created, events are written from a pipe and read back byte for byte", async () => {
   const { url } = server;
   const line = "ns create plays --accept-limit 10m --slice 1d --bucket 1h --event-buckets 4 --json";
   const made = await braid(line.split(" "), url);
@@ -62,7 +62,7 @@ test("a namespace is made, events are written from a pipe and read back byte for
   );
 });
 
-test("lines that cannot be taken are told with their numbers, and the others are written", async () => {
+test("lines that cannot be written are reported with their numbers, and the others are written", async () => {
   const lines = [
     eventLine(5_000),
     "nonsense",
@@ -143,7 +143,7 @@ test("exit codes tell scripts what happened", async () => {
   }
 });
 
-test("a configuration that cannot work is told whole, with exit code 2", async () => {
+test("all problems of a configuration are reported at once, with exit code 2", async () => {
   const ran = await braid("serve --listen nowhere --engine abacus".split(" "), server.url);
   equal(ran.code, 2);
   match(ran.err, /--listen: /);

@@ -1,6 +1,6 @@
 /**
- * The answers of a real server hold what the client's types promise: every field that the proto does not
- * mark as optional, and every setting (a message whose fields are all optional).
+ * The answers of a real server hold what the client's types promise: every field that the proto
+ * does not mark as optional, and every setting (a message whose fields are all optional).
  */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { after, before, test } from "node:test";

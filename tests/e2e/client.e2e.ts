@@ -1,4 +1,7 @@
-/** The client against a real server: what is written comes back, whole and in order, whatever happens to the server. */
+/**
+ * The client against a real server: what is written comes back, whole and in order, whatever
+ * happens to the server.
+ */
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { BraidError, connect } from "../../client/connect.ts";
@@ -79,7 +82,7 @@ test("filters, limits and tokens narrow a read as the contract says", async () =
   ok(explained.partitions.length > 0);
 });
 
-test("a batching writer writes everything, and tells what was refused", async () => {
+test("a batching writer writes everything and reports what was refused", async () => {
   await client.createNamespace("many");
   const refused: string[] = [];
   const writer = client.batchingWriter<NewEvent>("many", {
@@ -124,7 +127,7 @@ test("namespaces, slices and blocked ids are made, shown, changed and removed", 
   await rejects(client.getNamespace("control"), { code: "NAMESPACE_NOT_FOUND", status: 404 });
 });
 
-test("a request with several problems is told all of them", async () => {
+test("an error names all problems of a request", async () => {
   const query = { timeSeriesId: "", start: ALL.end, end: ALL.start, pageSize: 1_000_000 };
   await rejects(client.explain("whole", query), (error: unknown) => {
     ok(error instanceof BraidError);

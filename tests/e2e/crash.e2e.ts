@@ -40,7 +40,10 @@ test("W17: whatever was acknowledged over HTTP is there after every SIGKILL, and
   }
 });
 
-/** Starts writers that send batch after batch until one is not answered; resolves with their end when so many were. */
+/**
+ * Starts writers that send batch after batch until one is not answered; resolves with their end
+ * when so many were.
+ */
 async function writeUntil(
   client: BraidClient,
   acked: Map<string, number>,

@@ -1,5 +1,6 @@
 /**
- * The pages a person opens first: the examples of /docs work when copied, and health says what runs.
+ * The pages a person opens first: the examples of /docs work when copied, and health says what
+ * runs.
  *
  * @needs curl
  */
@@ -35,7 +36,7 @@ async function commands(): Promise<readonly string[]> {
   );
 }
 
-test("the first example of /docs makes a namespace, writes an event of now and reads it", async () => {
+test("the first example of /docs creates a namespace, writes an event of now and reads it", async () => {
   const [first = ""] = await commands();
   match(first, /CreateNamespace[^]*WriteEventRecordsSync[^]*ReadEventRecords/);
   const { stdout } = await run("sh", [

@@ -1,4 +1,7 @@
-/** The real process in trouble that comes from outside: slow readers, hot ids, a rotten disk, a stall. */
+/**
+ * The real process in trouble that comes from outside: slow readers, hot ids, a rotten disk, a
+ * stall.
+ */
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -285,7 +288,10 @@ async function atRest(look: () => Promise<number>): Promise<number> {
   return value;
 }
 
-/** Finds the value in the tables of the namespace and changes one bit of it in place; says in which slice. */
+/**
+ * Finds the value in the tables of the namespace and changes one bit of it in place; says in which
+ * slice.
+ */
 async function flipOneBit(directory: string, value: Buffer, micros: number): Promise<string> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   for (const { parentPath, name } of entries.filter(({ name }) => name.endsWith(".ldb"))) {

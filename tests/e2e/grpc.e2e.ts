@@ -1,6 +1,6 @@
 /**
- * The real process over gRPC, for a client that knows nothing but the address; and every refusal of the
- * contract that can be had from outside, over gRPC and HTTP.
+ * The real process over gRPC, for a client that knows nothing but the address; and every refusal of
+ * the contract that can be had from outside, over gRPC and HTTP.
  */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { once } from "node:events";
@@ -26,7 +26,10 @@ const CONTROL = "braid.v1.ControlService";
 const DATA = "braid.v1.TimeSeriesService";
 const IN_FLIGHT_MAX = 4;
 
-/** Seconds and microseconds on purpose; a minute ago, so that every event is inside the accept limit. */
+/**
+ * Seconds and microseconds on purpose; a minute ago, so that every event is inside the accept
+ * limit.
+ */
 const START = (Math.floor(Date.now() / 1000) - 60) * 1_000_000 + 1;
 const INTERVAL = { start: formatTime(START), end: formatTime(START + 30_000_000) };
 const QUERY = { namespace: "plays", timeSeriesId: "profile:1", timeInterval: INTERVAL };
@@ -114,7 +117,7 @@ test("a client with only the address finds the services by reflection and works 
   deepEqual(new Set(partitions.map(({ route }) => route)), new Set(["ORIGINAL_FILTER_MISS"]));
 });
 
-test("what is wrong with an event is told of that event, over both", async () => {
+test("a problem of an event is reported for that event, over both protocols", async () => {
   const blocked = { namespace: "plays", ids: [{ timeSeriesId: "bot", reason: "spam" }] };
   equal((await client.call(`${CONTROL}/BlockIds`, blocked)).status, status.OK);
   const [event] = eventsOf("profile:2", 1);
@@ -362,7 +365,7 @@ test("a busy server refuses with OVERLOADED over both, and serves again when it 
   deepEqual((await client.call(`${DATA}/ReadEventRecords`, refused)).json?.["records"], []);
 });
 
-test("a method that is not there is told as such, over both", async () => {
+test("an unknown method is reported as such, over both protocols", async () => {
   const overHttp = await post(`${DATA}/SearchEventRecords`, {});
   const { code } = (await overHttp.json()) as { code: string };
   deepEqual([overHttp.status, code], [404, "METHOD_NOT_FOUND"]);

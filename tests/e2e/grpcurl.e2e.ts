@@ -1,6 +1,6 @@
 /**
- * The service as Go's clients see it: grpcurl, which knows nothing but the address and is strict about
- * what reflection tells. It is built once and kept outside the tree.
+ * The service as Go's clients see it: grpcurl, which knows nothing but the address and is strict
+ * about what reflection tells. It is built once and kept outside the tree.
  *
  * @needs go
  */

@@ -1,6 +1,6 @@
 /**
- * The port under attack: frames and requests that no client library sends. Whatever arrives, the process lives,
- * others are served, and nothing stays held.
+ * The port under attack: frames and requests that no client library sends. Whatever arrives, the
+ * process lives, others are served, and nothing stays held.
  */
 import { equal, match, ok } from "node:assert/strict";
 import { once } from "node:events";

@@ -1,6 +1,7 @@
 /**
- * The server is killed without warning while it splits, again and again: every split ends, and is right. Only
- * in what takes a while, so that it can be caught; for every single call there is `src/splits/work/worker-crash.test.ts`.
+ * The server is killed without warning while it splits, again and again: every split ends, and is
+ * right. Only in what takes a while, so that it can be caught; for every single call there is
+ * `src/splits/work/worker-crash.test.ts`.
  */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -26,8 +27,8 @@ const BUCKET_SECONDS = 60;
 /** Some two hundred parts, so that a kill finds the work under way. */
 const WIDE = { count: 12_000, bytes: 1_000 };
 /**
- * What each kill finds: a split that has come further than at the one before. COMPLETED: and not confirmed, so
- * that nobody may be served from it yet.
+ * What each kill finds: a split that has come further than at the one before. COMPLETED: and not
+ * confirmed, so that nobody may be served from it yet.
  */
 const KILLS = ["SPLITTING", "SPLITTING", "SPLITTING", "VALIDATING", "COMPLETED"] as const;
 /** A stage that was over before it was seen is tried again with a new copy. */

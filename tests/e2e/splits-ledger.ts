@@ -1,6 +1,6 @@
 /**
- * What was sent and what was acknowledged, and whether a read may answer what it did: everything that was
- * acknowledged before it began, nothing that was never sent, in order, every byte.
+ * What was sent and what was acknowledged, and whether a read may answer what it did: everything
+ * that was acknowledged before it began, nothing that was never sent, in order, every byte.
  *
  * What an event holds follows from its id, so that it need not be kept to be compared.
  */

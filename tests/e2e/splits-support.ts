@@ -1,4 +1,7 @@
-/** What the tests of splitting through a real server share: small limits, and conditions to wait for. */
+/**
+ * What the tests of splitting through a real server share: small limits, and conditions to wait
+ * for.
+ */
 import { deepEqual } from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { BraidError } from "../../client/connect.ts";
@@ -12,7 +15,7 @@ import type {
 import { formatTime } from "../../src/wire/time-text.ts";
 import type { Ledger } from "./splits-ledger.ts";
 
-/** L, of the servers of these tests. */
+/** `view_max_age` of the servers in these tests. */
 export const L_MS = 500;
 const WRITE_MAX_MS = 500;
 
@@ -53,7 +56,7 @@ export function bucketBefore(seconds: number, agoSeconds: number): number {
   return (Math.floor((Date.now() / 1_000 - agoSeconds) / seconds) - 1) * seconds * 1_000_000;
 }
 
-/** Events all over a stretch of time, three of them in each microsecond that has any. */
+/** Events all over a time range, three of them in each microsecond that has any. */
 export function eventsOver(
   ledger: Ledger,
   series: string,
@@ -94,8 +97,8 @@ export async function seal(client: BraidClient, namespace: string, end: number):
     (slices) =>
       slices.every(({ end: to, status }) => Date.parse(to) * 1_000 > end || status === "SEALED"),
   );
-  // Nothing depends on it but how long the test takes: a split that is looked at before the line has
-  // settled is looked at again half a minute later.
+  // Nothing depends on it but how long the test takes: a split that is looked at before the line
+  // has settled is looked at again half a minute later.
   await pause(2 * (L_MS + WRITE_MAX_MS));
 }
 

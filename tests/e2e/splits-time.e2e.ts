@@ -1,7 +1,7 @@
 /**
- * Time that moves while things are split: a bucket that is still written to, sealed time that is opened again,
- * and an id that gets more event buckets. All of it at once, in namespaces of their own, since most of it is
- * waiting.
+ * Time that moves while things are split: a bucket that is still written to, sealed time that is
+ * opened again, and an id that gets more event buckets. All of it at once, in namespaces of their
+ * own, since most of it is waiting.
  */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
@@ -98,8 +98,8 @@ suite("splits and time", { concurrency: true }, () => {
     const [route] = await untilRoute(client, name, "wide", now(), "SPLIT_AND_ORIGINAL");
     ok((route?.parts ?? 0) > 0);
     await readsAreRight([client], name, ledger, "wide", now());
-    // What is split goes on being so, and grows. Someone asks for it: by itself it would wait until the day's
-    // rate has brought enough.
+    // What is split goes on being so, and grows. Someone asks for it: by itself it would wait until
+    // the day's rate has brought enough.
     const grown = await eventually(
       "a further segment",
       async () => {

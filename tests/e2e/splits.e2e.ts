@@ -1,6 +1,6 @@
 /**
- * A wide partition's whole life through a real server: noticed by a read, split, proven, served, and steered
- * by operators, over the API and from the command line.
+ * A wide partition's whole life through a real server: noticed by a read, split, proven, served,
+ * and steered by operators, over the API and from the command line.
  */
 import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -233,8 +233,9 @@ test("what splitting does is told as metrics, with the labels and the sizes it h
 });
 
 /**
- * Opens sealed time again under a reader. Between the new epoch and the news of the split's end there is a
- * moment in which the split is there and must not be used; now and then the news is faster.
+ * Opens sealed time again under a reader. Between the new epoch and the news of the split's end
+ * there is a moment in which the split is there and must not be used; now and then the news is
+ * faster.
  */
 async function fallsBack(name: string, ledger: Ledger): Promise<void> {
   const query = { ...bucket, series: "wide", order: "NEWEST_FIRST", over: "stream" } as const;
@@ -260,7 +261,10 @@ async function fallsBack(name: string, ledger: Ledger): Promise<void> {
   deepEqual(ledger.wrong, []);
 }
 
-/** The value of a series at one moment; `absent` if there is none, which is a failure where it is not given. */
+/**
+ * The value of a series at one moment; `absent` if there is none, which is a failure where it is
+ * not given.
+ */
 type Scrape = (series: string, absent?: number) => number;
 
 async function scrape(): Promise<Scrape> {

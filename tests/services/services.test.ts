@@ -1,6 +1,6 @@
 /**
- * Real services as tests use them: they answer, come back after a crash, and never outlive whoever started
- * them.
+ * Real services as tests use them: they answer, come back after a crash, and never outlive the
+ * process that started them.
  *
  * @needs java
  */

@@ -16,6 +16,7 @@ import type {
   Namespace,
   NamespaceChange,
   PartitionHistogram,
+  ClockStatus,
   ServerStatus,
   TimeSlice,
   WriteResult,
@@ -170,6 +171,11 @@ export class BraidClient {
   /** The server that answers: its version, and what is switched off or paused. */
   async getStatus(options?: CallOptions): Promise<ServerStatus> {
     return this.#control("GetStatus", "reads", {}, options);
+  }
+
+  /** Says that the clock of the server's machine is right: Braid believes it from now on. */
+  async confirmClock(options?: CallOptions): Promise<ClockStatus> {
+    return this.#control("ConfirmClock", "writes", {}, options);
   }
 
   async createNamespace(

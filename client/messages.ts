@@ -26,6 +26,7 @@ export type {
   Partition,
   ReadMode,
   ResponseContext,
+  ClockStatus,
   ServerStatus,
   SizeReport,
   Split,

@@ -77,6 +77,8 @@ export interface ControlServiceMethods {
    * paused, and the number of splits.
    */
   readonly GetStatus: { request: GetStatusRequest; answer: ServerStatus };
+  /** An operator says that the clock of this server's machine is right: its time is believed from now on. */
+  readonly ConfirmClock: { request: ConfirmClockRequest; answer: ClockStatus };
 }
 
 /** How the events of one slice are distributed over partitions. Fixed when the slice is created. */
@@ -781,6 +783,7 @@ export interface ServerStatus {
   readonly splitsTime?: string;
   /** This server's clock when it answered. */
   readonly serverTime: string;
+  readonly clock: ClockStatus;
 }
 
 /** The number of splits in one state. */
@@ -788,6 +791,22 @@ export interface ServerStatusSplitCount {
   readonly state: SplitState;
   readonly count: string;
 }
+
+/** How far a server believes its machine's clock. */
+export interface ClockStatus {
+  /** While it is in doubt no slice is closed or dropped, and the floor rises with time that passes only. */
+  readonly inDoubt: boolean;
+  /** What time it is as far as Braid saw time pass. */
+  readonly believedTime: string;
+  /** By how much the clock is ahead of believed time; negative if it is behind; zero without doubt. */
+  readonly leap: string;
+  /** How long the clock has run evenly; only in doubt. */
+  readonly evenFor?: string;
+  /** What it means and what to do; empty without doubt. */
+  readonly message: string;
+}
+
+export type ConfirmClockRequest = Readonly<Record<string, never>>;
 
 /** While it is on, every read of every namespace uses originals. */
 export interface KillSwitch {

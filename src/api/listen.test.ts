@@ -146,7 +146,7 @@ async function open(options: {
         Promise.resolve({ on, at: 2_000_000, by, reason, unchanged: false }),
     },
     verify: { start: notAsked, get: notAsked },
-    status: { get: notAsked },
+    status: { get: notAsked, confirmClock: notAsked },
     writing: {
       limits: CONTRACT_EVENT_LIMITS,
       requestBytesMax: REQUEST_BYTES_MAX,

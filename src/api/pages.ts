@@ -26,6 +26,12 @@ export interface ReadyDetail {
   };
   /** Namespaces whose splits are paused; only the first few. */
   readonly paused: readonly string[];
+  /** Whether this machine's clock is in doubt, and what that means. */
+  readonly clock: {
+    readonly inDoubt: boolean;
+    readonly believedTime: string;
+    readonly message: string;
+  };
 }
 
 interface Page {

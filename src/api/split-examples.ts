@@ -128,6 +128,14 @@ const KILL_SWITCH = {
   unchanged: false,
 };
 
+const CLOCK_IN_DOUBT = {
+  inDoubt: true,
+  believedTime: "2026-11-15T10:00:00Z",
+  leap: "3600s",
+  evenFor: "5s",
+  message: "this machine's clock is 3,600 s ahead of the time that Braid saw pass",
+};
+
 const SWITCHED_OFF = { on: false, by: "", reason: "", unchanged: false };
 
 const PAUSE = {
@@ -264,6 +272,8 @@ export const SPLIT_EXAMPLES: Readonly<Record<string, Example>> = {
       splits: [{ state: "COMPLETED", count: "1" }],
       splitsTime: "2026-11-15T09:59:30Z",
       serverTime: "2026-11-15T10:00:00Z",
+      clock: CLOCK_IN_DOUBT,
     },
   },
+  ConfirmClock: { request: {}, answer: CLOCK_IN_DOUBT },
 };

@@ -39,13 +39,14 @@ const LEAVES = [
   "kill-switch on",
   "kill-switch off",
   "kill-switch status",
+  "clock confirm",
   "verify",
   "config",
   "completion",
 ];
 
 test("every command has help with an example, on stdout, and succeeds", async () => {
-  for (const command of ["", "ns", "block", "splits", "modes", "kill-switch", ...LEAVES]) {
+  for (const command of ["", "ns", "block", "splits", "modes", "kill-switch", "clock", ...LEAVES]) {
     const { code, out, err } = await runBraid([...command.split(" ").filter(Boolean), "--help"]);
     equal(code, 0, command);
     match(out, /Example:\n {2}\$ /, command);
@@ -129,7 +130,9 @@ test("status shows the server, and what is paused", async () => {
   match(ran.out, /^up +1h, since 2026-11-15T09:00:00Z$/m);
   match(ran.out, /^splits +1 COMPLETED, counted 2h ago$/m);
   match(ran.out, /^kill switch +off$/m);
-  match(ran.err, /paused the splits of plays .* run "braid splits resume plays" to resume\n$/);
+  match(ran.out, /^clock +IN DOUBT: 1h ahead of believed time$/m);
+  match(ran.err, /paused the splits of plays .* run "braid splits resume plays" to resume\n/);
+  match(ran.err, /clock is 3,600 s ahead of the time that Braid saw pass\n$/);
 });
 
 test("who asks goes along: --as, or the user and host", async () => {

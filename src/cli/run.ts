@@ -14,6 +14,7 @@ import { addExplain } from "./explain.ts";
 import { EXIT, ExitError, exitCodeOf, explainFailure, UsageError } from "./failures.ts";
 import { findCommand, fullName } from "./find-command.ts";
 import { addHistogram } from "./histogram.ts";
+import { addClock } from "./clock.ts";
 import { addKillSwitch } from "./kill-switch.ts";
 import { addModes } from "./modes.ts";
 import { addNs } from "./ns.ts";
@@ -136,6 +137,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 refused, 5 nothing c
   addSplits(program, terminal);
   addModes(program, terminal);
   addKillSwitch(program, terminal);
+  addClock(program, terminal);
   addVerify(program, terminal);
   addConfig(program, terminal);
   addCompletion(program, terminal);

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import type { ServerStatus } from "../../client/connect.ts";
 import { pairs } from "./blocks.ts";
 import type { Block } from "./blocks.ts";
+import { clockLine } from "./clock.ts";
 import { clientFor, urlFor } from "./connection.ts";
 import type { GlobalOptions } from "./connection.ts";
 import { EXIT, ExitError } from "./failures.ts";
@@ -32,6 +33,7 @@ export function addStatus(program: Command, terminal: Terminal): void {
         const notes = [
           ...killSwitchNotes(status.killSwitch, now),
           ...pauseNotes(status.paused, "", now),
+          ...(status.clock.inDoubt ? [status.clock.message] : []),
         ];
         return { value: status, blocks: [describe(status, url, now)], notes };
       });
@@ -54,6 +56,7 @@ function describe(status: ServerStatus, url: string, nowMicros: number): Block {
     ["splits", splitsLine(status, nowMicros)],
     ["paused", paused.length === 0 ? "none" : paused.map(({ namespace }) => namespace).join(", ")],
     ["kill switch", killSwitch.on ? "ON" : "off"],
+    ["clock", clockLine(status.clock)],
   ]);
 }
 

@@ -8,5 +8,8 @@ test("each margin has both units, and settle is the sum of two of them", () => {
     viewMaxAge: { ms: 10_000, micros: 10_000_000 },
     writeMax: { ms: 5_000, micros: 5_000_000 },
     settle: { ms: 15_000, micros: 15_000_000 },
+    pauseMax: { ms: 300_000, micros: 300_000_000 },
+    believeMax: { ms: 86_400_000, micros: 86_400_000_000 },
+    dropGrace: { ms: 86_400_000, micros: 86_400_000_000 },
   });
 });

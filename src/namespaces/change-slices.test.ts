@@ -35,7 +35,7 @@ type Act = (process: ControlProcess, fixture: ControlFixture) => Promise<unknown
 /** Some days old, so that slices are to be made, closed and marked as dropped by the next run. */
 async function fixtureInUse(): Promise<ControlFixture> {
   const fixture = new ControlFixture({ shared: true });
-  const { namespaces, reconciler } = fixture.start();
+  const { namespaces, reconciler } = fixture.start({ evenMs: 0 });
   await namespaces.create("plays", DAILY);
   for (let day = 0; day < 5; day++) {
     await fixture.clock.advance(DAY_MS);
@@ -90,18 +90,18 @@ for (const [doing, act] of Object.entries(ACTS)) {
         const fixture = await fixtureInUse();
         const witness = new SliceWitness(fixture);
         const stop = new StopAfter(passes);
-        const late = fixture.start({ gate: stop.gate, droppedKept: 1 });
+        const late = fixture.start({ evenMs: 0, gate: stop.gate, droppedKept: 1 });
         const acting = act(late, fixture).catch(asRefusal);
         // It stops, or comes to its end.
         for (let i = 0; i < VIEW_MAX_AGE_MS / 1_000 && !stop.stopped; i++) {
           await fixture.clock.advance(1_000);
         }
-        const other = fixture.start({ droppedKept: 1 });
+        const other = fixture.start({ evenMs: 0, droppedKept: 1 });
         await fixture.passWhile(meanwhile(other, fixture).catch(asRefusal));
         stop.resume();
         await fixture.passWhile(acting);
         await acting;
-        await keep(fixture.start({ droppedKept: 1 }), fixture, 150_000, 10_000);
+        await keep(fixture.start({ evenMs: 0, droppedKept: 1 }), fixture, 150_000, 10_000);
         witness.check(`stopped after ${passes} calls and answers`);
         if (!stop.stopped) return;
       }
@@ -120,10 +120,10 @@ test("a slice that was spared by a longer retention is not dropped by one who de
   for (let passes = 0; ; passes++) {
     const fixture = await fixtureInUse();
     const stop = new StopAfter(passes);
-    const late = fixture.start({ gate: stop.gate });
+    const late = fixture.start({ evenMs: 0, gate: stop.gate });
     const running = late.reconciler.runOnce(never);
     await fixture.clock.advance(0);
-    const other = fixture.start();
+    const other = fixture.start({ evenMs: 0 });
     const updating = other.namespaces.update("plays", LONGER, []);
     await fixture.passWhile(updating);
     await updating;
@@ -134,7 +134,7 @@ test("a slice that was spared by a longer retention is not dropped by one who de
     const before = await dropped();
     stop.resume();
     await running;
-    await keep(fixture.start(), fixture, 60_000, 5_000);
+    await keep(fixture.start({ evenMs: 0 }), fixture, 60_000, 5_000);
     deepEqual(await dropped(), before, `stopped after ${passes} calls and answers`);
     if (!stop.stopped) return;
   }
@@ -153,7 +153,7 @@ test("processes that change widths at once, in any order of their calls, never m
         const calls = new OneByOne();
         const works = wanted.map((secondsPerTimeSlice) => {
           const timePartition = { secondsPerTimeSlice, secondsPerTimeBucket: 3_600 };
-          const { namespaces } = fixture.start({ gate: calls.gate });
+          const { namespaces } = fixture.start({ evenMs: 0, gate: calls.gate });
           return namespaces.update("plays", { timePartition, ...LATER }, []).catch(asRefusal);
         });
         works.push(
@@ -173,7 +173,7 @@ test("processes that change widths at once, in any order of their calls, never m
           else calls.letThrough(choice);
         }
         await all;
-        await keep(fixture.start(), fixture, 60_000, 5_000);
+        await keep(fixture.start({ evenMs: 0 }), fixture, 60_000, 5_000);
         witness.check(wanted.join());
       },
     ),
@@ -199,7 +199,7 @@ test("a decision that a process left behind is carried out as it stands, by whoe
         await stop.gate();
       }
     };
-    const leaving = fixture.start().reconciler.runOnce(never);
+    const leaving = fixture.start({ evenMs: 0 }).reconciler.runOnce(never);
     await settle();
     fixture.catalog.before = () => undefined;
     const decided = (await readNamespace(fixture.catalog, "plays"))?.changing;
@@ -209,7 +209,7 @@ test("a decision that a process left behind is carried out as it stands, by whoe
       [1, 1, 1],
       "what was due",
     );
-    const process = fixture.start();
+    const process = fixture.start({ evenMs: 0 });
     // The lease of the one that stopped is renewed by its timer: it has to end.
     const acting = act(process, fixture).catch(asRefusal);
     await fixture.passWhile(acting);
@@ -230,9 +230,11 @@ test("a decision that a process left behind is carried out as it stands, by whoe
 test("when an update is in force its slices are open, whatever another process has left half done", async () => {
   for (let passes = 0; ; passes++) {
     const fixture = new ControlFixture({ shared: true });
-    await fixture.start().namespaces.create("plays", {});
+    await fixture.start({ evenMs: 0 }).namespaces.create("plays", {});
     const stop = new StopAfter(passes);
-    const dead = fixture.start({ gate: stop.gate }).namespaces.update("plays", LATER, []);
+    const dead = fixture
+      .start({ evenMs: 0, gate: stop.gate })
+      .namespaces.update("plays", LATER, []);
     await fixture.clock.advance(0);
     if (!stop.stopped) {
       // It has made its slices and waits for the others to know: nothing is half done.
@@ -240,7 +242,7 @@ test("when an update is in force its slices are open, whatever another process h
       await fixture.passWhile(dead);
       return;
     }
-    const { namespaces, views } = fixture.start();
+    const { namespaces, views } = fixture.start({ evenMs: 0 });
     const updating = namespaces.update("plays", LATER, []);
     await fixture.passWhile(updating);
     const { floor } = await updating;
@@ -257,7 +259,7 @@ test("when an update is in force its slices are open, whatever another process h
 
 test("a change of more slices than one decision holds is made in several", async () => {
   const fixture = new ControlFixture({ shared: true });
-  const { namespaces } = fixture.start();
+  const { namespaces } = fixture.start({ evenMs: 0 });
   const timePartition = { secondsPerTimeSlice: 600, secondsPerTimeBucket: 600 };
   await namespaces.create("plays", { timePartition });
   const witness = new SliceWitness(fixture);
@@ -277,7 +279,7 @@ test("a change of more slices than one decision holds is made in several", async
 
 test("a slice that the store will not make again is given up, and the rest goes on", async () => {
   const fixture = await fixtureInUse();
-  const { namespaces, reconciler } = fixture.start();
+  const { namespaces, reconciler } = fixture.start({ evenMs: 0 });
   const record = await readNamespace(fixture.catalog, "plays");
   await fixture.store.dropSlice({ namespaceId: record?.id ?? "", slice: "data_20260404" });
   equal((await reconciler.runOnce(never)).failed, 0);
@@ -292,7 +294,7 @@ test("a slice that the store will not make again is given up, and the rest goes 
 
 test("while a decision waits, a change that has nothing to do with slices does not", async () => {
   const fixture = await fixtureInUse();
-  const { namespaces } = fixture.start();
+  const { namespaces } = fixture.start({ evenMs: 0 });
   const record = await readNamespace(fixture.catalog, "plays");
   ok(record !== undefined);
   const changing = { make: [], open: [], close: [], drop: ["data_20260328"] };
@@ -305,7 +307,11 @@ test("while a decision waits, a change that has nothing to do with slices does n
 
 test("every process sees new slices, and a new width, within L", async () => {
   const fixture = await fixtureInUse();
-  const processes = [fixture.start(), fixture.start(), fixture.start()];
+  const processes = [
+    fixture.start({ evenMs: 0 }),
+    fixture.start({ evenMs: 0 }),
+    fixture.start({ evenMs: 0 }),
+  ];
   const [first] = processes;
   const updating = first?.namespaces.update("plays", NARROWER, []) ?? Promise.resolve();
   await fixture.passWhile(updating);
@@ -332,8 +338,8 @@ test("every process sees new slices, and a new width, within L", async () => {
 
 test("a longer retention is in force before the slices it spares are made", async () => {
   const fixture = await fixtureInUse();
-  const { namespaces } = fixture.start();
-  const other = fixture.start();
+  const { namespaces } = fixture.start({ evenMs: 0 });
+  const other = fixture.start({ evenMs: 0 });
   // The keeper of another process runs whenever slices have just been made.
   fixture.catalog.changed = (space, before, after) => {
     if (space !== "namespaces" || !before?.value.includes('"changing":{')) return;

@@ -123,7 +123,7 @@ async function createNew(
 }
 
 function newRecord(
-  { clock, random, margins }: NamespaceContext,
+  { clock, random, margins, time }: NamespaceContext,
   name: string,
   config: NamespaceConfig,
 ): NamespaceRecord {
@@ -133,7 +133,7 @@ function newRecord(
     id: `${name}-${Buffer.from(random.bytes(8)).toString("hex")}`,
     config,
     epoch: 0,
-    floor: floorFor(config.acceptLimitMicros, now, margins.clockSkew.micros),
+    floor: floorFor(config.acceptLimitMicros, time.nowMicros(), margins.clockSkew.micros),
     createdAt: now,
     version: 0,
     phase: "CREATING",

@@ -1,9 +1,10 @@
 /**
  * What time has made due in one namespace: a higher floor, slices to make, close, open again or
- * drop.
+ * drop. A pure decision.
  *
- * A pure decision. A raised floor and a dropped slice cannot be taken back, so they ask how far the
- * clock can be believed.
+ * The floor follows believed time, so a step of the wall clock does not move it (rule C25). While
+ * the clock is in doubt nothing is closed or dropped, and no row of slices begins behind a gap
+ * (rule C26).
  */
 import { widestAcceptMicros } from "../records/namespace-records.ts";
 import type { NamespaceRecord } from "../records/namespace-records.ts";
@@ -11,8 +12,16 @@ import type { SliceRecord } from "../records/slice-records.ts";
 import { floorFor, sliceWindow } from "./slice-window.ts";
 import { planSlices } from "../model/plan-slices.ts";
 import type { TimeSlice } from "../model/time-slice.ts";
-import type { ClockTrust } from "./clock-watch.ts";
 import type { Micros } from "../lib/time-units.ts";
+
+/** What a run knows of the time. */
+export interface TimeSeen {
+  /** By this machine's clock: what its server accepts events by. */
+  readonly wallMicros: Micros;
+  /** The time to act on. */
+  readonly believedMicros: Micros;
+  readonly inDoubt: boolean;
+}
 
 export interface DueChanges {
   readonly floor: number;
@@ -20,60 +29,47 @@ export interface DueChanges {
   readonly close: readonly SliceRecord[];
   readonly open: readonly SliceRecord[];
   readonly drop: readonly SliceRecord[];
-  /** Slices whose time is over by a clock that is not believed. */
+  /** Slices that are past their retention by a clock that is in doubt. */
   readonly refused: number;
 }
 
-/**
- * Dropping more than this, and more than half of what there is, in one run is what a wrong clock
- * looks like.
- */
-const DROPS_TRUSTED_MAX = 10;
-/** Three weeks of hours: what a server may well have slept through. */
-const MADE_TRUSTED_MAX = 500;
+/** Three weeks of hours: as long as a server may well have been down. */
+const MADE_IN_DOUBT_MAX = 500;
 
 export function dueChanges(
   record: NamespaceRecord,
   slices: readonly SliceRecord[],
-  nowMicros: Micros,
+  { wallMicros, believedMicros, inDoubt }: TimeSeen,
   clockSkewMicros: Micros,
-  trust: ClockTrust,
 ): DueChanges {
   const { closeAfterMicros, deleteAfterMicros } = record.config.retention;
   const config = { ...record.config, acceptLimitMicros: widestAcceptMicros(record) };
-  const reached = floorFor(config.acceptLimitMicros, nowMicros, clockSkewMicros);
-  // Just after the start nothing but the stored floor tells how late it is. A server that stood still
-  // and a clock that is wrong look the same, so a leap is waited upon.
-  const starting = !Number.isFinite(trust.doubtMicros);
-  const leaps = starting && reached - record.floor > trust.jumpMicros;
-  const believedFloor = starting ? reached : reached - trust.doubtMicros;
-  const floor = Math.max(record.floor, leaps ? 0 : Math.floor(believedFloor));
-  const window = sliceWindow(config, record.floor, nowMicros, clockSkewMicros);
+  const reached = floorFor(config.acceptLimitMicros, believedMicros, clockSkewMicros);
+  const window = sliceWindow(config, record.floor, wallMicros, clockSkewMicros);
   const planned = planSlices(slices, window, config.timePartition);
-  // Beginning anew behind a gap gives up the time between for good, and thousands of slices are a
-  // burden for as long as they are kept: not on a clock in doubt.
-  const rash = leavesGap(slices, planned) || planned.length > MADE_TRUSTED_MAX;
-  const make = (trust.jumped || leaps) && rash ? [] : planned;
+  // A row that begins behind a gap gives up the time between for good, and thousands of slices are a
+  // burden for as long as they are kept.
+  const rash = leavesGap(slices, planned) || planned.length > MADE_IN_DOUBT_MAX;
   const there = slices.filter(({ state }) => state !== "DROPPED");
-  const over = there.filter(({ end }) => end + deleteAfterMicros <= nowMicros);
-  const many = over.length > DROPS_TRUSTED_MAX && over.length > there.length / 2;
-  const believed = many ? nowMicros - trust.doubtMicros : nowMicros;
-  const drop = trust.jumped ? [] : over.filter(({ end }) => end + deleteAfterMicros <= believed);
+  const isOver = ({ end }: TimeSlice, now: Micros): boolean => end + deleteAfterMicros <= now;
+  const drop = inDoubt ? [] : there.filter((slice) => isOver(slice, believedMicros));
   const dropped = new Set(drop);
   const close = there.filter(
     (slice) =>
-      slice.state === "OPEN" && slice.end + closeAfterMicros <= nowMicros && !dropped.has(slice),
+      slice.state === "OPEN" &&
+      slice.end + closeAfterMicros <= believedMicros &&
+      !dropped.has(slice),
   );
   return {
-    floor,
-    make,
+    floor: Math.max(record.floor, reached),
+    make: inDoubt && rash ? [] : planned,
     // Readers would miss what a wrong clock closes, if only for a while.
-    close: trust.jumped ? [] : close,
+    close: inDoubt ? [] : close,
     open: there.filter(
-      ({ state, end }) => state === "CLOSED" && end + closeAfterMicros > nowMicros,
+      ({ state, end }) => state === "CLOSED" && end + closeAfterMicros > believedMicros,
     ),
     drop,
-    refused: over.length - drop.length,
+    refused: inDoubt ? there.filter((slice) => isOver(slice, wallMicros)).length : 0,
   };
 }
 

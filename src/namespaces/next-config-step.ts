@@ -13,7 +13,7 @@ import type { NamespaceRecord } from "../records/namespace-records.ts";
 import type { SliceChange } from "../records/slice-change.ts";
 import type { SliceRecord } from "../records/slice-records.ts";
 import { beginReopening } from "./reopen.ts";
-import { floorFor, plausibleNow, sliceWindow } from "./slice-window.ts";
+import { floorFor, sliceWindow } from "./slice-window.ts";
 
 export type ConfigStep =
   /** The decision on slices that stands in the record is carried out, or else `due` is. */
@@ -34,7 +34,7 @@ export function nextConfigStep(
   before: NamespaceRecord,
   slices: readonly SliceRecord[],
   config: NamespaceConfig,
-  clockNow: Micros,
+  now: Micros,
   clockSkewMicros: Micros,
 ): ConfigStep {
   if (before.reopening === null && isSameForSlices(before.config, config)) {
@@ -43,7 +43,6 @@ export function nextConfigStep(
   if (before.changing !== null) return { kind: "change slices", record: before, due: {} };
 
   const { acceptLimitMicros } = config;
-  const now = plausibleNow(before.floor, widestAcceptMicros(before), clockNow, clockSkewMicros);
   const opens = acceptLimitMicros > before.config.acceptLimitMicros;
   const lower = floorFor(acceptLimitMicros, now, clockSkewMicros);
   // Dropped time never comes back, whatever the limit says.
@@ -63,7 +62,7 @@ export function nextConfigStep(
     }
     return { kind: write, record: beginReopening(present, acceptLimitMicros, floor) };
   }
-  const reached = floorFor(acceptLimitMicros, clockNow, clockSkewMicros);
+  const reached = floorFor(acceptLimitMicros, now, clockSkewMicros);
   const raised = raisedFloor(before, acceptLimitMicros, reached);
   const record = { ...configured(before, config), floor: raised, reopening: null };
   return { kind: write, record };

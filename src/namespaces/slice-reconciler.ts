@@ -13,14 +13,13 @@
 import type { Clock } from "../lib/clock.ts";
 import { ServiceError } from "../lib/errors.ts";
 import { forEachBounded } from "../lib/for-each-bounded.ts";
-import { SECOND_MICROS } from "../model/namespace-config.ts";
 import type { TimeMargins } from "../model/time-margins.ts";
 import { Leases } from "../records/lease.ts";
 import type { Lease } from "../records/lease.ts";
 import { namespacePages } from "../records/namespace-records.ts";
 import type { NamespaceRecord } from "../records/namespace-records.ts";
 import type { Changing } from "./change-slices.ts";
-import { ClockWatch } from "./clock-watch.ts";
+import type { BelievedTime } from "./believed-time.ts";
 import { dueChanges } from "./due-changes.ts";
 import { changeDueSlices } from "./reconcile/change-due-slices.ts";
 import { dropMarkedSlices, markedLongAgo } from "./reconcile/drop-marked-slices.ts";
@@ -39,15 +38,12 @@ import { SplitChangesTrimmer } from "./reconcile/split-changes-trimmer.ts";
 export interface SliceReconcilerOptions extends Changing {
   readonly clock: Clock;
   readonly margins: TimeMargins;
+  readonly time: BelievedTime;
   /** Brings this process's view up to date (`NamespaceViews.refresh`). */
   readonly changed: (name: string) => Promise<void>;
   readonly observe?: (event: ReconcilerEvent) => void;
   /** Time between two runs. */
   readonly intervalMs?: number;
-  /** A step of the wall clock beyond this is doubted. */
-  readonly clockJumpMicros?: number;
-  /** How long the reconciler watches the clock after a jump, or a start, before it acts on it. */
-  readonly clockSettleMs?: number;
   /** Dropped slices of a namespace that are remembered. */
   readonly droppedKept?: number;
 }
@@ -58,7 +54,6 @@ const NAMESPACES_AT_ONCE = 8;
 export class SliceReconciler {
   readonly #options: SliceReconcilerOptions;
   readonly #observe: (event: ReconcilerEvent) => void;
-  readonly #watch: ClockWatch;
   readonly #sightings: Sightings;
   readonly #knownSlices: KnownSlices;
   readonly #trimmer: SplitChangesTrimmer;
@@ -68,11 +63,6 @@ export class SliceReconciler {
     const { catalog, clock } = options;
     this.#options = options;
     this.#observe = options.observe ?? (() => undefined);
-    this.#watch = new ClockWatch(
-      clock,
-      options.clockJumpMicros ?? 3_600 * SECOND_MICROS,
-      options.clockSettleMs ?? 600_000,
-    );
     this.#sightings = new Sightings(clock);
     this.#knownSlices = new KnownSlices(catalog);
     this.#trimmer = new SplitChangesTrimmer(catalog, clock);
@@ -91,10 +81,20 @@ export class SliceReconciler {
       else {
         if (lease === undefined || lease.lost) lease = await this.#tryTake(leases);
         if (lease?.held === true) await this.runOnce(signal, () => lease?.held === true);
+        else await this.#followTime(signal);
       }
       await clock.sleep(intervalMs ?? 5_000, signal);
     }
     await lease?.release();
+  }
+
+  /** Another process owns the slices: this one only follows the believed time. */
+  async #followTime(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#options.time.refresh("other", signal);
+    } catch (error) {
+      this.#observe({ kind: "failed", namespace: "", error });
+    }
   }
 
   async #tryTake(leases: Leases): Promise<Lease | undefined> {
@@ -119,6 +119,7 @@ export class SliceReconciler {
     const known = new Set<string>();
     const continues = (): boolean => !signal.aborted && isOwner();
     try {
+      await this.#options.time.refresh("owner", signal);
       for await (const page of namespacePages(this.#options.catalog, signal)) {
         const reconcile = async ({ name, record }: (typeof page)[number]): Promise<void> => {
           if (!continues()) return;
@@ -147,7 +148,6 @@ export class SliceReconciler {
     return {
       ...this.#options,
       observe: this.#observe,
-      trust: this.#watch.look(),
       sightings: this.#sightings,
       knownSlices: this.#knownSlices,
       wait: { waitMs: 0, signal },
@@ -171,11 +171,12 @@ export class SliceReconciler {
   }
 
   async #reconcileReady(run: ReconcileRun, found: NamespaceRecord): Promise<void> {
-    const { clock, margins, trust } = run;
+    const { clock, margins, time } = run;
     const record = await endDeadIdChanges(run, await finishLeftReopening(run, found));
     const slices = await this.#knownSlices.of(record);
-    const now = clock.nowMicros();
-    const due = dueChanges(record, slices, now, margins.clockSkew.micros, trust);
+    const { inDoubt } = time;
+    const seen = { wallMicros: clock.nowMicros(), believedMicros: time.nowMicros(), inDoubt };
+    const due = dueChanges(record, slices, seen, margins.clockSkew.micros);
     this.#refusedDrops.note(run, record, due.refused);
     const marked = markedLongAgo(run, record, slices);
     await changeDueSlices(run, record, due);

@@ -35,23 +35,3 @@ export function floorFor(
 ): number {
   return Math.max(0, Math.floor(nowMicros - acceptLimitMicros - clockSkewMicros));
 }
-
-/**
- * Longer than the floor ever lags behind where it is kept, and short beside what a wrong clock
- * does.
- */
-const CLOCK_AHEAD_MICROS_MAX = 3_600 * SECOND_MICROS;
-
-/**
- * The time to plan by where nobody has watched the clock: not far beyond what the stored floor says
- * it is. A clock that is years ahead would ask for thousands of slices. Where the floor lags
- * because no process raised it, the reconciler makes what is missing once it believes the clock.
- */
-export function plausibleNow(
-  floor: number,
-  acceptLimitMicros: Micros,
-  nowMicros: Micros,
-  clockSkewMicros: Micros,
-): number {
-  return Math.min(nowMicros, floor + acceptLimitMicros + clockSkewMicros + CLOCK_AHEAD_MICROS_MAX);
-}

@@ -66,7 +66,7 @@ async function changeConfig(
   update: ConfigUpdate,
   signal: AbortSignal | undefined,
 ): Promise<RoundOutcome<NamespaceRecord>> {
-  const { catalog, clock, margins } = context;
+  const { catalog, clock, margins, time } = context;
   const before = await readReadyNamespace(catalog, name);
   // A limit that is not in force yet counts as the present one: an update keeps what it does not
   // name.
@@ -76,7 +76,7 @@ async function changeConfig(
   const slices = await readSlices(catalog, before.id);
   problems.push(...widthProblems(slices, config));
   if (problems.length > 0) throw problemsError("CONFIG_INVALID", problems);
-  const step = nextConfigStep(before, slices, config, clock.nowMicros(), margins.clockSkew.micros);
+  const step = nextConfigStep(before, slices, config, time.nowMicros(), margins.clockSkew.micros);
   switch (step.kind) {
     case "change slices":
       return changeSlicesInRound(context, step.record, step.due, signal);

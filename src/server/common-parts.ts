@@ -4,6 +4,8 @@
  */
 import { Metrics } from "../lib/metrics.ts";
 import type { Log } from "../lib/log.ts";
+import { BelievedTime } from "../namespaces/believed-time.ts";
+import type { ClockEvent } from "../namespaces/believed-time.ts";
 import { NamespaceViews } from "../namespaces/namespace-views.ts";
 import { SliceOwnership } from "../namespaces/slice-ownership.ts";
 import { timeMargins } from "../model/time-margins.ts";
@@ -34,6 +36,7 @@ export interface CommonParts {
   readonly views: NamespaceViews;
   readonly ownership: SliceOwnership;
   readonly margins: TimeMargins;
+  readonly time: BelievedTime;
   readonly queue: WorkQueue;
   readonly configuredBlocks: ReadonlyMap<string, readonly BlockedId[]>;
   /** Refreshes this process's view of a namespace. */
@@ -56,6 +59,9 @@ export async function startCommonParts(
     clockSkewMs: config.clock_skew,
     viewMaxAgeMs: config.view_max_age,
     writeMaxMs: config.write_max,
+    pauseMaxMs: config.pause_max,
+    believeMaxMs: config.believe_max,
+    dropGraceMs: config.drop_grace,
   });
   const views = new NamespaceViews({
     catalog,
@@ -74,12 +80,22 @@ export async function startCommonParts(
     if (view !== undefined) known.changed(view);
   };
   const ownership = new SliceOwnership({ catalog, clock });
+  const time = new BelievedTime({
+    catalog,
+    clock,
+    margins,
+    opinions: [() => storage.clockMicros()],
+    observe: (event) => logClock(log, event),
+  });
+  measures.clockDoubt.from(() => (time.status().doubt === undefined ? 0 : 1));
+  measures.clockLeapSeconds.from(() => (time.status().doubt?.leapMicros ?? 0) / 1_000_000);
   const reconciler = new SliceReconciler({
     catalog,
     store,
     ownership,
     clock,
     margins,
+    time,
     changed,
     observe: (event) => logReconciler(log, event),
   });
@@ -95,6 +111,7 @@ export async function startCommonParts(
     views,
     ownership,
     margins,
+    time,
     queue,
     configuredBlocks,
     changed,
@@ -113,6 +130,11 @@ function blocksOf(
       }),
     ]),
   );
+}
+
+function logClock(log: Log, event: ClockEvent): void {
+  if (event.kind === "doubt began") log.warn({ leapMicros: event.leapMicros }, event.message);
+  else log.info({ why: event.why }, "this machine's clock is believed again");
 }
 
 function logReconciler(log: Log, event: ReconcilerEvent): void {

@@ -251,6 +251,19 @@ export const ConfigSchema = z.strictObject({
   write_max: durationSchema({ min: "100ms", max: "1h" })
     .prefault("10s")
     .describe("The longest time that an accepted write may be in flight. Equal in all processes."),
+  pause_max: durationSchema({ min: "0ms", max: "1d" })
+    .prefault("5m")
+    .describe(
+      "The longest a machine may be paused without its monotonic clock showing it. Equal in all processes.",
+    ),
+  believe_max: durationSchema({ min: "0ms", max: "365d" })
+    .prefault("1d")
+    .describe(
+      "A larger leap of the clock needs a second opinion or `braid clock confirm`. A night without power is less, a wrong date is more.",
+    ),
+  drop_grace: durationSchema({ min: "0ms", max: "365d" })
+    .prefault("24h")
+    .describe("How long a clock that nobody confirms must run evenly before any leap is believed."),
   log_level: z
     .enum(LOG_LEVELS, {
       error: (issue) => `${shown(issue.input)} is not one of ${LOG_LEVELS.join(", ")}`,

@@ -2,6 +2,9 @@
 import type { Listener } from "../api/listen.ts";
 import type { Method } from "../api/methods/method.ts";
 import type { ReadyDetail } from "../api/pages.ts";
+import { doubtMessage } from "../namespaces/believed-time.ts";
+import type { BelievedTime } from "../namespaces/believed-time.ts";
+import { formatTime } from "../wire/time-text.ts";
 import type { KillSwitch } from "../splits/record/kill-switch.ts";
 import type { CommonParts } from "./common-parts.ts";
 import { requestObserver } from "./measured-methods.ts";
@@ -51,7 +54,7 @@ export async function startListening(
 }
 
 /** A server whose copy of the switch is too old acts as if the switch were on, and says why. */
-function readyDetail({ views }: CommonParts, killSwitch: KillSwitch): ReadyDetail {
+function readyDetail({ views, time }: CommonParts, killSwitch: KillSwitch): ReadyDetail {
   const { by = "", reason = "" } = killSwitch.lastKnown() ?? {};
   const unheard = {
     on: true,
@@ -61,5 +64,12 @@ function readyDetail({ views }: CommonParts, killSwitch: KillSwitch): ReadyDetai
   return {
     killSwitch: killSwitch.stale() ? unheard : { on: killSwitch.on(), by, reason },
     paused: views.pausedNames(PAUSED_MAX),
+    clock: clockDetail(time),
   };
+}
+
+function clockDetail(time: BelievedTime): ReadyDetail["clock"] {
+  const { doubt, believedMicros } = time.status();
+  const message = doubt === undefined ? "" : doubtMessage(doubt.leapMicros);
+  return { inDoubt: doubt !== undefined, believedTime: formatTime(believedMicros), message };
 }

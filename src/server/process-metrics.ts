@@ -40,6 +40,14 @@ export function declareProcessMetrics(metrics: Metrics, { engine, queue }: Servi
       "Detections whose handling failed and is repeated.",
       [],
     ),
+    clockDoubt: metrics.gauge(
+      "braid_clock_doubt",
+      "1 while this machine's clock is in doubt: no slice is closed or dropped.",
+    ),
+    clockLeapSeconds: metrics.gauge(
+      "braid_clock_leap_seconds",
+      "By how much this machine's clock is ahead of believed time while it is in doubt; negative: behind.",
+    ),
     queueLag: metrics.gauge("braid_queue_lag", "Detections that wait to be handled here."),
   };
 }

@@ -37,7 +37,7 @@ export function processName(kind: "server" | "worker", random: Random): string {
 export function startSplitting(
   config: ServiceConfig,
   runtime: Runtime,
-  { catalog, store, storage, views, margins, changed }: CommonParts,
+  { catalog, store, storage, views, margins, time, changed }: CommonParts,
   lifecycle: Lifecycle,
   { by, measures, readLatencyMs, confirmed }: SplittingOptions,
 ): SplitWorker {
@@ -53,6 +53,7 @@ export function startSplitting(
     random,
     by,
     margins,
+    clockInDoubt: () => time.inDoubt,
     copyAtAll: storage.severalDatacenters,
     fragments: (slice) => storage.fragments(slice),
     readLatencyMs: readLatencyMs ?? (() => canary?.recentMs()),

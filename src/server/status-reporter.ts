@@ -1,8 +1,10 @@
 /**
  * Collects what GetStatus returns: the state of this process, and what the catalog holds for all.
  */
-import type { ServiceStatus, StatusUseCase } from "../api/methods/status.ts";
+import type { ServiceStatus, ShownClock, StatusUseCase } from "../api/methods/status.ts";
 import { BUILD_INFO } from "../lib/build-info.ts";
+import { doubtMessage } from "../namespaces/believed-time.ts";
+import type { ClockStatus } from "../namespaces/believed-time.ts";
 import { eachNamespace } from "../records/namespace-records.ts";
 import { readCountedSplits } from "../records/split-count-records.ts";
 import { readKillSwitch } from "../splits/record/kill-switch.ts";
@@ -37,7 +39,7 @@ export class StatusReporter implements StatusUseCase {
 
   async get(): Promise<ServiceStatus> {
     const { engine, queue, view_max_age } = this.#config;
-    const { catalog, storage, views } = this.#parts;
+    const { catalog, storage, views, time } = this.#parts;
     const { clock } = this.#runtime;
     const [killSwitch, paused, splits] = await Promise.all([
       readKillSwitch(catalog),
@@ -57,8 +59,16 @@ export class StatusReporter implements StatusUseCase {
       killSwitch,
       paused,
       views: { ...views.ages(), maxAgeMs: view_max_age },
+      clock: shownClock(time.status()),
       splits,
     };
+  }
+
+  async confirmClock(): Promise<ShownClock> {
+    const { time } = this.#parts;
+    const status = await time.confirm();
+    this.#runtime.log.warn("an operator confirmed this machine's clock");
+    return shownClock(status);
   }
 
   async #paused(): Promise<readonly PausedNamespace[]> {
@@ -72,4 +82,9 @@ export class StatusReporter implements StatusUseCase {
     }
     return paused;
   }
+}
+
+function shownClock({ believedMicros, doubt }: ClockStatus): ShownClock {
+  const message = doubt === undefined ? "" : doubtMessage(doubt.leapMicros);
+  return { believedMicros, doubt, message };
 }

@@ -1,6 +1,7 @@
 /** Opens the configured engine. The only file that knows more than one. */
 import { openEmbeddedEngine } from "../engines/embedded/index.ts";
 import type { Metrics } from "../lib/metrics.ts";
+import type { Micros } from "../lib/time-units.ts";
 import type { SliceRef } from "../model/partition.ts";
 import type { Catalog } from "../ports/catalog.ts";
 import type { EventStore } from "../ports/event-store.ts";
@@ -22,6 +23,8 @@ export interface Storage {
   fragments(slice: SliceRef): Promise<Fragments | undefined>;
   /** Why the engine cannot serve now; undefined if it can. */
   notReady(): string | undefined;
+  /** What time it is by other machines' clocks, where the engine has some. */
+  clockMicros(): Promise<Micros | undefined>;
 }
 
 /** The lifecycle closes the storage. */
@@ -71,6 +74,7 @@ async function openEmbedded(
     severalDatacenters: false,
     fragments: async () => undefined,
     notReady: () => undefined,
+    clockMicros: async () => undefined,
   };
 }
 

@@ -2,15 +2,19 @@
 import type { Writing } from "../api/methods/write-events.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
 import type { EventLimits } from "../wire/validate-event.ts";
+import type { WriteBatch } from "../wire/write-request.ts";
 import { EventWriter } from "../write/write-events.ts";
 import { DEFAULT_WRITE_QUEUE_OPTIONS, WriteQueue } from "../write/write-queue.ts";
 import type { ServiceConfig } from "./config.ts";
 import { measuredWriting } from "./measured-methods.ts";
+import { RecentEventTimes } from "./recent-event-times.ts";
 import type { ServerContext } from "./server-context.ts";
 
 export function startWriting(context: ServerContext): Writing {
   const { config, runtime, parts, measures } = context;
-  const { store, views } = parts;
+  const { store, views, time } = parts;
+  const times = new RecentEventTimes();
+  time.addOpinion(async () => times.median());
   const budget = new ByteBudget(config.server.write_memory);
   const writer = new EventWriter({
     clock: runtime.clock,
@@ -25,12 +29,19 @@ export function startWriting(context: ServerContext): Writing {
     {
       limits: eventLimitsOf(config),
       requestBytesMax: config.limits.request_bytes,
-      write: (batch, signal) => writer.write(batch, signal),
-      enqueue: (batch) => queue.enqueue(batch),
+      write: (batch, signal) => writer.write(noted(times, batch), signal),
+      enqueue: (batch) => queue.enqueue(noted(times, batch)),
     },
     measures,
     (name) => views.current(name) !== undefined,
   );
+}
+
+/** One event of a request is enough: a backfill in one request counts once. */
+function noted(times: RecentEventTimes, batch: WriteBatch): WriteBatch {
+  const last = batch.events.at(-1);
+  if (last !== undefined && "time" in last) times.note(last.time);
+  return batch;
 }
 
 function startQueue(

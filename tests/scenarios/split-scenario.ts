@@ -85,7 +85,7 @@ interface WorkerOptions {
 }
 
 export class SplitScenario extends ControlFixture {
-  readonly control: ControlProcess = this.start({ clockSettleMs: 0 });
+  readonly control: ControlProcess = this.start({ evenMs: 0 });
   readonly splits = new Splits({ catalog: this.catalog, clock: this.clock });
   readonly #stop = new AbortController();
   readonly #workers: WorkerHandle[] = [];

@@ -4,6 +4,7 @@ import { ServiceError } from "../../src/lib/errors.ts";
 import { DetectionEmitter } from "../../src/splits/detect/detection-emitter.ts";
 import { KillSwitch } from "../../src/splits/record/kill-switch.ts";
 import { NamespaceViews } from "../../src/namespaces/namespace-views.ts";
+import { BelievedTime } from "../../src/namespaces/believed-time.ts";
 import { SliceOwnership } from "../../src/namespaces/slice-ownership.ts";
 import { timeMargins } from "../../src/model/time-margins.ts";
 import { Namespaces } from "../../src/namespaces/namespaces.ts";
@@ -144,6 +145,7 @@ export function startServer(shared: Shared, name: string, chaos: Chaos): SimServ
       clock,
       random,
       margins: MARGINS,
+      time: new BelievedTime({ catalog, clock, margins: MARGINS }),
       changed,
     }),
     splits: new Splits({
@@ -165,6 +167,7 @@ export function startWorker(shared: Shared, name: string, chaos: Chaos): SimWork
     ownership,
     clock,
     margins: MARGINS,
+    time: new BelievedTime({ catalog, clock, margins: MARGINS }),
     changed,
   });
   void reconciler.run(stop.signal);

@@ -3,6 +3,8 @@
  * can crash.
  */
 import { systemRandom } from "../../src/lib/random.ts";
+import { BelievedTime } from "../../src/namespaces/believed-time.ts";
+import type { ClockEvent, SecondOpinion } from "../../src/namespaces/believed-time.ts";
 import { NamespaceViews } from "../../src/namespaces/namespace-views.ts";
 import { SliceOwnership } from "../../src/namespaces/slice-ownership.ts";
 import { timeMargins } from "../../src/model/time-margins.ts";
@@ -36,6 +38,8 @@ export interface ControlProcess {
   readonly namespaces: Namespaces;
   readonly reconciler: SliceReconciler;
   readonly events: ReconcilerEvent[];
+  readonly time: BelievedTime;
+  readonly clockEvents: ClockEvent[];
 }
 
 export class ControlFixture {
@@ -51,7 +55,9 @@ export class ControlFixture {
     options: {
       configuredBlocks?: ReadonlyMap<string, readonly BlockedId[]>;
       blockedIdsMax?: number;
-      clockSettleMs?: number;
+      /** How long the wall clock runs evenly before it is believed. */
+      evenMs?: number;
+      opinions?: readonly SecondOpinion[];
       droppedKept?: number;
       /** Where the process can be stopped. */
       gate?: Gate;
@@ -64,7 +70,8 @@ export class ControlFixture {
     const {
       configuredBlocks = new Map(),
       blockedIdsMax = 100_000,
-      clockSettleMs = 600_000,
+      evenMs = 600_000,
+      opinions = [],
       droppedKept = 1_000,
     } = options;
     const views = new NamespaceViews({
@@ -75,7 +82,16 @@ export class ControlFixture {
     });
     const changed = (name: string): Promise<void> => views.refresh(name);
     const ownership = new SliceOwnership({ catalog, clock });
-    const shared = { catalog, store, ownership, clock, margins: MARGINS, changed };
+    const clockEvents: ClockEvent[] = [];
+    const time = new BelievedTime({
+      catalog,
+      clock,
+      margins: MARGINS,
+      evenMs,
+      opinions,
+      observe: (event) => clockEvents.push(event),
+    });
+    const shared = { catalog, store, ownership, clock, margins: MARGINS, time, changed };
     const events: ReconcilerEvent[] = [];
     return {
       views,
@@ -87,11 +103,12 @@ export class ControlFixture {
       }),
       reconciler: new SliceReconciler({
         ...shared,
-        clockSettleMs,
         droppedKept,
         observe: (event) => events.push(event),
       }),
       events,
+      time,
+      clockEvents,
     };
   }
 

@@ -8,6 +8,7 @@ import { readNamespace, updateNamespace } from "../../src/records/namespace-reco
 import { NamespaceViews } from "../../src/namespaces/namespace-views.ts";
 import { readParts } from "../../src/records/part-records.ts";
 import { readSplit } from "../../src/records/split-records.ts";
+import { BelievedTime } from "../../src/namespaces/believed-time.ts";
 import { SliceOwnership } from "../../src/namespaces/slice-ownership.ts";
 import { timeMargins } from "../../src/model/time-margins.ts";
 import type { NamespaceConfigPatch } from "../../src/model/merge-config.ts";
@@ -99,10 +100,11 @@ export class LiveSplits {
     const { catalog, store } = this.engine;
     const ownership = new SliceOwnership({ catalog, clock });
     const changed = async (): Promise<void> => undefined;
-    const shared = { catalog, store, ownership, clock, margins: MARGINS, changed };
+    const time = new BelievedTime({ catalog, clock, margins: MARGINS, evenMs: 0 });
+    const shared = { catalog, store, ownership, clock, margins: MARGINS, time, changed };
     const allowed = asAllowed(catalog, () => this.#wide);
     this.namespaces = new Namespaces({ ...shared, catalog: allowed, random: LAST });
-    const reconciler = new SliceReconciler({ ...shared, clockSettleMs: 0 });
+    const reconciler = new SliceReconciler(shared);
     this.#running.push(reconciler.run(this.#stop.signal));
   }
 

@@ -58,7 +58,7 @@ export class SliceWitness {
     const ids = new Set(namespaces.map(({ id }) => id));
     const strays = catalog.dump().filter((record) => {
       const [space = "", id = ""] = record.split("/");
-      return space !== "namespaces" && space !== "leases" && !ids.has(id);
+      return !["namespaces", "leases", "service"].includes(space) && !ids.has(id);
     });
     deepEqual(strays, [], where);
   }

@@ -2,7 +2,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ControlService } from "../../gen/braid/v1/control_service_pb.js";
 import { Split_State } from "../../gen/braid/v1/split_pb.js";
-import type { ServerStatusSchema } from "../../gen/braid/v1/status_pb.js";
+import type { ClockStatusSchema, ServerStatusSchema } from "../../gen/braid/v1/status_pb.js";
 import type { KillSwitchState } from "../../model/read-mode.ts";
 import type { SplitState } from "../../model/split.ts";
 import type { PausedNamespace } from "../../splits/use-cases.ts";
@@ -10,6 +10,14 @@ import { messageMethod } from "./method.ts";
 import type { UnaryMethod } from "./method.ts";
 import { pauseMessage, switchMessage } from "./switch-messages.ts";
 import { durationOfMicros, timeOfMicros } from "./times.ts";
+
+/** How far this process believes its clock. */
+export interface ShownClock {
+  readonly believedMicros: number;
+  readonly doubt: { readonly leapMicros: number; readonly evenForMs: number } | undefined;
+  /** What it means and what to do; "" without doubt. */
+  readonly message: string;
+}
 
 export interface ServiceStatus {
   readonly version: string;
@@ -29,12 +37,15 @@ export interface ServiceStatus {
   readonly paused: readonly PausedNamespace[];
   /** The number of namespace views this process holds, and the age of the oldest. */
   readonly views: { readonly count: number; readonly oldestMs: number; readonly maxAgeMs: number };
+  readonly clock: ShownClock;
   /** Undefined before the first count. */
   readonly splits:
     { readonly countedAt: number; readonly states: ReadonlyMap<SplitState, number> } | undefined;
 }
 
 export interface StatusUseCase {
+  /** Believes this machine's clock from now on. */
+  confirmClock(): Promise<ShownClock>;
   get(): Promise<ServiceStatus>;
 }
 
@@ -45,6 +56,12 @@ export function statusMethods(status: StatusUseCase): UnaryMethod[] {
       changes: false,
       namespaceOf: () => "",
       handle: async () => statusMessage(await status.get()),
+    }),
+    messageMethod({
+      desc: ControlService.method.confirmClock,
+      changes: true,
+      namespaceOf: () => "",
+      handle: async () => clockMessage(await status.confirmClock()),
     }),
   ];
 }
@@ -68,11 +85,26 @@ function statusMessage(status: ServiceStatus): MessageInitShape<typeof ServerSta
     namespaces: views.count,
     oldestViewAge: durationOfMicros(Math.round(views.oldestMs * 1000)),
     viewMaxAge: durationOfMicros(Math.round(views.maxAgeMs * 1000)),
+    clock: clockMessage(status.clock),
     ...(splits && {
       splitsTime: timeOfMicros(splits.countedAt),
       splits: [...splits.states].map(([state, count]) => {
         return { state: Split_State[state], count: BigInt(count) };
       }),
     }),
+  };
+}
+
+function clockMessage({
+  believedMicros,
+  doubt,
+  message,
+}: ShownClock): MessageInitShape<typeof ClockStatusSchema> {
+  return {
+    inDoubt: doubt !== undefined,
+    believedTime: timeOfMicros(believedMicros),
+    leap: durationOfMicros(Math.round(doubt?.leapMicros ?? 0)),
+    ...(doubt && { evenFor: durationOfMicros(Math.round(doubt.evenForMs * 1000)) }),
+    message,
   };
 }

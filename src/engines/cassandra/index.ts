@@ -25,7 +25,7 @@ import type { Replication } from "./schema.ts";
 import { Session } from "./session.ts";
 import type { ObserveStatement } from "./session.ts";
 import { SliceRegister } from "./slice-register.ts";
-import type { Millis } from "../../lib/time-units.ts";
+import type { Micros, Millis } from "../../lib/time-units.ts";
 
 export interface CassandraEngineOptions extends ClusterOptions {
   /** The keyspace of the catalog, and the prefix of all other keyspaces. */
@@ -61,6 +61,8 @@ export interface CassandraEngine {
   /** Why no request can be served now, or undefined. */
   notReady(): string | undefined;
   nodesUp(): number;
+  /** What time it is by the clocks of the nodes: the median of a few that are asked. */
+  clockMicros(): Promise<Micros | undefined>;
   close(): Promise<void>;
 }
 
@@ -106,11 +108,26 @@ export async function openCassandraEngine(
     notReady: () =>
       session.hostsUp.length > 0 ? undefined : "no node of Cassandra can be reached",
     nodesUp: () => session.hostsUp.length,
+    clockMicros: () => nodesClock(session),
     close: async () => {
       await store.close();
       await session.close();
     },
   };
+}
+
+/** The driver asks another node each time. */
+const NODES_ASKED = 3;
+
+async function nodesClock(session: Session): Promise<Micros | undefined> {
+  const said: Micros[] = [];
+  for (let node = 0; node < NODES_ASKED; node++) {
+    const query = "SELECT toUnixTimestamp(now()) AS ms FROM system.local";
+    const { rows } = await session.execute("counts", query, [], { isIdempotent: true });
+    const ms = Number(rows[0]?.["ms"]);
+    if (Number.isFinite(ms)) said.push(ms * 1_000);
+  }
+  return said.toSorted((a, b) => a - b)[said.length >> 1];
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { TimeMargins } from "../../model/time-margins.ts";
 import type { NamespaceRecord } from "../../records/namespace-records.ts";
 import type { Changing } from "../change-slices.ts";
-import type { ClockTrust } from "../clock-watch.ts";
+import type { BelievedTime } from "../believed-time.ts";
 import type { OwnerWait } from "../slice-ownership.ts";
 import type { KnownSlices } from "./known-slices.ts";
 import type { Sightings } from "./sightings.ts";
@@ -43,8 +43,7 @@ export interface ReconcileRun extends Changing {
   /** Brings this process's view up to date (`NamespaceViews.refresh`). */
   readonly changed: (name: string) => Promise<void>;
   readonly observe: (event: ReconcilerEvent) => void;
-  /** How far the clock can be believed in this run. */
-  readonly trust: ClockTrust;
+  readonly time: BelievedTime;
   readonly sightings: Sightings;
   readonly knownSlices: KnownSlices;
   /** Never waits for another process that changes the slices: the next run looks again. */

@@ -19,8 +19,9 @@ export class RefusedDrops {
         namespace: name,
         count,
         message:
-          `${count} slices of namespace "${name}" are past their retention by this machine's clock, which has jumped or has just started; ` +
-          "none of them is dropped until the clock has been right for a while; check it, and restart to confirm it",
+          `${count} slices of namespace "${name}" are past their retention by this machine's clock, ` +
+          "which is in doubt; none of them is dropped until the clock is believed; if it is right, " +
+          'run "braid clock confirm"',
       });
     }
   }

@@ -36,6 +36,7 @@ export async function growId(
   { slice, bucket }: Pick<WorkLocation, "slice" | "bucket">,
 ): Promise<GrownId | undefined> {
   const { catalog, clock, margins, observe } = context;
+  if (context.clockInDoubt?.() === true) return undefined;
   const { partition } = record;
   const { seriesId, timeBucket } = partition;
   const { config } = namespace;

@@ -9,7 +9,7 @@ import type { GetReadModeRequestSchema, ReadMode_Mode, ReadModeSchema, SetReadMo
 import type { GetKillSwitchRequestSchema, KillSwitchSchema, SetKillSwitchRequestSchema, SplitsPause } from "./switches_pb.js";
 import type { GetSplitRequestSchema, ListSplitsRequestSchema, ListSplitsResponseSchema, PauseSplitsRequestSchema, PauseSplitsResponseSchema, RequestSplitRequestSchema, ResumeSplitsRequestSchema, ResumeSplitsResponseSchema, RetrySplitRequestSchema, RollbackSplitRequestSchema, SplitSchema } from "./split_pb.js";
 import type { GetVerifyRequestSchema, StartVerifyRequestSchema, StartVerifyResponseSchema, VerificationSchema } from "./verify_pb.js";
-import type { GetStatusRequestSchema, ServerStatusSchema } from "./status_pb.js";
+import type { ClockStatusSchema, ConfirmClockRequestSchema, GetStatusRequestSchema, ServerStatusSchema } from "./status_pb.js";
 
 /**
  * Describes the file braid/v1/control_service.proto.
@@ -1370,6 +1370,16 @@ export declare const ControlService: GenService<{
     methodKind: "unary";
     input: typeof GetStatusRequestSchema;
     output: typeof ServerStatusSchema;
+  },
+  /**
+   * An operator says that the clock of this server's machine is right: its time is believed from now on.
+   *
+   * @generated from rpc braid.v1.ControlService.ConfirmClock
+   */
+  confirmClock: {
+    methodKind: "unary";
+    input: typeof ConfirmClockRequestSchema;
+    output: typeof ClockStatusSchema;
   },
 }>;
 

@@ -147,6 +147,11 @@ export declare type ServerStatus = Message<"braid.v1.ServerStatus"> & {
    * @generated from field: google.protobuf.Timestamp server_time = 18;
    */
   serverTime?: Timestamp | undefined;
+
+  /**
+   * @generated from field: braid.v1.ClockStatus clock = 19;
+   */
+  clock?: ClockStatus | undefined;
 };
 
 /**
@@ -177,4 +182,64 @@ export declare type ServerStatus_SplitCount = Message<"braid.v1.ServerStatus.Spl
  * Use `create(ServerStatus_SplitCountSchema)` to create a new message.
  */
 export declare const ServerStatus_SplitCountSchema: GenMessage<ServerStatus_SplitCount>;
+
+/**
+ * How far a server believes its machine's clock.
+ *
+ * @generated from message braid.v1.ClockStatus
+ */
+export declare type ClockStatus = Message<"braid.v1.ClockStatus"> & {
+  /**
+   * While it is in doubt no slice is closed or dropped, and the floor rises with time that passes only.
+   *
+   * @generated from field: bool in_doubt = 1;
+   */
+  inDoubt: boolean;
+
+  /**
+   * What time it is as far as Braid saw time pass.
+   *
+   * @generated from field: google.protobuf.Timestamp believed_time = 2;
+   */
+  believedTime?: Timestamp | undefined;
+
+  /**
+   * By how much the clock is ahead of believed time; negative if it is behind; zero without doubt.
+   *
+   * @generated from field: google.protobuf.Duration leap = 3;
+   */
+  leap?: Duration | undefined;
+
+  /**
+   * How long the clock has run evenly; only in doubt.
+   *
+   * @generated from field: optional google.protobuf.Duration even_for = 4;
+   */
+  evenFor?: Duration | undefined;
+
+  /**
+   * What it means and what to do; empty without doubt.
+   *
+   * @generated from field: string message = 5;
+   */
+  message: string;
+};
+
+/**
+ * Describes the message braid.v1.ClockStatus.
+ * Use `create(ClockStatusSchema)` to create a new message.
+ */
+export declare const ClockStatusSchema: GenMessage<ClockStatus>;
+
+/**
+ * @generated from message braid.v1.ConfirmClockRequest
+ */
+export declare type ConfirmClockRequest = Message<"braid.v1.ConfirmClockRequest"> & {
+};
+
+/**
+ * Describes the message braid.v1.ConfirmClockRequest.
+ * Use `create(ConfirmClockRequestSchema)` to create a new message.
+ */
+export declare const ConfirmClockRequestSchema: GenMessage<ConfirmClockRequest>;
 

@@ -1,0 +1,171 @@
+/**
+ * How far one process believes its wall clock (rule C25). Pure state: no catalog.
+ *
+ * The wall clock can step; the monotonic clock cannot. So believed time rises with the monotonic
+ * clock, and follows the wall clock only by a slack of 1/1000. A wall clock that is further away
+ * than the clock skew is in doubt. A machine that slept and a clock that was set look the same:
+ * doubt says nothing about which clock is right.
+ */
+import type { Clock } from "../lib/clock.ts";
+import type { Micros, Millis } from "../lib/time-units.ts";
+
+export interface ClockBeliefOptions {
+  readonly clock: Clock;
+  /** A larger step is doubt. */
+  readonly skewMicros: Micros;
+  /** Doubt can end when the wall clock has run evenly for this long. */
+  readonly evenMs: Millis;
+  /** A larger leap needs a second opinion. */
+  readonly believeMaxMicros: Micros;
+  /** A wall clock that has run evenly for this long is believed whatever the leap. */
+  readonly evenMaxMs: Millis;
+}
+
+export interface ClockDoubt {
+  /** By how much the wall clock is ahead of believed time; negative: behind. */
+  readonly leapMicros: Micros;
+  /** How long this process has doubted. */
+  readonly sinceMs: Millis;
+  /** How long the wall clock has run evenly with the monotonic one. */
+  readonly evenForMs: Millis;
+  /** The wall clock has run evenly for long enough, but the leap is too large to be believed. */
+  readonly needsOpinion: boolean;
+}
+
+/** Time that passes between two starts without doubt: a restart, an upgrade. */
+export const START_LEAP_MICROS_MAX = 600_000_000;
+/** The slack: clocks that are kept right run apart by less. */
+const SLACK = 1 / 1_000;
+/** Steps below this come from reading two clocks one after the other, whatever the skew. */
+const STEP_MICROS_MIN = 200_000;
+/** Two readings of the monotonic clock around the wall clock's lie this close, or are repeated. */
+const READING_MS_MAX = 5;
+const READINGS_MAX = 3;
+
+export class ClockBelief {
+  readonly #options: ClockBeliefOptions;
+  readonly #toleranceMicros: Micros;
+  /** Where the wall clock would be if it had run evenly with the monotonic clock. */
+  #expectedMicros: Micros;
+  #wallMicros: Micros;
+  #atMs: Millis;
+  /** Since when the wall clock has run evenly, and how far it was from the monotonic one then. */
+  #even: { readonly atMs: Millis; readonly offsetMicros: Micros };
+  #doubtedAtMs: Millis | undefined;
+
+  /** Believes the wall clock. `start` and `adopt` compare it with a stored time. */
+  constructor(options: ClockBeliefOptions) {
+    this.#options = options;
+    this.#toleranceMicros = Math.max(options.skewMicros, STEP_MICROS_MIN);
+    const { wallMicros, atMs } = readClocks(options.clock);
+    this.#expectedMicros = wallMicros;
+    this.#wallMicros = wallMicros;
+    this.#atMs = atMs;
+    this.#even = { atMs, offsetMicros: wallMicros - atMs * 1_000 };
+  }
+
+  /** This process starts, and the store says what was believed last. */
+  start(storedMicros: Micros): void {
+    this.#compareWith(storedMicros, START_LEAP_MICROS_MAX);
+  }
+
+  /** Another process has stored a believed time, at most `agoMicros` ago. */
+  adopt(storedMicros: Micros, agoMicros: Micros): void {
+    this.#compareWith(storedMicros, agoMicros + this.#toleranceMicros);
+  }
+
+  /** Believes the wall clock from now on. */
+  believeWall(): void {
+    this.look();
+    this.#expectedMicros = this.#wallMicros;
+    this.#doubtedAtMs = undefined;
+  }
+
+  /** Reads both clocks. Doubt begins here, and ends when the wall clock is back where it should be. */
+  look(): void {
+    const { wallMicros, atMs } = readClocks(this.#options.clock);
+    const passedMicros = (atMs - this.#atMs) * 1_000;
+    this.#atMs = atMs;
+    this.#wallMicros = wallMicros;
+    this.#expectedMicros += passedMicros;
+    this.#watchEvenness();
+    const gap = wallMicros - this.#expectedMicros;
+    const slack = passedMicros * SLACK;
+    if (Math.abs(gap) > this.#toleranceMicros + slack) {
+      this.#doubtedAtMs ??= atMs;
+      return;
+    }
+    this.#doubtedAtMs = undefined;
+    this.#expectedMicros += Math.max(-slack, Math.min(slack, gap));
+  }
+
+  /** Ends doubt, and lets believed time leap, if the wall clock has earned it. */
+  endDoubt({ opinionAgrees }: { readonly opinionAgrees: boolean }): boolean {
+    const doubt = this.doubt();
+    if (doubt === undefined) return false;
+    const { evenMs, evenMaxMs } = this.#options;
+    if (doubt.evenForMs < evenMs) return false;
+    if (doubt.needsOpinion && !opinionAgrees && doubt.evenForMs < evenMaxMs) return false;
+    this.#expectedMicros = this.#wallMicros;
+    this.#doubtedAtMs = undefined;
+    return true;
+  }
+
+  /** As of the last look. */
+  doubt(): ClockDoubt | undefined {
+    if (this.#doubtedAtMs === undefined) return undefined;
+    const { evenMs, believeMaxMicros } = this.#options;
+    const leapMicros = this.#wallMicros - this.#expectedMicros;
+    const evenForMs = this.#atMs - this.#even.atMs;
+    return {
+      leapMicros,
+      sinceMs: this.#atMs - this.#doubtedAtMs,
+      evenForMs,
+      needsOpinion: evenForMs >= evenMs && Math.abs(leapMicros) > believeMaxMicros,
+    };
+  }
+
+  /** What the stored time is to be: it rises with the monotonic clock, in doubt too. */
+  get believedMicros(): Micros {
+    return Math.floor(this.#expectedMicros);
+  }
+
+  /** The time to act on: never ahead of the wall clock either. */
+  get nowMicros(): Micros {
+    return Math.floor(Math.min(this.#expectedMicros, this.#wallMicros));
+  }
+
+  get wallMicros(): Micros {
+    return this.#wallMicros;
+  }
+
+  #compareWith(storedMicros: Micros, leapMicrosMax: Micros): void {
+    this.look();
+    const gap = this.#wallMicros - storedMicros;
+    if (gap + this.#toleranceMicros >= 0 && gap <= leapMicrosMax) {
+      this.#expectedMicros = this.#wallMicros;
+      this.#doubtedAtMs = undefined;
+    } else {
+      this.#expectedMicros = storedMicros;
+      this.#doubtedAtMs ??= this.#atMs;
+    }
+  }
+
+  #watchEvenness(): void {
+    const offsetMicros = this.#wallMicros - this.#atMs * 1_000;
+    const ranMicros = (this.#atMs - this.#even.atMs) * 1_000;
+    const allowed = this.#toleranceMicros + ranMicros * SLACK;
+    if (Math.abs(offsetMicros - this.#even.offsetMicros) <= allowed) return;
+    this.#even = { atMs: this.#atMs, offsetMicros };
+  }
+}
+
+/** Both clocks at one moment: a process can be stopped between two readings. */
+function readClocks(clock: Clock): { readonly wallMicros: Micros; readonly atMs: Millis } {
+  for (let reading = 1; ; reading++) {
+    const before = clock.monotonicMs();
+    const wallMicros = clock.nowMicros();
+    const atMs = clock.monotonicMs();
+    if (atMs - before <= READING_MS_MAX || reading === READINGS_MAX) return { wallMicros, atMs };
+  }
+}

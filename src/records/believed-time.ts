@@ -1,0 +1,34 @@
+/**
+ * The last wall time that the installation believed (rule C25): space `service`, key
+ * `believed-time`. Its owner writes it about once a minute, by compare-and-set.
+ */
+import { z } from "zod";
+import type { Micros } from "../lib/time-units.ts";
+import type { Catalog } from "../ports/catalog.ts";
+import { decodeStored, encodeStored, storedObject } from "./stored-json.ts";
+
+const SPACE = "service";
+const KEY = "believed-time";
+
+export interface StoredBelief {
+  readonly micros: Micros;
+  /** 0: not written yet. */
+  readonly version: number;
+}
+
+/** Undefined if the store has none: it is new, or from before believed time was stored. */
+export async function readBelievedTime(catalog: Catalog): Promise<StoredBelief | undefined> {
+  const stored = await catalog.read(SPACE, KEY);
+  if (stored === undefined) return undefined;
+  return { ...decodeStored(beliefSchema, SPACE, stored), version: stored.version };
+}
+
+/** Writes over the version that was read. Returns the new one; undefined if it has changed. */
+export function writeBelievedTime(
+  catalog: Catalog,
+  { micros, version }: StoredBelief,
+): Promise<number | undefined> {
+  return catalog.write(SPACE, KEY, encodeStored({ micros: Math.floor(micros) }), version);
+}
+
+const beliefSchema = storedObject({ micros: z.number().int().nonnegative() });

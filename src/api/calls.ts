@@ -187,6 +187,7 @@ export class Calls {
   #shedSlowest(): boolean {
     const [slowest] = this.#receiving;
     if (slowest === undefined || slowest.ageMs < SLOW_SENDER_MS) return false;
+    this.#receiving.delete(slowest);
     slowest.abandon(overloaded("the request arrived too slowly for a busy server"));
     return true;
   }

@@ -1,11 +1,9 @@
-/**
- * What every Catalog promises, whatever is under it. Each engine's test calls this with a factory.
- */
+/** What every Catalog guarantees on any storage. Each engine's test calls this with a factory. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Catalog } from "../../src/ports/catalog.ts";
 
-/** An empty catalog. `reopen` closes it and opens what is there again, as a restart does. */
+/** An empty catalog. `reopen` closes it and opens the same data again, as a restart does. */
 export interface CatalogUnderTest {
   readonly catalog: Catalog;
   reopen(): Promise<Catalog>;
@@ -27,7 +25,7 @@ export function catalogSuite(engine: string, make: () => Promise<CatalogUnderTes
     });
   };
 
-  claim("a record is made, read, changed and removed by its version", async (catalog) => {
+  claim("a record is created, read, changed and removed by its version", async (catalog) => {
     assert.equal(await catalog.read("space", "key"), undefined);
     const first = await written(catalog, "key", "one", 0);
     assert.deepEqual(await catalog.read("space", "key"), {
@@ -76,7 +74,7 @@ export function catalogSuite(engine: string, make: () => Promise<CatalogUnderTes
   );
 
   claim(
-    "of several that change the same version one wins, and no change is lost",
+    "of several changes of the same version one wins, and no change is lost",
     async (catalog) => {
       let wins = 0;
       await Promise.all(
@@ -96,7 +94,7 @@ export function catalogSuite(engine: string, make: () => Promise<CatalogUnderTes
     },
   );
 
-  claim("making and removing race: at most one of each succeeds", async (catalog) => {
+  claim("creating and removing race: at most one of each succeeds", async (catalog) => {
     const made = await Promise.all(
       Array.from({ length: 10 }, (_, i) => catalog.write("space", "key", `${i}`, 0)),
     );
@@ -137,7 +135,7 @@ export function catalogSuite(engine: string, make: () => Promise<CatalogUnderTes
     assert.deepEqual(await catalog.list("space", "", 0), []);
   });
 
-  claim("records survive a restart, whatever is in them", async (catalog, under) => {
+  claim("records survive a restart, whatever they contain", async (catalog, under) => {
     const values = ["", "{}", "\u0000\u{1f600}", "x".repeat(200_000)];
     const versions: number[] = [];
     for (const [i, value] of values.entries()) {

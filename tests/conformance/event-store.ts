@@ -1,5 +1,5 @@
 /**
- * What every EventStore promises, whatever is under it. Each engine's test calls this with a factory.
+ * What every EventStore guarantees on any storage. Each engine's test calls this with a factory.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -13,7 +13,7 @@ import { comparePositions, eventsOfRun, positionOf } from "../../src/wire/frames
 import type { Position, Run } from "../../src/wire/frames.ts";
 import { storedBlockClaims } from "./stored-blocks.ts";
 
-/** An empty store. `reopen` closes it and opens what is there again, as a restart does. */
+/** An empty store. `reopen` closes it and opens the same data again, as a restart does. */
 export interface StoreUnderTest {
   readonly store: EventStore;
   reopen(): Promise<EventStore>;
@@ -56,7 +56,7 @@ async function runs(
   return Array.fromAsync(store.scan(key, { ...ALL, ...range }, never));
 }
 
-/** Events as text, to compare: place and bytes. */
+/** Events as text, for comparison: location and bytes. */
 async function read(
   store: EventStore,
   key: PartitionKey,
@@ -140,7 +140,7 @@ export function eventStoreSuite(engine: string, make: () => Promise<StoreUnderTe
     for (const { key, event } of all) assert.deepEqual(await read(store, key), inOrder([event]));
   });
 
-  claim("the range holds its start and not its end", async (store) => {
+  claim("the range includes its start and excludes its end", async (store) => {
     const events = [0, 1, 2, 3, 4].map((time) => placed("a", START + time, "e"));
     await store.append(SLICE, events);
     const middle = inOrder(events.slice(1, 3));
@@ -153,7 +153,7 @@ export function eventStoreSuite(engine: string, make: () => Promise<StoreUnderTe
   });
 
   claim(
-    "a scan goes on behind a position, there or not, and never leaves its range",
+    "a scan continues behind a position, existing or not, and never leaves its range",
     async (store) => {
       const events = [0, 1, 2, 3].flatMap((time) =>
         ["b", "d"].map((id) => placed("a", START + time, id)),
@@ -186,7 +186,7 @@ export function eventStoreSuite(engine: string, make: () => Promise<StoreUnderTe
   );
 
   claim(
-    "runs keep to their limits; only a single larger event goes over the bytes",
+    "runs keep to their limits; only a single larger event exceeds the bytes",
     async (store) => {
       const sizes = [10, 20_000, 10, 10, 300, 9_000, 50_000, 10, 10];
       const events = sizes.map((size, i) => placed("a", START + i, "e", "x".repeat(size)));
@@ -237,7 +237,7 @@ export function eventStoreSuite(engine: string, make: () => Promise<StoreUnderTe
   );
 
   claim(
-    "W4: of one identity sent with other bytes one version survives whole, for good",
+    "W4: of one identity sent with different bytes one version survives whole, for good",
     async (store, under) => {
       // Different lengths, so that a mixture would show.
       const versions = Array.from({ length: 12 }, (_, i) =>
@@ -274,13 +274,13 @@ export function eventStoreSuite(engine: string, make: () => Promise<StoreUnderTe
     assert.deepEqual(await read(again, key), inOrder(events));
   });
 
-  claim("a partition or a slice that is not there is empty", async (store) => {
+  claim("a partition or a slice that does not exist is empty", async (store) => {
     assert.deepEqual(await read(store, partition("nobody")), []);
     assert.deepEqual(await read(store, { ...partition("a"), slice: "data_none" }), []);
     assert.deepEqual(await read(store, { ...partition("a"), namespaceId: "other" }), []);
   });
 
-  claim("an append to a slice that is not there stores nothing", async (store) => {
+  claim("an append to a slice that does not exist stores nothing", async (store) => {
     const missing = { ...SLICE, slice: "data_none" };
     await assert.rejects(
       store.append(missing, [placed("a", START, "e")]),
@@ -288,7 +288,7 @@ export function eventStoreSuite(engine: string, make: () => Promise<StoreUnderTe
     );
   });
 
-  claim("what is handed out stays valid, and what is given may be used again", async (store) => {
+  claim("returned bytes stay valid, and the caller may reuse its arguments", async (store) => {
     const given = placed("a", START, "e", "mine");
     const wanted = inOrder([given]);
     await store.append(SLICE, [given]);
@@ -359,25 +359,28 @@ export function eventStoreSuite(engine: string, make: () => Promise<StoreUnderTe
     },
   );
 
-  claim("creating and dropping repeat; a dropped slice is gone for good", async (store, under) => {
-    await store.append(SLICE, [placed("a", START, "e")]);
-    await store.createSlice(SLICE);
-    assert.equal((await read(store, partition("a"))).length, 1);
-    await store.dropSlice(SLICE);
-    await store.dropSlice(SLICE);
-    assert.deepEqual(await read(store, partition("a")), []);
-    await assert.rejects(
-      store.append(SLICE, [placed("a", START, "e")]),
-      failsWith("STORAGE_UNAVAILABLE"),
-    );
-    await assert.rejects(store.createSlice(SLICE), failsWith("CONFLICT"));
-    const again = await under.reopen();
-    await assert.rejects(again.createSlice(SLICE), failsWith("CONFLICT"));
-    await again.createSlice({ ...SLICE, namespaceId: "ns2" });
-    assert.deepEqual(await again.sliceStats(SLICE), { bytes: 0, events: 0 });
-  });
+  claim(
+    "creating and dropping can be repeated; a dropped slice is gone for good",
+    async (store, under) => {
+      await store.append(SLICE, [placed("a", START, "e")]);
+      await store.createSlice(SLICE);
+      assert.equal((await read(store, partition("a"))).length, 1);
+      await store.dropSlice(SLICE);
+      await store.dropSlice(SLICE);
+      assert.deepEqual(await read(store, partition("a")), []);
+      await assert.rejects(
+        store.append(SLICE, [placed("a", START, "e")]),
+        failsWith("STORAGE_UNAVAILABLE"),
+      );
+      await assert.rejects(store.createSlice(SLICE), failsWith("CONFLICT"));
+      const again = await under.reopen();
+      await assert.rejects(again.createSlice(SLICE), failsWith("CONFLICT"));
+      await again.createSlice({ ...SLICE, namespaceId: "ns2" });
+      assert.deepEqual(await again.sliceStats(SLICE), { bytes: 0, events: 0 });
+    },
+  );
 
-  claim("a namespace that is dropped leaves the others alone", async (store, under) => {
+  claim("dropping a namespace leaves the others alone", async (store, under) => {
     const other = { ...SLICE, namespaceId: "ns2" };
     await store.createSlice(other);
     await store.append(other, [placed("a", START, "e")]);
@@ -435,7 +438,7 @@ export function eventStoreSuite(engine: string, make: () => Promise<StoreUnderTe
     assert.deepEqual(await read(await under.reopen(), partition("a")), inOrder([...events, more]));
   });
 
-  claim("a closed store refuses, and closing repeats", async (store, under) => {
+  claim("a closed store refuses, and closing can be repeated", async (store, under) => {
     await store.append(SLICE, [placed("a", START, "e")]);
     await under.dispose();
     await store.close();

@@ -1,9 +1,10 @@
 /**
- * Partitions of every awkward shape, by every strategy, in both layouts, on a real engine: each is planned,
- * copied, validated and confirmed by a worker, and then served by a server, right to the last event.
+ * Partitions of every awkward shape, by every strategy, in both layouts, on a real engine: a worker
+ * plans, copies, validates and confirms each, and then a server serves it, correct to the last
+ * event.
  *
- * All claims share one namespace, since making tables takes the most time on some engines: each has ids of
- * its own. Sizes are small: shapes matter here.
+ * All cases share one namespace, because creating tables takes the most time on some engines: each
+ * has ids of its own. Sizes are small: only shapes matter here.
  */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -27,7 +28,7 @@ const BUCKET_SECONDS = 60;
 const ACCEPT_SECONDS = 15;
 const TARGET_BYTES = 4_000;
 const FEW_PARTS = 2;
-/** Longer than a server's knowledge of routes lasts. */
+/** Longer than a server caches routes. */
 const HEARD_MS = 6_000;
 const OPERATOR_REQUEST = { by: "operator", reason: "" };
 
@@ -42,7 +43,7 @@ interface Outcome {
   readonly parts: readonly PartRecord[];
 }
 
-/** `open` gives a fresh engine, which is closed at the end. */
+/** `open` returns a fresh engine, which is closed at the end. */
 export function splitShapesSuite(engine: string, open: () => Promise<Engine>): void {
   test(`${engine}: partitions of every shape are split by every strategy in both layouts, and served`, async (t) => {
     const slo = { targetMs: 5_000, maxMs: 30_000 };
@@ -78,7 +79,7 @@ class Shapes {
   readonly #model = new Map<string, ModelEvent>();
   /** Start of the bucket that is open while these are split. */
   #open = START;
-  /** Done once, by a worker that is in the middle of planning. */
+  /** Run once, by a worker in the middle of planning. */
   #whilePlanned: ((partition: PartitionKey) => Promise<void>) | undefined;
 
   constructor(live: LiveSplits) {
@@ -125,7 +126,8 @@ class Shapes {
 
     const all = [even, moment, large, grows, few];
     const whole = all.map(({ seriesId }) => this.#query(seriesId, "NEWEST_FIRST", 1_000));
-    // Before the server has heard of the splits, while it compares them, and from then on out of them.
+    // Before the server knows of the splits, while it compares them, and afterwards from the
+    // splits.
     for (const query of whole) await this.#requireRight(query);
     await live.advance(HEARD_MS);
     for (const query of whole) await this.#requireRight(query);
@@ -142,14 +144,14 @@ class Shapes {
       await this.#requireServed(partition);
       return outcome;
     };
-    await t.test("one with several events at each microsecond", async () => {
+    await t.test("a partition with several events at each microsecond", async () => {
       const { record, parts } = await claimServed(even);
       ok(parts.length >= 4, `${parts.length} parts`);
       equal(sumOf(parts), 40);
       equal(record.segments.length, 1);
     });
     await t.test(
-      "one with all events at one microsecond: only their ids can part them",
+      "a partition with all events at one microsecond: only their ids can separate them",
       async () => {
         const { parts } = await claimServed(moment);
         const most = Math.max(...parts.map(({ events }) => events));
@@ -159,13 +161,13 @@ class Shapes {
         );
       },
     );
-    await t.test("one with an event that is larger than a part should be", async () => {
+    await t.test("a partition with an event larger than a part should be", async () => {
       const { parts } = await claimServed(large);
       ok(parts.some(({ bytes }) => bytes > 4 * TARGET_BYTES));
       equal(sumOf(parts), 21);
     });
     await t.test(
-      "one that grows while it is planned: what came is in a later segment",
+      "a partition that grows while it is planned: the new events are in a later segment",
       async () => {
         equal(this.#whilePlanned, undefined);
         equal(sumOf(first.parts), 40);
@@ -175,13 +177,13 @@ class Shapes {
         equal(sumOf(parts), 40 + GROWN);
       },
     );
-    await t.test("one without events is refused, and read as such", async () => {
+    await t.test("a partition without events is refused, and reads show the reason", async () => {
       const { record } = await this.#outcome(empty);
       equal(record.state, "REFUSED");
       equal(record.history.at(-1)?.cause, "empty");
       await this.#requireRight(this.#query(empty.seriesId, "NEWEST_FIRST", 7));
     });
-    await t.test("one for which there are too few parts: they grow", async () => {
+    await t.test("a partition with too few allowed parts: the parts grow", async () => {
       const { record, parts } = await claimServed(few);
       ok(parts.length <= FEW_PARTS);
       ok((record.segments[0]?.partBytes ?? 0) > TARGET_BYTES);
@@ -189,7 +191,7 @@ class Shapes {
     });
   }
 
-  /** The start of a bucket that is closed and sealed, and of one of which the first half is sealed. */
+  /** The start of a bucket that is closed and sealed, and of one whose first half is sealed. */
   async #buckets(): Promise<{ readonly closed: number; readonly open: number }> {
     const live = this.#live;
     const width = BUCKET_SECONDS * SECOND;
@@ -205,7 +207,7 @@ class Shapes {
     return this.#live.store(events.map(reads.encode));
   }
 
-  /** As callers do it: of now, which is open time. */
+  /** As callers write: current events, in open time. */
   async #grow(series: string): Promise<void> {
     const now = this.#live.clock.nowMicros();
     const grown = Array.from({ length: GROWN }, (_, nth) =>
@@ -265,7 +267,7 @@ class Shapes {
       const routes = new Set(seen.filter(({ partition }) => partition.seriesId === seriesId));
       const split = [...routes].filter(({ route }) => route === "SPLIT");
       ok(split.length > 0, `${seriesId} ${order}: ${[...routes].map(({ route }) => route).join()}`);
-      // Of the buckets around it, which are empty and not split.
+      // Rows of the neighbouring buckets, which are empty and not split.
       const others = [...routes].filter(({ route, events }) => route !== "SPLIT" && events > 0);
       deepEqual(others, [], order);
     }

@@ -1,6 +1,4 @@
-/**
- * What every EventStore promises of blocks: part of its suite.
- */
+/** What every EventStore guarantees for blocks: part of its suite. */
 import assert from "node:assert/strict";
 import { ServiceError } from "../../src/lib/errors.ts";
 import type { Code } from "../../src/lib/errors.ts";
@@ -56,12 +54,12 @@ async function read(
   return (await fetches(store, part, range)).flat().map(asText);
 }
 
-/** Key and bytes, to compare. */
+/** Key and bytes, for comparison. */
 function asText({ key, bytes }: StoredBlock): string {
   return `${key.time} ${Buffer.from(key.id).toString()} ${Buffer.from(bytes).toString("latin1")}`;
 }
 
-/** The port's sentences, word by word. */
+/** The port's definition, word by word. */
 function wanted(blocks: readonly StoredBlock[], { order, at, until }: BlockRange): string[] {
   const oldestFirst = blocks.toSorted((a, b) => comparePositions(a.key, b.key));
   const holding = at && oldestFirst.filter(({ key }) => comparePositions(key, at) <= 0).at(-1);
@@ -98,7 +96,7 @@ export function storedBlockClaims(claim: Claim, slice: SliceRef): void {
     for (const time of [5, 10, 20, 25, 40, 45]) {
       for (const id of ["a", "b", "c"]) edges.push(position(time, id));
     }
-    // Before and behind all the times there are.
+    // Before and behind all existing times.
     edges.push({ time: -1, id: Buffer.from("b") }, { time: 0, id: Buffer.alloc(0) });
     edges.push({ time: Number.MAX_SAFE_INTEGER, id: Buffer.from("b") });
     for (const order of ORDERS) {
@@ -178,8 +176,8 @@ export function storedBlockClaims(claim: Claim, slice: SliceRef): void {
     assert.deepEqual(await read(await under.reopen(), part("a")), both);
   });
 
-  claim("fetches of blocks keep to their limits, and bring all", async (store) => {
-    // From the youngest to the oldest, as parts are written, in several calls.
+  claim("fetches of blocks keep to their limits, and return all", async (store) => {
+    // From the newest to the oldest, as parts are written, in several calls.
     const blocks = Array.from({ length: 120 }, (_, i) =>
       block(1_000 - i, "e", Buffer.alloc(1 + ((i * 397) % 4_000), i)),
     );
@@ -205,7 +203,7 @@ export function storedBlockClaims(claim: Claim, slice: SliceRef): void {
     }
   });
 
-  claim("a block may have a megabyte, beside small ones", async (store) => {
+  claim("a block of 1 MB is stored beside small ones", async (store) => {
     const large = (time: number): StoredBlock => block(time, "e", Buffer.alloc(1 << 20, time));
     const blocks = [block(0, "e"), large(1), large(2), block(3, "e"), large(4), block(5, "e")];
     for (const each of blocks) await store.appendBlocks(part("a"), [each]);
@@ -216,7 +214,7 @@ export function storedBlockClaims(claim: Claim, slice: SliceRef): void {
   });
 
   claim(
-    "blocks that are given may be used again, and those handed out stay valid",
+    "the caller may reuse the blocks it passed, and returned ones stay valid",
     async (store) => {
       const given = block(0, "e", "mine");
       await store.appendBlocks(part("a"), [given]);
@@ -229,7 +227,7 @@ export function storedBlockClaims(claim: Claim, slice: SliceRef): void {
     },
   );
 
-  claim("whoever must not miss a block asks every replica", async (store) => {
+  claim("a reader that must not miss a block asks every replica", async (store) => {
     const level = { consistency: "ALL", targetMs: 1_000, maxMs: 5_000 } as const;
     await store.appendBlocks(part("a"), [block(0, "e")], level);
     assert.deepEqual(await read(store, part("a"), { level }), [asText(block(0, "e"))]);
@@ -262,7 +260,7 @@ export function storedBlockClaims(claim: Claim, slice: SliceRef): void {
     );
   });
 
-  claim("a split table lives and goes apart from its slice", async (store, under) => {
+  claim("a split table is created and dropped separately from its slice", async (store, under) => {
     const table = splitTableOf(slice);
     const key = partKey(part("a", 3), 7);
     await assert.rejects(

@@ -1,6 +1,4 @@
-/**
- * What every WorkQueue promises, whatever is under it. Each queue's test calls this with a factory.
- */
+/** What every WorkQueue guarantees on any broker. Each queue's test calls this with a factory. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fromUtf8, utf8 } from "../../src/lib/bytes.ts";
@@ -21,10 +19,10 @@ export interface FoundDeadLetter {
 
 export interface WorkQueueUnderTest {
   readonly queue: WorkQueue;
-  /** Consumes what `queue` is given: the same one, or another on the same topic. */
+  /** Consumes what `queue` publishes: the same object, or another on the same topic. */
   readonly reader: WorkQueue;
   deadLetters(): Promise<readonly FoundDeadLetter[]>;
-  /** Closes what was opened. */
+  /** Closes everything that was opened. */
   dispose(): Promise<void>;
 }
 
@@ -75,7 +73,7 @@ export function workQueueSuite(name: string, make: MakeWorkQueue): void {
   });
 
   claim(
-    "a handler that rejects gets the message again, and nothing of its key passes it",
+    "a handler that rejects gets the message again, and no message of its key overtakes it",
     async ({ queue, reader }, seen) => {
       let failures = 0;
       await using reading = new Reading(reader, (text) => {
@@ -95,14 +93,14 @@ export function workQueueSuite(name: string, make: MakeWorkQueue): void {
     },
   );
 
-  claim("what fails for long does not keep other keys waiting", async ({ queue, reader }) => {
+  claim("a message that keeps failing does not delay other keys", async ({ queue, reader }) => {
     let broken = true;
     await using reading = new Reading(reader, (text) => {
       if (text === "stuck|0" && broken) throw new Error("not now");
       return DONE;
     });
     publish(queue, "stuck|0");
-    // Enough keys that some of them are in other parts of the queue, whatever the hash.
+    // Enough keys that some of them are in other partitions of the queue, whatever the hash.
     for (let i = 0; i < 40; i++) publish(queue, `other ${i}|x`);
     await until(() => reading.handled.length > 0);
     assert.ok(!reading.handled.includes("stuck|0"));
@@ -111,7 +109,7 @@ export function workQueueSuite(name: string, make: MakeWorkQueue): void {
   });
 
   claim(
-    "what is malformed is kept with the reason, and the next message is handled",
+    "a malformed message is kept with the reason, and the next message is handled",
     async ({ queue, reader, deadLetters }, seen) => {
       await using reading = new Reading(reader, (text) =>
         text.endsWith("bad") ? { kind: "malformed", why: `not good: ${text}` } : DONE,
@@ -152,7 +150,7 @@ export function workQueueSuite(name: string, make: MakeWorkQueue): void {
   );
 
   claim(
-    "beyond its bound in bytes it drops too, and a large message at once",
+    "beyond its bound in bytes it drops too, and a too large message at once",
     async ({ queue }, seen) => {
       assert.equal(publish(queue, `k|${"x".repeat(101)}`), "dropped");
       assert.equal(publish(queue, `k|${"x".repeat(100)}`), "accepted");
@@ -163,7 +161,7 @@ export function workQueueSuite(name: string, make: MakeWorkQueue): void {
     { bytesMax: 200, messageBytesMax: 100 },
   );
 
-  claim("closing hands over what was accepted, and takes no more", async (under, seen) => {
+  claim("closing hands over accepted messages, and accepts no more", async (under, seen) => {
     const { queue, reader } = under;
     await using reading = new Reading(reader);
     for (let i = 0; i < 20; i++) publish(queue, `k|${i}`);
@@ -174,7 +172,7 @@ export function workQueueSuite(name: string, make: MakeWorkQueue): void {
     await queue.close();
   });
 
-  claim("the lag is what waits, and goes back to nothing", async ({ queue, reader }) => {
+  claim("the lag counts waiting messages, and returns to zero", async ({ queue, reader }) => {
     const gate = Promise.withResolvers<Handled>();
     await using reading = new Reading(reader, () => gate.promise);
     for (let i = 0; i < 5; i++) publish(queue, `k|${i}`);
@@ -235,7 +233,7 @@ function publish(queue: WorkQueue, text: string): string {
   return queue.publish({ key: text.slice(0, bar), value: utf8(text.slice(bar + 1)) });
 }
 
-/** Without what came again. */
+/** Without repeats. */
 function firstTimes(numbers: readonly number[]): number[] {
   return [...new Set(numbers)];
 }

@@ -1,4 +1,7 @@
-/** A server and one partition of 200 events, one each second, about 400 bytes each, to be split as a test likes. */
+/**
+ * A server and one partition of 200 events, one each second, about 400 bytes each, which a test
+ * splits.
+ */
 import { utf8 } from "../../src/lib/bytes.ts";
 import { writeNamespace } from "../../src/records/namespace-records.ts";
 import { writeSlice } from "../../src/records/slice-records.ts";
@@ -69,7 +72,7 @@ export class OnePartition extends ServedReads {
     return world;
   }
 
-  /** Adds a segment; of all the time unless it is said otherwise. */
+  /** Adds a segment; of all the time by default. */
   async split(shape: Partial<SegmentShape>): Promise<void> {
     await addSegment(this, location, {
       from: START,
@@ -133,7 +136,7 @@ export class OnePartition extends ServedReads {
     };
   }
 
-  /** Scans lack the event of that time, on one side. */
+  /** Scans of one side lack the event of that time. */
   hideEvent(time: number, side: "ORIGINAL" | "SPLIT"): void {
     const table = side === "SPLIT" ? splitTableOf(location).slice : location.slice;
     const scan = this.store.scan.bind(this.store);

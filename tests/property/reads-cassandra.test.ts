@@ -6,7 +6,7 @@ import { systemRandom } from "../../src/lib/random.ts";
 import { testCassandra, uniqueName } from "../support/services.ts";
 import { readsEqualTheModel } from "./reads.ts";
 
-/** Few: each world has tables of its own. */
+/** Few, because each world has tables of its own. */
 const WORLDS = 8;
 
 test("R19, R12: reads of any pages in both orders equal the model (cassandra)", async () => {

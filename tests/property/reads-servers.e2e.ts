@@ -1,7 +1,7 @@
 /**
- * Whatever was written through any of several servers, and through whichever of them it is read, page by
- * page: the answer is that of a plain sorted list of what was acknowledged.
- * @needs cassandra
+ * Whatever was written through any of several servers, and through whichever of them it is read,
+ * page by page: the answer equals that of a plain sorted list of what was acknowledged. @needs
+ * cassandra
  */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -19,7 +19,7 @@ const SERVERS = 3;
 const SECOND = 1_000_000;
 const WINDOW = 120 * SECOND;
 
-/** Slices and buckets of several widths; made once, since tables take their time. */
+/** Slices and buckets of several widths; created once, because tables take a while. */
 const NAMESPACES = [
   { secondsPerTimeSlice: 86_400, secondsPerTimeBucket: 3_600, eventBuckets: 1 },
   { secondsPerTimeSlice: 300, secondsPerTimeBucket: 20, eventBuckets: 3 },
@@ -29,7 +29,7 @@ const NAMESPACES = [
 let fleet: Fleet;
 let servers: readonly Server[];
 let namespaces: readonly string[];
-/** Event times are counted from here: late, and not too late for as long as the test takes. */
+/** Event times are counted from here: late, but not too late while the test runs. */
 let start: number;
 
 before(async () => {
@@ -55,7 +55,7 @@ interface ModelEvent {
   readonly device: string;
 }
 
-/** Often the same microsecond, or on or beside an edge of a bucket. */
+/** Often the same microsecond, or at or next to an edge of a bucket. */
 const offset = fc.oneof(
   fc.nat({ max: WINDOW }),
   fc.constantFrom(0, 7 * SECOND, 20 * SECOND),
@@ -74,7 +74,7 @@ const writing = fc.record({
 
 const reading = fc.record({
   kind: fc.constant("read" as const),
-  /** Of each page in turn. */
+  /** Of each page in order. */
   servers: fc.array(server, { minLength: 1, maxLength: 4 }),
   from: offset,
   length: fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: WINDOW })),
@@ -95,14 +95,15 @@ test("R19, R12: reads through any servers, each page through another, equal the 
   await fc.assert(
     fc.asyncProperty(world, async ({ namespace, steps }) => {
       const name = namespaces[namespace] as string;
-      // Worlds share the namespaces, and have nothing else in common.
+      // Worlds share the namespaces and nothing else.
       const series = uniqueName("world");
       const model = new Map<string, ModelEvent>();
       for (const step of steps) {
         if (step.kind === "read")
           deepEqual(await readAll(name, series, step), answerOf(model, step));
         else {
-          // The same identity with other bytes is left to the engines (rule C21): here the first stands.
+          // The engines decide between the same identity with different bytes (rule C21): here the
+          // first one is used.
           const events = step.events
             .map(({ offset: at, ...rest }) => ({ ...rest, time: start + at }))
             .filter((e) => !model.has(keyOf(e)) && model.set(keyOf(e), e));
@@ -114,7 +115,7 @@ test("R19, R12: reads through any servers, each page through another, equal the 
   );
 });
 
-/** What may or may not have happened is repeated, through the next server, until it has. */
+/** A write with an unknown outcome is repeated, through the next server, until it succeeds. */
 async function writeAll(
   namespace: string,
   series: string,

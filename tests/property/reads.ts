@@ -1,5 +1,5 @@
 /**
- * Whatever was written, however it is read: the answer is that of a plain sorted list.
+ * Whatever was written, however it is read: the answer equals that of a plain sorted list.
  *
  * Runs against any engine: each engine's test calls it with its own store.
  */
@@ -56,7 +56,7 @@ export const strategy = fc
     eventBuckets,
   }));
 
-/** Microseconds from START; often the same one, or on or beside an edge of a bucket. */
+/** Microseconds from START; often the same one, or at or next to an edge of a bucket. */
 const offset = fc.oneof(
   fc.nat({ max: 100 * SECOND }),
   fc.constantFrom(0, 7 * SECOND, 20 * SECOND),
@@ -99,7 +99,10 @@ const world = fc.record({
   pagePartitionsMax: fc.constantFrom(1, 3, 10_000),
 });
 
-/** `openStore` gives a fresh store each time; `numRuns` worlds are tried, the seed is printed on failure. */
+/**
+ * `openStore` returns a fresh store each time; `numRuns` worlds are tried, and a failure prints the
+ * seed.
+ */
 export async function readsEqualTheModel(
   openStore: () => Promise<EventStore & { dispose(): Promise<void> }>,
   numRuns: number,
@@ -139,7 +142,8 @@ async function checkWorld(store: EventStore, input: WorldInput): Promise<void> {
   for (const batch of input.batches) {
     const events = batch
       .map(({ offset: at, ...rest }) => ({ ...rest, time: START + at }))
-      // The same identity with other bytes is left to the engines (rule C21): here the first one stands.
+      // The engines decide between the same identity with different bytes (rule C21): here the
+      // first one is used.
       .filter((e) => e.time >= START && !model.has(keyOf(e)) && model.set(keyOf(e), e));
     const result = await writer.write(
       { namespace: "plays", events: events.map(encode), bytes: 1000 },
@@ -188,14 +192,14 @@ async function checkWorld(store: EventStore, input: WorldInput): Promise<void> {
     const expected = answerOf(model, readQuery, q.filter);
     deepEqual(await readAllPages(reader, readQuery, input.pageBytesMax), expected);
     deepEqual(await streamAll(reader, readQuery), expected);
-    // Of several partitions merged, the pages before are counted by even shares.
+    // With several merged partitions, earlier pages are counted by even shares.
     if (input.steps.length === 0 && input.strategies.every((s) => s.eventBuckets === 1)) {
       await checkCounts(reader, readQuery, seen, model);
     }
   }
 }
 
-/** Width is counted across pages: a partition's last figure is that of one whole read. */
+/** Width is counted across pages: a partition's last figure equals that of one whole read. */
 async function checkCounts(
   reader: EventReader,
   query: ReadQuery,

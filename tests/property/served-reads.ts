@@ -1,4 +1,6 @@
-/** A server that reads through splits, on memory: what it serves, and what it tells on the way. */
+/**
+ * A server that reads through splits, in memory: what it serves, and what it reports on the way.
+ */
 import { ByteBudget } from "../../src/lib/byte-budget.ts";
 import type { Random } from "../../src/lib/random.ts";
 import type { NamespaceView } from "../../src/model/namespace.ts";
@@ -20,7 +22,7 @@ import { settle } from "../support/virtual-clock.ts";
 import type { VirtualClock } from "../support/virtual-clock.ts";
 import { timeMargins } from "../../src/model/time-margins.ts";
 
-/** L and the skew of clocks, in the tests of serving. */
+/** `viewMaxAge`, `writeMax` and the clock skew in the tests of serving. */
 const MARGINS = timeMargins({ viewMaxAgeMs: 10_000, writeMaxMs: 10_000, clockSkewMs: 1_000 });
 
 export class ServedReads {
@@ -29,16 +31,16 @@ export class ServedReads {
   readonly catalog: MemoryCatalog;
   readonly serving: SplitServing;
   readonly reader: EventReader;
-  /** What was told, as `<what> <which>`, and how often. */
+  /** What was reported, as `<what> <which>`, and how often. */
   readonly told = new Map<string, number>();
   readonly reads: PartitionRead[] = [];
   readonly fallBacks: string[] = [];
   readonly troubles: string[] = [];
   view: NamespaceView;
   killed = false;
-  /** The kill switch could not be asked for within L. */
+  /** The kill switch could not be read within `viewMaxAge`. */
   switchStale = false;
-  /** What the dice show: 0 picks every sample, 0.999 nearly none. */
+  /** The random fraction: 0 picks every sample, 0.999 nearly none. */
   fraction = 0.999;
   readonly #leaving = new AbortController();
   readonly #running: Promise<void>;
@@ -93,13 +95,13 @@ export class ServedReads {
     this.view = { ...this.view, namespace: { ...namespace, readMode } };
   }
 
-  /** Waits until the filters of these partitions' slices are there. */
+  /** Waits until the filters of these partitions' slices are loaded. */
   async loaded(partitions: readonly PartitionKey[]): Promise<void> {
     for (const partition of partitions) await this.serving.opener.explain(this.view, partition);
     await this.quiet();
   }
 
-  /** Lets what runs in the background come to its end. */
+  /** Lets background work end. */
   async quiet(): Promise<void> {
     for (let n = 0; n < 8; n++) await settle();
   }

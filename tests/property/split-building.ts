@@ -27,11 +27,11 @@ export interface SegmentShape {
   readonly to: number;
   /** Where parts are cut; none: one part. */
   readonly cuts: readonly number[];
-  /** Above 0: a HASH segment of so many parts. */
+  /** Above 0: a HASH segment of this many parts. */
   readonly hashParts: number;
   readonly layout: SplitLayout;
   readonly confirmed: boolean;
-  /** Parts are copied without the events it refuses: what a bad copy would be. */
+  /** Parts are copied without the events it refuses, as in a bad copy. */
   readonly keep?: (event: EventBytes) => boolean;
 }
 
@@ -54,14 +54,14 @@ export async function addSegment(
   const after = inState(record, "COMPLETED", {
     epoch,
     segments: [...record.segments, segment],
-    // A number in between stays unused, as after a worker that was overtaken.
+    // A number in between stays unused, as after a worker that lost the split.
     nextPart: record.nextPart + parts.length + 1,
     nextGeneration: generation + 1,
   });
   return moved(await moveSplit(catalog, clock, before, after));
 }
 
-/** As an operator's roll-back does. */
+/** As an operator's rollback does. */
 export async function rollBack(
   { catalog, clock }: SplitBuilding,
   partition: PartitionKey,
@@ -175,6 +175,6 @@ function newRecord(partition: PartitionKey, epoch: number): SplitRecord {
 }
 
 function moved(record: SplitRecord | undefined): SplitRecord {
-  if (record === undefined) throw new Error("somebody else moved the split");
+  if (record === undefined) throw new Error("another process moved the split");
   return record;
 }

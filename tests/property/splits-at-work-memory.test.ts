@@ -2,16 +2,16 @@ import { ok } from "node:assert/strict";
 import { test } from "node:test";
 import { liveWorlds } from "./splits-at-work-thread.ts";
 
-test("R6, R7: reads that go on while partitions are split, rolled back and opened again equal the model (memory)", async () => {
+test("R6, R7: reads that continue while partitions are split, rolled back and re-opened equal the model (memory)", async () => {
   await liveWorlds({ engine: "memory", numRuns: 40 });
 });
 
-test("reads go on in every state of a split, and out of it (memory)", async () => {
-  // Always the same worlds, so that it is always so.
+test("reads continue in every state of a split, and from it (memory)", async () => {
+  // Always the same worlds, so that the result is always the same.
   const tally = await liveWorlds({ engine: "memory", numRuns: 20, seed: 1 });
   const count = (what: RegExp): number =>
     [...tally].reduce((sum, [key, n]) => sum + (what.test(key) ? n : 0), 0);
-  // The claim above would hold, too, if pages were read only before or after it all.
+  // The claim above would also hold if pages were read only before or after all of this.
   for (const what of [
     /^from SPLIT/,
     /^compared MATCH/,

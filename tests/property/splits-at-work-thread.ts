@@ -1,6 +1,6 @@
 /**
- * The worlds of `splits-at-work.ts` in a thread of their own: the test runner follows every promise of its
- * own thread, and these have so many that they would take three times as long there.
+ * The worlds of `splits-at-work.ts` in a thread of their own: the test runner tracks every promise
+ * of its own thread, and these have so many that they would take three times as long there.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -17,16 +17,16 @@ import type { Tally } from "./splits-at-work.ts";
 interface Worlds {
   readonly engine: "memory" | "embedded";
   readonly numRuns: number;
-  /** Another one each time unless given; printed on failure. */
+  /** A new one each time unless given; a failure prints it. */
   readonly seed?: number;
 }
 
-/** Rejects with what is wrong in one of them. */
+/** Rejects with the failure of one of them. */
 export function liveWorlds(worlds: Worlds): Promise<Tally> {
   const thread = new Worker(new URL(import.meta.url), { workerData: worlds });
   return new Promise((resolve, reject) => {
     thread.once("message", resolve).once("error", reject);
-    thread.once("exit", () => reject(new Error("the worlds came to no end")));
+    thread.once("exit", () => reject(new Error("the worlds did not end")));
   });
 }
 
@@ -46,7 +46,7 @@ async function openEmbedded(): Promise<Engine> {
 }
 
 if (!isMainThread) {
-  // As `liveWorlds` has given it.
+  // As `liveWorlds` has passed it.
   const { engine, ...runs } = workerData as Worlds;
   const open = engine === "memory" ? openMemory : openEmbedded;
   const tally = await readsDuringSplitsEqualTheModel(open, runs);

@@ -1,11 +1,12 @@
 /**
- * Whatever is written, and however it is split: reads that begin and go on while workers are in the
- * middle of it answer as a plain sorted list does.
+ * Whatever is written, and however it is split: reads that begin and continue while workers are in
+ * the middle of it answer as a plain sorted list does.
  *
- * The splits are made by real workers, which stand still before and after each of their calls until they
- * are let through. In between, or beside them, pages are read, with the tokens of the pages before, from
- * one of two servers that hear of changes at different times; workers die and are taken over, splits are
- * rolled back and retried, sealed time is opened again, and late events are written into it.
+ * Real workers make the splits. They stop before and after each of their calls until they are let
+ * through. In between, or at the same time, pages are read, with the tokens of earlier pages, from
+ * one of two servers that learn of changes at different times; workers die and are taken over,
+ * splits are rolled back and retried, sealed time is re-opened, and late events are written into
+ * it.
  */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
@@ -29,7 +30,7 @@ import { Turnstile } from "./turnstile.ts";
 const { SECOND } = reads;
 const START = Date.UTC(2026, 2, 28, 12) * 1_000;
 const SLICE_SECONDS = 1_200;
-/** Event time that is used, from START on. */
+/** The event time in use, from START on. */
 const USED_SECONDS = 600;
 const ACCEPT_SECONDS = [30, 30, 90, 400];
 /** From START on: some of the time is sealed, some is open. */
@@ -37,20 +38,20 @@ const NOW_SECONDS = [150, 200, 330, 400];
 const PAGE_SIZE_DEFAULT = 5;
 const SERIES = "s";
 
-/** Microseconds from START; often the same one, or on or beside an edge of a bucket or a part. */
+/** Microseconds from START; often the same one, or at or next to an edge of a bucket or a part. */
 const offset = fc.oneof(
   fc.nat({ max: USED_SECONDS * SECOND - 1 }),
   fc.nat({ max: 20 }).map((nth) => nth * 30 * SECOND),
   fc
     .tuple(fc.constantFrom(0, 100, 300, 599), fc.constantFrom(0, 0, 1, 2, 999_999))
     .map(([second, micros]) => second * SECOND + micros),
-  // Where a sealed line is likely to be: the limit of lateness and the skew of clocks before now.
+  // Where a floor is likely to be: the accept limit and the clock skew before now.
   fc
     .tuple(fc.constantFrom(...NOW_SECONDS), fc.nat({ max: 2 }), fc.constantFrom(-1, 0, 0, 1))
     .map(([now, steps, micros]) => (now - 30.5 + 5 * steps) * SECOND + micros),
 );
 
-/** Any but the halves of a pair. */
+/** Any character except half of a surrogate pair. */
 const character = fc
   .oneof(
     fc.nat({ max: 0x7f }),
@@ -79,7 +80,7 @@ const event = fc.record({
 });
 
 const query = fc.record({
-  // Mostly of all there is: what is cut off at the edges is tried too.
+  // Mostly the whole range; ranges that cut off the edges are tried too.
   range: fc.oneof(
     { weight: 2, arbitrary: fc.constant([0, USED_SECONDS * SECOND + 1] as const) },
     { weight: 1, arbitrary: fc.tuple(offset, fc.integer({ min: 1, max: 400 * SECOND })) },
@@ -123,13 +124,13 @@ const world = fc.record({
   layout: fc.constantFrom(...SPLIT_LAYOUTS),
   targetBytes: fc.constantFrom(64, 64, 300, 300, 1_000, 5_000, 100_000),
   maxParts: fc.constantFrom(1, 2, 5, 4_096, 4_096, 4_096),
-  /** Whether what is sealed at first is split and served before anything else happens. */
+  /** Whether the time that is sealed at first is split and served before anything else happens. */
   begun: fc.boolean(),
   mode: fc.constantFrom<ReadMode>("SERVE", "SERVE", "SERVE", "SERVE", "COMPARE"),
   events: fc.array(event, { minLength: 20, maxLength: 90, size: "max" }),
   actions: fc.array(action, { minLength: 25, maxLength: 60, size: "max" }),
   pageBytesMax: fc.constantFrom(300, 2_000, 3 * 1024 * 1024),
-  /** Whether workers go on, too, while a page is being read. */
+  /** Whether workers also continue while a page is being read. */
   interleaved: fc.boolean(),
   randomness: fc.nat(),
 });
@@ -138,13 +139,21 @@ type WorldInput = typeof world extends fc.Arbitrary<infer T> ? T : never;
 type Action = typeof action extends fc.Arbitrary<infer T> ? T : never;
 type Query = typeof query extends fc.Arbitrary<infer T> ? T : never;
 
-/** A failure is told after this long, whether or not a smaller one was found: a world takes a second on disk. */
+/**
+ * A failure is reported after this long, whether or not a smaller one was found: a world takes a
+ * second on disk.
+ */
 const SHRINK_MS_MAX = 120_000;
 
-/** What was done in all worlds together, and how often: so that a test can see that it was done at all. */
+/**
+ * What was done in all worlds together, and how often: a test can check that it was done at all.
+ */
 export type Tally = Map<string, number>;
 
-/** `openEngine` gives a fresh one each time; the seed is printed on failure, and another one each time unless given. */
+/**
+ * `openEngine` returns a fresh one each time; a failure prints the seed, a new one each time unless
+ * given.
+ */
 export async function readsDuringSplitsEqualTheModel(
   openEngine: () => Promise<Engine>,
   runs: { readonly numRuns: number; readonly seed?: number },
@@ -172,9 +181,9 @@ class WorkingWorld {
   readonly #model = new Map<string, ModelEvent>();
   readonly #open: OpenRead[] = [];
   #partitions: readonly PartitionKey[] = [];
-  /** A page is being read while workers go on. */
+  /** A page is being read while workers continue. */
   #inPage = false;
-  /** Of the limit of lateness; one at a time. */
+  /** Of the accept limit; one at a time. */
   #changing: Promise<unknown> | undefined;
 
   private constructor(live: LiveSplits, input: WorldInput, tally: Tally) {
@@ -267,7 +276,7 @@ class WorkingWorld {
     await this.#live.engine.quiet();
   }
 
-  /** Steps until the work has ended: it may wait for its own turn, or for time. */
+  /** Steps until the work has ended: it may wait for a step of its own, or for time. */
   async #pass<T>(work: Promise<T>): Promise<T> {
     let ended = false;
     const end = (): void => void (ended = true);
@@ -345,7 +354,7 @@ class WorkingWorld {
     }
   }
 
-  /** Raising it opens sealed time again, in steps that take a while. */
+  /** Raising it re-opens sealed time, in steps that take a while. */
   #accept(seconds: number): void {
     if (this.#changing !== undefined) return;
     const change = { acceptLimitMicros: seconds * SECOND };
@@ -362,7 +371,7 @@ class WorkingWorld {
     return { from: now - (await this.#live.acceptLimitMicros()), to: now };
   }
 
-  /** What is split is opened again, and written to. */
+  /** Re-opens split time and writes into it. */
   async #openAgain(server: LiveServer, partition: PartitionKey, made: Action["event"]) {
     if (this.#changing !== undefined) return;
     const segment = (await this.#pass(this.#live.record(partition)))?.segments.at(-1);
@@ -370,7 +379,7 @@ class WorkingWorld {
     const late = this.#live.clock.nowMicros() - segment.from;
     this.#accept(Math.ceil(late / SECOND) + 60);
     await this.#pass(this.#changing ?? Promise.resolve());
-    // Until this server has heard of it.
+    // Until this server knows of it.
     for (let tries = 0; tries < 20; tries++) {
       if (await this.#write(server, made, segment)) {
         this.#count("written into split time");
@@ -389,7 +398,7 @@ class WorkingWorld {
   ): Promise<boolean> {
     const within = Math.floor((at / (USED_SECONDS * SECOND)) * (to - from));
     const made = { ...rest, series: SERIES, time: Math.min(from + within, END - 1) };
-    // The same identity with other bytes is left to the engines (rule C21).
+    // The engines decide between the same identity with different bytes (rule C21).
     if (this.#model.has(reads.keyOf(made))) return true;
     const batch = { namespace: NAME, events: [reads.encode(made)], bytes: 1_000 };
     const { failures } = await this.#pass(writer.write(batch, NEVER));
@@ -434,14 +443,14 @@ class WorkingWorld {
     const live = this.#live;
     this.#turnstile.open();
     if (this.#changing !== undefined) await this.#pass(this.#changing);
-    // All of the time that was used is sealed then, unless later events were accepted on the way.
+    // By then all used time is sealed, unless later events were accepted on the way.
     const sealed = END + (await live.acceptLimitMicros()) + SETTLE_MS * 1_000;
     const leftMs = Math.ceil((sealed - live.clock.nowMicros()) / 1_000);
     await live.advance(Math.min(Math.max(0, leftMs), REST_MS_MAX));
     await live.rest(this.#partitions);
   }
 
-  /** What was not compared yet is compared by the first read, and served to the second. */
+  /** The first read compares what was not compared yet, and the second is served from it. */
   async #readAll(): Promise<void> {
     await this.#readWhole("NEWEST_FIRST");
     await this.#readWhole("OLDEST_FIRST");
@@ -458,7 +467,7 @@ class WorkingWorld {
     }
   }
 
-  /** Of both servers, when they know of all changes. */
+  /** From both servers, when they know of all changes. */
   async #readWhole(order: ReadQuery["order"]): Promise<void> {
     await this.#live.advance(VIEWS_RENEWED_MS);
     for (const server of this.#servers) {
@@ -479,7 +488,7 @@ const IDLE_MS = 5_000;
 const WORK_STEPS_MAX = 20_000;
 const NEVER = new AbortController().signal;
 const OPERATOR_REQUEST = { by: "operator", reason: "" };
-/** Longer than any server's knowledge of routes lasts. */
+/** Longer than any server caches routes. */
 const REST_MS_MAX = 500_000;
 const VIEWS_RENEWED_MS = 5_000;
 const END = START + USED_SECONDS * SECOND + 1;
@@ -502,7 +511,7 @@ function stageOf({ state, segments }: SplitRecord): string {
   return newest.confirmedAt === null ? "COMPLETED, not confirmed" : "COMPLETED";
 }
 
-/** A read that may take as long as it likes, page after page or as a stream. */
+/** A read that may take any time, page after page or as a stream. */
 class OpenRead {
   readonly #asked: Query;
   readonly #query: ReadQuery;
@@ -558,11 +567,14 @@ class OpenRead {
     await this.#stream?.return();
   }
 
-  /** All that was there when it began, and of what came meanwhile some, in order and once each. */
+  /**
+   * Everything that existed when it began, and some of what came meanwhile, in order and once each.
+   */
   judge(model: ReadonlyMap<string, ModelEvent>): void {
     const expected = this.#expected;
     const { totalLimit, filter } = this.#asked;
-    // Events only ever come: where it would answer the same now, it did so all the time.
+    // Events are only added: where it would answer the same now, it would have answered the same
+    // all the time.
     if (isDeepStrictEqual(reads.answerOf(model, this.#query, filter), expected)) {
       deepEqual(this.#events, expected);
       return;
@@ -581,6 +593,6 @@ class OpenRead {
       return;
     }
     const missing = expected.filter((each) => !kept.has(JSON.stringify(each)));
-    deepEqual(missing, [], "what was there when it began is there");
+    deepEqual(missing, [], "everything that existed when it began is there");
   }
 }

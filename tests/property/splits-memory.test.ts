@@ -6,7 +6,7 @@ test("reads equal the model however partitions are split, and whatever happens t
   const told = await splitReadsEqualTheModel(60);
   const count = (what: string): number =>
     [...told].reduce((sum, [key, n]) => sum + (key.startsWith(what) ? n : 0), 0);
-  // It would hold, too, if no split were ever read.
+  // The claim would also hold if no split were ever read.
   for (const what of ["split reads", "compared MATCH", "filter HIT", "fallback"]) {
     ok(count(what) > 10, `${what}: ${count(what)}`);
   }

@@ -1,6 +1,6 @@
 /**
- * Whatever was written, however it is split, and whatever happens to the splits between two pages: the
- * answer is that of a plain sorted list.
+ * Whatever was written, however it is split, and whatever happens to the splits between two pages:
+ * the answer equals that of a plain sorted list.
  */
 import { deepEqual } from "node:assert/strict";
 import fc from "fast-check";
@@ -32,7 +32,7 @@ const HOUR = 3_600 * SECOND;
 const share = fc.oneof(fc.double({ min: 0, max: 1, noNaN: true }), fc.constantFrom(0, 1));
 
 const segment = fc.record({
-  /** How much of what is not split yet it covers. */
+  /** How much of the unsplit rest it covers. */
   covers: fc.oneof(fc.double({ min: 0.1, max: 1, noNaN: true }), fc.constant(1)),
   cuts: fc.array(share, { maxLength: 4 }),
   hashParts: fc.constantFrom(0, 0, 0, 1, 3),
@@ -52,7 +52,7 @@ const change = fc.record({
   /** Which partition. */
   which: fc.nat(),
   segment,
-  /** Whether this server hears of it at once. */
+  /** Whether this server learns of it at once. */
   told: fc.boolean(),
 });
 
@@ -67,7 +67,7 @@ const fault = fc.oneof(
   ),
 );
 
-/** Mostly of all there is: what is cut off at the edges is tried too. */
+/** Mostly the whole range; ranges that cut off the edges are tried too. */
 const query = fc
   .tuple(reads.query, fc.boolean())
   .map(([q, all]) => (all ? { ...q, from: 0, length: 100 * SECOND } : q));
@@ -91,7 +91,7 @@ const world = fc.record({
 type WorldInput = typeof world extends fc.Arbitrary<infer T> ? T : never;
 type Change = typeof change extends fc.Arbitrary<infer T> ? T : never;
 
-/** What was told in all worlds together: so that a test can see that the splits were used. */
+/** What was reported in all worlds together: a test can check that the splits were used. */
 export type Told = Map<string, number>;
 
 export async function splitReadsEqualTheModel(numRuns: number): Promise<Told> {
@@ -152,7 +152,7 @@ async function checkQuery(
       try {
         if (next !== undefined) await apply(served, partitions, next);
       } catch (error) {
-        // Whoever changes a split may fail half way.
+        // A change of a split may fail half way.
         if (!(error instanceof ServiceError)) throw error;
       }
     };
@@ -169,7 +169,7 @@ interface Place {
   readonly end: number;
 }
 
-/** The events, written through the writer, and where they lie. */
+/** The events, written through the writer, and their locations. */
 async function writeWorld(input: WorldInput): Promise<{
   served: ServedReads;
   model: Map<string, ModelEvent>;
@@ -217,7 +217,7 @@ async function writeWorld(input: WorldInput): Promise<{
   return { served, model, partitions: [...partitions.values()], end };
 }
 
-/** A further segment behind those that are there. */
+/** A further segment behind the existing ones. */
 async function extend(
   served: ServedReads,
   location: Place,
@@ -229,7 +229,7 @@ async function extend(
   const within = (at: number): number => from + Math.floor(at * (end - from));
   const to = within(shape.covers);
   if (from >= to) return;
-  // Cuts on and beside events are the ones that matter.
+  // Cuts at and next to events are the ones that matter.
   const times = (await eventsIn(served.store, key, from, to)).map(({ time }) => time);
   const cuts = shape.cuts.map(
     (at, nth) => times[Math.floor(at * times.length)] ?? within(at / (nth + 1)),
@@ -270,7 +270,7 @@ async function apply(
   if (told) served.serving.changed(location.key);
 }
 
-/** All is read once, so that all of it may be served from the splits. */
+/** Everything is read once, so that all of it may be served from the splits. */
 async function proveAll(
   served: ServedReads,
   model: ReadonlyMap<string, ModelEvent>,

@@ -22,13 +22,13 @@ export class Turnstile {
     chosen?.();
   }
 
-  /** From now on nobody waits. */
+  /** From now on no call waits. */
   open(): void {
     this.#open = true;
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
-  /** From now on everybody waits again. */
+  /** From now on every call waits again. */
   shut(): void {
     this.#open = false;
   }

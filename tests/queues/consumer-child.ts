@@ -1,6 +1,6 @@
 /**
- * A worker that takes a message and never finishes with it, for a test to kill.
- * Arguments: broker, prefix.
+ * A worker that takes a message and never finishes it, for a test to kill. Arguments: broker,
+ * prefix.
  */
 import { openKafkaQueue } from "../../src/queues/kafka/index.ts";
 import { systemClock } from "../../src/lib/clock.ts";
@@ -12,7 +12,7 @@ const queue = await openKafkaQueue({
   prefix,
   clock: systemClock,
   random: systemRandom,
-  // The least a broker allows as it is shipped: so long the test waits for the group to miss it.
+  // The least that a broker's defaults allow: the test waits this long for the group to notice.
   sessionTimeoutMs: 6_000,
 });
 await queue.consume(({ key }) => {

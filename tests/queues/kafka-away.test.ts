@@ -1,7 +1,6 @@
 /**
- * A broker that is killed, stands still, or is not there yet: nothing waits for it, and everything goes on
- * by itself when it is back. With a broker of its own.
- * @needs java
+ * A broker that is killed, paused, or not started yet: nothing waits for it, and everything resumes
+ * by itself when it returns. With a broker of its own. @needs java
  */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -33,7 +32,7 @@ after(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-test("a broker that is killed costs what the buffer cannot hold, and nothing else", async () => {
+test("a killed broker costs only the messages that the buffer cannot hold", async () => {
   await using worker = await Worker.open(uniqueName("killed"));
   worker.publish("before");
   await until(() => worker.handled.has("before"));
@@ -45,7 +44,7 @@ test("a broker that is killed costs what the buffer cannot hold, and nothing els
   assert.equal(accepted.length, MESSAGES_MAX);
   assert.equal(worker.dropped, 2 * MESSAGES_MAX);
   await until(() => worker.troubles.length >= 2);
-  // Still away, still at once.
+  // The broker is still down, and the call still returns at once.
   assert.equal(worker.publish("later"), false);
 
   await broker.start();
@@ -54,7 +53,7 @@ test("a broker that is killed costs what the buffer cannot hold, and nothing els
   await until(() => worker.handled.has("after"));
 });
 
-test("a broker that stands still is left and found again", async () => {
+test("a paused broker is abandoned and found again", async () => {
   await using worker = await Worker.open(uniqueName("still"));
   worker.publish("before");
   await until(() => worker.handled.has("before"));
@@ -80,7 +79,7 @@ test("a queue opens without a broker, and works when there is one", async () => 
   await untilLong(() => worker.handled.has("early"));
 });
 
-test("a queue that closes without a broker gives up within its grace, and counts", async () => {
+test("a queue that closes without a broker gives up within its grace, and counts the messages", async () => {
   await using worker = await Worker.open(uniqueName("close"));
   await broker.kill();
   worker.publish("lost");
@@ -89,7 +88,7 @@ test("a queue that closes without a broker gives up within its grace, and counts
   await broker.start();
 });
 
-/** A queue, and who consumes from it. */
+/** A queue, and its consumer. */
 class Worker {
   readonly handled = new Set<string>();
   readonly troubles: string[] = [];
@@ -139,7 +138,7 @@ class Worker {
   }
 }
 
-/** The group may have to wait until members that are gone are taken for dead. */
+/** The group may have to wait until lost members count as dead. */
 async function untilLong(claim: () => boolean): Promise<void> {
   await until(claim).catch(() => until(claim));
 }

@@ -39,7 +39,7 @@ workQueueSuite("kafka", async (limits, observer) => {
   return { queue, reader, deadLetters, dispose: () => fixture[Symbol.asyncDispose]() };
 });
 
-test("kafka: the topics are made with our settings", async () => {
+test("kafka: the topics are created with our settings", async () => {
   await using fixture = new KafkaFixture();
   await fixture.open({ partitions: 5 });
   const topic = `${fixture.prefix}braid.detections`;
@@ -54,12 +54,12 @@ test("kafka: the topics are made with our settings", async () => {
   assert.equal(configs.get("retention.ms"), "604800000");
 });
 
-test("kafka: a topic that would lose messages is refused, with what to do", async () => {
+test("kafka: a topic that would lose messages is refused, with the remedy", async () => {
   await using fixture = new KafkaFixture();
   const topic = `${fixture.prefix}braid.detections`;
   const configs = [{ name: "cleanup.policy", value: "compact" }];
   await fixture.admin.createTopics({ topics: [topic], partitions: 1, replicas: 1, configs });
-  // It is made before the broker tells of it.
+  // It exists before the broker lists it.
   await until(async () => (await fixture.admin.listTopics()).includes(topic));
   await assert.rejects(fixture.open(), (error) => {
     assert.ok(error instanceof ServiceError);
@@ -70,7 +70,7 @@ test("kafka: a topic that would lose messages is refused, with what to do", asyn
   });
 });
 
-test("kafka: a topic that cannot be made is refused, with what to do", async () => {
+test("kafka: a topic that cannot be created is refused, with the remedy", async () => {
   await using fixture = new KafkaFixture();
   await assert.rejects(fixture.open({ replication: 99 }), (error) => {
     assert.ok(error instanceof ServiceError);
@@ -79,7 +79,7 @@ test("kafka: a topic that cannot be made is refused, with what to do", async () 
   });
 });
 
-test("kafka: a dead letter says where it came from", async () => {
+test("kafka: a dead letter has its origin", async () => {
   await using fixture = new KafkaFixture();
   const queue = await fixture.open();
   await using _ = consuming(queue, async () => ({ kind: "malformed", why: "no good" }));
@@ -106,7 +106,7 @@ test("kafka: two consumers share the work, and all of it is done", async () => {
   };
   await using _first = consuming(first, into(handled[0]));
   await using _second = consuming(second, into(handled[1]));
-  // Until the group has shared out its partitions one of them may do it all.
+  // Until the group has assigned its partitions, one of them may do all the work.
   let sent = 0;
   await until(() => {
     for (let i = 0; i < 5; i++) first.publish({ key: `key ${sent++}`, value: utf8("x") });
@@ -115,7 +115,7 @@ test("kafka: two consumers share the work, and all of it is done", async () => {
   await until(() => new Set([...handled[0], ...handled[1]]).size === sent);
 });
 
-test("kafka: a message that fails for long holds back its partition, and only that", async () => {
+test("kafka: a message that keeps failing blocks its partition, and only that", async () => {
   await using fixture = new KafkaFixture();
   let failures = 0;
   const queue = await fixture.open({
@@ -132,7 +132,7 @@ test("kafka: a message that fails for long holds back its partition, and only th
     handled.set(key, [...(handled.get(key) ?? []), value.length]);
     return { kind: "done" };
   });
-  // More than is held in memory of one partition: what comes behind is fetched again later.
+  // More than one partition holds in memory: the messages behind are fetched again later.
   const lengths = Array.from({ length: 600 }, (_, i) => i);
   for (const length of lengths) queue.publish({ key: "stuck", value: new Uint8Array(length) });
   await until(() => failures > 3);
@@ -146,7 +146,7 @@ test("kafka: a message that fails for long holds back its partition, and only th
   assert.deepEqual([...new Set(handled.get("stuck"))], lengths);
 });
 
-test("kafka: what a killed consumer had not finished is handled by another", async () => {
+test("kafka: another consumer handles what a killed consumer had not finished", async () => {
   await using fixture = new KafkaFixture();
   const queue = await fixture.open();
   const [broker = ""] = brokers;
@@ -170,7 +170,7 @@ test("kafka: what a killed consumer had not finished is handled by another", asy
   await until(() => handled.includes("unfinished"));
 });
 
-test("kafka: a message of another's making without key or value reaches the handler", async () => {
+test("kafka: a message of another producer without key or value reaches the handler", async () => {
   await using fixture = new KafkaFixture();
   const queue = await fixture.open({ partitions: 1 });
   const lengths: number[] = [];

@@ -1,4 +1,4 @@
-/** What is in a topic, read without a group of anybody's. */
+/** Reads the contents of a topic, without joining a group. */
 import { randomUUID } from "node:crypto";
 import { Consumer, ListOffsetTimestamps, MessagesStreamModes } from "@platformatic/kafka";
 
@@ -17,7 +17,7 @@ export async function readTopic(
   return withConsumer(brokers, (consumer) => readFrom(consumer, topic, count));
 }
 
-/** All that is in it now. */
+/** Everything in it now. */
 export async function readWholeTopic(
   brokers: readonly string[],
   topic: string,

@@ -1,6 +1,6 @@
 /**
- * A process's way to the catalog and the store, with what happens on such ways: answers that come late or
- * never, calls that fail before or after they were done, and the end of the process.
+ * A process's connection to the catalog and the store, with its faults: answers that come late or
+ * never, calls that fail before or after they take effect, and the end of the process.
  */
 import { ServiceError } from "../../src/lib/errors.ts";
 import type { Clock } from "../../src/lib/clock.ts";
@@ -9,14 +9,14 @@ import type { EventStore } from "../../src/ports/event-store.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 
 export interface Chaos {
-  /** Of one call. */
+  /** Chances for each call. */
   readonly delayed: number;
   readonly delayMsMax: number;
   /** Much longer than any lease, view or write may last. */
   readonly asleep: number;
   readonly asleepMsMax: number;
   readonly failed: number;
-  /** Done, and the answer lost. */
+  /** The call took effect, and its answer is lost. */
   readonly lost: number;
 }
 
@@ -45,7 +45,7 @@ export class FaultyWay {
     this.#chaos = chaos;
   }
 
-  /** Nothing it asked for is answered any more, and nothing it asks for is done. */
+  /** Its calls under way are never answered, and its later calls have no effect. */
   kill(): void {
     this.#dead = true;
   }
@@ -109,7 +109,7 @@ export function faultyStore(store: EventStore, way: FaultyWay): EventStore {
   };
 }
 
-/** The port wants to be told when something may have been stored. */
+/** The port requires OUTCOME_UNKNOWN when something may have been stored. */
 async function unknownIfLost(append: Promise<void>): Promise<void> {
   try {
     await append;

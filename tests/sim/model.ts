@@ -1,7 +1,8 @@
 /**
- * What was written, as the writers know it: acknowledged, or perhaps. And what a read may say of it.
+ * What was written, as the writers know it: acknowledged, or possibly stored. And what a read may
+ * return.
  *
- * An event's bytes follow from its identity, so a read that returns it returns these bytes or lies.
+ * An event's bytes follow from its identity, so a read that returns it must return these bytes.
  */
 import { compareBytes, utf8 } from "../../src/lib/bytes.ts";
 import { encodeEvent } from "../../src/wire/event-record.ts";
@@ -23,7 +24,7 @@ export interface ReadAsked {
 }
 
 interface Known extends SimEvent {
-  /** When it was acknowledged, in the order of everything; undefined: perhaps stored. */
+  /** When it was acknowledged, in the order of everything; undefined: possibly stored. */
   acknowledged: number | undefined;
 }
 
@@ -31,7 +32,7 @@ export class Model {
   readonly #events = new Map<string, Known>();
   #moment = 0;
 
-  /** A time that is later than all before it. */
+  /** A time later than all earlier ones. */
   moment(): number {
     return ++this.#moment;
   }
@@ -57,16 +58,17 @@ export class Model {
     if (known !== undefined) known.acknowledged ??= this.moment();
   }
 
-  /** What is wrong with an answer to a read that began at a moment; undefined if nothing. */
+  /** The fault of an answer to a read that began at a moment; undefined if it has none. */
   problemOf(asked: ReadAsked, began: number, frames: readonly Uint8Array[]): string | undefined {
     const returned = new Set<string>();
     let before: SimEvent | undefined;
     for (const frame of frames) {
       const known = this.#byFrame(frame);
-      if (known === undefined) return "an event that nobody has written, or with other bytes";
+      if (known === undefined)
+        return "an event that no writer has written, or with different bytes";
       const text = JSON.stringify([known.series, known.time, known.id]);
       if (known.series !== asked.series || known.time < asked.start || known.time >= asked.end) {
-        return `${text} was not asked for`;
+        return `${text} was not requested`;
       }
       if (before !== undefined) {
         const order = compareEvents(known, before) * (asked.newestFirst ? -1 : 1);
@@ -91,7 +93,7 @@ export class Model {
 
   readonly #byBytes = new Map<string, Known>();
 
-  /** The bytes of an event: made once. */
+  /** The bytes of an event, encoded once. */
   encode(event: SimEvent): EventBytes {
     this.begin(event);
     const encoded = encodeSimEvent(event);

@@ -1,4 +1,7 @@
-/** A server and a worker as the program puts them together, each on its own faulty way to what they share. */
+/**
+ * A server and a worker composed as in the program, each on its own faulty connection to what they
+ * share.
+ */
 import { ByteBudget } from "../../src/lib/byte-budget.ts";
 import { ServiceError } from "../../src/lib/errors.ts";
 import { DetectionEmitter } from "../../src/splits/detect/detection-emitter.ts";
@@ -39,7 +42,7 @@ const MARGINS = timeMargins({
   writeMaxMs: WRITE_MAX_MS,
 });
 
-/** What all processes share, and what is counted. */
+/** What all processes share, and the counts. */
 export interface Shared {
   readonly clock: VirtualClock;
   readonly catalog: MemoryCatalog;
@@ -47,7 +50,7 @@ export interface Shared {
   readonly queue: SimQueue;
   readonly random: SeededRandom;
   readonly count: (what: string) => void;
-  /** What a process could not do. Only faults of its surroundings are no bug. */
+  /** What a process could not do. Only injected faults are not bugs. */
   readonly trouble: (error: unknown) => void;
 }
 
@@ -225,7 +228,7 @@ function counting({ count, trouble }: Shared): ServeObserver {
   };
 }
 
-/** What a caller may be told while parts of the world are away; anything else is a bug. */
+/** Errors that a caller may get while parts of the world are unavailable; any other is a bug. */
 export function isExpected(error: unknown): boolean {
   return (
     error instanceof ServiceError &&

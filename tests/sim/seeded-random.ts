@@ -1,4 +1,4 @@
-/** Dice that fall the same way for the same seed. */
+/** Randomness that is the same for the same seed. */
 import type { Random } from "../../src/lib/random.ts";
 
 export class SeededRandom implements Random {
@@ -9,7 +9,7 @@ export class SeededRandom implements Random {
   }
 
   fraction(): number {
-    // mulberry32: small, and good enough to choose faults by.
+    // mulberry32: small, and good enough to choose faults.
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let t = this.#state;
     t = Math.imul(t ^ (t >>> 15), t | 1);
@@ -34,7 +34,7 @@ export class SeededRandom implements Random {
     return items[this.below(items.length)] as T;
   }
 
-  /** Dice of its own for a part of the world, so that parts do not disturb each other. */
+  /** A random source of its own for a part of the world, so that parts do not affect each other. */
   fork(): SeededRandom {
     return new SeededRandom(this.below(0x1_0000_0000));
   }

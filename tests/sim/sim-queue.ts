@@ -1,4 +1,4 @@
-/** A queue as bad as the port allows: messages come late, twice, to anybody, or not at all. */
+/** A queue as bad as the port allows: messages come late, twice, to any consumer, or not at all. */
 import type { Clock } from "../../src/lib/clock.ts";
 import type { MessageHandler, QueueMessage } from "../../src/ports/work-queue.ts";
 import type { SeededRandom } from "./seeded-random.ts";
@@ -28,7 +28,7 @@ export class SimQueue {
     return "accepted";
   }
 
-  /** Everything there ever was comes again. */
+  /** Every message ever published comes again. */
   replay(): void {
     for (const message of this.#seen) this.#deliverLater(message);
   }
@@ -46,7 +46,7 @@ export class SimQueue {
       const names = [...this.#handlers.keys()];
       if (names.length === 0) return;
       const handler = this.#handlers.get(this.#random.one(names));
-      // One that fails comes again in Kafka; here it is lost, which the port allows for.
+      // In Kafka a failed message comes again; here it is lost, which the port allows.
       handler?.(message, this.#signal).catch(() => undefined);
     });
   }

@@ -1,4 +1,6 @@
-/** Worlds by seeds: some that are always the same, and some that are new each time, with the seed printed. */
+/**
+ * Worlds by seed: some are the same in every run, some are new each time, with the seed printed.
+ */
 import { ok } from "node:assert/strict";
 import { test } from "node:test";
 import { simulate } from "./world.ts";
@@ -15,14 +17,14 @@ test("no read is wrong and every split ends, whatever happens on the way", async
   let served = 0;
   let verified = 0;
   for (const seed of seeds) {
-    // Of a world that never ends, too, the seed is known.
+    // Printed first, so that the seed of a world that never ends is known too.
     process.stdout.write(`seed ${seed}\n`);
     const report = await simulate(seed);
     served += report.counts["served"] ?? 0;
     verified += report.verified;
     t.diagnostic(`seed ${seed}: ${report.reads} reads, ${JSON.stringify(report.splits)}`);
   }
-  // A world in which nothing is served from a split proves nothing.
+  // A world that serves nothing from a split proves nothing.
   ok(served > 0);
   ok(verified > 0);
 });

@@ -1,9 +1,11 @@
 /**
- * A small world by a seed: servers, workers, writers, readers and an operator, on one virtual clock, with
- * crashes, delays, long sleeps, failing and lost calls, and a queue that loses and repeats.
+ * A small world from a seed: servers, workers, writers, readers and an operator, on one virtual
+ * clock, with crashes, delays, long pauses, failing and lost calls, and a queue that loses and
+ * repeats.
  *
- * Every read is judged by what was acknowledged before it began. At the end the faults stop; then every
- * split must come to rest, all that is served must still be right, and no split may differ from its original.
+ * Every read is checked against what was acknowledged before it began. At the end the faults stop;
+ * then every split must come to rest, everything served must still be right, and no split may
+ * differ from its original.
  */
 import { ServiceError } from "../../src/lib/errors.ts";
 import { LinkedAbort } from "../../src/lib/linked-abort.ts";
@@ -43,13 +45,13 @@ export interface SimReport {
   readonly seed: number;
   readonly events: number;
   readonly reads: number;
-  /** Of splits, compared with their originals at the end. */
+  /** Events of splits compared with their originals at the end. */
   readonly verified: number;
   readonly splits: Readonly<Record<string, number>>;
   readonly counts: Readonly<Record<string, number>>;
 }
 
-/** Says what went wrong and how to see it again. */
+/** Reports the failure and the command that reproduces it. */
 export class SimFailure extends Error {
   constructor(seed: number, seconds: number, what: string) {
     super(`${what} (after ${seconds} s; npm run sim -- --seed ${seed} --worlds 1)`);
@@ -79,7 +81,7 @@ class SimWorld {
   #reads = 0;
   #verified = 0;
   #splits: Record<string, number> = {};
-  /** Event ids are unique, but for repeats on purpose. */
+  /** Event ids are unique, except for deliberate repeats. */
   #written = 0;
 
   constructor(seed: number) {
@@ -183,7 +185,7 @@ class SimWorld {
     this.#workers.push(startWorker(this.#shared, `worker-${++this.#started}`, chaos));
   }
 
-  /** Lets virtual time pass, and stops at the first thing that is wrong. */
+  /** Lets virtual time pass, and stops at the first failure. */
   async #pass(seconds: number): Promise<void> {
     for (let passed = 0; passed < seconds; passed++) {
       await this.#clock.advance(1_000);
@@ -212,7 +214,7 @@ class SimWorld {
     }
   }
 
-  /** The caller gives up after a while, as callers do. */
+  /** The caller gives up after a while, as real callers do. */
   async #call<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const deadline = new LinkedAbort(this.#over.signal.aborted ? NEVER : this.#over.signal);
     const timedOut = Promise.withResolvers<never>();
@@ -246,7 +248,7 @@ class SimWorld {
         padding: random.chance(0.02) ? 90_000 : 200 + random.below(2_500),
       }));
       await this.#write(server, events);
-      // A repeat is one event.
+      // A repeat is the same event.
       if (random.chance(0.1)) await this.#write(random.one(this.#servers), events);
     });
   }
@@ -279,7 +281,7 @@ class SimWorld {
     });
   }
 
-  /** A page may come from another server than the one before. */
+  /** A page may come from another server than the previous one. */
   async #judge(server: SimServer, asked: ReadAsked): Promise<void> {
     const random = this.#random;
     const began = this.#model.moment();
@@ -435,7 +437,7 @@ class SimWorld {
     if (this.#failure !== undefined) this.#throw(this.#failure);
   }
 
-  /** Event by event, by who has no part in splitting and serving. */
+  /** Event by event, by code that has no part in splitting and serving. */
   async #verifyAll(): Promise<void> {
     const { catalog, store, clock, random } = this.#shared;
     const verifier = new Verifier({ catalog, store, clock, random, by: "verifier" });
@@ -491,9 +493,9 @@ function locationOf({ partition }: SplitRecord): SplitLocation {
   return { namespace: NAMESPACE, timeSlice: slice, seriesId, timeBucket, eventBucket };
 }
 
-/** Nothing is left to do, or only what time or an operator has to bring. */
+/** Nothing is left to do, or only what time or an operator has to trigger. */
 function isAtRest({ state, dueAt, segments }: SplitRecord): boolean {
-  // One that nobody has confirmed is never served.
+  // An unconfirmed split is never served.
   if (state === "COMPLETED") return segments.every(({ confirmedAt }) => confirmedAt !== null);
   if (state === "REFUSED") return true;
   return dueAt === null && (state === "FAILED" || state === "INVALIDATED");

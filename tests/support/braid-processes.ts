@@ -1,9 +1,9 @@
 /**
- * `bin/braid serve` and `bin/braid worker` as processes of their own, as people start them: started,
- * stopped in the middle of what they do and woken again, killed, started again on the same port.
+ * `bin/braid serve` and `bin/braid worker` as separate processes, as people start them: started,
+ * paused and resumed, killed, started again on the same port.
  *
- * All that a process says goes to a file, which is told when it does not come up. None outlives the
- * test, however that ends.
+ * The output of a process goes to a file, whose end is shown when the process does not become
+ * ready. No process outlives the test, however it ends.
  */
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
@@ -18,7 +18,9 @@ const READY = /^(?:braid: listening on|\s*health and metrics:) (http:\/\/[^\s/]+
 const POLL_MS = 25;
 const LOG_LINES_SHOWN = 25;
 
-/** The environment without settings of ours: neither those of the machine nor those of the test run. */
+/**
+ * The environment without Braid's settings, neither those of the machine nor those of the test run.
+ */
 const OUTSIDE = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !name.startsWith("BRAID_")),
 );
@@ -28,18 +30,18 @@ export interface BraidOptions {
   /** Its log is `<name>.log` in the directory. */
   readonly name: string;
   readonly directory: string;
-  /** Beside that for the address. */
+  /** In addition to the one for the address. */
   readonly flags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface BraidProcess {
-  /** Of a worker: health and metrics only. */
+  /** For a worker: health and metrics only. */
   readonly url: string;
   /** Of the process itself: the launcher becomes it. */
   readonly pid: number;
   readonly log: string;
-  /** All that it has said, in all its lives. */
+  /** All its output, over all its restarts. */
   said(): string;
   /** SIGSTOP. */
   pause(): void;
@@ -107,7 +109,7 @@ async function stop(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): Promise
   if (child.exitCode === null && child.signalCode === null) {
     const ended = once(child, "exit");
     child.kill(signal);
-    // One that was stopped hears nothing else until it goes on.
+    // A paused process receives no other signal until it is resumed.
     child.kill("SIGCONT");
     await ended;
   }

@@ -1,6 +1,6 @@
 /**
- * An engine under a virtual clock: whoever moves the clock first waits until no call of the engine is
- * under way, so that real storage takes no virtual time.
+ * An engine under a virtual clock: code that advances the clock first waits until no call of the
+ * engine is under way, so that real storage takes no virtual time.
  */
 import type { Catalog } from "../../src/ports/catalog.ts";
 import type { EventStore } from "../../src/ports/event-store.ts";
@@ -12,7 +12,7 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-/** Looks in a row at which nothing was under way: what a call has woken up may make another. */
+/** Checks in a row without a call under way: code that a call has resumed may make another. */
 const QUIET_LOOKS = 3;
 
 /** Around every call, and around every run or fetch of a scan. */
@@ -27,7 +27,7 @@ export class BusyEngine implements Engine {
 
   constructor(engine: Engine) {
     const around: Around = (call) => this.#count(call);
-    // Several processes share it here, whatever it was made for.
+    // Several processes share it here, whatever engine it is.
     this.catalog = { ...catalogAround(engine.catalog, around), shared: true };
     this.store = storeAround(engine.store, around);
     this.close = () => engine.close();

@@ -1,12 +1,12 @@
-/** What a test waits for instead of a time. */
+/** Conditions that a test waits for instead of a time. */
 import { setTimeout as pause } from "node:timers/promises";
 
-/** A run that hangs is ended by the runner; this says sooner what it hung on. */
+/** The runner ends a run that hangs; this names the condition sooner. */
 const TRIES_MAX = 3_000;
 
 export async function until(claim: () => boolean | Promise<boolean>): Promise<void> {
   for (let tries = 0; !(await claim()); tries++) {
-    if (tries >= TRIES_MAX) throw new Error(`it never came true: ${String(claim)}`);
+    if (tries >= TRIES_MAX) throw new Error(`the condition never became true: ${String(claim)}`);
     await pause(10);
   }
 }

@@ -20,7 +20,7 @@ import type { Gate } from "./stopped-process.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
 export const VIEW_MAX_AGE_MS = 10_000;
-/** Its own, and the one its wide partitions are split into. */
+/** Its own table, and the one for the parts of its wide partitions. */
 export const TABLES_PER_SLICE = 2;
 export const NOON = Date.UTC(2026, 2, 28, 12) * 1000;
 export const HOUR = 3_600 * SECOND_MICROS;
@@ -32,7 +32,7 @@ const MARGINS = timeMargins({
   writeMaxMs: 10_000,
 });
 
-/** What one process has of the control side. */
+/** The control side of one process. */
 export interface ControlProcess {
   readonly views: NamespaceViews;
   readonly namespaces: Namespaces;
@@ -112,7 +112,7 @@ export class ControlFixture {
     };
   }
 
-  /** Lets time pass, a second at a time, until the work has ended in one way or the other. */
+  /** Lets time pass, a second at a time, until the work has ended, successfully or not. */
   async passWhile(work: Promise<unknown>): Promise<void> {
     let ended = false;
     void work.then(
@@ -128,8 +128,8 @@ export class ControlFixture {
   }
 
   /**
-   * Lets the n-th operation from now on (counted from 0) and all after it fail, as if the process
-   * had died there.
+   * Fails the n-th operation from now on (counted from 0) and all later ones, as if the process had
+   * died there.
    */
   crashAt(operation: number): void {
     let count = 0;
@@ -140,10 +140,7 @@ export class ControlFixture {
     this.store.before = step;
   }
 
-  /**
-   * Whether the operations since `crashAt` reached the crash is for the caller to see; this ends
-   * it.
-   */
+  /** Ends the crash. The caller checks whether the operations since `crashAt` reached it. */
   recover(): void {
     this.catalog.before = () => undefined;
     this.store.before = () => undefined;

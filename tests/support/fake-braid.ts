@@ -1,6 +1,6 @@
 /**
  * A server that answers as a test says, for tests of the client and the CLI alone: real sockets, no
- * storage. And a pace whose waits take no time.
+ * storage. And a timing whose waits take no time.
  */
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -90,7 +90,7 @@ export function pageJson(ids: readonly string[], nextPageToken: string): object 
 }
 
 /**
- * Waits shorter than `skipBelowMs` take no time, but move the clock and are written down; longer ones
+ * Waits shorter than `skipBelowMs` take no time, but move the clock and are recorded; longer ones
  * (deadlines) last until the test calls `pass`.
  */
 export class SkippingTiming implements Timing {
@@ -149,7 +149,7 @@ export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   return all;
 }
 
-/** A port that nobody listens on: one that was given out and let go. */
+/** A port without a listener: one that was assigned and released. */
 export async function freePort(): Promise<number> {
   const server = createTcpServer().listen(0, "127.0.0.1");
   await once(server, "listening");

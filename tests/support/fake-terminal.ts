@@ -1,4 +1,4 @@
-/** A terminal that keeps what is written to it. */
+/** A terminal that records what is written to it. */
 import { Readable } from "node:stream";
 import { systemClock } from "../../src/lib/clock.ts";
 import type { Terminal } from "../../src/cli/terminal.ts";

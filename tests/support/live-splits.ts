@@ -1,5 +1,5 @@
 /**
- * One namespace on any engine, whose partitions are split by real workers and read by real servers, on a
+ * One namespace on any engine, whose partitions real workers split and real servers read, on a
  * virtual clock: each worker and each server is a process of its own, with its own views.
  */
 import { ByteBudget } from "../../src/lib/byte-budget.ts";
@@ -48,11 +48,11 @@ const MARGINS = timeMargins({
   viewMaxAgeMs: VIEW_MAX_AGE_MS,
   writeMaxMs: WRITE_MAX_MS,
 });
-/** From the first look at a floor until a worker may rely on it. */
+/** From the first read of a floor until a worker may rely on it. */
 export const SETTLE_MS = VIEW_MAX_AGE_MS + WRITE_MAX_MS + 4_000;
 const WORK_MS_MAX = 600_000;
 
-/** Dice that always show the same: no read is compared for a sample's sake. */
+/** Randomness that always gives the same value: no read is sampled for comparison. */
 const LAST: Random = {
   bytes: (length) => new Uint8Array(length),
   fraction: () => 0.999,
@@ -68,7 +68,7 @@ export interface CallGate {
 export interface LiveWorker {
   readonly name: string;
   readonly events: SplitEvent[];
-  /** Nothing it asks for is done any more, and nothing it asked for is answered. */
+  /** Its later calls have no effect, and its calls under way are never answered. */
   kill(): void;
 }
 
@@ -77,9 +77,9 @@ export interface LiveServer {
   readonly reader: EventReader;
   readonly writer: EventWriter;
   readonly splits: Splits;
-  /** Of every partition, from what it was read. */
+  /** Every partition that was read. */
   readonly reads: PartitionRead[];
-  /** What was told, as `<what> <which>`. */
+  /** What was reported, as `<what> <which>`. */
   readonly told: string[];
 }
 
@@ -108,7 +108,7 @@ export class LiveSplits {
     this.#running.push(reconciler.run(this.#stop.signal));
   }
 
-  /** The engine is closed with it. */
+  /** Closing it closes the engine. */
   static async open(
     engine: Engine,
     nowMicros: number,
@@ -131,7 +131,7 @@ export class LiveSplits {
     return this.#namespaceId;
   }
 
-  /** Past the least sizes that a namespace may ask for: what is split in a test is small. */
+  /** Bypasses the smallest sizes that a namespace may configure: splits in tests are small. */
   async tune(wide: Partial<WidePartition>, mode: ReadMode): Promise<void> {
     const change = updateNamespace(this.engine.catalog, NAME, (record) => {
       this.#wide = { ...record.config.widePartition, ...wide };
@@ -157,7 +157,7 @@ export class LiveSplits {
     }
   }
 
-  /** Lets time pass, none of it while the engine is at work. */
+  /** Lets time pass, none of it while the engine is working. */
   async advance(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= 1_000) {
       await this.engine.quiet();
@@ -173,7 +173,8 @@ export class LiveSplits {
       const now = this.clock.nowMicros();
       const busy = records.find((record) => record !== undefined && !isAtRest(record, now));
       if (busy === undefined) return;
-      if (seconds === secondsMax) throw new Error(`it never rests: ${JSON.stringify(busy)}`);
+      if (seconds === secondsMax)
+        throw new Error(`the splits never come to rest: ${JSON.stringify(busy)}`);
       await this.advance(1_000);
     }
   }
@@ -185,7 +186,7 @@ export class LiveSplits {
     const stop = this.#stopping();
     const around = aroundOf(stop.signal, gate);
     const engine = this.engine;
-    // Looking for work, and at namespaces, is not what a test steps through.
+    // A test does not step through the search for work and the reads of namespaces.
     const free = catalogAround(engine.catalog, aroundOf(stop.signal, undefined));
     const gated = catalogAround(engine.catalog, around);
     const catalog = { ...gated, list: free.list, read: readBy(gated.read, free.read) };
@@ -207,7 +208,7 @@ export class LiveSplits {
     return { name, events, kill: () => stop.abort() };
   }
 
-  /** Only what reads of events ask for waits at the gate. */
+  /** Only calls that read events wait at the gate. */
   startServer(limits: Partial<ReadLimits> = {}, gate?: CallGate): LiveServer {
     const { clock } = this;
     const { catalog, store } = this.engine;
@@ -258,7 +259,9 @@ export class LiveSplits {
     };
   }
 
-  /** Past every limit of time: straight into the store. Gives the partitions they are in. */
+  /**
+   * Bypasses every limit of time: straight into the store. Returns the partitions of the events.
+   */
   async store(events: readonly EventBytes[]): Promise<PartitionKey[]> {
     const { catalog, store } = this.engine;
     const views = new NamespaceViews({ catalog, clock: this.clock });
@@ -313,7 +316,7 @@ export function locationOf(partition: PartitionKey): SplitLocation {
   return { namespace: NAME, timeSlice: slice, seriesId, timeBucket, eventBucket };
 }
 
-/** Nothing is left to do now: the rest has to be brought by time, or by an operator. */
+/** Nothing is left to do now: time or an operator has to trigger the rest. */
 function isAtRest({ owner, dueAt, segments }: SplitRecord, nowMicros: number): boolean {
   if (owner !== null || (dueAt !== null && dueAt <= nowMicros)) return false;
   return segments.every(({ state, confirmedAt }) => state !== "COMPLETED" || confirmedAt !== null);
@@ -342,7 +345,10 @@ function aroundOf(dead: AbortSignal, gate: CallGate | undefined): Around {
   };
 }
 
-/** Who changes a namespace checks all of it: shown are sizes that are allowed, stored are the small ones. */
+/**
+ * A change of a namespace checks all of it: readers see allowed sizes, the record holds the small
+ * ones.
+ */
 function asAllowed(catalog: Catalog, small: () => WidePartition | undefined): Catalog {
   const withWide = (value: string, widePartition: WidePartition | undefined): string => {
     if (widePartition === undefined) return value;

@@ -1,6 +1,7 @@
 /**
- * A server and a worker in this process, each on an embedded engine of its own: all that they show as metrics once they
- * have written, refused and read something. Namespaces: `busy`, and `quiet`, which nobody has used.
+ * A server and a worker in this process, each on an embedded engine of its own, and the metrics
+ * they show after they have written, refused and read something. Namespaces: `busy`, and `quiet`,
+ * which is unused.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -67,7 +68,7 @@ async function useServer(ask: MeasuredProcesses["ask"]): Promise<void> {
     eventId: `e-${micros}`,
     eventItems: [{ eventItemKey: "device", eventItemValue: "aW9z" }],
   });
-  // The last one is older than anything a namespace accepts.
+  // The last one is older than any namespace accepts.
   const events = [event(now - 2), event(now - 1), event(1)];
   await ask("TimeSeriesService/WriteEventRecordsSync", { namespace: "busy", events });
   await ask("TimeSeriesService/WriteEventRecordsSync", { namespace: "missing", events });

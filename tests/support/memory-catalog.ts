@@ -1,5 +1,5 @@
 /**
- * The catalog's contract in memory, for tests of what stands on it, with a place to inject faults.
+ * The catalog's contract in memory, for tests of code that uses it, with a hook to inject faults.
  */
 import { compareBytes, utf8 } from "../../src/lib/bytes.ts";
 import type { Catalog, CatalogRecord } from "../../src/ports/catalog.ts";
@@ -11,11 +11,12 @@ export class MemoryCatalog implements Catalog {
   readonly #spaces = new Map<string, Map<string, CatalogRecord>>();
   #version = 0;
   /**
-   * Called before each operation; what it throws the operation rejects with, having done nothing.
+   * Called before each operation; if it throws, the operation rejects with that error and has no
+   * effect.
    */
   before: (call: CatalogCall, space: string, key: string) => void | Promise<void> = () => undefined;
 
-  /** Told of each change that was made: what was there, and what is there now. */
+  /** Called with each change: the record before and after it. */
   changed: (
     space: string,
     before: CatalogRecord | undefined,
@@ -68,12 +69,12 @@ export class MemoryCatalog implements Catalog {
     return records?.delete(key) === true;
   }
 
-  /** The records of a space, for a test to look at; `before` is not told. */
+  /** The records of a space, for assertions; does not call `before`. */
   peek(space: string): readonly CatalogRecord[] {
     return [...(this.#spaces.get(space)?.values() ?? [])];
   }
 
-  /** All records, for a test to look at. */
+  /** All records, for assertions. */
   dump(): string[] {
     return [...this.#spaces].flatMap(([space, records]) =>
       [...records.keys()].map((key) => `${space}/${key}`),

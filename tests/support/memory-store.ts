@@ -1,5 +1,5 @@
 /**
- * The event store's contract in memory, for tests of what stands on it, with a place to inject
+ * The event store's contract in memory, for tests of code that uses it, with a hook to inject
  * faults.
  */
 import { utf8 } from "../../src/lib/bytes.ts";
@@ -41,7 +41,8 @@ export class MemoryStore implements EventStore {
   readonly #dropped = new Set<string>();
   #closed = false;
   /**
-   * Called before each operation; what it throws the operation rejects with, having done nothing.
+   * Called before each operation; if it throws, the operation rejects with that error and has no
+   * effect.
    */
   before: (call: StoreCall, slice: SliceRef) => void | Promise<void> = () => undefined;
 
@@ -148,15 +149,15 @@ export class MemoryStore implements EventStore {
   #sliceThere(slice: SliceRef): StoredSlice {
     const stored = this.#slices.get(nameOf(slice));
     if (stored !== undefined) return stored;
-    throw new ServiceError("STORAGE_UNAVAILABLE", `slice ${nameOf(slice)} is not there`);
+    throw new ServiceError("STORAGE_UNAVAILABLE", `slice ${nameOf(slice)} does not exist`);
   }
 
-  /** The slices there are, for a test to look at. */
+  /** The existing slices, for assertions. */
   sliceNames(): string[] {
     return [...this.#slices.keys()].toSorted();
   }
 
-  /** What was there, open again. */
+  /** The same data, open again. */
   reopen(): this {
     this.#closed = false;
     return this;
@@ -169,7 +170,7 @@ function put(stored: StoredSlice, { event, timeBucket, eventBucket }: PlacedEven
   const key = partitionName(series, timeBucket, eventBucket);
   const events = stored.partitions.get(key) ?? [];
   stored.partitions.set(key, events);
-  // What was given may be kept only until the call ends.
+  // The store may keep its arguments only until the call ends.
   const bytes = Uint8Array.from(event.bytes.subarray(event.start, event.end));
   const copy = locateEvent(bytes, 0, bytes.length);
   if (copy === undefined) throw new Error("an event is not canonical");

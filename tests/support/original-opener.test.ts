@@ -19,7 +19,7 @@ const RANGE: ScanRange = {
   runBytesMax: 1_000_000,
 };
 
-test("an original is read whole, counted as such, and gone on with after a hiccup", async () => {
+test("an original is read whole, counted as such, and resumed after a short storage failure", async () => {
   const events = [1_004, 1_003, 1_002, 1_001, 1_000].map((time) => testEvent(time, "a", 10));
   const store = new MemoryStore();
   await store.createSlice(ORIGINAL);

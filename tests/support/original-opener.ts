@@ -1,4 +1,4 @@
-/** Opens every partition as it was written: where there are no splits, or nobody may use them. */
+/** Opens every partition as it was written: without splits, or where splits may not be used. */
 import type { Clock } from "../../src/lib/clock.ts";
 import type { NamespaceView } from "../../src/model/namespace.ts";
 import type { PartitionKey } from "../../src/model/partition.ts";

@@ -1,4 +1,6 @@
-/** Events, parts and their reads, for tests of split parts: everything newest first, as parts have it. */
+/**
+ * Events, parts and their reads, for tests of split parts: everything newest first, as in parts.
+ */
 import { ok } from "node:assert/strict";
 import fc from "fast-check";
 import { utf8 } from "../../src/lib/bytes.ts";
@@ -36,7 +38,7 @@ export const TO = 1_100;
 
 export class TestEvent {
   readonly position: Position;
-  /** Kept out of sight: a counterexample is to show which events there were, not what is in them. */
+  /** Hidden: a counterexample should show which events there were, not their contents. */
   readonly #frame: Uint8Array;
 
   constructor(position: Position, frame: Uint8Array) {
@@ -74,7 +76,7 @@ export const anyEvents: fc.Arbitrary<TestEvent[]> = fc
   )
   .map((all) => newestFirst(all.map(([time, id, bytes]) => testEvent(time, id, bytes))));
 
-/** Positions near the events' and ranges in their time. */
+/** Positions near the events' positions, and ranges in their time. */
 export const anyRange: fc.Arbitrary<PartReadRange> = fc
   .record({
     order: fc.constantFrom<Order>("NEWEST_FIRST", "OLDEST_FIRST"),
@@ -101,7 +103,7 @@ export const WHOLE: PartReadRange = {
   firstBytes: 64 * 1024,
 };
 
-/** What a plain list answers. */
+/** The answer of a plain list. */
 export function expected(events: readonly TestEvent[], range: PartReadRange): TestEvent[] {
   const { from, to, order, after } = range;
   const sign = order === "OLDEST_FIRST" ? 1 : -1;
@@ -113,7 +115,7 @@ export function expected(events: readonly TestEvent[], range: PartReadRange): Te
   );
 }
 
-/** Runs as an engine hands them out: `runEvents` events each, `chunkEvents` to a chunk. */
+/** Runs as an engine returns them: `runEvents` events each, `chunkEvents` to a chunk. */
 export function runsOf(
   events: readonly TestEvent[],
   runEvents: number,
@@ -191,7 +193,7 @@ export interface Seen {
   readonly integrityError: IntegrityError | undefined;
 }
 
-/** Everything until the end, or until a doubt; any other error is thrown. */
+/** Everything until the end, or until an integrity error; any other error is thrown. */
 export async function readToEnd(next: () => Promise<Run | undefined>): Promise<Seen> {
   const runs: Run[] = [];
   let integrityError: IntegrityError | undefined;
@@ -208,15 +210,15 @@ export function framesOf(events: readonly TestEvent[]): Buffer {
   return Buffer.concat(events.map(({ frame }) => frame));
 }
 
-/** Told in one line: a difference between large buffers, shown byte by byte, takes minutes. */
+/** Reports in one line: a difference between large buffers, shown byte by byte, takes minutes. */
 export function sameBytes(actual: Uint8Array, right: Uint8Array): void {
   const at = actual.findIndex((byte, i) => byte !== right[i]);
   const same = at < 0 && actual.length === right.length;
-  const where = at < 0 ? "the shorter's end" : `byte ${at}`;
-  ok(same, `${actual.length} bytes instead of ${right.length}, other from ${where} on`);
+  const where = at < 0 ? "the end of the shorter one" : `byte ${at}`;
+  ok(same, `${actual.length} bytes instead of ${right.length}, different from ${where} on`);
 }
 
-/** Whether what a run says of itself is so. */
+/** Whether the fields of a run match its contents. */
 export function isHonest(run: Run): boolean {
   const positions = [...eventsOfRun(run)].map(positionOf);
   const bytes = run.chunks.reduce((sum, chunk) => sum + chunk.length, 0);

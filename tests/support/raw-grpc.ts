@@ -8,7 +8,7 @@ export interface RawCall {
   readonly stream: ClientHttp2Stream;
 }
 
-/** Sends the request and reads nothing: what comes back waits for whoever reads the stream. */
+/** Sends the request and reads nothing: the answer waits for a reader of the stream. */
 export function openRawCall(
   url: string,
   method: string,
@@ -29,7 +29,7 @@ export function openRawCall(
   return { session, stream };
 }
 
-/** Reads the answer to its end and gives what stands behind it, or before it if there is nothing else. */
+/** Reads the answer to its end and returns the trailers, or the headers if there are none. */
 export async function trailersOf({ session, stream }: RawCall): Promise<IncomingHttpHeaders> {
   let said: IncomingHttpHeaders = {};
   const take = (headers: IncomingHttpHeaders): void => {
@@ -43,9 +43,9 @@ export async function trailersOf({ session, stream }: RawCall): Promise<Incoming
   return said;
 }
 
-/** Leaves without reading on. */
+/** Leaves without reading further. */
 export function cancel({ session, stream }: RawCall): void {
-  // A stream that is cancelled says so to itself too.
+  // A cancelled stream also emits an error here.
   stream.on("error", () => undefined);
   stream.close(constants.NGHTTP2_CANCEL);
   session.close();

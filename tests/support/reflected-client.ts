@@ -1,6 +1,6 @@
 /**
- * A gRPC client that has no proto file of ours: it asks the server's reflection service what there is,
- * as grpcurl does, and speaks JSON to the test.
+ * A gRPC client without our proto files: it asks the server's reflection service, as grpcurl does,
+ * and exchanges JSON with the test.
  */
 import {
   create,
@@ -24,14 +24,14 @@ import { StatusSchema } from "../../src/gen/google/rpc/status_pb.js";
 
 const REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
 
-/** Field numbers of a ServerReflectionRequest and of what is read of its response. */
+/** Field numbers of a ServerReflectionRequest and of the parts of its response that are read. */
 const ASK = { fileByFilename: 3, fileContainingSymbol: 4, listServices: 7 } as const;
 const TOLD = { files: 4, services: 6, error: 7 } as const;
 
 const asIs = (bytes: Buffer): Buffer => bytes;
 
 export interface GrpcAnswer {
-  /** undefined if it failed. */
+  /** Undefined if it failed. */
   readonly json: Record<string, JsonValue> | undefined;
   readonly status: number;
   readonly message: string;
@@ -40,11 +40,11 @@ export interface GrpcAnswer {
 
 export interface StreamedMessage {
   readonly bytes: number;
-  /** Made when it is asked for: of large messages it takes its time. */
+  /** Converted on demand: large messages take a while. */
   readonly json: () => Record<string, JsonValue>;
 }
 
-/** What an error carries for programs. */
+/** The machine-readable part of an error. */
 export interface ErrorFacts {
   readonly reason: string;
   readonly domain: string;
@@ -74,7 +74,7 @@ export class ReflectedClient {
     for (const service of services.filter((name) => !name.startsWith("grpc.reflection."))) {
       addFiles(files, await ask(client, ASK.fileContainingSymbol, service));
     }
-    // A server may leave imports to be asked for by name.
+    // A server may leave imports to be requested by name.
     for (const { dependency } of files.values()) {
       for (const name of dependency) {
         if (!files.has(name)) addFiles(files, await ask(client, ASK.fileByFilename, name));
@@ -84,7 +84,9 @@ export class ReflectedClient {
     return new ReflectedClient(client, createFileRegistry(set), services);
   }
 
-  /** `braid.v1.ControlService/GetNamespace`; never rejects for what the server answered. */
+  /**
+   * `braid.v1.ControlService/GetNamespace`; does not reject for an error that the server answers.
+   */
   call(method: string, json: JsonValue): Promise<GrpcAnswer> {
     const desc = this.#method(method);
     return new Promise((resolve) => {
@@ -148,7 +150,7 @@ export class ReflectedClient {
   }
 }
 
-/** What `grpc-status-details-bin` says. */
+/** The contents of `grpc-status-details-bin`. */
 export function errorFacts(richStatus: Uint8Array): ErrorFacts {
   const { details } = fromBinary(StatusSchema, richStatus);
   const info = details.map((any) => anyUnpack(any, ErrorInfoSchema)).find((found) => found);
@@ -197,7 +199,7 @@ function fieldsOf(message: Uint8Array, wanted: number): Uint8Array[] {
   return found;
 }
 
-/** A set of files is taken in its order. */
+/** A set of files must list imports before the files that use them. */
 function importsFirst(files: ReadonlyMap<string, FileDescriptorProto>): FileDescriptorProto[] {
   const ordered = new Set<FileDescriptorProto>();
   const add = (name: string): void => {

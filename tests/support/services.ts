@@ -1,7 +1,8 @@
 /**
- * Where the run's Cassandra and Kafka are, for test files that say `@needs cassandra` or `@needs kafka`.
+ * Where the run's Cassandra and Kafka are, for test files that say `@needs cassandra` or `@needs
+ * kafka`.
  *
- * All files of a run share them, so each takes names of its own for what it makes there.
+ * All files of a run share them, so each uses names of its own for what it creates there.
  */
 import { randomInt } from "node:crypto";
 
@@ -31,10 +32,10 @@ export function testJolokia(): string {
 const NAME_CHARS_MAX = 16;
 const UNIQUE_CHARS = 8;
 
-/** A name nobody else has: at most 16 characters of a-z and 0-9, the prefix first. */
+/** A unique name: at most 16 characters of a-z and 0-9, the prefix first. */
 export function uniqueName(prefix: string): string {
   const kept = prefix.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
-  // 36^8 is a little more than 2^41; the dice go up to 2^48.
+  // 36^8 is a little more than 2^41; randomInt goes up to 2^48.
   const unique = randomInt(36 ** UNIQUE_CHARS)
     .toString(36)
     .padStart(UNIQUE_CHARS, "0");

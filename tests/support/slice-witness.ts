@@ -1,8 +1,9 @@
 /**
- * Watches a catalog and a store in memory and notes every change of slices that was not decided.
+ * Watches a catalog and a store in memory and records every change of slices that was not decided.
  *
- * A slice may move only while its namespace's record names that move, dropped ones never come back,
- * nobody decides while a decision is carried out, and a decision ends only when all of it is done.
+ * A slice may move only while its namespace's record names that move, dropped slices never return,
+ * no process decides while a decision is carried out, and a decision ends only when all of it is
+ * done.
  */
 import { deepEqual, equal } from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
@@ -15,7 +16,10 @@ import type { ControlFixture } from "./control-fixture.ts";
 export class SliceWitness {
   readonly #fixture: ControlFixture;
   readonly #notes: string[] = [];
-  /** By space and name: dropped and forgotten, so whoever lists them again must take that back. */
+  /**
+   * By space and name: dropped and forgotten, so a process that lists them again must take that
+   * back.
+   */
   readonly #forgotten = new Set<string>();
 
   constructor(fixture: ControlFixture) {
@@ -35,7 +39,7 @@ export class SliceWitness {
     };
   }
 
-  /** Nothing was noted, and nothing is left half done. */
+  /** Nothing was recorded, and nothing is left half done. */
   check(where: string): void {
     const { catalog, store } = this.#fixture;
     deepEqual(this.#notes, [], where);
@@ -115,7 +119,7 @@ export class SliceWitness {
     const decided = {
       OPEN: brought,
       CLOSED: changing?.close.includes(name) === true,
-      // Also what the store will not make again.
+      // Also slices that the store will not make again.
       DROPPED: changing?.drop.includes(name) === true || brought,
     };
     if (!decided[now.state]) this.#note(`${name} went from ${old.state} to ${now.state}`);
@@ -140,7 +144,7 @@ export class SliceWitness {
   }
 }
 
-// Written by the code under test a moment ago, so they are what they say.
+// The code under test wrote them a moment ago, so their types are right.
 function namespaceFrom({ key, value, version }: CatalogRecord): NamespaceRecord {
   return { ...(JSON.parse(value) as NamespaceRecord), name: key, version };
 }

@@ -1,4 +1,7 @@
-/** A split as others may have left it, whatever moves that took: many tests begin in the middle. */
+/**
+ * A split as other processes may have left it, whatever moves led there: many tests begin in the
+ * middle.
+ */
 import type { SplitMove, SplitRecord, SplitState } from "../../src/model/split.ts";
 
 export function inState(

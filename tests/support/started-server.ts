@@ -1,4 +1,7 @@
-/** A real server in a process of its own, as people start it, on a free port and a directory that goes with it. */
+/**
+ * A real server in a process of its own, as people start it, on a free port and a directory that is
+ * removed with it.
+ */
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -10,16 +13,18 @@ import { text } from "node:stream/consumers";
 
 const BRAID = new URL("../../bin/braid", import.meta.url).pathname;
 
-/** The environment without settings of ours: neither those of the machine nor those of the test run. */
+/**
+ * The environment without Braid's settings, neither those of the machine nor those of the test run.
+ */
 const OUTSIDE = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !name.startsWith("BRAID_")),
 );
 
 export interface ServerOptions {
-  /** Beside those for the address and the data. */
+  /** In addition to those for the address and the data. */
   readonly flags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** A directory that is somebody else's to remove; else one that goes with the server. */
+  /** A directory that the caller removes; without it, one that is removed with the server. */
   readonly data?: string;
 }
 
@@ -32,7 +37,7 @@ export interface StartedServer {
   stop(signal: "SIGTERM" | "SIGKILL"): Promise<number | null>;
   /** Starts another on the same port and data. */
   start(): Promise<void>;
-  /** Stops it, the hard way if asked to, and starts another on the same port and data. */
+  /** Stops it with the signal and starts another on the same port and data. */
   restart(signal: "SIGTERM" | "SIGKILL"): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -76,7 +81,8 @@ export interface Ended {
 export async function braid(args: readonly string[], url: string, input = ""): Promise<Ended> {
   const env = { ...OUTSIDE, BRAID_URL: url };
   const child = spawn(BRAID, args, { env, stdio: ["pipe", "pipe", "pipe"] });
-  // A command that ends before it has read everything closes the pipe; its exit code tells the story.
+  // A command that ends before it has read everything closes the pipe; its exit code is what
+  // counts.
   child.stdin.on("error", () => undefined);
   child.stdin.end(input);
   const ended = once(child, "close");

@@ -1,4 +1,4 @@
-/** A namespace that stands still: for tests of reading and writing that need no catalog. */
+/** A namespace that never changes: for tests of reading and writing that need no catalog. */
 import { DEFAULT_NAMESPACE_CONFIG } from "../../src/model/namespace-config.ts";
 import type { NamespaceConfig, TimePartition } from "../../src/model/namespace-config.ts";
 import type { BlockedId, NamespaceView, ViewSource } from "../../src/model/namespace.ts";
@@ -44,7 +44,7 @@ export function viewSource(view: () => NamespaceView): ViewSource {
   return { current: view, get: async () => view() };
 }
 
-/** Joined slices from `start` on, one for each strategy given. Times in microseconds. */
+/** Joined slices from `start` on, one for each given strategy. Times in microseconds. */
 export function joinedSlices(start: number, strategies: readonly TimePartition[]): TimeSlice[] {
   let at = start;
   return strategies.map((timePartition, nth) => {

@@ -1,15 +1,15 @@
 /**
- * Processes that stop in the middle of what they do and go on later, as SIGSTOP and SIGCONT have it:
- * whatever a process asks of the catalog or the store waits at its gate until it is let through, and
- * so does the answer.
+ * Processes that stop in the middle of their work and continue later, as with SIGSTOP and SIGCONT:
+ * every call to the catalog or the store waits at the process's gate until it is let through, and
+ * so does its answer.
  */
 import type { Catalog } from "../../src/ports/catalog.ts";
 import type { EventStore } from "../../src/ports/event-store.ts";
 
-/** Waited for before each call and again before its answer. */
+/** Awaited before each call and again before its answer. */
 export type Gate = () => void | Promise<void>;
 
-/** Lets the first `passes` calls and answers through; all that come after wait until `resume`. */
+/** Lets the first `passes` calls and answers through; all later ones wait until `resume`. */
 export class StopAfter {
   readonly #passes: number;
   readonly #resumed = Promise.withResolvers<void>();
@@ -43,7 +43,7 @@ export class OneByOne {
 
   readonly gate: Gate = () => new Promise((resolve) => this.#waiting.push(resolve));
 
-  /** Lets one of those that wait through: any number chooses one. */
+  /** Lets one of the waiting ones through: any number chooses one. */
   letThrough(choice: number): void {
     const [chosen] = this.#waiting.splice(choice % this.#waiting.length, 1);
     chosen?.();
@@ -60,7 +60,7 @@ export function gatedCatalog(catalog: Catalog, gate: Gate): Catalog {
   };
 }
 
-/** For the control side: scans are let through. */
+/** For the control side: scans are not gated. */
 export function gatedStore(store: EventStore, gate: Gate): EventStore {
   return {
     createSlice: (...call) => through(gate, () => store.createSlice(...call)),

@@ -1,8 +1,8 @@
 /**
- * A clock that stands still until told to go on. Sleeps end when time is advanced past them.
+ * A clock that stands still until a test advances it. Sleeps end when time is advanced past them.
  *
- * Wall clock and monotonic clock go together, but for `stepWall`, which is what a wrong or
- * corrected clock does.
+ * Wall clock and monotonic clock advance together, except for `stepWall`, which acts like a wrong
+ * or corrected clock.
  */
 import type { Clock } from "../../src/lib/clock.ts";
 
@@ -21,7 +21,7 @@ export class VirtualClock implements Clock {
   }
 
   nowMicros(): number {
-    // Whole, as the system's: milliseconds may have fractions.
+    // Whole microseconds, as the system's clock has: milliseconds may have fractions.
     return Math.floor(this.#wallMicros);
   }
 
@@ -29,14 +29,14 @@ export class VirtualClock implements Clock {
     return this.#monotonicMs;
   }
 
-  /** How many are asleep: what a test waits for before it advances. */
+  /** How many are asleep: a test waits for them before it advances. */
   get sleepers(): number {
     return this.#sleepers.size;
   }
 
   after(ms: number, run: () => void): () => void {
     const sleeper = {
-      // Some time passes on every clock: less than a number can hold would be none.
+      // Every sleep takes some time: a shorter one could be lost to rounding.
       wakeAtMs: this.#monotonicMs + Math.max(ms, 0.001),
       wake: (): void => {
         this.#sleepers.delete(sleeper);
@@ -62,11 +62,11 @@ export class VirtualClock implements Clock {
     });
   }
 
-  /** Lets time pass on both clocks and wakes whoever is due, the earliest first. */
+  /** Lets time pass on both clocks and wakes the due sleepers, the earliest first. */
   async advance(ms: number): Promise<void> {
     const target = this.#monotonicMs + ms;
     for (;;) {
-      // Who was woken may go to sleep again within the time that passes.
+      // A woken task may sleep again within the time that passes.
       await settle();
       const due = this.#nextDue(target);
       if (due === undefined) break;
@@ -97,7 +97,7 @@ export class VirtualClock implements Clock {
   }
 }
 
-/** Lets everything that can go on without time go on. */
+/** Lets everything run that does not wait for time. */
 export function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,6 +1,7 @@
 /**
- * A change of the catalog whose answer is lost is looked up, on a real Cassandra: done is told as done,
- * not done is done again, and what cannot be told is OUTCOME_UNKNOWN, never a guess. @needs cassandra
+ * A change of the catalog whose answer is lost is looked up, on a real Cassandra: a change that
+ * took effect is reported as done, one that did not is repeated, and an undecidable one is
+ * OUTCOME_UNKNOWN, never a guess. @needs cassandra
  */
 import { equal, ok, rejects } from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -37,7 +38,9 @@ function catalogOn(on: CatalogSession): CassandraCatalog {
 
 type Fate = "answered" | "done and lost" | "not done and lost";
 
-/** Loses the answers to the first changes, each in its way; `between` runs before the error comes. */
+/**
+ * Loses the answers to the first changes, each in its way; `between` runs before the error comes.
+ */
 function losing(fates: Fate[], between: () => Promise<unknown> = () => Promise.resolve()) {
   const lost = (): Error => new cassandra.errors.OperationTimedOutError("no answer", "host");
   return catalogOn({
@@ -53,14 +56,14 @@ function losing(fates: Fate[], between: () => Promise<unknown> = () => Promise.r
   });
 }
 
-/** The first change of a space always misses: nobody knows the last version of its shard. */
+/** The first change of a space always misses: no process knows the last version of its shard. */
 async function warm(catalog: CassandraCatalog, space: string, key: string): Promise<number> {
   const version = await catalog.write(space, key, "first", 0);
   ok(version !== undefined);
   return version;
 }
 
-test("a change that was made is told as made, although its answer was lost", async () => {
+test("a change that took effect is reported as done, although its answer was lost", async () => {
   const made = await losing(["done and lost"]).write("a", "key", "one", 0);
   equal((await sound.read("a", "key"))?.version, made);
   const catalog = losing(["answered", "done and lost"]);
@@ -71,7 +74,7 @@ test("a change that was made is told as made, although its answer was lost", asy
   equal(found?.version, changed);
 });
 
-test("a change that was not made is made again", async () => {
+test("a change that did not take effect is repeated", async () => {
   const version = await losing(["not done and lost", "not done and lost"]).write(
     "b",
     "k",
@@ -85,7 +88,7 @@ test("a change that was not made is made again", async () => {
   equal(await sound.read("b", "k"), undefined);
 });
 
-test("a first try that is done late is found, and not taken for somebody else's", async () => {
+test("a first attempt that takes effect late is found, and not taken for another process's", async () => {
   const late: (() => Promise<unknown>)[] = [];
   const version = await warm(sound, "c", "key");
   let tries = 0;
@@ -96,7 +99,8 @@ test("a first try that is done late is found, and not taken for somebody else's"
       if (kind !== "catalog_change") return session.execute(kind, query, params, options);
       tries++;
       if (tries === 2) {
-        // The guess is right by now; its answer is lost, and it is done only when the next one comes.
+        // The guess is right by now; its answer is lost, and it takes effect only when the next one
+        // comes.
         late.push(() => session.execute(kind, query, params, options));
         throw new cassandra.errors.OperationTimedOutError("no answer", "host");
       }
@@ -110,7 +114,7 @@ test("a first try that is done late is found, and not taken for somebody else's"
   equal(found?.version, written);
 });
 
-test("what somebody else has changed since cannot be told", async () => {
+test("a change that another process overwrote is OUTCOME_UNKNOWN", async () => {
   const version = await warm(sound, "d", "key");
   const overwritten = losing(["answered", "done and lost"], async () => {
     const found = await sound.read("d", "key");
@@ -128,7 +132,7 @@ test("what somebody else has changed since cannot be told", async () => {
   equal(await sound.read("e", "key"), undefined);
 });
 
-test("if it cannot be looked up either, the outcome is unknown", async () => {
+test("if the lookup fails too, the outcome is unknown", async () => {
   const away = catalogOn({
     speculation: session.speculation,
     spansDatacenters: false,

@@ -1,6 +1,4 @@
-/**
- * What a real Cassandra tells about partition sizes is what was written. @needs cassandra
- */
+/** The partition sizes that a real Cassandra reports match what was written. @needs cassandra */
 import { equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { openCassandraEngine } from "../../../src/engines/cassandra/index.ts";
@@ -16,7 +14,7 @@ import { testCassandra, testJolokia, uniqueName } from "../../support/services.t
 
 const START = 1_774_656_000_000_000;
 const EVENT_BYTES = 10_000;
-/** Events of each partition: thirty small ones, ten of 100 KB, one of 2 MB. */
+/** Events of each partition: 30 small ones, 10 of 100 KB, one of 2 MB. */
 const PARTITIONS = [...Array<number>(30).fill(1), ...Array<number>(10).fill(10), 200];
 const never = new AbortController().signal;
 const clock = systemClock;
@@ -43,7 +41,7 @@ async function open() {
     engine,
     write: async (series: string, from: number, to: number): Promise<void> => {
       const events = Array.from({ length: to - from }, (_, nth) =>
-        // One letter over and over: compressed, it would be next to nothing.
+        // One repeated letter: compressed, it would be next to nothing.
         placed(series, START + from + nth, `e${from + nth}`, "a".repeat(EVENT_BYTES)),
       );
       await engine.store.append(slice, events);
@@ -74,7 +72,10 @@ async function operate(operation: string, args: readonly unknown[] = []): Promis
   equal(((await response.json()) as { status: number }).status, 200, operation);
 }
 
-/** A size told for a partition of so many events: its bucket's bound, and what Cassandra adds to each. */
+/**
+ * A size reported for a partition of this many events: its bucket's bound, and Cassandra's
+ * overhead.
+ */
 function isAbout(bytes: number | undefined, events: number): boolean {
   const written = events * EVENT_BYTES;
   return bytes !== undefined && bytes >= written && bytes <= written * 1.25 + 1_000;
@@ -96,15 +97,15 @@ test("the histogram has every partition once it is flushed, before compression, 
   await operate("refreshSizeEstimates()");
   const estimates = await world.ask("TABLE_ESTIMATES");
   ok(estimates?.kind === "sizes", JSON.stringify(estimates));
-  // The same numbers by another way.
+  // The same numbers from another source.
   equal(estimates.meanBytes, report.meanBytes);
   equal(estimates.maxBytes, Math.ceil(report.maxBytes / 1_048_576) * 1_048_576);
-  // In steps of 128: it says so.
+  // In steps of 128, as the source says.
   ok(estimates.count >= PARTITIONS.length, `${estimates.count}`);
   match(estimates.doesNotTell, /steps of 128/);
 });
 
-test("what is not flushed is not told, and a partition in two files counts twice", async () => {
+test("unflushed data is not counted, and a partition in two files counts twice", async () => {
   await using world = await open();
   const counted = async (): Promise<number | undefined> => {
     const report = await world.ask("JMX");
@@ -120,7 +121,7 @@ test("what is not flushed is not told, and a partition in two files counts twice
   equal(await counted(), 2);
 });
 
-test("a slice's data files are counted, and a cluster that cannot say says nothing", async () => {
+test("a slice's data files are counted, and a cluster that cannot say returns nothing", async () => {
   await using world = await open();
   const { engine, slice } = world;
   const before = await engine.fragments(slice);
@@ -133,7 +134,7 @@ test("a slice's data files are counted, and a cluster that cannot say says nothi
   equal(engine.severalDatacenters, false);
 });
 
-test("without an agent there is a reason, and the estimates are still there", async () => {
+test("without an agent there is a reason, and the estimates are still available", async () => {
   await using world = await open();
   await world.write("some", 0, 5);
   const jmx = await world.ask("JMX", await freePort());

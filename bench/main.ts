@@ -2,7 +2,9 @@
 import { benchCassandra } from "./cassandra.ts";
 import { benchEmbedded } from "./embedded.ts";
 import { benchOverload, OVERLOAD_FLAGS } from "./overload.ts";
+import { benchManyNamespaces } from "./many-namespaces.ts";
 import { benchSplit, SPLIT_FLAGS } from "./split.ts";
+import { benchThreads } from "./threads.ts";
 import type { Report } from "./support/report.ts";
 
 interface Bench {
@@ -15,6 +17,8 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   embedded: { flags: "", run: benchEmbedded },
   cassandra: { flags: "", run: benchCassandra },
   overload: { flags: OVERLOAD_FLAGS, run: benchOverload },
+  "many-namespaces": { flags: "", run: benchManyNamespaces },
+  threads: { flags: "", run: benchThreads },
   split: { flags: SPLIT_FLAGS, run: benchSplit },
 };
 

@@ -329,10 +329,10 @@ export const ConfigSchema = z.strictObject({
         .describe(
           "Bytes of events that `WriteEventRecords` has acknowledged and not written yet. At the limit Braid answers OVERLOADED.",
         ),
-      open_slices: count({ min: 2, max: 1_024 })
-        .prefault(16)
+      open_slices: count({ min: 2, max: 4_096 })
+        .prefault(256)
         .describe(
-          "Slices of the embedded engine that stay open while idle. Each has a write buffer and a cache. Opening a slice verifies its files.",
+          "Slices of the embedded engine that stay open while idle. Each has a cache of 1 MiB and five files. Opening a slice costs several fsyncs.",
         ),
       drain_grace: durationSchema({ min: "0ms", max: "10m" })
         .prefault("10s")

@@ -77,6 +77,12 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
   return { config: Object.freeze(config), settings: given.settings(parsed.data), warnings };
 }
 
+/** Threads that libuv uses for files. The launcher sets the variable; libuv takes 4 without it. */
+export function threadPoolSize(env: ConfigSources["env"] = process.env): number {
+  const size = Number(env["UV_THREADPOOL_SIZE"] ?? "");
+  return Number.isInteger(size) && size > 0 ? Math.min(size, 1_024) : 4;
+}
+
 /** Whether only this machine can reach the address. */
 export function isLoopback(host: string): boolean {
   if (isIP(host) === 4) return host.startsWith("127.");

@@ -7,6 +7,7 @@ import type { Catalog } from "../ports/catalog.ts";
 import type { EventStore } from "../ports/event-store.ts";
 import type { Fragments } from "../ports/fragments.ts";
 import type { PartitionSizes } from "../ports/partition-sizes.ts";
+import { threadPoolSize } from "./config.ts";
 import type { ServiceConfig } from "./config.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import { declareCassandraMetrics, declareEmbeddedMetrics } from "./process-metrics.ts";
@@ -55,6 +56,7 @@ async function openEmbedded(
     directory: config.data,
     clock,
     openStoresMax: config.server.open_slices,
+    threads: threadPoolSize(),
     observer: {
       committed: (commit) => {
         measures.commitSeconds.observe(commit.ms / 1000);

@@ -14,7 +14,8 @@ import { ServiceError } from "../../lib/errors.ts";
 import type { CommitChain } from "./commit-chain.ts";
 import { CommitQueue, PENDING_BYTES_MAX } from "./commit-queue.ts";
 import type { Commit } from "./commit-queue.ts";
-import { sizeOfDirectory, syncDirectory } from "./data-directory.ts";
+import { DIRECTORY_MODE, sizeOfDirectory, syncDirectory } from "./data-directory.ts";
+import type { DiskThreads } from "./disk-threads.ts";
 import { openingError, readError, unavailable } from "./level-errors.ts";
 import type { LevelOptions } from "./level-options.ts";
 import { SYNCED, newLevel } from "./level.ts";
@@ -26,10 +27,20 @@ import type { OpenedLevel } from "./open-level.ts";
 import { recoverLevel } from "./recover-level.ts";
 import { BASE_KEY, encodeCount } from "./system-keys.ts";
 import { sealLevel, verifyLevel } from "./verify-level.ts";
+import type { Verification } from "./verify-level.ts";
+import type { VerifiedTables } from "./verified-tables.ts";
+import type { WriteBuffers } from "./write-buffers.ts";
 
 /** Gets every commit: for metrics. */
 export interface CommitObserver {
   committed(commit: { ms: number; bytes: number; events: number; appends: number }): void;
+}
+
+/** What the slices of an engine have in common. The catalog is one store and needs none of it. */
+export interface SharedBySlices {
+  readonly threads: DiskThreads;
+  readonly buffers: WriteBuffers;
+  readonly verified: VerifiedTables;
 }
 
 export interface CheckedLevelOptions {
@@ -38,11 +49,16 @@ export interface CheckedLevelOptions {
   readonly what: string;
   readonly clock: Clock;
   readonly tuning: LevelOptions;
+  readonly shared?: SharedBySlices | undefined;
   readonly observer?: CommitObserver | undefined;
+  /** A commit failed: for an owner that can make room on the disk. */
+  readonly commitFailed?: (() => void) | undefined;
   readonly warn?: ((message: string, cause: unknown) => void) | undefined;
 }
 
-const READ_WAIT_MAX_MS = 5000;
+const READ_WAIT_MAX_MS = 5_000;
+/** Behind every key of a store: compacting this range alone flushes the write buffer. */
+const BEHIND_ALL = Buffer.from([0xff, 0xff]);
 
 export class CheckedLevel {
   readonly #options: CheckedLevelOptions;
@@ -58,6 +74,7 @@ export class CheckedLevel {
   #lost: Error | undefined;
   #committing: Promise<void> | undefined;
   #recovering: Promise<void> | undefined;
+  #flushing: Promise<void> | undefined;
 
   private constructor(options: CheckedLevelOptions, mark: MarkFile, { level, chain }: OpenedLevel) {
     const { clock, what, warn } = options;
@@ -77,38 +94,42 @@ export class CheckedLevel {
 
   /** Makes an empty store, durable but for the entry of `directory` in its parent. */
   static async create(directory: string, tuning: LevelOptions): Promise<void> {
-    await mkdir(directory, { recursive: true });
-    await MarkFile.create(join(directory, "mark"));
-    const level = newLevel(join(directory, "level"), tuning);
+    await mkdir(directory, { recursive: true, mode: DIRECTORY_MODE });
+    const levelDirectory = join(directory, "level");
+    const level = newLevel(levelDirectory, tuning);
     await level.open({ createIfMissing: true });
     try {
       await level.put(BASE_KEY, encodeCount(BASE_KEY, 1), SYNCED);
     } finally {
       await level.close();
     }
-    await syncDirectory(join(directory, "level"));
+    await syncDirectory(levelDirectory);
+    // With a seal and no commit the store is surely empty, and reads need not open it.
+    await MarkFile.create(join(directory, "mark"), await sealLevel(levelDirectory));
     await syncDirectory(directory);
   }
 
   /** Rejects with DATA_LOSS if the store is not what was acknowledged, else STORAGE_UNAVAILABLE. */
   static async open(options: CheckedLevelOptions): Promise<CheckedLevel> {
-    const { directory } = options;
-    let mark: MarkFile | undefined;
+    const { directory, clock, shared, tuning, what } = options;
+    const mark = await MarkFile.open(join(directory, "mark")).catch((error: unknown) => {
+      throw openingError(error, what);
+    });
     try {
-      mark = await MarkFile.open(join(directory, "mark"));
       const { seal, ...unsealed } = mark.last;
-      // Each time: what lay closed, even for a moment, may have rotted.
-      await verifyLevel(join(directory, "level"), seal);
-      // From here on LevelDB may change the files: the seal must be gone from the disk before.
-      if (seal !== undefined) {
-        await mark.write(unsealed);
-        await mark.sync();
-      }
-      const opened = await openLevel(directory, options.tuning, mark.last.sequence);
+      await verifyLevel(join(directory, "level"), seal, verification(shared, clock));
+      const opened = await maintaining(shared, async () => {
+        // From here on LevelDB may change the files: the seal must be gone from the disk before.
+        if (seal !== undefined) {
+          await mark.write(unsealed);
+          await mark.sync();
+        }
+        return openLevel(directory, tuning, unsealed.sequence);
+      });
       return new CheckedLevel(options, mark, opened);
     } catch (error) {
-      await mark?.close();
-      throw openingError(error, options.what);
+      await mark.close();
+      throw openingError(error, what);
     }
   }
 
@@ -165,17 +186,33 @@ export class CheckedLevel {
     return sizeOfDirectory(join(this.#options.directory, "level"));
   }
 
+  /** Whether a failed commit is being recovered from; then its outcome is not known yet. */
+  get isRecovering(): boolean {
+    return this.#state === "failed";
+  }
+
+  /** Makes a table of what is in the write buffer. Never rejects. */
+  flush(): Promise<void> {
+    this.#flushing ??= this.#flush().finally(() => {
+      this.#flushing = undefined;
+    });
+    return this.#flushing;
+  }
+
   /** Waits for what is under way and leaves the files sealed. */
   async close(): Promise<void> {
     if (this.#state === "closed") return;
     while (this.#committing !== undefined) await this.#committing;
     const sealable = this.#state === "open";
     await this.#stop();
+    const { directory, shared } = this.#options;
     try {
-      const seal = sealable ? await sealLevel(join(this.#options.directory, "level")) : undefined;
+      const seal = sealable ? await sealLevel(join(directory, "level")) : undefined;
       const { last: sequence, events } = this.#chain;
-      await this.#mark.write({ sequence, events, seal });
-      await this.#mark.sync();
+      await maintaining(shared, async () => {
+        await this.#mark.write({ sequence, events, seal });
+        await this.#mark.sync();
+      });
     } finally {
       await this.#mark.close();
     }
@@ -195,17 +232,19 @@ export class CheckedLevel {
     await this.#committing;
     await this.#recovering;
     await this.#markWriter.idle();
+    await this.#flushing;
     await this.#level?.close();
+    this.#options.shared?.buffers.emptied(this);
   }
 
   async #commitAll(): Promise<void> {
-    const { clock, observer } = this.#options;
+    const { clock, observer, shared, tuning } = this.#options;
     for (let commit = this.#queue.shift(); commit !== undefined; commit = this.#queue.shift()) {
       const { batch, bytes, events } = commit;
       const started = observer === undefined ? 0 : clock.monotonicMs();
       const link = this.#chain.extend(batch, bytes, events);
       try {
-        await batch.write(SYNCED);
+        await (shared?.threads.commit(() => batch.write(SYNCED)) ?? batch.write(SYNCED));
       } catch (error) {
         this.#fail(commit, error);
         break;
@@ -213,6 +252,8 @@ export class CheckedLevel {
       this.#chain.confirm(link);
       this.#queue.resolve(commit);
       this.#markWriter.follow();
+      shared?.buffers.committed(this, bytes, tuning.writeBufferSize);
+      if (this.#chain.isFlushDue) void this.flush();
       observer?.committed({
         ms: clock.monotonicMs() - started,
         bytes,
@@ -223,8 +264,28 @@ export class CheckedLevel {
     this.#committing = undefined;
   }
 
+  /**
+   * LevelDB does not report a failure here, but then every later commit fails, and a marker is only
+   * removed by a commit.
+   */
+  async #flush(): Promise<void> {
+    const level = this.#level;
+    const chain = this.#chain;
+    if (this.#state !== "open" || level === undefined) return;
+    const { last } = chain;
+    try {
+      await level.compactRange(BEHIND_ALL, BEHIND_ALL);
+    } catch (error) {
+      this.#options.warn?.(`the write buffer of ${this.#options.what} was not flushed`, error);
+      return;
+    }
+    chain.flushed(last);
+    this.#options.shared?.buffers.emptied(this);
+  }
+
   #fail(commit: Commit, error: unknown): void {
-    const { what, warn } = this.#options;
+    const { what, warn, commitFailed } = this.#options;
+    commitFailed?.();
     warn?.(`a commit of ${what} failed; it takes no writes until it is opened again`, error);
     if (this.#state === "open") this.#state = "failed";
     this.#queue.reject(commit, () => {
@@ -284,4 +345,12 @@ export class CheckedLevel {
       retryAfterMs: 100,
     });
   }
+}
+
+function verification(shared: SharedBySlices | undefined, clock: Clock): Verification | undefined {
+  return shared && { tables: shared.verified, nowMs: clock.monotonicMs() };
+}
+
+function maintaining<T>(shared: SharedBySlices | undefined, work: () => Promise<T>): Promise<T> {
+  return shared === undefined ? work() : shared.threads.maintain(work);
 }

@@ -55,3 +55,28 @@ test("a commit that was not confirmed leaves the chain as it was", async () => {
     equal(chain.events, 0);
   });
 });
+
+test("many small commits: once they are flushed their markers go, in steps", async () => {
+  await withLevel(async (level) => {
+    const chain = await CommitChain.read(level, 0, LEVEL_OPTIONS.writeBufferSize);
+    const commit = async (): Promise<void> => {
+      const batch = level.batch();
+      const link = chain.extend(batch, 10, 1);
+      await batch.write();
+      chain.confirm(link);
+    };
+    let commits = 0;
+    for (; !chain.isFlushDue; commits++) await commit();
+    ok(commits >= 4_000 && commits < 10_000, `due after ${commits}`);
+    ok((await level.get(markerKey(1))) !== undefined, "nothing goes before it is in a table");
+    await level.compactRange(Buffer.from([0xff, 0xff]), Buffer.from([0xff, 0xff]));
+    chain.flushed(commits);
+    equal(chain.isFlushDue, false);
+    for (let n = 0; n < 4; n++, commits++) await commit();
+    equal(await level.get(markerKey(commits - 5)), undefined);
+    ok((await level.get(markerKey(commits - 4))) !== undefined);
+    const again = await CommitChain.read(level, commits, LEVEL_OPTIONS.writeBufferSize);
+    equal(again.last, commits);
+    equal(again.events, commits);
+  });
+});

@@ -20,17 +20,26 @@ export interface ChainLink {
 const WRITE_BYTES_MAX = 24 << 20;
 /** Markers are trimmed in steps of about this many committed bytes, and so many at a time. */
 const TRIM_STEP_BYTES = 1 << 20;
-const TRIM_COUNT_MAX = 2000;
+const TRIM_COUNT_MAX = 2_000;
+/**
+ * Commits that may have a marker and be in no table for sure. An opening reads the markers of about
+ * so many: some 20 ms.
+ */
+const UNFLUSHED_COMMITS_MAX = 4_096;
 
 export class CommitChain {
   #link: ChainLink;
   readonly #trimDistance: number;
   #committedBytes = 0;
   readonly #trimPoints: { sequence: number; committedBytes: number }[] = [];
+  /** The last commit that is in a table for sure. */
+  #flushed: number;
 
   private constructor(link: ChainLink, trimDistance: number) {
     this.#link = link;
     this.#trimDistance = trimDistance;
+    // Opening a store makes a table of all that was in its logs.
+    this.#flushed = link.last;
   }
 
   /**
@@ -53,6 +62,16 @@ export class CommitChain {
   /** Events written up to it, repeats included. */
   get events(): number {
     return this.#link.events;
+  }
+
+  /** Whether so many commits may be in the log only that it is time to flush the store. */
+  get isFlushDue(): boolean {
+    return this.#link.last - Math.max(this.#flushed, this.#link.base) >= UNFLUSHED_COMMITS_MAX;
+  }
+
+  /** All commits up to this one are in tables: their markers can go. */
+  flushed(sequence: number): void {
+    this.#flushed = Math.max(this.#flushed, sequence);
   }
 
   /**
@@ -79,18 +98,21 @@ export class CommitChain {
   /** Returns the base. */
   #trim(batch: LevelBatch): number {
     const { base } = this.#link;
-    const oldest = this.#trimPoints[0];
-    if (
-      oldest === undefined ||
-      this.#committedBytes - oldest.committedBytes <= this.#trimDistance
-    ) {
-      return base;
-    }
-    const end = Math.min(oldest.sequence, base + TRIM_COUNT_MAX);
-    if (end === oldest.sequence) this.#trimPoints.shift();
+    const end = Math.min(this.#trimmableTo(), base + TRIM_COUNT_MAX);
+    if (end <= base) return base;
     for (let trimmed = base; trimmed < end; trimmed++) batch.del(markerKey(trimmed));
     batch.put(BASE_KEY, encodeCount(BASE_KEY, end));
     return end;
+  }
+
+  /** The last commit that is surely out of the logs: flushed, or followed by enough bytes. */
+  #trimmableTo(): number {
+    for (let oldest = this.#trimPoints[0]; oldest !== undefined; oldest = this.#trimPoints[0]) {
+      if (this.#committedBytes - oldest.committedBytes <= this.#trimDistance) break;
+      this.flushed(oldest.sequence);
+      this.#trimPoints.shift();
+    }
+    return this.#flushed;
   }
 }
 
@@ -99,7 +121,8 @@ async function readLink(level: Level, acknowledged: number): Promise<ChainLink> 
   let last = base - 1;
   let events = 0;
   const markers = level.iterator({
-    gte: markerKey(0),
+    // What was trimmed lies before it, and LevelDB would have to step over every deletion.
+    gte: markerKey(base),
     lt: MARKERS_END,
     highWaterMarkBytes: 1 << 20,
   });

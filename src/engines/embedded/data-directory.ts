@@ -13,6 +13,10 @@ import { hash32 } from "../../lib/hash.ts";
 const FORMAT = 1;
 const FORMAT_SEED = 0x666f726d;
 
+/** Only the account that runs the server may look into the directory. */
+export const DIRECTORY_MODE = 0o700;
+export const FILE_MODE = 0o600;
+
 export interface DirectoryGuard {
   release(): Promise<void>;
 }

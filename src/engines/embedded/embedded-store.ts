@@ -46,9 +46,12 @@ export class EmbeddedStore implements EventStore {
   readonly #trash: string;
   readonly #register: SliceRegister;
   readonly #tuning: LevelOptions;
+  readonly #forgetVerified: (directory: string) => void;
   readonly #pool: StorePool;
   /** A slice is not created and dropped at the same time. */
   readonly #slices = new KeyedMutex();
+  /** Slices of which this process knows whether they were ever written. */
+  readonly #contents = new Map<string, "empty" | "written">();
   #closed = false;
 
   private constructor(options: EmbeddedStoreOptions) {
@@ -57,6 +60,7 @@ export class EmbeddedStore implements EventStore {
     this.#trash = join(directory, "trash");
     this.#register = register;
     this.#tuning = level.tuning;
+    this.#forgetVerified = (path) => level.shared?.verified.forget(path);
     const open = async (name: string): Promise<CheckedLevel> => {
       const what = `slice ${name}`;
       // It may have been dropped while its user waited for a place: that is no damage.
@@ -113,6 +117,8 @@ export class EmbeddedStore implements EventStore {
       if (this.#register.stateOf(name) !== "DROPPED") await this.#register.record(name, "DROPPED");
       await this.#pool.discard(name);
       await this.#remove(name);
+      this.#contents.delete(name);
+      this.#forgetVerified(join(this.#events, name, "level"));
     });
   }
 
@@ -192,6 +198,8 @@ export class EmbeddedStore implements EventStore {
         details: { slice: slice.slice },
       });
     }
+    // Before anything waits: a read that begins after the acknowledgement must open the slice.
+    this.#contents.set(name, "written");
     const { level, release } = await this.#pool.acquire(name);
     try {
       await level.write(events, fill);
@@ -205,13 +213,31 @@ export class EmbeddedStore implements EventStore {
     scan: (level: CheckedLevel) => AsyncGenerator<T, void, undefined>,
   ): AsyncGenerator<T, void, undefined> {
     const name = this.#liveName(slice);
-    if (name === undefined) return;
+    if (name === undefined || (await this.#isEmpty(name))) return;
     const { level, release } = await this.#pool.acquire(name);
     try {
       yield* scan(level);
     } finally {
       release();
     }
+  }
+
+  /**
+   * Whether nothing was ever written to a slice. Slices are made ahead of time, and many reads touch
+   * the next one: opening it would cost memory, fsyncs and room on the disk for nothing.
+   */
+  async #isEmpty(name: string): Promise<boolean> {
+    const known = this.#contents.get(name);
+    if (known !== undefined) return known === "empty";
+    const mark = await MarkFile.open(join(this.#events, name, "mark")).catch(() => undefined);
+    // Opening the slice reports what is wrong with it.
+    if (mark === undefined) return false;
+    await mark.close();
+    // A store that is or was open without a clean close has no seal.
+    const contents = mark.last.sequence === 0 && mark.last.seal !== undefined ? "empty" : "written";
+    // A write may have begun meanwhile.
+    if (!this.#contents.has(name)) this.#contents.set(name, contents);
+    return contents === "empty";
   }
 
   #liveName(slice: SliceRef): string | undefined {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -179,5 +179,68 @@ test("markers are trimmed once their commits are out of the logs, and the rest i
     (error) => error instanceof ServiceError && error.code === "DATA_LOSS",
   );
   await engine.close();
+  await rm(directory, { recursive: true });
+});
+
+test("a slow writer's markers are trimmed while its slice stays open, and after it was opened", async () => {
+  const directory = await freshDirectory();
+  const slice = { namespaceId: "n", slice: "data_1" };
+  const commits = 6_000;
+  let engine = await openEmbeddedEngine({ directory, clock: systemClock });
+  await engine.store.createSlice(slice);
+  const write = (n: number) => engine.store.append(slice, [placed("a", n, "e")]);
+  for (let n = 1; n <= commits; n++) await write(n);
+  await engine.close();
+  const markers = async (): Promise<number> => {
+    const copy = await freshDirectory();
+    await cp(join(directory, "events/n/data_1/level"), copy, { recursive: true });
+    const level = new ClassicLevel<Buffer, Buffer>(copy, {
+      keyEncoding: "buffer",
+      valueEncoding: "buffer",
+    });
+    const found = await level.keys({ gte: markerKey(0), lt: MARKERS_END }).all();
+    await level.close();
+    await rm(copy, { recursive: true });
+    return found.length;
+  };
+  const whileOpen = await markers();
+  assert.ok(whileOpen < 4_500, `${whileOpen} markers`);
+  engine = await openEmbeddedEngine({ directory, clock: systemClock });
+  for (let n = 1; n <= 4; n++) await write(commits + n);
+  assert.equal((await engine.store.sliceStats(slice)).events, commits + 4);
+  await engine.close();
+  const afterOpening = await markers();
+  assert.ok(afterOpening <= 5, `${afterOpening} markers`);
+  await rm(directory, { recursive: true });
+});
+
+test("a slice that was never written is read without opening it, also after a restart", async () => {
+  const directory = await freshDirectory();
+  const slice = { namespaceId: "n", slice: "data_1" };
+  const partition = { ...slice, seriesId: "a", timeBucket: 0, eventBucket: 0 };
+  const range = { from: 0, to: 1_000, order: "OLDEST_FIRST", after: undefined } as const;
+  const limits = { runEventsMax: 10, runBytesMax: 1 << 20 };
+  let opened = 0;
+  const observer = {
+    committed: () => undefined,
+    openStoresChanged: (open: number) => void (opened = Math.max(opened, open)),
+  };
+  for (const round of ["created", "restarted"]) {
+    const engine = await openEmbeddedEngine({ directory, clock: systemClock, observer });
+    await engine.store.createSlice(slice);
+    const read = async (): Promise<number> => {
+      const { signal } = new AbortController();
+      return (await Array.fromAsync(engine.store.scan(partition, { ...range, ...limits }, signal)))
+        .length;
+    };
+    assert.equal(await read(), 0);
+    assert.equal(opened, 0, round);
+    if (round === "restarted") {
+      await engine.store.append(slice, [placed("a", 1, "e")]);
+      assert.equal(await read(), 1);
+      assert.equal(opened, 1);
+    }
+    await engine.close();
+  }
   await rm(directory, { recursive: true });
 });

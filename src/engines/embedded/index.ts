@@ -11,12 +11,15 @@ import type { Catalog } from "../../ports/catalog.ts";
 import type { EventStore } from "../../ports/event-store.ts";
 import { CheckedLevel } from "./checked-level.ts";
 import type { CommitObserver } from "./checked-level.ts";
+import { shareThreads } from "./disk-threads.ts";
 import { guardDirectory, isThere, syncDirectory } from "./data-directory.ts";
 import { EmbeddedCatalog } from "./embedded-catalog.ts";
 import { EmbeddedStore } from "./embedded-store.ts";
-import { CATALOG_LEVEL_OPTIONS, LEVEL_OPTIONS } from "./level-options.ts";
+import { CATALOG_LEVEL_OPTIONS, LEVEL_OPTIONS, WRITE_BUFFERS_BYTES_MAX } from "./level-options.ts";
 import type { LevelOptions } from "./level-options.ts";
 import { SliceRegister } from "./slice-register.ts";
+import { VerifiedTables } from "./verified-tables.ts";
+import { WriteBuffers } from "./write-buffers.ts";
 
 export interface EmbeddedObserver extends CommitObserver {
   openStoresChanged(openStores: number): void;
@@ -25,8 +28,10 @@ export interface EmbeddedObserver extends CommitObserver {
 export interface EmbeddedEngineOptions {
   readonly directory: string;
   readonly clock: Clock;
-  /** Slices open at once; each costs memory, so idle ones are closed above it. */
+  /** Slices open at once; each costs memory and files, so above it the engine closes idle ones. */
   readonly openStoresMax?: number | undefined;
+  /** Threads that file operations of this process share (`UV_THREADPOOL_SIZE`). */
+  readonly threads?: number | undefined;
   readonly level?: Partial<LevelOptions> | undefined;
   readonly observer?: EmbeddedObserver | undefined;
   /** For the log: what an operator should know and no caller is told. */
@@ -40,7 +45,7 @@ export interface EmbeddedEngine {
   close(): Promise<void>;
 }
 
-const OPEN_STORES_MAX = 16;
+const OPEN_STORES_MAX = 256;
 
 /**
  * Opens a data directory, making it if need be. Rejects with STORAGE_UNAVAILABLE if another process
@@ -51,11 +56,16 @@ export async function openEmbeddedEngine(options: EmbeddedEngineOptions): Promis
   const guard = await guardDirectory(directory);
   let catalogLevel: CheckedLevel | undefined;
   try {
-    const shared = { clock, warn };
+    const common = { clock, warn };
+    const shared = {
+      threads: shareThreads(options.threads),
+      buffers: new WriteBuffers(WRITE_BUFFERS_BYTES_MAX),
+      verified: new VerifiedTables(),
+    };
     const catalogDirectory = join(directory, "catalog");
     await createCatalog(directory, catalogDirectory);
     const level = await CheckedLevel.open({
-      ...shared,
+      ...common,
       directory: catalogDirectory,
       what: "the catalog",
       tuning: CATALOG_LEVEL_OPTIONS,
@@ -66,7 +76,7 @@ export async function openEmbeddedEngine(options: EmbeddedEngineOptions): Promis
       directory,
       register: await SliceRegister.open(level),
       openStoresMax: options.openStoresMax ?? OPEN_STORES_MAX,
-      level: { ...shared, observer, tuning: { ...LEVEL_OPTIONS, ...options.level } },
+      level: { ...common, shared, observer, tuning: { ...LEVEL_OPTIONS, ...options.level } },
       openStoresChanged: observer?.openStoresChanged.bind(observer),
     });
     const close = async (): Promise<void> => {

@@ -8,13 +8,17 @@ export interface LevelOptions {
   readonly compression: boolean;
 }
 
+/** What the write buffers of all open slices may hold together (`WriteBuffers`). */
+export const WRITE_BUFFERS_BYTES_MAX = 64 << 20;
+
 /**
  * For a slice. LevelDB maps its tables into memory and keeps 64 of them at least, so 64 times the
- * file size counts as the process's memory; small tables also keep compactions short.
+ * file size counts as the process's memory; small tables also keep compactions short. The cache is
+ * small because hundreds of slices are open at a time; the file system keeps the same bytes.
  */
 export const LEVEL_OPTIONS: LevelOptions = {
   writeBufferSize: 8 << 20,
-  cacheSize: 4 << 20,
+  cacheSize: 1 << 20,
   blockSize: 16 << 10,
   maxFileSize: 1 << 20,
   maxOpenFiles: 74,

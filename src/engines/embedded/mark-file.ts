@@ -9,6 +9,7 @@ import { open } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import { hash32 } from "../../lib/hash.ts";
 import { assert } from "../../lib/errors.ts";
+import { FILE_MODE } from "./data-directory.ts";
 import { LevelDamage } from "./level-damage.ts";
 import type { SealedFile } from "./verify-level.ts";
 
@@ -36,10 +37,10 @@ export class MarkFile {
     this.#last = last;
   }
 
-  static async create(path: string): Promise<void> {
-    const file = await open(path, "wx+");
+  static async create(path: string, seal?: readonly SealedFile[]): Promise<void> {
+    const file = await open(path, "wx+", FILE_MODE);
     try {
-      await file.write(encodeSlot(0, { sequence: 0, events: 0 }), 0, SLOT_BYTES, 0);
+      await file.write(encodeSlot(0, { sequence: 0, events: 0, seal }), 0, SLOT_BYTES, 0);
       await file.sync();
     } finally {
       await file.close();

@@ -5,13 +5,15 @@
  * on the disk is found: every block of every live table, the MANIFEST, the logs. After a clean close
  * the seal covers every byte of what is not a table; after a crash a torn tail is legal.
  */
-import { readFile, readdir } from "node:fs/promises";
+import type { BigIntStats } from "node:fs";
+import { readFile, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32c } from "@node-rs/crc32";
 import { LevelDamage } from "./level-damage.ts";
 import { readLog } from "./level-log.ts";
 import { readManifest } from "./level-manifest.ts";
 import { verifyTable } from "./level-table.ts";
+import type { VerifiedTables } from "./verified-tables.ts";
 
 /** A file as a clean close left it. */
 export interface SealedFile {
@@ -20,10 +22,20 @@ export interface SealedFile {
   readonly crc: number;
 }
 
-/** Throws `LevelDamage` if a file is not what was written; any other error is one of the disk. */
+/** What this process has verified before, and when. */
+export interface Verification {
+  readonly tables: VerifiedTables;
+  readonly nowMs: number;
+}
+
+/**
+ * Throws `LevelDamage` if a file is not what was written; any other error is one of the disk. Skips
+ * tables that this process has verified before.
+ */
 export async function verifyLevel(
   directory: string,
   seal: readonly SealedFile[] | undefined,
+  known?: Verification,
 ): Promise<void> {
   for (const file of seal ?? []) {
     const bytes = await readWhole(directory, file.name);
@@ -42,14 +54,35 @@ export async function verifyLevel(
     if (number === undefined || Number(number) < manifest.firstLog) continue;
     readLog(await readWhole(directory, name), name, () => undefined);
   }
-  // One table at a time, each a few MiB: the memory is bounded and other work goes on in between.
+  const live = new Set<string>();
+  // One table at a time, each a few MiB: this bounds the memory, and other work runs in between.
   for (const [number, size] of manifest.tables) {
     const base = String(number).padStart(6, "0");
     const name = names.includes(`${base}.ldb`) ? `${base}.ldb` : `${base}.sst`;
-    const bytes = await readWhole(directory, name);
-    if (bytes.length !== size) throw new LevelDamage(`${name} does not have its length`);
-    verifyTable(bytes, name);
+    live.add(name);
+    await verifyTableFile(directory, name, size, known);
   }
+  known?.tables.keepOnly(directory, live);
+}
+
+/** `size`: what the MANIFEST says, if it was read. */
+export async function verifyTableFile(
+  directory: string,
+  name: string,
+  size: number | undefined,
+  known: Verification | undefined,
+): Promise<void> {
+  // Before the bytes: a file that changes in between is read again next time.
+  const stats = known === undefined ? undefined : await statOf(directory, name);
+  if (stats !== undefined && size !== undefined) {
+    if (stats.size === BigInt(size) && known?.tables.has(directory, name, stats)) return;
+  }
+  const bytes = await readWhole(directory, name);
+  if (size !== undefined && bytes.length !== size) {
+    throw new LevelDamage(`${name} does not have its length`);
+  }
+  verifyTable(bytes, name);
+  if (stats !== undefined) known?.tables.add(directory, name, stats, known.nowMs);
 }
 
 /** What a clean close leaves behind, tables apart: they carry their own checksums. */
@@ -63,9 +96,17 @@ export async function sealLevel(directory: string): Promise<SealedFile[]> {
   return sealed;
 }
 
-async function readWhole(directory: string, name: string): Promise<Buffer> {
+function readWhole(directory: string, name: string): Promise<Buffer> {
+  return orMissing(name, readFile(join(directory, name)));
+}
+
+function statOf(directory: string, name: string): Promise<BigIntStats> {
+  return orMissing(name, stat(join(directory, name), { bigint: true }));
+}
+
+async function orMissing<T>(name: string, file: Promise<T>): Promise<T> {
   try {
-    return await readFile(join(directory, name));
+    return await file;
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") {
       throw new LevelDamage(`${name} is missing`);

@@ -70,6 +70,23 @@ test("W2: no append is acknowledged before its fsync has returned", async () => 
   });
 });
 
+test("W16: commits of many slices that wait for a slow disk leave reads a thread", async () => {
+  await onFaultyDisk(async (disk) => {
+    await using child = await openChild(disk);
+    await appendUntilAcked(child, 1);
+    await child.ask("spread 1", (line) => line === "spread 1");
+    await disk.set("hold");
+    // Eight commits for the four threads that Node has by itself.
+    child.tell("spread 2");
+    await heldBack(disk, child, 2);
+    for (let i = 0; i < 20; i++) assert.deepEqual(await numbersOf(child), [1]);
+    assert.ok(!child.lines.includes("spread 2"));
+    await disk.set("ok");
+    await child.hear((line) => line === "spread 2");
+    await child.end();
+  });
+});
+
 test("W16: while fsync fails nothing is acknowledged, reads go on, and writes work again after it", () =>
   onFaultyDisk((disk) => failsAndRecovers(disk, "fail-sync")));
 

@@ -3,7 +3,8 @@
  * kill it or take the disk away from under it.
  *
  * `append N` answers `acked N` or `failed N CODE`; `read` answers `read N,N,...` or `failed read CODE`;
- * `flood` appends without end from several writers and answers `acked WRITER N` each time.
+ * `flood` appends without end from several writers and answers `acked WRITER N` each time;
+ * `spread N` appends number N to each of eight further slices and answers `spread N` when all are done.
  */
 import { writeSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -23,6 +24,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   if (command === "append") void append(engine.store, Number(argument));
   else if (command === "read") await read(engine.store);
   else if (command === "flood") flood(engine.store);
+  else if (command === "spread") void spread(engine.store, Number(argument));
 }
 await engine.close();
 
@@ -41,6 +43,17 @@ async function read(store: EventStore): Promise<void> {
   } catch (error) {
     say(`failed read ${codeOf(error)}`);
   }
+}
+
+async function spread(store: EventStore, number: number): Promise<void> {
+  await Promise.all(
+    Array.from({ length: 8 }, async (_, nth) => {
+      const slice = { ...SLICE, slice: `data_2026040${nth}` };
+      await store.createSlice(slice);
+      await store.append(slice, [eventOf("one", number)]);
+    }),
+  );
+  say(`spread ${number}`);
 }
 
 function flood(store: EventStore): void {

@@ -1,0 +1,25 @@
+/**
+ * Who may wait for the disk at the same time. Reads, commits, openings and closings all run on the
+ * threads of libuv, and one that waits for an fsync holds its thread. So commits get half of the
+ * threads and openings and closings an eighth: the rest is always there for reads.
+ */
+import pLimit from "p-limit";
+
+type Limit = <T>(work: () => Promise<T>) => Promise<T>;
+
+export interface DiskThreads {
+  /** Commits of slices. */
+  readonly commit: Limit;
+  /** Openings, closings and flushes of slices. */
+  readonly maintain: Limit;
+}
+
+/** Of libuv, if `UV_THREADPOOL_SIZE` does not say otherwise. */
+const THREADS = 4;
+
+export function shareThreads(threads: number = THREADS): DiskThreads {
+  return {
+    commit: pLimit(Math.max(1, Math.floor(threads / 2))),
+    maintain: pLimit(Math.max(1, Math.floor(threads / 8))),
+  };
+}

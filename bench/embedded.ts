@@ -137,7 +137,7 @@ async function benchIngest(
       inFlight(requests, IN_FLIGHT, async (request) => void (await grpc.call(WRITE, request))),
     );
     const httpSeconds = await seconds(() =>
-      inFlight(bodies, IN_FLIGHT, async (body, lane) => sockets[lane]?.send(body)),
+      inFlight(bodies, IN_FLIGHT, async (body, worker) => sockets[worker]?.send(body)),
     );
     if (round < WARM_UP) continue;
     rates.raw.push(eventsPerRound / rawSeconds);

@@ -73,7 +73,7 @@ const RESERVED: readonly { what: string; pattern: RegExp; to: readonly string[] 
     to: ["src/lib/clock.ts", "client/timing.ts"],
   },
   {
-    what: "throws dice",
+    what: "makes randomness",
     pattern: /\bMath\.random\b|\brandom(?:Bytes|UUID|Int|Fill|FillSync)\b|\bgetRandomValues\b/g,
     to: ["src/lib/random.ts", "client/timing.ts"],
   },

@@ -1,5 +1,5 @@
 /**
- * What every read pays, for each partition, to learn whether it is split: the door called directly, against
+ * What every read pays, for each partition, to learn whether it is split: the opener called directly, against
  * opening the original without asking.
  */
 import { MemoryCatalog } from "../../tests/support/memory-catalog.ts";

@@ -50,7 +50,7 @@ async function compareRanges(measured: Measured, order: Order): Promise<void> {
     bench.grpc,
     Object.values(sides),
     order,
-    // Each round reads another stretch, so that all of it is read once.
+    // Each round reads another range, so that all of it is read once.
     { rounds, warmUp: Math.min(warmUp, 1), ranges: rounds, bytes: mb * 1e6 },
     (line) => note(`${what}: ${line}`),
   );

@@ -91,8 +91,8 @@ export async function pagesTogether(
       const times: number[] = [];
       const work = async (): Promise<void> => {
         const took = await seconds(() =>
-          inFlight(requests, readers, async (request, lane) => {
-            const grpc = connections[lane % connections.length] as GrpcLoad;
+          inFlight(requests, readers, async (request, worker) => {
+            const grpc = connections[worker % connections.length] as GrpcLoad;
             await measurePage(grpc, request, times, figures.get(side));
           }),
         );
@@ -111,7 +111,7 @@ export interface RangeFigures {
 }
 
 /**
- * A stretch of the events through the stream: in each round another one, so that all rounds together read
+ * A range of the events through the stream: in each round another one, so that all rounds together read
  * everything, each side in turn.
  */
 export async function ranges(

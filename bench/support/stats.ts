@@ -14,13 +14,13 @@ export function percentile(values: readonly number[], percent: number): number {
 export async function inFlight<T>(
   items: readonly T[],
   width: number,
-  work: (item: T, lane: number) => Promise<void>,
+  work: (item: T, worker: number) => Promise<void>,
 ): Promise<void> {
   let next = 0;
-  const lane = async (nth: number): Promise<void> => {
+  const run = async (nth: number): Promise<void> => {
     while (next < items.length) await work(items[next++] as T, nth);
   };
-  await Promise.all(Array.from({ length: width }, (_, nth) => lane(nth)));
+  await Promise.all(Array.from({ length: width }, (_, nth) => run(nth)));
 }
 
 /** Seconds that `work` took. */

@@ -93,7 +93,7 @@ export async function createSpace(
 }
 
 /**
- * Nothing of the past is accepted from here on. Resolves when it can be split: the keeper raises the sealed
+ * Nothing of the past is accepted from here on. Resolves when it can be split: the slice reconciler raises the sealed
  * line every five seconds, and a worker uses it when it has seen it for the age of views and the longest write.
  */
 export async function sealSpaces(

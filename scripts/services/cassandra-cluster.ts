@@ -197,7 +197,7 @@ function ownSettings(
   options: CassandraOptions,
 ): string {
   const { commitLogSync = options.unsafeSystem === true ? "periodic" : "batch" } = options;
-  // The tokens are -2^63 .. 2^63 - 1; each node takes an equal stretch.
+  // The tokens are -2^63 .. 2^63 - 1; each node takes an equal range.
   const token = -(2n ** 63n) + (BigInt(i) * 2n ** 64n) / BigInt(addresses.length);
   return [
     `listen_address: ${address}`,

@@ -58,7 +58,7 @@ export interface SlicesMoved {
  * Decides on slices and carries it out, within a turn. `record` (possibly changed otherwise, at the
  * version it was read with) is written with the decision. "overtaken", and nothing done, if the
  * namespace has changed since it was read; "busy" if another process is at its slices. At most
- * CHANGE_SLICES_MAX slices are changed: who wants more looks again.
+ * CHANGE_SLICES_MAX slices are changed: a caller that wants more repeats it.
  */
 export async function changeSlices(
   changing: Changing,
@@ -156,7 +156,7 @@ function isOver(current: NamespaceRecord, record: NamespaceRecord): boolean {
   );
 }
 
-/** False if someone else has changed the namespace; then one looks again. */
+/** False if someone else has changed the namespace; then the caller reads again. */
 async function endChange(catalog: Catalog, current: NamespaceRecord): Promise<boolean> {
   const slicesChange = current.slicesChange + 1;
   return (

@@ -140,7 +140,7 @@ test("workers die, sleep, race and hear everything again, time is opened again, 
 
   await eventually(
     "every split is at rest",
-    async () => (await listed()).filter((split) => !isAtRest(split)).map(standing),
+    async () => (await listed()).filter((split) => !isAtRest(split)).map(summary),
     (restless) => restless.length === 0,
     REST_MS_MAX,
   );
@@ -296,7 +296,7 @@ function isAtRest(split: Split): boolean {
 }
 
 /** As much of it as tells why it is not at rest. */
-function standing(split: Split): object {
+function summary(split: Split): object {
   const segments = split.segments.map(({ from, to, state, confirmed }) => {
     return `${from} to ${to} ${state}${confirmed ? ", confirmed" : ""}`;
   });

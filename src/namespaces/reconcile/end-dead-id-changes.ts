@@ -28,6 +28,6 @@ export async function endDeadIdChanges(
     ...(blocking.length === 0 ? {} : endedBlockedChanges(record, blocking)),
     ...(grown.length === 0 ? {} : endedIdStrategyChanges(record, grown)),
   };
-  // If another process has changed the namespace, the next run looks again.
+  // If another process has changed the namespace, the next run tries again.
   return (await writeNamespace(catalog, ended)) ?? record;
 }

@@ -46,7 +46,7 @@ export interface ReconcileRun extends Changing {
   readonly time: BelievedTime;
   readonly sightings: Sightings;
   readonly knownSlices: KnownSlices;
-  /** Never waits for another process that changes the slices: the next run looks again. */
+  /** Never waits for another process that changes the slices: the next run tries again. */
   readonly wait: OwnerWait;
   /** Counted as the run proceeds. */
   readonly report: { -readonly [count in keyof ReconcilerReport]: number };

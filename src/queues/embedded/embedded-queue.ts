@@ -108,13 +108,13 @@ export class EmbeddedQueue implements WorkQueue {
     assert(!this.#consuming, "one consumer at a time");
     this.#consuming = true;
     try {
-      const pace = { clock: this.#clock, random: this.#random, backOff: this.#limits.backOff };
+      const retries = { clock: this.#clock, random: this.#random, backOff: this.#limits.backOff };
       const work = {
         work: (message: QueueMessage, stop: AbortSignal) => this.#handle(handler, message, stop),
         done: (message: QueueMessage) => this.#settle(message),
         failed: (failures: number, error: unknown) => this.#observer.retried?.(failures, error),
       };
-      await Promise.all(this.#serials.map((serial) => serial.run(work, pace, signal)));
+      await Promise.all(this.#serials.map((serial) => serial.run(work, retries, signal)));
     } finally {
       this.#consuming = false;
       this.#emptied();

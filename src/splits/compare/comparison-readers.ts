@@ -1,4 +1,4 @@
-/** Opens either side of a stretch that a split covers: for whoever compares them, apart from the reads of callers. */
+/** Opens either side of a range that a split covers, for comparisons, apart from the reads of callers. */
 import type { Clock } from "../../lib/clock.ts";
 import type { PartitionKey } from "../../model/partition.ts";
 import type { PartRecord, RouteSegment } from "../../model/split.ts";

@@ -6,7 +6,7 @@
  * so does a split that cannot be read. Other bytes, or an event that only the split has, mean that the copying
  * itself is wrong: then the namespace falls back, and that split is held until an operator retries it.
  *
- * From the first sign on the split is suspect, and is not served here. It stays so until a look has found
+ * From the first sign on the split is quarantined, and is not served here. It stays so until a look has found
  * that both sides agree, or that nobody follows that copy any more. A look that could not be made is made
  * again, however long that takes, and as long the evidence says so: other servers may see only what
  * agrees, and no mode goes on for that.
@@ -45,7 +45,7 @@ export interface DifferencesOptions {
   readonly changed: (partition: PartitionKey) => void;
 }
 
-/** A copy that is not served here. Standings remember as many at most. */
+/** A copy that is not served here. Trust states remember at most this many. */
 interface Quarantine {
   /** What is to be looked into. */
   comparison: Comparison;
@@ -74,7 +74,7 @@ export class Differences {
     this.#options = options;
   }
 
-  /** Returns at once. The split is suspect from now on; one is looked into at a time. */
+  /** Returns at once. The split is quarantined from now on; one is rechecked at a time. */
   submit(comparison: Comparison): void {
     if (this.#leaving.signal.aborted) return;
     const { segment } = comparison.read;
@@ -115,7 +115,7 @@ export class Differences {
     this.#working = undefined;
   }
 
-  /** Keeps modes from going on while there are suspects. Apart from the looks: one may take long. Never rejects. */
+  /** Keeps modes from advancing while a split is quarantined. Apart from rechecks, which may take long. Never rejects. */
   async #mark(): Promise<void> {
     const { signal } = this.#leaving;
     while (this.#quarantined.size > 0 && !signal.aborted) {
@@ -146,7 +146,7 @@ export class Differences {
     }
   }
 
-  /** Whether it is a suspect no more. Never rejects. */
+  /** Whether it is no longer quarantined. Never rejects. */
   async #settle(quarantine: Quarantine): Promise<boolean> {
     const { clock } = this.#options;
     if (!(await this.#lookInto(quarantine.comparison))) {

@@ -1,8 +1,8 @@
 /**
  * What this server has seen of each split: whether a comparison has matched, and whether one has not.
  *
- * What has matched is bounded: what is forgotten is compared again. A suspicion is never forgotten by
- * itself, neither for its age nor for room: only whoever looks into it takes it back. Where there are more
+ * What has matched is bounded: what is forgotten is compared again. A quarantine never ends by
+ * itself, neither for its age nor for room: only a recheck ends it. Where there are more
  * than can be remembered, no split is trusted until there are fewer.
  *
  * Partitions are given as text (`partitionText`): every read asks, and makes it once.
@@ -40,7 +40,7 @@ export class TrustStates {
     return includes(this.#proven.peek(partition), segment) ? "PROVEN" : "UNSEEN";
   }
 
-  /** A comparison of every byte has matched. One that is suspect stays so: other bytes did not match. */
+  /** A comparison of every byte has matched. One that is quarantined stays so: other bytes did not match. */
   prove(partition: string, segment: Copy): void {
     if (this.of(partition, segment) !== "UNSEEN") return;
     const { generation, from } = segment;
@@ -61,7 +61,7 @@ export class TrustStates {
     return true;
   }
 
-  /** The suspicion was looked into. As if it had not been seen: it is compared before it is served. */
+  /** The recheck is done. As if it had not been seen: it is compared before it is served. */
   clear(partition: string, segment: Copy): void {
     const quarantined = this.#quarantined.get(partition);
     if (quarantined === undefined || !includes(quarantined, segment)) return;

@@ -1,5 +1,5 @@
 /**
- * Puts what reads notice onto the queue, once for each partition and stretch of time.
+ * Puts what reads notice onto the queue, once for each partition and interval of time.
  *
  * Never slows a read: it returns at once, waits for nothing, and holds a bounded memory of what it has
  * emitted. What is forgotten or dropped is noticed again by a later read; what is emitted twice, here or

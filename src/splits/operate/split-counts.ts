@@ -26,7 +26,7 @@ export interface SplitCountsOptions {
   readonly onFailed?: (error: unknown) => void;
 }
 
-const LEASE = "split-census";
+const LEASE = "split-counts";
 
 interface Count {
   readonly states: Map<SplitState, number>;

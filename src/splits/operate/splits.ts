@@ -219,7 +219,7 @@ export class Splits implements SplitUseCases {
     }
   }
 
-  /** The slice a wish is about, if it has such a partition. */
+  /** The slice an operator request is about, if it has such a partition. */
   async #sliceOf(namespace: NamespaceRecord, location: SplitLocation): Promise<TimeSlice> {
     const slice = await readSlice(this.#options.catalog, namespace.id, location.timeSlice);
     if (slice?.state !== "OPEN") {

@@ -1,4 +1,4 @@
-/** Compares a stretch of an original with its copy, event by event, and says what differs. */
+/** Compares a range of an original with its copy, event by event, and says what differs. */
 import type { Difference, SplitLocation } from "../use-cases.ts";
 import type { EventCursor } from "./event-cursor.ts";
 import { comparePlain, Damage } from "./plain-decoder.ts";

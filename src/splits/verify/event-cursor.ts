@@ -31,7 +31,7 @@ export interface CursorRead {
   readonly signal: AbortSignal;
 }
 
-/** A stretch of event time. */
+/** A range of event time. */
 export interface CursorRange {
   readonly from: number;
   readonly to: number;

@@ -1,5 +1,5 @@
 /**
- * The stretches a split is compared by: each is small enough to begin again, and all of them together are
+ * The ranges a split is compared by: each is small enough to begin again, and all of them together are
  * the time its segments cover, without a gap, whatever the parts say of themselves.
  */
 import type { PartRecord, RouteSegment } from "../../model/split.ts";
@@ -12,7 +12,7 @@ export interface SplitRange extends CursorRange {
   readonly parts: readonly PartRecord[];
 }
 
-/** Of one segment: a part each, the newest first; one that is not in order is a single stretch. */
+/** Of one segment: a part each, the newest first; one that is not in order is a single range. */
 export function rangesOf(segment: RouteSegment, parts: readonly PartRecord[]): SplitRange[] {
   const { from, to } = segment;
   if (!strategyOf(segment).ordered || parts.length <= 1) return [{ segment, parts, from, to }];

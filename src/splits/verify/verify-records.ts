@@ -31,7 +31,7 @@ export interface Checkpoint {
   readonly slice: string;
   /** Of the records of that slice. */
   readonly cursor: string;
-  /** Splits behind the cursor that are begun: how many stretches of which copies are done. */
+  /** Splits behind the cursor that are begun: how many ranges of which copies are done. */
   readonly begun: Readonly<Record<string, BegunSplit>>;
 }
 
@@ -48,7 +48,7 @@ export interface VerifyRecord extends VerifyProgress {
   readonly splitsSkipped: number;
   /** Raised by each who takes it. */
   readonly fence: number;
-  /** Who works on it; the beat moves while they live (rule C16). */
+  /** The process that works on it; its heartbeat changes while it lives (rule C16). */
   readonly owner: { readonly by: string; readonly heartbeat: number } | null;
   /** 0: not written yet. */
   readonly version: number;

@@ -23,7 +23,11 @@ import type { VirtualClock } from "../support/virtual-clock.ts";
 import { timeMargins } from "../../src/model/time-margins.ts";
 
 /** `viewMaxAge`, `writeMax` and the clock skew in the tests of serving. */
-const MARGINS = timeMargins({ viewMaxAgeMs: 10_000, writeMaxMs: 10_000, clockSkewMs: 1_000 });
+export const MARGINS = timeMargins({
+  viewMaxAgeMs: 10_000,
+  writeMaxMs: 10_000,
+  clockSkewMs: 1_000,
+});
 
 export class ServedReads {
   readonly clock: VirtualClock;

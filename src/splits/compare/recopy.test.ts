@@ -1,7 +1,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { movedSplit, newSplit } from "../../model/split-moves.ts";
-import type { SplitRecord } from "../../model/split.ts";
+import type { Segment, SplitRecord } from "../../model/split.ts";
 import type { Finding } from "./recheck-difference.ts";
 import { recopied } from "./recopy.ts";
 import { inState } from "../../../tests/support/split-in-state.ts";
@@ -72,3 +72,34 @@ test("what an operator has asked for is copied anew for him", () => {
     deepEqual([state, askedBy], ["DETECTED", "ada"], verdict);
   }
 });
+
+test("C14: the segment that differs and every later one are copied again; what lies before it stays", () => {
+  const segments = [0, 10, 20].map((from) => segmentFrom(from));
+  const record = copied({ ...DETECTED, segments }, 1);
+  for (const verdict of ["ONLY_IN_ORIGINAL", "UNREADABLE"] as const) {
+    for (const nth of [0, 1, 2]) {
+      const { segments: kept } = recopied(record, nth, finding(verdict), "server-1", 2);
+      deepEqual(kept, segments.slice(0, nth), `${verdict} ${nth}`);
+    }
+  }
+});
+
+function segmentFrom(from: number): Segment {
+  return {
+    from,
+    to: from + 10,
+    state: "COMPLETED",
+    generation: from,
+    layout: "PACKED",
+    strategy: "EVENT_BUCKETS",
+    why: "",
+    partBytes: 1,
+    partsPlanned: 0,
+    partRanges: [],
+    copiedTo: from,
+    bytes: 0,
+    events: 0,
+    checksum: "",
+    confirmedAt: 1,
+  };
+}

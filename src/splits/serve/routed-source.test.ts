@@ -1,6 +1,7 @@
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import {
+  BUCKET,
   EVENTS,
   everySecond,
   ids,
@@ -10,8 +11,9 @@ import {
   SECOND,
   START,
 } from "../../../tests/property/one-partition.ts";
-import { ServedReads } from "../../../tests/property/served-reads.ts";
+import { MARGINS, ServedReads } from "../../../tests/property/served-reads.ts";
 import { ServiceError } from "../../lib/errors.ts";
+import { readEvidence } from "../record/read-modes.ts";
 import { readRoute } from "../../records/route-records.ts";
 import { readSplit } from "../../records/split-records.ts";
 import type { ViewSource } from "../../model/namespace.ts";
@@ -246,3 +248,58 @@ for (const [what, route, prepare] of FALLEN) {
     await source.close();
   });
 }
+
+test("C23: a route whose answer took too long is not acted on in the middle of a stream", async () => {
+  await fixture.split({ cuts: everySecond(20) });
+  await fixture.proven();
+  const { viewMaxAge } = MARGINS;
+  fixture.catalog.before = async (_, space) => {
+    // The answer of before the roll-back arrives when it is too old.
+    if (space.startsWith("routes/")) await fixture.clock.sleep(viewMaxAge.ms + 1, never);
+  };
+  const range = {
+    from: START,
+    to: START + BUCKET,
+    order: "NEWEST_FIRST",
+    after: undefined,
+  } as const;
+  const run = { runEventsMax: 20, runBytesMax: 8_000 };
+  const source = fixture.serving.opener.open(fixture.view, location, { ...range, ...run }, never);
+  ok((await source.next()) !== undefined);
+  equal(source.route.route, "SPLIT");
+  fixture.serving.changed(location);
+  const next = source.next();
+  await fixture.clock.advance(viewMaxAge.ms + 2);
+  ok((await next) !== undefined);
+  equal(source.route.route, "ORIGINAL_FALLBACK");
+  await source.close();
+});
+
+test("C13: a comparison counts for the round of the read mode under which its read began", async () => {
+  await fixture.split({});
+  fixture.setMode("COMPARE");
+  await fixture.filled();
+  const range = {
+    from: START,
+    to: START + BUCKET,
+    order: "NEWEST_FIRST",
+    after: undefined,
+  } as const;
+  const run = { runEventsMax: 1_000, runBytesMax: 1 << 20 };
+  const { namespace } = fixture.view;
+  const { round } = namespace.readMode;
+  const source = fixture.serving.opener.open(fixture.view, location, { ...range, ...run }, never);
+  ok((await source.next()) !== undefined);
+  const readMode = { ...namespace.readMode, round: round + 1 };
+  fixture.view = { ...fixture.view, namespace: { ...namespace, readMode } };
+  while ((await source.next()) !== undefined);
+  await source.close();
+  await fixture.quiet();
+  equal(fixture.count("compared MATCH"), 1);
+  await fixture.clock.advance(10_000);
+  const evidence = await readEvidence(fixture.catalog, location.namespaceId);
+  deepEqual(
+    evidence.map((each) => each.round),
+    [round],
+  );
+});

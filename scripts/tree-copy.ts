@@ -1,0 +1,58 @@
+/**
+ * A copy of the working tree in a temporary directory, for tools that change sources to see which
+ * tests notice. Dependencies are linked, not copied. The caller removes it: `await using`.
+ */
+import { cp, mkdtemp, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { spawn } from "node:child_process";
+
+const COPIED = ["src", "tests", "client", "proto", "scripts", "docs", "package.json"];
+/** A change may make a test wait for ever. */
+const TEST_MS_MAX = 120_000;
+
+export interface TestRun {
+  readonly passed: boolean;
+  /** Titles of the tests that failed, or what ended the run. */
+  readonly failed: readonly string[];
+}
+
+export interface TreeCopy extends AsyncDisposable {
+  readonly root: string;
+  runTests(files: readonly string[]): Promise<TestRun>;
+}
+
+export async function copyTree(): Promise<TreeCopy> {
+  const root = await mkdtemp(join(tmpdir(), "braid-tree-"));
+  for (const name of COPIED) await cp(name, join(root, name), { recursive: true });
+  await symlink(resolve("node_modules"), join(root, "node_modules"));
+  return {
+    root,
+    runTests: (files) => runTests(root, files),
+    [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }),
+  };
+}
+
+function runTests(root: string, files: readonly string[]): Promise<TestRun> {
+  const limit = AbortSignal.timeout(TEST_MS_MAX);
+  const flags = ["--test", "--test-concurrency=1", "--test-reporter=tap"];
+  return new Promise((done) => {
+    let output = "";
+    // Other work on the machine comes first.
+    const child = spawn("nice", ["-n", "15", process.execPath, ...flags, ...files], {
+      cwd: root,
+      stdio: ["ignore", "pipe", "ignore"],
+      signal: limit,
+      killSignal: "SIGKILL",
+    });
+    child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
+    child.on("error", () => undefined);
+    child.on("close", (code) => {
+      const titles = [...output.matchAll(/^ *not ok \d+ - (.+)$/gm)].map(
+        ([, title]) => title ?? "",
+      );
+      const ended = limit.aborted ? "it took too long" : `exit code ${code}`;
+      done({ passed: code === 0, failed: titles.length > 0 ? titles : [ended] });
+    });
+  });
+}

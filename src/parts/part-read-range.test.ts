@@ -1,0 +1,35 @@
+import { equal } from "node:assert/strict";
+import { test } from "node:test";
+import type { RouteSegment } from "../model/split.ts";
+import { partReadRange } from "./part-read-range.ts";
+
+const SEGMENT: RouteSegment = {
+  from: 0,
+  to: 10,
+  generation: 0,
+  layout: "PACKED",
+  strategy: "EVENT_BUCKETS",
+  partRanges: [],
+  bytes: 0,
+  events: 0,
+  confirmed: true,
+};
+
+test("C5: parts are read by a majority also where the namespace is EVENTUAL, and at ALL where a read asks for that", () => {
+  const consistencyFor = (consistency: "EVENTUAL" | "READ_YOUR_WRITES" | "ALL"): unknown =>
+    partReadRange(
+      {
+        from: 0,
+        to: 10,
+        order: "NEWEST_FIRST",
+        after: undefined,
+        runEventsMax: 1,
+        runBytesMax: 1,
+        level: { consistency, targetMs: 1, maxMs: 1 },
+      },
+      SEGMENT,
+    ).level?.consistency;
+  equal(consistencyFor("EVENTUAL"), "READ_YOUR_WRITES");
+  equal(consistencyFor("READ_YOUR_WRITES"), "READ_YOUR_WRITES");
+  equal(consistencyFor("ALL"), "ALL");
+});

@@ -1,0 +1,27 @@
+import { equal, ok } from "node:assert/strict";
+import { test } from "node:test";
+import { location, OnePartition } from "../../../tests/property/one-partition.ts";
+import { readRoute } from "../../records/route-records.ts";
+import { isServed } from "./recheck-difference.ts";
+import { comparisonOf } from "./reported-difference.ts";
+
+test("C14: a difference belongs to one copy: another generation of the same time is not acted on for it", async () => {
+  const fixture = await OnePartition.open();
+  await fixture.split({});
+  const segment = (await readRoute(fixture.catalog, location))?.segments[0];
+  ok(segment !== undefined);
+  const differenceIn = (generation: number) => {
+    const { from, to } = segment;
+    const copy = { ...segment, generation };
+    return comparisonOf({
+      namespace: "plays",
+      partition: location,
+      round: 0,
+      segment: copy,
+      from,
+      to,
+    });
+  };
+  equal(await isServed(fixture.catalog, differenceIn(segment.generation)), true);
+  equal(await isServed(fixture.catalog, differenceIn(segment.generation + 1)), false);
+});

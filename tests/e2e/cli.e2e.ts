@@ -1,4 +1,4 @@
-/** The CLI against a real server, as a process: what it prints, and the code it exits with. */
+/** Runs the CLI as a process against a real server and checks its output and exit codes. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { formatTime } from "../../src/wire/time-text.ts";
@@ -93,7 +93,7 @@ test("queued events arrive", async () => {
   while (!found.includes("e-6000")) found = (await braid(line.split(" "), server.url)).out;
 });
 
-test("explain, slices, block and ns show what there is", async () => {
+test("explain, slices, block and ns show the server's state", async () => {
   const { url } = server;
   const outputs: readonly (readonly [string, RegExp])[] = [
     ["explain plays profile:1 --from -10m", /ORIGINAL_[A-Z_]+ .*\n[^]*partitions read/],
@@ -110,14 +110,14 @@ test("explain, slices, block and ns show what there is", async () => {
     const ran = await braid(line.split(" "), url);
     deepEqual([ran.code, ran.err], [0, ""], line);
     match(ran.out, expected, line);
-    // Update and block change something, the same change again is fine.
+    // Update and block change something; the same change again succeeds.
     const asJson = await braid([...line.split(" "), "--json"], url);
     equal(asJson.code, 0, asJson.err);
     ok(JSON.parse(asJson.out), line);
   }
 });
 
-test("exit codes tell scripts what happened", async () => {
+test("each kind of failure has its exit code", async () => {
   const { url } = server;
   const cases: readonly (readonly [string, number, RegExp])[] = [
     ["ns get nowhere", 3, /NAMESPACE_NOT_FOUND/],

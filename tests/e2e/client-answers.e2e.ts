@@ -1,6 +1,6 @@
 /**
- * The answers of a real server hold what the client's types promise: every field that the proto
- * does not mark as optional, and every setting (a message whose fields are all optional).
+ * The answers of a real server match the client's types: they have every field that the proto does
+ * not mark as optional, and every setting (a message whose fields are all optional).
  */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -91,7 +91,7 @@ function methodOf(service: Service, name: string): { readonly output: DescMessag
 }
 
 function missing(message: DescMessage, value: unknown, path: string): string[] {
-  if (message.typeName.startsWith("google.")) return []; // Text in JSON.
+  if (message.typeName.startsWith("google.")) return []; // A string in JSON.
   const settings = message.fields.every(isOptional);
   return message.fields.flatMap((field) => {
     const held: unknown = Reflect.get(Object(value), field.jsonName);

@@ -1,6 +1,6 @@
 /**
- * The client against a real server: what is written comes back, whole and in order, whatever
- * happens to the server.
+ * The client against a real server: reads return every written event, whole and in order, also when
+ * the server is killed or restarted.
  */
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -23,7 +23,10 @@ after(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-/** A minute ago, so that every event is inside the accept limit; microseconds on purpose. */
+/**
+ * A minute ago, so that every event is inside the accept limit; not a whole millisecond, to test
+ * microseconds.
+ */
 const START = (Date.now() - 60_000) * 1000 + 1;
 
 function eventsOf(timeSeriesId: string, count: number): (NewEvent & { eventTime: string })[] {
@@ -99,7 +102,7 @@ test("a batching writer writes everything and reports what was refused", async (
   equal((await collect(client.stream("many", query))).length, 5_000);
 });
 
-test("namespaces, slices and blocked ids are made, shown, changed and removed", async () => {
+test("namespaces, slices and blocked ids are created, shown, changed and removed", async () => {
   const made = await client.createNamespace("control", { acceptLimit: "1200s" });
   equal(made.config.acceptLimit, "1200s");
   deepEqual(await client.getNamespace("control"), made);
@@ -137,7 +140,7 @@ test("an error names all problems of a request", async () => {
   });
 });
 
-test("a server killed and started again in the middle of a read costs no event and doubles none", async () => {
+test("a read during which the server is killed and restarted returns every event exactly once", async () => {
   const query = {
     timeSeriesId: "profile:1",
     ...ALL,
@@ -158,7 +161,7 @@ test("a server killed and started again in the middle of a read costs no event a
   }
 });
 
-test("a write that is under way when the server stops is written once the server is back", async () => {
+test("a write in flight when the server stops is written when the server is back", async () => {
   const events = eventsOf("profile:3", 3_000);
   const writer = client.batchingWriter<NewEvent>("many", { maxEvents: 100, concurrency: 2 });
   let restarting: Promise<void> | undefined;

@@ -1,4 +1,4 @@
-/** The real server, killed without warning while callers write to it. */
+/** Kills the real server without warning while callers write to it. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { BraidError, connect } from "../../client/connect.ts";
@@ -9,7 +9,7 @@ const KILLS = Number(process.env["BRAID_KILLS"] ?? 12);
 const WRITERS = ["w0", "w1", "w2", "w3"];
 const BATCH = 20;
 
-test("W17: whatever was acknowledged over HTTP is there after every SIGKILL, and tokens go on", async () => {
+test("W17: every event acknowledged over HTTP survives every SIGKILL, and page tokens stay valid", async () => {
   await using server = await startServer();
   const client = connect(server.url, { retries: { attemptsMax: 1 } });
   await client.createNamespace("crash");
@@ -29,20 +29,20 @@ test("W17: whatever was acknowledged over HTTP is there after every SIGKILL, and
     for await (const event of client.read("crash", { ...query, pageSize: 1000 })) {
       numbers.push(Number(event.eventId));
     }
-    // What was under way when the server died may be there or not, but in order and without a gap.
+    // Events in flight when the server died may be stored or not, but in order and without a gap.
     deepEqual(numbers, [...numbers.keys()]);
     ok(numbers.length >= count, `${writer}: ${numbers.length} of ${count} acknowledged`);
   }
   const query = { timeSeriesId: "w0", ...interval, order: "OLDEST_FIRST" as const, pageSize: 7 };
   for await (const page of client.read("crash", { ...query, pageToken }).pages()) {
-    equal(page.events[0]?.eventId, "7", "a token from before a crash goes on behind its page");
+    equal(page.events[0]?.eventId, "7", "a token issued before the crash continues after its page");
     break;
   }
 });
 
 /**
- * Starts writers that send batch after batch until one is not answered; resolves with their end
- * when so many were.
+ * Starts writers that each send batch after batch until one gets no answer. Resolves with their end
+ * once the server has acknowledged the given number of batches.
  */
 async function writeUntil(
   client: BraidClient,
@@ -57,7 +57,7 @@ async function writeUntil(
       const from = acked.get(writer) ?? 0;
       const events = Array.from({ length: BATCH }, (_, i) => ({
         timeSeriesId: writer,
-        // One millisecond apart, so that the order of writing is the order of reading.
+        // One millisecond apart, so that reads return the events in the order of writing.
         eventTime: new Date(START + from + i).toISOString(),
         eventId: String(from + i),
         eventItems: [{ eventItemKey: "n", eventItemValue: String(from + i) }],
@@ -71,7 +71,7 @@ async function writeUntil(
   const ended = Promise.all(
     WRITERS.map((writer) =>
       write(writer).catch((error: unknown) => {
-        // The server was killed: whether it took the last batch is not known.
+        // The server was killed: it may or may not have stored the last batch.
         ok(error instanceof BraidError && error.outcome === "unknown", String(error));
       }),
     ),

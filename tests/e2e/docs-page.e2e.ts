@@ -1,6 +1,6 @@
 /**
- * The pages a person opens first: the examples of /docs work when copied, and health says what
- * runs.
+ * The pages a new user opens first: the examples of /docs work when copied, and the health pages
+ * show the version and the state.
  *
  * @needs curl
  */
@@ -23,7 +23,7 @@ after(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-/** The commands of the page in their order, as a reader copies them. */
+/** The commands of the page, in order, as a reader copies them. */
 async function commands(): Promise<readonly string[]> {
   const page = await (await fetch(`${server.url}/docs`)).text();
   return [...page.matchAll(/<pre>(curl .*?)<\/pre>/gs)].map(([, text = ""]) =>
@@ -36,7 +36,7 @@ async function commands(): Promise<readonly string[]> {
   );
 }
 
-test("the first example of /docs creates a namespace, writes an event of now and reads it", async () => {
+test("the first example of /docs creates a namespace, writes a current event and reads it", async () => {
   const [first = ""] = await commands();
   match(first, /CreateNamespace[^]*WriteEventRecordsSync[^]*ReadEventRecords/);
   const { stdout } = await run("sh", [
@@ -58,7 +58,7 @@ test("the examples of writes and reads work when copied", async () => {
   }
 });
 
-test("health says which version runs, and readiness what is switched off", async () => {
+test("health shows the version, and readiness shows what is switched off", async () => {
   const health = (await (await fetch(`${server.url}/healthz`)).json()) as Record<string, unknown>;
   equal(health["status"], "ok");
   match(String(health["version"]), /^\d+\.\d+\.\d+/);

@@ -1,7 +1,4 @@
-/**
- * The real process in trouble that comes from outside: slow readers, hot ids, a rotten disk, a
- * stall.
- */
+/** The real process under external faults: slow readers, hot ids, a corrupt disk, a stall. */
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -30,12 +27,12 @@ const NOW = Date.now() * 1000;
 const START = NOW - 60 * SECOND;
 const ALL = { start: formatTime(NOW - 590 * SECOND), end: formatTime(NOW + 60 * SECOND) };
 
-/** As large as an event may be, but for its ids. */
+/** The largest payload of an event, less its ids. */
 const LARGE_BYTES = MIB - 200;
 const LARGE_EVENTS = 24;
 
 let server: StartedServer;
-/** Tells every failure at once, instead of trying again. */
+/** Reports every failure at once and never retries. */
 let client: BraidClient;
 let grpc: ReflectedClient;
 
@@ -71,7 +68,7 @@ const LARGE_QUERY = {
   order: "OLDEST_FIRST",
 };
 
-test("W4: the same identity with other bytes leaves one version, whole, whoever asks", async () => {
+test("W4: a second write of an identity with other bytes leaves one whole version for all readers", async () => {
   await client.createNamespace("versions");
   const versions = Array.from({ length: 8 }, (_, i) => Buffer.alloc(1 + i * 1_000, i));
   await Promise.all(
@@ -85,7 +82,7 @@ test("W4: the same identity with other bytes leaves one version, whole, whoever 
   ok(versions.some((version) => version.equals(paged[0]?.get("value") ?? Buffer.alloc(0))));
 });
 
-test("R21: events of 1 MiB come in messages that a client with default limits takes", async () => {
+test("R21: events of 1 MiB arrive in messages that a client with default limits accepts", async () => {
   const method = `${DATA}/ReadEventRecords`;
   const ids: string[] = [];
   let pageToken = "";
@@ -119,7 +116,7 @@ test("R21: events of 1 MiB come in messages that a client with default limits ta
   equal(Math.floor(streamed / LARGE_BYTES), LARGE_EVENTS);
 });
 
-test("R9: readers that do not read cost the server a page or two each, and others are served", async () => {
+test("R9: a reader that does not read costs the server at most two pages, and others are served", async () => {
   const readers = 8;
   const before = await eventsRead("large");
   const request = grpc.encode(`${DATA}/StreamEventRecords`, LARGE_QUERY);
@@ -128,7 +125,7 @@ test("R9: readers that do not read cost the server a page or two each, and other
   );
   await until(async () => (await metricOf(server.url, "braid_requests_in_flight")) === readers);
   const read = (await atRest(() => eventsRead("large"))) - before;
-  // One page on its way, one behind it that was read ahead, and one event is a page here.
+  // One page is in flight and one is read ahead; a page holds one event here.
   ok(read >= readers && read <= 3 * readers, `${read} events were read for ${readers} readers`);
   const held = await metricOf(server.url, "braid_read_bytes_in_flight");
   ok(held > 0 && held <= readers * 2 * MIB, `${held} bytes are held`);
@@ -138,7 +135,7 @@ test("R9: readers that do not read cost the server a page or two each, and other
   await until(async () => (await metricOf(server.url, "braid_read_bytes_in_flight")) === 0);
 });
 
-test("R9: the same over HTTP, where the sockets of the system hold some more", async () => {
+test("R9: the same over HTTP, where the system's socket buffers hold some more", async () => {
   const before = await eventsRead("large");
   const { hostname, port, host } = new URL(server.url);
   const socket = connectTcp(Number(port), hostname);
@@ -156,7 +153,7 @@ test("R9: the same over HTTP, where the sockets of the system hold some more", a
   await until(async () => (await metricOf(server.url, "braid_read_bytes_in_flight")) === 0);
 });
 
-test("W24: an id that everybody writes to leaves the others alone, and is spread over its buckets", async () => {
+test("W24: a hot id does not block the others, and its events spread over its buckets", async () => {
   await client.createNamespace("hot", { timePartition: { eventBuckets: 8 } });
   const batch = 20;
   let next = 0;
@@ -180,7 +177,7 @@ test("W24: an id that everybody writes to leaves the others alone, and is spread
     const before = acknowledged;
     equal((await client.writeSync("hot", [event("quiet", round, Buffer.from("x"))])).written, 1);
     equal((await collect(client.read("hot", quiet))).length, round + 1);
-    // The writers of the other id are still at it.
+    // The writers of the hot id are still running.
     await until(() => acknowledged > before);
   }
   enough = true;
@@ -193,14 +190,14 @@ test("W24: an id that everybody writes to leaves the others alone, and is spread
   deepEqual(new Set(buckets.map(({ eventBucket }) => eventBucket)).size, 8);
 });
 
-test("R22: a process that stood still is seen in its metrics, and what it acknowledged is exact", async () => {
+test("R22: metrics show that a process stalled, and every event it acknowledged is stored", async () => {
   await client.createNamespace("stall");
   const events = Array.from({ length: 10 }, (_, i) => event("profile:1", i, Buffer.from([i])));
   equal((await client.writeSync("stall", events.slice(0, 5))).written, 5);
-  // No look at the metrics right before it: each begins the measurement anew, with the next tick.
+  // Do not scrape right before the stall: each scrape restarts the measurement at the next tick.
   process.kill(server.pid, "SIGSTOP");
   try {
-    // Callers are not held longer than they allow, and a write is not told as done.
+    // No caller waits longer than its deadline, and no write is acknowledged.
     const options = { deadlineMs: 400 };
     const read = collect(client.read("stall", { timeSeriesId: "profile:1", ...ALL, ...options }));
     const write = client.writeSync("stall", events.slice(5), options);
@@ -211,7 +208,7 @@ test("R22: a process that stood still is seen in its metrics, and what it acknow
   } finally {
     process.kill(server.pid, "SIGCONT");
   }
-  // It stood still for at least the 400 ms of those calls.
+  // It stalled for at least the 400 ms of those calls.
   await until(async () => (await metricOf(server.url, "nodejs_eventloop_lag_max_seconds")) > 0.3);
   equal((await client.writeSync("stall", events.slice(5))).written, 5);
   const found = await collect(
@@ -223,11 +220,11 @@ test("R22: a process that stood still is seen in its metrics, and what it acknow
   );
 });
 
-test("R13: bytes that rot on the disk are DATA_LOSS with the place, never served; all else is", async () => {
+test("R13: corrupt bytes on disk return DATA_LOSS with their slice and are never served; all else is", async () => {
   const retention = { closeAfter: "3600s", deleteAfter: "7200s" };
   const timePartition = { secondsPerTimeSlice: 120, secondsPerTimeBucket: 60, eventBuckets: 1 };
   const { id } = await client.createNamespace("rot", { timePartition, retention });
-  // Far enough apart to be in two slices; random, so that they lie in the file as they are.
+  // Far enough apart to be in two slices; random, so that the file holds them uncompressed.
   const early = NOW - 500 * SECOND;
   const values = Array.from({ length: 60 }, () => randomBytes(4_096));
   const olds = values.map((value, i) => event("profile:1", i, value, early));
@@ -239,7 +236,7 @@ test("R13: bytes that rot on the disk are DATA_LOSS with the place, never served
     return (await collect(client.read("rot", query))).map(({ eventId }) => eventId);
   };
   const namesOf = (events: readonly NewEvent[]): string[] => events.map(({ eventId }) => eventId);
-  // Opening it again moves the events from the log into a table.
+  // Reopening moves the events from the log into a table.
   await server.restart("SIGTERM");
   deepEqual(await idsOf(early, early + 60), namesOf(olds));
 
@@ -254,10 +251,10 @@ test("R13: bytes that rot on the disk are DATA_LOSS with the place, never served
     });
     const timeInterval = { start: formatTime(from), end: formatTime(to) };
     const body = { namespace: "rot", timeSeriesId: "profile:1", timeInterval };
-    const told = await grpc.call(`${DATA}/ReadEventRecords`, body);
-    equal(told.status, status.DATA_LOSS);
-    equal(told.json, undefined);
-    deepEqual(told.trailers.get("braid-code"), ["DATA_LOSS"]);
+    const answer = await grpc.call(`${DATA}/ReadEventRecords`, body);
+    equal(answer.status, status.DATA_LOSS);
+    equal(answer.json, undefined);
+    deepEqual(answer.trailers.get("braid-code"), ["DATA_LOSS"]);
   };
   await lost(early, early + 60);
   await lost(early + rotten, early + rotten + 1);
@@ -266,7 +263,7 @@ test("R13: bytes that rot on the disk are DATA_LOSS with the place, never served
   deepEqual(await idsOf(early + rotten + 1, early + 60), namesOf(olds.slice(rotten + 1)));
   deepEqual(await idsOf(START, NOW), namesOf(news), "the other slice");
 
-  // A start looks at the whole file, and trusts none of it.
+  // A start checks the whole file and rejects all of it.
   await server.restart("SIGTERM");
   await lost(early, early + rotten);
   deepEqual(await idsOf(START, NOW), namesOf(news), "the other slice");
@@ -276,7 +273,7 @@ function eventsRead(namespace: string): Promise<number> {
   return metricOf(server.url, `braid_read_events_total{namespace="${namespace}"}`);
 }
 
-/** The value once it has not changed for many looks. */
+/** The value once it has been the same for many samples. */
 async function atRest(look: () => Promise<number>): Promise<number> {
   let value = await look();
   for (let same = 0; same < 20; same++) {
@@ -289,7 +286,7 @@ async function atRest(look: () => Promise<number>): Promise<number> {
 }
 
 /**
- * Finds the value in the tables of the namespace and changes one bit of it in place; says in which
+ * Finds the value in the tables of the namespace and flips one bit of it in place. Returns the
  * slice.
  */
 async function flipOneBit(directory: string, value: Buffer, micros: number): Promise<string> {

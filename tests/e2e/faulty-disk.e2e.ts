@@ -1,5 +1,5 @@
 /**
- * The real process on a disk that is full or slow, as its callers see it over HTTP and gRPC.
+ * The real process on a full or slow disk, as callers see it over HTTP and gRPC.
  *
  * @needs cc
  */
@@ -17,7 +17,7 @@ import { startServer } from "../support/started-server.ts";
 const WRITE = "braid.v1.TimeSeriesService/WriteEventRecordsSync";
 const START = (Date.now() - 60_000) * 1000;
 
-/** What may be told of a write that was not acknowledged: HTTP status and gRPC status. */
+/** The codes that an unacknowledged write may get, each with its HTTP status and gRPC status. */
 const REFUSALS: Readonly<Record<string, readonly [number, number]>> = {
   OUTCOME_UNKNOWN: [504, status.DEADLINE_EXCEEDED],
   STORAGE_UNAVAILABLE: [503, status.UNAVAILABLE],
@@ -27,7 +27,7 @@ function event(index: number) {
   return { timeSeriesId: "p", eventTime: formatTime(START + index), eventId: `e-${index}` };
 }
 
-test("W15: with a full disk writes are refused over both, reads go on, and it heals by itself", () =>
+test("W15: on a full disk both protocols refuse writes and serve reads; writes work again once there is space", () =>
   onFaultyDisk(async (disk) => {
     const options = { data: disk.directory, env: disk.env, flags: ["--log-level", "silent"] };
     await using server = await startServer(options);
@@ -43,7 +43,7 @@ test("W15: with a full disk writes are refused over both, reads go on, and it he
 
     await disk.set("full");
     let next = 1;
-    /** Whose outcome is unknown may be there later; what was surely refused may not. */
+    /** Events with an unknown outcome may be stored; refused ones may not. */
     const unknown = new Set<string>();
     const refusedOverHttp = async (): Promise<string> => {
       const sent = event(next++);
@@ -55,14 +55,14 @@ test("W15: with a full disk writes are refused over both, reads go on, and it he
         if (error.code === "OUTCOME_UNKNOWN") unknown.add(sent.eventId);
         return error.code;
       }
-      throw new Error("a full disk took an event");
+      throw new Error("a full disk stored an event");
     };
     const refusedOverGrpc = async (): Promise<string> => {
       const sent = event(next++);
       const body = { namespace: "plays", events: [sent] };
-      const { status: told, trailers } = await grpc.call(WRITE, body);
+      const { status: grpcStatus, trailers } = await grpc.call(WRITE, body);
       const [code] = trailers.get("braid-code").map(String);
-      equal(told, REFUSALS[code ?? ""]?.[1], code);
+      equal(grpcStatus, REFUSALS[code ?? ""]?.[1], code);
       const [rich] = trailers.get("grpc-status-details-bin");
       const { reason, retryMs } = errorFacts(rich as Buffer);
       deepEqual([reason, retryMs !== undefined], [code, true]);
@@ -90,13 +90,13 @@ test("W15: with a full disk writes are refused over both, reads go on, and it he
     grpc.close();
   }));
 
-test("a server told to end while its disk holds back writes all that was queued before it ends", () =>
+test("a server that gets SIGTERM while its disk is slow writes all queued events before it exits", () =>
   onFaultyDisk(async (disk) => {
     await using server = await startServer({ data: disk.directory, env: disk.env });
     const client = connect(server.url, { retries: { attemptsMax: 1 } });
     await client.createNamespace("plays");
     await disk.set("hold");
-    // Several times what one flush takes.
+    // Several times the size of one flush.
     const batches = 40;
     const value = Buffer.alloc(100 * 1024, 7);
     for (let i = 0; i < batches; i++) {

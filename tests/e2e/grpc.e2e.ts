@@ -1,6 +1,6 @@
 /**
- * The real process over gRPC, for a client that knows nothing but the address; and every refusal of
- * the contract that can be had from outside, over gRPC and HTTP.
+ * The real process over gRPC, for a client that knows only the address; and every refusal of the
+ * contract that a client can cause, over gRPC and HTTP.
  */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { once } from "node:events";
@@ -27,8 +27,8 @@ const DATA = "braid.v1.TimeSeriesService";
 const IN_FLIGHT_MAX = 4;
 
 /**
- * Seconds and microseconds on purpose; a minute ago, so that every event is inside the accept
- * limit.
+ * A minute ago, so that every event is inside the accept limit; with seconds and microseconds, to
+ * test both.
  */
 const START = (Math.floor(Date.now() / 1000) - 60) * 1_000_000 + 1;
 const INTERVAL = { start: formatTime(START), end: formatTime(START + 30_000_000) };
@@ -36,7 +36,7 @@ const QUERY = { namespace: "plays", timeSeriesId: "profile:1", timeInterval: INT
 
 let server: StartedServer;
 let client: ReflectedClient;
-/** A token of QUERY that the server signed long ago. */
+/** A token of QUERY that the server signed more than a day ago. */
 let oldToken = "";
 
 before(async () => {
@@ -90,7 +90,7 @@ test("a client with only the address finds the services by reflection and works 
   let pageToken = "";
   do {
     const { json } = await client.call(`${DATA}/ReadEventRecords`, { ...oldest, pageToken });
-    // An array and a text, as the contract says.
+    // An array and a string, as the contract says.
     read.push(...(json?.["records"] as JsonValue[]));
     pageToken = json?.["nextPageToken"] as string;
   } while (pageToken !== "");
@@ -156,7 +156,7 @@ test("a problem of an event is reported for that event, over both protocols", as
   }
 });
 
-test("W11: a request too large in bytes or in events is refused over both, and nothing of it is applied", async () => {
+test("W11: both protocols refuse a request with too many bytes or events, and none of it is applied", async () => {
   const tooLarge: readonly (readonly [string, number, JsonValue])[] = [
     ["events", 1_000, eventsOf("nobody", 1_001)],
     ["bytes", 256 * 1024, eventsOf("nobody", 6, 50_000)],
@@ -180,7 +180,7 @@ test("W11: a request too large in bytes or in events is refused over both, and n
   deepEqual(nobody.json?.["records"], []);
 });
 
-test("R18: a namespace that is not there is NAMESPACE_NOT_FOUND, whatever is asked of it", async () => {
+test("R18: every method returns NAMESPACE_NOT_FOUND for a namespace that does not exist", async () => {
   const missing = { http: 404, grpc: status.NOT_FOUND, retry: false };
   for (const method of ["ReadEventRecords", "StreamEventRecords", "ExplainRead"]) {
     const body = read({ namespace: "nowhere" });
@@ -196,11 +196,11 @@ interface Refusal {
   readonly code: keyof typeof CODES;
   readonly http: number;
   readonly grpc: number;
-  /** Whether a hint when to repeat comes with it. */
+  /** Whether the answer has a hint when to retry. */
   readonly retry: boolean;
   readonly method: string;
   readonly body: () => JsonValue;
-  /** Of the HTTP request and the call. */
+  /** Headers of the HTTP request and of the call. */
   readonly headers?: readonly [Record<string, string>, Record<string, string>];
 }
 
@@ -309,28 +309,28 @@ const REFUSALS: readonly Refusal[] = [
   },
 ];
 
-/** What cannot be had from outside at will, and where else it is shown. */
+/** Codes that a client cannot cause at will, and where they are tested. */
 const ELSEWHERE = [
   "CONFLICT", // Only where several servers share a catalog.
   "DATA_LOSS", // tests/e2e/faults.e2e.ts
   "INTERNAL", // A bug: src/api/listen.test.ts
-  "METHOD_NOT_FOUND", // Below: over gRPC the library answers it.
+  "METHOD_NOT_FOUND", // Below, in a test of its own.
   "OUTCOME_UNKNOWN", // tests/e2e/faulty-disk.e2e.ts
-  "OVERLOADED", // Below: it needs a server that is busy.
+  "OVERLOADED", // Below: it needs a busy server.
   "PARTITION_NOT_FOUND", // src/splits/operate/splits.test.ts
   "STORAGE_UNAVAILABLE", // tests/e2e/faulty-disk.e2e.ts
 ];
 
-test("every refusal has its code, status, reason and retry hint, over both", async () => {
+test("every refusal has its code, status, reason and retry hint, over both protocols", async () => {
   oldToken = await signLongAgo();
   for (const refusal of REFUSALS) await check(refusal);
   const codes = [...REFUSALS.map(({ code }) => code), ...ELSEWHERE].toSorted();
-  deepEqual(codes, Object.keys(CODES).toSorted(), "no code is forgotten");
+  deepEqual(codes, Object.keys(CODES).toSorted(), "every code is covered");
 });
 
-test("a busy server refuses with OVERLOADED over both, and serves again when it is not", async () => {
+test("a busy server refuses with OVERLOADED over both protocols, and serves again afterwards", async () => {
   const host = new URL(server.url);
-  // Admitted by what they say they will send, which they do not send.
+  // Admitted by the content length that they declare and do not send.
   const held = await Promise.all(
     Array.from({ length: IN_FLIGHT_MAX }, async (): Promise<Socket> => {
       const socket = connectTcp(Number(host.port), host.hostname);
@@ -382,9 +382,9 @@ async function check(refusal: Refusal): Promise<void> {
   const overHttp = await post(method, refusal.body(), httpHeaders);
   equal(overHttp.status, refusal.http, code);
   equal(overHttp.headers.has("retry-after"), refusal.retry, code);
-  const told = (await overHttp.json()) as { code: string; message: string; details: object };
-  deepEqual(Object.keys(told), ["code", "message", "details"]);
-  equal(told.code, code, told.message);
+  const body = (await overHttp.json()) as { code: string; message: string; details: object };
+  deepEqual(Object.keys(body), ["code", "message", "details"]);
+  equal(body.code, code, body.message);
 
   const message = client.encode(method, refusal.body());
   const said = await trailersOf(openRawCall(server.url, method, message, callHeaders));
@@ -392,7 +392,7 @@ async function check(refusal: Refusal): Promise<void> {
   equal(said["braid-code"], code);
   const { reason, domain, retryMs } = factsOf(Buffer.from(String(said[DETAILS]), "base64"));
   deepEqual([reason, domain, retryMs !== undefined], [code, "braid", refusal.retry]);
-  equal(decodeURIComponent(String(said["grpc-message"])) === "", false, "there is a sentence");
+  equal(decodeURIComponent(String(said["grpc-message"])) === "", false, "the message is not empty");
 }
 
 function factsOf(richStatus: string | Buffer | undefined) {
@@ -411,7 +411,9 @@ function post(
   });
 }
 
-/** A token as the server would have signed it more than a day ago: its key is in its catalog. */
+/**
+ * A token as the server would have signed it more than a day ago, with the key from its catalog.
+ */
 async function signLongAgo(): Promise<string> {
   const named = await client.call(`${CONTROL}/GetNamespace`, { namespace: "plays" });
   await server.stop("SIGTERM");
@@ -433,13 +435,13 @@ async function signLongAgo(): Promise<string> {
   } as const;
   const position = { time: START + 1, id: Buffer.from("e-1") };
   const state = { position, left: 0, bucketBytes: 0, bucketEvents: 0 };
-  // The contract has it as a text.
+  // The contract declares a string.
   const id = named.json?.["id"] as string;
   const longAgo = systemClock.nowMicros() - 25 * 3_600_000_000;
   return new PageTokens(key).encode(query, id, state, longAgo);
 }
 
-/** Slices are of a day here, and named by it. */
+/** A slice is one day here, and is named after it. */
 function sliceOfToday(): string {
   return `data_${new Date().toISOString().slice(0, 10).replaceAll("-", "")}`;
 }

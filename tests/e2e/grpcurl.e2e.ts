@@ -1,6 +1,6 @@
 /**
- * The service as Go's clients see it: grpcurl, which knows nothing but the address and is strict
- * about what reflection tells. It is built once and kept outside the tree.
+ * The service as Go clients see it: grpcurl knows only the address and checks reflection strictly.
+ * The test builds it once and keeps it outside the tree.
  *
  * @needs go
  */
@@ -66,7 +66,7 @@ async function buildOnce(): Promise<void> {
     const module = `github.com/fullstorydev/grpcurl/cmd/grpcurl@${VERSION}`;
     const built = await runCommand(go, ["install", module], { GOBIN: folder, GOFLAGS: "" });
     equal(built.code, 0, built.err);
-    // Whole or not at all, also where two runs build at once.
+    // The rename is atomic, also when two runs build at once.
     await rename(join(folder, "grpcurl"), GRPCURL);
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -81,7 +81,7 @@ function address(): string {
   return new URL(server.url).host;
 }
 
-/** Calls a method with a message, and gives its answer. */
+/** Calls a method with a message and returns its answer. */
 async function ask(method: string, message: object, ...flags: readonly string[]): Promise<object> {
   const { code, out, err } = await grpcurl(
     ...flags,
@@ -116,7 +116,7 @@ test("health is checked and listed", async () => {
   deepEqual(Reflect.get(statuses as object, "braid.v1.ControlService"), { status: "SERVING" });
 });
 
-test("an event is written and read, and an operator is named", async () => {
+test("grpcurl writes and reads an event and names the operator", async () => {
   await ask("braid.v1.ControlService/CreateNamespace", { namespace: "plays" });
   const now = Date.now() * 1000;
   const event = {
@@ -139,7 +139,7 @@ test("an event is written and read, and an operator is named", async () => {
   equal(Reflect.get(Reflect.get(paused, "pause") as object, "by"), "ana@ops-1");
 });
 
-test("an error shows its details, and a time in nanoseconds is refused by its field", async () => {
+test("an error shows its details, and a time in nanoseconds is refused with its field", async () => {
   const service = "braid.v1.TimeSeriesService/ReadEventRecords";
   const start = "2026-11-15T10:00:00.000000001Z";
   const end = "2026-11-15T11:00:00Z";

@@ -1,6 +1,6 @@
 /**
- * The port under attack: frames and requests that no client library sends. Whatever arrives, the
- * process lives, others are served, and nothing stays held.
+ * Attacks on the port: frames and requests that no client library sends. The process survives all
+ * of them, serves other callers, and releases all memory.
  */
 import { equal, match, ok } from "node:assert/strict";
 import { once } from "node:events";
@@ -49,7 +49,7 @@ async function post(path: string, body: object): Promise<Response> {
   });
 }
 
-/** The same process answers, and nothing of what was sent is held. */
+/** The same process still answers and holds no bytes of the attack. */
 async function assertUnharmed(): Promise<void> {
   equal((await fetch(`${server.url}/healthz`)).status, 200);
   equal(server.pid, pid);
@@ -64,7 +64,7 @@ async function assertUnharmed(): Promise<void> {
   equal(await metricOf(server.url, "braid_request_bytes_in_flight"), 0);
 }
 
-test("a request that is reset in the packet that brings it ends nothing but itself", async () => {
+test("a request that is reset in its own packet ends only itself", async () => {
   const paths = ["/nowhere", READ, "/grpc.health.v1.Health/Check", "/healthz", ""];
   const types = ["application/grpc", "application/json", "text/plain", "application/grpc+json"];
   for (const path of paths) {
@@ -87,7 +87,7 @@ test("a request that is reset in the packet that brings it ends nothing but itse
   await assertUnharmed();
 });
 
-test("floods of resets, pings, settings and continuations end their connection alone", async () => {
+test("floods of resets, pings, settings and continuations end only their own connection", async () => {
   const ping = frame(FRAME.PING, 0, 0, Buffer.alloc(8));
   const floods: readonly ((n: number) => Buffer)[] = [
     (n) =>
@@ -103,7 +103,7 @@ test("floods of resets, pings, settings and continuations end their connection a
         : frame(FRAME.CONTINUATION, 0, 1, headerBlock({ [`x-${n}`]: "y".repeat(1_000) })),
   ];
   for (const flood of floods) {
-    // Nothing that comes back is read: answers to it pile up at the server.
+    // The attacker reads no answers: they pile up at the server.
     const socket = await openRaw(server.url, false);
     await sent(socket, Buffer.concat([PREFACE, settings()]));
     for (let batch = 0; batch < 40 && !socket.destroyed; batch++) {
@@ -175,7 +175,7 @@ function varintField(tag: number, bytes: Buffer): Buffer {
   return Buffer.concat([Buffer.from([tag, ...length]), bytes]);
 }
 
-test("answers that nobody takes lock nobody out, and are cut off", async () => {
+test("answers that no client reads block no other caller, and are cut off", async () => {
   const times = Array.from({ length: 400 }, (_, i) => Date.now() - 60_000 + i);
   const events = times.map((time, i) => ({
     timeSeriesId: "wide",
@@ -209,7 +209,7 @@ test("answers that nobody takes lock nobody out, and are cut off", async () => {
     }
   }
   await until(async () => (await metricOf(server.url, "braid_requests_in_flight")) > 100);
-  // Others are served meanwhile.
+  // The server still serves others.
   const served = await post(READ, {
     namespace: "plays",
     timeSeriesId: "wide",
@@ -221,7 +221,7 @@ test("answers that nobody takes lock nobody out, and are cut off", async () => {
   await assertUnharmed();
 });
 
-test("requests that are half sent are charged for what has come, and let go with their sender", async () => {
+test("half-sent requests count with the bytes received, and are released when their sender leaves", async () => {
   const half = Buffer.alloc(1_000_000);
   const sockets = await Promise.all(Array.from({ length: 40 }, () => openRaw(server.url)));
   for (const socket of sockets) {
@@ -242,7 +242,7 @@ test("requests that are half sent are charged for what has come, and let go with
   await assertUnharmed();
 });
 
-test("idle connections make room, and health is answered when there is none", async () => {
+test("idle connections are closed for new ones, and health answers when there is no room", async () => {
   const idle = await Promise.all(Array.from({ length: 200 }, () => openRaw(server.url)));
   for (const socket of idle) {
     await sent(socket, Buffer.concat([PREFACE, settings()]));
@@ -269,7 +269,7 @@ test("a request that names another host is refused on every route", async () => 
   }
 });
 
-test("what has no meaning has a defined answer", async () => {
+test("meaningless requests have a defined answer", async () => {
   const options = await fetch(`${server.url}${READ}`, { method: "OPTIONS" });
   equal(options.status, 204);
   equal(options.headers.get("allow"), "POST, OPTIONS");
@@ -286,8 +286,8 @@ test("what has no meaning has a defined answer", async () => {
   equal(await head.text(), "");
 });
 
-test("random frames and fragments of HTTP/1 end nothing and leave nothing behind", async () => {
-  // A fixed seed: a failure is found again.
+test("random frames and fragments of HTTP/1 harm no other connection and leave nothing behind", async () => {
+  // A fixed seed, so that a failure can be reproduced.
   let state = 42;
   const random = (below: number): number => {
     state = (state * 1_103_515_245 + 12_345) & 0x7fffffff;

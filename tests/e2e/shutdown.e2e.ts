@@ -1,4 +1,6 @@
-/** The real process, told to end while callers write to it, and kept from sharing its data. */
+/**
+ * Stops the real process while callers write to it, and starts a second one on its data directory.
+ */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { BraidError, connect } from "../../client/connect.ts";
@@ -14,7 +16,7 @@ const ALL = { start: formatTime(START), end: formatTime(START + 60_000_000) };
 const BATCH = 20;
 
 let server: StartedServer;
-/** Tells every failure at once, instead of trying again. */
+/** Reports every failure at once and never retries. */
 let client: BraidClient;
 
 before(async () => {
@@ -38,10 +40,10 @@ test("a second server on the same data is refused with one clear line and exit c
   equal(lines.length, 1, second.err);
   const who = `in use by process ${server.pid}; stop it or choose another directory`;
   equal(lines[0], `braid: the data directory ${server.data} is ${who}`);
-  equal((await fetch(`${server.url}/healthz`)).status, 200, "the first goes on");
+  equal((await fetch(`${server.url}/healthz`)).status, 200, "the first still serves");
 });
 
-test("SIGTERM under load exits 0, and all that was acknowledged or accepted is there afterwards", async () => {
+test("SIGTERM under load exits 0, and every acknowledged or queued event is stored", async () => {
   const writers = ["sync-0", "sync-1", "sync-2", "queued-0", "queued-1", "queued-2"];
   const acknowledged = new Map(writers.map((writer) => [writer, 0]));
   const refusals: BraidError[] = [];
@@ -71,7 +73,7 @@ test("SIGTERM under load exits 0, and all that was acknowledged or accepted is t
   const exitCode = await server.stop("SIGTERM");
   await writing;
   equal(exitCode, 0);
-  equal(refusals.length, writers.length, "everybody was told when it was over");
+  equal(refusals.length, writers.length, "every writer got an error when the server stopped");
   for (const { code, message } of refusals) {
     match(code, /^(SERVER_UNREACHABLE|STORAGE_UNAVAILABLE)$/, message);
   }

@@ -1,7 +1,7 @@
 /**
- * The server is killed without warning while it splits, again and again: every split ends, and is
- * right. Only in what takes a while, so that it can be caught; for every single call there is
- * `src/splits/work/worker-crash.test.ts`.
+ * Kills the server without warning while it splits, again and again: every split ends and is
+ * correct. Kills only in long stages, where a test can time it;
+ * `src/splits/work/worker-crash.test.ts` covers every single call.
  */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
@@ -24,17 +24,17 @@ import {
 } from "./splits-support.ts";
 
 const BUCKET_SECONDS = 60;
-/** Some two hundred parts, so that a kill finds the work under way. */
+/** About 200 parts, so that a kill interrupts the work. */
 const WIDE = { count: 12_000, bytes: 1_000 };
 /**
- * What each kill finds: a split that has come further than at the one before. COMPLETED: and not
- * confirmed, so that nobody may be served from it yet.
+ * The stage of the split at each kill, always later than at the kill before. COMPLETED means not
+ * yet confirmed, so that no server may serve from it.
  */
 const KILLS = ["SPLITTING", "SPLITTING", "SPLITTING", "VALIDATING", "COMPLETED"] as const;
-/** A stage that was over before it was seen is tried again with a new copy. */
+/** If a stage ended before the test saw it, the test retries with a new copy. */
 const ATTEMPTS_MAX = 10;
 
-test("killed while it copies, reads back and has yet to confirm, a split is served in the end, and no event differs", async (t) => {
+test("killed while it copies, validates and has yet to confirm, a split is served in the end, and no event differs", async (t) => {
   await using server = await startServer({ env: { ...SOON, BRAID_SPLITS_CONCURRENCY: "1" } });
   const client = connect(server.url);
   const from = bucketBefore(BUCKET_SECONDS, 30);
@@ -80,7 +80,7 @@ test("killed while it copies, reads back and has yet to confirm, a split is serv
   equal(split.segments[0]?.postSplitData.events, String(WIDE.count));
   equal(split.failures, 0);
   const owners = new Set(split.history.map(({ by }) => by));
-  ok(owners.size > KILLS.length / 2, "others have taken over what the dead had begun");
+  ok(owners.size > KILLS.length / 2, "new owners have taken over the work of killed ones");
 
   await client.splits.setReadMode(name, "SERVE", { force: true, reason: "a test" });
   await ledger.read([client], name, query);
@@ -92,7 +92,7 @@ test("killed while it copies, reads back and has yet to confirm, a split is serv
   deepEqual([eventsCompared, differencesFound], [String(WIDE.count), "0"]);
 });
 
-/** Further than with so many parts; VALIDATING and COMPLETED have them all. */
+/** Whether the split is further than `parts` parts; VALIDATING and COMPLETED have all of them. */
 function isIn(split: Split, stage: SplitState | undefined, parts: number): boolean {
   if (split.state !== stage || isServable(split)) return false;
   return stage !== "SPLITTING" || partsOf(split) > parts;

@@ -1,8 +1,9 @@
 /**
- * What was sent and what was acknowledged, and whether a read may answer what it did: everything
- * that was acknowledged before it began, nothing that was never sent, in order, every byte.
+ * Records which events were sent and acknowledged, and checks reads against them: a read returns
+ * every event that was acknowledged before it began, none that was never sent, in order, byte for
+ * byte.
  *
- * What an event holds follows from its id, so that it need not be kept to be compared.
+ * The payload of an event follows from its id, so that the ledger need not keep it.
  */
 import { createHash } from "node:crypto";
 import { equal } from "node:assert/strict";
@@ -11,13 +12,13 @@ import { formatTime } from "../../src/wire/time-text.ts";
 
 export interface JudgedQuery {
   readonly series: string;
-  /** Event time in microseconds; `from` belongs to it, `to` does not. */
+  /** Event time in microseconds: `from` inclusive, `to` exclusive. */
   readonly from: number;
   readonly to: number;
   readonly order: "NEWEST_FIRST" | "OLDEST_FIRST";
   /** Only events of this device. */
   readonly device?: Device;
-  /** A stream is one request to the first server; pages go round all of them. */
+  /** A stream is one request to the first server; pages rotate over all servers. */
   readonly over: number | "stream";
 }
 
@@ -31,19 +32,19 @@ interface SentEvent {
 }
 
 const BATCH = 400;
-/** More would be told of one mistake again and again. */
+/** Enough to describe one mistake; more would repeat it. */
 const WRONG_MAX = 50;
 
 export class Ledger {
   /** By event id. */
   readonly #sent = new Map<string, SentEvent>();
   readonly #bySeries = new Map<string, string[]>();
-  /** What must never be. */
+  /** Violations; must stay empty. */
   readonly wrong: string[] = [];
   readsJudged = 0;
   eventsJudged = 0;
 
-  /** An event that is about to be sent: `bytes` of payload, at a time in microseconds. */
+  /** Makes an event to send, with `bytes` of payload, at a time in microseconds. */
   event(series: string, micros: number, bytes: number): NewEvent {
     const ids = this.#bySeries.get(series) ?? [];
     this.#bySeries.set(series, ids);
@@ -54,7 +55,7 @@ export class Ledger {
     return { timeSeriesId: series, eventTime: formatTime(micros), eventId, items };
   }
 
-  /** `refused`: places in `events` of those that were not written. */
+  /** `refused`: indexes in `events` of those that were not written. */
   acknowledge(events: readonly NewEvent[], refused: ReadonlySet<number> = new Set()): void {
     for (const [index, { eventId }] of events.entries()) {
       const sent = this.#sent.get(eventId);
@@ -62,7 +63,7 @@ export class Ledger {
     }
   }
 
-  /** Writes events that all have to be taken. */
+  /** Writes events, all of which the server must acknowledge. */
   async write(client: BraidClient, namespace: string, events: readonly NewEvent[]): Promise<void> {
     for (let at = 0; at < events.length; at += BATCH) {
       const batch = events.slice(at, at + BATCH);
@@ -78,7 +79,7 @@ export class Ledger {
     return this.#sent.values().reduce((count, event) => count + (event.acknowledged ? 1 : 0), 0);
   }
 
-  /** Reads and judges; what is not as it must be is added to `wrong`. How many events came. */
+  /** Reads and checks; adds each violation to `wrong`. Returns the number of events. */
   async read(
     clients: readonly BraidClient[],
     namespace: string,
@@ -160,7 +161,7 @@ async function* eventsOf(
   }
   let pageToken = "";
   for (let n = 0; n === 0 || pageToken !== ""; n++) {
-    // A token goes on at any server.
+    // A page token works on every server.
     const pages = clientAt(clients, n)
       .read(namespace, { ...query, pageSize: over, pageToken })
       .pages();

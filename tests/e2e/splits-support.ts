@@ -1,6 +1,5 @@
 /**
- * What the tests of splitting through a real server share: small limits, and conditions to wait
- * for.
+ * Shared by the tests of splitting through a real server: small limits, and conditions to wait for.
  */
 import { deepEqual } from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
@@ -16,12 +15,12 @@ import { formatTime } from "../../src/wire/time-text.ts";
 import type { Ledger } from "./splits-ledger.ts";
 
 /** `view_max_age` of the servers in these tests. */
-export const L_MS = 500;
+export const VIEW_MAX_AGE_MS = 500;
 const WRITE_MAX_MS = 500;
 
-/** Everything soon, and read modes that advance after a few reads. */
+/** Short intervals, and read modes that advance after a few reads. */
 export const SOON = {
-  BRAID_VIEW_MAX_AGE: `${L_MS}ms`,
+  BRAID_VIEW_MAX_AGE: `${VIEW_MAX_AGE_MS}ms`,
   BRAID_WRITE_MAX: `${WRITE_MAX_MS}ms`,
   BRAID_CLOCK_SKEW: "0ms",
   BRAID_SPLITS_SWEEP_EVERY: "100ms",
@@ -32,10 +31,10 @@ export const SOON = {
   BRAID_SPLITS_SERVE_SAMPLE: "2",
 } as const;
 
-/** The least that counts as wide. */
+/** The smallest size that counts as wide. */
 export const WIDE_BYTES = 65_536;
 
-/** A namespace of slices with one bucket each, that takes old events until it is sealed. */
+/** A namespace with one time bucket per slice, which accepts old events until it is sealed. */
 export function shortBuckets(seconds: number, change: NamespaceChange = {}): NamespaceChange {
   return {
     timePartition: { secondsPerTimeSlice: seconds, secondsPerTimeBucket: seconds },
@@ -51,12 +50,12 @@ export function shortBuckets(seconds: number, change: NamespaceChange = {}): Nam
   };
 }
 
-/** The start, in microseconds, of the bucket that ended at least so long ago. */
+/** The start, in microseconds, of the newest bucket that ended at least that long ago. */
 export function bucketBefore(seconds: number, agoSeconds: number): number {
   return (Math.floor((Date.now() / 1_000 - agoSeconds) / seconds) - 1) * seconds * 1_000_000;
 }
 
-/** Events all over a time range, three of them in each microsecond that has any. */
+/** Events over the whole time range, three in each microsecond that has any. */
 export function eventsOver(
   ledger: Ledger,
   series: string,
@@ -70,7 +69,7 @@ export function eventsOver(
   );
 }
 
-/** Asks until it is so, and says what it was if it never is. */
+/** Polls until the condition holds; at the time limit, throws with the last value. */
 export async function eventually<T>(
   what: string,
   look: () => Promise<T> | T,
@@ -88,7 +87,7 @@ export async function eventually<T>(
   }
 }
 
-/** Takes old events no longer, and resolves when all slices that end before `end` are sealed. */
+/** Lowers the accept limit, and resolves when all slices that end before `end` are sealed. */
 export async function seal(client: BraidClient, namespace: string, end: number): Promise<void> {
   await client.updateNamespace(namespace, { acceptLimit: "1s" });
   await eventually(
@@ -97,12 +96,12 @@ export async function seal(client: BraidClient, namespace: string, end: number):
     (slices) =>
       slices.every(({ end: to, status }) => Date.parse(to) * 1_000 > end || status === "SEALED"),
   );
-  // Nothing depends on it but how long the test takes: a split that is looked at before the line
-  // has settled is looked at again half a minute later.
-  await pause(2 * (L_MS + WRITE_MAX_MS));
+  // Only saves time: a worker that sees a split before the floor has settled retries half a minute
+  // later.
+  await pause(2 * (VIEW_MAX_AGE_MS + WRITE_MAX_MS));
 }
 
-/** The split of a series; undefined while nobody has named it. */
+/** The split of a series; undefined before its first detection. */
 export async function splitOf(
   client: BraidClient,
   namespace: string,
@@ -115,7 +114,7 @@ export async function splitOf(
   return undefined;
 }
 
-/** Resolves when all that is split of it is completed and confirmed. */
+/** Resolves when all its segments are completed and confirmed. */
 export async function untilServable(
   client: BraidClient,
   namespace: string,
@@ -135,7 +134,7 @@ export function isServable(split: Split | undefined): boolean {
   return split.segments.every(({ confirmed }) => confirmed);
 }
 
-/** How the partitions of an interval are read that have events. */
+/** The routes of those partitions of an interval that have events. */
 export async function routesOf(
   client: BraidClient,
   namespace: string,
@@ -167,7 +166,7 @@ export async function untilRoute(
   );
 }
 
-/** Reads in every way there is, and all of it must be right. */
+/** Reads in both orders, by pages and streams, and checks every answer. */
 export async function readsAreRight(
   clients: readonly BraidClient[],
   namespace: string,
@@ -175,7 +174,7 @@ export async function readsAreRight(
   series: string,
   { from, to }: { readonly from: number; readonly to: number },
 ): Promise<void> {
-  // Edges that fall into the middle of parts.
+  // Edges inside parts.
   const third = from + Math.floor((to - from) / 3);
   for (const order of ["NEWEST_FIRST", "OLDEST_FIRST"] as const) {
     const whole = { series, from, to, order } as const;
@@ -192,7 +191,7 @@ export async function readsAreRight(
   deepEqual(ledger.wrong, []);
 }
 
-/** The code of what it was refused with. */
+/** The code of the refusal. */
 export async function refusalOf(call: Promise<unknown>): Promise<string> {
   try {
     await call;

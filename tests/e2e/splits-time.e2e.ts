@@ -1,7 +1,7 @@
 /**
- * Time that moves while things are split: a bucket that is still written to, sealed time that is
- * opened again, and an id that gets more event buckets. All of it at once, in namespaces of their
- * own, since most of it is waiting.
+ * Splits while time moves: a bucket that is still written to, sealed time that re-opens, and an id
+ * that gets more event buckets. The tests mostly wait, so they run at once, each in its own
+ * namespace.
  */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
@@ -43,7 +43,7 @@ after(async () => {
 });
 
 suite("splits and time", { concurrency: true }, () => {
-  test("time that is opened again takes late events, is read from the original, and is split again when sealed", async () => {
+  test("re-opened time accepts late events, is read from the original, and is split again when sealed", async () => {
     const name = "reopened";
     const width = 20;
     await client.createNamespace(name, shortBuckets(width));
@@ -81,7 +81,7 @@ suite("splits and time", { concurrency: true }, () => {
     await verifies(name);
   });
 
-  test("of a bucket that is still written to the sealed part is served from the split, the rest from the original", async () => {
+  test("in a bucket that is still written to, sealed time is served from the split and the rest from the original", async () => {
     const name = "open";
     await client.createNamespace(name, { ...shortBuckets(86_400), acceptLimit: "1s" });
     await client.splits.setReadMode(name, "SERVE", { force: true, reason: "a test" });
@@ -98,8 +98,8 @@ suite("splits and time", { concurrency: true }, () => {
     const [route] = await untilRoute(client, name, "wide", now(), "SPLIT_AND_ORIGINAL");
     ok((route?.parts ?? 0) > 0);
     await readsAreRight([client], name, ledger, "wide", now());
-    // What is split goes on being so, and grows. Someone asks for it: by itself it would wait until
-    // the day's rate has brought enough.
+    // The split stays and grows. The test requests the next segment: without a request, the worker
+    // waits until the partition has grown enough.
     const grown = await eventually(
       "a further segment",
       async () => {
@@ -124,7 +124,7 @@ suite("splits and time", { concurrency: true }, () => {
     const ledger = new Ledger();
     const from = Date.now() * 1_000;
     {
-      // Three times the target in each bucket.
+      // Three times the target size in each bucket.
       await using _writing = keepWriting(ledger, name, (3 * WIDE_BYTES) / width);
       await eventually(
         "more event buckets",
@@ -143,7 +143,7 @@ suite("splits and time", { concurrency: true }, () => {
         },
         (most) => most >= 1,
       );
-      // On both sides of the change, while it is written to.
+      // On both sides of the change, during writes.
       const to = (Date.now() + 1_000) * 1_000;
       await readsAreRight([client], name, ledger, "wide", { from, to });
     }
@@ -156,7 +156,7 @@ suite("splits and time", { concurrency: true }, () => {
   });
 });
 
-/** Until it is disposed of, at the time it is: so many bytes a second. */
+/** Writes current events at a rate in bytes per second until it is disposed. */
 function keepWriting(ledger: Ledger, name: string, bytesPerSecond: number): AsyncDisposable {
   const [everyMs, bytes] = [100, 200];
   let going = true;

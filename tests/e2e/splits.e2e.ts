@@ -1,6 +1,6 @@
 /**
- * A wide partition's whole life through a real server: noticed by a read, split, proven, served,
- * and steered by operators, over the API and from the command line.
+ * The whole life of a wide partition on a real server: a read detects it, a worker splits and
+ * validates it, reads use it, and operators control it over the API and the command line.
  */
 import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -15,7 +15,7 @@ import {
   bucketBefore,
   eventsOver,
   eventually,
-  L_MS,
+  VIEW_MAX_AGE_MS,
   readsAreRight,
   refusalOf,
   routesOf,
@@ -34,7 +34,7 @@ const NARROW = { count: 30, bytes: 250 };
 
 let server: StartedServer;
 let client: BraidClient;
-/** The bucket that everything is written to. */
+/** The bucket of all events. */
 let bucket: { readonly from: number; readonly to: number };
 
 before(async () => {
@@ -49,7 +49,7 @@ after(async () => {
 });
 
 for (const layout of ["PACKED", "ROWS"] as const) {
-  test(`a wide id is split into ${layout} parts and served from them when reads have agreed often enough`, async () => {
+  test(`a wide id is split into ${layout} parts and served from them after enough equal comparisons`, async () => {
     const name = `life_${layout.toLowerCase()}`;
     const ledger = await wideNamespace(name, { layout });
     deepEqual(await routes(name, "wide"), ["ORIGINAL_FILTER_MISS"]);
@@ -61,7 +61,7 @@ for (const layout of ["PACKED", "ROWS"] as const) {
     equal(postSplitData?.layout, layout);
     equal(postSplitData?.strategy, "EVENT_BUCKETS");
     equal(postSplitData?.events, String(WIDE.count));
-    ok((postSplitData?.parts.length ?? 0) >= 4, "it was worth the while");
+    ok((postSplitData?.parts.length ?? 0) >= 4, "there are several parts");
     for (const part of postSplitData?.parts ?? []) ok(Number(part.bytes) < 2 * WIDE_BYTES);
     deepEqual(statesOf(split), [
       "DETECTED",
@@ -95,7 +95,7 @@ for (const layout of ["PACKED", "ROWS"] as const) {
   });
 }
 
-test("a paused namespace's splits wait, and go on when it is resumed", async () => {
+test("the splits of a paused namespace wait, and continue when it is resumed", async () => {
   const name = "paused";
   await client.createNamespace(name, shortBuckets(BUCKET_SECONDS));
   equal((await run("splits", "pause", name, "--reason", "a load test")).code, 0);
@@ -107,7 +107,7 @@ test("a paused namespace's splits wait, and go on when it is resumed", async () 
     () => splitOf(client, name, "wide"),
     (split) => split !== undefined,
   );
-  // Another's, noticed later, is split meanwhile.
+  // A split of another namespace, detected later, completes in the meantime.
   const other = await wideNamespace("not_paused", { layout: "PACKED" });
   await readsAreRight([client], "not_paused", other, "wide", bucket);
   await untilServable(client, "not_paused", "wide");
@@ -119,13 +119,13 @@ test("a paused namespace's splits wait, and go on when it is resumed", async () 
   await untilServable(client, name, "wide");
 });
 
-test("what operators say counts: rolled back it stays, retried it is split again, and the kill switch ends it all", async () => {
+test("operator requests hold: a rollback lasts, a retry splits again, and the kill switch stops all reads of splits", async () => {
   const name = "operated";
   const ledger = await wideNamespace(name, { layout: "PACKED" });
   deepEqual(await routes(name, "wide"), ["ORIGINAL_FILTER_MISS"]);
   const first = await untilServable(client, name, "wide");
   const location = locationOf(first);
-  // Without evidence only by force.
+  // Without evidence, only with force.
   const tooSoon = await run("modes", "set", name, "SERVE");
   deepEqual([tooSoon.code, tooSoon.out], [1, ""]);
   match(tooSoon.err, /--force skips the evidence/);
@@ -176,7 +176,7 @@ test("what operators say counts: rolled back it stays, retried it is split again
   equal((await run("verify", "nowhere")).code, 3);
 });
 
-test("what splitting does is told as metrics, with the labels and the sizes it has", async () => {
+test("metrics report splitting, with its labels and sizes", async () => {
   const name = "measured";
   const ledger = await wideNamespace(name, { layout: "PACKED" });
   await readsAreRight([client], name, ledger, "wide", bucket);
@@ -189,36 +189,36 @@ test("what splitting does is told as metrics, with the labels and the sizes it h
   const bytes = Number(bytesText);
   const of = `namespace="${name}"`;
 
-  const told = await scrape();
+  const metric = await scrape();
   for (const stage of ["read", "written", "validated", "confirmed"]) {
-    equal(told(`braid_split_bytes_total{${of},stage="${stage}"}`), bytes, stage);
+    equal(metric(`braid_split_bytes_total{${of},stage="${stage}"}`), bytes, stage);
   }
   const sizes = "braid_split_partition_bytes";
-  equal(told(`${sizes}_count{${of},when="before"}`), 1);
-  equal(told(`${sizes}_sum{${of},when="before"}`), bytes);
-  equal(told(`${sizes}_count{${of},when="after"}`), parts.length);
-  equal(told(`${sizes}_sum{${of},when="after"}`), bytes);
-  equal(told(`braid_filter_entries{${of},slice="${preSplitData.timeSlice}"}`), 1);
-  ok(told(`braid_filter_bytes{${of},slice="${preSplitData.timeSlice}"}`) > 0);
+  equal(metric(`${sizes}_count{${of},when="before"}`), 1);
+  equal(metric(`${sizes}_sum{${of},when="before"}`), bytes);
+  equal(metric(`${sizes}_count{${of},when="after"}`), parts.length);
+  equal(metric(`${sizes}_sum{${of},when="after"}`), bytes);
+  equal(metric(`braid_filter_entries{${of},slice="${preSplitData.timeSlice}"}`), 1);
+  ok(metric(`braid_filter_bytes{${of},slice="${preSplitData.timeSlice}"}`) > 0);
   for (const result of ["hit", "miss"]) {
-    ok(told(`braid_filter_checks_total{${of},result="${result}"}`) > 0, result);
+    ok(metric(`braid_filter_checks_total{${of},result="${result}"}`) > 0, result);
   }
-  // Of a sample, so it may be another namespace's.
+  // Counted for a sample of lookups, so it may belong to another namespace.
   ok((await metricsText()).includes("braid_filter_check_seconds_count{"));
-  ok(told(`braid_filter_false_positives_total{${of}}`, 0) >= 0);
-  ok(told(`braid_route_fetch_seconds_count{${of}}`) > 0);
+  ok(metric(`braid_filter_false_positives_total{${of}}`, 0) >= 0);
+  ok(metric(`braid_route_fetch_seconds_count{${of}}`) > 0);
   for (const result of ["hit", "miss"]) {
-    ok(told(`braid_route_cache_total{${of},result="${result}"}`) > 0, result);
+    ok(metric(`braid_route_cache_total{${of},result="${result}"}`) > 0, result);
   }
-  ok(told(`braid_compare_bytes_total{${of},result="match"}`) >= bytes);
-  equal(told(`braid_compare_bytes_total{${of},result="differ"}`, 0), 0);
-  equal(told(`braid_detections_total{${of},outcome="emitted"}`), 1);
+  ok(metric(`braid_compare_bytes_total{${of},result="match"}`) >= bytes);
+  equal(metric(`braid_compare_bytes_total{${of},result="differ"}`, 0), 0);
+  equal(metric(`braid_detections_total{${of},outcome="emitted"}`), 1);
   for (const route of ["original", "wide_original", "split"]) {
-    ok(told(`braid_read_seconds_count{${of},route="${route}"}`) > 0, route);
+    ok(metric(`braid_read_seconds_count{${of},route="${route}"}`) > 0, route);
   }
-  equal(told("braid_queue_lag"), 0);
+  equal(metric("braid_queue_lag"), 0);
 
-  // They are counted when a process starts, and then once a minute.
+  // A process counts them when it starts, and then once a minute.
   await server.restart("SIGTERM");
   const counted = await eventually("the splits are counted", scrape, (now) => {
     return now(`braid_splits{${of},state="COMPLETED"}`, 0) === 1;
@@ -233,9 +233,8 @@ test("what splitting does is told as metrics, with the labels and the sizes it h
 });
 
 /**
- * Opens sealed time again under a reader. Between the new epoch and the news of the split's end
- * there is a moment in which the split is there and must not be used; now and then the news is
- * faster.
+ * Re-opens sealed time during reads. Between the new epoch and the server's notice of the
+ * invalidation, the split exists and must not be used; sometimes the notice is faster.
  */
 async function fallsBack(name: string, ledger: Ledger): Promise<void> {
   const query = { ...bucket, series: "wide", order: "NEWEST_FIRST", over: "stream" } as const;
@@ -262,8 +261,8 @@ async function fallsBack(name: string, ledger: Ledger): Promise<void> {
 }
 
 /**
- * The value of a series at one moment; `absent` if there is none, which is a failure where it is
- * not given.
+ * The value of a series at one moment; `absent` if the series does not exist. Without `absent`,
+ * that is a failure.
  */
 type Scrape = (series: string, absent?: number) => number;
 
@@ -272,7 +271,7 @@ async function scrape(): Promise<Scrape> {
   return (series, absent) => {
     const line = lines.find((each) => each.startsWith(`${series} `));
     const value = line === undefined ? absent : Number(line.slice(series.length + 1));
-    ok(value !== undefined, `${series} is told`);
+    ok(value !== undefined, `${series} exists`);
     return value;
   };
 }
@@ -281,7 +280,7 @@ async function metricsText(): Promise<string> {
   return (await fetch(`${server.url}/metrics`)).text();
 }
 
-/** Filled, sealed, and read once: from here on the split comes by itself. */
+/** Fills and seals the namespace and reads it once; detection then starts the split. */
 async function wideNamespace(
   name: string,
   widePartition: { readonly layout: "PACKED" | "ROWS" },
@@ -303,7 +302,7 @@ async function fill(name: string): Promise<Ledger> {
   return ledger;
 }
 
-/** Reads until evidence has brought the namespace to SERVE; every read must be right. */
+/** Reads until evidence has advanced the namespace to SERVE; checks every read. */
 async function untilServing(name: string, ledger: Ledger): Promise<void> {
   const modes = new Set<string>();
   await eventually(
@@ -324,15 +323,15 @@ async function untilServing(name: string, ledger: Ledger): Promise<void> {
   deepEqual([...modes], ["SHADOW", "COMPARE", "SERVE"]);
 }
 
-/** From L on, and however often it is asked. */
+/** Checks repeatedly, from `view_max_age` after the change on. */
 async function isNeverReadFromSplit(name: string): Promise<void> {
-  await pause(L_MS);
+  await pause(VIEW_MAX_AGE_MS);
   for (let look = 0; look < 5; look++) {
     for (const route of await routes(name, "wide")) {
       notEqual(route, "SPLIT");
       notEqual(route, "SPLIT_AND_ORIGINAL");
     }
-    await pause(L_MS / 4);
+    await pause(VIEW_MAX_AGE_MS / 4);
   }
 }
 
@@ -349,7 +348,7 @@ function statesOf({ history }: Split): string[] {
   return history.map(({ to }) => to);
 }
 
-/** As the command line wants it. */
+/** As a flag value of the command line. */
 function locationOf({ preSplitData }: Split): string[] {
   const { timeSlice, timeSeriesId, timeBucket } = preSplitData;
   return ["--slice", timeSlice, "--id", timeSeriesId, "--time-bucket", String(timeBucket)];

@@ -6,6 +6,7 @@ import { deepEqual, equal } from "node:assert/strict";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { basename, dirname, join, normalize } from "node:path";
 import { test } from "node:test";
+import { RETIRED_NAMES, RETIRED_PHRASES, RETIRED_TERMS } from "./retired-words.ts";
 import { lineAt, readSourceText } from "./source-text.ts";
 import type { Import, SourceText } from "./source-text.ts";
 
@@ -240,6 +241,41 @@ function deadLinks(path: string, text: string): string[] {
   return [...links, ...named].filter((to) => !existsSync(to)).map((to) => `${path}: no ${to}`);
 }
 
+/** Identifiers and file names with a part that is retired: `splitDoor`, `slice-keeper.ts`. */
+function retiredNames(file: SourceFile): string[] {
+  const use = (name: string): string[] =>
+    wordsOf(name).flatMap((word) => (Object.hasOwn(RETIRED_NAMES, word) ? [word] : []));
+  const found = (name: string, line: () => number): string[] =>
+    use(name).map(
+      (word) => `${file.path}:${line()}: "${name}": use ${RETIRED_NAMES[word] ?? "another word"}`,
+    );
+  return [
+    ...found(basename(file.path, ".ts"), () => 1),
+    ...[...file.bare.matchAll(/[A-Za-z_$][\w$]*/g)].flatMap((match) =>
+      found(match[0], () => lineAt(file.bare, match.index)),
+    ),
+  ];
+}
+
+/** `splitDoor`, `SPLIT_DOOR` and `split-door` are "split" and "door". */
+function wordsOf(name: string): string[] {
+  return name
+    .replace("heartBeat", "heartbeat") // As the Cassandra driver spells an option.
+    .replaceAll(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .split(/[^A-Za-z]+/)
+    .map((word) => word.toLowerCase());
+}
+
+type Retired = typeof RETIRED_TERMS;
+
+function retiredTerms(path: string, text: string, first: number, terms: Retired): string[] {
+  return terms.flatMap(([pattern, use]) =>
+    [...text.matchAll(pattern)].map(
+      (match) => `${path}:${first - 1 + lineAt(text, match.index)}: "${match[0]}": use ${use}`,
+    ),
+  );
+}
+
 const none: string[] = [];
 
 test("folders import only what the table allows, and a breach is found", () => {
@@ -349,4 +385,27 @@ test("comments, strings and patterns are told from code", () => {
   );
   deepEqual(imports, [{ from: "d", line: 2 }]);
   deepEqual(testNames, ["c"]);
+});
+
+test("names, comments and documents use no retired word, and one is found", () => {
+  const named = everything.filter(({ path }) => path !== "tests/retired-words.ts");
+  deepEqual(named.flatMap(retiredNames), none);
+  const comments = program.flatMap(({ path, comments: all }) =>
+    all.flatMap(({ text, line }) => retiredTerms(path, text, line, RETIRED_TERMS)),
+  );
+  deepEqual(comments, none);
+  // Decision records are history, and the tables of rules and faults quote the titles of tests.
+  const documents = [...globSync("*.md"), ...globSync("docs/**/*.md")].filter(
+    (path) => !/^docs\/(?:decisions\/|specs\/(?:rules|faults)\.md)/.test(path),
+  );
+  const inDocuments = documents.flatMap((path) =>
+    retiredTerms(path, readFileSync(path, "utf8"), 1, [...RETIRED_TERMS, ...RETIRED_PHRASES]),
+  );
+  deepEqual(inDocuments, none);
+  for (const name of ["splitDoor", "CENSUS_MS", "SliceKeeper"]) {
+    equal(retiredNames(sourceFile("src/lib/a.ts", `const ${name} = 1;`)).length, 1, name);
+  }
+  equal(retiredNames(sourceFile("src/lib/split-door.ts", "")).length, 1);
+  equal(retiredTerms("a.md", "It is told,\nwaits L and goes on.", 1, RETIRED_PHRASES).length, 3);
+  deepEqual(retiredTerms("a.md", "LLM, `L-1`, the heartbeat", 1, RETIRED_PHRASES), none);
 });

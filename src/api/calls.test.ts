@@ -151,6 +151,7 @@ class Fixture {
       headers: {},
       connection: found,
       body: new PassThrough(),
+      acceptBody: () => undefined,
       begin: () => undefined,
       send: () => Promise.resolve(),
       end: () => undefined,

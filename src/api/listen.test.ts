@@ -705,6 +705,24 @@ test("bytes that are not HTTP get an answer, and the connection closes", async (
   match(answer, /^HTTP\/1\.1 400 .*REQUEST_INVALID/s);
 });
 
+test("a peer that waits to be asked sends its body only if its request is admitted", async () => {
+  const answerTo = (length: number): Promise<string> =>
+    new Promise((resolve) => {
+      const head = `POST ${GET} HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\nconnection: close\r\n`;
+      const socket = connectTcp(listener.port, "127.0.0.1", () => {
+        socket.write(`${head}content-type: application/json\r\ncontent-length: ${length}\r\n\r\n`);
+      });
+      let text = "";
+      socket.on("data", (bytes) => {
+        text += bytes.toString();
+        if (text.endsWith("100 Continue\r\n\r\n")) socket.write('{"namespace":"plays"}');
+      });
+      socket.on("close", () => resolve(text));
+    });
+  match(await answerTo(21), /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK/);
+  match(await answerTo(REQUEST_BYTES_MAX), /^HTTP\/1\.1 413 /);
+});
+
 test("a connection whose first bytes arrive one by one works", async () => {
   const answer = await new Promise<string>((resolve) => {
     const request = `PUT /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`;

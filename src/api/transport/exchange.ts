@@ -19,6 +19,8 @@ export interface Exchange {
   readonly connection: Connection;
   /** The request's body. */
   readonly body: Readable;
+  /** Tells a peer that waits for it (`Expect: 100-continue`) to send the body. */
+  acceptBody(): void;
   /** Sends the head of an answer; its body follows. */
   begin(status: number, headers: OutgoingHttpHeaders): void;
   /**

@@ -33,7 +33,7 @@ export class Http1 {
       maxHeaderSize: HEADER_BYTES_MAX,
       insecureHTTPParser: false,
     });
-    this.#server.on("request", (request, response) => {
+    const begin = (request: IncomingMessage, response: ServerResponse): void => {
       const connection = this.#connections.get(request.socket);
       if (connection === undefined) {
         request.socket.destroy();
@@ -41,7 +41,10 @@ export class Http1 {
       }
       if (this.#draining) response.setHeader("connection", "close");
       handle(new Http1Exchange(request, response, connection, clock));
-    });
+    };
+    this.#server.on("request", begin);
+    // Without a listener Node would ask for the body before the request is admitted.
+    this.#server.on("checkContinue", begin);
     this.#server.on("clientError", answerBrokenHttp);
     // Nothing here is upgraded or tunnelled.
     this.#server.on("connect", (_request, socket) => socket.destroy());
@@ -101,6 +104,12 @@ class Http1Exchange implements Exchange {
 
   get stalledMs(): number {
     return this.#writer.stalledMs;
+  }
+
+  acceptBody(): void {
+    if (this.headers.expect !== undefined && !this.#response.headersSent) {
+      this.#response.writeContinue();
+    }
   }
 
   begin(status: number, headers: OutgoingHttpHeaders): void {

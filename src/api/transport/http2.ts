@@ -170,6 +170,11 @@ class Http2Exchange implements Exchange {
     return this.#writer.stalledMs;
   }
 
+  acceptBody(): void {
+    if (this.headers.expect === undefined || !this.#open()) return;
+    this.body.additionalHeaders({ ":status": 100 });
+  }
+
   begin(status: number, headers: OutgoingHttpHeaders): void {
     if (!this.#open()) return;
     this.body.respond({ ":status": status, ...headers }, { waitForTrailers: true });

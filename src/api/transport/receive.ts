@@ -25,6 +25,7 @@ export function receive(exchange: Exchange, options: ReceiveOptions): Promise<Bu
   const { clock, bytesMax, charge, peek, signal } = options;
   const declared = Number(exchange.headers["content-length"] ?? 0);
   if (declared > bytesMax) return Promise.reject(tooLarge(bytesMax));
+  exchange.acceptBody();
   return new Promise((resolve, reject) => {
     const { body } = exchange;
     const chunks: Buffer[] = [];

@@ -7,7 +7,9 @@
  * `@needs cassandra` and `@needs kafka` also start that service for the whole run; a file that starts its
  * own says `@needs java` and runs alone.
  */
-import { accessSync, constants } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { accessSync, constants, mkdtempSync, rmdirSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { findGo } from "./find-go.ts";
 import { missingTools } from "./services/find-java.ts";
@@ -46,6 +48,11 @@ const COMPONENTS: Readonly<Record<string, Component>> = {
     found: () => isOnPath("promtool"),
     howToGetIt: () => "install prometheus (Debian and Ubuntu: apt-get install prometheus)",
   },
+  tmpfs: {
+    what: "the right to mount a small disk (tmpfs)",
+    found: canMount,
+    howToGetIt: () => "run as root on Linux",
+  },
   java: SERVICE,
   cassandra: SERVICE,
   kafka: SERVICE,
@@ -68,6 +75,20 @@ export function reasonNotToRun(needs: readonly string[]): string | undefined {
     }
   }
   return undefined;
+}
+
+function canMount(): boolean {
+  if (process.platform !== "linux" || process.getuid?.() !== 0) return false;
+  const folder = mkdtempSync(join(tmpdir(), "braid-mount-"));
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=64k", "tmpfs", folder], { stdio: "ignore" });
+    execFileSync("umount", [folder], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false; // A container's root may not.
+  } finally {
+    rmdirSync(folder);
+  }
 }
 
 function isOnPath(command: string): boolean {

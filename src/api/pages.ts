@@ -32,6 +32,8 @@ export interface ReadyDetail {
     readonly believedTime: string;
     readonly message: string;
   };
+  /** Why events are refused while reads are answered; left out if they are not. */
+  readonly readOnly?: string | undefined;
 }
 
 interface Page {

@@ -334,6 +334,11 @@ export const ConfigSchema = z.strictObject({
         .describe(
           "Slices of the embedded engine that stay open while idle. Each has a cache of 1 MiB and five files. Opening a slice costs several fsyncs.",
         ),
+      free_space_min: bytesSchema({ min: "0", max: "1TiB" })
+        .prefault("256MiB")
+        .describe(
+          "Free space of the embedded engine's disk below which Braid refuses events. Reads and deletions continue. 0: no limit.",
+        ),
       drain_grace: durationSchema({ min: "0ms", max: "10m" })
         .prefault("10s")
         .describe("How long a process that stops waits for the requests in flight."),

@@ -54,7 +54,7 @@ export async function startListening(
 }
 
 /** A server whose copy of the switch is too old acts as if the switch were on, and says why. */
-function readyDetail({ views, time }: CommonParts, killSwitch: KillSwitch): ReadyDetail {
+function readyDetail({ views, time, storage }: CommonParts, killSwitch: KillSwitch): ReadyDetail {
   const { by = "", reason = "" } = killSwitch.lastKnown() ?? {};
   const unheard = {
     on: true,
@@ -64,6 +64,7 @@ function readyDetail({ views, time }: CommonParts, killSwitch: KillSwitch): Read
   return {
     killSwitch: killSwitch.stale() ? unheard : { on: killSwitch.on(), by, reason },
     paused: views.pausedNames(PAUSED_MAX),
+    readOnly: storage.readOnly?.(),
     clock: clockDetail(time),
   };
 }

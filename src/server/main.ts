@@ -41,6 +41,8 @@ async function runUntilStopped(
   start: (config: ServiceConfig, runtime: Runtime) => Promise<Service>,
   greet: (config: ServiceConfig, port: number) => string,
 ): Promise<number> {
+  // LevelDB makes files that everybody may read, unless the process says otherwise.
+  process.umask(0o077);
   const log = createLog(config.log_level);
   endOnBugs(log);
   for (const warning of warnings) log.warn(warning);

@@ -24,6 +24,8 @@ export interface Storage {
   fragments(slice: SliceRef): Promise<Fragments | undefined>;
   /** Why the engine cannot serve now; undefined if it can. */
   notReady(): string | undefined;
+  /** Why reads are answered and events are refused now, or undefined. */
+  readOnly?(): string | undefined;
   /** What time it is by other machines' clocks, where the engine has some. */
   clockMicros(): Promise<Micros | undefined>;
 }
@@ -57,6 +59,7 @@ async function openEmbedded(
     clock,
     openStoresMax: config.server.open_slices,
     threads: threadPoolSize(),
+    freeBytesMin: config.server.free_space_min,
     observer: {
       committed: (commit) => {
         measures.commitSeconds.observe(commit.ms / 1000);

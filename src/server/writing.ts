@@ -1,6 +1,7 @@
 /** Composes the writes of a server: the writer, the queue in front of it, and the metrics. */
 import type { Writing } from "../api/methods/write-events.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
+import { ServiceError } from "../lib/errors.ts";
 import type { EventLimits } from "../wire/validate-event.ts";
 import type { WriteBatch } from "../wire/write-request.ts";
 import { EventWriter } from "../write/write-events.ts";
@@ -12,7 +13,7 @@ import type { ServerContext } from "./server-context.ts";
 
 export function startWriting(context: ServerContext): Writing {
   const { config, runtime, parts, measures } = context;
-  const { store, views, time } = parts;
+  const { storage, store, views, time } = parts;
   const times = new RecentEventTimes();
   time.addOpinion(async () => times.median());
   const budget = new ByteBudget(config.server.write_memory);
@@ -30,7 +31,14 @@ export function startWriting(context: ServerContext): Writing {
       limits: eventLimitsOf(config),
       requestBytesMax: config.limits.request_bytes,
       write: (batch, signal) => writer.write(noted(times, batch), signal),
-      enqueue: (batch) => queue.enqueue(noted(times, batch)),
+      enqueue: (batch) => {
+        // What is acknowledged on receipt should not wait for room on the disk.
+        const readOnly = storage.readOnly?.();
+        if (readOnly !== undefined) {
+          throw new ServiceError("STORAGE_UNAVAILABLE", readOnly, { retryAfterMs: 1_000 });
+        }
+        return queue.enqueue(noted(times, batch));
+      },
     },
     measures,
     (name) => views.current(name) !== undefined,

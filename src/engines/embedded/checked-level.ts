@@ -162,6 +162,31 @@ export class CheckedLevel {
     return durable;
   }
 
+  /**
+   * As `write`, for a change that may be repeated: if the commit fails, waits a while for the store
+   * to recover and writes again, so that a disk that was full for a moment fails no caller.
+   */
+  async writeAgain(fill: (batch: LevelBatch) => number): Promise<void> {
+    const { clock } = this.#options;
+    const until = clock.monotonicMs() + READ_WAIT_MAX_MS;
+    let unknown: unknown;
+    for (;;) {
+      try {
+        return await this.write(0, fill);
+      } catch (error) {
+        const code = error instanceof ServiceError ? error.code : undefined;
+        if (code === "OUTCOME_UNKNOWN") unknown = error;
+        while (this.#state === "failed" && clock.monotonicMs() < until) {
+          await clock.sleep(20, this.#closing.signal);
+        }
+        const repeats = code === "OUTCOME_UNKNOWN" || code === "STORAGE_UNAVAILABLE";
+        // A first try that may have been stored is not forgotten.
+        if (!repeats || this.#state !== "open") throw unknown ?? error;
+        if (clock.monotonicMs() >= until) throw unknown ?? error;
+      }
+    }
+  }
+
   /** An iterator over what is committed now. Waits a while if the store is being opened again. */
   async iterate(options: LevelIteratorOptions): Promise<LevelIterator> {
     return (await this.#readable()).iterator(options);
@@ -184,11 +209,6 @@ export class CheckedLevel {
   /** On disk, about. */
   sizeOnDisk(): Promise<number> {
     return sizeOfDirectory(join(this.#options.directory, "level"));
-  }
-
-  /** Whether a failed commit is being recovered from; then its outcome is not known yet. */
-  get isRecovering(): boolean {
-    return this.#state === "failed";
   }
 
   /** Makes a table of what is in the write buffer. Never rejects. */

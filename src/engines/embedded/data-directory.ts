@@ -4,13 +4,26 @@
  * The guard is an empty LevelDB store: its lock is the kernel's, so it ends with the process however
  * that ends, and it must be held before any file is looked at.
  */
-import { mkdir, open, readFile, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  mkdir,
+  open,
+  readFile,
+  readdir,
+  rename,
+  rm,
+  stat,
+  statfs,
+  writeFile,
+} from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { ClassicLevel } from "classic-level";
 import { ServiceError } from "../../lib/errors.ts";
 import { hash32 } from "../../lib/hash.ts";
 
 const FORMAT = 1;
+/** What opening the guard writes, with a margin. */
+const GUARD_BYTES = 1 << 20;
 const FORMAT_SEED = 0x666f726d;
 
 /** Only the account that runs the server may look into the directory. */
@@ -23,12 +36,13 @@ export interface DirectoryGuard {
 
 /** Makes the directory if need be and keeps other processes out until released. */
 export async function guardDirectory(directory: string): Promise<DirectoryGuard> {
-  await mkdir(directory, { recursive: true });
+  await mkdir(directory, { recursive: true, mode: DIRECTORY_MODE });
+  await closeToOthers(directory);
   const path = join(directory, "guard");
   const owner = join(directory, "owner");
   const lock = await openGuard(path, directory, owner);
   try {
-    await writeFile(owner, `${process.pid}\n`);
+    await writeFile(owner, `${process.pid}\n`, { mode: FILE_MODE });
     await checkFormat(join(directory, "format"), directory);
   } catch (error) {
     await lock.close();
@@ -52,20 +66,30 @@ async function openGuard(path: string, directory: string, owner: string): Promis
       const cause = error instanceof Error ? error.cause : undefined;
       const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
       if (code === "LEVEL_LOCKED") throw await inUse(directory, owner);
-      // It holds nothing, so one that is damaged is made anew. Destroying takes the lock first.
+      const free = await statfs(directory).then(({ bavail, bsize }) => bavail * bsize);
+      const isFull = free < GUARD_BYTES;
       if (attempt === 1) {
-        await ClassicLevel.destroy(path);
+        // Nobody else has the directory, so the room that is kept for this can be used. Otherwise the
+        // guard is damaged; it holds nothing, and destroying it takes the lock first.
+        if (isFull) await rm(join(directory, "ballast"), { force: true });
+        else await ClassicLevel.destroy(path);
         continue;
       }
-      throw new ServiceError(
-        "STORAGE_UNAVAILABLE",
-        `the data directory ${directory} cannot be locked`,
-        {
-          cause: error,
-        },
-      );
+      const why = isFull
+        ? `the disk of the data directory ${directory} is full; free at least 32 MiB and start again`
+        : `the data directory ${directory} cannot be locked`;
+      throw new ServiceError("STORAGE_UNAVAILABLE", why, { cause: error });
     }
   }
+}
+
+/** A directory that an older version or an administrator has made may be open to others. */
+async function closeToOthers(directory: string): Promise<void> {
+  if (process.platform === "win32") return;
+  const { mode, uid } = await stat(directory);
+  // The owner decides; a server under another account can only use it as it is.
+  if ((mode & 0o077) === 0 || uid !== process.getuid?.()) return;
+  await chmod(directory, DIRECTORY_MODE);
 }
 
 async function inUse(directory: string, owner: string): Promise<ServiceError> {
@@ -110,7 +134,7 @@ function formatText(version: number): string {
 }
 
 async function writeDurably(path: string, text: string): Promise<void> {
-  const file = await open(`${path}.new`, "w");
+  const file = await open(`${path}.new`, "w", FILE_MODE);
   try {
     await file.writeFile(text);
     await file.sync();

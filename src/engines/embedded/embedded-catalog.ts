@@ -71,10 +71,11 @@ export class EmbeddedCatalog implements Catalog {
   ): Promise<number | undefined> {
     let version: number | undefined;
     await this.#change(space, key, expected, (batch, recordKey) => {
-      version = ++this.#version;
+      // The same when the write is repeated; the counter may have advanced meanwhile.
+      version ??= ++this.#version;
       const stored = encodeRecord(recordKey, version, value);
       batch.put(recordKey, stored);
-      batch.put(VERSION_KEY, encodeCount(VERSION_KEY, version));
+      batch.put(VERSION_KEY, encodeCount(VERSION_KEY, this.#version));
       return recordKey.length + stored.length;
     });
     return version;
@@ -98,7 +99,7 @@ export class EmbeddedCatalog implements Catalog {
       const found = await this.read(space, key);
       if ((found?.version ?? 0) !== expected) return false;
       if (found === undefined && expected !== 0) return false;
-      await this.#level.write(0, (batch) => fill(batch, recordKey));
+      await this.#level.writeAgain((batch) => fill(batch, recordKey));
       return true;
     });
   }

@@ -22,7 +22,8 @@ import type {
 import type { Run } from "../../wire/frames.ts";
 import { CheckedLevel } from "./checked-level.ts";
 import type { CheckedLevelOptions } from "./checked-level.ts";
-import { isThere, sizeOfDirectory, syncDirectory } from "./data-directory.ts";
+import { DIRECTORY_MODE, isThere, sizeOfDirectory, syncDirectory } from "./data-directory.ts";
+import type { DiskSpace } from "./disk-space.ts";
 import { putBlock, putEvent } from "./key-codec.ts";
 import { levelCode, openingError, unavailable } from "./level-errors.ts";
 import type { LevelOptions } from "./level-options.ts";
@@ -38,6 +39,7 @@ export interface EmbeddedStoreOptions {
   readonly register: SliceRegister;
   readonly openStoresMax: number;
   readonly level: Omit<CheckedLevelOptions, "directory" | "what">;
+  readonly space?: DiskSpace | undefined;
   readonly openStoresChanged?: ((openStores: number) => void) | undefined;
 }
 
@@ -48,6 +50,7 @@ export class EmbeddedStore implements EventStore {
   readonly #tuning: LevelOptions;
   readonly #forgetVerified: (directory: string) => void;
   readonly #pool: StorePool;
+  readonly #space: DiskSpace | undefined;
   /** A slice is not created and dropped at the same time. */
   readonly #slices = new KeyedMutex();
   /** Slices of which this process knows whether they were ever written. */
@@ -59,6 +62,7 @@ export class EmbeddedStore implements EventStore {
     this.#events = join(directory, "events");
     this.#trash = join(directory, "trash");
     this.#register = register;
+    this.#space = options.space;
     this.#tuning = level.tuning;
     this.#forgetVerified = (path) => level.shared?.verified.forget(path);
     const open = async (name: string): Promise<CheckedLevel> => {
@@ -73,8 +77,8 @@ export class EmbeddedStore implements EventStore {
   /** Also finishes the drops that a crash cut short. */
   static async open(options: EmbeddedStoreOptions): Promise<EmbeddedStore> {
     const store = new EmbeddedStore(options);
-    await mkdir(store.#events, { recursive: true });
-    await mkdir(store.#trash, { recursive: true });
+    await mkdir(store.#events, { recursive: true, mode: DIRECTORY_MODE });
+    await mkdir(store.#trash, { recursive: true, mode: DIRECTORY_MODE });
     await syncDirectory(options.directory);
     for (const name of await readdir(store.#trash)) {
       await rm(join(store.#trash, name), { recursive: true, force: true });
@@ -99,7 +103,7 @@ export class EmbeddedStore implements EventStore {
       // There already only if a crash came between here and the register; then it is empty.
       if (!(await isThere(directory))) {
         const parent = dirname(directory);
-        await mkdir(parent, { recursive: true });
+        await mkdir(parent, { recursive: true, mode: DIRECTORY_MODE });
         await syncDirectory(this.#events);
         await rm(`${directory}.new`, { recursive: true, force: true });
         await CheckedLevel.create(`${directory}.new`, this.#tuning);
@@ -198,6 +202,7 @@ export class EmbeddedStore implements EventStore {
         details: { slice: slice.slice },
       });
     }
+    this.#space?.requireRoom();
     // Before anything waits: a read that begins after the acknowledgement must open the slice.
     this.#contents.set(name, "written");
     const { level, release } = await this.#pool.acquire(name);

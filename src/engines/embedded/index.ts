@@ -13,6 +13,7 @@ import { CheckedLevel } from "./checked-level.ts";
 import type { CommitObserver } from "./checked-level.ts";
 import { shareThreads } from "./disk-threads.ts";
 import { guardDirectory, isThere, syncDirectory } from "./data-directory.ts";
+import { DiskSpace } from "./disk-space.ts";
 import { EmbeddedCatalog } from "./embedded-catalog.ts";
 import { EmbeddedStore } from "./embedded-store.ts";
 import { CATALOG_LEVEL_OPTIONS, LEVEL_OPTIONS, WRITE_BUFFERS_BYTES_MAX } from "./level-options.ts";
@@ -32,6 +33,8 @@ export interface EmbeddedEngineOptions {
   readonly openStoresMax?: number | undefined;
   /** Threads that file operations of this process share (`UV_THREADPOOL_SIZE`). */
   readonly threads?: number | undefined;
+  /** Below so many free bytes the engine takes no events; undefined: it does not look. */
+  readonly freeBytesMin?: number | undefined;
   readonly level?: Partial<LevelOptions> | undefined;
   readonly observer?: EmbeddedObserver | undefined;
   /** For the log: what an operator should know and no caller is told. */
@@ -41,6 +44,8 @@ export interface EmbeddedEngineOptions {
 export interface EmbeddedEngine {
   readonly store: EventStore;
   readonly catalog: Catalog;
+  /** Why no events are taken now, or undefined. */
+  readOnly(): string | undefined;
   /** Waits for what is under way and leaves every file in order. */
   close(): Promise<void>;
 }
@@ -55,8 +60,12 @@ export async function openEmbeddedEngine(options: EmbeddedEngineOptions): Promis
   const { directory, clock, observer, warn } = options;
   const guard = await guardDirectory(directory);
   let catalogLevel: CheckedLevel | undefined;
+  let space: DiskSpace | undefined;
   try {
-    const common = { clock, warn };
+    const { freeBytesMin = 0 } = options;
+    // Before anything is opened: on a full disk it makes the room for that.
+    if (freeBytesMin > 0) space = await DiskSpace.open({ directory, clock, freeBytesMin, warn });
+    const common = { clock, warn, commitFailed: () => space?.check() };
     const shared = {
       threads: shareThreads(options.threads),
       buffers: new WriteBuffers(WRITE_BUFFERS_BYTES_MAX),
@@ -75,6 +84,7 @@ export async function openEmbeddedEngine(options: EmbeddedEngineOptions): Promis
     const store = await EmbeddedStore.open({
       directory,
       register: await SliceRegister.open(level),
+      space,
       openStoresMax: options.openStoresMax ?? OPEN_STORES_MAX,
       level: { ...common, shared, observer, tuning: { ...LEVEL_OPTIONS, ...options.level } },
       openStoresChanged: observer?.openStoresChanged.bind(observer),
@@ -84,12 +94,14 @@ export async function openEmbeddedEngine(options: EmbeddedEngineOptions): Promis
         await store.close();
       } finally {
         await level.close();
+        await space?.close();
         await guard.release();
       }
     };
-    return { store, catalog, close };
+    return { store, catalog, readOnly: () => space?.readOnly, close };
   } catch (error) {
     await catalogLevel?.close();
+    await space?.close();
     await guard.release();
     throw error;
   }

@@ -76,7 +76,7 @@ export class SliceRegister {
 
   async #forget(names: readonly string[]): Promise<void> {
     if (names.length === 0) return;
-    await this.#level.write(0, (batch) => {
+    await this.#level.writeAgain((batch) => {
       for (const name of names) batch.del(systemKey(KIND, name));
       return names.length;
     });
@@ -87,7 +87,7 @@ export class SliceRegister {
   async record(name: string, state: SliceState): Promise<void> {
     const key = systemKey(KIND, name);
     const value = encodeState(key, state);
-    await this.#level.write(0, (batch) => {
+    await this.#level.writeAgain((batch) => {
       batch.put(key, value);
       return key.length + value.length;
     });

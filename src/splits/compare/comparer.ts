@@ -1,9 +1,9 @@
 /**
  * Compares what was read from one side with the other side, in the background.
  *
- * It never changes an answer and never holds one up: it takes note of what was read, and reads the other
- * side when it has time. Work and memory are bounded: a few comparisons at once, each run by run, and a
- * bounded number that wait. What does not fit is skipped and counted.
+ * It never changes or delays an answer: it notes what was read, and reads the other side later.
+ * Work and memory are bounded: a few comparisons at once, each run by run, and a bounded number
+ * that wait. It skips and counts what does not fit.
  */
 import { partitionText } from "../../model/partition.ts";
 import { IntegrityError } from "../../parts/part-reader.ts";
@@ -18,7 +18,7 @@ export interface ComparerOptions {
   readonly trustStates: TrustStates;
   readonly observe: ServeObserver;
   readonly matched: (comparison: Comparison) => void;
-  /** To be looked into before it is believed (rule C14), and not to be served meanwhile. */
+  /** Starts a recheck (rule C14), during which the split is not served. */
   readonly differed: (comparison: Comparison) => void;
   readonly atOnce?: number;
   readonly waitingMax?: number;
@@ -102,7 +102,7 @@ export class Comparer {
     const { trustStates, matched, differed } = this.#options;
     const { partition, read } = comparison;
     if (result === "MATCH") {
-      // Where there was nothing to compare, nothing is proven.
+      // A comparison of no events proves nothing.
       const proves = read.routeRange.compare === "DIGEST" && read.sum.events > 0;
       if (proves) trustStates.prove(partitionText(partition), read.segment);
       matched(comparison);

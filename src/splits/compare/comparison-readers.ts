@@ -1,4 +1,7 @@
-/** Opens either side of a range that a split covers, for comparisons, apart from the reads of callers. */
+/**
+ * Opens either side of a range that a split covers, for comparisons, apart from the reads of
+ * callers.
+ */
 import type { Clock } from "../../lib/clock.ts";
 import type { PartitionKey } from "../../model/partition.ts";
 import type { PartRecord, RouteSegment } from "../../model/split.ts";
@@ -13,7 +16,7 @@ export interface Side {
   close(): Promise<void>;
 }
 
-/** What a comparison holds of each side at most is a few of these. */
+/** A comparison holds a few runs of each side at most. */
 const RUN_BYTES = 256 * 1024;
 const RUN_EVENTS = 4_096;
 

@@ -1,15 +1,16 @@
 /**
- * Looks into a difference between a split and its original before it is believed (rule C14).
+ * Rechecks a difference between a split and its original before it acts on it (rule C14).
  *
- * A write that failed may surface in the original hours later. So both sides are read again, at ALL. What
- * only the original has sends that split back to be copied anew, from the segment where it was found on;
- * so does a split that cannot be read. Other bytes, or an event that only the split has, mean that the copying
- * itself is wrong: then the namespace falls back, and that split is held until an operator retries it.
+ * A write that failed may surface in the original hours later. So it reads both sides again, at
+ * ALL. If only the original has an event, or the split cannot be read, the split is copied again,
+ * from the segment where the difference was found. Other bytes, or an event that only the split
+ * has, mean that the copying itself is wrong: then the namespace falls back, and that split is held
+ * until an operator retries it.
  *
- * From the first sign on the split is quarantined, and is not served here. It stays so until a look has found
- * that both sides agree, or that nobody follows that copy any more. A look that could not be made is made
- * again, however long that takes, and as long the evidence says so: other servers may see only what
- * agrees, and no mode goes on for that.
+ * The split is quarantined from the first difference on: this server does not serve it until a
+ * recheck finds that both sides agree, or that no server follows that copy any more. A recheck that
+ * fails is repeated, however long that takes. Meanwhile the evidence says that a difference is not
+ * settled, so that no read mode advances on what other servers see.
  */
 import { LOST, tryCompareAndSet } from "../../lib/compare-and-set.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -38,27 +39,27 @@ export interface DifferencesOptions {
   readonly readers: ComparisonReaders;
   readonly trustStates: TrustStates;
   readonly observe: Pick<ServeObserver, "differenceChecked" | "trouble">;
-  /** A namespace's splits are not to be trusted. */
+  /** Makes the namespace serve originals again. */
   readonly fallBack: (namespace: string, reason: string) => void | Promise<void>;
   readonly differed: (comparison: Comparison) => void;
-  /** A route of this process's making. */
+  /** This process has changed the partition's route. */
   readonly changed: (partition: PartitionKey) => void;
 }
 
 /** A copy that is not served here. Trust states remember at most this many. */
 interface Quarantine {
-  /** What is to be looked into. */
+  /** What the next recheck reads. */
   comparison: Comparison;
-  /** What differed, too, since; of several, all that they span. */
+  /** What has differed since; of several, all that they span. */
   later: Comparison | undefined;
-  /** Looks that did not settle it. */
-  looks: number;
+  /** Rechecks that did not settle it. */
+  rechecks: number;
   /** On the monotonic clock. */
   dueMs: number;
 }
 
 const ATTEMPTS_MAX = 5;
-/** While some wait for another look. */
+/** Between rounds, while some wait for another recheck. */
 const ROUND_MS = 1_000;
 const AGAIN_FIRST_MS = 5_000;
 const AGAIN_MAX_MS = 60_000;
@@ -87,7 +88,7 @@ export class Differences {
     }
     if (!this.#options.trustStates.quarantine(partition, segment)) return;
     const dueMs = this.#options.clock.monotonicMs();
-    this.#quarantined.set(key, { comparison, later: undefined, looks: 0, dueMs });
+    this.#quarantined.set(key, { comparison, later: undefined, rechecks: 0, dueMs });
     this.#working ??= this.#work();
     this.#marking ??= this.#mark();
   }
@@ -102,7 +103,7 @@ export class Differences {
     const { clock, trustStates } = this.#options;
     const { signal } = this.#leaving;
     while (this.#quarantined.size > 0 && !signal.aborted) {
-      // One that comes while another is looked into is reached by this loop, too.
+      // This loop also reaches one that is submitted during the recheck of another.
       for (const [key, quarantine] of this.#quarantined) {
         if (signal.aborted) break;
         if (quarantine.dueMs > clock.monotonicMs() || !(await this.#settle(quarantine))) continue;
@@ -115,7 +116,10 @@ export class Differences {
     this.#working = undefined;
   }
 
-  /** Keeps modes from advancing while a split is quarantined. Apart from rechecks, which may take long. Never rejects. */
+  /**
+   * Keeps read modes from advancing while a split is quarantined. Apart from rechecks, which may
+   * take long. Never rejects.
+   */
   async #mark(): Promise<void> {
     const { signal } = this.#leaving;
     while (this.#quarantined.size > 0 && !signal.aborted) {
@@ -138,30 +142,33 @@ export class Differences {
     const mark = { ...kindOf(read.segment), round, ...nothing, unsettledAt: now };
     try {
       const found = await readNamespace(catalog, namespace);
-      // Of one that is being deleted nothing may be left behind.
+      // A namespace that is being deleted must leave no evidence behind.
       if (found?.phase !== "READY" || found.id !== namespaceId) return;
       await addEvidence(catalog, namespaceId, mark);
     } catch (error) {
-      observe.trouble("that a difference is not settled could not be written down", error);
+      observe.trouble("could not record that a difference is not settled", error);
     }
   }
 
   /** Whether it is no longer quarantined. Never rejects. */
   async #settle(quarantine: Quarantine): Promise<boolean> {
     const { clock } = this.#options;
-    if (!(await this.#lookInto(quarantine.comparison))) {
-      const waitMs = Math.min(AGAIN_MAX_MS, AGAIN_FIRST_MS * 2 ** Math.min(quarantine.looks++, 10));
+    if (!(await this.#recheck(quarantine.comparison))) {
+      const waitMs = Math.min(
+        AGAIN_MAX_MS,
+        AGAIN_FIRST_MS * 2 ** Math.min(quarantine.rechecks++, 10),
+      );
       quarantine.dueMs = clock.monotonicMs() + waitMs;
       return false;
     }
-    // Other positions of it differed meanwhile: that these agree says nothing of those.
+    // Other positions have differed meanwhile; this recheck says nothing about those.
     if (quarantine.later === undefined) return true;
     quarantine.comparison = quarantine.later;
     quarantine.later = undefined;
     return false;
   }
 
-  async #lookInto(comparison: Comparison): Promise<boolean> {
+  async #recheck(comparison: Comparison): Promise<boolean> {
     const { catalog, readers, observe } = this.#options;
     const { signal } = this.#leaving;
     let found: Recheck = {
@@ -174,13 +181,13 @@ export class Differences {
       found = await recheckDifference(catalog, readers, comparison, signal);
       settled = await this.#act(comparison, found);
     } catch (error) {
-      if (!signal.aborted) observe.trouble("a difference could not be looked into", error);
+      if (!signal.aborted) observe.trouble("a difference could not be rechecked", error);
     }
     observe.differenceChecked(comparison.namespace, found.verdict, found.detail);
     return settled;
   }
 
-  /** Whether nothing is left to be done. */
+  /** True if nothing is left to do. */
   async #act(comparison: Comparison, found: Recheck): Promise<boolean> {
     const { catalog, clock, by, fallBack, differed } = this.#options;
     switch (found.verdict) {
@@ -201,12 +208,12 @@ export class Differences {
           comparison.namespace,
           `${reasonOf(found)} in ${locationOf(comparison.partition)}`,
         );
-        // Else every later comparison of it would make the namespace fall back once more.
+        // Otherwise every later comparison would make the namespace fall back once more.
         await this.#change(comparison, found, (before) =>
           held(before, found, by, clock.nowMicros()),
         );
     }
-    // Others may have come between, or the route may not be published yet.
+    // Another process may have changed it, or the route may not be published yet.
     return !(await isServed(catalog, comparison));
   }
 
@@ -221,7 +228,8 @@ export class Differences {
       const nth = before?.segments.findIndex((s) => isSameCopy(s, read.segment)) ?? -1;
       if (before === undefined || before.epoch !== epoch) return undefined;
       if (nth < 0) {
-        // The record is changed, yet servers follow that copy: its route is not published (rule C23).
+        // The record has changed, yet servers follow that copy: its route is not published (rule
+        // C23).
         await publishSplit(catalog, clock, before);
         changed(partition);
         return undefined;
@@ -233,11 +241,11 @@ export class Differences {
   }
 }
 
-/** One look for both, however many come: what lies between them is looked at, too. */
+/** One recheck for both, however many follow: it also reads what lies between them. */
 function covering(a: Comparison, b: Comparison): Comparison {
   const from = Math.min(a.read.range.from, b.read.range.from);
   const to = Math.max(a.read.range.to, b.read.range.to);
-  // Where pages began and ended does not matter any more, nor in which order they were read.
+  // The recheck needs neither the ends of the pages nor the order in which they were read.
   const range = { ...b.read.range, from, to, after: undefined };
   return { ...b, read: { ...b.read, range, last: undefined } };
 }

@@ -1,8 +1,8 @@
 /**
  * Gathers what was compared and adds it to the namespaces' evidence every few seconds.
  *
- * What cannot be written is kept and tried again; a process that dies takes with it what it has gathered
- * since the last time, which only means that more has to be compared.
+ * It keeps what it cannot write, and tries again. A process that dies loses what it has gathered
+ * since the last write, which only means that more has to be compared.
  */
 import type { Clock } from "../../lib/clock.ts";
 import { addEvidence } from "../record/read-modes.ts";

@@ -1,8 +1,8 @@
 /**
  * Reads both sides of a difference again, at ALL (rule C14), and says what it is.
  *
- * What is found while the ground goes away is not a finding: time is opened again, slices are dropped. So
- * whether the split is still followed is asked before and after.
+ * A difference is discarded if the split's epoch, slice or route changed during the recheck. So it
+ * asks before and after whether servers still follow the split.
  */
 import { fromUtf8 } from "../../lib/bytes.ts";
 import { ServiceError } from "../../lib/errors.ts";
@@ -21,7 +21,7 @@ import type { ComparisonReaders, Side } from "./comparison-readers.ts";
 import type { Comparison } from "../serve/comparison.ts";
 import type { DifferenceVerdict } from "../serve/observer.ts";
 
-/** What is wrong with a split, and in which epoch that was seen. */
+/** What is wrong with a split, and the epoch in which the recheck saw it. */
 export interface Finding {
   readonly verdict: Exclude<DifferenceVerdict, "VANISHED" | "NOT_CHECKED">;
   readonly detail: string;
@@ -31,10 +31,10 @@ export interface Finding {
 export type Recheck =
   | Finding
   | { readonly verdict: "VANISHED"; readonly detail: string }
-  /** `served` false: that copy is not followed any more, and never will be again. */
+  /** `served` false: no server follows that copy any more, and none will again. */
   | { readonly verdict: "NOT_CHECKED"; readonly detail: string; readonly served: boolean };
 
-/** What a finding stands on. */
+/** The state of the namespace that a finding depends on. */
 interface Ground {
   readonly epoch: number;
   readonly config: NamespaceConfig;
@@ -73,7 +73,7 @@ export async function isServed(catalog: Catalog, comparison: Comparison): Promis
   return ground !== NOT_SERVED;
 }
 
-/** By what the catalog says now: an epoch that has passed since leaves alone what it did not touch. */
+/** As the catalog has it now: a later epoch leaves alone what it did not touch. */
 async function groundOf(
   catalog: Catalog,
   { namespace, partition, read }: Comparison,
@@ -137,7 +137,7 @@ export function isSameCopy(a: Copy, b: Copy): boolean {
   return a.from === b.from && a.to === b.to && a.generation === b.generation;
 }
 
-/** Slow is better than unsure here: nobody waits. */
+/** No caller waits, so this read may be slow. */
 function atAll({ slos }: NamespaceConfig): ServiceLevel {
   return { ...slos.read, consistency: "ALL" };
 }

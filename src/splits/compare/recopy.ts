@@ -1,9 +1,10 @@
 /**
- * What becomes of the record of a split that is not as its original: pure.
+ * Decides what becomes of the record of a split that differs from its original. Pure.
  *
- * Copying again is bounded. A copy that cannot be read counts like one that fails its validation: after some
- * waits it rests until an operator retries. An event that appears late in the original is no fault of the
- * copy: the split is copied again at once, and if that happens again soon, after a wait.
+ * The number of recopies is bounded. A copy that cannot be read counts like one that fails its
+ * validation: after some waits it rests until an operator retries. An event that appears late in
+ * the original is no fault of the copy: the split is copied again at once, and after a wait if that
+ * happens again within a day.
  */
 import type { MoveCause } from "../../model/move-cause.ts";
 import { failedDueAt } from "../../model/split-retries.ts";
@@ -17,7 +18,7 @@ const IN_WORDS: Readonly<Record<Finding["verdict"], string>> = {
   OTHER_BYTES: "an event has other bytes in the split",
   UNREADABLE: "the split cannot be read",
 };
-/** Who holds a split that is not what its original is, as operators read it. */
+/** Who holds a split that differs from its original, as operators read it. */
 const HELD_BY = "braid: differs from its original";
 const LATELY_MICROS = 86_400_000_000;
 const SURFACED_AGAIN_MICROS = 300_000_000;
@@ -38,7 +39,7 @@ export function recopied(
 ): SplitRecord {
   const reason = reasonOf(finding);
   const { segments, askedBy, forced } = before;
-  // It is still the operator's request, if it was one: with detection off any other would be refused.
+  // An operator's request stays one: with detection off the planner would refuse any other.
   const change = { segments: segments.slice(0, nth), ...overtaken(before), askedBy, forced };
   const cause: Recopy = finding.verdict === "UNREADABLE" ? "unreadable" : "recopy";
   const times = recopiedLately(before, cause, at);
@@ -55,7 +56,7 @@ export function recopied(
   return movedSplit(before, to, why, { ...change, failures, dueAt });
 }
 
-/** Nothing of it is followed any more, until an operator has looked and retries. */
+/** Servers follow none of it until an operator retries. */
 export function held(before: SplitRecord, finding: Finding, by: string, at: number): SplitRecord {
   const why = { at, by, cause: "mismatch" as const, reason: reasonOf(finding) };
   const change = { segments: [], ...overtaken(before), heldBy: HELD_BY, dueAt: null };
@@ -74,7 +75,7 @@ function recopiedLately({ history }: SplitRecord, cause: Recopy, nowMicros: numb
   return times;
 }
 
-/** A worker that has it is overtaken at its next change. */
+/** A worker that owns it finds the newer fence at its next change, and stops. */
 function overtaken({ fence }: SplitRecord): Pick<SplitRecord, "owner" | "fence"> {
   return { owner: null, fence: fence + 1 };
 }

@@ -1,11 +1,12 @@
 /**
- * What this server has seen of each split: whether a comparison has matched, and whether one has not.
+ * What this server has seen of each split: whether a comparison has matched, and whether one has
+ * differed.
  *
- * What has matched is bounded: what is forgotten is compared again. A quarantine never ends by
- * itself, neither for its age nor for room: only a recheck ends it. Where there are more
- * than can be remembered, no split is trusted until there are fewer.
+ * The number of proven copies is bounded: a copy that is forgotten is compared again. A quarantine
+ * never ends for its age or for lack of room, only when a recheck clears it. If there are more than
+ * this server can remember, it trusts no split until there are fewer.
  *
- * Partitions are given as text (`partitionText`): every read asks, and makes it once.
+ * Partitions are given as text (`partitionText`): every read asks, and makes the text once.
  */
 import { LRUCache } from "lru-cache";
 import type { RouteSegment } from "../../model/split.ts";
@@ -40,7 +41,7 @@ export class TrustStates {
     return includes(this.#proven.peek(partition), segment) ? "PROVEN" : "UNSEEN";
   }
 
-  /** A comparison of every byte has matched. One that is quarantined stays so: other bytes did not match. */
+  /** A comparison of every byte has matched. A quarantined copy stays so: other bytes differed. */
   prove(partition: string, segment: Copy): void {
     if (this.of(partition, segment) !== "UNSEEN") return;
     const { generation, from } = segment;
@@ -49,7 +50,10 @@ export class TrustStates {
     this.#proven.set(partition, [...others, { generation, from }]);
   }
 
-  /** False if there is no room to remember it; then it is compared anew, when any split is trusted again. */
+  /**
+   * False if there is no room to remember it. It is compared again when this server trusts any
+   * split again.
+   */
   quarantine(partition: string, segment: Copy): boolean {
     this.#proven.delete(partition);
     const quarantined = this.#quarantined.get(partition);

@@ -1,8 +1,9 @@
 /**
- * The events of an original or of a split's parts, newest first, one at a time, a bounded fetch in memory.
+ * The events of an original or of a split's parts, newest first, one at a time, with a bounded
+ * fetch in memory.
  *
- * A cursor has to be filled when it says so and is looked at otherwise: a promise for each event would
- * cost more than the comparison.
+ * The caller fills a cursor when it is empty, and reads the current event otherwise: a promise for
+ * each event would cost more than the comparison.
  */
 import { ServiceError } from "../../lib/errors.ts";
 import { LAYOUTS } from "../../model/layouts.ts";

@@ -1,8 +1,9 @@
 /**
- * Events and blocks, decoded plainly: for whoever checks what the rest of the code has written.
+ * Decodes events and blocks plainly, to check what the rest of the code has written.
  *
- * It shares nothing with the readers and writers of parts, so that one mistake cannot hide in both. It is
- * written from `docs/specs/packed-parts.md`, and says what is wrong where they only say that something is.
+ * It shares nothing with the readers and writers of parts, so that one mistake cannot hide in both.
+ * It follows `docs/specs/packed-parts.md`, and says what is wrong where they only say that something
+ * is.
  */
 import { createHash } from "node:crypto";
 import { crc32c } from "@node-rs/crc32";

@@ -1,6 +1,6 @@
 /**
- * The ranges a split is compared by: each is small enough to begin again, and all of them together are
- * the time its segments cover, without a gap, whatever the parts say of themselves.
+ * The ranges by which a split is compared: each is small enough to begin again, and together they
+ * are the time that its segments cover, without a gap, whatever the parts say about themselves.
  */
 import type { PartRecord, RouteSegment } from "../../model/split.ts";
 import { strategyOf } from "../../model/strategies/strategies.ts";

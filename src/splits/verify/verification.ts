@@ -51,10 +51,10 @@ export interface VerifiedDifference {
 
 /** Splits compared at a time, each with two fetches of 1 MiB in memory. */
 const SPLITS_AT_ONCE = 4;
-/** What fails this often at one place ends the comparison; started again, it goes on from there. */
+/** What fails this often at one place ends the comparison; started again, it continues there. */
 const ATTEMPTS_MAX = 4;
 const RETRY_MS = 1_000;
-/** Nobody waits for it: a second replica is not asked early. */
+/** No caller waits, so a second replica is not asked early. */
 const LEVEL: ServiceLevel = { consistency: "ALL", targetMs: 5_000, maxMs: 5_000 };
 
 /** A segment whose parts are not all in the catalog. */
@@ -80,8 +80,8 @@ export class Verification {
   }
 
   /**
-   * Until it has ended, the signal aborts, or somebody else has taken it over. True if it has
-   * ended.
+   * Resolves when it has ended, the signal aborts, or another process has taken it over. True if it
+   * has ended.
    */
   async run(): Promise<boolean> {
     const stopSaving = new AbortController();
@@ -179,7 +179,7 @@ export class Verification {
     } while (cursor !== "");
   }
 
-  /** Goes on where it was: it can be repeated. */
+  /** Continues where it stopped, so it can be repeated. */
   async #compareSplit(record: SplitRecord): Promise<void> {
     const { segments } = routeOf(record);
     if ((await this.#servedIn(record)) === undefined) return this.#skip();

@@ -1,10 +1,10 @@
 /**
- * Comparisons as the catalog holds them: space `verify/<namespace id>`, key = the comparison's id. Those
- * that are to be worked on are also in the space `verify-running`, so that they are found without asking
- * every namespace.
+ * Comparisons as the catalog stores them: space `verify/<namespace id>`, key = the comparison's id.
+ * Those that are not finished are also in the space `verify-running`, so that a process finds them
+ * without asking every namespace.
  *
- * The record is written before its entry and ends before its entry is removed: an entry without a running
- * record says nothing, and whoever starts the same comparison again makes the entry anew.
+ * The record is written before its entry, and ends before its entry is removed. An entry without a
+ * running record means nothing, and starting the same comparison again writes the entry again.
  */
 import { z } from "zod";
 import { decodeStored, encodeStored, listAll, storedObject } from "../../records/stored-json.ts";
@@ -23,7 +23,7 @@ export interface VerifyTarget {
   } | null;
 }
 
-/** Where to go on. */
+/** Where the next owner continues. */
 export interface Checkpoint {
   /** Whether `splitsTotal` is known. */
   readonly counted: boolean;
@@ -44,9 +44,9 @@ export interface VerifyRecord extends VerifyProgress {
   readonly namespaceId: string;
   readonly target: VerifyTarget;
   readonly checkpoint: Checkpoint;
-  /** Splits that were not compared, as nobody is served from them. */
+  /** Splits that were not compared, because no server follows them. */
   readonly splitsSkipped: number;
-  /** Raised by each who takes it. */
+  /** Each new owner raises it. */
   readonly fence: number;
   /** The process that works on it; its heartbeat changes while it lives (rule C16). */
   readonly owner: { readonly by: string; readonly heartbeat: number } | null;
@@ -93,7 +93,7 @@ export interface RunningVerify {
 }
 
 export async function noteRunning(catalog: Catalog, running: RunningVerify): Promise<void> {
-  // One that is there already says the same.
+  // An existing entry means the same.
   await catalog.write(RUNNING_SPACE, runningKey(running), encodeStored({}), 0);
 }
 

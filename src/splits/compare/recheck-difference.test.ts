@@ -2,6 +2,7 @@ import { equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { location, OnePartition } from "../../../tests/property/one-partition.ts";
 import { readRoute } from "../../records/route-records.ts";
+import { readSlice, removeSlice } from "../../records/slice-records.ts";
 import { isServed } from "./recheck-difference.ts";
 import { comparisonOf } from "./reported-difference.ts";
 
@@ -24,4 +25,17 @@ test("C14: a difference belongs to one copy: another generation of the same time
   };
   equal(await isServed(fixture.catalog, differenceIn(segment.generation)), true);
   equal(await isServed(fixture.catalog, differenceIn(segment.generation + 1)), false);
+});
+
+test("C14: a difference in a slice whose record is gone belongs to no copy that servers follow", async () => {
+  const fixture = await OnePartition.open();
+  await fixture.split({});
+  const segment = (await readRoute(fixture.catalog, location))?.segments[0];
+  const slice = await readSlice(fixture.catalog, location.namespaceId, location.slice);
+  ok(segment !== undefined && slice !== undefined);
+  const { from, to } = segment;
+  const found = { namespace: "plays", partition: location, round: 0, segment, from, to };
+  equal(await isServed(fixture.catalog, comparisonOf(found)), true);
+  await removeSlice(fixture.catalog, location.namespaceId, slice);
+  equal(await isServed(fixture.catalog, comparisonOf(found)), false);
 });

@@ -4,7 +4,7 @@
  * test notices survives and is listed: it needs a test, or a judgement in docs/reliability.md.
  * Outside the gate: a sample takes minutes.
  */
-import { globSync } from "node:fs";
+import { existsSync, globSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
@@ -118,7 +118,10 @@ while (tried < Number(values.count) && candidates.length > 0 && performance.now(
   const path = join(tree.root, mutant.file);
   const source = await readFile(path, "utf8");
   await writeFile(path, source.slice(0, mutant.start) + mutant.becomes + source.slice(mutant.end));
-  const { passed } = await tree.runTests(testsFor(mutant.file));
+  // The file's own tests find most mutants, in a fraction of the time.
+  const own = mutant.file.replace(/\.ts$/, ".test.ts");
+  const found = existsSync(own) && !(await tree.runTests([own])).passed;
+  const passed = !found && (await tree.runTests(testsFor(mutant.file))).passed;
   await writeFile(path, source);
   tried++;
   if (!passed) continue;

@@ -93,7 +93,8 @@ export function decodeDetection(bytes: Uint8Array): DecodedDetection {
 
 const count = z.int().nonnegative();
 
-const messageSchema = z.strictObject({
+/** A newer version may add fields: they are ignored (rule C28). */
+const messageSchema = z.object({
   namespace: z.string().refine((name) => namespaceNameProblem(name) === undefined, {
     error: "is not the name of a namespace",
   }),

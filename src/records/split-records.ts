@@ -20,7 +20,8 @@ import {
   shardSpace,
   spaceOf,
 } from "./split-spaces.ts";
-import { decodeStored, encodeStored, listAll } from "./stored-json.ts";
+import { decodeOrSkip, decodeStored, encodeStored, listAll } from "./stored-json.ts";
+import type { UnreadableEntry } from "./stored-json.ts";
 
 /** A history keeps this many of its first moves, and the latest ones. */
 const FIRST_MOVES = 10;
@@ -54,41 +55,53 @@ export async function writeSplit(
   return written === undefined ? undefined : { ...record, history, version: written };
 }
 
-/** Every record of a slice, shard by shard, by bounded pages. */
+/**
+ * Every record of a slice, shard by shard, a bounded page at a time. A record that cannot be decoded is
+ * given to `skip`; without it the listing fails.
+ */
 export async function* listSplits(
   catalog: Catalog,
   slice: SliceRef,
+  skip: (entry: UnreadableEntry) => void = fail,
 ): AsyncGenerator<SplitRecord, void, undefined> {
   for (let shard = 0; shard < SHARDS; shard++) {
     const space = shardSpace("splits", slice, shard);
     for await (const stored of listAll(catalog, space)) {
-      yield decode(space, partitionOf(slice, stored.key), stored);
+      const record = decodeListed(space, slice, stored, skip);
+      if (record !== undefined) yield record;
     }
   }
 }
 
 /**
- * At most `limit` of them, behind the position in `cursor` ("" for the first). The returned cursor
- * is "" at the end.
+ * At most `limit` of them, from `cursor` on ("" for the first); `skip` as above. The returned cursor is ""
+ * at the end.
  */
 export async function listSplitsPage(
   catalog: Catalog,
   slice: SliceRef,
   cursor: string,
   limit: number,
+  skip: (entry: UnreadableEntry) => void = fail,
 ): Promise<{ readonly records: SplitRecord[]; readonly cursor: string }> {
   const bar = cursor.indexOf("|");
   let after = cursor.slice(bar + 1);
   const records: SplitRecord[] = [];
   for (let shard = bar < 0 ? 0 : Number(cursor.slice(0, bar)); shard < SHARDS; shard++) {
     const space = shardSpace("splits", slice, shard);
-    const page = await catalog.list(space, after, limit - records.length);
-    for (const stored of page) {
-      records.push(decode(space, partitionOf(slice, stored.key), stored));
-    }
-    const last = page.at(-1);
-    if (last !== undefined && records.length >= limit) {
-      return { records, cursor: `${shard}|${last.key}` };
+    for (let ended = false; !ended;) {
+      const wanted = limit - records.length;
+      const page = await catalog.list(space, after, wanted);
+      for (const stored of page) {
+        const record = decodeListed(space, slice, stored, skip);
+        if (record !== undefined) records.push(record);
+      }
+      const last = page.at(-1);
+      if (last !== undefined && records.length >= limit) {
+        return { records, cursor: `${shard}|${last.key}` };
+      }
+      after = last?.key ?? "";
+      ended = page.length < wanted;
     }
     after = "";
   }
@@ -138,6 +151,20 @@ function slicesSpace({ namespaceId }: Pick<SliceRef, "namespaceId">): string {
 function boundedHistory(history: readonly SplitMove[]): readonly SplitMove[] {
   if (history.length <= FIRST_MOVES + LAST_MOVES) return history;
   return [...history.slice(0, FIRST_MOVES), ...history.slice(-LAST_MOVES)];
+}
+
+function decodeListed(
+  space: string,
+  slice: SliceRef,
+  stored: CatalogRecord,
+  skip: (entry: UnreadableEntry) => void,
+): SplitRecord | undefined {
+  const read = (): SplitRecord => decode(space, partitionOf(slice, stored.key), stored);
+  return decodeOrSkip(space, stored, read, skip);
+}
+
+function fail({ error }: UnreadableEntry): never {
+  throw error;
 }
 
 function decode(space: string, partition: PartitionKey, stored: CatalogRecord): SplitRecord {

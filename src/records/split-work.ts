@@ -17,7 +17,6 @@
 import { LOST, tryCompareAndSet } from "../lib/compare-and-set.ts";
 import { z } from "zod";
 import { ServiceError } from "../lib/errors.ts";
-import { isUnreadable } from "../lib/stored-format.ts";
 import type { PartitionKey } from "../model/partition.ts";
 import type { Catalog, CatalogRecord } from "../ports/catalog.ts";
 import { slicedKeyOf, slicedPartitionOf, timeKey } from "./split-spaces.ts";
@@ -29,7 +28,8 @@ import {
   windowSpace,
 } from "./split-work-windows.ts";
 import type { WorkIndex } from "./split-work-windows.ts";
-import { decodeStored, encodeStored, storedObject } from "./stored-json.ts";
+import { decodeOrSkip, decodeStored, encodeStored, storedObject } from "./stored-json.ts";
+import type { UnreadableEntry } from "./stored-json.ts";
 
 /** Where an entry lies. */
 export interface DueKey {
@@ -48,13 +48,6 @@ export interface DueEntry extends DueSplit {
   /** The version of the record that the process is about to change. */
   readonly from: number;
   readonly version: number;
-}
-
-/** An entry that this process cannot decode: damaged, or of a newer version (rule C28). */
-export interface UnreadableEntry {
-  readonly space: string;
-  readonly key: string;
-  readonly error: ServiceError;
 }
 
 /** Where a listing continues. */
@@ -92,9 +85,9 @@ export async function listDue(
       if (stored.key >= end) break;
       listed++;
       cursor = { window, key: stored.key };
-      const entry = decodeIfSound(index, space, stored);
-      if ("error" in entry) unreadable.push(entry);
-      else due.push(withoutVersions(entry));
+      const skip = (entry: UnreadableEntry): void => void unreadable.push(entry);
+      const entry = decodeOrSkip(space, stored, () => decode(index, space, stored), skip);
+      if (entry !== undefined) due.push(withoutVersions(entry));
     }
     if (listed >= limit) return { due, unreadable, cursor };
   }
@@ -175,19 +168,6 @@ function decode(index: WorkIndex, space: string, stored: CatalogRecord): DueEntr
     partition: slicedPartitionOf(namespaceId, sliced),
     version: stored.version,
   };
-}
-
-function decodeIfSound(
-  index: WorkIndex,
-  space: string,
-  stored: CatalogRecord,
-): DueEntry | UnreadableEntry {
-  try {
-    return decode(index, space, stored);
-  } catch (error) {
-    if (!(error instanceof ServiceError) || !isUnreadable(error)) throw error;
-    return { space, key: stored.key, error };
-  }
 }
 
 function withoutVersions({ index, dueAt, partition, namespace }: DueEntry): DueSplit {

@@ -6,7 +6,14 @@
  * has them.
  */
 import { z } from "zod";
-import { decodeFormat, encodeFormat, FIRST_FORMAT, unreadable } from "../lib/stored-format.ts";
+import { ServiceError } from "../lib/errors.ts";
+import {
+  decodeFormat,
+  encodeFormat,
+  FIRST_FORMAT,
+  isUnreadable,
+  unreadable,
+} from "../lib/stored-format.ts";
 import type { Catalog, CatalogRecord } from "../ports/catalog.ts";
 
 /** How many records one call requests when all of a space are wanted. */
@@ -32,6 +39,32 @@ export function decodeStored<T>(
   const parsed = schema.safeParse(decodeFormat(value, name, formatMax));
   if (!parsed.success) throw unreadable(name, parsed.error);
   return parsed.data;
+}
+
+/** An entry that this process cannot decode: damaged, or of a newer version (rule C28). */
+export interface UnreadableEntry {
+  readonly space: string;
+  readonly key: string;
+  readonly error: ServiceError;
+}
+
+/**
+ * For lists of work and for people: hands an entry that cannot be decoded to `skip` and returns undefined,
+ * so that it does not keep the others waiting. A list that decides where an event lies must not use it.
+ */
+export function decodeOrSkip<T>(
+  space: string,
+  { key }: CatalogRecord,
+  decode: () => T,
+  skip: (entry: UnreadableEntry) => void,
+): T | undefined {
+  try {
+    return decode();
+  } catch (error) {
+    if (!(error instanceof ServiceError) || !isUnreadable(error)) throw error;
+    skip({ space, key, error });
+    return undefined;
+  }
 }
 
 /** Every record of a space, by bounded pages. */

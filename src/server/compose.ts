@@ -114,6 +114,8 @@ function newSplits(
     catalog,
     clock: runtime.clock,
     nudge,
+    unreadable: ({ space, key, error }) =>
+      runtime.log.error({ space, key, err: error }, "a split cannot be decoded: lists omit it"),
     changed: (partition) => serving.splits.changed(partition),
     holdsEvents: (partition) => holdsEvents(store, partition),
     namespaceChanged: parts.changed,

@@ -134,6 +134,12 @@ function splitObserver(measures: WorkerMetrics, log: Log): SplitContext["observe
         );
         break;
       }
+      case "unreadable": {
+        const { space, key, error } = event.entry;
+        measures.unreadableEntries.add(1);
+        log.error({ space, key, err: error }, "an entry cannot be decoded and is skipped");
+        break;
+      }
       case "trouble":
         log.warn({ namespace: event.namespace, err: event.error }, event.what);
         break;

@@ -51,6 +51,11 @@ export function declareWorkerMetrics(metrics: Metrics) {
       [NAMESPACE],
     ),
     splitsActive: metrics.gauge("braid_splits_active", "Splits that this process works on."),
+    unreadableEntries: metrics.counter(
+      "braid_split_work_unreadable_total",
+      "Entries of the work on splits that this process cannot decode and skips, each counted once.",
+      [],
+    ),
     splitMoves: metrics.counter("braid_split_moves_total", "Splits that entered a state.", [
       NAMESPACE,
       STATE,

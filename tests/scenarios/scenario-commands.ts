@@ -270,6 +270,8 @@ function eventText(event: SplitEvent): string | undefined {
       return `confirmed: ${event.parts} parts, ${event.bytes} bytes`;
     case "id step":
       return `${event.partition.seriesId} gets ${event.factor} times the event buckets`;
+    case "unreadable":
+      return `skipped: ${event.entry.space}/${event.entry.key}`;
     case "trouble":
       return `trouble: ${event.what}`;
     default:

@@ -18,6 +18,7 @@ import {
 import type { NamespaceRecord } from "../../records/namespace-records.ts";
 import { readSlice } from "../../records/slice-records.ts";
 import { listSplitsPage, slicesWithSplits } from "../../records/split-records.ts";
+import type { UnreadableEntry } from "../../records/stored-json.ts";
 import { readKillSwitch } from "../record/kill-switch.ts";
 import type { PausedNamespace, SplitDetail, SplitPage } from "../use-cases.ts";
 
@@ -25,6 +26,8 @@ export interface ListOptions {
   readonly state: SplitState | undefined;
   readonly pageSize: number;
   readonly pageToken: string;
+  /** Sees each record that the list leaves out because it cannot be decoded (rule C28). */
+  readonly skip?: (entry: UnreadableEntry) => void;
 }
 
 /** Looked at for one page. A slice costs a call for each of its shards. */
@@ -70,10 +73,12 @@ class PageInProgress {
   readonly #catalog: Catalog;
   readonly #state: SplitState | undefined;
   readonly #size: number;
+  readonly #skip: (entry: UnreadableEntry) => void;
   #records = 0;
   #slices = 0;
 
-  constructor(catalog: Catalog, { state, pageSize }: ListOptions) {
+  constructor(catalog: Catalog, { state, pageSize, skip }: ListOptions) {
+    this.#skip = skip ?? (() => undefined);
     this.#catalog = catalog;
     this.#state = state;
     this.#size = pageSize > 0 ? pageSize : PAGE_SIZE_DEFAULT;
@@ -126,7 +131,7 @@ class PageInProgress {
       const room = this.#size - this.splits.length;
       if (room === 0 || this.#records >= RECORDS_MAX) return cursor;
       const limit = this.#state === undefined ? room : RECORDS_PAGE;
-      const page = await listSplitsPage(this.#catalog, ref, cursor, limit);
+      const page = await listSplitsPage(this.#catalog, ref, cursor, limit, this.#skip);
       this.#records += page.records.length;
       if (page.records.length > 0) {
         timeSlice ??= await readSlice(this.#catalog, namespaceId, slice);
@@ -136,7 +141,7 @@ class PageInProgress {
       const taken =
         used === page.records.length
           ? page
-          : await listSplitsPage(this.#catalog, ref, cursor, used);
+          : await listSplitsPage(this.#catalog, ref, cursor, used, () => undefined);
       ({ cursor } = taken);
     } while (cursor !== "");
     return undefined;

@@ -88,7 +88,7 @@ export class SplitCounts {
   }
 
   async #count({ id }: NamespaceRecord, signal: AbortSignal): Promise<Count> {
-    const { catalog, store } = this.#options;
+    const { catalog, store, onFailed } = this.#options;
     const count: Count = {
       states: new Map(SPLIT_STATES.map((state) => [state, 0])),
       storageBytes: 0,
@@ -97,7 +97,9 @@ export class SplitCounts {
       if (signal.aborted) break;
       const slice = { namespaceId: id, slice: name };
       try {
-        for await (const { state } of listSplits(catalog, slice)) {
+        for await (const { state } of listSplits(catalog, slice, ({ error }) =>
+          onFailed?.(error),
+        )) {
           count.states.set(state, (count.states.get(state) ?? 0) + 1);
         }
         count.storageBytes += (await store.sliceStats(splitTableOf(slice))).bytes;

@@ -6,6 +6,7 @@ import { moveSplit } from "../record/move-split.ts";
 import { readReadyNamespace } from "../../records/namespace-records.ts";
 import { readRoute } from "../../records/route-records.ts";
 import { readSlice, writeSlice } from "../../records/slice-records.ts";
+import { keyOf, spaceOf } from "../../records/split-spaces.ts";
 import { readSplit } from "../../records/split-records.ts";
 import { listDue } from "../../records/split-work.ts";
 import type { PartitionKey } from "../../model/partition.ts";
@@ -28,10 +29,12 @@ class Fixture {
   readonly store = this.control.store;
   readonly nudged: string[] = [];
   readonly changed: string[] = [];
+  readonly skipped: string[] = [];
   readonly splits = new Splits({
     catalog: this.catalog,
     clock: this.clock,
     nudge: ({ seriesId }) => void this.nudged.push(seriesId),
+    unreadable: ({ key }) => void this.skipped.push(key),
     changed: ({ seriesId }) => void this.changed.push(seriesId),
     namespaceChanged: async (name) => void this.changed.push(name),
   });
@@ -281,6 +284,28 @@ test("S24: a worker that writes at the same time does not lose the operator's wo
   const { record } = await fixture.splits.rollback(fixture.location(), OPERATOR_REQUEST);
   assert.deepEqual([record.state, record.owner], ["INVALIDATED", null]);
   assert.equal(heartbeats, -1);
+});
+
+test("C28: a record that cannot be decoded is left out of lists and reported, and a request for it fails", async () => {
+  const fixture = await Fixture.open();
+  for (const seriesId of ["a", "b", "c", "wide"]) {
+    await fixture.splits.request(fixture.location({ seriesId }), OPERATOR_REQUEST);
+  }
+  const { catalog } = fixture;
+  const [space, key] = [spaceOf("splits", fixture.partition()), keyOf(fixture.partition())];
+  await catalog.write(space, key, "{", (await fixture.record()).version);
+  for (const pageSize of [1, 2, 10]) {
+    const listed: string[] = [];
+    for (let pageToken = ""; ;) {
+      const page = await fixture.splits.list("plays", { state: undefined, pageSize, pageToken });
+      listed.push(...page.splits.map(({ record }) => record.partition.seriesId));
+      if (page.nextPageToken === "") break;
+      pageToken = page.nextPageToken;
+    }
+    assert.deepEqual(listed.toSorted(), ["a", "b", "c"]);
+  }
+  assert.ok(fixture.skipped.every((skipped) => skipped === key) && fixture.skipped.length >= 3);
+  await assert.rejects(fixture.splits.get(fixture.location()), { code: "DATA_LOSS" });
 });
 
 test("lists are paged over slices, and by state", async () => {

@@ -36,6 +36,7 @@ import type { PartNumberRange, PartRecord, SplitRecord } from "../../model/split
 import type { TimeSlice } from "../../model/time-slice.ts";
 import type { Catalog } from "../../ports/catalog.ts";
 import { listSplitPage } from "./list-splits.ts";
+import type { UnreadableEntry } from "../../records/stored-json.ts";
 import type { ListOptions } from "./list-splits.ts";
 import { requested, retried, rolledBack, whyOf } from "./operator-requests.ts";
 import type { Decision, RequestContext } from "./operator-requests.ts";
@@ -49,6 +50,8 @@ export interface SplitsOptions {
   readonly changed?: (partition: PartitionKey) => void | Promise<void>;
   /** Whether a partition holds any event; without it every partition is taken to. */
   readonly holdsEvents?: (partition: PartitionKey) => Promise<boolean>;
+  /** Sees each record that a list leaves out because it cannot be decoded (rule C28). */
+  readonly unreadable?: (entry: UnreadableEntry) => void;
   /** Brings this process's view of a namespace up to date. */
   readonly namespaceChanged?: (name: string) => Promise<void>;
 }
@@ -64,7 +67,11 @@ export class Splits implements SplitUseCases {
   }
 
   list(namespace: string, options: ListOptions): Promise<SplitPage> {
-    return listSplitPage(this.#options.catalog, namespace, options);
+    const { catalog, unreadable } = this.#options;
+    return listSplitPage(catalog, namespace, {
+      ...options,
+      ...(unreadable && { skip: unreadable }),
+    });
   }
 
   async get(location: SplitLocation): Promise<SplitDetail> {

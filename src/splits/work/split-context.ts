@@ -6,6 +6,7 @@ import type { PartitionKey, SliceRef } from "../../model/partition.ts";
 import type { MoveCause } from "../../model/move-cause.ts";
 import type { SplitState } from "../../model/split.ts";
 import type { TimeMargins } from "../../model/time-margins.ts";
+import type { UnreadableEntry } from "../../records/stored-json.ts";
 import type { Catalog } from "../../ports/catalog.ts";
 import type { Fragments } from "../../ports/fragments.ts";
 import type { EventStore } from "../../ports/event-store.ts";
@@ -50,6 +51,11 @@ export type SplitEvent =
       readonly namespace: string;
       readonly partition: PartitionKey;
       readonly factor: number;
+    }
+  | {
+      /** An entry or record of the work that this process cannot decode is skipped (rule C28). */
+      readonly kind: "unreadable";
+      readonly entry: UnreadableEntry;
     }
   | {
       readonly kind: "trouble";

@@ -4,6 +4,7 @@ import { readIdSteps } from "../../records/id-strategies.ts";
 import { moveSplit } from "../record/move-split.ts";
 import { readNamespace, updateNamespace, writeNamespace } from "../../records/namespace-records.ts";
 import { beginReopening } from "../../namespaces/reopen.ts";
+import { keyOf, spaceOf } from "../../records/split-spaces.ts";
 import { readRoute } from "../../records/route-records.ts";
 import { readSplit } from "../../records/split-records.ts";
 import { putDue } from "../../records/split-work.ts";
@@ -360,6 +361,37 @@ test("C23: a route that was not published is settled within a sweep, while every
     [],
   );
   forever.resolve();
+  await fixture.close();
+});
+
+test("C28: entries and records that cannot be decoded are skipped and reported once, and all other splits end", async () => {
+  const fixture = await SplitScenario.open();
+  const { catalog, clock } = fixture;
+  await fixture.write(WIDE);
+  const partition = await fixture.partitionAt(TEN);
+  await fixture.detect(partition);
+  const [window] = catalog.peek("split-work-windows");
+  assert.ok(window);
+  const nth = (Number(window.key) / 600_000_000) % 2_048;
+  const key = (series: string): string =>
+    `${window.key}|${partition.namespaceId}|${partition.slice}|${series}|10|0`;
+  await catalog.write(`split-work/${nth}`, key("damaged"), "{", 0);
+  await catalog.write(`split-work/${nth}`, key("newer"), '{"format":2}', 0);
+  await catalog.write(`split-work/${nth}`, `${window.key}|nonsense`, "{}", 0);
+  // Due, and its record is damaged.
+  const damaged = { ...partition, seriesId: "record" };
+  const due = { index: "split-work", dueAt: clock.nowMicros(), namespace: NAME } as const;
+  await putDue(catalog, { ...due, partition: damaged, from: 0 });
+  await catalog.write(spaceOf("splits", damaged), keyOf(damaged), "{", 0);
+  const { events } = fixture.startWorker();
+  await fixture.until(partition, rests, 300);
+  await clock.advance(60_000);
+  const skipped = events.flatMap((event) => (event.kind === "unreadable" ? [event.entry.key] : []));
+  assert.equal(skipped.length, 4, skipped.join("\n"));
+  assert.deepEqual(
+    events.filter(({ kind }) => kind === "trouble"),
+    [],
+  );
   await fixture.close();
 });
 

@@ -5,6 +5,7 @@
  * index by due time every few seconds, so that without any nudge everything due is found (rule C16). Any
  * number of workers may run beside each other.
  */
+import { LRUCache } from "lru-cache";
 import { listNamespaces } from "../../records/namespace-records.ts";
 import { settleDue } from "../record/move-split.ts";
 import { readSplit } from "../../records/split-records.ts";
@@ -12,7 +13,9 @@ import { closeWindows } from "../../records/split-work-windows.ts";
 import type { WorkIndex } from "../../records/split-work-windows.ts";
 import { cursorAt, listDue } from "../../records/split-work.ts";
 import type { DueCursor, DuePage, DueSplit } from "../../records/split-work.ts";
+import type { UnreadableEntry } from "../../records/stored-json.ts";
 import { ServiceError } from "../../lib/errors.ts";
+import { isUnreadable } from "../../lib/stored-format.ts";
 import { forEachBounded } from "../../lib/for-each-bounded.ts";
 import { partitionText } from "../../model/partition.ts";
 import type { PartitionKey } from "../../model/partition.ts";
@@ -33,6 +36,8 @@ const DUE_PAGE = 200;
 const PAGES_MAX = 10;
 /** Splits of a paused namespace stay due: how often they are looked at all the same. */
 const PAUSED_LOOK_MS = 60_000;
+/** Entries that cannot be decoded and were reported. */
+const SKIPPED_MAX = 10_000;
 const CLOSE_WINDOWS_MS = 30_000;
 /** Namespaces that are watched, and how often while a sealed line settles. */
 const NAMESPACES_WATCHED = 500;
@@ -68,6 +73,7 @@ export class SplitWorker {
   /** Where the next sweep continues with guard entries; undefined: at the first. */
   #guardsAfter: DueCursor | undefined;
   readonly #idle = new Set<() => void>();
+  readonly #skipped = new LRUCache<string, true>({ max: SKIPPED_MAX });
 
   constructor(context: SplitContext) {
     this.#context = context;
@@ -131,6 +137,7 @@ export class SplitWorker {
         try {
           await settleDue(catalog, clock, due);
         } catch (error) {
+          if (signal.aborted) return;
           this.#trouble(due.namespace, "a route could not be published", error);
         }
       });
@@ -156,8 +163,18 @@ export class SplitWorker {
     }
   }
 
-  #list(index: WorkIndex, nowMicros: number, after: DueCursor | undefined): Promise<DuePage> {
-    return listDue(this.#context.catalog, index, nowMicros, DUE_PAGE, after);
+  async #list(index: WorkIndex, nowMicros: number, after: DueCursor | undefined): Promise<DuePage> {
+    const page = await listDue(this.#context.catalog, index, nowMicros, DUE_PAGE, after);
+    for (const entry of page.unreadable) this.#skip(entry);
+    return page;
+  }
+
+  /** Reported once by each process: the entry is met again in every sweep. */
+  #skip(entry: UnreadableEntry): void {
+    const name = `${entry.space}/${entry.key}`;
+    if (this.#skipped.has(name)) return;
+    this.#skipped.set(name, true);
+    this.#context.observe({ kind: "unreadable", entry });
   }
 
   /** False if there is no room for it. */
@@ -247,7 +264,11 @@ export class SplitWorker {
       ({ namespace } = record);
       await workOnSplit(this.#context, this.#sealed, record, signal);
     } catch (error) {
-      if (!signal.aborted) this.#trouble(namespace, "a split could not be looked at", error);
+      if (error instanceof ServiceError && isUnreadable(error)) {
+        this.#skip({ space: "splits", key: name, error });
+      } else if (!signal.aborted) {
+        this.#trouble(namespace, "a split could not be looked at", error);
+      }
     } finally {
       this.#active.delete(name);
       this.#wake();

@@ -13,8 +13,9 @@ import type { Runtime } from "./runtime.ts";
  * everything.
  */
 const CONNECTION_SHARE = 8;
-/** Open files that are not connections: stores, tables, logs. */
+/** Open files that are not connections: tables, logs, and five of each open slice. */
 const OTHER_FILES = 512;
+const SLICE_FILES = 5;
 
 export interface OpenListener {
   readonly listener: Listener;
@@ -46,7 +47,7 @@ export async function openListener(
     calls,
     host: config.listen.host,
     port: config.listen.port,
-    connectionsMax: Math.min(connections, filesAllowed()),
+    connectionsMax: Math.min(connections, filesAllowed(config.server.open_slices)),
     connectionRequestsMax: Math.max(8, Math.ceil(requests_in_flight / CONNECTION_SHARE)),
     connectionBytesMax: Math.max(config.limits.request_bytes, request_memory / CONNECTION_SHARE),
     allowedHosts: config.allowed_hosts,
@@ -55,10 +56,12 @@ export async function openListener(
 }
 
 /** A connection is an open file: this many fit into the system's limit. */
-function filesAllowed(): number {
+function filesAllowed(openSlices: number): number {
   const report = process.report.getReport() as {
     readonly userLimits?: { readonly open_files?: { readonly soft?: number | string } };
   };
   const soft = Number(report.userLimits?.open_files?.soft);
-  return Number.isFinite(soft) ? Math.max(16, soft - OTHER_FILES) : Infinity;
+  return Number.isFinite(soft)
+    ? Math.max(16, soft - OTHER_FILES - SLICE_FILES * openSlices)
+    : Infinity;
 }

@@ -48,7 +48,7 @@ async function storeWithout(directory: string, commit: number): Promise<void> {
   });
   await level.del(markerKey(commit));
   await level.close();
-  // A crash leaves no seal; with one the change of the files would be told first.
+  // A crash leaves no seal; with one the change of the files would be reported first.
   const mark = await MarkFile.open(join(directory, "mark"));
   await mark.write({ sequence: COMMITS, events: COMMITS });
   await mark.close();

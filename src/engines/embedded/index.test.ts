@@ -165,7 +165,7 @@ test("markers are trimmed once their commits are out of the logs, and the rest i
   await level.close();
   assert.ok(markers.length > 0 && markers.length < commits, `${markers.length} markers`);
   assert.deepEqual(markers.at(-1), markerKey(commits));
-  // Opening by hand changed the files behind the seal; that too is told.
+  // Opening by hand changed the sealed files; the engine reports that too.
   engine = await openEmbeddedEngine({ directory, clock: systemClock });
   const partition = { ...slice, seriesId: "a", timeBucket: 0, eventBucket: 0 };
   const range = { from: 0, to: 1000, order: "OLDEST_FIRST", after: undefined } as const;

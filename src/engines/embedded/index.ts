@@ -2,7 +2,7 @@
  * The embedded engine: events and catalog of one machine in one data directory, on LevelDB.
  *
  * What an append or a catalog change acknowledged is on disk (fsync). Opening verifies what it opens
- * and says DATA_LOSS rather than go on with less. The layout is in `docs/specs/embedded-format.md`.
+ * and fails with DATA_LOSS instead of serving less. The layout is in `docs/specs/embedded-format.md`.
  */
 import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -37,7 +37,7 @@ export interface EmbeddedEngineOptions {
   readonly freeBytesMin?: number | undefined;
   readonly level?: Partial<LevelOptions> | undefined;
   readonly observer?: EmbeddedObserver | undefined;
-  /** For the log: what an operator should know and no caller is told. */
+  /** For the log: what an operator should know and no answer reports. */
   readonly warn?: ((message: string, cause: unknown) => void) | undefined;
 }
 

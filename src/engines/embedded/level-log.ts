@@ -1,7 +1,7 @@
 /**
  * Reads LevelDB's log format, which its logs and its MANIFEST share, as strictly as it allows.
  *
- * LevelDB itself drops a damaged record of a log without a word and goes on behind it. Here only a
+ * LevelDB itself drops a damaged record of a log without an error and continues behind it. Here only a
  * torn tail passes: bytes that a crash cut short, with nothing whole behind them. Commits are synced
  * one after another, so anything whole behind a damaged record proves that it was whole once.
  */

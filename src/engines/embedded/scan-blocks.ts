@@ -33,7 +33,7 @@ export async function* scanBlocks(
     for (let fetches = 0; ; fetches++) {
       const blocks = await (ahead ?? fetcher.fetch());
       ahead = fetches > 0 && !fetcher.ended ? fetcher.fetch() : undefined;
-      // It is awaited in its turn; until then a failure must not count as unhandled.
+      // It is awaited later; until then a failure must not count as unhandled.
       ahead?.catch(() => undefined);
       if (blocks.length > 0) yield blocks;
       if (ahead === undefined && fetcher.ended) return;

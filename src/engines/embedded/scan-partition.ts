@@ -39,7 +39,7 @@ export async function* scanPartition(
     for (let fetches = 0; ; fetches++) {
       const values = await (ahead ?? fetcher.fetch());
       ahead = fetches > 0 && !fetcher.ended ? fetcher.fetch() : undefined;
-      // It is awaited in its turn; until then a failure must not count as unhandled.
+      // It is awaited later; until then a failure must not count as unhandled.
       ahead?.catch(() => undefined);
       let cut = false;
       for (const value of values) {

@@ -13,7 +13,7 @@ const STATES: readonly SliceState[] = ["LIVE", "DROPPED"];
 const KIND = "s";
 /**
  * Dropped slices of a namespace that are remembered, split tables among them. More than are ever looked
- * for: whoever makes slices never makes one before the newest that was dropped.
+ * for: the reconciler never makes a slice before the newest that was dropped.
  */
 const DROPPED_KEPT = 8_000;
 

@@ -1,5 +1,5 @@
 /**
- * An iterator that goes on when its store was opened anew under it: the bounds are asked for again, and
+ * An iterator that continues when its store is reopened: the bounds are asked for again, and
  * begin behind what was read.
  */
 import type { CheckedLevel } from "./checked-level.ts";

@@ -97,7 +97,7 @@ export class StorePool {
 
   /**
    * The store that is open, or a new one as soon as there is a place for it; with one user more, so
-   * that nobody closes it before the caller goes on.
+   * that nothing closes it before the caller continues.
    */
   async #use(name: string): Promise<Entry> {
     const waitUntilMs = this.#clock.monotonicMs() + SLOT_WAIT_MAX_MS;
@@ -139,7 +139,7 @@ export class StorePool {
   #makeRoom(): boolean {
     for (const [name, entry] of this.#entries) {
       if (this.#entries.size < this.#openMax) break;
-      // Whoever needs it next waits for this; a failure to seal only costs a fuller check later.
+      // The next user of the store waits for this; a failure to seal only costs a fuller check later.
       if (entry.users === 0) this.#close(name, entry).catch(() => undefined);
     }
     return this.#entries.size < 2 * this.#openMax;
@@ -181,7 +181,7 @@ export class StorePool {
   ): Promise<void> {
     this.#entries.delete(name);
     const done = entry.level
-      // One that failed to open has nothing to close, and its opener was told.
+      // One that failed to open has nothing to close, and its opener got the error.
       .catch(() => undefined)
       .then((level) => (level === undefined ? undefined : work(level)))
       .finally(() => {

@@ -53,7 +53,7 @@ before(async () => {
       WRITERS.map((writer) => eventOf(writer, number)),
     );
   }
-  // Until the mark has caught up a damaged tail looks like a crash: that stretch is not looked at.
+  // Until the mark has caught up a damaged tail looks like a crash: the test skips that range.
   await markReaches(join(directory, SLICE_PATH, "mark"), EVENTS_EACH);
   await markReaches(join(directory, PART_PATH, "mark"), BLOCKS.length);
   await cp(directory, join(base, "crashed"), { recursive: true });
@@ -85,7 +85,7 @@ for (const state of ["closed", "crashed"] as const) {
     const files = state === "closed" ? closed : crashed;
     const total = [...files.values()].reduce((sum, bytes) => sum + bytes.length, 0);
     let random = SEED;
-    const told: Record<Answer, number> = { exact: 0, DATA_LOSS: 0 };
+    const answers: Record<Answer, number> = { exact: 0, DATA_LOSS: 0 };
     for (const [name, bytes] of files) {
       if (bytes.length === 0) continue;
       const flips = Math.min(bytes.length, Math.max(3, Math.round((FLIPS * bytes.length) / total)));
@@ -96,10 +96,10 @@ for (const state of ["closed", "crashed"] as const) {
         const flipped = Buffer.from(bytes);
         flipped[at] = (flipped[at] as number) ^ (1 << (random & 7));
         const where = `bit ${random & 7} of byte ${at} of ${name}, seed ${SEED}`;
-        told[await answerTo(new Map([...files, [name, flipped]]), where)]++;
+        answers[await answerTo(new Map([...files, [name, flipped]]), where)]++;
       }
     }
-    assert.ok(told.DATA_LOSS > 0, "some flips hit data");
+    assert.ok(answers.DATA_LOSS > 0, "some flips hit data");
   });
 
   test(`W18: a file cut short or gone in what was ${state} gives exact data or DATA_LOSS`, async () => {

@@ -11,7 +11,7 @@ import { SLICE, WRITERS, readNumbers, smallLevel } from "./numbered-events.ts";
 const KILLS = Number(process.env["BRAID_KILLS"] ?? 25);
 const SEED = Number(process.env["BRAID_SEED"] ?? 20260328);
 
-test("W17, W20: killed at any moment, every acknowledged event is there and no loss is told", async () => {
+test("W17, W20: killed at any moment, every acknowledged event is there and no loss is reported", async () => {
   const directory = await mkdtemp(join(tmpdir(), "braid-crash-"));
   const acked = new Map(WRITERS.map((writer) => [writer, -1]));
   try {

@@ -1,6 +1,6 @@
 /**
  * The engine on a disk that holds back, fails its syncs, or is full: nothing is acknowledged that is
- * not stored, reads go on, and writing works again by itself.
+ * not stored, reads continue, and writing works again by itself.
  *
  * @needs cc
  */
@@ -87,10 +87,10 @@ test("W16: commits of many slices that wait for a slow disk leave reads a thread
   });
 });
 
-test("W16: while fsync fails nothing is acknowledged, reads go on, and writes work again after it", () =>
+test("W16: while fsync fails nothing is acknowledged, reads continue, and writes work again after it", () =>
   onFaultyDisk((disk) => failsAndRecovers(disk, "fail-sync")));
 
-test("W15: while the disk is full nothing is acknowledged, reads go on, and writes work again after it", () =>
+test("W15: while the disk is full nothing is acknowledged, reads continue, and writes work again after it", () =>
   onFaultyDisk((disk) => failsAndRecovers(disk, "full")));
 
 async function failsAndRecovers(disk: FaultyDisk, mode: DiskMode): Promise<void> {

@@ -1,5 +1,5 @@
 /**
- * A process that holds an embedded engine and does what it is told, line by line, so that a test can
+ * A process that holds an embedded engine and runs commands, one a line, so that a test can
  * kill it or take the disk away from under it.
  *
  * `append N` answers `acked N` or `failed N CODE`; `read` answers `read N,N,...` or `failed read CODE`;

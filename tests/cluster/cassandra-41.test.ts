@@ -1,8 +1,7 @@
 /**
- * The older Cassandra that is still in use, 4.1: the engine passes the suites that every engine
- * passes, and a server takes events, gives them back, and finds them again after both it and
- * Cassandra were started anew; with Kafka and a worker beside it a wide partition is split there,
- * in either layout, and served from its parts. @needs java
+ * Cassandra 4.1, the older supported version: the engine passes the suites of every engine. A
+ * server writes and reads events, also after it and Cassandra restart. With Kafka and a worker, a
+ * wide partition is split in either layout and served from its parts. @needs java
  */
 import { deepEqual, equal } from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -38,14 +37,14 @@ before(async () => {
 });
 
 after(async () => {
-  // Its files lie with the cluster's, which are removed.
+  // Its files are in the cluster's folder, which is removed.
   await kafka?.kill();
   await cluster?.stop();
 });
 
 conformanceOn("cassandra 4.1", () => cluster);
 
-test("on Cassandra 4.1 events are there after a restart of the server, and of Cassandra", async () => {
+test("on Cassandra 4.1 events survive a restart of the server and of Cassandra", async () => {
   await using server = await startBraid({
     command: "serve",
     name: "serve",
@@ -84,7 +83,7 @@ test("on Cassandra 4.1 events are there after a restart of the server, and of Ca
   deepEqual(await allOf(client, startMs), expected);
 });
 
-test("on Cassandra 4.1 a wide partition is noticed, split, served and verified, PACKED and as ROWS", async () => {
+test("on Cassandra 4.1 a wide partition is detected, split, served and verified, in both layouts", async () => {
   const process = {
     directory: cluster.directory,
     flags: ["--engine", "cassandra", "--queue", "kafka"],
@@ -107,7 +106,7 @@ test("on Cassandra 4.1 a wide partition is noticed, split, served and verified, 
   await Promise.all(
     (["PACKED", "ROWS"] as const).map(async (layout) => {
       const name = `wide_${layout.toLowerCase()}`;
-      // One slice, since tables take their time.
+      // One slice, because creating tables is slow.
       await client.createNamespace(name, {
         ...shortBuckets(seconds, { widePartition: { layout } }),
         timePartition: { secondsPerTimeSlice: 86_400, secondsPerTimeBucket: seconds },

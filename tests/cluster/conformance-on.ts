@@ -1,10 +1,9 @@
 /**
- * The suites that every engine passes, unchanged, on a cluster of the test file's own.
+ * Runs the suites of every engine, unchanged, on a cluster of the test file's own.
  *
- * All claims share the keyspace of the catalog, since making tables takes the most time here, and
- * each has names of its own in it. They are about what is stored, not how soon: on a small machine
- * that does other things a node may be slow, so the service level that nobody asked for is a
- * patient one.
+ * All claims share the keyspace of the catalog, because creating tables takes the most time here,
+ * and each uses its own names in it. The suites check what is stored, not how fast: a node may be
+ * slow on a small, busy machine, so the default service level is long.
  */
 import { openCassandraEngine } from "../../src/engines/cassandra/index.ts";
 import type { CassandraEngine } from "../../src/engines/cassandra/index.ts";
@@ -20,7 +19,7 @@ import type { OwnCluster } from "./own-cluster.ts";
 
 const PATIENT: ServiceLevel = { consistency: "READ_YOUR_WRITES", targetMs: 2_000, maxMs: 5_000 };
 
-/** Every event is kept by every node. */
+/** Every node stores every event. */
 export function conformanceOn(engine: string, cluster: () => OwnCluster): void {
   const keyspace = uniqueName("t");
   const open = (): Promise<CassandraEngine> => {

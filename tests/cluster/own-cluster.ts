@@ -1,4 +1,4 @@
-/** A Cassandra cluster for one test file alone, which it may kill, freeze and start again. */
+/** A Cassandra cluster for one test file alone, which may kill, freeze and restart its nodes. */
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { startCassandra } from "../../scripts/services/cassandra-cluster.ts";
@@ -9,9 +9,9 @@ import type {
 import { SERVICES_CACHE } from "../../scripts/services/fetch-artifacts.ts";
 
 export interface OwnCluster extends CassandraCluster {
-  /** For logs; goes with the cluster. */
+  /** For logs; removed with the cluster. */
   readonly directory: string;
-  /** What a process of Braid needs to be told of it. */
+  /** The environment that connects a Braid process to it. */
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -36,7 +36,7 @@ export async function startOwnCluster(
       BRAID_CASSANDRA_JOLOKIA_PORT: "0",
     },
     async stop() {
-      // Nothing of it is kept, so nothing need be written out.
+      // Its data is removed, so it need not be flushed.
       await Promise.all(cluster.nodes.map((node) => node.kill()));
       await rm(directory, { recursive: true, force: true });
     },

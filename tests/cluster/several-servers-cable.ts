@@ -1,25 +1,25 @@
 /**
- * A way to one address that can be cut: then nothing comes through, and nobody is told.
+ * A proxy to one address that can be cut: then no bytes pass, and neither end is notified.
  *
- * That is what a broken network looks like from one machine while all the others are well. What was
- * sent meanwhile is held, can be looked at, and arrives when the cable is mended. It works for a
- * Cassandra of one node, since the driver goes on using the address it was given for that one.
+ * This is how a network failure of one machine looks to it. The cable holds the bytes sent during
+ * the cut, can search them, and delivers them when it is mended. It works for a one-node Cassandra,
+ * because the driver keeps using the address it was given for that node.
  */
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 
 export interface Cable {
-  /** "host:port", to be used instead of the other. */
+  /** "host:port", to use instead of the real address. */
   readonly address: string;
   cut(): void;
   mend(): void;
-  /** Whether this text is among what was sent since the cut. */
+  /** Whether the bytes sent since the cut contain this text. */
   holds(text: string): boolean;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** What goes from one socket to another. */
+/** Copies bytes from one socket to another. */
 interface Strand {
   readonly to: Socket;
   readonly held: Buffer[];
@@ -36,7 +36,7 @@ export async function layCable(to: string): Promise<Cable> {
       if (whole) target.write(bytes);
       else strand.held.push(bytes);
     });
-    // The other end hears of it by the close that follows.
+    // The close that follows reports it to the other end.
     from.on("error", () => undefined);
     from.on("close", () => {
       strands.delete(strand);
@@ -50,7 +50,7 @@ export async function layCable(to: string): Promise<Cable> {
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  // A server that listens on a port has an address of this kind.
+  // A server that listens on a port has an `AddressInfo`.
   const address = server.address() as AddressInfo;
   return {
     address: `127.0.0.1:${address.port}`,

@@ -1,8 +1,8 @@
 /**
- * Several servers and workers that share one Cassandra, and one Kafka if they are given it, with
- * names there that nobody else has; and a look into the catalog they share.
+ * Several servers and workers that share one Cassandra, and one Kafka if given, under unique names;
+ * and access to the catalog they share.
  *
- * They are started as people start them, and none is left when the fleet is disposed of.
+ * Each starts through `bin/braid`; disposing the fleet stops all of them.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -21,7 +21,7 @@ import { uniqueName } from "../support/services.ts";
 export interface FleetOptions {
   /** Each "host:port". */
   readonly cassandra: readonly string[];
-  /** The queue is Kafka if it is given. */
+  /** If given, the queue is Kafka. */
   readonly kafka?: readonly string[];
   readonly viewMaxAgeMs: number;
   /** For every process. */
@@ -29,7 +29,7 @@ export interface FleetOptions {
 }
 
 export interface Server extends BraidProcess {
-  /** Asks once: the tests want to see every answer. */
+  /** Never retries: the tests check every answer. */
   readonly client: BraidClient;
 }
 
@@ -68,7 +68,7 @@ export class Fleet {
     return new Fleet(options, directory, keyspace, engine);
   }
 
-  /** What the processes share, as it is stored. */
+  /** The stored state that the processes share. */
   get catalog(): Catalog {
     return this.#engine.catalog;
   }

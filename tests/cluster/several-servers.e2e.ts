@@ -1,6 +1,6 @@
 /**
- * Three servers and two workers on one Cassandra and one Kafka: nothing depends on which one is
- * asked, and what each of them knows is never older than `view_max_age`.
+ * Three servers and two workers on one Cassandra and one Kafka: every server gives the same answer,
+ * and none acts on shared state older than `view_max_age`.
  * @needs cassandra
  * @needs kafka
  */
@@ -19,7 +19,7 @@ import { layCable } from "./several-servers-cable.ts";
 import { Fleet } from "./several-servers-fleet.ts";
 import type { Server } from "./several-servers-fleet.ts";
 
-const L_MS = 2_000;
+const VIEW_MAX_AGE_MS = 2_000;
 /** How often the test asks each server after `view_max_age`: for longer than a refresh takes. */
 const LATE_LOOKS = 5;
 const LOOK_AGAIN_MS = 200;
@@ -34,7 +34,7 @@ before(async () => {
   fleet = await Fleet.open({
     cassandra: testCassandra().contactPoints,
     kafka: testKafka(),
-    viewMaxAgeMs: L_MS,
+    viewMaxAgeMs: VIEW_MAX_AGE_MS,
   });
   first = await fleet.serve("a");
   await until(async () => (await reconcilerLease()).held);
@@ -50,7 +50,7 @@ before(async () => {
 
 after(() => fleet[Symbol.asyncDispose]());
 
-test("D20: a changed configuration and a blocked id reach every server within L, and stay", async () => {
+test("D20: a changed configuration and a blocked id reach every server within view_max_age, and stay", async () => {
   const [a, b, c] = threeServers();
   const name = uniqueName("changes");
   await a.client.createNamespace(name);
@@ -82,7 +82,7 @@ test("D20: a changed configuration and a blocked id reach every server within L,
   });
 });
 
-test("D21: a page token of one server goes on at the others, without gap or repeat", async () => {
+test("D21: a page token of one server works on the others, without gap or repeat", async () => {
   const [a] = threeServers();
   const name = uniqueName("tokens");
   await a.client.createNamespace(name, { timePartition: { eventBuckets: 3 } });
@@ -103,7 +103,7 @@ test("D21: a page token of one server goes on at the others, without gap or repe
   deepEqual(seen, ids);
 });
 
-test("D22: time is opened again nowhere before L has passed, and everywhere after", async () => {
+test("D22: no server re-opens time before view_max_age has passed, and every server does after it", async () => {
   const [a] = threeServers();
   const name = uniqueName("reopen");
   await a.client.createNamespace(name, {
@@ -132,7 +132,8 @@ test("D22: time is opened again nowhere before L has passed, and everywhere afte
   await Promise.all(
     servers.map(async (server) => {
       while (!done) {
-        if (await tryOne(server)) ok(performance.now() - askedAt >= L_MS, "accepted before L");
+        if (await tryOne(server))
+          ok(performance.now() - askedAt >= VIEW_MAX_AGE_MS, "accepted before view_max_age");
       }
     }),
   );
@@ -148,7 +149,7 @@ test("D22: time is opened again nowhere before L has passed, and everywhere afte
   }
 });
 
-test("D23: a server that is cut off from Cassandra refuses what it knows no longer, and guesses nothing", async () => {
+test("D23: a server cut off from Cassandra refuses requests once its view is too old, and never guesses", async () => {
   const [a] = threeServers();
   const name = uniqueName("cut");
   await a.client.createNamespace(name);
@@ -156,7 +157,7 @@ test("D23: a server that is cut off from Cassandra refuses what it knows no long
   await using cable = await layCable(contactPoint);
   const cutOff = await fleet.serve("d", { BRAID_CASSANDRA_CONTACT_POINTS: cable.address });
   try {
-    // Nothing is stored then, so an answer takes no storage: what a server knows is enough for it.
+    // No event is stored at that time, so a server answers from its view alone.
     const longAgo = { start: new Date(0), end: new Date(1) };
     const look = (server: Server): Promise<string> => read(server, name, longAgo);
     equal(await look(cutOff), "read");
@@ -169,7 +170,7 @@ test("D23: a server that is cut off from Cassandra refuses what it knows no long
     for (let refused = 0; refused < 1;) {
       const askedAt = performance.now();
       const answer = await look(cutOff);
-      if (answer === "read") ok(askedAt - cutAt < L_MS, "it guessed");
+      if (answer === "read") ok(askedAt - cutAt < VIEW_MAX_AGE_MS, "it guessed");
       else {
         equal(answer, "STORAGE_UNAVAILABLE");
         refused++;
@@ -192,7 +193,7 @@ test("D23: a server that is cut off from Cassandra refuses what it knows no long
   }
 });
 
-test("D24: of servers that create the same namespace at once exactly one does", async () => {
+test("D24: of servers that create the same namespace at once, exactly one succeeds", async () => {
   for (let round = 0; round < 4; round++) {
     const name = uniqueName("same");
     const answers = await Promise.all(
@@ -211,10 +212,10 @@ test("D24: of servers that create the same namespace at once exactly one does", 
   }
 });
 
-test("D30: what one server has taken into a slice just made is read through all the others", async () => {
+test("D30: all servers read an event that one server wrote into a new slice", async () => {
   const [a, ...others] = threeServers();
   const name = uniqueName("edge");
-  // So short that the reconciler, which is the first server, creates none ahead of need.
+  // So short that the reconciler, which runs on the first server, creates none ahead of need.
   await a.client.createNamespace(name, {
     timePartition: { secondsPerTimeSlice: 2, secondsPerTimeBucket: 2 },
     acceptLimit: "1s",
@@ -226,7 +227,7 @@ test("D30: what one server has taken into a slice just made is read through all 
     const at = Date.now();
     const id = uniqueName("e");
     const answer = await write(a, name, newEvent("s", at, id));
-    // While a slice is not made yet the caller is told to come again.
+    // Until the slice exists, the server answers with a retryable error.
     if (answer !== "written") ok(answer === "OVERLOADED" || answer === "EVENT_TOO_OLD", answer);
     else {
       for (const server of others) {
@@ -240,7 +241,7 @@ test("D30: what one server has taken into a slice just made is read through all 
   await a.client.deleteNamespace(name);
 });
 
-test("D25: a wide partition is recorded once, however often and through however many servers it is read", async () => {
+test("D25: a wide partition is recorded once, for any number of reads through any number of servers", async () => {
   const name = await namespaceOfSmallPartitions("wide");
   const at = Date.now() - 1_000;
   const events = Array.from({ length: 80 }, (_, i) => newEvent("s", at, `e${i}`, 1_024));
@@ -250,7 +251,7 @@ test("D25: a wide partition is recorded once, however often and through however 
   }
   const sum = (outcome: string): Promise<number> =>
     sumOf(servers, `braid_detections_total{namespace="${name}",outcome="${outcome}"}`);
-  // Each server tells it once; that the others have is not its business.
+  // Each server reports it once, independently of the others.
   equal(await sum("emitted"), servers.length);
   equal(await sum("repeated"), 2 * servers.length);
   const handled = (outcome: string): Promise<number> =>
@@ -265,7 +266,7 @@ test("D25: a wide partition is recorded once, however often and through however 
   ok(record.bytes > 65_536, `${record.bytes} bytes`);
 });
 
-test("D26: a worker killed in the middle of many detections loses none: the other finishes", async () => {
+test("D26: a worker killed while it handles many detections loses none: the other handles them", async () => {
   const name = await namespaceOfSmallPartitions("many");
   const [first = "", ...others] = Array.from({ length: 120 }, (_, i) => `s${i}`);
   const series = [first, ...others];
@@ -287,7 +288,7 @@ test("D26: a worker killed in the middle of many detections loses none: the othe
     await sumOf(servers, `braid_detections_total{namespace="${name}",outcome="emitted"}`),
     series.length,
   );
-  // The group waits until it takes the dead one for dead.
+  // The consumer group first waits for the session timeout of the killed worker.
   await untilLong(async () => {
     await pause(LOOK_AGAIN_MS);
     return (await splitsOf(name)).length === series.length;
@@ -300,7 +301,7 @@ test("D26: a worker killed in the middle of many detections loses none: the othe
   await victim.start();
 });
 
-test("D27: a server that is killed loses nothing it acknowledged, and another keeps the slices", async () => {
+test("D27: a killed server loses no acknowledged event, and another server reconciles the slices", async () => {
   const [a, b, c] = threeServers();
   const name = uniqueName("killed");
   await b.client.createNamespace(name, { acceptLimit: "10s" });
@@ -352,8 +353,8 @@ test("D27: a server that is killed loses nothing it acknowledged, and another ke
 });
 
 /**
- * Asks every server again and again. From L after the change on, which is when this is called at
- * the latest, none may answer from before it.
+ * Polls every server. From `view_max_age` after the change on, no server may answer from the state
+ * before it. Callers call this within that time.
  */
 async function reachesAll(isSeen: (server: Server) => Promise<boolean>): Promise<void> {
   const changedAt = performance.now();
@@ -362,7 +363,7 @@ async function reachesAll(isSeen: (server: Server) => Promise<boolean>): Promise
       for (let late = 0; late < LATE_LOOKS;) {
         const askedAt = performance.now();
         const seen = await isSeen(server);
-        if (askedAt >= changedAt + L_MS) {
+        if (askedAt >= changedAt + VIEW_MAX_AGE_MS) {
           ok(seen, `server ${i} has not seen it ${askedAt - changedAt} ms after the change`);
           late++;
         }
@@ -389,7 +390,7 @@ function newEvent(series: string, atMs: number, id: string, bytes = 1): NewEvent
   };
 }
 
-/** "written", or the code of what it was refused with. */
+/** "written", or the code of the refusal. */
 async function write(server: Server, namespace: string, event: NewEvent): Promise<string> {
   const result = server.client.writeSync(namespace, [event], { failures: "return" });
   return answerOf(result.then(({ failures }) => failures[0]?.code ?? "written"));
@@ -465,7 +466,7 @@ interface StoredLease {
 
 async function reconcilerLease(): Promise<StoredLease> {
   const stored = await fleet.catalog.read("leases", "slice-reconciler");
-  // The reconciler itself has written it.
+  // The reconciler itself wrote it.
   return stored === undefined
     ? { fence: 0, held: false }
     : (JSON.parse(stored.value) as StoredLease);
@@ -476,7 +477,7 @@ async function sumOf(processes: readonly BraidProcess[], series: string): Promis
   return values.reduce((sum, value) => sum + value, 0);
 }
 
-/** Somebody has to be taken for dead first. */
+/** A lease or session has to expire first. */
 async function untilLong(claim: () => Promise<boolean>): Promise<void> {
   await until(claim).catch(() => until(claim));
 }

@@ -1,6 +1,6 @@
 /**
- * A server that sleeps between its check and the storing, and a Kafka that is away for a minute.
- * With a Cassandra and a Kafka of its own.
+ * A server that is frozen between its check and its write, and a Kafka outage of a minute. Uses its
+ * own Cassandra and Kafka.
  * @needs java
  */
 import { deepEqual, equal, ok } from "node:assert/strict";
@@ -19,16 +19,16 @@ import { layCable } from "./several-servers-cable.ts";
 import { Fleet } from "./several-servers-fleet.ts";
 import type { Server } from "./several-servers-fleet.ts";
 
-const L_MS = 2_000;
+const VIEW_MAX_AGE_MS = 2_000;
 const AWAY_MS = 60_000;
-/** Partitions found wide while Kafka is away. */
+/** Partitions found wide during the Kafka outage. */
 const AWAY_WIDE = 20;
 
 let cluster: OwnCluster;
 let kafka: KafkaBroker;
 let fleet: Fleet;
 let contactPoint: string;
-/** Holds the reconciler's lease: it is the first. */
+/** Holds the reconciler's lease, because it starts first. */
 let awake: Server;
 
 before(async () => {
@@ -38,9 +38,9 @@ before(async () => {
   fleet = await Fleet.open({
     cassandra: [contactPoint],
     kafka: [kafka.address],
-    viewMaxAgeMs: L_MS,
-    // The driver waits for a third of it: longer than the sleep, so that it is not the one to give
-    // up.
+    viewMaxAgeMs: VIEW_MAX_AGE_MS,
+    // The driver waits for a third of it: longer than the freeze, so that the driver does not time
+    // out.
     env: { BRAID_WRITE_MAX: "180s", BRAID_CLOCK_SKEW: "100ms" },
   });
   awake = await fleet.serve("awake");
@@ -53,10 +53,10 @@ after(async () => {
   await cluster.stop();
 });
 
-test("D28: a server that slept until the floor had passed its event does not acknowledge it", async () => {
+test("D28: a server that was frozen until the floor had passed its event does not acknowledge it", async () => {
   await using cable = await layCable(contactPoint);
   const sleeper = await fleet.serve("sleeper", { BRAID_CASSANDRA_CONTACT_POINTS: cable.address });
-  // So patient that the storage's answer is what the sleeper finds when it wakes.
+  // A deadline so long that the server gets the storage's answer when it resumes.
   const slos = { write: { target: "10s", max: "60s" } };
   await awake.client.createNamespace("late", { acceptLimit: "2s", slos });
   await awake.client.createNamespace("early", { acceptLimit: "600s", slos });
@@ -64,7 +64,7 @@ test("D28: a server that slept until the floor had passed its event does not ack
     equal((await sleeper.client.writeSync(name, [newEvent("warm")])).written, 1);
   }
 
-  // Checked and sent, and Cassandra has not got it yet.
+  // The server has checked and sent the event, and Cassandra has not received it.
   cable.cut();
   const late = newEvent("late-event");
   const early = newEvent("early-event");
@@ -79,15 +79,16 @@ test("D28: a server that slept until the floor had passed its event does not ack
   );
   deepEqual(await idsOf("late"), ["warm"]);
 
-  // It is stored while nobody may count on it any more, and the answer waits for the sleeper.
+  // Cassandra stores it below the floor, and its answer waits for the frozen server.
   cable.mend();
   await until(async () => (await idsOf("late")).length === 2);
   await until(async () => (await idsOf("early")).length === 2);
   sleeper.resume();
   const { written, failures } = await lateAnswer;
-  equal(written, 0, "it was acknowledged below the floor");
+  equal(written, 0, "the server acknowledged it below the floor");
   equal(failures[0]?.code, "OUTCOME_UNKNOWN");
-  // Above the floor either answer is right, and a repeat ends the doubt; below it nothing does.
+  // Above the floor either answer is correct, and a retry settles the outcome; below it a retry
+  // cannot.
   const other = await earlyAnswer;
   ok(other.written === 1 || other.failures[0]?.code === "OUTCOME_UNKNOWN");
   await until(
@@ -98,7 +99,7 @@ test("D28: a server that slept until the floor had passed its event does not ack
   await sleeper.stop("SIGKILL");
 });
 
-test("D29: while Kafka is away reads and writes go on, and then detections flow again by themselves", async () => {
+test("D29: reads and writes work during a Kafka outage, and detections resume after it", async () => {
   const [second, worker] = await Promise.all([fleet.serve("second"), fleet.work("worker")]);
   const widePartition = { bytesMax: "65536", targetBytes: "65536", eventsMax: "100" };
   await awake.client.createNamespace("wide", { widePartition });
@@ -130,7 +131,7 @@ test("D29: while Kafka is away reads and writes go on, and then detections flow 
 
   await kafka.start();
   await detectIn("after", second);
-  // None of them was started again: what they have counted is still there.
+  // No process restarted: the counters kept their values.
   await untilLong(async () => (await metricOf(worker.url, recorded)) === wide + 2);
   const away = Array.from({ length: wide }, (_, i) => `away-${i}`);
   deepEqual((await splitIds()).toSorted(), ["before", "after", ...away].toSorted());
@@ -140,7 +141,7 @@ function newEvent(eventId: string, timeSeriesId = "s"): NewEvent & { readonly ev
   return { timeSeriesId, eventTime: new Date(), eventId, items: { v: "x" } };
 }
 
-/** "written", or the code of what one event, or the request, was refused with. */
+/** "written", or the code with which the event or the request was refused. */
 const RETURNED = { failures: "return" } as const;
 
 async function codeOf(writing: Promise<WriteSyncResult>): Promise<string> {
@@ -176,7 +177,7 @@ async function splitIds(): Promise<string[]> {
   return ids;
 }
 
-/** A process waits up to some seconds between two tries to reach Kafka. */
+/** A process waits up to several seconds between two attempts to reach Kafka. */
 async function untilLong(claim: () => Promise<boolean>): Promise<void> {
   await until(claim).catch(() => until(claim));
 }

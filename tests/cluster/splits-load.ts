@@ -1,7 +1,7 @@
 /**
- * Callers of wide ids that go on whatever happens behind the servers: some write all the time, also
- * late where that is allowed, others read without a pause, and every read is judged by what was
- * acknowledged before it.
+ * Callers of wide ids that never stop: some write all the time, also late events where allowed;
+ * others read without a pause. The ledger checks every read against the events acknowledged before
+ * it.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { BraidError } from "../../client/connect.ts";
@@ -13,9 +13,9 @@ export interface SplitLoadOptions {
   readonly clients: readonly BraidClient[];
   readonly namespace: string;
   readonly ledger: Ledger;
-  /** Written to all the time. */
+  /** Ids that are written to all the time. */
   readonly live: readonly string[];
-  /** Written before. */
+  /** Ids that were filled before. */
   readonly settled: readonly Pick<JudgedQuery, "series" | "from" | "to">[];
 }
 
@@ -24,7 +24,7 @@ const EVENT_BYTES = 500;
 const WRITE_PAUSE_MS = 250;
 const READ_PAUSE_MS = 200;
 const READERS = 2;
-/** The readers look at this much of the latest of a live id. */
+/** Readers read this much of the newest time of a live id. */
 const WINDOW_MICROS = 60_000_000;
 const SECOND = 1_000_000;
 
@@ -34,7 +34,7 @@ export class SplitLoad {
   readonly #answers = new Map<string, number>();
   readonly #live: readonly string[];
   #stopping = false;
-  /** Of the events that are written, so many microseconds at most. */
+  /** The greatest age of a written event, in microseconds. */
   lateMicros = 0;
   lateAcknowledged = 0;
 
@@ -52,7 +52,7 @@ export class SplitLoad {
     await Promise.all(this.#running);
   }
 
-  /** For people: "read OK 120, write OK 80, …". */
+  /** For test output: "read OK 120, write OK 80, …". */
   summary(): string {
     return [...this.#answers]
       .map(([name, count]) => `${name} ${count}`)
@@ -65,7 +65,7 @@ export class SplitLoad {
     for (let turn = 0; !this.#stopping; turn++) {
       const late = this.lateMicros;
       const now = Date.now() * 1_000;
-      // Several in the same microsecond, and some late ones beside those of now.
+      // Several in the same microsecond, and some late events beside current ones.
       const events = Array.from({ length: BATCH }, (_, i) => {
         const behind = i < 6 ? 0 : Math.floor((late * ((turn * 7) % 10)) / 10);
         return ledger.event(series, now - behind, EVENT_BYTES);
@@ -124,7 +124,7 @@ export class SplitLoad {
     const name = `${kind} ${code}`;
     this.#answers.set(name, (this.#answers.get(name) ?? 0) + 1);
     if (code === "OK" || DOCUMENTED.includes(code)) return;
-    // What is written late, or arrives late on a slow machine, may be refused.
+    // The server may refuse an event that is late, or arrives late on a slow machine.
     if (kind !== "read" && code === "EVENT_TOO_OLD") return;
     this.#options.ledger.wrong.push(`${kind}: answered ${code}`);
   }

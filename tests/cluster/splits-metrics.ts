@@ -1,7 +1,7 @@
-/** Figures of several processes, added up. */
+/** Sums of metrics over several processes. */
 import type { BraidProcess } from "../support/braid-processes.ts";
 
-/** Of a metric over processes and labels; only of series whose labels contain `label`. */
+/** The sum of a metric over processes and over the series whose labels contain `label`. */
 export async function sumOf(
   processes: readonly BraidProcess[],
   metric: string,
@@ -11,7 +11,7 @@ export async function sumOf(
   return texts.reduce((sum, text) => sum + sumIn(text, metric, label), 0);
 }
 
-/** One that is starting has nothing to tell yet. */
+/** A process that is starting has no metrics yet. */
 export async function metricsOf({ url }: BraidProcess): Promise<string> {
   return fetch(`${url}/metrics`).then(
     (answer) => answer.text(),

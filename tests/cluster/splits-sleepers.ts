@@ -1,8 +1,8 @@
 /**
- * A worker that falls asleep in the middle of a split and wakes when another has it: the late riser
- * of rule C8.
+ * Freezes a worker in the middle of a split and resumes it when another has taken over: the stale
+ * owner of rule C8.
  *
- * The catalog is looked into directly, since only there is to be seen whose heart still beats.
+ * It reads the catalog directly, because only the catalog shows which owner's heartbeat continues.
  */
 import { readNamespace } from "../../src/records/namespace-records.ts";
 import { listSplits, readSplit, slicesWithSplits } from "../../src/records/split-records.ts";
@@ -13,7 +13,7 @@ import type { BraidProcess } from "../support/braid-processes.ts";
 import { eventually } from "../e2e/splits-support.ts";
 import { metricsOf } from "./splits-metrics.ts";
 
-/** Who lives moves its counter more often. */
+/** A live owner raises its counter more often. */
 const STILL_MS = LEASE_MS / 2;
 
 interface Owned {
@@ -22,9 +22,9 @@ interface Owned {
 }
 
 /**
- * Freezes a worker, and wakes it when another has taken its split over and come further with it.
- * What it slept over, in words; undefined if it was between two splits. Nobody else may be dead
- * meanwhile.
+ * Freezes a worker, and resumes it when another has taken over its split and made progress. Returns
+ * a description of that split; undefined if the worker was between two splits. No other worker may
+ * be dead at that time.
  */
 export async function sleepOverSplit(
   catalog: Catalog,
@@ -36,14 +36,14 @@ export async function sleepOverSplit(
     const left = await standingStill(catalog, namespace);
     if (left === undefined) return undefined;
     const now = await eventually(
-      "another has taken the split over and come further",
+      "another has taken over the split and made progress",
       async () => (await readSplit(catalog, left.partition)) ?? left,
       (record) => record.fence > left.fence && progressOf(record) !== progressOf(left),
     );
     return `${left.partition.seriesId} when it was ${progressOf(left)}, until it was ${progressOf(now)}`;
   } finally {
     worker.resume();
-    // It is back when it answers.
+    // The worker is back when it answers.
     await eventually(
       "it is awake",
       () => metricsOf(worker),
@@ -52,7 +52,7 @@ export async function sleepOverSplit(
   }
 }
 
-/** The split that somebody owns and nobody moves; undefined if there is none. */
+/** The split whose owner's heartbeat has stopped; undefined if there is none. */
 async function standingStill(
   catalog: Catalog,
   namespace: string,
@@ -60,7 +60,7 @@ async function standingStill(
   const seen = new Map<string, Owned>();
   const began = performance.now();
   const { still } = await eventually(
-    "a split stands still, or all go on",
+    "one owner's heartbeat has stopped, or all continue",
     async () => {
       const nowMs = performance.now();
       let found: SplitRecord | undefined;
@@ -74,7 +74,7 @@ async function standingStill(
       }
       return { still: found, watchedMs: nowMs - began };
     },
-    // Well before anybody takes it over.
+    // Well before another worker takes it over.
     ({ still: found, watchedMs }) => found !== undefined || watchedMs > 1.5 * STILL_MS,
   );
   return still;

@@ -1,8 +1,7 @@
 /**
- * Splitting by several workers on a real Cassandra and Kafka, under callers that never stop:
- * workers are killed and frozen in the middle of it, race for the same splits, hear everything from
- * the queue again and again, and have time opened again under their hands. No read is ever wrong,
- * and in the end every split is whole.
+ * Several workers split on a real Cassandra and Kafka under constant load. The test kills and
+ * freezes workers during copies, makes them race for the same splits, replays the queue, and
+ * re-opens time that is split. No read is ever wrong, and in the end every split is complete.
  * @needs cassandra
  * @needs kafka
  */
@@ -31,26 +30,26 @@ import { SplitLoad } from "./splits-load.ts";
 import { metricsOf, sumIn, sumOf } from "./splits-metrics.ts";
 import { sleepOverSplit } from "./splits-sleepers.ts";
 
-const L_MS = 2_000;
+const VIEW_MAX_AGE_MS = 2_000;
 const KILLS = 8;
 const SLEEPS = 2;
-/** A worker may be between two splits when it falls asleep. */
+/** A worker may be between two splits when the test freezes it. */
 const SLEEP_ATTEMPTS_MAX = 5;
-/** While it looks for a busy worker, how often it sees to it that there is work. */
+/** While the test looks for a busy worker, how often it requests more work. */
 const LOOKS_FOR_WORK = 5;
 const SECOND = 1_000_000;
 const BUCKET_SECONDS = 30;
 const SETTLED = ["settled-0", "settled-1", "settled-2", "settled-3"];
-/** Of each: some thirty parts. */
+/** Of each: about 30 parts. */
 const SETTLED_EVENTS = { count: 2_400, bytes: 800 };
 const LIVE = ["live-0", "live-1"];
 const NAME = "splits";
 /**
- * The last bucket has to end, to be sealed, and to be looked at twice: more than a minute on a
- * quiet machine.
+ * The last bucket has to end, to be sealed, and to be triaged twice: more than a minute on an idle
+ * machine.
  */
 const REST_MS_MAX = 240_000;
-/** How far the time is opened again. */
+/** How far the test re-opens time. */
 const OPENED_SECONDS = 150;
 
 let fleet: Fleet;
@@ -63,7 +62,7 @@ before(async () => {
   fleet = await Fleet.open({
     cassandra: testCassandra().contactPoints,
     kafka: testKafka(),
-    viewMaxAgeMs: L_MS,
+    viewMaxAgeMs: VIEW_MAX_AGE_MS,
     env: {
       BRAID_KAFKA_PREFIX: topicPrefix,
       BRAID_WRITE_MAX: "8s",
@@ -79,7 +78,7 @@ before(async () => {
 
 after(() => fleet[Symbol.asyncDispose]());
 
-test("workers die, sleep, race and hear everything again, time is opened again, and no read is ever wrong", async (t) => {
+test("workers die, freeze, race and get messages again, time re-opens, and no read is ever wrong", async (t) => {
   const [a, b] = servers;
   const partition = { secondsPerTimeSlice: 86_400, secondsPerTimeBucket: BUCKET_SECONDS };
   await a.client.createNamespace(NAME, {
@@ -100,12 +99,12 @@ test("workers die, sleep, race and hear everything again, time is opened again, 
   const settled = SETTLED.map((series) => ({ series, ...bucket }));
   const load = new SplitLoad({ clients, namespace: NAME, ledger, live: LIVE, settled });
   try {
-    // Workers that have never seen another line wait for this one, and look at nothing too soon.
+    // Workers that have seen no earlier floor wait for this one, and triage nothing too early.
     await eventually("sealed", floor, (sealed) => sealed >= bucket.to);
     workers = await Promise.all(["u", "v", "w"].map((name) => fleet.work(name)));
-    // Before any is killed: whose heart has stopped is the sleeper.
+    // Before any is killed: then the one stopped heartbeat is that of the frozen worker.
     for (let sleeps = 0; sleeps < SLEEPS; sleeps++) {
-      t.diagnostic(`a worker slept over ${await freezeBusyWorker()}`);
+      t.diagnostic(`a worker was frozen over ${await freezeBusyWorker()}`);
     }
     await killBusyWorkers();
     t.diagnostic(`${KILLS} workers killed while they copied`);
@@ -113,23 +112,23 @@ test("workers die, sleep, race and hear everything again, time is opened again, 
     const replayed = await replayQueue();
     t.diagnostic(`${replayed.length} messages of the queue sent again`);
 
-    // Sealed time is opened again, and late events come into what was split.
+    // Sealed time re-opens, and late events arrive in time that was split.
     await b.client.updateNamespace(NAME, { acceptLimit: `${OPENED_SECONDS}s` });
     const opened = await listed("INVALIDATED");
-    ok(opened.length > 0, "some of what was split is open again");
+    ok(opened.length > 0, "some split time is open again");
     t.diagnostic(`${await replayOlderEpoch()} messages of an older epoch sent again`);
     load.lateMicros = (OPENED_SECONDS - 10) * SECOND;
     await eventually(
-      "late events are taken",
+      "late events are accepted",
       () => load.lateAcknowledged,
       (count) => count >= 20,
     );
     load.lateMicros = 0;
     await a.client.updateNamespace(NAME, { acceptLimit: "3s" });
-    t.diagnostic(`${opened.length} splits opened again`);
+    t.diagnostic(`${opened.length} splits re-opened`);
     const judged = ledger.readsJudged;
     await eventually(
-      "reads go on",
+      "reads continue",
       () => ledger.readsJudged - judged,
       (count) => count >= 10,
     );
@@ -139,7 +138,7 @@ test("workers die, sleep, race and hear everything again, time is opened again, 
   deepEqual(ledger.wrong, []);
 
   await eventually(
-    "every split is at rest",
+    "every split has ended",
     async () => (await listed()).filter((split) => !isAtRest(split)).map(summary),
     (restless) => restless.length === 0,
     REST_MS_MAX,
@@ -179,31 +178,31 @@ test("workers die, sleep, race and hear everything again, time is opened again, 
 });
 
 /**
- * Freezes whoever is in the middle of a copy until another has gone on with it. What it was, in
- * words.
+ * Freezes a worker in the middle of a copy until another has continued it. Returns a description of
+ * the split.
  */
 async function freezeBusyWorker(): Promise<string> {
   for (let attempt = 0; attempt < SLEEP_ATTEMPTS_MAX; attempt++) {
     const slept = await sleepOverSplit(fleet.catalog, NAME, await busyWorker());
     if (slept !== undefined) return slept;
   }
-  throw new Error("no worker fell asleep over a split");
+  throw new Error("no worker was frozen during a split");
 }
 
-/** Kills whoever is in the middle of a copy and starts another, again and again. */
+/** Kills a worker in the middle of a copy and starts another, repeatedly. */
 async function killBusyWorkers(): Promise<void> {
   const starting: Promise<void>[] = [];
   for (let kills = 0; kills < KILLS; kills++) {
     const busy = await busyWorker();
     await busy.stop("SIGKILL");
     starting.push(busy.start());
-    // One at least is always there.
+    // At least one worker is always alive.
     if (starting.length >= workers.length - 1) await starting.shift();
   }
   await Promise.all(starting);
 }
 
-/** One that has written since the last look, and is still at it. */
+/** A worker that has written since the last poll and is still copying. */
 async function busyWorker(): Promise<BraidProcess> {
   const written = new Map<BraidProcess, number>();
   let looks = 0;
@@ -230,7 +229,8 @@ async function busyWorker(): Promise<BraidProcess> {
 }
 
 /**
- * When all that was settled is split, it is taken back and asked for anew, at both servers at once.
+ * When all settled ids are split, rolls their splits back and retries them, through both servers at
+ * once.
  */
 async function giveWork(): Promise<void> {
   const splits = await listed();
@@ -238,18 +238,19 @@ async function giveWork(): Promise<void> {
   if (settled.length < SETTLED.length || !settled.every(isServable)) return;
   for (const { preSplitData } of settled) {
     await servers[0].client.splits.rollback(NAME, preSplitData, { reason: "a test" });
-    // Of two who retry at once one may find it under way, and one may be told to repeat it.
+    // Of two retries at once, one may find the split in progress, and one may get a retryable
+    // conflict.
     await Promise.allSettled(
       clients.map((client) => client.splits.retry(NAME, preSplitData, { reason: "a test" })),
     );
   }
 }
 
-/** All that reads have told the queue so far, once more. What it was. */
+/** Sends all messages of the queue so far again. Returns them. */
 async function replayQueue(): Promise<readonly TopicMessage[]> {
   const topic = `${topicPrefix}braid.detections`;
   const messages = await readWholeTopic(testKafka(), topic);
-  // Each that became a record was a message.
+  // Each recorded split had a message.
   ok(messages.length >= (await listed()).length, `${messages.length} messages`);
   const before = await handled();
   const producer = new Producer({ clientId: "braid-test", bootstrapBrokers: testKafka() });
@@ -261,11 +262,14 @@ async function replayQueue(): Promise<readonly TopicMessage[]> {
   } finally {
     await producer.close();
   }
-  await eventually("all of them are handled", handled, (now) => now >= before + messages.length);
+  await eventually("all messages are handled", handled, (now) => now >= before + messages.length);
   return messages;
 }
 
-/** The same when time was opened again: what was told before begins nothing. How many that were. */
+/**
+ * The same after time was re-opened: messages of an older epoch start no split. Returns their
+ * number.
+ */
 async function replayOlderEpoch(): Promise<number> {
   const { epoch = 0 } = (await readNamespace(fleet.catalog, NAME)) ?? {};
   const before = new Map((await listed()).map((split) => [nameOf(split), Number(split.epoch)]));
@@ -274,14 +278,18 @@ async function replayOlderEpoch(): Promise<number> {
   const messages = await replayQueue();
   const older = messages.filter(({ value }) => Number(JSON.parse(value).version) < epoch);
   ok(older.length >= SETTLED.length);
-  await eventually("they are ignored", ignored, (now) => now >= ignoredBefore + older.length);
+  await eventually(
+    "the older messages are ignored",
+    ignored,
+    (now) => now >= ignoredBefore + older.length,
+  );
   for (const split of await listed()) {
     ok(Number(split.epoch) >= (before.get(nameOf(split)) ?? 0), nameOf(split));
   }
   return older.length;
 }
 
-/** By all workers that live. */
+/** Summed over all live workers. */
 function handled(label = ""): Promise<number> {
   return sumOf(workers, "braid_detections_handled_total", label);
 }
@@ -295,7 +303,7 @@ function isAtRest(split: Split): boolean {
   return isServable(split) && split.dueTime === undefined;
 }
 
-/** As much of it as tells why it is not at rest. */
+/** The fields that show why a split has not ended. */
 function summary(split: Split): object {
   const segments = split.segments.map(({ from, to, state, confirmed }) => {
     return `${from} to ${to} ${state}${confirmed ? ", confirmed" : ""}`;
@@ -304,7 +312,7 @@ function summary(split: Split): object {
   return { name: nameOf(split), state, dueTime, segments, latest: split.history.slice(-4) };
 }
 
-/** Its segments join, and no part is listed twice. */
+/** Its segments are contiguous, and no part is listed twice. */
 function isWhole({ segments, preSplitData }: Split): void {
   const parts = new Set<number>();
   let listed = 0;
@@ -324,7 +332,7 @@ async function listed(state?: SplitState): Promise<Split[]> {
   return found;
 }
 
-/** The sealed line as it is stored. */
+/** The stored floor. */
 async function floor(): Promise<number> {
   return (await readNamespace(fleet.catalog, NAME))?.floor ?? 0;
 }

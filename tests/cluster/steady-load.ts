@@ -1,11 +1,11 @@
 /**
- * Callers that go on whatever happens to the cluster, and know what to expect: writers through
- * every server that keep which events were acknowledged, and a reader that pages through, each page
- * at another server, and compares.
+ * Callers that continue through every fault of the cluster and check the answers. Writers use every
+ * server and record which events were acknowledged. A reader asks another server for each page and
+ * compares.
  *
- * A write that failed is sent again every other time, so that some events stay in doubt. The
- * payload of an event follows from the seed and its id, so that what comes back is compared byte
- * for byte, and an event that was never sent is recognised.
+ * Every other failed write is retried, so that some events keep an unknown outcome. The payload of
+ * an event follows from the seed and its id, so that the load compares answers byte for byte and
+ * recognises an event that was never sent.
  */
 import { createHash } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
@@ -13,7 +13,7 @@ import { BraidError, connect } from "../../client/connect.ts";
 import type { BraidClient, EventPage, NewEvent, ReceivedEvent } from "../../client/connect.ts";
 import { until } from "../support/conditions.ts";
 
-/** What a caller may be told while storage is in trouble. */
+/** The codes that a caller may get while storage fails. */
 export const DOCUMENTED = [
   "OUTCOME_UNKNOWN",
   "STORAGE_UNAVAILABLE",
@@ -23,14 +23,12 @@ export const DOCUMENTED = [
 
 const WRITERS = 4;
 const BATCH = 10;
-/** Little enough to leave nodes that start some of a small machine. */
+/** Between batches, to leave processor time for nodes that start on a small machine. */
 const PAUSE_MS = 100;
 const PAGE = 64;
-/** The reader looks at this much of the latest. */
+/** The reader reads this much of the newest time. */
 const WINDOW_MS = 6_000;
-/**
- * What the server is told, and what is waited for: an answer that comes later is one that hangs.
- */
+/** The deadline that the server gets, and the time after which the load counts a call as hung. */
 const DEADLINE_MS = 10_000;
 const HANGS_MS = 30_000;
 
@@ -65,7 +63,7 @@ export class SteadyLoad {
   readonly #running: Promise<void>[];
   #answers: Answer[] = [];
   #stopping = false;
-  /** What must never be: told with the seed. */
+  /** Violations; reported with the seed. */
   readonly wrong: string[] = [];
   readsCompared = 0;
 
@@ -82,13 +80,13 @@ export class SteadyLoad {
     return this.#sent.values().reduce((count, event) => count + (event.acknowledged ? 1 : 0), 0);
   }
 
-  /** Forgets the answers so far: a new phase begins. */
+  /** Starts a new phase: discards the answers so far. */
   begin(): void {
     this.#answers = [];
   }
 
   /** Resolves when every server has answered this many more writes, and some reads were right. */
-  async goesOn(writes: number): Promise<void> {
+  async continues(writes: number): Promise<void> {
     const from = this.#answers.length;
     const compared = this.readsCompared;
     await until(() => {
@@ -113,7 +111,7 @@ export class SteadyLoad {
     });
   }
 
-  /** Of this phase, for people: "write OK 120 (max 800 ms), …". */
+  /** The answers of this phase, for test output: "write OK 120 (max 800 ms), …". */
   summary(): string {
     const kinds = Map.groupBy(this.#answers, ({ kind, code }) => `${kind} ${code}`);
     return [...kinds]
@@ -132,7 +130,7 @@ export class SteadyLoad {
     await Promise.all(this.#running);
   }
 
-  /** Reads everything back through one server; what is not as it must be is added to `wrong`. */
+  /** Reads all events through one server and adds each violation to `wrong`. */
   async compareAll(server: number): Promise<void> {
     const client = this.#clients[server];
     if (client === undefined) throw new RangeError(`there is no server ${server}`);
@@ -192,7 +190,7 @@ export class SteadyLoad {
       let pageToken = "";
       let whole = true;
       for (let n = 0; whole; n++) {
-        // A token goes on at any server.
+        // A page token works on every server.
         const page: EventPage | undefined = await this.#ask(
           "read",
           (turn + n) % this.#clients.length,
@@ -254,7 +252,7 @@ export class SteadyLoad {
     return ids;
   }
 
-  /** `must` were acknowledged before the read began; `found` are what it gave, oldest first. */
+  /** `must` were acknowledged before the read began; `found` is its answer, oldest first. */
   #compare(
     where: string,
     series: string,
@@ -301,7 +299,7 @@ interface Window {
   readonly toMs: number;
 }
 
-/** Repeats nothing by itself: what the server says is what is counted. */
+/** Never retries, so that the load counts every answer of the server. */
 export function callerOf(url: string): BraidClient {
   return connect(url, {
     deadlineMs: HANGS_MS,

@@ -1,9 +1,8 @@
 /**
- * A real cluster of three nodes that keeps everything three times: it passes the suites that every
- * engine passes; and while callers read and write through two servers, its nodes are killed, frozen
- * and started again, one of them and all. What is acknowledged stays, what fails is told with a
- * documented code, and the servers need no restart. A partition is split while a node is down, and
- * served while others are. @needs java
+ * A real cluster of three nodes with three replicas. It passes the suites of every engine. While
+ * callers read and write through two servers, the test kills, freezes and restarts one node and
+ * then all. Acknowledged events survive, failures have documented codes, and the servers need no
+ * restart. A partition is split while one node is down, and served while others are. @needs java
  */
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { randomInt } from "node:crypto";
@@ -55,7 +54,7 @@ after(async () => {
 
 conformanceOn("three nodes", () => cluster);
 
-test("two servers on three nodes take and give events", async (t) => {
+test("two servers on three nodes write and read events", async (t) => {
   t.diagnostic(`seed ${seed} (BRAID_SEED)`);
   const keyspace = uniqueName("f");
   servers = [await serve("first", keyspace, "2s"), await serve("second", keyspace, "2s")];
@@ -69,30 +68,30 @@ test("two servers on three nodes take and give events", async (t) => {
     retention: { closeAfter: "3600s", deleteAfter: "7200s" },
   });
   load = new SteadyLoad({ urls: servers.map(({ url }) => url), namespace: "load", seed });
-  await load.goesOn(ENOUGH);
+  await load.continues(ENOUGH);
   await nodesUp(3);
-  told(t);
+  endPhase(t);
 });
 
-test("D1: with one of three nodes killed, writes and reads go on", async (t) => {
+test("D1: with one of three nodes killed, writes and reads continue", async (t) => {
   load.begin();
   await node(0).kill();
-  await load.goesOn(ENOUGH);
+  await load.continues(ENOUGH);
   await nodesUp(2);
-  await load.goesOn(ENOUGH);
-  told(t);
+  await load.continues(ENOUGH);
+  endPhase(t);
 });
 
 test("D2: a namespace is created while a node is down", async (t) => {
   load.begin();
   await worksInNewNamespace("while_down");
-  told(t);
+  endPhase(t);
 });
 
-test("D3: the keeper makes slices while a node is down", async (t) => {
+test("D3: the reconciler creates slices while a node is down", async (t) => {
   load.begin();
   await reconcilerContinues();
-  told(t);
+  endPhase(t);
 });
 
 test("D31: a wide partition is split and served while a node is down", async (t) => {
@@ -115,32 +114,32 @@ test("D31: a wide partition is split and served while a node is down", async (t)
     await untilRoute(connect(url), "wide", "wide", bucket, "SPLIT");
   }
   await wideIsRight();
-  told(t);
+  endPhase(t);
 });
 
-test("D4: a node that comes back is used again, and lacks nothing", async (t) => {
+test("D4: a restarted node is used again, and lacks no event", async (t) => {
   load.begin();
   await node(0).start();
   await nodesUp(3);
-  await load.goesOn(ENOUGH);
-  told(t);
+  await load.continues(ENOUGH);
+  endPhase(t);
 });
 
-test("D5: with one of three nodes frozen, writes and reads go on, and so they do when it wakes", async (t) => {
+test("D5: with one of three nodes frozen, writes and reads continue, also after it resumes", async (t) => {
   load.begin();
   node(1).pause();
-  // For a while it still passes for up.
+  // For a while the driver still takes it for up.
   await worksInNewNamespace("while_frozen");
-  await load.goesOn(ENOUGH);
+  await load.continues(ENOUGH);
   await nodesUp(2);
-  await load.goesOn(ENOUGH);
-  // One of the two that are left was down when it was split.
+  await load.continues(ENOUGH);
+  // One of the two live nodes was down during the split.
   await wideIsRight();
   t.diagnostic(`frozen: ${load.summary()}`);
   node(1).resume();
   await nodesUp(3);
-  await load.goesOn(ENOUGH);
-  told(t);
+  await load.continues(ENOUGH);
+  endPhase(t);
 });
 
 test("D6: with all nodes down every answer is a documented code, and readiness says why", async (t) => {
@@ -157,22 +156,22 @@ test("D6: with all nodes down every answer is a documented code, and readiness s
   }
   await rejects(serve("third", uniqueName("f"), "2s"), /Cassandra cannot be reached at /);
   await load.isRefused(5);
-  told(t);
+  endPhase(t);
 });
 
-test("D7: when the nodes are back everything works again, without a restart of Braid", async (t) => {
+test("D7: after all nodes restart, everything works again without a restart of Braid", async (t) => {
   load.begin();
   await Promise.all(cluster.nodes.map((each) => each.start()));
   await nodesUp(3);
-  await load.goesOn(ENOUGH);
+  await load.continues(ENOUGH);
   for (const { url } of servers) equal((await fetch(`${url}/readyz`)).status, 200);
   await reconcilerContinues();
   await worksInNewNamespace("all_back");
   await wideIsRight();
-  told(t);
+  endPhase(t);
 });
 
-test("D8: whatever was acknowledged is read back byte for byte from every server, and nothing else", async (t) => {
+test("D8: every server returns all acknowledged events byte for byte, and none that was never sent", async (t) => {
   await load.stop();
   ok(load.acknowledged > 0 && load.readsCompared > 0);
   for (const server of servers.keys()) await load.compareAll(server);
@@ -181,7 +180,7 @@ test("D8: whatever was acknowledged is read back byte for byte from every server
   for (const server of servers) equal(await server.stop("SIGTERM"), 0);
 });
 
-test("D9: an EVENTUAL namespace goes on with two of three nodes down, for as long as views are young", async (t) => {
+test("D9: an EVENTUAL namespace works with two of three nodes down until views reach view_max_age", async (t) => {
   const patient = await serve("patient", uniqueName("f"), "10m");
   const hasty = await serve("hasty", uniqueName("f"), "2s");
   servers = [patient, hasty];
@@ -194,11 +193,11 @@ test("D9: an EVENTUAL namespace goes on with two of three nodes down, for as lon
   await Promise.all([node(0).kill(), node(2).kill()]);
   const client = callerOf(patient.url);
   await until(() => works(() => writeAndRead(client, "loose", "while two are down")));
-  // Until then a write may still go out on a connection that is about to be found dead.
+  // Until then the driver may still send a write on a dead connection.
   await until(async () => (await metricOf(patient.url, "braid_engine_nodes_up")) === 1);
   for (let i = 0; i < 10; i++) await writeAndRead(client, "loose", `while two are down ${i}`);
   await refused(() => writeAndRead(client, "strict", "without a majority"));
-  // The catalog is read from a majority: this one cannot know that nothing has changed.
+  // Catalog reads need a majority: without one this server cannot refresh its view.
   await until(async () => !(await works(() => writeAndRead(callerOf(hasty.url), "loose", "late"))));
   await refused(() => writeAndRead(callerOf(hasty.url), "loose", "too late"));
   t.diagnostic(`nodes up as seen: ${await metricOf(patient.url, "braid_engine_nodes_up")}`);
@@ -230,27 +229,25 @@ function firstCaller(): BraidClient {
   return callerOf(first.url);
 }
 
-/** Of the partition that was split, read in every way, through both servers. */
+/** Reads the split partition in every way, through both servers. */
 function wideIsRight(): Promise<void> {
   const clients = servers.map(({ url }) => connect(url));
   return readsAreRight(clients, "wide", wide, "wide", bucket);
 }
 
-/** As every server sees it. */
+/** Waits until every server sees this many nodes up. */
 async function nodesUp(count: number): Promise<void> {
   for (const { url } of servers) {
     await until(async () => (await metricOf(url, "braid_engine_nodes_up")) === count);
   }
 }
 
-function told(t: TestContext): void {
+function endPhase(t: TestContext): void {
   t.diagnostic(load.summary());
   deepEqual(load.wrong, [], `seed ${seed}`);
 }
 
-/**
- * Making tables may take longer than a caller waits for events: a node may have to be waited for.
- */
+/** Creating tables may take longer than a normal call, because Cassandra may wait for a node. */
 async function worksInNewNamespace(namespace: string): Promise<void> {
   const [first] = servers;
   await connect(first?.url ?? "", { retries: { attemptsMax: 1 } }).createNamespace(namespace);

@@ -1,5 +1,5 @@
 /**
- * Real services as tests use them: they answer, come back after a crash, and never outlive the
+ * Real services as tests use them: they answer, restart after a crash, and never outlive the
  * process that started them.
  *
  * @needs java
@@ -45,7 +45,7 @@ after(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-test("a node that was killed comes back with what it had acknowledged", async () => {
+test("a killed node restarts with all acknowledged data", async () => {
   await query(
     "CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
   );
@@ -61,34 +61,34 @@ test("a node that was killed comes back with what it had acknowledged", async ()
   equal((await query("SELECT id FROM k.t")).length, 2);
 });
 
-test("a node that is paused does not answer, and does when it goes on", async () => {
+test("a paused node does not answer until it resumes", async () => {
   node.pause();
   equal(await answersCql(node.address, cluster.port, 1), false);
   node.resume();
   await until(() => answersCql(node.address, cluster.port, 1));
 });
 
-test("nodetool speaks to the node, and says what failed", async () => {
+test("nodetool runs against the node, and reports a failure", async () => {
   match(await nodetool(node, "status"), new RegExp(`UN +${node.address}`));
   const wrong = await nodetool(node, "flush", "nokeyspace").catch(String);
   match(wrong, /nodetool flush nokeyspace on cassandra-1 failed/);
 });
 
-test("a broker that was killed comes back with its topics", async () => {
+test("a killed broker restarts with its topics", async () => {
   await withAdmin((admin) => admin.createTopics({ topics: ["t"], partitions: 1, replicas: 1 }));
   await broker.kill();
   await broker.start();
   ok((await withAdmin((admin) => admin.listTopics())).includes("t"));
 });
 
-test("an address that is taken is named", async () => {
+test("an address in use is named in the error", async () => {
   const network = node.address.split(".").slice(0, 3).join(".");
   await rejects(startCassandra({ nodes: 1, directory, network }), (error: Error) =>
     error.message.includes(`${node.address}:${cluster.port}`),
   );
 });
 
-test("services end with the process that started them, even when that is killed", async () => {
+test("services end with the process that started them, even if it is killed", async () => {
   const folder = join(directory, "orphans");
   const script = fileURLToPath(new URL("start-services.ts", import.meta.url));
   const parent = spawn(process.execPath, [script, folder], { stdio: "ignore" });

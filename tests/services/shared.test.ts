@@ -1,5 +1,5 @@
 /**
- * The services that a test run shares: they answer where the environment says.
+ * The services that a test run shares answer at the addresses in the environment.
  *
  * @needs cassandra
  * @needs kafka
@@ -10,7 +10,7 @@ import { Admin } from "@platformatic/kafka";
 import { Client } from "cassandra-driver";
 import { testCassandra, testJolokia, testKafka, uniqueName } from "../support/services.ts";
 
-test("the shared Cassandra takes a schema and gives back what was written", async () => {
+test("the shared Cassandra accepts a schema and returns written rows", async () => {
   const { contactPoints, datacenter } = testCassandra();
   const client = new Client({ contactPoints, localDataCenter: datacenter });
   const keyspace = uniqueName("shared");
@@ -28,14 +28,14 @@ test("the shared Cassandra takes a schema and gives back what was written", asyn
   }
 });
 
-test("the shared Cassandra tells its JMX over HTTP", async () => {
+test("the shared Cassandra serves its JMX over HTTP", async () => {
   const name = "org.apache.cassandra.db:type=StorageService/OperationMode";
   const response = await fetch(`${testJolokia()}/read/${name}`);
   equal(response.status, 200);
   match(await response.text(), /"value":"NORMAL"/);
 });
 
-test("the shared Kafka makes a topic and lists it", async () => {
+test("the shared Kafka creates a topic and lists it", async () => {
   const admin = new Admin({ clientId: "shared-test", bootstrapBrokers: testKafka() });
   const topic = uniqueName("shared");
   try {
@@ -46,7 +46,7 @@ test("the shared Kafka makes a topic and lists it", async () => {
   }
 });
 
-test("a unique name is short, plain, and not given twice", () => {
+test("a unique name is short, plain, and never repeated", () => {
   const name = uniqueName("Detections-of_everything");
   match(name, /^detectio[a-z0-9]{8}$/);
   notEqual(uniqueName("a"), uniqueName("a"));

@@ -1,4 +1,4 @@
-/** A process that starts a node and a broker in the folder it is given, and then only waits. */
+/** A process that starts a node and a broker in the given folder and then waits. */
 import { setInterval } from "node:timers";
 import { startCassandra } from "../../scripts/services/cassandra-cluster.ts";
 import { startKafka } from "../../scripts/services/kafka-broker.ts";

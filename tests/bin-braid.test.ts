@@ -1,4 +1,4 @@
-/** What `bin/braid` does before there is anything to run: in a clone it sets itself up. */
+/** `bin/braid` in a fresh clone: it runs the setup before it starts. */
 import { equal, match } from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

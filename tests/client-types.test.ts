@@ -1,4 +1,6 @@
-/** The client's types as they are written from a proto: what may be absent, and what is text. */
+/**
+ * The client's types as generated from a proto: which fields may be absent, and which are strings.
+ */
 import { match } from "node:assert/strict";
 import { test } from "node:test";
 import { create } from "@bufbuild/protobuf";
@@ -62,7 +64,7 @@ const file = create(FileDescriptorProtoSchema, {
 });
 const types = clientTypes([file], { "braid.v1.Slice.name": "As people name it." });
 
-test("64-bit numbers and times are text, and only an optional field may be absent", () => {
+test("64-bit numbers and times are strings, and only an optional field may be absent", () => {
   match(
     types,
     /interface Slice \{\n {2}\/\*\* As people name it\. \*\/\n {2}readonly name: string;/,
@@ -70,18 +72,18 @@ test("64-bit numbers and times are text, and only an optional field may be absen
   match(types, /readonly bytes: string;\n {2}readonly end\?: string;/);
 });
 
-test("settings, all of them optional in the proto, are complete in an answer", () => {
+test("settings, all optional in the proto, are complete in an answer", () => {
   match(types, /interface Width \{\n {2}readonly seconds: number;\n\}/);
 });
 
-test("a request may leave out anything, also within its messages", () => {
+test("a request may omit any field, also in nested messages", () => {
   match(types, /readonly widths\?: readonly Given<Width>\[\];\n {2}readonly reason\?: string;/);
 });
 
-test("enums are their names without the zero, scoped by their message", () => {
+test("an enum is the union of its names without the zero value, scoped by its message", () => {
   match(types, /type SliceStatus =\n {2}\| "ACTIVE";/);
 });
 
-test("a service is a table of what its methods take and answer", () => {
+test("a service is a table of the requests and answers of its methods", () => {
   match(types, /readonly Set: \{ request: SetWidthsRequest; answer: Slice \};/);
 });

@@ -1,6 +1,6 @@
 /**
- * Keeps `docs/specs/faults.md` true: what it claims is tested, what is tested is in it, nothing is
- * missing.
+ * Checks `docs/specs/faults.md` against the tests: every fault in it has a test, every fault that a
+ * test names is in it, and no id is missing.
  */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -24,19 +24,19 @@ test("the table of faults has every fault once and in order", () => {
   deepEqual(ids.slice(0, all.length), all);
   const others = ids.slice(all.length);
   ok(/^D+S+$/.test(others.map((id) => id.charAt(0)).join("")));
-  // Gaps are allowed: ids are given out in advance and never used again.
+  // Gaps are allowed: ids are assigned in advance and never reused.
   for (const letter of ["D", "S"]) {
     const numbers = others.filter((id) => id.startsWith(letter)).map((id) => Number(id.slice(1)));
     ok(numbers.every((number, i) => i === 0 || number > (numbers[i - 1] ?? 0)));
   }
 });
 
-test("every fault that is not put off has a test that names it", () => {
+test("every fault that is not deferred has a test that names it", () => {
   const missing = rows.filter((row) => !row.later && !coverage.has(row.id)).map((row) => row.id);
   deepEqual(missing, [], `no test is named after: ${missing.join(", ")}`);
 });
 
-test("every fault that a test names is in the table and not put off", () => {
+test("every fault that a test names is in the table and not deferred", () => {
   const answered = rows.filter((row) => !row.later).map((row) => row.id);
   const strangers = [...coverage].filter(([id]) => !answered.includes(id));
   deepEqual(strangers, [], "remove the word later from its row, or the id from the test");
@@ -58,7 +58,7 @@ test("a fault id is found in the name of a test and nowhere else", () => {
   deepEqual([...coverageOf([{ path: "x.test.ts", source }]).keys()], ["W3", "R10", "R2"]);
 });
 
-test("the column is filled from the tests and what is put off stays", () => {
+test("the column is filled from the tests, and deferred faults stay", () => {
   const before = "| W1 | a | b | old |\n| W2 | a | b | _later_: why |";
   const after = "| W1 | a | b | `x.test.ts` |\n| W2 | a | b | _later_: why |";
   equal(fillTable(before, new Map([["W1", ["x.test.ts"]]])), after);

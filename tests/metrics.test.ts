@@ -1,7 +1,7 @@
 /**
- * docs/operate/metrics.md and the metrics themselves say the same: every metric is described there
- * with its type, its labels and their values, and everything described exists. A real server and a
- * real worker show exactly these.
+ * Checks docs/operate/metrics.md against the code: it describes every metric with its type, labels
+ * and label values, and every metric it describes exists. A real server and a real worker export
+ * exactly these.
  */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
@@ -20,12 +20,15 @@ import { startMeasuredProcesses } from "./support/measured-processes.ts";
 import type { MeasuredProcesses } from "./support/measured-processes.ts";
 
 const DOCUMENT = "docs/operate/metrics.md";
-/** What prom-client shows of every Node process; the document describes them as a group. */
+/**
+ * The metrics that prom-client exports of every Node process; the document describes them as a
+ * group.
+ */
 const OF_NODE = /^(?:process|nodejs)_/;
 
 const { config } = await loadConfig({ flags: {}, file: undefined, env: {}, cwd: "/nowhere" });
 
-/** Who has which metrics, in the words of the document. */
+/** Which process has which metrics, in the words of the document. */
 const DECLARED: Readonly<Record<string, readonly Declaration[]>> = {
   "every process": declaredBy((metrics) => declareProcessMetrics(metrics, config)),
   "every process on the embedded engine": declaredBy(declareEmbeddedMetrics),
@@ -47,7 +50,7 @@ function namesOf(...who: string[]): string[] {
   );
 }
 
-/** The line that stands under a metric's name in the document. */
+/** The line below a metric's name in the document. */
 function lineOf(who: string, { type, labels, formerly }: Declaration): string {
   const shown = labels.map(({ name, values }) =>
     values === undefined
@@ -59,9 +62,7 @@ function lineOf(who: string, { type, labels, formerly }: Declaration): string {
   return `${type === "counter" ? "Counter" : type === "gauge" ? "Gauge" : "Histogram"} of ${who}.${labelled}${renamed}`;
 }
 
-/**
- * By name: the line under it, and the text below. Lines that the formatter broke are whole again.
- */
+/** By name: the line below it, and the text after that. Joins lines that the formatter broke. */
 function describedIn(document: string): Map<string, { line: string; meaning: string }> {
   const described = new Map<string, { line: string; meaning: string }>();
   for (const section of document.split(/^### /m).slice(1)) {

@@ -1,6 +1,6 @@
 /**
- * `npm start` as people and supervisors use it: it serves, and a SIGTERM to npm itself ends it
- * well.
+ * `npm start` as people and supervisors use it: it serves, and a SIGTERM to npm itself stops the
+ * server cleanly.
  */
 import { equal, match, rejects } from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
 
-test("npm start takes flags, and SIGTERM to npm drains the server, exits 0 and leaves nothing behind", async () => {
+test("npm start accepts flags, and SIGTERM to npm drains the server, exits 0 and leaves no process behind", async () => {
   const folder = mkdtempSync(join(tmpdir(), "braid-start-"));
   const data = join(folder, "data");
   const npm = spawn("npm", ["start", "--", "--listen", "127.0.0.1:0", "--data", data], {
@@ -35,9 +35,9 @@ test("npm start takes flags, and SIGTERM to npm drains the server, exits 0 and l
     npm.kill("SIGTERM");
     const [code] = await once(npm, "exit");
     equal(code, 0);
-    await rejects(fetch(`${url}/healthz`), "nobody listens any more");
+    await rejects(fetch(`${url}/healthz`), "the port is closed");
   } finally {
-    // Not SIGKILL: npm could not pass that on, and the server would stay.
+    // Not SIGKILL: npm cannot pass it on, and the server would keep running.
     if (npm.exitCode === null && npm.kill("SIGTERM")) await once(npm, "exit");
     rmSync(folder, { recursive: true, force: true });
   }

@@ -1,9 +1,9 @@
 /**
- * The two packages as others get them: packed, put into projects of their own, and used from there.
+ * The two packages as users get them: packed, installed into new projects, and used there.
  *
- * The client is installed from its tarball and nothing else is, so this also proves that it needs
- * nothing else; it runs on the oldest Node that this machine has. The server's libraries are those
- * of the clone.
+ * The test installs the client from its tarball and nothing else, which also proves that it has no
+ * dependencies; it runs on the oldest Node of this machine. The server uses the libraries of the
+ * clone.
  */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
@@ -56,7 +56,7 @@ after(() => {
   rmSync(work, { recursive: true, force: true });
 });
 
-test("the client's package holds code, types, licence and an introduction, and no tests", () => {
+test("the client's package contains code, types, licence and a README, and no tests", () => {
   for (const needed of ["LICENSE", "README.md", "dist/connect.js", "dist/connect.d.ts"]) {
     ok(clientFiles.includes(needed), `${needed} is missing`);
   }
@@ -85,7 +85,7 @@ test("the client adds one package of less than 200 KB to a project", () => {
   ]);
 });
 
-test("the client can be imported and used by the oldest Node of this machine", () => {
+test("the oldest Node of this machine can import and use the client", () => {
   const program = `
     import { BraidError, connect } from "braid-client";
     const client = connect("http://127.0.0.1:9", { retries: { attemptsMax: 1 } });
@@ -123,7 +123,7 @@ for (const [kind, ...options] of [
   ["a browser's types", "--lib", "es2022,dom,dom.iterable,esnext.disposable", "--types", ""],
   ["the types of Node", "--lib", "es2022,esnext.disposable", "--types", "node"],
 ] as const) {
-  test(`the client's types can be used by a project that has ${kind}`, () => {
+  test(`a project that has ${kind} can use the client's types`, () => {
     writeFileSync(join(clientProject, "index.ts"), PROGRAM);
     const strict = ["--strict", "--exactOptionalPropertyTypes", "--noEmit", "--target", "es2022"];
     const roots = ["--module", "nodenext", "--typeRoots", resolve("node_modules/@types")];
@@ -136,7 +136,7 @@ for (const [kind, ...options] of [
   });
 }
 
-test("the server's package holds the program, its contract and its licence, and no tests", () => {
+test("the server's package contains the program, its contract and its licence, and no tests", () => {
   for (const needed of [
     "LICENSE",
     "README.md",
@@ -155,7 +155,7 @@ test("the server's package holds the program, its contract and its licence, and 
   );
 });
 
-test("the server's package requires Node 24 and brings none", () => {
+test("the server's package requires Node 24 and does not include it", () => {
   const { engines, dependencies, optionalDependencies = {} } = manifest(server);
   equal(engines?.["node"], ">=24");
   const brought = Object.keys({ ...dependencies, ...optionalDependencies });
@@ -172,7 +172,7 @@ test("the server's package runs with the machine's Node 24", () => {
   match(stdout, /^Usage: braid /m);
 });
 
-test("the server's package knows its version and the commit it was built from", () => {
+test("the server's package reports its version and the commit it was built from", () => {
   const program = `
     import { BUILD_INFO } from "./node_modules/braid/dist/src/lib/build-info.js";
     console.log(BUILD_INFO.version, BUILD_INFO.build);
@@ -182,7 +182,7 @@ test("the server's package knows its version and the commit it was built from", 
   match(said, /^\d+\.\d+\.\d+ (?:[0-9a-f]{12}|unknown)\n$/);
 });
 
-test("without Node 24 the server's package says what to do", () => {
+test("without Node 24 the server's package prints what to do", () => {
   const folder = join(work, "old-node");
   mkdirSync(folder);
   writeFileSync(join(folder, "node"), "#!/bin/sh\necho v20.20.2\n", { mode: 0o755 });
@@ -212,10 +212,10 @@ function manifest(folder: string): Manifest {
 }
 
 function pack(folder: string): { tarball: string; files: string[] } {
-  // The scripts would build once more.
+  // The scripts would build again.
   const options = ["--json", "--ignore-scripts", "--offline", "--pack-destination", work];
   const answer = JSON.parse(npm(["pack", ...options], folder));
-  // npm has answered with a list, and with an object by name.
+  // Versions of npm answer with a list, or with an object by name.
   const [about] = Array.isArray(answer) ? answer : Object.values(answer);
   const files = about.files.map((file: { path: string }) => file.path);
   return { tarball: join(work, about.filename), files };
@@ -225,7 +225,7 @@ function npm(args: readonly string[], cwd: string): string {
   return execFileSync("npm", args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
 }
 
-/** With one folder of programs beside those of the system, and no other Node. */
+/** An environment with one folder of programs besides the system's, and no other Node. */
 function runServer(programs: string): { status: number | null; stdout: string; stderr: string } {
   const tools = join(work, "tools");
   mkdirSync(tools, { recursive: true });
@@ -238,7 +238,7 @@ function runServer(programs: string): { status: number | null; stdout: string; s
   return spawnSync(join(server, "bin/braid"), ["--help"], { env, encoding: "utf8" });
 }
 
-/** The machine's own Node, which may be as old as 20; else the one that runs this test. */
+/** The machine's own Node, from version 20 on; otherwise the Node that runs this test. */
 function oldestNode(): string {
   for (const folder of (process.env["PATH"] ?? "").split(delimiter)) {
     const candidate = join(folder, "node");

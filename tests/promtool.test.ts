@@ -23,7 +23,7 @@ after(async () => {
   await processes[Symbol.asyncDispose]();
 });
 
-/** What `promtool check metrics` says; "" if it has nothing to say. */
+/** The output of `promtool check metrics`; "" if it finds no problem. */
 async function complaintsOf(metrics: string): Promise<string> {
   const promtool = spawn("promtool", ["check", "metrics"], { stdio: ["pipe", "pipe", "pipe"] });
   promtool.stdin.end(metrics);
@@ -45,7 +45,7 @@ test("promtool accepts the metrics of the Cassandra engine", async () => {
   equal(await complaintsOf(await metrics.text()), "");
 });
 
-test("promtool is really asked", async () => {
+test("promtool reports a wrong metric", async () => {
   const gauge = "# HELP braid_x_total A gauge.\n# TYPE braid_x_total gauge\nbraid_x_total 1\n";
   equal(
     await complaintsOf(gauge),

@@ -1,5 +1,5 @@
 /**
- * The examples of the README, run as they stand against a server of their own.
+ * Runs the examples of the README, unchanged, against a new server.
  *
  * @needs curl
  */
@@ -41,7 +41,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The nth example in a language, speaking to the server of this test. */
+/** The nth example in a language, with the address of this test's server. */
 function example(language: string, nth: number): string {
   const fence = "```";
   const blocks = section.split(`${fence}${language}\n`).slice(1);
@@ -72,7 +72,7 @@ test("the example in TypeScript writes an event and reads it", () => {
   match(execFileSync(process.execPath, [file], { encoding: "utf8" }), / e-3 ios$/m);
 });
 
-test("the server drains and exits 0 when it is asked to", async () => {
+test("the server drains and exits 0 on SIGTERM", async () => {
   server.kill("SIGTERM");
   const [code] = await once(server, "exit");
   equal(code, 0);

@@ -1,6 +1,5 @@
 /**
- * Keeps `docs/specs/rules.md` true: every rule is there, with files that exist and tests that
- * exist.
+ * Checks `docs/specs/rules.md`: every rule is in it, and the files and tests that it names exist.
  */
 import { deepEqual, ok } from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -8,11 +7,11 @@ import { test } from "node:test";
 import { readSourceText } from "./source-text.ts";
 
 const TABLE = "docs/specs/rules.md";
-/** Rules that have a row; others follow as they are built. */
+/** Rules that have a row. */
 const RULES = [...Array.from({ length: 22 }, (_, i) => i + 1), 23, 25, 28];
 
 const ROW = /^\| (?<id>C\d+) \|[^|]+\| (?<kept>[^|]+) \| (?<tests>.+) \|$/;
-/** A scenario stands for itself, another test has its name behind its file. */
+/** A scenario is named by its file alone; another test has its title after its file. */
 const NAMED = /`(?<file>[^`]+)`(?:: "(?<name>[^"]+)")?/g;
 
 interface Rule {
@@ -36,7 +35,7 @@ function named(cell: string): Rule["tests"] {
   }));
 }
 
-/** What a rule names and is not there. */
+/** The files and tests that a rule names and that do not exist. */
 function missingOf({ id, kept, tests }: Rule): string[] {
   const files = kept.filter((file) => !existsSync(file)).map((file) => `${id}: ${file}`);
   const gone = tests
@@ -53,7 +52,7 @@ function isThere(file: string, name: string | undefined): boolean {
 
 const rules = rulesOf(readFileSync(TABLE, "utf8"));
 
-test("every rule is in the table once, in order, with who keeps it and a test", () => {
+test("every rule is in the table once, in order, with the code that keeps it and a test", () => {
   deepEqual(
     rules.map(({ id }) => id),
     RULES.map((number) => `C${number}`),
@@ -65,7 +64,7 @@ test("everything that the table names exists", () => {
   deepEqual(rules.flatMap(missingOf), []);
 });
 
-test("a test, a scenario or a file that is gone is found", () => {
+test("a missing test, scenario or file is found", () => {
   const row = [
     "| C1 | short | `src/gone.ts`<br>`src/model/split.ts` |",
     '`tests/rules.test.ts`: "nobody wrote this"<br>`tests/scenarios/gone.txt`',

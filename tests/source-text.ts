@@ -1,7 +1,7 @@
 /**
- * TypeScript source as the tests of the tree see it, parsed by oxc: code without comments and
- * without the insides of strings, comments, imports and names of tests. Blanked text keeps its
- * length, so that line numbers hold.
+ * TypeScript source for the tests of the tree, parsed by oxc: code without comments and string
+ * contents, the comments, the imports and the titles of tests. Blanked text keeps its length, so
+ * that positions and line numbers stay valid.
  */
 import { parseSync, Visitor } from "oxc-parser";
 
@@ -11,7 +11,7 @@ export interface Import {
 }
 
 export interface SourceText {
-  /** The source with comments and the insides of strings, templates and patterns blanked. */
+  /** The source with comments and the contents of strings, templates and patterns blanked. */
   readonly bare: string;
   readonly comments: readonly { readonly text: string; readonly line: number }[];
   /** Static and dynamic imports, and re-exports. */
@@ -41,7 +41,7 @@ export function readSourceText(source: string): SourceText {
     Literal: (node) => {
       if (typeof node.value === "string" || "regex" in node) hidden.push(inside(node));
     },
-    // Its span has the backtick or brace before it, and the backtick or `${` behind it.
+    // Its span includes the backtick or brace before it, and the backtick or `${` after it.
     TemplateElement: ({ start, end, tail }) =>
       hidden.push({ start: start + 1, end: end - (tail ? 1 : 2) }),
     ImportDeclaration: (node) => addImport(node.source.value, node),

@@ -1,6 +1,6 @@
 /**
- * The documents that show the moves of splits and their causes, against the table that the code
- * follows.
+ * Checks the documents that show the moves of splits and their causes against the table in the
+ * code.
  */
 import { deepEqual } from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -27,7 +27,7 @@ test("docs/specs/split-records.md shows every move a split may make, and no othe
   );
 });
 
-test("docs/operate/splits.md explains every cause, and to which states it leads", () => {
+test("docs/operate/splits.md explains every cause, and the states it leads to", () => {
   const shown = rowsBelow("docs/operate/splits.md", "## Causes");
   const rows = Object.values(SPLIT_MOVES);
   const statesOf = MOVE_CAUSES.map((cause) => {
@@ -40,7 +40,7 @@ test("docs/operate/splits.md explains every cause, and to which states it leads"
   );
 });
 
-/** The cells of the first table below a heading, without its head. */
+/** The cells of the first table below a heading, without its header row. */
 function rowsBelow(path: string, heading: string): string[][] {
   const [, section = ""] = readFileSync(path, "utf8").split(`${heading}\n`);
   const lines =

@@ -1,6 +1,7 @@
 /**
- * The rules of the tree: who may import whom, and who may read the clock, randomness, the environment
- * and the network. Each rule also has to find a planted breach, so that it cannot go blind.
+ * The rules of the tree: which folder may import which, and which files may use the clock,
+ * randomness, the environment and the network. Each test also checks that its rule finds a planted
+ * breach.
  */
 import { deepEqual, equal } from "node:assert/strict";
 import { existsSync, globSync, readFileSync } from "node:fs";
@@ -13,7 +14,8 @@ import type { Import, SourceText } from "./source-text.ts";
 const BASE = ["ports", "model", "wire", "lib"];
 const ENGINES = ["engines/embedded", "engines/cassandra", "queues/embedded", "queues/kafka"];
 /**
- * The life of a wide partition, in order. `splits/use-cases` is one file: what these folders offer.
+ * The stages of a wide partition, in order. `splits/use-cases` is one file: the interface of these
+ * folders.
  */
 const SPLIT_STAGES = [
   "splits/detect",
@@ -37,8 +39,8 @@ const SPLIT_STAGE_MAY = [
 const STAGE_MAY = ["records", "partition", ...BASE];
 
 /**
- * What each folder of src/, and the client beside it, may import beside itself. A stage never
- * imports a stage, but for three.
+ * What each folder of src/, and the client, may import besides itself. A stage never imports a
+ * stage, with three exceptions.
  */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   lib: [],
@@ -65,7 +67,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   cli: ["client", "server", "model", "wire", "lib", "gen"],
 };
 
-/** Who alone may do a thing: a file, or a folder with everything in it. */
+/** The only places that may do a thing: a file, or a folder with everything in it. */
 const RESERVED: readonly { what: string; pattern: RegExp; to: readonly string[] }[] = [
   {
     what: "reads the time or sets a timer",
@@ -118,7 +120,7 @@ const everything = readAll(
   "scripts/**/*.ts",
   "bench/**/*.ts",
 );
-/** What runs in production: a test may import and use anything. */
+/** Production code: a test may import and use anything. */
 const program = everything.filter(
   (file) => /^(?:src|client)\//.test(file.path) && !isTest(file.path),
 );
@@ -127,7 +129,7 @@ function isTest(path: string): boolean {
   return path.endsWith(".test.ts") || path.endsWith(".e2e.ts");
 }
 
-/** Folders whose folders are the modules. */
+/** Folders whose subfolders are the modules. */
 const GROUPS = new Set(["engines", "queues", "splits"]);
 
 function folderOf(path: string): string {
@@ -217,7 +219,7 @@ function defaultExports(file: SourceFile): string[] {
 }
 
 /**
- * A strategy or layout is asked for what it can do: only its own file, and the table, know its
+ * Code asks a strategy or layout for its capabilities: only its own file and the table know its
  * name.
  */
 function comparedNames(file: SourceFile): string[] {
@@ -230,7 +232,7 @@ function oddFileNames(file: SourceFile): string[] {
   return ok ? [] : [`${file.path}: file names are kebab-case`];
 }
 
-/** Links, and files of src/ named in bold, that lead nowhere. */
+/** Dead links, and files of src/ named in bold that do not exist. */
 function deadLinks(path: string, text: string): string[] {
   const links = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)[^)]*\)/g)].map(([, to = ""]) =>
     join(dirname(path), to),
@@ -293,7 +295,7 @@ test("folders import only what the table allows, and a breach is found", () => {
   deepEqual(forbiddenImports(inside), none);
 });
 
-test("no file imports itself in a circle, and a circle is found", () => {
+test("no imports form a cycle, and a cycle is found", () => {
   deepEqual(importCircles(program), none);
   const circle = [
     sourceFile("src/lib/a.ts", 'import { b } from "./b.ts";'),
@@ -336,12 +338,12 @@ test("time, randomness, environment and packages are used only where they belong
   for (const line of harmless) deepEqual(reservedUses(sourceFile("src/read/a.ts", line)), none);
 });
 
-test("nothing is left as a promise to do it later, and one is found", () => {
+test("no note promises work for later, and one is found", () => {
   deepEqual(everything.flatMap(promisesOfWork), none);
   equal(promisesOfWork(sourceFile("src/lib/a.ts", ["// TO", "DO: later"].join(""))).length, 1);
 });
 
-test("no test is skipped or singled out, and one is found", () => {
+test("no test is skipped or run alone, and one is found", () => {
   deepEqual(everything.flatMap(testsLeftOut), none);
   for (const breach of ["test.skip(() => 1)", "it.only(f)", "t.todo()", 'test("x", { skip: 1 })']) {
     equal(testsLeftOut(sourceFile("src/lib/a.test.ts", breach)).length, 1, breach);
@@ -354,7 +356,7 @@ test("exports have names, and a default export is found", () => {
   equal(defaultExports(sourceFile("src/lib/a.ts", "export { a as default };")).length, 1);
 });
 
-test("strategies and layouts are asked for what they can do, and a compared name is found", () => {
+test("code asks strategies and layouts for capabilities, and a compared name is found", () => {
   deepEqual(program.flatMap(comparedNames), none);
   for (const breach of ['if (segment.strategy === "HASH") f();', 'case "ROWS": f();']) {
     equal(comparedNames(sourceFile("src/parts/a.ts", breach)).length, 1, breach);
@@ -375,7 +377,7 @@ test("documents name only files that exist, and a dead link is found", () => {
   equal(deadLinks("docs/a.md", "[b](b.md), [web](https://x), **`lib/no-such.ts`**").length, 2);
 });
 
-test("comments, strings and patterns are told from code", () => {
+test("comments, strings and patterns are distinguished from code", () => {
   const { bare, imports, testNames } = readSourceText(
     'a("x//y"); // z\nconst r = /["\\/]/; b(`p${q("}")}r`); test("c", 1); type T = import("d").T;',
   );

@@ -21,8 +21,8 @@ import type { Server } from "./several-servers-fleet.ts";
 
 const VIEW_MAX_AGE_MS = 2_000;
 /** How often the test asks each server after `view_max_age`: for longer than a refresh takes. */
-const LATE_LOOKS = 5;
-const LOOK_AGAIN_MS = 200;
+const LATE_POLLS = 5;
+const POLL_MS = 200;
 
 let fleet: Fleet;
 /** Holds the reconciler's lease: the others started later. */
@@ -290,7 +290,7 @@ test("D26: a worker killed while it handles many detections loses none: the othe
   );
   // The consumer group first waits for the session timeout of the killed worker.
   await untilLong(async () => {
-    await pause(LOOK_AGAIN_MS);
+    await pause(POLL_MS);
     return (await splitsOf(name)).length === series.length;
   });
   const records = await splitsOf(name);
@@ -354,20 +354,20 @@ test("D27: a killed server loses no acknowledged event, and another server recon
 
 /**
  * Polls every server. From `view_max_age` after the change on, no server may answer from the state
- * before it. Callers call this within that time.
+ * before it. Callers call this right after the change.
  */
 async function reachesAll(isSeen: (server: Server) => Promise<boolean>): Promise<void> {
   const changedAt = performance.now();
   await Promise.all(
     servers.map(async (server, i) => {
-      for (let late = 0; late < LATE_LOOKS;) {
+      for (let late = 0; late < LATE_POLLS;) {
         const askedAt = performance.now();
         const seen = await isSeen(server);
         if (askedAt >= changedAt + VIEW_MAX_AGE_MS) {
           ok(seen, `server ${i} has not seen it ${askedAt - changedAt} ms after the change`);
           late++;
         }
-        await pause(LOOK_AGAIN_MS);
+        await pause(POLL_MS);
       }
     }),
   );

@@ -1,5 +1,5 @@
 /**
- * `npm run demo [-- --cassandra]`: the story of a wide partition, told while it happens.
+ * `npm run demo [-- --cassandra]`: shows the life of a wide partition while it happens.
  *
  * Skewed data is loaded and read; the wide partitions are found, split, proven and served, and the same reads
  * are measured before and after. Every number is measured in this run. Nothing of it is left behind.
@@ -31,7 +31,7 @@ async function demo(cassandra: boolean): Promise<number> {
     process.once("SIGINT", leave);
     process.once("SIGTERM", leave);
   });
-  const told = setup.then(tellStory).then(
+  const story = setup.then(tellStory).then(
     () => 0,
     async (error: unknown) => {
       if (leaving.signal.aborted) return 130;
@@ -42,7 +42,7 @@ async function demo(cassandra: boolean): Promise<number> {
       return 1;
     },
   );
-  const code = await Promise.race([told, interrupted]);
+  const code = await Promise.race([story, interrupted]);
   await end(setup);
   if (code === 0) line("\nAll processes have ended, and the data of this demo is removed.");
   return code;

@@ -18,15 +18,15 @@ const PAGES_BETWEEN_LOOKS = 20;
 const INDENT = 25;
 const LINE_LENGTH = 90;
 
-/** Until all of them are confirmed; times are told from `startedAt` on, in milliseconds of the wall clock. */
+/** Prints progress until all splits are confirmed; times count from `startedAt`, in wall-clock ms. */
 export async function watchSplits(
   control: SplitControl,
   locations: readonly Place[],
   startedAt: number,
 ): Promise<void> {
   const end = performance.now() + SPLIT_MS_MAX;
-  const told = new Set<string>();
-  const watches = locations.map((location) => new Watch(location, startedAt, told));
+  const printed = new Set<string>();
+  const watches = locations.map((location) => new Watch(location, startedAt, printed));
   while (watches.some((watch) => !watch.done)) {
     for (const watch of watches) await watch.look(control);
     if (performance.now() > end) {
@@ -37,19 +37,19 @@ export async function watchSplits(
   }
 }
 
-/** Tells each news of one split once. */
+/** Prints each change of one split once. */
 class Watch {
   readonly #location: Place;
   readonly #startedAt: number;
-  readonly #told: Set<string>;
+  readonly #printed: Set<string>;
   #moves = 0;
-  #bytesTold = 0;
+  #bytesPrinted = 0;
   done = false;
   seen: string;
 
-  constructor(location: Place, startedAt: number, told: Set<string>) {
+  constructor(location: Place, startedAt: number, printed: Set<string>) {
     this.#location = location;
-    this.#told = told;
+    this.#printed = printed;
     this.#startedAt = startedAt;
     this.seen = `no read of ${location.timeSeriesId} was detected`;
   }
@@ -75,20 +75,20 @@ class Watch {
     this.#moves = history.length;
   }
 
-  /** What an earlier split was told word for word is not told again. */
+  /** Shortens a reason that the demo has printed word for word for an earlier split. */
   #news(reason: string): string {
     const at = reason.indexOf("; ") + 1;
     const rest = reason.slice(at);
-    if (at > 0 && this.#told.has(rest)) return `${reason.slice(0, at)} the rest as above`;
-    this.#told.add(rest);
+    if (at > 0 && this.#printed.has(rest)) return `${reason.slice(0, at)} the rest as above`;
+    this.#printed.add(rest);
     return reason;
   }
 
   #tellProgress(split: SplitAnswer): void {
     const bytes = copiedBytes(split);
-    const copying = split.state === "SPLITTING" && bytes >= this.#bytesTold + PROGRESS_BYTES;
+    const copying = split.state === "SPLITTING" && bytes >= this.#bytesPrinted + PROGRESS_BYTES;
     if (!copying) return;
-    this.#bytesTold = bytes;
+    this.#bytesPrinted = bytes;
     this.#tell(Date.now(), `copied ${megabytes(bytes)} into ${partsOf(split)} parts so far`);
   }
 

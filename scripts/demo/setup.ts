@@ -21,7 +21,7 @@ export interface DemoSetup {
   readonly grpc: GrpcLoad;
   /** Undefined on the embedded engine. */
   readonly node: CassandraNode | undefined;
-  /** The last warnings of server and worker, shortened: for whoever wonders why it went wrong. */
+  /** The last warnings of server and worker, shortened, to explain a failure. */
   warnings(): Promise<readonly string[]>;
   /** May be called again. */
   stop(): Promise<void>;

@@ -1,4 +1,4 @@
-/** The story, step by step. A step that does not happen in time ends it with one clear line. */
+/** Runs the demo step by step. A step that exceeds its time limit ends the demo with one line. */
 import { setTimeout as pause } from "node:timers/promises";
 import { NodeFigures } from "../../bench/support/node-figures.ts";
 import { makeEvent, nextRandom, writeRequest } from "../../bench/support/events.ts";
@@ -22,7 +22,7 @@ const NARROW_IDS = 500;
 const WIDE_BYTES = 4 << 20;
 /** Passes over the time of a wide id: on Cassandra each leaves a file, and all of them overlap. */
 const PASSES = 8;
-/** The sealed line is raised every five seconds, and counts when it was seen for as long as views and writes last. */
+/** The floor rises every 5 s, and is settled after `view_max_age` and `write_max`. */
 const SEALED_MS = 10_000;
 const SEALED_MS_CASSANDRA = 18_000;
 const LAUNCHER = new URL("../../bin/braid", import.meta.url).pathname;
@@ -31,7 +31,7 @@ export async function tellStory(setup: DemoSetup): Promise<void> {
   const { server } = setup;
   const space = await createSpace(server, {
     namespace: NAMESPACE,
-    // Detection is off until the time is sealed, so that the story is told in order.
+    // Detection is off until the time is sealed, so that the steps happen in order.
     widePartition: { detect: false, bytesMax: String(WIDE_BYTES), targetBytes: String(WIDE_BYTES) },
   });
   const widths = widthsOf(space);
@@ -79,7 +79,7 @@ export async function tellStory(setup: DemoSetup): Promise<void> {
   const verified = await runTool("braid verify", [LAUNCHER, "verify", NAMESPACE, "--url", url]);
   for (const each of verified.trimEnd().split("\n")) line(`  ${each}`);
 
-  headline("The same reads of originals and of splits, by turns: the kill switch goes on and off");
+  headline("The same reads of originals and of splits, alternating by the kill switch");
   line(
     `  (above ${megabytes(WIDE_BYTES)} is wide; the first round warms both up and does not count)`,
   );
@@ -132,7 +132,7 @@ async function loadNarrow(grpc: DemoSetup["grpc"], space: WideSpace): Promise<vo
   });
 }
 
-/** The newest of it, a little more than is still narrow. */
+/** Reads the newest events, slightly more than the limit of a wide partition. */
 async function readOverTheLimit(
   { grpc }: DemoSetup,
   { side, megabytes: width }: Width,

@@ -1,7 +1,7 @@
-/** How the demo speaks: headlines with the time so far, plain lines, tables. */
+/** The output of the demo: headlines with the elapsed time, plain lines, tables. */
 const startedAt = performance.now();
 
-/** A step that did not happen: told in one line, without a stack. */
+/** A step that did not happen; the demo prints it in one line, without a stack. */
 export class Untold extends Error {}
 
 export function headline(text: string): void {
@@ -13,7 +13,7 @@ export function line(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** The first row has the heads; numbers stand to the right. */
+/** The first row has the headers; numbers are aligned right. */
 export function table(rows: readonly (readonly string[])[]): void {
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => row[column]?.length ?? 0)),

@@ -27,7 +27,7 @@ const HISTOGRAM = {
   ],
 };
 
-test("histogram draws bars by powers of two and says who says so", async () => {
+test("histogram draws bars by powers of two and names its source", async () => {
   await using server = await fakeBraid(() => HISTOGRAM);
   const { code, out } = await runBraid(["histogram", "plays"], { url: server.url });
   equal(code, 0);

@@ -59,7 +59,7 @@ test("modes set sends what is given, and leaves the rest as it is", async () => 
   }
 });
 
-test("a mode that the evidence does not allow is told with what to do, not to try again", async () => {
+test("a mode that the evidence does not allow is reported with what to do, without a retry hint", async () => {
   await using server = await fakeBraid((_request, response) =>
     refuse(response, 409, "CONFLICT", {
       headers: { "retry-after": "1" },

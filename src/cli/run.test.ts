@@ -135,7 +135,7 @@ test("status shows the server, and what is paused", async () => {
   match(ran.err, /clock is 3,600 s ahead of the time that Braid saw pass\n$/);
 });
 
-test("who asks goes along: --as, or the user and host", async () => {
+test("requests name the operator: --as, or the user and host", async () => {
   await using server = await fakeBraid(() => ({ on: true, by: "", reason: "", unchanged: false }));
   const { url } = server;
   await runBraid(["kill-switch", "on"], { url });
@@ -230,7 +230,7 @@ test("read prints records exactly as the API has them with --json, and a table w
   ]);
 });
 
-test("what others wrote cannot move the cursor", async () => {
+test("control characters in stored text cannot move the cursor", async () => {
   const hostile = {
     ...recordJson("e\u001b[2J"),
     eventItems: [{ eventItemKey: "k", eventItemValue: "Gw==" }],
@@ -350,7 +350,7 @@ test("completion knows commands, flags, namespaces, modes, states and splits, an
 
 const MAIN = new URL("./main.ts", import.meta.url).pathname;
 
-test("a reader that has seen enough ends the program in peace", async () => {
+test("a closed output pipe ends the program without an error", async () => {
   await using server = await fakeBraid((_request, response) => {
     const page = JSON.stringify({ result: pageJson(Array.from({ length: 1000 }, String), "t") });
     const more = (): void => {

@@ -189,7 +189,7 @@ test("write --text takes text for values, and says which value is none", async (
   match(ran.err, /^line 5: items is not an object/m);
 });
 
-test("progress is for terminals, or for who asks", async () => {
+test("progress is shown on terminals, or on request", async () => {
   await using server = await fakeBraid((request) => writes(request, []));
   const around = { url: server.url, input: '{"eventId":"1"}\n' };
   equal((await runBraid(["write", "plays", "-"], around)).err, "");

@@ -46,7 +46,7 @@ export function declareProcessMetrics(metrics: Metrics, { engine, queue }: Servi
     ),
     clockLeapSeconds: metrics.gauge(
       "braid_clock_leap_seconds",
-      "By how much this machine's clock is ahead of believed time while it is in doubt; negative: behind.",
+      "Time by which a doubted clock of this machine is ahead of believed time; negative if behind.",
     ),
     queueLag: metrics.gauge("braid_queue_lag", "Detections that wait to be handled here."),
   };

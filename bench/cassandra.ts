@@ -1,10 +1,11 @@
 /**
- * The server on Cassandra against its own floor: the driver used directly, on the same node, in the same
- * run.
+ * The server on Cassandra against its own floor: the driver used directly, on the same node, in the
+ * same run.
  *
- * Each case is measured five times in turn with its floor, now one first and now the other, each on a node
- * that has nothing left to do from before; the median of the five ratios counts. The floor has one process
- * beside the node, the server two (itself and its caller): on few cores that is part of its price.
+ * Each case is measured five times in turn with its floor, now one first and now the other, each on
+ * a node that has nothing left to do from before; the median of the five ratios counts. The floor
+ * has one process beside the node, the server two (itself and its caller): on few cores that is
+ * part of its price.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,8 +1,8 @@
 /**
  * The embedded server against its own floor: LevelDB driven directly, in the same run.
  *
- * Each case is measured five times in turn with its floor, and the median of the five ratios counts: the
- * machine may be noisy, but it is noisy for both.
+ * Each case is measured five times in turn with its floor, and the median of the five ratios
+ * counts: the machine may be noisy, but it is noisy for both.
  */
 import {
   makeEvent,

@@ -1,4 +1,6 @@
-/** `npm run bench -- NAME [--json] [flags of the bench]`: ratios measured side by side in one run. */
+/**
+ * `npm run bench -- NAME [--json] [flags of the bench]`: ratios measured side by side in one run.
+ */
 import { benchCassandra } from "./cassandra.ts";
 import { benchEmbedded } from "./embedded.ts";
 import { benchOverload, OVERLOAD_FLAGS } from "./overload.ts";

@@ -2,8 +2,8 @@
  * Ten active namespaces against two hundred, at the same total load.
  *
  * Each namespace has an open slice of its own, with its own log and its own fsyncs. One server has
- * ten namespaces and another has two hundred; both run at the same time and are measured in turn, so
- * noise of the machine meets both.
+ * ten namespaces and another has two hundred; both run at the same time and are measured in turn,
+ * so noise of the machine meets both.
  */
 import {
   closeSide,

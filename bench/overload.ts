@@ -1,6 +1,6 @@
 /**
- * Reads at ten and at a hundred times the load that saturates a server, by callers that repeat at once: what is
- * answered, how soon refusals leave, and whether another namespace is still served.
+ * Reads at ten and at a hundred times the load that saturates a server, by callers that repeat at
+ * once: what is answered, how soon refusals leave, and whether another namespace is still served.
  *
  * Each load is measured in turn with the load that saturates, and the medians of the ratios count.
  */

@@ -1,8 +1,9 @@
 /**
- * What splitting costs and gains: the same events wide, wide and compacted, well bucketed, split as rows and
- * split packed, side by side in one run.
+ * What splitting costs and gains: the same events wide, wide and compacted, well bucketed, split as
+ * rows and split packed, side by side in one run.
  *
- * `--mb` is the width of the widest partition on Cassandra. The embedded part and the costs need no Java.
+ * `--mb` is the width of the widest partition on Cassandra. The embedded part and the costs need no
+ * Java.
  */
 import { parseArgs } from "node:util";
 import { benchSplitCassandra } from "./split/on-cassandra.ts";

@@ -1,6 +1,6 @@
 /**
- * Everything that can be said of the code without running it: types, lint, form, dead code, generated
- * files, and the rules of the tree. Says nothing of what is in order but one line.
+ * All checks that do not run the code: types, lint, form, dead code,
+ * generated files, and the rules of the tree. Says nothing of what is in order but one line.
  */
 import { runCommand } from "./run-command.ts";
 

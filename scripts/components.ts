@@ -4,8 +4,8 @@
  * A test file says so in its opening comment: `@needs cc`. On a machine without it the file is left
  * out and named in the last lines of the run, never skipped in silence.
  *
- * `@needs cassandra` and `@needs kafka` also start that service for the whole run; a file that starts its
- * own says `@needs java` and runs alone.
+ * `@needs cassandra` and `@needs kafka` also start that service for the whole run; a file that
+ * starts its own says `@needs java` and runs alone.
  */
 import { execFileSync } from "node:child_process";
 import { accessSync, constants, mkdtempSync, rmdirSync } from "node:fs";

@@ -1,6 +1,6 @@
 /**
- * Keeps the table of faults (`docs/specs/faults.md`) and the tests in step: fills the column "covered
- * by" from the names of the tests. `tests/faults.test.ts` checks with the same code.
+ * Keeps the table of faults (`docs/specs/faults.md`) and the tests in step: fills the column
+ * "covered by" from the names of the tests. `tests/faults.test.ts` checks with the same code.
  */
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { readSourceText } from "../tests/source-text.ts";

@@ -1,7 +1,8 @@
 /**
- * `npm run planted [-- NAME...]`: puts known defects back, one at a time, in a copy of the tree, and
- * reports which test finds each. A defect is `tests/planted/NAME.patch`: lines that say what it is,
- * a line `Tests: FILE...`, and a patch. Fails if a patch does not apply or no test fails under it.
+ * `npm run planted [-- NAME...]`: puts known defects back, one at a time, in a copy of the tree,
+ * and reports which test finds each. A defect is `tests/planted/NAME.patch`: lines that say what it
+ * is, a line `Tests: FILE...`, and a patch. Fails if a patch does not apply or no test fails under
+ * it.
  */
 import { execFileSync } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";

@@ -8,7 +8,7 @@ import { inspect } from "node:util";
 const OUTPUT_CHARS_MAX = 8_000;
 const ERROR_CHARS_MAX = 4_000;
 
-/** Follows one run after another; what failed is told at the end, where it is seen. */
+/** Follows one run after another; reports failures at the end, where they are seen. */
 export class TestReport {
   readonly #outputs = new Map<string, string>();
   readonly #failures = new Map<string, string[]>();
@@ -29,7 +29,7 @@ export class TestReport {
     events.on("test:fail", ({ name, details, file: path = "" }) => {
       const file = resolve(path);
       const error: unknown = details.error.cause ?? details.error;
-      // A suite fails because of a test inside it, which has been told already.
+      // A suite fails because of a test inside it, which is in the list already.
       if (inspect(details.error).includes("subtestsFailed")) return;
       this.failed++;
       const told = this.#failures.get(file) ?? [];

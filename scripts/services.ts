@@ -1,8 +1,9 @@
 /**
  * Cassandra and Kafka for development, on loopback: `npm run services -- up`, `status`, `down`.
  *
- * What `up` starts goes on running after it; `down` stops exactly that. All of it is under `.services/`:
- * the jars, which are fetched once, and a folder each process with its configuration, log and data.
+ * What `up` starts keeps running after it; `down` stops exactly that. All of it is under
+ * `.services/`: the jars, which are fetched once, and a folder each process with its configuration,
+ * log and data.
  */
 import { globSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";

@@ -1,7 +1,7 @@
 /**
- * `npm run sim -- [--seed N] [--worlds M] [--json]`: small worlds by seeds, each with servers, workers,
- * readers and faults on a virtual clock. A seed is printed before its world begins, so that one that hangs is
- * known too; the first that fails is the last one, and fails again.
+ * `npm run sim -- [--seed N] [--worlds M] [--json]`: small worlds by seeds, each with servers,
+ * workers, readers and faults on a virtual clock. A seed is printed before its world begins, so
+ * that one that hangs is known too; the first that fails is the last one, and fails again.
  */
 import { parseArgs } from "node:util";
 import { SimFailure, simulate } from "../tests/sim/world.ts";

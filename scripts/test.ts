@@ -2,9 +2,9 @@
  * Every test that this machine can run, after the checks. With arguments only the test files whose
  * path contains one of them, without the checks: `npm test -- src/wire`.
  *
- * Three rounds: first what needs no service, while Cassandra and Kafka get up in the background; then
- * what shares those two; last, one after another, what starts clusters of its own. Only what the chosen
- * files need is started, and all of it is stopped.
+ * Three rounds: first what needs no service, while Cassandra and Kafka get up in the background;
+ * then what shares those two; last, one after another, what starts clusters of its own. Only what
+ * the chosen files need is started, and all of it is stopped.
  *
  * The last lines say how many passed and failed, and what could not be run here and why. With
  * BRAID_REQUIRE_ALL=1 what could not be run is a failure too.

@@ -1,9 +1,10 @@
 /**
- * Words that this tree no longer uses, each with the term to use instead (glossary: ARCHITECTURE.md).
+ * Words that this tree no longer uses, each with the term to use instead (glossary:
+ * ARCHITECTURE.md).
  *
- * Some keep their ordinary meaning in sentences and are refused only as names: a loop "beats" a call, a
- * budget is "granted". "Doubt", "turns" and "world" are not listed: a clock may be in doubt, callers take
- * turns, and a simulation is a world.
+ * Some keep their ordinary meaning in sentences and are refused only as names: a loop "beats" a
+ * call, a budget is "granted". "Doubt", "turns" and "world" are not listed: a clock may be in
+ * doubt, callers take turns, and a simulation is a world.
  */
 
 /** Parts of identifiers and of file names, in lower case. */

@@ -26,7 +26,9 @@ export interface CassandraBench {
   stop(): Promise<void>;
 }
 
-/** The same events: unsplit, to be split in either layout, and in partitions that never were wide. */
+/**
+ * The same events: unsplit, to be split in either layout, and in partitions that never were wide.
+ */
 export type Spaces = Readonly<Record<"wide" | "packed" | "rows" | "narrow", WideSpace>>;
 
 const HEAP_MIB = 4_096;

@@ -1,6 +1,6 @@
 /**
- * What every read pays, for each partition, to learn whether it is split: the opener called directly, against
- * opening the original without asking.
+ * What every read pays, for each partition, to learn whether it is split: the opener called
+ * directly, against opening the original without asking.
  */
 import { MemoryCatalog } from "../../tests/support/memory-catalog.ts";
 import { MemoryStore } from "../../tests/support/memory-store.ts";

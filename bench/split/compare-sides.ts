@@ -1,4 +1,6 @@
-/** The same reads of the same events, stored in different ways: long ranges, pages, many readers. */
+/**
+ * The same reads of the same events, stored in different ways: long ranges, pages, many readers.
+ */
 import { GrpcLoad } from "../support/grpc-load.ts";
 import type { NodeSpent } from "../support/node-figures.ts";
 import { processorSeconds } from "../support/process-figures.ts";

@@ -1,6 +1,6 @@
 /**
- * What splitting costs where nothing is split: processor time of the server a read and a write, with it on
- * and off, on one server by turns; and the check that every read makes, called directly.
+ * What splitting costs where nothing is split: processor time of the server a read and a write,
+ * with it on and off, on one server by turns; and the check that every read makes, called directly.
  */
 import { makeEvent, nextRandom, writeRequest } from "../support/events.ts";
 import { frameMessage, GrpcLoad } from "../support/grpc-load.ts";
@@ -68,7 +68,10 @@ export async function benchSplitCosts(report: Report, options: SplitBenchOptions
   }
 }
 
-/** Seconds of the server's processor time for each of the works, one list a round, another one first each time. */
+/**
+ * Seconds of the server's processor time for each of the works, one list a round, another one first
+ * each time.
+ */
 async function processorTimes(
   server: ServerProcess,
   work: readonly (() => Promise<void>)[],

@@ -1,6 +1,6 @@
 /**
- * Splits on one Cassandra node: the same events wide in many overlapping files, well bucketed, split as rows
- * and split packed; the wide ones once more after a major compaction.
+ * Splits on one Cassandra node: the same events wide in many overlapping files, well bucketed,
+ * split as rows and split packed; the wide ones once more after a major compaction.
  *
  * The events are written once. The other namespaces that need the wide partition get its files.
  */

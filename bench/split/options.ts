@@ -3,7 +3,7 @@ export interface SplitBenchOptions {
   /** Of the widest partition. */
   readonly mb: number;
   readonly quick: boolean;
-  /** Rounds that count: the median of their ratios is what is told. */
+  /** Rounds that count: the bench reports the median of their ratios. */
   readonly rounds: number;
   /** A round. */
   readonly pages: number;

@@ -1,6 +1,6 @@
 /**
- * Which node answers the reads of one id, before and after its partition is split: three nodes, each event on
- * one of them, so that it can be told.
+ * Which node answers the reads of one id, before and after its partition is split: three nodes,
+ * each event on one of them, so that the node that answers is known.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

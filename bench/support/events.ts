@@ -1,4 +1,7 @@
-/** Events of a bench: 250 bytes each if not asked otherwise, with payloads that do not compress to nothing. */
+/**
+ * Events of a bench: 250 bytes each if not asked otherwise, with payloads that do not compress to
+ * nothing.
+ */
 import { utf8 } from "../../src/lib/bytes.ts";
 import { encodeEvent } from "../../src/wire/event-record.ts";
 import type { EventBytes } from "../../src/wire/event-record.ts";
@@ -48,7 +51,8 @@ function payloadBytes(series: string, time: number, id: string, bytes: number): 
   const known = `${series} ${bytes}`;
   let head = headBytes.get(known);
   if (head === undefined) {
-    // Encoded with a payload of about the length it will have, whose own length then takes as many bytes.
+    // Encoded with a payload of about the length it will have, whose own length then takes as many
+    // bytes.
     const value = new Uint8Array(Math.max(1, bytes - 50));
     const { end } = encodeEvent(utf8(series), time, utf8(id), [{ key: KEY, value }]);
     head = end - value.length;

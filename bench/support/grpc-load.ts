@@ -1,9 +1,10 @@
 /**
- * A gRPC caller that costs next to nothing, so that the server is what is measured: a plain socket that
- * speaks just enough HTTP/2. Requests are encoded beforehand, answers are counted by their frames and never
- * decoded, and the flow-control windows are as large as they can be.
+ * A gRPC caller that costs next to nothing, so that the server is what is measured: a plain socket
+ * that speaks just enough HTTP/2. Requests are encoded beforehand, answers are counted by their
+ * frames and never decoded, and the flow-control windows are as large as they can be.
  *
- * It relies on the server taking a whole request at once (its windows are megabytes, and few are in flight).
+ * It relies on the server taking a whole request at once (its windows are megabytes, and few are in
+ * flight).
  */
 import { connect } from "node:net";
 import type { Socket } from "node:net";
@@ -84,7 +85,10 @@ export class GrpcLoad {
     this.#socket.removeAllListeners("close").destroy();
   }
 
-  /** What a DATA frame holds is passed over as it comes; only what is smaller than a head is put together. */
+  /**
+   * What a DATA frame holds is passed over as it comes; only what is smaller than a head is put
+   * together.
+   */
   #take(chunk: Buffer): void {
     let at = Math.min(this.#passing, chunk.length);
     this.#passing -= at;

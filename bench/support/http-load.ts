@@ -1,4 +1,7 @@
-/** HTTP/1.1 callers on plain sockets: whole requests made beforehand, answers counted by Content-Length. */
+/**
+ * HTTP/1.1 callers on plain sockets: whole requests made beforehand, answers counted by
+ * Content-Length.
+ */
 import { connect } from "node:net";
 import type { Socket } from "node:net";
 

@@ -7,7 +7,9 @@ import type { ServerProcess } from "./server-process.ts";
 import { inFlight, median, percentile, seconds } from "./stats.ts";
 import { WRITE } from "./workload.ts";
 
-/** Enough that every namespace has a write under way at times, and far below what a server takes. */
+/**
+ * Enough that every namespace has a write under way at times, and far below what a server takes.
+ */
 export const IN_FLIGHT = 64;
 const WRITES_PER_ROUND = 4_000;
 /** Every slice has this much before the measurement, so that verifying one costs something. */

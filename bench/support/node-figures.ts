@@ -1,4 +1,7 @@
-/** What one Cassandra node says of itself, and is told to do, by the agent that serves JMX over HTTP. */
+/**
+ * Reads the figures of one Cassandra node, and gives it commands, through the agent that serves JMX
+ * over HTTP.
+ */
 import { setTimeout as pause } from "node:timers/promises";
 import type { CassandraNode } from "../../scripts/services/cassandra-cluster.ts";
 import { processorSeconds } from "./process-figures.ts";
@@ -59,7 +62,10 @@ export class NodeFigures {
     return this.#metric(tableBean(keyspace, table, "ReadLatency"), "Count");
   }
 
-  /** Resolves when it is done with what it does behind its answers: flushing, compacting, collecting. */
+  /**
+   * Resolves when it is done with what it does behind its answers: flushing, compacting,
+   * collecting.
+   */
   async untilQuiet(): Promise<void> {
     let quiet = 0;
     for (let looks = 0; quiet < QUIET_LOOKS && looks < QUIET_LOOKS_MAX; looks++) {
@@ -70,7 +76,7 @@ export class NodeFigures {
     }
   }
 
-  /** What the node spends while `work` goes on. */
+  /** What the node spends while `work` runs. */
   async during(work: () => Promise<void>): Promise<NodeSpent> {
     const started = performance.now();
     const before = await this.#counters();

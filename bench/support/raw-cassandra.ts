@@ -1,6 +1,6 @@
 /**
- * The floor: the driver used directly, on the same node and with a table of the same shape, in the best
- * way known: prepared batches within a partition, values as buffers, pages by number of rows.
+ * The floor: the driver used directly, on the same node and with a table of the same shape, in the
+ * best way known: prepared batches within a partition, values as buffers, pages by number of rows.
  */
 import cassandra from "cassandra-driver";
 import type { Client } from "cassandra-driver";
@@ -74,7 +74,10 @@ export class RawCassandra {
     return rows.length;
   }
 
-  /** Until the node has nothing left to flush or compact: what one side wrote must not slow the other. */
+  /**
+   * Until the node has nothing left to flush or compact: what one side wrote must not slow the
+   * other.
+   */
   async settled(): Promise<void> {
     const query = "SELECT name, active_tasks, pending_tasks FROM system_views.thread_pools";
     for (let quiet = 0; quiet < 3;) {

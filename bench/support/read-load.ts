@@ -1,8 +1,9 @@
 /**
  * The reads that are compared: pages from anywhere and long ranges, of several sides by turns.
  *
- * A side is one way of storing the same events. What fails is counted and never measured, and a range that
- * came back shorter than it is counts as failed: an error after the first page has bytes too.
+ * A side is one way of storing the same events. What fails is counted and never measured, and a
+ * range that came back shorter than it is counts as failed: an error after the first page has bytes
+ * too.
  */
 import { nextRandom } from "./events.ts";
 import { frameMessage } from "./grpc-load.ts";
@@ -111,8 +112,8 @@ export interface RangeFigures {
 }
 
 /**
- * A range of the events through the stream: in each round another one, so that all rounds together read
- * everything, each side in turn.
+ * A range of the events through the stream: in each round another one, so that all rounds together
+ * read everything, each side in turn.
  */
 export async function ranges(
   grpc: GrpcLoad,

@@ -89,8 +89,8 @@ export class SplitControl {
   }
 
   /**
-   * Asks until `done`; `onLook` sees every answer. Throws when the split is stuck, or after `withinMs`, with
-   * what it was.
+   * Asks until `done`; `onLook` sees every answer. Throws when the split is stuck, or after
+   * `withinMs`, with what it was.
    */
   async until(
     partition: Place,

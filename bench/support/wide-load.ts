@@ -1,8 +1,9 @@
 /**
- * Fills partitions of a Braid namespace on Cassandra with the driver itself: hundreds of megabytes in minutes.
+ * Fills partitions of a Braid namespace on Cassandra with the driver itself: hundreds of megabytes
+ * in minutes.
  *
- * The server only needs the rows to be there. That it knows how large an event can be is seen to by a first
- * one of the same size, which goes through the server into the same slice.
+ * The server only needs the rows to be there. That it knows how large an event can be is seen to by
+ * a first one of the same size, which goes through the server into the same slice.
  */
 import { cp, mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -48,8 +49,8 @@ export async function writeFirst(grpc: GrpcLoad, wide: WideSeries): Promise<void
 }
 
 /**
- * Writes a series in `rounds`, each spread over all of its time and flushed, as a partition is that was
- * written over a long time: its files all overlap.
+ * Writes a series in `rounds`, each spread over all of its time and flushed, as a partition is that
+ * was written over a long time: its files all overlap.
  */
 export async function loadWide(
   client: Client,

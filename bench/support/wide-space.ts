@@ -1,9 +1,9 @@
 /**
  * A namespace whose ids have one partition each: a bucket of ten minutes that is over.
  *
- * Events go into it while the accept limit still reaches it; lowering the limit then seals it, so that all of
- * it can be split. The limit moves by less than an hour: a server that has just started does not believe a
- * leap of the sealed line that is longer.
+ * Events go into it while the accept limit still reaches it; lowering the limit then seals it, so
+ * that all of it can be split. The limit moves by less than an hour: a server that has just started
+ * does not believe a leap of the sealed line that is longer.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { ServerProcess } from "./server-process.ts";
@@ -93,8 +93,9 @@ export async function createSpace(
 }
 
 /**
- * Nothing of the past is accepted from here on. Resolves when it can be split: the slice reconciler raises the sealed
- * line every five seconds, and a worker uses it when it has seen it for the age of views and the longest write.
+ * Nothing of the past is accepted from here on. Resolves when it can be split: the slice reconciler
+ * raises the sealed line every five seconds, and a worker uses it when it has seen it for the age
+ * of views and the longest write.
  */
 export async function sealSpaces(
   server: ServerProcess,

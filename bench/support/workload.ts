@@ -33,7 +33,10 @@ export function makeBatches(round: number, count: number, together: number): Ben
   return batches;
 }
 
-/** Gives a series of one event per half millisecond, a thousand at a time; returns the interval it fills. */
+/**
+ * Gives a series of one event per half millisecond, a thousand at a time; returns the interval it
+ * fills.
+ */
 export async function loadSeries(
   series: string,
   count: number,

@@ -3,7 +3,7 @@
  * types without imports. 64-bit numbers, times, durations and bytes are text; enums are their
  * names.
  *
- * Which fields an answer may lack is said by the proto, in two rules:
+ * The proto says which fields an answer may lack, in two rules:
  * - A field that is `optional`, or one of several, may be absent. Every other field is always
  * there, also at its default.
  * - A message whose fields are all `optional` holds settings: a request gives some, an answer has

@@ -2,7 +2,9 @@
 import { Client, policies, types } from "cassandra-driver";
 
 const { consistencies } = types;
-/** Cassandra keeps this table three times over, so a query can ask for as many nodes, up to three. */
+/**
+ * Cassandra keeps this table three times over, so a query can ask for as many nodes, up to three.
+ */
 const QUERY = "SELECT * FROM system_distributed.view_build_status LIMIT 1";
 const REACHES = [consistencies.one, consistencies.two, consistencies.three];
 
@@ -24,7 +26,7 @@ export async function answersCql(host: string, port: number, nodes: number): Pro
     await client.execute(QUERY, [], { consistency });
     return true;
   } catch {
-    return false; // Not yet; whoever asks has the log to show in the end.
+    return false; // Not yet; the caller shows the log in the end.
   } finally {
     await client.shutdown();
   }

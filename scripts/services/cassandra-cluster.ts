@@ -1,8 +1,8 @@
 /**
  * A real Cassandra cluster on loopback: one process a node, each on an address of its own.
  *
- * It is ready when every node answers CQL and reaches all the others. A cluster that was begun and failed,
- * or was aborted, leaves no process behind; the directory and its logs stay.
+ * It is ready when every node answers CQL and reaches all the others. A cluster that was begun and
+ * failed, or was aborted, leaves no process behind; the directory and its logs stay.
  */
 import { globSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
@@ -31,11 +31,14 @@ export interface CassandraOptions {
   readonly heapMiB?: number;
   /** Up sooner and slower afterwards: the small garbage collector, the quick compiler only. */
   readonly fastStart?: boolean;
-  /** Quick changes of the schema, for a cluster that is never started again: it could not read its own. */
+  /**
+   * Quick changes of the schema, for a cluster that is never started again: it could not read its
+   * own.
+   */
   readonly unsafeSystem?: boolean;
   /**
-   * When a write is on disk. "periodic" is Cassandra's own: what was acknowledged in the last moments
-   * before every replica is killed at once is lost. "batch": before it is acknowledged.
+   * When a write is on disk. "periodic" is Cassandra's own: what was acknowledged in the last
+   * moments before every replica is killed at once is lost. "batch": before it is acknowledged.
    */
   readonly commitLogSync?: "periodic" | "batch";
   /** The agent that serves JMX over HTTP. */
@@ -71,7 +74,10 @@ export interface CassandraNode {
   pause(): void;
   /** SIGCONT. */
   resume(): void;
-  /** Starts it again; resolves when it answers, and it and the other nodes that are awake reach each other. */
+  /**
+   * Starts it again; resolves when it answers, and it and the other nodes that are awake reach each
+   * other.
+   */
   start(): Promise<void>;
   /** SIGTERM; resolves when it has written out everything and ended. */
   stop(): Promise<void>;

@@ -1,8 +1,8 @@
 /**
  * Brings the jars of a service onto this machine, once: `.services/lib/<name>-<version>`.
  *
- * A folder there is whole: Maven fills one with a temporary name, which is renamed at the end. What was
- * cut short is done again.
+ * A folder there is whole: Maven fills one with a temporary name, which is renamed at the end. What
+ * was cut short is done again.
  */
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";

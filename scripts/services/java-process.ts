@@ -1,10 +1,10 @@
 /**
  * One Java service as a process: started, paused, killed, started again.
  *
- * It ends with the process that started it, however that ends, unless it is to live on its own. A small
- * shell sees to it: it reads from a pipe that only our process holds, so the pipe closes even when we
- * are killed, and then the shell kills the service. Both stand outside our process group, so that Ctrl-C
- * reaches us alone and we can stop things in order.
+ * It ends with the process that started it, however that ends, unless it is to live on its own. A
+ * small shell sees to it: it reads from a pipe that only our process holds, so the pipe closes even
+ * when we are killed, and then the shell kills the service. Both stand outside our process group,
+ * so that Ctrl-C reaches us alone and we can stop things in order.
  */
 import { spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
@@ -17,7 +17,7 @@ import type { StartedProcess } from "./process-file.ts";
 
 export interface Command {
   readonly name: string;
-  /** Of the service, and where it answers: for whoever looks at its process file. */
+  /** Of the service, and where it answers: for a reader of its process file. */
   readonly version: string;
   readonly address: string;
   /** For its log and its process file. */
@@ -76,7 +76,7 @@ export class JavaProcess {
     const [program = java, ...rest] = [...(lowPriority ? LOW_PRIORITY : []), java, ...args];
     const child = spawn(program, rest, { detached: true, stdio: ["ignore", log, log] });
     closeSync(log);
-    // Without a process id there was an error, which is told below.
+    // Without a process id there was an error, which is reported below.
     child.on("error", () => undefined);
     const began = child.pid === undefined ? undefined : beganOf(child.pid);
     if (child.pid === undefined || began === undefined) throw new Error(`${java} does not start`);
@@ -88,7 +88,9 @@ export class JavaProcess {
     writeProcessFile(join(directory, "process.json"), this.#started);
   }
 
-  /** Asks until the answer is yes. Fails with the end of the log if the process ends before that. */
+  /**
+   * Asks until the answer is yes. Fails with the end of the log if the process ends before that.
+   */
   async untilReady(answers: () => Promise<boolean>, signal?: AbortSignal): Promise<void> {
     const until = performance.now() + READY_MS_MAX;
     while (!(await answers())) {

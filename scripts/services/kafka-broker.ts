@@ -1,8 +1,8 @@
 /**
  * A real Kafka broker on loopback, its own controller, in one process.
  *
- * It is ready when it answers a client. One that was begun and failed, or was aborted, leaves no process
- * behind; the directory and its log stay.
+ * It is ready when it answers a client. One that was begun and failed, or was aborted, leaves no
+ * process behind; the directory and its log stay.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -145,7 +145,7 @@ async function answersKafka(address: string): Promise<boolean> {
     await admin.listTopics();
     return true;
   } catch {
-    return false; // Not yet; whoever asks has the log to show in the end.
+    return false; // Not yet; the caller shows the log in the end.
   } finally {
     await admin.close();
   }

@@ -1,6 +1,6 @@
 /**
- * Addresses on this machine. All of 127.0.0.0/8 is ours on Linux, so each cluster takes a network of its
- * own there and everybody can use the usual ports at once.
+ * Addresses on this machine. All of 127.0.0.0/8 is ours on Linux, so each cluster takes a network
+ * of its own there and everybody can use the usual ports at once.
  */
 import { randomInt } from "node:crypto";
 import { once } from "node:events";

@@ -1,4 +1,7 @@
-/** Cassandra's own tool for one node, without its scripts: `await nodetool(node, "flush", keyspace)`. */
+/**
+ * Cassandra's own tool for one node, without its scripts: `await nodetool(node, "flush",
+ * keyspace)`.
+ */
 import { dirname, join } from "node:path";
 import type { CassandraNode } from "./cassandra-cluster.ts";
 import { SERVICES } from "./fetch-artifacts.ts";
@@ -15,7 +18,7 @@ export function nodetool(node: CassandraNode, ...args: readonly string[]): Promi
     `@${join(SERVICES, "cassandra", "jvm17.args")}`,
     // Java 17 refuses the address that the tool makes of a host and a port.
     "-Dcom.sun.jndi.rmiURLParsing=legacy",
-    // It writes down what it was asked; not in the home of whoever runs the tests.
+    // It keeps a history of commands; not in the home directory of the user who runs the tests.
     `-Duser.home=${dirname(node.log)}`,
     "-cp",
     `${lib}/*`,

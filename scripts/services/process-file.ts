@@ -1,8 +1,9 @@
 /**
- * A process that was started, as a file beside its log, so that another command can stop exactly it.
+ * A process that was started, as a file beside its log, so that another command can stop exactly
+ * it.
  *
- * A process id alone is used again by the system sooner or later. The time at which the process began is
- * kept with it: a process with this id that began at another time is somebody else's.
+ * A process id alone is used again by the system sooner or later. The time at which the process
+ * began is kept with it: a process with this id that began at another time is somebody else's.
  */
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -55,7 +56,7 @@ export async function endProcess(
   how: "SIGTERM" | "SIGKILL",
 ): Promise<void> {
   send(started, how);
-  // One that was stopped hears nothing until it goes on.
+  // A stopped process handles no signal until it continues.
   if (how === "SIGTERM") send(started, "SIGCONT");
   const until = performance.now() + END_MS_MAX;
   while (isRunning(started)) {

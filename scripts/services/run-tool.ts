@@ -1,4 +1,7 @@
-/** Runs a tool to its end and gives what it said; one that fails is an error with the end of that. */
+/**
+ * Runs a tool to its end and returns its output. A tool that fails is an error with the end of its
+ * output.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";

@@ -1,9 +1,9 @@
 /**
  * The one Cassandra node and the one Kafka broker that all tests of a run share.
  *
- * They get up in the background, giving way to the tests that need neither. Their addresses go to the test
- * files in the environment. A service whose address stands there already is somebody's own: it is
- * used as it is.
+ * They get up in the background, giving way to the tests that need neither. Their addresses go to
+ * the test files in the environment. A service whose address stands there already is somebody's
+ * own: it is used as it is.
  */
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,7 +12,10 @@ import { SERVICES_CACHE } from "./fetch-artifacts.ts";
 import { startKafka } from "./kafka-broker.ts";
 
 export interface TestServices {
-  /** Resolves when all of them answer and the environment says where; rejects with the end of the log. */
+  /**
+   * Resolves when all of them answer and the environment says where; rejects with the end of the
+   * log.
+   */
   untilReady(): Promise<void>;
   /** Ends them, also those that are still getting up, and removes their data. */
   stop(): Promise<void>;
@@ -21,7 +24,7 @@ export interface TestServices {
 export function beginTestServices(wanted: ReadonlySet<string>): TestServices {
   const stopping = new AbortController();
   const ready = start(wanted, stopping.signal);
-  // A failure is told by whoever waits; until then nobody does.
+  // The code that waits reports a failure; until then nothing waits.
   ready.catch(() => undefined);
   return {
     async untilReady() {

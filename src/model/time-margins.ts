@@ -1,8 +1,8 @@
 /**
  * The margins that rules allow for, because processes do not learn of changes at the same time.
  *
- * The configuration gives the margins. Every rule about sealed time adds some of them up, either on a
- * monotonic clock or in event time, so each has both units and no code converts.
+ * The configuration gives the margins. Every rule about sealed time adds some of them up, either on
+ * a monotonic clock or in event time, so each has both units and no code converts.
  */
 import { durationOfMs } from "../lib/time-units.ts";
 import type { Duration, Millis } from "../lib/time-units.ts";

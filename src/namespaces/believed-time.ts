@@ -1,6 +1,6 @@
 /**
- * The time that slices, floors and retention go by (rule C25): a process's belief in its wall clock,
- * and the believed time that the catalog keeps for the next process.
+ * The time that slices, floors and retention go by (rule C25): a process's belief in its wall
+ * clock, and the believed time that the catalog keeps for the next process.
  *
  * The process that owns the slice reconciler stores believed time and decides when a doubt ends.
  * Others follow what is stored; they too may end a doubt that an operator or a second opinion

@@ -1,18 +1,20 @@
 /**
- * Changes to a namespace's slices, by several processes, any of which may stop anywhere and wake late.
+ * Changes to a namespace's slices, by several processes, any of which may stop anywhere and wake
+ * late.
  *
  * The slices are many records, their namespace is one. A decision on slices is written into the
  * namespace by compare-and-set on the version it was made with: so one that a changed configuration
  * has overtaken (a longer retention, say) changes nothing, and of two made at once one counts. From
- * then on whoever finds it carries it out; nobody decides anew until it is done, and said to be done
- * by compare-and-set.
+ * then on every process that finds it carries it out. No process makes another decision until
+ * compare-and-set has recorded that this one is done.
  *
  * Carrying it out is a row of looks: the slices are read, then the namespace, which must still have
- * this decision, then the slices that are not where they should be are moved, each by compare-and-set
- * on the version read. When a look finds nothing left to do, the decision is over. So a process that
- * wakes after that moves nothing: what it saw as not done yet has another version by now. Only what
- * it *makes* it may make too late, when the slice was dropped and forgotten meanwhile, or the whole
- * namespace deleted; it looks once more, finds the decision over, and takes that back.
+ * this decision, then the slices that are not where they should be are moved, each by
+ * compare-and-set on the version read. When a look finds nothing left to do, the decision is over.
+ * So a process that wakes after that moves nothing: what it saw as not done yet has another version
+ * by now. Only what it *makes* it may make too late, when the slice was dropped and forgotten
+ * meanwhile, or the whole namespace deleted; it looks once more, finds the decision over, and takes
+ * that back.
  */
 import { ServiceError, assert } from "../lib/errors.ts";
 import { forEachBounded } from "../lib/for-each-bounded.ts";
@@ -74,7 +76,9 @@ export async function changeSlices(
   });
 }
 
-/** Carries out what `record` says was decided, if that has not been done meanwhile; within a turn. */
+/**
+ * Carries out what `record` says was decided, if that has not been done meanwhile; within a turn.
+ */
 export function finishChange(
   changing: Changing,
   record: NamespaceRecord,
@@ -84,8 +88,8 @@ export function finishChange(
 }
 
 /**
- * For a namespace that is being created: nobody else decides on its slices or sees them, so they are
- * listed as open at once. Whoever does this too late has to remove all it has made.
+ * For a namespace that is being created: nobody else decides on its slices or sees them, so they
+ * are listed as open at once. A process that does this too late removes all it has made.
  */
 export async function makeFirstSlices(
   { catalog, store }: Storage,
@@ -101,7 +105,7 @@ export async function makeFirstSlices(
   });
 }
 
-/** Whoever is not the owner any more, or is told to stop, leaves the rest to others. */
+/** A process that is no longer the owner, or that must stop, leaves the rest to others. */
 export function requireOwner(isOwner: () => boolean, { name }: NamespaceRecord): void {
   if (!isOwner()) throw slicesBusy(name);
 }
@@ -194,21 +198,22 @@ function stepsLeft(
 }
 
 /**
- * Whenever someone else was faster the slice is left as it is, and whoever is not the owner any more, or
- * is told to stop, leaves the rest: the next look tells what is left.
+ * If another process was faster, the slice stays as it is. A process that is no longer the owner,
+ * or that must stop, leaves the rest: the next look finds what is left.
  */
 async function takeSteps(work: Work, steps: Steps): Promise<void> {
   const { catalog, record, moved, listed, isOwner } = work;
   for (const slice of steps.list) {
     if (!isOwner()) return;
-    // Closed until the store has room for it: so whoever sees an open one can write to it, and
-    // nothing is in the store that is not listed.
+    // Closed until the store has room for it: so a process that sees an open slice can write to it,
+    // and the store holds no slice that is not listed.
     const closed = newSliceRecord({ ...slice, state: "CLOSED" });
     const written = await writeSlice(catalog, record.id, closed);
     if (written === undefined) return;
     listed.set(slice.name, written);
   }
-  // Opened after another look, because the store cannot compare and set; and before others are closed.
+  // Opened after another look, because the store cannot compare and set; and before others are
+  // closed.
   if (steps.list.length > 0) return;
   await forEachBounded(steps.open, (slice) => openSlice(work, slice));
   for (const slice of steps.close) {
@@ -232,7 +237,8 @@ async function openSlice(work: Work, slice: SliceRecord): Promise<void> {
     await makeTables(store, { namespaceId: record.id, slice: slice.name });
   } catch (error) {
     if (!(error instanceof ServiceError && error.code === "CONFLICT")) throw error;
-    // The store has dropped it and makes it never again, so neither the decision nor the time waits.
+    // The store has dropped it and makes it never again, so neither the decision nor the time
+    // waits.
     state = "DROPPED";
   }
   if ((await writeSlice(catalog, record.id, { ...slice, state })) === undefined) return;
@@ -242,9 +248,9 @@ async function openSlice(work: Work, slice: SliceRecord): Promise<void> {
 }
 
 /**
- * The decision is over. What we have listed and nobody has touched since was listed too late, or the
- * namespace is being deleted. What of the decision is not listed was dropped and forgotten, so it is
- * never made again and has no place in the store.
+ * The decision is over. What we have listed and nobody has touched since was listed too late, or
+ * the namespace is being deleted. What of the decision is not listed was dropped and forgotten, so
+ * it is never made again and has no place in the store.
  */
 async function takeBack({ catalog, store, record, listed, created }: Work): Promise<void> {
   const namespaceId = record.id;

@@ -81,7 +81,9 @@ export class ClockBelief {
     this.#doubtedAtMs = undefined;
   }
 
-  /** Reads both clocks. Doubt begins here, and ends when the wall clock is back where it should be. */
+  /**
+   * Reads both clocks. Doubt begins here, and ends when the wall clock is back where it should be.
+   */
   look(): void {
     const { wallMicros, atMs } = readClocks(this.#options.clock);
     const passedMicros = (atMs - this.#atMs) * 1_000;

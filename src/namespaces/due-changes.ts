@@ -47,8 +47,8 @@ export function dueChanges(
   const reached = floorFor(config.acceptLimitMicros, believedMicros, clockSkewMicros);
   const window = sliceWindow(config, record.floor, wallMicros, clockSkewMicros);
   const planned = planSlices(slices, window, config.timePartition);
-  // A row that begins behind a gap gives up the time between for good, and thousands of slices are a
-  // burden for as long as they are kept.
+  // A row that begins behind a gap gives up the time between for good, and thousands of slices are
+  // a burden for as long as they are kept.
   const rash = leavesGap(slices, planned) || planned.length > MADE_IN_DOUBT_MAX;
   const there = slices.filter(({ state }) => state !== "DROPPED");
   const isOver = ({ end }: TimeSlice, now: Micros): boolean => end + deleteAfterMicros <= now;

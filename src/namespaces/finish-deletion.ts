@@ -1,8 +1,10 @@
 /**
- * Removes all that a namespace had, once it is marked as DELETING and everybody knows (within L).
+ * Removes all that a namespace had, once it is marked as DELETING and every process knows (within
+ * view_max_age).
  *
  * Safe to repeat from anywhere, also by two at a time: the record of the namespace goes last, and
- * with it the reason to come back. Who is not the owner any more stops before the next slice.
+ * with it the reason to come back. A process that is no longer the owner stops before the next
+ * slice.
  */
 import { readBlocked, removeBlocked } from "../records/blocked-records.ts";
 import { forEachBounded } from "../lib/for-each-bounded.ts";
@@ -16,7 +18,7 @@ import { removeOwnership } from "./slice-ownership.ts";
 import { removeSplits } from "../records/split-records.ts";
 import { removeAll } from "../records/split-spaces.ts";
 
-/** Ids removed at a time: they are listed anew each time, so memory stays small. */
+/** Ids removed at a time: they are listed again each time, so memory stays small. */
 const BLOCKED_BATCH = 1_000;
 /** What else a namespace has in the catalog, each in a space of its own beside its slices. */
 const SPACES = ["id-strategies", "evidence", "split-changes", "split-slices", "verify"];

@@ -1,10 +1,11 @@
 /**
  * A server's views of the namespaces it serves: what every request asks first.
  *
- * A view is acted on only while it is younger than L, counted on the monotonic clock from the
- * moment it was asked for. `current` costs a lookup; in the background those in use are asked for
- * again every third of L, so that requests seldom wait. If the catalog fails, views go on until
- * they are L old, and then there are none. Names that are not there are not remembered.
+ * A server acts on a view only while it is younger than view_max_age, counted on the monotonic
+ * clock from the moment the server asked for it. `current` costs a lookup; in the background those
+ * in use are asked for again every third of view_max_age, so that requests seldom wait. If the
+ * catalog fails, views stay in use until they are as old as view_max_age, and then there are none.
+ * Names that are not there are not remembered.
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../lib/clock.ts";
@@ -23,7 +24,7 @@ import { readSlices } from "../records/slice-records.ts";
 export interface NamespaceViewsOptions {
   readonly catalog: Catalog;
   readonly clock: Clock;
-  /** L: a view as old as this is not acted on. Default 10 s. */
+  /** view_max_age: the server does not act on a view as old as this. Default 10 s. */
   readonly viewMaxAgeMs?: number;
   /**
    * Blocks from the configuration file, by namespace. They stand beside those of the API and win
@@ -36,7 +37,7 @@ export interface NamespaceViewsOptions {
   readonly viewsMax?: number;
   /** A view that nobody has used for this long is forgotten. */
   readonly idleMs?: number;
-  /** Told when a refresh in the background fails; the view goes on until it is too old. */
+  /** Called when a refresh in the background fails; the view stays in use until it is too old. */
   readonly onRefreshFailed?: (name: string, error: unknown) => void;
 }
 
@@ -57,7 +58,10 @@ export class NamespaceViews implements ViewSource {
   readonly #idleMs: number;
   readonly #onRefreshFailed: (name: string, error: unknown) => void;
   /** By name; in the order they were last asked for. */
-  /** Those asked for longest ago go first: asking counts as use, because views in use are asked for again. */
+  /**
+   * Those asked for longest ago go first: asking counts as use, because views in use are asked for
+   * again.
+   */
   readonly #entries: LRUCache<string, Entry>;
   readonly #loading = new Map<string, Promise<NamespaceView>>();
 
@@ -93,8 +97,8 @@ export class NamespaceViews implements ViewSource {
       const nowMs = this.#clock.monotonicMs();
       const entry = this.#entries.peek(name);
       if (entry !== undefined) entry.usedAtMs = nowMs;
-      // The answer may have taken longer than it may be old; and who joins one that was asked for before
-      // this process slept asks once himself.
+      // The answer may have taken longer than it may be old; and who joins one that was asked for
+      // before this process slept asks once himself.
       if (nowMs - view.askedAtMs < this.#maxAgeMs) return view;
     }
     throw new ServiceError(
@@ -115,7 +119,7 @@ export class NamespaceViews implements ViewSource {
     try {
       await this.#load(name);
     } catch {
-      // Whoever needs it next asks again and is told why it cannot be had.
+      // The next request asks again, and its error says why there is no view.
       this.#entries.delete(name);
     }
   }

@@ -23,8 +23,8 @@ export type ConfigStep =
       readonly due: Partial<SliceChange>;
     }
   /**
-   * As "write", after the splits have been taken to the epoch that a re-opening under way has begun: it is
-   * given up or replaced, and a split that misses an epoch loses all its segments.
+   * As "write", after the splits have been taken to the epoch that a re-opening under way has
+   * begun: it is given up or replaced, and a split that misses an epoch loses all its segments.
    */
   | { readonly kind: "write after invalidation"; readonly record: NamespaceRecord }
   /** The record with the new configuration; a higher acceptLimit stands in `reopening`. */
@@ -56,7 +56,8 @@ export function nextConfigStep(
   if (opens) {
     const inForce = { ...config, acceptLimitMicros: before.config.acceptLimitMicros };
     const present = configured(before, inForce);
-    // A raise to a limit that is being opened continues that epoch, whose floor is low enough (rule C3).
+    // A raise to a limit that is being opened continues that epoch, whose floor is low enough (rule
+    // C3).
     if (acceptLimitMicros <= (before.reopening?.acceptLimitMicros ?? 0)) {
       return { kind: "write", record: { ...present, reopening: { acceptLimitMicros } } };
     }

@@ -10,8 +10,8 @@
  * 3. `view_max_age` passes, where other processes may hold older views;
  * 4. `finishReopening`: the new limit is in force.
  *
- * A repeat of the raise, or a raise to a lower limit that is still above the one in force, continues the
- * epoch that has begun. A raise beyond it begins another.
+ * A repeat of the raise, or a raise to a lower limit that is still above the one in force,
+ * continues the epoch that has begun. A raise beyond it begins another.
  *
  * An update takes the last steps by `completeReopening`. A crash after the second step leaves
  * `reopening` in the record, and the slice reconciler continues from there.

@@ -2,10 +2,11 @@
  * Who changes the slices of a namespace: one at a time in this process and, where the catalog is
  * shared, one process at a time.
  *
- * Whoever decides on slices reads the namespace and its slices, and then makes, moves or drops some.
- * `take` puts those of one process in a row, so that they need not quarrel over compare-and-set.
- * `own` is for the part that makes and drops tables: one owner does so (rule C18), by a lease.
- * Neither is what keeps the slices right; that is the decision in the namespace's record.
+ * A caller that decides on slices reads the namespace and its slices, and then makes, moves or
+ * drops some. `take` runs those of one process one after another, so that they do not compete over
+ * compare-and-set. `own` is for the part that makes and drops tables: one owner does so (rule C18),
+ * by a lease. Neither is what keeps the slices right; that is the decision in the namespace's
+ * record.
  */
 import type { Clock } from "../lib/clock.ts";
 import { KeyedMutex } from "../lib/keyed-mutex.ts";
@@ -48,8 +49,8 @@ export class SliceOwnership {
 
   /**
    * Does `work` as the owner of a namespace's tables, within a turn. "busy", and nothing done, if
-   * another process owns them and does not let go in time. `work` asks, before each table, whether it
-   * still is the owner; who is told to stop is not.
+   * another process owns them and does not let go in time. `work` asks, before each table, whether
+   * it still is the owner; once the signal is aborted it is not.
    */
   async own<T>(
     namespaceId: string,

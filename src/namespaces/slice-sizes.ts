@@ -1,6 +1,6 @@
 /**
- * How large the partitions of a slice are: asks every source there is, answers with the best, and keeps
- * what the others said beside it.
+ * How large the partitions of a slice are: asks every source there is, answers with the best, and
+ * keeps the answers of the others beside it.
  */
 import type { Clock } from "../lib/clock.ts";
 import { assert, ServiceError } from "../lib/errors.ts";
@@ -34,7 +34,10 @@ export class SliceSizes {
     this.#options = options;
   }
 
-  /** Of the slice that takes events now if its name is "". Rejects with TIME_SLICE_NOT_FOUND if there is none. */
+  /**
+   * Of the slice that takes events now if its name is "". Rejects with TIME_SLICE_NOT_FOUND if
+   * there is none.
+   */
   async of(namespace: string, timeSlice: string, signal: AbortSignal): Promise<SliceSizeAnswer> {
     const { catalog, clock, sources } = this.#options;
     const { id } = await readReadyNamespace(catalog, namespace);
@@ -54,7 +57,9 @@ export class SliceSizes {
   }
 }
 
-/** Whoever has seen no partition comes behind those who have: it may be that nothing is flushed yet. */
+/**
+ * A source that has seen no partition comes after those that have: perhaps nothing is flushed yet.
+ */
 function rankOf(answer: SizeReport | NoSizes): number {
   const knows = answer.kind === "sizes" && answer.count > 0;
   return BEST_FIRST.indexOf(answer.source) + (knows ? 0 : BEST_FIRST.length);

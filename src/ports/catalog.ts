@@ -15,7 +15,9 @@ export interface CatalogRecord {
 }
 
 export interface Catalog {
-  /** Whether other processes may hold views of these records, so that a change must wait for them. */
+  /**
+   * Whether other processes may hold views of these records, so that a change must wait for them.
+   */
   readonly shared: boolean;
 
   read(space: string, key: string): Promise<CatalogRecord | undefined>;

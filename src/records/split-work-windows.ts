@@ -1,15 +1,17 @@
 /**
- * The windows of time of an index (`split-work.ts`). Each window has a space for its entries, and space
- * `<index>-windows`, key = the start of the window, lists the windows that may have entries.
+ * The windows of time of an index (`split-work.ts`). Each window has a space for its entries, and
+ * space `<index>-windows`, key = the start of the window, lists the windows that may have entries.
  *
- * A listing also walks over removed entries, for as long as the storage remembers them. Processes make
- * and remove entries all day, so one space for all would soon hold mostly removed ones. A window's space
- * is listed only while it has entries. The number of spaces is fixed and windows use them in rotation; by
- * the time a space is used again the storage has forgotten what was removed from it.
+ * A listing also walks over removed entries, for as long as the storage remembers them. Processes
+ * make and remove entries all day, so one space for all would soon hold mostly removed ones. A
+ * window's space is listed only while it has entries. The number of spaces is fixed and windows use
+ * them in rotation; by the time a space is used again the storage has forgotten what was removed
+ * from it.
  *
- * A process forgets a window only while it is empty, and relies on no clock for that: it first marks the
- * window as closing, then lists its entries. A process that makes an entry reads the mark afterwards. So
- * either the first sees the entry, or the second takes the mark back or makes the window again.
+ * A process forgets a window only while it is empty, and relies on no clock for that: it first
+ * marks the window as closing, then lists its entries. A process that makes an entry reads the mark
+ * afterwards. So either the first sees the entry, or the second takes the mark back or makes the
+ * window again.
  */
 import { LOST, tryCompareAndSet } from "../lib/compare-and-set.ts";
 import { z } from "zod";
@@ -33,7 +35,9 @@ export function windowOf(micros: number): number {
   return Math.floor(Math.max(0, micros) / WINDOW_MICROS) * WINDOW_MICROS;
 }
 
-/** Where the entries of a window lie. Entries of a window a whole rotation away may lie there too. */
+/**
+ * Where the entries of a window lie. Entries of a window a whole rotation away may lie there too.
+ */
 export function windowSpace(index: WorkIndex, window: number): string {
   return `${index}/${(window / WINDOW_MICROS) % SPACES}`;
 }
@@ -60,8 +64,9 @@ export async function* listWindows(
 }
 
 /**
- * Makes sure that a window is listed. Call it before making an entry in the window, and again afterwards:
- * only then is the entry sure to be found. False if another process came between each time.
+ * Makes sure that a window is listed. Call it before making an entry in the window, and again
+ * afterwards: only then is the entry sure to be found. False if another process came between each
+ * time.
  */
 export async function openWindow(
   catalog: Catalog,
@@ -80,8 +85,8 @@ export async function openWindow(
 }
 
 /**
- * Forgets windows that have ended and are empty, a bounded number of them behind `after` ("" for the
- * first). Returns where to continue, "" at the end.
+ * Forgets windows that have ended and are empty, a bounded number of them behind `after` ("" for
+ * the first). Returns where to continue, "" at the end.
  */
 export async function closeWindows(
   catalog: Catalog,

@@ -8,11 +8,12 @@
  * Each has spaces `<index>/<n>`, one for each window of time; key = time and partition. See
  * `split-work-windows.ts` for the windows.
  *
- * A split's own record says when it is due; an entry here is how it is found. The two are two records,
- * and a process can stop between them. So a process makes the entry before it writes the record. The entry
- * names the version of the record that the process is about to change. While the record has that version
- * the change may still come, and the entry stays. Once the record has a later version, the change has come
- * or never will, and an entry at another time than the record's is left over.
+ * A split's own record says when it is due; an entry here is how it is found. The two are two
+ * records, and a process can stop between them. So a process makes the entry before it writes the
+ * record. The entry names the version of the record that the process is about to change. While the
+ * record has that version the change may still come, and the entry stays. Once the record has a
+ * later version, the change has come or never will, and an entry at another time than the record's
+ * is left over.
  */
 import { LOST, tryCompareAndSet } from "../lib/compare-and-set.ts";
 import { z } from "zod";
@@ -106,9 +107,9 @@ export async function readDue(catalog: Catalog, place: DueKey): Promise<DueEntry
 }
 
 /**
- * Notes that a process is about to move a split from the version `from`. It also replaces an entry that is
- * there: the process that made that one may be about to remove it, and must find another version. Undefined
- * if another process has overtaken this one: then nothing may be moved.
+ * Notes that a process is about to move a split from the version `from`. It also replaces an entry
+ * that is there: the process that made that one may be about to remove it, and must find another
+ * version. Undefined if another process has overtaken this one: then nothing may be moved.
  */
 export async function putDue(
   catalog: Catalog,

@@ -135,7 +135,9 @@ export class SplitServing {
     await this.#evidence.flush();
   }
 
-  /** A split is not its original, by an offline comparison: it is not served here until a recheck. */
+  /**
+   * A split is not its original, by an offline comparison: it is not served here until a recheck.
+   */
   differed(reported: ReportedDifference): void {
     this.#differences.submit(comparisonOf(reported));
   }

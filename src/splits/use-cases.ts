@@ -13,9 +13,15 @@ export interface SplitLocation {
 
 export interface SplitDetail {
   readonly record: SplitRecord;
-  /** The listed parts of each segment, by the segment's place in the record; none where not asked for. */
+  /**
+   * The listed parts of each segment, by the segment's place in the record; none where not asked
+   * for.
+   */
   readonly parts: readonly (readonly PartRecord[])[];
-  /** The event time of the partition's bucket, microseconds, end not included; undefined: its slice is gone. */
+  /**
+   * The event time of the partition's bucket, microseconds, end not included; undefined: its slice
+   * is gone.
+   */
   readonly bucket: { readonly start: number; readonly end: number } | undefined;
 }
 
@@ -58,18 +64,18 @@ export interface SplitUseCases {
   /** SPLIT_NOT_FOUND if there is none. */
   get(location: SplitLocation): Promise<SplitDetail>;
   /**
-   * The partition of a split, by its id. SPLIT_NOT_FOUND if there is none, REQUEST_INVALID if there are
-   * several or too many records to look through.
+   * The partition of a split, by its id. SPLIT_NOT_FOUND if there is none, REQUEST_INVALID if there
+   * are several or too many records to look through.
    */
   locate(namespace: string, splitId: string): Promise<SplitLocation>;
   /**
-   * Does by hand what a detection does; one that is there already is looked at again. PARTITION_NOT_FOUND
-   * if there is none and the partition holds no events.
+   * Does by hand what a detection does; one that is there already is looked at again.
+   * PARTITION_NOT_FOUND if there is none and the partition holds no events.
    */
   request(location: SplitLocation, request: SplitRequest): Promise<SplitDetail>;
-  /** Lets one that failed, was refused, parked or rolled back be planned anew. */
+  /** Lets one that failed, was refused, parked or rolled back be planned again. */
   retry(location: SplitLocation, operatorRequest: OperatorRequest): Promise<SplitDetail>;
-  /** Back to the original, everywhere within L; stays so until a retry. */
+  /** Back to the original, everywhere within view_max_age; stays so until a retry. */
   rollback(location: SplitLocation, operatorRequest: OperatorRequest): Promise<SplitDetail>;
   /** Of a whole namespace. A repeat keeps the first pause, with its time, operator and reason. */
   pause(
@@ -100,7 +106,10 @@ export interface KillSwitchAnswer extends KillSwitchState {
 
 export interface ReadModeUseCases {
   get(namespace: string): Promise<ReadModeReport>;
-  /** CONFLICT without `force` where the evidence does not allow it. Undefined leaves `autoAdvance` as it is. */
+  /**
+   * CONFLICT without `force` where the evidence does not allow it. Undefined leaves `autoAdvance`
+   * as it is.
+   */
   set(
     namespace: string,
     mode: ReadMode,
@@ -140,7 +149,10 @@ export interface VerifyProgress {
 }
 
 export interface VerifyUseCases {
-  /** Of one partition, of a slice, or of all slices. Goes on from where it was if it was interrupted. */
+  /**
+   * Of one partition, of a slice, or of all slices. Continues from where it was if it was
+   * interrupted.
+   */
   start(
     namespace: string,
     target: { readonly location?: SplitLocation; readonly timeSlice?: string },

@@ -2,7 +2,9 @@
 
 const RFC3339 = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:\.(\d{1,9}))?(Z|[+-]\d{2}:\d{2})$/;
 
-/** Microseconds since the epoch, "too fine" if it has nanoseconds, undefined if it is not a time. */
+/**
+ * Microseconds since the epoch, "too fine" if it has nanoseconds, undefined if it is not a time.
+ */
 export function parseTime(text: string): number | "too fine" | undefined {
   return parseUtc(text) ?? parseAny(text);
 }

@@ -196,7 +196,8 @@ function canonicalize(
   let nanos = 0n;
   let hasTime = false;
   const items: ItemBytes[] = [];
-  // An item has two fields; the rest is for what is repeated or unknown. A megabyte can hold half a million.
+  // An item has two fields; the rest is for what is repeated or unknown. A megabyte can hold half a
+  // million.
   const budget = { left: limits.itemsMax * 3 + OTHER_FIELDS_MAX };
   const whole = readFields(bytes, start, end, budget, (number, value) => {
     if (number === 1 && typeof value !== "bigint") series = value;
@@ -244,7 +245,10 @@ function canonicalize(
   return problem ?? checkIds(event, limits) ?? event;
 }
 
-/** Calls `take` for each field of a message; false if the bytes are not a message, or hold more fields than allowed. */
+/**
+ * Calls `take` for each field of a message; false if the bytes are not a message, or hold more
+ * fields than allowed.
+ */
 function readFields(
   bytes: Uint8Array,
   start: number,

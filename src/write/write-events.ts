@@ -82,7 +82,10 @@ export class EventWriter {
     return placeEvents(view, batch.events, this.#deps.clock.nowMicros());
   }
 
-  /** Places the events and begins to store them. A large batch is done in steps, which others come between. */
+  /**
+   * Places the events and begins to store them. A large batch is done in steps, which others come
+   * between.
+   */
   async #begin(
     view: NamespaceView,
     events: WriteBatch["events"],

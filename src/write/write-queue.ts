@@ -47,8 +47,8 @@ interface Line {
 }
 
 /**
- * A namespace may hold this many times the bytes that are still free: alone it comes to four fifths of all,
- * and some are always left for others.
+ * A namespace may hold this many times the bytes that are still free: alone it comes to four fifths
+ * of all, and some are always left for others.
  */
 const SHARE_FACTOR = 4;
 

@@ -27,7 +27,10 @@ import { joinedSlices, staticView, viewSource } from "../support/static-view.ts"
 export const SECOND = 1_000_000;
 export const START = 1_790_000_040 * SECOND;
 
-/** Ids whose UTF-16 and UTF-8 orders differ, prefixes of one another, NUL, and lengths around a byte. */
+/**
+ * Ids whose UTF-16 and UTF-8 orders differ, prefixes of one another, NUL, and lengths around a
+ * byte.
+ */
 export const EVENT_IDS = [
   "a",
   "ab",

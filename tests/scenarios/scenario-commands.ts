@@ -1,4 +1,7 @@
-/** The commands of a scenario, each with the answer it gives: what the texts beside this file are made of. */
+/**
+ * The commands of a scenario, each with the answer it gives: what the texts beside this file are
+ * made of.
+ */
 import { ServiceError } from "../../src/lib/errors.ts";
 import type { NamespaceConfigPatch } from "../../src/model/merge-config.ts";
 import type { PartitionKey } from "../../src/model/partition.ts";

@@ -1,10 +1,11 @@
 /**
- * Runs the texts beside this file: each is a conversation with a world of splits, one for each way through
- * the states.
+ * Runs the texts beside this file: each is a conversation with a world of splits, one for each way
+ * through the states.
  *
- * A step is a line of a command and its arguments (`name=value`, or one without a name), then `----`, then
- * the answer, up to an empty line. Lines that begin with # are for the reader. With BRAID_REWRITE_SCENARIOS
- * set the answers are written into the texts instead, to be read over as prose.
+ * A step is a line of a command and its arguments (`name=value`, or one without a name), then
+ * `----`, then the answer, up to an empty line. Lines that begin with # are for the reader. With
+ * BRAID_REWRITE_SCENARIOS set the answers are written into the texts instead, to be read over as
+ * prose.
  */
 import assert from "node:assert/strict";
 import { globSync, readFileSync, writeFileSync } from "node:fs";

@@ -1,6 +1,6 @@
 /**
- * A world in which partitions are split: one namespace on a catalog and a store in memory, a virtual
- * clock, a keeper, and as many workers as a test wants, which can be stopped anywhere.
+ * A world in which partitions are split: one namespace on a catalog and a store in memory, a
+ * virtual clock, a keeper, and as many workers as a test wants, which can be stopped anywhere.
  */
 import { utf8 } from "../../src/lib/bytes.ts";
 import type { Fragments } from "../../src/ports/fragments.ts";

@@ -36,7 +36,10 @@ async function writeCommits(store: CheckedLevel): Promise<void> {
   }
 }
 
-/** A store of some commits, closed, with the marker of one of them gone, as if that had not been replayed. */
+/**
+ * A store of some commits, closed, with the marker of one of them gone, as if that had not been
+ * replayed.
+ */
 async function storeWithout(directory: string, commit: number): Promise<void> {
   await CheckedLevel.create(directory, LEVEL_OPTIONS);
   const store = await open(directory);

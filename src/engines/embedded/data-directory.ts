@@ -1,8 +1,8 @@
 /**
  * The data directory: one process at a time, one known format, and names that are durable.
  *
- * The guard is an empty LevelDB store: its lock is the kernel's, so it ends with the process however
- * that ends, and it must be held before any file is looked at.
+ * The guard is an empty LevelDB store: its lock is the kernel's, so it ends with the process
+ * however that ends, and it must be held before any file is looked at.
  */
 import {
   chmod,
@@ -69,8 +69,8 @@ async function openGuard(path: string, directory: string, owner: string): Promis
       const free = await statfs(directory).then(({ bavail, bsize }) => bavail * bsize);
       const isFull = free < GUARD_BYTES;
       if (attempt === 1) {
-        // Nobody else has the directory, so the room that is kept for this can be used. Otherwise the
-        // guard is damaged; it holds nothing, and destroying it takes the lock first.
+        // Nobody else has the directory, so the room that is kept for this can be used. Otherwise
+        // the guard is damaged; it holds nothing, and destroying it takes the lock first.
         if (isFull) await rm(join(directory, "ballast"), { force: true });
         else await ClassicLevel.destroy(path);
         continue;

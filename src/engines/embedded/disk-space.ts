@@ -1,7 +1,7 @@
 /**
- * Watches the free space of the data directory's disk. Below the minimum the engine takes no events, so
- * that reads, deletions and retention keep the room they need: opening a slice and every change of the
- * catalog write a little.
+ * Watches the free space of the data directory's disk. Below the minimum the engine takes no
+ * events, so that reads, deletions and retention keep the room they need: opening a slice and every
+ * change of the catalog write a little.
  *
  * Something else may fill the disk to the last byte. For that case a file without meaning, the
  * ballast, is removed, and made again when there is room.

@@ -1,8 +1,8 @@
 /**
  * The Catalog of one machine: a LevelDB store of its own, every change synced.
  *
- * One process owns the data directory, so a mutex for each record makes compare-and-set. Versions come
- * from one counter, kept in the same batch as the change, so that none is ever given twice.
+ * One process owns the data directory, so a mutex for each record makes compare-and-set. Versions
+ * come from one counter, kept in the same batch as the change, so that none is ever given twice.
  */
 import { ServiceError } from "../../lib/errors.ts";
 import { KeyedMutex } from "../../lib/keyed-mutex.ts";

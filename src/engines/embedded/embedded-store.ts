@@ -1,9 +1,9 @@
 /**
  * The EventStore of one machine: a LevelDB store for each slice, each a directory of its own.
  *
- * Dropping a slice is removing its directory. Which slices there are, and which were dropped and never
- * come back, is recorded in the catalog's store: a directory that is gone without a drop is DATA_LOSS,
- * not an empty slice.
+ * Dropping a slice is removing its directory. Which slices there are, and which were dropped and
+ * never come back, is recorded in the catalog's store: a directory that is gone without a drop is
+ * DATA_LOSS, not an empty slice.
  */
 import { mkdir, readdir, rename, rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -168,7 +168,9 @@ export class EmbeddedStore implements EventStore {
     return this.#read(partition, (level) => scanBlocks(level, partition, range, signal));
   }
 
-  /** Of a slice that is not open the count is the mark's: after a crash it may lack the youngest. */
+  /**
+   * Of a slice that is not open the count is the mark's: after a crash it may lack the youngest.
+   */
   async sliceStats(slice: SliceRef): Promise<SliceStats> {
     const name = this.#liveName(slice);
     if (name === undefined) return { bytes: 0, events: 0 };
@@ -228,8 +230,8 @@ export class EmbeddedStore implements EventStore {
   }
 
   /**
-   * Whether nothing was ever written to a slice. Slices are made ahead of time, and many reads touch
-   * the next one: opening it would cost memory, fsyncs and room on the disk for nothing.
+   * Whether nothing was ever written to a slice. Slices are made ahead of time, and many reads
+   * touch the next one: opening it would cost memory, fsyncs and room on the disk for nothing.
    */
   async #isEmpty(name: string): Promise<boolean> {
     const known = this.#contents.get(name);

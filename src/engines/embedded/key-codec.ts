@@ -1,13 +1,14 @@
 /**
  * How an event, or a block of them, lies in a slice's store.
  *
- * Key: series id, 0xFF (which no UTF-8 has, so no series is a prefix of another's keys), time bucket
- * and event bucket (u32), event time (u64), event id; numbers big-endian, so that bytes compare as
- * events do. Value: a checksum (u32) and the event's frame as an answer wants it. The checksum covers
- * the frame, which repeats series, time and id, and by its seed the buckets: the whole key.
+ * Key: series id, 0xFF (which no UTF-8 has, so no series is a prefix of another's keys), time
+ * bucket and event bucket (u32), event time (u64), event id; numbers big-endian, so that bytes
+ * compare as events do. Value: a checksum (u32) and the event's frame as an answer wants it. The
+ * checksum covers the frame, which repeats series, time and id, and by its seed the buckets: the
+ * whole key.
  *
- * A block has the key of its oldest event. What is in it is not looked at here, so its checksum goes
- * over the whole key too. Blocks are large, which a call into native code is worth.
+ * A block has the key of its oldest event. What is in it is not looked at here, so its checksum
+ * goes over the whole key too. Blocks are large, which a call into native code is worth.
  */
 import { crc32c } from "@node-rs/crc32";
 import { hash32 } from "../../lib/hash.ts";
@@ -27,8 +28,9 @@ const TWO_32 = 0x1_0000_0000;
 const VIEWS_UP_TO = 4096;
 
 /**
- * Buffers to build in. The batch copies what it is given, so one of each serves every event, and the views
- * of them are kept by length: this runs for each event, and events of a kind are of a few sizes.
+ * Buffers to build in. The batch copies what it is given, so one of each serves every event, and
+ * the views of them are kept by length: this runs for each event, and events of a kind are of a few
+ * sizes.
  */
 const keyScratch = Buffer.allocUnsafeSlow(VIEWS_UP_TO);
 const valueScratch = Buffer.allocUnsafeSlow(VIEWS_UP_TO);
@@ -64,7 +66,9 @@ function valueOf(length: number): { value: Buffer; frame: Buffer } {
   return { value, frame };
 }
 
-/** The key of a place in a partition: an event's, or with no id the place before all of that time. */
+/**
+ * The key of a place in a partition: an event's, or with no id the place before all of that time.
+ */
 export function placeKey(
   series: Uint8Array,
   partition: PartitionKey,

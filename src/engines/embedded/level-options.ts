@@ -1,4 +1,6 @@
-/** How LevelDB is set up: the numbers are measured, see `docs/decisions/0001-embedded-engine.md`. */
+/**
+ * How LevelDB is set up: the numbers are measured, see `docs/decisions/0001-embedded-engine.md`.
+ */
 export interface LevelOptions {
   readonly writeBufferSize: number;
   readonly cacheSize: number;

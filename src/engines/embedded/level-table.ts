@@ -1,9 +1,9 @@
 /**
  * Checks every block of one LevelDB table file against its CRC32C.
  *
- * LevelDB writes these checksums but does not look at them when it reads, and the binding cannot ask
- * it to. The blocks must also join without a gap from the first byte to the footer, so no byte that
- * matters goes unchecked.
+ * LevelDB writes these checksums but does not look at them when it reads, and the binding cannot
+ * ask it to. The blocks must also join without a gap from the first byte to the footer, so no byte
+ * that matters goes unchecked.
  */
 import { VarintReader } from "../../wire/varint.ts";
 import { LevelDamage } from "./level-damage.ts";
@@ -67,7 +67,9 @@ function block(bytes: Uint8Array, handle: Handle, name: string): Uint8Array {
   return whole;
 }
 
-/** The values of an index block: its entries are (shared, unshared, value length, key tail, value). */
+/**
+ * The values of an index block: its entries are (shared, unshared, value length, key tail, value).
+ */
 function handlesOf(index: Uint8Array, name: string): Handle[] {
   const restarts = index.length < 4 ? -1 : crcAt(index, index.length - 4);
   const end = index.length - 4 - 4 * restarts;

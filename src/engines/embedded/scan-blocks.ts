@@ -1,6 +1,7 @@
 /**
- * Reads the blocks of one part in order, fetch by fetch, and vouches for each: it is what was stored
- * under its key, and its key lies in the range and behind the one before. Anything else is DATA_LOSS.
+ * Reads the blocks of one part in order, fetch by fetch, and vouches for each: it is what was
+ * stored under its key, and its key lies in the range and behind the one before. Anything else is
+ * DATA_LOSS.
  */
 import { utf8 } from "../../lib/bytes.ts";
 import { ServiceError } from "../../lib/errors.ts";

@@ -1,8 +1,9 @@
 /**
  * Reads one partition in order, as bounded runs, and vouches for every event it hands out.
  *
- * Only values are read: an event's frame tells its place. Each must match its checksum, belong to the
- * partition, lie in the range and come strictly behind the one before it. Anything else is DATA_LOSS.
+ * Only values are read: an event's frame tells its place. Each must match its checksum, belong to
+ * the partition, lie in the range and come strictly behind the one before it. Anything else is
+ * DATA_LOSS.
  */
 import { utf8 } from "../../lib/bytes.ts";
 import { ServiceError } from "../../lib/errors.ts";
@@ -52,7 +53,8 @@ export async function* scanPartition(
         }
         run.add(value, event);
       }
-      // A rest that did not fit goes with the next fetch, so that runs do not alternate with crumbs.
+      // A rest that did not fit goes with the next fetch, so that runs do not alternate with
+      // crumbs.
       const last = fetcher.ended && ahead === undefined;
       if (run.count > 0 && (!cut || last)) {
         yield run.build();
@@ -87,7 +89,8 @@ class RunBuilder {
   }
 
   build(): Run {
-    // One chunk instead of one an event: copying costs less than what so many small buffers do to the collector.
+    // One chunk instead of one an event: copying costs less than what so many small buffers do to
+    // the collector.
     const frames = Buffer.allocUnsafeSlow(this.#bytes);
     let at = 0;
     for (const value of this.#values) at += value.copy(frames, at, CHECKSUM_BYTES);

@@ -1,6 +1,6 @@
 /**
- * Expands one Snappy block. Only index blocks pass through here, a few a table file, so clarity goes
- * before speed.
+ * Expands one Snappy block. Only index blocks pass through here, a few a table file, so clarity
+ * goes before speed.
  */
 import { VarintReader } from "../../wire/varint.ts";
 

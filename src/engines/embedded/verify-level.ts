@@ -1,9 +1,10 @@
 /**
- * Checks the files of a closed LevelDB store before LevelDB opens them, and seals them after it closed.
+ * Checks the files of a closed LevelDB store before LevelDB opens them, and seals them after it
+ * closed.
  *
- * LevelDB neither verifies its tables when it reads nor tells of a damaged log, so this is where rot
- * on the disk is found: every block of every live table, the MANIFEST, the logs. After a clean close
- * the seal covers every byte of what is not a table; after a crash a torn tail is legal.
+ * LevelDB neither verifies its tables when it reads nor tells of a damaged log, so this is where
+ * rot on the disk is found: every block of every live table, the MANIFEST, the logs. After a clean
+ * close the seal covers every byte of what is not a table; after a crash a torn tail is legal.
  */
 import type { BigIntStats } from "node:fs";
 import { readFile, readdir, stat } from "node:fs/promises";

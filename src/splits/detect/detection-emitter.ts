@@ -1,9 +1,9 @@
 /**
  * Puts what reads notice onto the queue, once for each partition and interval of time.
  *
- * Never slows a read: it returns at once, waits for nothing, and holds a bounded memory of what it has
- * emitted. What is forgotten or dropped is noticed again by a later read; what is emitted twice, here or
- * by another server, is one record in the end.
+ * Never slows a read: it returns at once, waits for nothing, and holds a bounded memory of what it
+ * has emitted. What is forgotten or dropped is noticed again by a later read; what is emitted
+ * twice, here or by another server, is one record in the end.
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../lib/clock.ts";
@@ -57,7 +57,7 @@ export class DetectionEmitter {
   #emit(detection: Detection, namespaceId: string): DetectionOutcome {
     const nowMs = this.#clock.monotonicMs();
     const key = detectionKey(detection);
-    // A namespace made again, and one whose time was opened again, begin anew.
+    // A namespace made again, and one whose time was opened again, start over.
     const remembered = `${namespaceId}|${detection.epoch}|${key}`;
     const emittedAtMs = this.#emittedAtMs.peek(remembered);
     if (emittedAtMs !== undefined && nowMs - emittedAtMs < this.#windowMs) return "repeated";

@@ -1,10 +1,11 @@
 /**
- * What a worker does with a detection: sees to it that there is a record of the split, and that somebody
- * looks at it, before the message counts as done.
+ * What a worker does with a detection: sees to it that there is a record of the split, and that
+ * somebody looks at it, before the message counts as done.
  *
- * Safe to repeat and to run beside itself: every change is compare-and-set, and who is overtaken leaves
- * it at that. What no longer applies does nothing and is told to the observer. Only what cannot be
- * decoded is malformed. If the catalog fails it rejects, and the message comes again.
+ * Safe to repeat and to run beside itself: every change is compare-and-set, and a process that is
+ * overtaken does nothing more. A detection that no longer applies changes nothing and is reported
+ * to the observer. Only what cannot be decoded is malformed. If the catalog fails it rejects, and
+ * the message comes again.
  */
 import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
@@ -23,7 +24,9 @@ import type { SplitRecord } from "../../model/split.ts";
 import type { Catalog } from "../../ports/catalog.ts";
 import type { MessageHandler } from "../../ports/work-queue.ts";
 
-/** What was refused is looked at again when this long has passed, or when it has grown this much. */
+/**
+ * What was refused is looked at again when this long has passed, or when it has grown this much.
+ */
 const REFUSAL_STANDS_MICROS = 3_600_000_000;
 const REFUSAL_GROWTH = 2;
 /** A split that is looked at within this long needs no telling. */
@@ -31,8 +34,8 @@ const SOON_MICROS = 60_000_000;
 
 /**
  * "recorded" is new, "known" was there, "again" was there and is looked at once more. The others do
- * nothing: the namespace is gone or another one by the same name, the epoch is not the namespace's, the
- * slice is gone, there is no such partition, the id is blocked.
+ * nothing: the namespace is gone or another one by the same name, the epoch is not the namespace's,
+ * the slice is gone, there is no such partition, the id is blocked.
  */
 export type RecordOutcome =
   | "recorded"

@@ -1,8 +1,9 @@
 /**
  * Pages of splits, of one namespace or of all: by the namespace's name, then by slice.
  *
- * A page looks at a bounded number of records, slices and namespaces. Where few splits have the state that
- * is asked for, it is short or even empty and still has a token: only the empty token is the end.
+ * A page looks at a bounded number of records, slices and namespaces. Where few splits have the
+ * state that is asked for, it is short or even empty and still has a token: only the empty token is
+ * the end.
  */
 import { fromUtf8, utf8 } from "../../lib/bytes.ts";
 import { ServiceError } from "../../lib/errors.ts";
@@ -121,7 +122,10 @@ class PageInProgress {
     return undefined;
   }
 
-  /** The cursor behind the last record that was looked at; undefined if that was the last of the slice. */
+  /**
+   * The cursor behind the last record that was looked at; undefined if that was the last of the
+   * slice.
+   */
   async #addSlice(namespaceId: string, slice: string, from: string): Promise<string | undefined> {
     const ref = { namespaceId, slice };
     let cursor = from;

@@ -1,9 +1,9 @@
 /**
  * Counts all splits by state, and the space of their copies, for metrics.
  *
- * It reads every record, so one process does it for all, by a lease, and not often. The metrics are as old as
- * its last round, and no other process has them, so that nothing is counted twice. The sums are stored for
- * every process to read.
+ * It reads every record, so one process does it for all, by a lease, and not often. The metrics are
+ * as old as its last round, and no other process has them, so that nothing is counted twice. The
+ * sums are stored for every process to read.
  */
 import type { Clock } from "../../lib/clock.ts";
 import { Leases } from "../../records/lease.ts";

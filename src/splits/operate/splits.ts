@@ -1,9 +1,9 @@
 /**
  * What operators do with splits: look at them, ask for them, let them go on, take them back.
  *
- * Every change goes through `moveSplit`, by compare-and-set, against workers that are at it: who is
- * overtaken reads again and decides again, a bounded number of times. This process knows of a change at
- * once, the others within L.
+ * Every change goes through `moveSplit`, by compare-and-set, against workers that change it at the
+ * same time: a caller that is overtaken reads again and decides again, a bounded number of times.
+ * This process knows of a change at once, the others within view_max_age.
  */
 import { compareAndSet, LOST } from "../../lib/compare-and-set.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -172,8 +172,8 @@ export class Splits implements SplitUseCases {
   }
 
   /**
-   * Reads, decides and writes until no other process came between. It answers only when the route of
-   * the record is published, also where there is nothing to change (rule C23).
+   * Reads, decides and writes until no other process came between. It answers only when the route
+   * of the record is published, also where there is nothing to change (rule C23).
    */
   async #change(
     partition: PartitionKey,

@@ -1,11 +1,11 @@
 /**
  * Whether the evidence moves a namespace's read mode on: pure.
  *
- * Evidence is for what it saw (rule C13): each kind of split, that is layout and strategy, has to pass
- * for itself, in this round of the mode and nothing from before. One difference keeps the mode where it
- * is, whatever else agreed, and so does one that is not settled yet (rule C14). OFF is an operator's word
- * and is never left by itself. SERVE is for the kinds that have passed; one that comes later passes for
- * itself before it is served.
+ * Evidence is for what it saw (rule C13): each kind of split, that is layout and strategy, has to
+ * pass for itself, in this round of the mode and nothing from before. One difference keeps the mode
+ * where it is, whatever else agreed, and so does one that is not settled yet (rule C14). OFF is an
+ * operator's word and is never left by itself. SERVE is for the kinds that have passed; one that
+ * comes later passes for itself before it is served.
  */
 import { UNSETTLED_FOR_MS } from "../record/read-modes.ts";
 import type { StoredEvidence } from "../record/read-modes.ts";
@@ -67,8 +67,8 @@ export function isFurther(mode: ReadMode, than: ReadMode): boolean {
 }
 
 /**
- * `kindsInUse`: of the splits there are, where that is known. Evidence for a kind that is no longer in
- * use is not waited for, and one that is in use and was never compared is.
+ * `kindsInUse`: of the splits there are, where that is known. Evidence for a kind that is no longer
+ * in use is not waited for, and one that is in use and was never compared is.
  */
 export function advance(
   state: ReadModeState,
@@ -144,7 +144,10 @@ function serveMore(
   return { kind: "advance", to: "SERVE", kinds: [...kinds, ...names], why: reason };
 }
 
-/** Why to wait, if a server had a difference to settle a moment ago. That it is settled shows by its silence. */
+/**
+ * Why to wait, if a server had a difference to settle a moment ago. That it is settled shows by its
+ * silence.
+ */
 function notSettled(seen: StoredEvidence | undefined, nowMicros: number): Obstacle | undefined {
   if (seen?.unsettledAt === undefined) return undefined;
   const agoMs = (nowMicros - seen.unsettledAt) / 1_000;

@@ -1,6 +1,6 @@
 /**
- * Which kinds of splits a namespace's reads can meet: told by the routes themselves, so that a kind that
- * was never compared is known all the same and holds the read mode back (rule C13).
+ * Which kinds of splits a namespace's reads can meet: told by the routes themselves, so that a kind
+ * that was never compared is known all the same and holds the read mode back (rule C13).
  *
  * Bounded: so many routes are looked at, and an answer is kept for a minute.
  */

@@ -2,8 +2,8 @@
  * Moves read modes on by themselves when their evidence passes, and back when reads have found a
  * difference.
  *
- * Any number of processes may do it at once: each change is compare-and-set on the namespace, for the
- * round whose evidence was looked at, so that a fall-back in between wins.
+ * Any number of processes may do it at once: each change is compare-and-set on the namespace, for
+ * the round whose evidence was looked at, so that a fall-back in between wins.
  */
 import type { Clock } from "../../lib/clock.ts";
 import { eachNamespace } from "../../records/namespace-records.ts";
@@ -29,7 +29,10 @@ export interface ReadModeReconcilerOptions {
   /** Which process this is. */
   readonly by: string;
   readonly thresholds?: AdvanceThresholds;
-  /** The kinds of splits a namespace has; undefined if it has none. As the routes tell, unless it is given. */
+  /**
+   * The kinds of splits a namespace has; undefined if it has none. As the routes tell, unless it is
+   * given.
+   */
   readonly kindsInUse?: (namespace: NamespaceRecord) => Promise<readonly SplitKind[] | undefined>;
   readonly namespaceChanged?: (name: string) => Promise<void>;
   readonly observe?: (change: ModeChange) => void;
@@ -116,8 +119,8 @@ export class ReadModeReconciler {
 }
 
 /**
- * A difference was confirmed (rule C14): the namespace serves originals again, and begins to gather
- * evidence anew. OFF stays OFF. True if it was changed.
+ * A difference was confirmed (rule C14): the namespace serves originals again, and starts over with
+ * its evidence. OFF stays OFF. True if it was changed.
  */
 export async function fallBack(
   catalog: Catalog,

@@ -1,8 +1,9 @@
 /**
  * How far reads trust splits, as operators see and set it.
  *
- * A mode goes further only one step at a time and on evidence, unless it is forced; it goes back at any
- * time. Every change begins a new round, which starts without evidence (rule C13), and says who and why.
+ * A mode goes further only one step at a time and on evidence, unless it is forced; it goes back at
+ * any time. Every change begins a new round, which starts without evidence (rule C13), and says who
+ * and why.
  */
 import type { KillSwitchState } from "../../model/read-mode.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -124,8 +125,9 @@ function kindsOf(next: Advance, mode: ReadMode): readonly string[] {
 }
 
 /**
- * Undefined where there is nothing to change. The same mode stays in its round, with its evidence, unless
- * it is forced: then it begins anew. SERVE is for the kinds of splits whose evidence passes; by force, for all.
+ * Undefined where there is nothing to change. The same mode stays in its round, with its evidence,
+ * unless it is forced: then a new round begins. SERVE is for the kinds of splits whose evidence
+ * passes; by force, for all.
  */
 function withOperator(
   state: ReadModeState,

@@ -222,7 +222,8 @@ test("C3: a split that missed an epoch keeps nothing, also of time that is seale
   const missing = await readSplit(fixture.catalog, partition("sealed"));
   ok(missing);
   await namespaces.update("plays", LATER, []);
-  // As if restored from a backup. Below both lines: only the epoch tells that it may have been open between.
+  // As if restored from a backup. Below both lines: only the epoch tells that it may have been open
+  // between.
   const now = await readSplit(fixture.catalog, partition("sealed"));
   ok(now);
   const segments = [segment(NEW_FLOOR - 4 * HOUR, NEW_FLOOR - 3 * HOUR)];

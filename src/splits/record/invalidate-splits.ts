@@ -1,9 +1,11 @@
 /**
- * What re-opened time does to splits (rule C3): between the new epoch and the acceptance of older events.
+ * What re-opened time does to splits (rule C3): between the new epoch and the acceptance of older
+ * events.
  *
- * Segments that end at or below the new floor are as sealed as before, and go on in the new epoch. The
- * others go, and their split is looked at again when the time may be sealed once more (rule C17). Until
- * a record is moved on its route is of another epoch, so nobody follows it, whatever fails here.
+ * Segments that end at or below the new floor are as sealed as before, and go on in the new epoch.
+ * The others go, and their split is looked at again when the time may be sealed once more (rule
+ * C17). Until a record is moved on its route is of another epoch, so nobody follows it, whatever
+ * fails here.
  *
  * Safe to repeat: records that are in the new epoch already are left alone.
  */

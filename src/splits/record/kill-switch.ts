@@ -1,8 +1,9 @@
 /**
- * The switch that turns all splits off, everywhere within L: space `service`, key `kill-switch`.
+ * The switch that turns all splits off, everywhere within view_max_age: space `service`, key
+ * `kill-switch`.
  *
- * Each process asks for it every third of L. Who has not heard of it for L takes it as on: originals
- * are always right.
+ * Each process reads it every third of view_max_age. A process that could not read it for
+ * view_max_age takes it as on: originals are always right.
  */
 import { ServiceError } from "../../lib/errors.ts";
 import { compareAndSet, LOST } from "../../lib/compare-and-set.ts";
@@ -24,8 +25,8 @@ export async function readKillSwitch(catalog: Catalog): Promise<KillSwitchState>
 }
 
 /**
- * Sets it, and returns what is stored then. One that is so already stays as it is, with the time, the
- * operator and the reason of the first request: a second one must not hide since when and why.
+ * Sets it, and returns what is stored then. One that is so already stays as it is, with the time,
+ * the operator and the reason of the first request: a second one must not hide since when and why.
  */
 export async function writeKillSwitch(
   catalog: Catalog,
@@ -55,7 +56,7 @@ function readable(stored: CatalogRecord): KillSwitchState | undefined {
 export interface KillSwitchOptions {
   readonly catalog: Catalog;
   readonly clock: Clock;
-  /** L. */
+  /** view_max_age. */
   readonly viewMaxAgeMs: Millis;
 }
 
@@ -68,7 +69,7 @@ export class KillSwitch {
     this.#options = options;
   }
 
-  /** At no cost. Also true when nothing is known that is younger than L. */
+  /** At no cost. Also true when nothing is known that is younger than view_max_age. */
   on(): boolean {
     return this.#known?.state.on === true || this.stale();
   }
@@ -78,7 +79,7 @@ export class KillSwitch {
     return this.#known?.state;
   }
 
-  /** Whether nothing is known that is younger than L. */
+  /** Whether nothing is known that is younger than view_max_age. */
   stale(): boolean {
     const known = this.#known;
     if (known === undefined) return true;
@@ -94,7 +95,7 @@ export class KillSwitch {
       // An answer that was long under way says less than a later question's.
       if (askedAtMs >= (this.#known?.askedAtMs ?? -Infinity)) this.#known = { state, askedAtMs };
     } catch {
-      // Whoever sets the switch is told of failures; here age alone counts.
+      // The operator who sets the switch sees failures; here age alone counts.
     }
   }
 

@@ -1,17 +1,18 @@
 /**
- * The one way to change a split's record. Three things change together: the record, the route that servers
- * follow, and the entry by which the sweeper finds the split. A process can stop between any two steps, so:
+ * The one way to change a split's record. Three things change together: the record, the route that
+ * servers follow, and the entry by which the sweeper finds the split. A process can stop between
+ * any two steps, so:
  *
  * 1. it makes an entry for the new due time and, if the route changes, a guard entry in `split-publish`;
  * 2. it writes the record, by compare-and-set;
  * 3. it publishes the route and notes the change;
  * 4. it removes the entries that are left over.
  *
- * A process that stops before step 2 has moved nothing. After step 2 the change is done only when the
- * route is published (rule C23): an operation that finds the record already changed calls `publishSplit`
- * before it answers, and every sweep begins with the guard entries. No process removes an entry that
- * another process may be about to make true (see `split-work.ts`), so every record is found at its due time,
- * whatever happens to the process that wrote it.
+ * A process that stops before step 2 has moved nothing. After step 2 the change is done only when
+ * the route is published (rule C23): an operation that finds the record already changed calls
+ * `publishSplit` before it answers, and every sweep begins with the guard entries. No process
+ * removes an entry that another process may be about to make true (see `split-work.ts`), so every
+ * record is found at its due time, whatever happens to the process that wrote it.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../../lib/clock.ts";
@@ -29,13 +30,15 @@ import { readSplit, removeLateSplits, writeSplit } from "../../records/split-rec
 import { putDue, readDue, removeDue } from "../../records/split-work.ts";
 import type { DueEntry, DueKey } from "../../records/split-work.ts";
 
-/** A process that takes longer from an entry to its record is taken for dead; if it lives, it loses. */
+/**
+ * A process that takes longer from an entry to its record is taken for dead; if it lives, it loses.
+ */
 const PENDING_MICROS = 60 * SECOND_MICROS;
 
 /**
- * Moves a split from the record as it was read (undefined: there was none) to another, and publishes the
- * route if it changes. Undefined, and nothing moved, if another process was faster. If it rejects, the
- * record may have moved or not, and the route may be unpublished.
+ * Moves a split from the record as it was read (undefined: there was none) to another, and
+ * publishes the route if it changes. Undefined, and nothing moved, if another process was faster.
+ * If it rejects, the record may have moved or not, and the route may be unpublished.
  */
 export async function moveSplit(
   catalog: Catalog,
@@ -83,10 +86,10 @@ export async function moveSplit(
 }
 
 /**
- * Publishes the route of a record, however often it is called (rule C23). An operation that finds nothing
- * to change calls it before it answers: the process that changed the record may have failed to publish.
- * The route is written even where its content is the same, so that a process that slept since an earlier
- * version cannot publish that one any more.
+ * Publishes the route of a record, however often it is called (rule C23). An operation that finds
+ * nothing to change calls it before it answers: the process that changed the record may have failed
+ * to publish. The route is written even where its content is the same, so that a process that slept
+ * since an earlier version cannot publish that one any more.
  */
 export async function publishSplit(
   catalog: Catalog,
@@ -103,15 +106,17 @@ export async function publishSplit(
 }
 
 /**
- * For a sweeper that has found an entry: the record, if work on it is due. Otherwise undefined; then this
- * does what a crashed process may have left undone, and removes the entry if no process can need it.
+ * For a sweeper that has found an entry: the record, if work on it is due. Otherwise undefined;
+ * then this does what a crashed process may have left undone, and removes the entry if no process
+ * can need it.
  */
 export async function settleDue(
   catalog: Catalog,
   clock: Clock,
   due: DueKey,
 ): Promise<SplitRecord | undefined> {
-  // In this order: if a process writes the entry after this read, the entry has another version and stays.
+  // In this order: if a process writes the entry after this read, the entry has another version and
+  // stays.
   const entry = await readDue(catalog, due);
   const record = await readSplit(catalog, due.partition);
   if (record === undefined) {
@@ -133,8 +138,9 @@ export async function settleDue(
 }
 
 /**
- * For a split whose slice or namespace is not there: once the slice is dropped for good, removes all that
- * is left of the split. A late process made it after the records of the slice had been removed.
+ * For a split whose slice or namespace is not there: once the slice is dropped for good, removes
+ * all that is left of the split. A late process made it after the records of the slice had been
+ * removed.
  */
 export async function removeIfGone(
   catalog: Catalog,
@@ -146,7 +152,10 @@ export async function removeIfGone(
   if (dueAt !== null) await settleDue(catalog, clock, { index: "split-work", partition, dueAt });
 }
 
-/** A record that existed has gone with its slice; one that a process was about to make may still come. */
+/**
+ * A record that existed has gone with its slice; one that a process was about to make may still
+ * come.
+ */
 async function isGone(catalog: Catalog, { from, partition }: DueEntry): Promise<boolean> {
   return from > 0 || (await isSliceGone(catalog, partition));
 }

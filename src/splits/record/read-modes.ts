@@ -1,10 +1,10 @@
 /**
  * How far a namespace's reads trust its splits, and on what evidence (rule C13).
  *
- * The mode is in the namespace's record, so that views carry it, and changes by compare-and-set. The
- * evidence is apart: space `evidence/<namespace id>`, key = layout with its version, and strategy. It counts for one round
- * of the mode, and every change of the mode begins another, so a fall-back clears it. That a difference
- * is not settled is in it, too, and outlasts the round.
+ * The mode is in the namespace's record, so that views carry it, and changes by compare-and-set.
+ * The evidence is apart: space `evidence/<namespace id>`, key = layout with its version, and
+ * strategy. It counts for one round of the mode, and every change of the mode begins another, so a
+ * fall-back clears it. That a difference is not settled is in it, too, and outlasts the round.
  */
 import { compareAndSet, LOST } from "../../lib/compare-and-set.ts";
 import { z } from "zod";
@@ -14,9 +14,12 @@ import { requireReady, updateNamespace } from "../../records/namespace-records.t
 import type { NamespaceRecord } from "../../records/namespace-records.ts";
 import { decodeStored, encodeStored, listAll, storedObject } from "../../records/stored-json.ts";
 
-/** While a difference is not settled, whoever has seen it says so this often. */
+/** While a difference is not settled, the process that has seen it reports it this often. */
 export const UNSETTLED_EVERY_MS = 3_000;
-/** For so long it counts: long enough to miss a few, and one that died does not hold a mode back for ever. */
+/**
+ * For so long it counts: long enough to miss a few, and one that died does not hold a mode back for
+ * ever.
+ */
 export const UNSETTLED_FOR_MS = 20 * UNSETTLED_EVERY_MS;
 
 /** Evidence as it is stored. */
@@ -26,8 +29,8 @@ export interface StoredEvidence extends Evidence {
 }
 
 /**
- * Changes the mode, or leaves it if `change` says undefined; it may be asked several times. The round is
- * raised here, whatever it says.
+ * Changes the mode, or leaves it if `change` says undefined; it may be asked several times. The
+ * round is raised here, whatever it says.
  */
 export function setReadMode(
   catalog: Catalog,
@@ -43,8 +46,8 @@ export function setReadMode(
 }
 
 /**
- * Adds kinds to those that SERVE means, if the mode is still as it was seen. The round goes on, with what
- * was gathered in it. False if nothing was added.
+ * Adds kinds to those that SERVE means, if the mode is still as it was seen. The round continues,
+ * with the evidence gathered in it. False if nothing was added.
  */
 export async function addServedKinds(
   catalog: Catalog,
@@ -67,8 +70,8 @@ export async function addServedKinds(
 }
 
 /**
- * Adds what was compared to what is known of the same kind of split. What is of an older round is nothing,
- * but for a difference that is not settled: no change of the mode settles it.
+ * Adds what was compared to what is known of the same kind of split. What is of an older round is
+ * nothing, but for a difference that is not settled: no change of the mode settles it.
  */
 export async function addEvidence(
   catalog: Catalog,

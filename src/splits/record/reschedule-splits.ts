@@ -1,9 +1,10 @@
 /**
- * What a lower acceptLimit does to splits: those that wait for time to be sealed are looked at as soon as the
- * new line may be relied on, instead of when the old limit would have passed. After a backfill that is the
- * difference between a minute and a day.
+ * What a lower acceptLimit does to splits: those that wait for time to be sealed are looked at as
+ * soon as the new line may be relied on, instead of when the old limit would have passed. After a
+ * backfill that is the difference between a minute and a day.
  *
- * It only brings forward what comes anyway, so a process that stops in the middle has lost nothing but time.
+ * It only brings forward what comes anyway, so a process that stops in the middle has lost nothing
+ * but time.
  */
 import { LOST, tryCompareAndSet } from "../../lib/compare-and-set.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -18,10 +19,16 @@ import type { Micros } from "../../lib/time-units.ts";
 /** A process that comes between has looked at the split itself, most likely by the new limit. */
 const ATTEMPTS_MAX = 3;
 
-/** What waits in these waits for time. FAILED waits for its turn, and the others are looked at as it is. */
+/**
+ * What waits in these waits for time. FAILED waits for its turn, and the others are looked at as it
+ * is.
+ */
 const WAITING: readonly SplitState[] = ["PARKED", "INVALIDATED", "COMPLETED"];
 
-/** When a line that was stored now may be relied on: seen for so long by workers that look a few times in as long. */
+/**
+ * When a line that was stored now may be relied on: seen for so long by workers that look a few
+ * times in as long.
+ */
 export function lineSettledAt(
   nowMicros: Micros,
   { clockSkew, settle }: Pick<TimeMargins, "clockSkew" | "settle">,

@@ -31,7 +31,7 @@ export async function compareRange(
     await compare(sides, findings);
   } catch (error) {
     if (!(error instanceof SideDamage)) throw error;
-    // What lies behind it cannot be told apart from what is missing.
+    // What lies behind it cannot be distinguished from what is missing.
     findings.add(
       `damaged ${error.side}`,
       { time: error.last?.time ?? from, id: error.last?.id },

@@ -1,4 +1,4 @@
-/** What a comparison of a split's parts can come to, and how a difference is told. */
+/** The results of a comparison of a split's parts, and how a difference is described. */
 import { ServiceError } from "../../lib/errors.ts";
 import { readParts } from "../../records/part-records.ts";
 import type { PartitionKey } from "../../model/partition.ts";
@@ -23,7 +23,10 @@ export function requireSame(part: PartRecord, found: RangeDigest, where: string)
   );
 }
 
-/** The listed parts of a segment, in order. One that is missing is a mismatch: no waiting brings it back. */
+/**
+ * The listed parts of a segment, in order. One that is missing is a mismatch: no waiting brings it
+ * back.
+ */
 export async function listedParts(
   catalog: Catalog,
   partition: PartitionKey,

@@ -22,8 +22,8 @@ function rests({ state, owner, dueAt }: SplitRecord): boolean {
 }
 
 /**
- * Splits what was written, and lets an event surface in the original when the nth segment is copied and
- * read back, before the second read.
+ * Splits what was written, and lets an event surface in the original when the nth segment is copied
+ * and read back, before the second read.
  */
 async function surfacing(
   written: Written,

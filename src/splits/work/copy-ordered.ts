@@ -1,10 +1,10 @@
 /**
- * Copies a segment whose parts follow one another in time: one pass over the original, newest first, from
- * the checkpoint downwards.
+ * Copies a segment whose parts follow one another in time: one pass over the original, newest
+ * first, from the checkpoint downwards.
  *
- * A part is closed where the cutter says so, always between two microseconds (rule C7), and listed by one
- * compare-and-set, which is the checkpoint (rule C8). While it is being listed the next one is written;
- * no more than these two are under way.
+ * A part is closed where the cutter says so, always between two microseconds (rule C7), and listed
+ * by one compare-and-set, which is the checkpoint (rule C8). While it is being listed the next one
+ * is written; no more than these two are under way.
  */
 import { assert } from "../../lib/errors.ts";
 import { writePart } from "../../records/part-records.ts";
@@ -23,8 +23,8 @@ import type { SplitJob } from "./split-job.ts";
 export const FIRST_PARTS = 2;
 
 /**
- * `firstPart` is the first of the numbers that were reserved for this copy, `maxParts` how many parts the
- * segment may have. When it resolves all parts are listed.
+ * `firstPart` is the first of the numbers that were reserved for this copy, `maxParts` how many
+ * parts the segment may have. When it resolves all parts are listed.
  */
 export async function copyOrdered(
   job: SplitJob,

@@ -1,6 +1,7 @@
 /**
- * Copies a segment whose events are spread over its parts: all parts are written at once, and listed together
- * at the end. There is no checkpoint inside: after a crash the copy begins again, with fresh numbers.
+ * Copies a segment whose events are spread over its parts: all parts are written at once, and
+ * listed together at the end. There is no checkpoint inside: after a crash the copy begins again,
+ * with fresh numbers.
  */
 import { writePart } from "../../records/part-records.ts";
 import type { PartRecord } from "../../model/split.ts";

@@ -1,8 +1,9 @@
 /**
- * Gives an id that was wide, and soon will be again, more event buckets for time to come (rule C15).
+ * Gives an id that was wide, and soon will be again, more event buckets for time to come (rule
+ * C15).
  *
- * Once a split is done, and only where its bucket is young: who was wide a month ago says nothing about
- * tomorrow. It never fails the split.
+ * Once a split is done, and only where its bucket is young: who was wide a month ago says nothing
+ * about tomorrow. It never fails the split.
  */
 import { addIdStep, ID_CHANGE_FENCED_MS, readIdSteps } from "../../records/id-strategies.ts";
 import { durationOfMs } from "../../lib/time-units.ts";
@@ -16,7 +17,10 @@ import type { WorkLocation } from "./work-location.ts";
 /** A bucket that ended more of its own widths ago than this is old. */
 const YOUNG_BUCKETS = 2;
 
-/** Of a bucket, to tell from it how wide it will be: a burst in its first minutes is not what all of it is like. */
+/**
+ * Of a bucket, to tell from it how wide it will be: a burst in its first minutes is not what all of
+ * it is like.
+ */
 const COVERED_SHARE_MIN = 0.5;
 
 /** From an event time on the id has so many event buckets. */
@@ -26,8 +30,8 @@ export interface GrownId {
 }
 
 /**
- * `namespace`: as the catalog has it now. It may have changed since the split was begun. Undefined if the
- * id gets no more.
+ * `namespace`: as the catalog has it now. It may have changed since the split was begun. Undefined
+ * if the id gets no more.
  */
 export async function growId(
   context: SplitContext,
@@ -51,7 +55,8 @@ export async function growId(
   const coveredMicros = (record.segments.at(-1)?.to ?? bucket.start) - bucket.start;
   // A later segment asks again.
   if (coveredMicros < width * COVERED_SHARE_MIN) return undefined;
-  // A process that has the catalog to itself has one view: who reads knows a step as soon as who writes.
+  // A process that has the catalog to itself has one view: who reads knows a step as soon as who
+  // writes.
   const changeMax = catalog.shared ? durationOfMs(ID_CHANGE_FENCED_MS) : margins.settle;
   const known = { margins, changeMaxMicros: changeMax.micros };
   try {

@@ -1,6 +1,6 @@
 /**
- * The expected ends of work on a split, as opposed to failures: `work-on-split.ts` leaves the record as
- * each of them wants it.
+ * The expected ends of work on a split, as opposed to failures: `work-on-split.ts` leaves the
+ * record as each of them wants it.
  */
 import { ServiceError } from "../../lib/errors.ts";
 import type { PartRecord } from "../../model/split.ts";

@@ -1,8 +1,8 @@
 /**
  * Which splits a worker may take: those without an owner, and those whose owner is dead (rule C16).
  *
- * Two workers may still believe for a while that they own the same split: compare-and-set and fresh part
- * numbers keep that harmless (rule C8).
+ * Two workers may still believe for a while that they own the same split: compare-and-set and fresh
+ * part numbers keep that harmless (rule C8).
  */
 import type { OwnerLiveness } from "../../lib/owner-liveness.ts";
 import { partitionText } from "../../model/partition.ts";

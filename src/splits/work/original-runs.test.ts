@@ -22,7 +22,10 @@ async function fixtureWithWide(): Promise<{ fixture: SplitScenario; partition: P
   return { fixture, partition };
 }
 
-/** The scans from now on of whoever must see everything: a worker's measuring reads are as a caller's. */
+/**
+ * The scans from now on of whoever must see everything: a worker's measuring reads are as a
+ * caller's.
+ */
 function watched(
   { store }: SplitScenario,
   fail: (range: ScanRange) => void = () => undefined,

@@ -26,7 +26,9 @@ const PARTITION = {
 const LEASE_MS = 10_000;
 const never = new AbortController().signal;
 
-/** Can lose the answer to a write of a record that is then made later: right before the next one. */
+/**
+ * Can lose the answer to a write of a record that is then made later: right before the next one.
+ */
 class LateCatalog extends MemoryCatalog {
   losesNext = false;
   #late: (() => Promise<unknown>) | undefined;

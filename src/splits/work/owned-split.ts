@@ -1,9 +1,9 @@
 /**
  * A split that this process works on: its record, changed by nobody else as long as it is owned.
  *
- * Changes are made one after another by compare-and-set, and each is a heartbeat; without changes the
- * heartbeat continues by itself. A worker that finds a newer fence has lost the split: it stops and writes
- * nothing more. Parts that it has copied but not listed are garbage (rule C8).
+ * Changes are made one after another by compare-and-set, and each is a heartbeat; without changes
+ * the heartbeat continues by itself. A worker that finds a newer fence has lost the split: it stops
+ * and writes nothing more. Parts that it has copied but not listed are garbage (rule C8).
  */
 import { LinkedAbort } from "../../lib/linked-abort.ts";
 import { moveSplit } from "../record/move-split.ts";
@@ -30,7 +30,9 @@ export class OwnedSplit {
   #outcomeUnknown = false;
   #over = false;
   #changedAtMs: number;
-  /** Of every attempt to change it, made or not: no two carry the same, so each is known by its own. */
+  /**
+   * Of every attempt to change it, made or not: no two carry the same, so each is known by its own.
+   */
   #heartbeat = 0;
 
   private constructor(context: SplitContext, record: SplitRecord, signal: AbortSignal) {
@@ -83,8 +85,9 @@ export class OwnedSplit {
   }
 
   /**
-   * Rejects as overtaken if it is no longer ours, and as reopened if it is in another epoch than when it was
-   * claimed: what was decided then counts no more (rule C3). If it rejects otherwise it may have been made.
+   * Rejects as overtaken if it is no longer ours, and as reopened if it is in another epoch than
+   * when it was claimed: what was decided then counts no more (rule C3). If it rejects otherwise it
+   * may have been made.
    */
   change(make: (record: SplitRecord) => SplitRecord): Promise<SplitRecord> {
     return this.#inTurn((record) => {
@@ -152,7 +155,8 @@ export class OwnedSplit {
         this.#record = written;
         return written;
       }
-      // Another process has written it. With our fence it is still ours; with this heartbeat our change was made.
+      // Another process has written it. With our fence it is still ours; with this heartbeat our
+      // change was made.
       await this.#reread();
       if (this.#record.owner?.heartbeat === heartbeat) return this.#record;
     }
@@ -190,7 +194,8 @@ export class OwnedSplit {
       try {
         await this.change((record) => record);
       } catch {
-        // Being overtaken ends the loop; while the catalog is away it is asked again, until someone takes over.
+        // Being overtaken ends the loop; while the catalog is away it is asked again, until someone
+        // takes over.
       }
     }
   }

@@ -1,6 +1,6 @@
 /**
- * The numbers of a split's parts: reserved in the record before they are used, and never used twice, so
- * that what a dead or late worker has written meets nothing of others (rule C8).
+ * The numbers of a split's parts: reserved in the record before they are used, and never used
+ * twice, so that what a dead or late worker has written meets nothing of others (rule C8).
  */
 import { ServiceError } from "../../lib/errors.ts";
 import { PARTS_PER_PARTITION } from "../../model/split.ts";

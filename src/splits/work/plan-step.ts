@@ -1,4 +1,6 @@
-/** The first step of a split that is owned: what of it is copied next and how, or why nothing is. */
+/**
+ * The first step of a split that is owned: what of it is copied next and how, or why nothing is.
+ */
 import { assert } from "../../lib/errors.ts";
 import { blockOf } from "../../model/namespace.ts";
 import { movedSplit, restedSplit } from "../../model/split-moves.ts";
@@ -69,7 +71,8 @@ async function decide(job: SplitJob): Promise<Decision> {
     byOperator: record.askedBy !== null,
   };
   const plan = planSegment(input);
-  // Who waits for more to be sealed is looked at again and again, and need not be measured each time.
+  // Who waits for more to be sealed is looked at again and again, and need not be measured each
+  // time.
   if (plan.kind === "parked") return { plan, latency, size };
   const measured = await probeOriginal({ ...context, partition, config }, range, owned.signal);
   const now = { ...latency, before: mergedLatency(latency.before, measured) };
@@ -77,7 +80,9 @@ async function decide(job: SplitJob): Promise<Decision> {
   return { plan: last, latency: now, size };
 }
 
-/** `all`: the survey was of the whole bucket, closed. One that stopped early has seen a part of it. */
+/**
+ * `all`: the survey was of the whole bucket, closed. One that stopped early has seen a part of it.
+ */
 function sizeOf(record: SplitRecord, survey: Survey, all: boolean): Decision["size"] {
   if (all && survey.whole) return { bytes: survey.bytes, events: survey.events };
   return {

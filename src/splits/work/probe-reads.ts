@@ -1,9 +1,9 @@
 /**
- * A worker's own measure of what a split gains: a few reads of a page each, of the original before it is
- * copied and of the copy once it is confirmed, at the same places.
+ * A worker's own measure of what a split gains: a few reads of a page each, of the original before
+ * it is copied and of the copy once it is confirmed, at the same places.
  *
- * For people and for the planner. It costs a handful of small reads and at most two seconds; what fails or
- * takes longer is left out, and no split fails for it.
+ * For people and for the planner. It costs a handful of small reads and at most two seconds; what
+ * fails or takes longer is left out, and no split fails for it.
  */
 import type { Clock } from "../../lib/clock.ts";
 import { LinkedAbort } from "../../lib/linked-abort.ts";

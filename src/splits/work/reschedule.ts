@@ -48,7 +48,10 @@ interface NextRange {
   readonly nowMicros: number;
 }
 
-/** When a further range of an open bucket may hold a target's worth; null: all of the bucket is covered. */
+/**
+ * When a further range of an open bucket may hold a target's worth; null: all of the bucket is
+ * covered.
+ */
 export function nextRangeAt({
   record,
   bucket,
@@ -68,15 +71,19 @@ export function nextRangeAt({
 }
 
 /**
- * The least length of the next range of an open bucket. After some segments each further one is a share of
- * all before it, so that they stay few however long and busy the bucket is: a record holds them all.
+ * The least length of the next range of an open bucket. After some segments each further one is a
+ * share of all before it, so that they stay few however long and busy the bucket is: a record holds
+ * them all.
  */
 export function shortestRange({ segments }: SplitRecord, bucketStart: number): number {
   if (segments.length < FREE_SEGMENTS) return 0;
   return ((segments.at(-1)?.to ?? bucketStart) - bucketStart) / RANGE_SHARE;
 }
 
-/** How much came in how much of the bucket's time: what is split tells best, then what the detection saw. */
+/**
+ * How much came in how much of the bucket's time: what is split tells best, then what the detection
+ * saw.
+ */
 function growthOf(
   record: SplitRecord,
   bucketStart: number,

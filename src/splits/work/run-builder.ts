@@ -1,4 +1,6 @@
-/** Consecutive events of a run, gathered to be passed on as a run of their own: views, not copies. */
+/**
+ * Consecutive events of a run, gathered to be passed on as a run of their own: views, not copies.
+ */
 import type { EventBytes } from "../../wire/event-record.ts";
 import { eventOfFrame, positionOf } from "../../wire/frames.ts";
 import type { Run } from "../../wire/frames.ts";

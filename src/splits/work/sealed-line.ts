@@ -1,9 +1,10 @@
 /**
  * Which sealed line this process may copy below (rule C1).
  *
- * A floor that was stored a moment ago is not yet known to all servers, and writes that were accepted
- * above the old one may still be under way. So a floor counts only when this process has seen it, in the
- * same epoch, for `viewMaxAge` and the longest a write may be in flight, on its own monotonic clock.
+ * A floor that was stored a moment ago is not yet known to all servers, and writes that were
+ * accepted above the old one may still be under way. So a floor counts only when this process has
+ * seen it, in the same epoch, for `viewMaxAge` and the longest a write may be in flight, on its own
+ * monotonic clock.
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../lib/clock.ts";
@@ -12,7 +13,10 @@ import type { Namespace } from "../../model/namespace.ts";
 
 /** Beyond it the namespace that was looked at longest ago is watched from the start again. */
 const NAMESPACES_MAX = 10_000;
-/** Floors of one namespace that wait at a time: the line follows time in steps of a settling by this. */
+/**
+ * Floors of one namespace that wait at a time: the line follows time in steps of a settling by
+ * this.
+ */
 const WAITING_MAX = 8;
 
 interface SeenFloor {
@@ -50,7 +54,10 @@ export class SealedLine {
     this.#note(watched, floor);
   }
 
-  /** Event time below it can no longer change in this epoch. Undefined: nothing is known for long enough. */
+  /**
+   * Event time below it can no longer change in this epoch. Undefined: nothing is known for long
+   * enough.
+   */
   floorFor(namespaceId: string, epoch: number): number | undefined {
     const watched = this.#watched.peek(namespaceId);
     if (watched?.epoch !== epoch) return undefined;

@@ -75,7 +75,10 @@ export interface SplitContext {
   readonly margins: TimeMargins;
   /** Whether this machine's clock is in doubt; then no id gets a strategy (rule C26). */
   readonly clockInDoubt?: () => boolean;
-  /** Whether every replica is asked, whatever the namespace: where there is more than one data centre. */
+  /**
+   * Whether every replica is asked, whatever the namespace: where there is more than one data
+   * centre.
+   */
   readonly copyAtAll: boolean;
   /** How scattered a slice lies in the storage, where that is known. Never rejects. */
   readonly fragments?: (slice: SliceRef) => Promise<Fragments | undefined>;

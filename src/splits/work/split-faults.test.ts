@@ -1,4 +1,7 @@
-/** What can go wrong in the middle of a copy, beside the death of its worker: see `docs/specs/faults.md`. */
+/**
+ * What can go wrong in the middle of a copy, beside the death of its worker: see
+ * `docs/specs/faults.md`.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HOUR, MIDNIGHT, NAME, SplitScenario } from "../../../tests/scenarios/split-scenario.ts";

@@ -1,9 +1,9 @@
 /**
  * Sees to it that every split ends: takes those that are due, a few at a time, and works on them.
  *
- * A nudge says that one may be worth a look now; it is a hint and may be lost. The sweep goes through the
- * index by due time every few seconds, so that without any nudge everything due is found (rule C16). Any
- * number of workers may run beside each other.
+ * A nudge says that one may be worth a look now; it is a hint and may be lost. The sweep goes
+ * through the index by due time every few seconds, so that without any nudge everything due is
+ * found (rule C16). Any number of workers may run beside each other.
  */
 import { LRUCache } from "lru-cache";
 import { listNamespaces } from "../../records/namespace-records.ts";
@@ -124,9 +124,9 @@ export class SplitWorker {
   }
 
   /**
-   * Publishes routes that a failed or crashed process left unpublished (rule C23): in the sweep itself, not
-   * in a copy slot, and also of paused namespaces. So while a worker runs and the catalog answers, a
-   * route is published within one sweep of its record's change.
+   * Publishes routes that a failed or crashed process left unpublished (rule C23): in the sweep
+   * itself, not in a copy slot, and also of paused namespaces. So while a worker runs and the
+   * catalog answers, a route is published within one sweep of its record's change.
    */
   async #settleGuards(signal: AbortSignal): Promise<void> {
     const { catalog, clock } = this.#context;
@@ -146,7 +146,10 @@ export class SplitWorker {
     }
   }
 
-  /** Without room the next sweep continues here: splits that can only be left must not keep out the others. */
+  /**
+   * Without room the next sweep continues here: splits that can only be left must not keep out the
+   * others.
+   */
   async #continuePass(nowMicros: number, signal: AbortSignal): Promise<void> {
     const pass = (this.#pass ??= this.#newPass());
     for (let pages = 0; pages < PAGES_MAX && !signal.aborted; pages++) {
@@ -209,13 +212,16 @@ export class SplitWorker {
     }
   }
 
-  /** A floor counts only when it was seen for a while, so they are looked at before they are needed. */
+  /**
+   * A floor counts only when it was seen for a while, so they are looked at before they are needed.
+   */
   async #watchNamespaces(): Promise<void> {
     const { catalog, clock } = this.#context;
     const nowMs = clock.monotonicMs();
     if (nowMs - this.#watchedAtMs < this.#settleMs / LOOKS_PER_SETTLING) return;
     this.#watchedAtMs = nowMs;
-    // Others are met when a split of theirs is looked at, and wait for as long as it takes from then on.
+    // Others are met when a split of theirs is looked at, and wait for as long as it takes from
+    // then on.
     const found = await listNamespaces(catalog, "", NAMESPACES_WATCHED);
     const paused = new Map<string, boolean>();
     for (const { record } of found) {

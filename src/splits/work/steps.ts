@@ -124,7 +124,7 @@ function confirmedWhy(grown: GrownId | undefined): string {
   return `${why}; from ${formatTime(grown.from)} on the id has ${grown.eventBuckets} event buckets`;
 }
 
-/** The listed parts, compared. A difference is told with its place. */
+/** Compares the listed parts. A difference is reported with its place. */
 async function compareParts(
   job: SplitJob,
   compare: (job: SplitJob, parts: readonly PartRecord[]) => Promise<void>,

@@ -1,4 +1,6 @@
-/** Measures a range of a partition before it is planned: no more of it than the planner asks for. */
+/**
+ * Measures a range of a partition before it is planned: no more of it than the planner asks for.
+ */
 import type { Survey } from "../plan/plan-segment.ts";
 import { framesOf } from "./run-builder.ts";
 import { originalRuns } from "./original-runs.ts";

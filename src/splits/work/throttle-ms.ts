@@ -1,12 +1,14 @@
 /**
  * How long the copying waits between two pages, so that live reads keep their target.
  *
- * Pure. While reads are well inside their target it does not wait at all. From half of the target on it
- * waits a growing multiple of what the page took, so that it takes a shrinking share of the storage's
- * time; it never stops altogether, because a split is what cures slow reads.
+ * Pure. While reads are well inside their target it does not wait at all. From half of the target
+ * on it waits a growing multiple of what the page took, so that it takes a shrinking share of the
+ * storage's time; it never stops altogether, because a split is what cures slow reads.
  */
 const CALM_SHARE = 0.5;
-/** At most this many times what the page took: a fifth of the storage's time is always left to it. */
+/**
+ * At most this many times what the page took: a fifth of the storage's time is always left to it.
+ */
 const WAIT_FACTOR_MAX = 4;
 const WAIT_MS_MAX = 1_000;
 

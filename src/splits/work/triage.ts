@@ -1,8 +1,8 @@
 /**
  * What is to be done with a split that is due: pure. Most looks end here, before anybody owns it.
  *
- * Completed segments are never given up for a later one (rule C10): a record that has some goes back to
- * COMPLETED where another one is refused or parked.
+ * Completed segments are never given up for a later one (rule C10): a record that has some goes
+ * back to COMPLETED where another one is refused or parked.
  */
 import type { MoveCause } from "../../model/move-cause.ts";
 import type { Namespace } from "../../model/namespace.ts";
@@ -73,8 +73,9 @@ export function triage(input: TriageInput): Triage {
 }
 
 /**
- * The steps of a re-opening see to the records (rule C3). One they have not met was made by a detection that
- * was late; if it has segments all the same, nobody knows whether their time was open since.
+ * The steps of a re-opening see to the records (rule C3). One they have not met was made by a
+ * detection that was late; if it has segments all the same, nobody knows whether their time was
+ * open since.
  */
 function otherEpoch({ record, namespace }: TriageInput): Triage {
   if (namespace.reopening !== null) return { kind: "leave" };

@@ -1,9 +1,9 @@
 /**
- * Works on one split, from where it stands until it rests: planned, copied, validated, confirmed, or
- * refused, parked or failed, with the reason in words.
+ * Works on one split, from where it stands until it rests: planned, copied, validated, confirmed,
+ * or refused, parked or failed, with the reason in words.
  *
- * Whatever stops the work leaves a record that says how to continue, and nothing that a reader could
- * follow by mistake.
+ * Whatever stops the work leaves a record that says how to continue, and nothing that a reader
+ * could follow by mistake.
  */
 import { rescheduleSplit, lineSettledAt } from "../record/reschedule-splits.ts";
 import { moveSplit, removeIfGone } from "../record/move-split.ts";
@@ -33,7 +33,10 @@ import type { WorkLocation } from "./work-location.ts";
 /** Of a reason: what a storage has to say can be long. */
 const REASON_LENGTH_MAX = 500;
 
-/** Of a split that nobody works on. Rejects if the catalog fails before anything is begun; the record stays due. */
+/**
+ * Of a split that nobody works on. Rejects if the catalog fails before anything is begun; the
+ * record stays due.
+ */
 export async function workOnSplit(
   context: SplitContext,
   sealed: SealedLine,
@@ -90,8 +93,9 @@ async function workAt(
 }
 
 /**
- * An operator who lowers the limit meanwhile brings forward every split that waits, but not the one this
- * worker had, which now waits by the old limit. The second of the two sees what the first has written.
+ * An operator who lowers the limit meanwhile brings forward every split that waits, but not the one
+ * this worker had, which now waits by the old limit. The second of the two sees what the first has
+ * written.
  */
 async function rescheduleIfSealedSooner(
   { catalog, clock, margins }: SplitContext,
@@ -131,7 +135,10 @@ async function carryOn(job: SplitJob): Promise<void> {
   }
 }
 
-/** Leaves the record as the error wants it; if that fails as well, another takes over when the lease ends. */
+/**
+ * Leaves the record as the error wants it; if that fails as well, another takes over when the lease
+ * ends.
+ */
 async function comeToRest({ context, owned }: SplitJob, error: unknown): Promise<void> {
   const cause = interruptionOf(error)?.kind ?? "outage";
   // Overtaken: it is another's now. Gone: the record goes with its slice.

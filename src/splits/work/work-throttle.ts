@@ -2,8 +2,8 @@
  * Asked after each page of the work: may it continue, and how soon?
  *
  * A pause, a new epoch or the end of the namespace stops the work within one page. The view of this
- * process is looked at each time, the catalog a few times a second: views of other processes' changes
- * come late.
+ * process is looked at each time, the catalog a few times a second: views of other processes'
+ * changes come late.
  */
 import { readNamespace } from "../../records/namespace-records.ts";
 import type { Namespace } from "../../model/namespace.ts";

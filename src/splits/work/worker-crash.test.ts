@@ -19,7 +19,9 @@ async function fixtureWithWide(
   return { fixture, partition: await fixture.partitionAt(TEN) };
 }
 
-/** Done, nobody's, and published: who stops right behind his last change leaves that to the sweep. */
+/**
+ * Done, nobody's, and published: who stops right behind his last change leaves that to the sweep.
+ */
 async function untilServed(fixture: SplitScenario, partition: PartitionKey): Promise<SplitRecord> {
   const isDone = ({ state, owner, dueAt }: SplitRecord): boolean =>
     state === "COMPLETED" && owner === null && dueAt === null;

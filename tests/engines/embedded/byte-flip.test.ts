@@ -1,6 +1,7 @@
 /**
  * Damages every file of a small data directory, byte by byte, and accepts two answers: exactly the
- * data that was acknowledged, or DATA_LOSS. Fewer events without an error is the failure looked for.
+ * data that was acknowledged, or DATA_LOSS. Fewer events without an error is the failure looked
+ * for.
  */
 import assert from "node:assert/strict";
 import { cp, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";

@@ -1,4 +1,7 @@
-/** Events that a test can make again from a writer and a number, and so recognise when it reads them. */
+/**
+ * Events that a test can make again from a writer and a number, and so recognise when it reads
+ * them.
+ */
 import assert from "node:assert/strict";
 import type { LevelOptions } from "../../../src/engines/embedded/level-options.ts";
 import type { SliceRef } from "../../../src/model/partition.ts";
@@ -8,7 +11,9 @@ import { eventsOfRun } from "../../../src/wire/frames.ts";
 
 export const SLICE: SliceRef = { namespaceId: "ns1", slice: "data_20260328" };
 export const WRITERS = ["ann", "bob", "cat", "dan"];
-/** The smallest LevelDB allows: a few hundred events already make tables, compactions and new logs. */
+/**
+ * The smallest LevelDB allows: a few hundred events already make tables, compactions and new logs.
+ */
 export const smallLevel: Partial<LevelOptions> = {
   writeBufferSize: 64 << 10,
   maxFileSize: 1 << 20,

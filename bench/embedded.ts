@@ -108,7 +108,7 @@ async function benchQueuedLoss(report: Report): Promise<void> {
     name: "queued writes lost by SIGKILL at full speed, ms of writing",
     figure: `${median(losses)} events, at most ${Math.max(...losses)}`,
     value: median(milliseconds),
-    goal: "told, not bounded",
+    goal: "none",
     met: true,
   });
 }

@@ -32,9 +32,9 @@ export class TestReport {
       // A suite fails because of a test inside it, which is in the list already.
       if (inspect(details.error).includes("subtestsFailed")) return;
       this.failed++;
-      const told = this.#failures.get(file) ?? [];
-      told.push(`  ${name}\n${indent(textOf(error))}`);
-      this.#failures.set(file, told);
+      const failures = this.#failures.get(file) ?? [];
+      failures.push(`  ${name}\n${indent(textOf(error))}`);
+      this.#failures.set(file, failures);
     });
     events.on("test:summary", ({ file, success, counts, duration_ms: ms }) => {
       if (file === undefined) return;
@@ -47,8 +47,8 @@ export class TestReport {
   }
 
   printFailures(): void {
-    for (const [file, told] of this.#failures) {
-      console.log(`\n${relative(".", file)}\n${told.join("\n")}`);
+    for (const [file, failures] of this.#failures) {
+      console.log(`\n${relative(".", file)}\n${failures.join("\n")}`);
       const output = this.#outputs.get(file);
       if (output !== undefined) console.log(`  it printed:\n${indent(output)}`);
     }

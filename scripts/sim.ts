@@ -40,14 +40,14 @@ if (flags.help) {
 const first = flags.seed === undefined ? Date.now() % 1_000_000 : whole(flags.seed, 0);
 const worlds = whole(flags.worlds, 1);
 // In either case somebody may be watching.
-const told = flags.json ? process.stderr : process.stdout;
+const progress = flags.json ? process.stderr : process.stdout;
 const reports: SimReport[] = [];
 for (let seed = first; seed < first + worlds; seed++) {
-  told.write(`seed ${seed}: `);
+  progress.write(`seed ${seed}: `);
   try {
     const report = await simulate(seed);
     reports.push(report);
-    told.write(`${lineOf(report)}\n`);
+    progress.write(`${lineOf(report)}\n`);
   } catch (error) {
     const what = error instanceof SimFailure ? error.message : error;
     process.stderr.write(`\nseed ${seed} FAILED: ${String(what)}\n`);

@@ -16,8 +16,8 @@ export function parseJsonBody(body: Buffer, valuesMax: number): unknown {
   try {
     value = JSON.parse(body.toString()) as unknown;
   } catch (cause) {
-    const said = cause instanceof Error ? cause.message.slice(0, 200) : "";
-    throw new ServiceError("REQUEST_INVALID", `the body is not JSON: ${said}`, { cause });
+    const problem = cause instanceof Error ? cause.message.slice(0, 200) : "";
+    throw new ServiceError("REQUEST_INVALID", `the body is not JSON: ${problem}`, { cause });
   }
   // JSON.parse keeps the last of two members with the same name; nobody knows which one was meant.
   if (membersOf(value) !== walk.members) {

@@ -84,11 +84,11 @@ export class Pages {
 }
 
 function readiness(why: string | undefined, detail: ReadyDetail | undefined): Page {
-  const said = why === undefined ? { status: "ready" } : { status: "not ready", why };
+  const readiness = why === undefined ? { status: "ready" } : { status: "not ready", why };
   return {
     status: why === undefined ? 200 : 503,
     type: JSON_TYPE,
-    body: JSON.stringify({ ...said, ...detail }),
+    body: JSON.stringify({ ...readiness, ...detail }),
   };
 }
 

@@ -49,8 +49,8 @@ function describe(histogram: PartitionHistogram, nowMicros: number): Block[] {
 }
 
 function describeOther(report: SizeReport): Block {
-  const said = report.reason === "" ? `${numbers(report)}; ${report.coverage}` : report.reason;
-  return line(`  ${report.source}: ${said}`);
+  const answer = report.reason === "" ? `${numbers(report)}; ${report.coverage}` : report.reason;
+  return line(`  ${report.source}: ${answer}`);
 }
 
 function numbers(report: Omit<SizeReport, "reason">): string {

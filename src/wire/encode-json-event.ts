@@ -122,11 +122,11 @@ export class EventEncoder {
     if (time === undefined || time === null) return undefined;
     const micros = typeof time === "string" ? parseTime(time) : undefined;
     if (micros === undefined) {
-      const said = typeof time === "string" ? quoted(time) : `a ${typeof time}`;
+      const given = typeof time === "string" ? quoted(time) : `a ${typeof time}`;
       return this.#refuse(
         index,
         ".eventTime",
-        `must be a time such as "2026-11-15T10:00:00.000001Z", not ${said}`,
+        `must be a time such as "2026-11-15T10:00:00.000001Z", not ${given}`,
       );
     }
     if (micros === "too fine") {

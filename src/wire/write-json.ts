@@ -130,8 +130,8 @@ class WriteJson {
     try {
       return JSON.parse(text) as unknown;
     } catch (cause) {
-      const said = cause instanceof Error ? cause.message.slice(0, 200) : "";
-      throw notJson(`${said} (at byte ${start})`, cause);
+      const problem = cause instanceof Error ? cause.message.slice(0, 200) : "";
+      throw notJson(`${problem} (at byte ${start})`, cause);
     }
   }
 }

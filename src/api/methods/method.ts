@@ -148,8 +148,8 @@ export function messageFromJson<T extends DescMessage>(
     // JSON.parse returned it, so it is a JSON value.
     return fromJson(schema, value as JsonValue);
   } catch (cause) {
-    const said = cause instanceof Error ? cause.message : String(cause);
-    const problem = said.replace(/^cannot decode (field |message |enum )?/, "").slice(0, 300);
+    const message = cause instanceof Error ? cause.message : String(cause);
+    const problem = message.replace(/^cannot decode (field |message |enum )?/, "").slice(0, 300);
     throw new ServiceError("REQUEST_INVALID", problem, { details: { problems: [problem] }, cause });
   }
 }

@@ -45,11 +45,11 @@ export class Health {
 
   async *#watch(messages: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
     const known = this.#services.has(await serviceOf(messages));
-    let told: Serving | undefined;
+    let sent: Serving | undefined;
     while (!signal.aborted) {
       const status = known ? this.#status : Serving.SERVICE_UNKNOWN;
-      if (status !== told) yield responseOf(status);
-      told = status;
+      if (status !== sent) yield responseOf(status);
+      sent = status;
       await this.#changed(signal);
     }
   }

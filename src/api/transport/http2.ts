@@ -220,11 +220,11 @@ class Http2Exchange implements Exchange {
 
   onClosed(listener: (complete: boolean) => void): void {
     const { body } = this;
-    const told = (): void => {
+    const report = (): void => {
       listener(body.writableFinished && body.rstCode === constants.NGHTTP2_NO_ERROR);
     };
-    if (body.closed) told();
-    else body.once("close", told);
+    if (body.closed) report();
+    else body.once("close", report);
   }
 
   #open(): boolean {

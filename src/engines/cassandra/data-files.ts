@@ -23,10 +23,10 @@ export async function dataFilesOf(
       keyspace: keyspaceOf(prefix, slice.namespaceId),
       table: tableOf(slice.slice),
     };
-    const { said } = await askNodes(session, leaving.signal, (node, signal) =>
+    const { values } = await askNodes(session, leaving.signal, (node, signal) =>
       readDataFiles(clock, agentOf(node, jolokiaPort), table, signal),
     );
-    return said.length === 0 ? undefined : Math.max(...said);
+    return values.length === 0 ? undefined : Math.max(...values);
   } catch {
     // It only adds a note to a decision: the caller continues without it.
     return undefined;

@@ -120,14 +120,14 @@ export async function openCassandraEngine(
 const NODES_ASKED = 3;
 
 async function nodesClock(session: Session): Promise<Micros | undefined> {
-  const said: Micros[] = [];
+  const answers: Micros[] = [];
   for (let node = 0; node < NODES_ASKED; node++) {
     const query = "SELECT toUnixTimestamp(now()) AS ms FROM system.local";
     const { rows } = await session.execute("counts", query, [], { isIdempotent: true });
     const ms = Number(rows[0]?.["ms"]);
-    if (Number.isFinite(ms)) said.push(ms * 1_000);
+    if (Number.isFinite(ms)) answers.push(ms * 1_000);
   }
-  return said.toSorted((a, b) => a - b)[said.length >> 1];
+  return answers.toSorted((a, b) => a - b)[answers.length >> 1];
 }
 
 /**

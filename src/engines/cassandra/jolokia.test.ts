@@ -42,7 +42,7 @@ test("the histogram of the slice's table is requested and parsed", async () => {
     response.end(JSON.stringify({ status: 200, value: [0, 0, 3, 1], timestamp: 1 }));
   });
   const answer = await readSizeHistogram(systemClock, server.url, TABLE, never);
-  deepEqual("said" in answer && answer.said.buckets(), [
+  deepEqual("value" in answer && answer.value.buckets(), [
     { upToBytes: 3, partitions: 3 },
     { upToBytes: 4, partitions: 1 },
   ]);
@@ -57,7 +57,7 @@ test("a table without data files has an empty histogram", async () => {
     response.end(JSON.stringify({ status: 200, value: [] }));
   });
   const answer = await readSizeHistogram(systemClock, server.url, TABLE, never);
-  equal("said" in answer && answer.said.count, 0);
+  equal("value" in answer && answer.value.count, 0);
 });
 
 test("a missing agent, a missing table, a missing permission and another service are distinguished", async () => {

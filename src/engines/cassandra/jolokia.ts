@@ -45,7 +45,7 @@ export async function readSizeHistogram(
   signal: AbortSignal,
 ): Promise<NodeAnswer<SizeHistogram>> {
   const answer = await readMetric(clock, agent, table, PARTITION_SIZES, signal);
-  return "said" in answer ? { said: SizeHistogram.ofCounts(answer.said) } : answer;
+  return "value" in answer ? { value: SizeHistogram.ofCounts(answer.value) } : answer;
 }
 
 /** In how many data files (SSTables) the node has the table. Otherwise like `readSizeHistogram`. */
@@ -100,7 +100,7 @@ function valueOf<T>(body: string, agent: string, metric: Metric<T>): NodeAnswer<
   const { success, data } = answerSchema.safeParse(jsonOf(body));
   if (!success) return { reason: `the service at ${agent} does not answer as Jolokia does` };
   const { status, value, error, error_type } = data;
-  if (status === 200 && value !== undefined) return { said: value };
+  if (status === 200 && value !== undefined) return { value };
   if (error_type?.endsWith(".InstanceNotFoundException") === true) {
     return { reason: `the node of the agent at ${agent} does not know the slice's table` };
   }

@@ -55,16 +55,16 @@ export class EstimatedSizes implements PartitionSizes {
     const answers = await askNodes(this.#session, signal, (node, nodeSignal) =>
       this.#askNode(node, table, nodeSignal),
     );
-    if (answers.said.length === 0) return { kind: "none", source, reason: answers.reason };
+    if (answers.values.length === 0) return { kind: "none", source, reason: answers.reason };
     const sum = (of: (node: NodeEstimate) => number): number =>
-      answers.said.reduce((all, node) => all + of(node), 0);
+      answers.values.reduce((all, node) => all + of(node), 0);
     const count = sum((node) => node.count);
     return {
       kind: "sizes",
       source,
-      count: Math.round((count * answers.nodes) / answers.said.length),
+      count: Math.round((count * answers.nodes) / answers.values.length),
       meanBytes: count === 0 ? 0 : Math.round(sum((node) => node.bytes) / count),
-      maxBytes: Math.max(...answers.said.map((node) => node.maxBytes)),
+      maxBytes: Math.max(...answers.values.map((node) => node.maxBytes)),
       histogram: undefined,
       coverage: answers.coverage,
       tells: TELLS,
@@ -94,7 +94,7 @@ export class EstimatedSizes implements PartitionSizes {
         bytes += partitions * Number(row["mean_partition_size"]);
       }
       const maxBytes = Number(largest?.rows[0]?.["mebibytes"] ?? 0) * MIB;
-      return { said: { count, bytes, maxBytes } };
+      return { value: { count, bytes, maxBytes } };
     } catch (error) {
       signal.throwIfAborted();
       return { reason: readFailure(error, `the statistics of ${node.address}`).message };

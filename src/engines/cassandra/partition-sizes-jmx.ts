@@ -42,10 +42,10 @@ export class JmxSizes implements PartitionSizes {
     const answers = await askNodes(this.#session, signal, (node, nodeSignal) =>
       readSizeHistogram(this.#clock, agentOf(node, this.#port), table, nodeSignal),
     );
-    if (answers.said.length === 0) return { kind: "none", source, reason: answers.reason };
+    if (answers.values.length === 0) return { kind: "none", source, reason: answers.reason };
     const all = new SizeHistogram();
-    for (const histogram of answers.said) all.merge(histogram);
-    const missing = answers.nodes / answers.said.length;
+    for (const histogram of answers.values) all.merge(histogram);
+    const missing = answers.nodes / answers.values.length;
     const histogram = all.scaled(missing / this.#copies(answers.nodes));
     return {
       kind: "sizes",

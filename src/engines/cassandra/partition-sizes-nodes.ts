@@ -22,10 +22,10 @@ export interface CassandraSizesOptions {
 }
 
 /** The answer of one node, or why there is none. */
-export type NodeAnswer<T> = { readonly said: T } | { readonly reason: string };
+export type NodeAnswer<T> = { readonly value: T } | { readonly reason: string };
 
 export interface NodeAnswers<T> {
-  readonly said: readonly T[];
+  readonly values: readonly T[];
   readonly nodes: number;
   /** Of the first that did not answer. */
   readonly reason: string;
@@ -43,16 +43,16 @@ export async function askNodes<T>(
   const nodes = session.localHosts;
   const askIfUp = (node: Host, nodeSignal: AbortSignal): Promise<NodeAnswer<T>> =>
     node.isUp() ? ask(node, nodeSignal) : Promise.resolve({ reason: `${node.address} is down` });
-  const said: T[] = [];
+  const values: T[] = [];
   let reason = nodes.length === 0 ? "no node of the data centre is known" : "";
   for await (const answer of mapBounded(nodes, () => ASKED_AT_ONCE, signal, askIfUp)) {
-    if ("said" in answer) said.push(answer.said);
+    if ("value" in answer) values.push(answer.value);
     else if (reason === "") ({ reason } = answer);
   }
-  return { said, nodes: nodes.length, reason, coverage: coverageOf(said.length, nodes.length) };
+  return { values, nodes: nodes.length, reason, coverage: coverageOf(values.length, nodes.length) };
 }
 
-function coverageOf(said: number, nodes: number): string {
-  const answered = `${said} of ${nodes} node${nodes === 1 ? "" : "s"} answered`;
-  return said === nodes ? answered : `${answered}; counts are scaled up to all of them`;
+function coverageOf(answers: number, nodes: number): string {
+  const answered = `${answers} of ${nodes} node${nodes === 1 ? "" : "s"} answered`;
+  return answers === nodes ? answered : `${answered}; counts are scaled up to all of them`;
 }

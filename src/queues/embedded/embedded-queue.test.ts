@@ -75,7 +75,7 @@ test("only the newest dead letters are kept", async () => {
     clock: systemClock,
     random: systemRandom,
     deadLettersMax: 2,
-    serials: 1,
+    serialQueues: 1,
   });
   const stopping = new AbortController();
   const consuming = queue.consume(

@@ -37,7 +37,7 @@ export interface EmbeddedQueueOptions {
   readonly bytesMax?: number;
   readonly messageBytesMax?: number;
   /** Messages handled in parallel. */
-  readonly serials?: number;
+  readonly serialQueues?: number;
   readonly backOff?: BackOff;
   readonly deadLettersMax?: number;
   readonly closeGraceMs?: number;
@@ -51,7 +51,7 @@ const DEFAULTS = {
   messagesMax: 10_000,
   bytesMax: 8 * 1024 * 1024,
   messageBytesMax: 64 * 1024,
-  serials: 8,
+  serialQueues: 8,
   backOff: { firstMs: 100, maxMs: 30_000 },
   deadLettersMax: 100,
   closeGraceMs: 5_000,
@@ -64,7 +64,7 @@ export class EmbeddedQueue implements WorkQueue {
   readonly #random: Random;
   readonly #observer: QueueObserver;
   readonly #limits: typeof DEFAULTS;
-  readonly #serials: readonly SerialQueue<QueueMessage>[];
+  readonly #serialQueues: readonly SerialQueue<QueueMessage>[];
   readonly #deadLetters: DeadLetter[] = [];
   readonly #closed = new AbortController();
   #messages = 0;
@@ -79,8 +79,8 @@ export class EmbeddedQueue implements WorkQueue {
     this.#random = random;
     this.#observer = observer ?? {};
     this.#limits = { ...DEFAULTS, ...limits };
-    this.#serials = Array.from(
-      { length: this.#limits.serials },
+    this.#serialQueues = Array.from(
+      { length: this.#limits.serialQueues },
       () => new SerialQueue<QueueMessage>(),
     );
   }
@@ -100,7 +100,7 @@ export class EmbeddedQueue implements WorkQueue {
     }
     this.#messages++;
     this.#bytes += bytes;
-    this.#serialOf(message.key).push(message);
+    this.#serialQueueOf(message.key).push(message);
     return "accepted";
   }
 
@@ -114,7 +114,7 @@ export class EmbeddedQueue implements WorkQueue {
         done: (message: QueueMessage) => this.#settle(message),
         failed: (failures: number, error: unknown) => this.#observer.retried?.(failures, error),
       };
-      await Promise.all(this.#serials.map((serial) => serial.run(work, retries, signal)));
+      await Promise.all(this.#serialQueues.map((queue) => queue.run(work, retries, signal)));
     } finally {
       this.#consuming = false;
       this.#emptied();
@@ -162,9 +162,9 @@ export class EmbeddedQueue implements WorkQueue {
     if (this.#messages === 0) this.#emptied();
   }
 
-  #serialOf(key: string): SerialQueue<QueueMessage> {
-    const index = hash32(utf8(key), SERIAL_SEED) % this.#serials.length;
-    return this.#serials[index] as SerialQueue<QueueMessage>;
+  #serialQueueOf(key: string): SerialQueue<QueueMessage> {
+    const index = hash32(utf8(key), SERIAL_SEED) % this.#serialQueues.length;
+    return this.#serialQueues[index] as SerialQueue<QueueMessage>;
   }
 
   #drop(why: DropReason, messages: number): "dropped" {

@@ -50,7 +50,7 @@ interface PartitionQueue {
 export class ConsumerSession {
   readonly #settings: KafkaSettings;
   readonly #work: SessionWork;
-  readonly #serials = new Map<number, PartitionQueue>();
+  readonly #partitionQueues = new Map<number, PartitionQueue>();
   readonly #running: Promise<void>[] = [];
   readonly #ending = new AbortController();
   #failure: Error | undefined;
@@ -168,10 +168,10 @@ export class ConsumerSession {
   }
 
   #serialOf(partition: number): PartitionQueue {
-    const known = this.#serials.get(partition);
+    const known = this.#partitionQueues.get(partition);
     if (known !== undefined) return known;
     const entry: PartitionQueue = { serial: new SerialQueue<Message>(), leaky: false };
-    this.#serials.set(partition, entry);
+    this.#partitionQueues.set(partition, entry);
     this.#running.push(this.#runSerial(entry));
     return entry;
   }
@@ -205,7 +205,7 @@ export class ConsumerSession {
   #resumeIfRoom(): void {
     const stream = this.#stream;
     if (stream === undefined || !stream.isPaused() || this.#ending.signal.aborted) return;
-    for (const entry of this.#serials.values()) if (!this.#hasRoom(entry)) return;
+    for (const entry of this.#partitionQueues.values()) if (!this.#hasRoom(entry)) return;
     stream.resume();
   }
 

@@ -34,7 +34,7 @@ export class KafkaQueue implements WorkQueue {
   readonly #buffer: PublishBuffer;
   #topics: Promise<void> | undefined;
   /** Problems of the topics already reported: the topics are checked repeatedly. */
-  readonly #toldOfTopics = new Set<string>();
+  readonly #reportedProblems = new Set<string>();
   #consuming = false;
   #closed = false;
   #lag = 0;
@@ -143,7 +143,7 @@ export class KafkaQueue implements WorkQueue {
       clock,
       TOPICS_MS_MAX,
       "checking Kafka's topics",
-      this.#lookAtTopics(),
+      this.#checkTopics(),
     ));
     asked.catch(() => {
       if (this.#topics === asked) this.#topics = undefined;
@@ -151,10 +151,10 @@ export class KafkaQueue implements WorkQueue {
     return asked;
   }
 
-  async #lookAtTopics(): Promise<void> {
+  async #checkTopics(): Promise<void> {
     for (const problem of await ensureTopics(this.#settings)) {
-      if (this.#toldOfTopics.has(problem)) continue;
-      this.#toldOfTopics.add(problem);
+      if (this.#reportedProblems.has(problem)) continue;
+      this.#reportedProblems.add(problem);
       this.#settings.observer.trouble?.(problem, undefined);
     }
   }

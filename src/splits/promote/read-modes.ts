@@ -149,8 +149,16 @@ function withOperator(
     return { ...state, autoAdvance, kinds };
   }
   const kinds = mode === "SERVE" && !force ? passed : null;
-  const told = force ? `forced${reason === "" ? "" : `: ${reason}`}` : reason;
-  return { mode, autoAdvance, since: nowMicros, by, reason: told, round: state.round + 1, kinds };
+  const recorded = force ? `forced${reason === "" ? "" : `: ${reason}`}` : reason;
+  return {
+    mode,
+    autoAdvance,
+    since: nowMicros,
+    by,
+    reason: recorded,
+    round: state.round + 1,
+    kinds,
+  };
 }
 
 function checkAllowed({ state, nextMode, blockedBy }: ReadModeReport, mode: ReadMode): void {

@@ -2,8 +2,8 @@
  * Decodes events and blocks plainly, to check what the rest of the code has written.
  *
  * It shares nothing with the readers and writers of parts, so that one mistake cannot hide in both.
- * It follows `docs/specs/packed-parts.md`, and says what is wrong where they only say that something
- * is.
+ * It follows `docs/specs/packed-parts.md`, and says what is wrong where they only say that
+ * something is.
  */
 import { createHash } from "node:crypto";
 import { crc32c } from "@node-rs/crc32";
@@ -182,11 +182,11 @@ function checkNumber(what: string, found: number, expected: number): void {
 function checkEnd(
   sequence: number,
   which: string,
-  told: PlainPosition,
+  stated: PlainPosition,
   event: PlainEvent | undefined,
 ): void {
   if (event === undefined) throw new Damage(`block ${sequence} has no events`);
-  if (comparePlain(told, event) !== 0) {
+  if (comparePlain(stated, event) !== 0) {
     throw new Damage(`block ${sequence} does not begin or end where it says: its ${which} event`);
   }
 }

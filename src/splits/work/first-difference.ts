@@ -53,7 +53,7 @@ async function whereOf(
     return `first, ${fromUtf8(at.id)} at ${formatTime(at.time)} ${IN_WORDS[kind]}`;
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    return `where cannot be told: ${why}`;
+    return `the place is not known: ${why}`;
   }
 }
 

@@ -1,8 +1,8 @@
 /**
  * `npm run demo [-- --cassandra]`: shows the life of a wide partition while it happens.
  *
- * Skewed data is loaded and read; the wide partitions are found, split, proven and served, and the same reads
- * are measured before and after. Every number is measured in this run. Nothing of it is left behind.
+ * It loads and reads skewed data; Braid detects, splits, validates and serves the wide partitions.
+ * The demo measures the same reads before and after, in this run, and leaves nothing behind.
  */
 import { parseArgs } from "node:util";
 import { tellStory } from "./demo/story.ts";

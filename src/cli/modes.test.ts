@@ -37,7 +37,7 @@ test("modes get of the last mode, with no evidence", async () => {
   match(ran.out, /^next +none\nadvances +only when set\nno evidence yet\n$/m);
 });
 
-test("modes set sends what is given, and leaves the rest as it is", async () => {
+test("modes set sends only the given fields", async () => {
   await using server = await fakeBraid(() => READ_MODE);
   const { url } = server;
   const cases: readonly (readonly [string, object])[] = [

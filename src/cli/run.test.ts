@@ -91,7 +91,7 @@ test("wrong usage exits 2 with the usage line and the nearest that exists", asyn
   }
 });
 
-test("help of any command, and none of what is no command", async () => {
+test("help COMMAND prints what COMMAND --help does, and an unknown command is an error", async () => {
   const help = await runBraid(["help", "ns", "create"]);
   equal(help.code, 0);
   deepEqual(help, await runBraid(["ns", "create", "--help"]));
@@ -109,7 +109,7 @@ test("help of any command, and none of what is no command", async () => {
   }
 });
 
-test("--version tells this program's version and the server's, or that none answers", async () => {
+test("--version prints the versions of this program and of the server, or that no server answers", async () => {
   await using server = await fakeBraid(() => EXAMPLES["GetStatus"]?.answer);
   const { url } = server;
   const { version } = JSON.parse(await readFile("package.json", "utf8")) as { version: string };
@@ -162,7 +162,7 @@ test("hints name the namespace that is known, and commands instead of methods", 
   );
 });
 
-test("what the server refuses has its exit code, its problems each on a line, and what to do", async () => {
+test("a refusal of the server has its exit code, one line per problem, and what to do", async () => {
   const cases: readonly (readonly [number, string, number])[] = [
     [404, "NAMESPACE_NOT_FOUND", 3],
     [403, "ID_BLOCKED", 4],

@@ -62,7 +62,7 @@ test("splits ls stops at a screenful and says so, unless all are wanted", async 
   equal(all.err, "braid: 180 splits, whose copies take 2.7 GiB in addition to the originals\n");
 });
 
-test("splits show tells sizes and latencies before and after, and the history", async () => {
+test("splits show prints sizes and latencies before and after, and the history", async () => {
   await using server = await fakeBraid(() => SPLIT);
   const { url } = server;
   const ran = await runBraid(["splits", "show", "plays", ...LOCATION, "--parts"], { url });
@@ -105,7 +105,7 @@ AT                    BY                   FROM       TO         CAUSE      REAS
   );
 });
 
-test("splits show tells who has it, its checkpoint, and what it waits for", async () => {
+test("splits show prints the owner, the checkpoint, and what the split waits for", async () => {
   const [segment] = SPLIT.segments;
   const unfinished = {
     ...SPLIT,

@@ -34,7 +34,7 @@ test("modes get of the last mode, with no evidence", async () => {
   const answer = { ...last, mode: "SERVE", evidence: [], blockedBy: "", autoAdvance: false };
   await using server = await fakeBraid(() => answer);
   const ran = await runBraid(["modes", "get", "plays"], { url: server.url });
-  match(ran.out, /^next +none\nadvances +only when set\nno evidence yet\n$/m);
+  match(ran.out, /^next +none\nno evidence in this mode yet\n$/m);
 });
 
 test("modes set sends only the given fields", async () => {

@@ -114,10 +114,16 @@ function describe(mode: ReadMode, nowMicros: number): Block[] {
       ["mode", mode.killSwitch.on ? `${mode.mode}, but the kill switch is on` : mode.mode],
       ["since", `${withRelative(mode.since, nowMicros)}, by ${mode.by}${why}`],
       ["next", nextMode === undefined ? blockedBy || "none" : `${nextMode}: ${waits}`],
-      ["advances", mode.autoAdvance ? "by itself, on evidence" : "only when set"],
+      ...advances(mode),
     ]),
-    rows.length === 0 ? line("no evidence yet") : table(heads, rows),
+    rows.length === 0 ? line("no evidence in this mode yet") : table(heads, rows),
   ];
+}
+
+/** From the first mode only an operator moves on, and behind the last there is none. */
+function advances({ mode, autoAdvance }: ReadMode): [string, string][] {
+  if (mode === "OFF" || mode === "SERVE") return [];
+  return [["advances", autoAdvance ? "by itself, on evidence" : "only when set"]];
 }
 
 function modeArgument(text: string): ReadModeName {

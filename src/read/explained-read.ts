@@ -16,7 +16,7 @@ export class ExplainedRead {
    * events.
    */
   #lastBucket = "";
-  readonly #last = new Map<number, { readonly row: number; readonly events: number }>();
+  readonly #last = new Map<number, { readonly row: number; readonly events: number; readonly bytes: number }>();
   #partitionsRead = 0;
   #bytes = 0;
   #events = 0;
@@ -42,7 +42,6 @@ export class ExplainedRead {
    * events.
    */
   add({ page, partitions }: PageOutcome): void {
-    this.#bytes += page.context.bytesRead;
     this.#eventsReturned += page.count;
     this.#millis += page.context.timeTakenMs;
     for (const partition of partitions) this.#addPartition(partition);
@@ -55,8 +54,11 @@ export class ExplainedRead {
     const before = this.#last.get(partition.eventBucket);
     const row = before?.row ?? this.#partitionsRead;
     if (before === undefined) this.#partitionsRead++;
+    // Both are what was fetched, so that the totals are the sums of the rows.
     this.#events += partition.events - (before?.events ?? 0);
-    this.#last.set(partition.eventBucket, { row, events: partition.events });
+    this.#bytes += partition.bytes - (before?.bytes ?? 0);
+    const { events, bytes } = partition;
+    this.#last.set(partition.eventBucket, { row, events, bytes });
     if (row < EXPLAINED_PARTITIONS_MAX) this.#rows[row] = partition;
   }
 }

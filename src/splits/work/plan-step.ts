@@ -111,7 +111,9 @@ function unplanned(
     const dueAt = Math.max(plan.recheckMicros, at + RANGE_MICROS_MIN);
     // While the bucket of a completed split is open, "not yet" is no news.
     if (record.state === "COMPLETED") return { ...record, dueAt };
-    return restedSplit(record, restingState(kept), why, { segments, dueAt });
+    // A split that an operator requested has no size from a detection.
+    const measured = record.bytes === 0 ? size : {};
+    return restedSplit(record, restingState(kept), why, { ...measured, segments, dueAt });
   }
   if (segments.length === 0) {
     return movedSplit(record, "REFUSED", why, { ...size, segments, dueAt: null });

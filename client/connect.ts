@@ -218,6 +218,15 @@ export class BraidClient {
     return (await this.#control("ListTimeSlices", "reads", request, options)).slices;
   }
 
+  /** Takes back a slice that retention has marked as DROPPING. */
+  async undropTimeSlice(
+    namespace: string,
+    timeSlice: string,
+    options?: CallOptions,
+  ): Promise<TimeSlice> {
+    return this.#control("UndropTimeSlice", "writes", { namespace, timeSlice }, options);
+  }
+
   /**
    * How large the partitions of a slice are. If `timeSlice` is "", the slice that accepts events
    * now.

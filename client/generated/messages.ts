@@ -28,6 +28,11 @@ export interface ControlServiceMethods {
   readonly DeleteNamespace: { request: DeleteNamespaceRequest; answer: DeleteNamespaceResponse };
   /** Lists the time slices of a namespace by start, with their sizes. */
   readonly ListTimeSlices: { request: ListTimeSlicesRequest; answer: ListTimeSlicesResponse };
+  /**
+   * Takes back a slice that is DROPPING. Retention leaves it alone for one more grace; a longer
+   * deleteAfter keeps it.
+   */
+  readonly UndropTimeSlice: { request: UndropTimeSliceRequest; answer: TimeSlice };
   /** Blocks ids: reads and writes of them fail until the block expires or is removed. */
   readonly BlockIds: { request: BlockIdsRequest; answer: BlockIdsResponse };
   /** Removes the blocks of ids, so that they can be read and written again. */
@@ -232,6 +237,8 @@ export interface TimeSlice {
   readonly bytes: string;
   /** Events written, including repeats. */
   readonly events: string;
+  /** Of a DROPPING slice: when it is dropped for good. */
+  readonly dropTime?: string;
 }
 
 export type TimeSliceStatus =
@@ -244,7 +251,14 @@ export type TimeSliceStatus =
   /** Neither read nor written; can be reopened. */
   | "CLOSED"
   /** Permanently deleted. */
-  | "DROPPED";
+  | "DROPPED"
+  /** Past its retention: neither read nor written. UndropTimeSlice takes it back until drop_time. */
+  | "DROPPING";
+
+export interface UndropTimeSliceRequest {
+  readonly namespace?: string;
+  readonly timeSlice?: string;
+}
 
 export interface BlockedId {
   readonly timeSeriesId: string;

@@ -142,15 +142,29 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     answer: {
       slices: [
         {
-          name: "data_20261115",
-          start: "2026-11-15T00:00:00Z",
-          end: "2026-11-16T00:00:00Z",
-          status: "ACTIVE",
+          name: "data_20260811",
+          start: "2026-08-11T00:00:00Z",
+          end: "2026-08-12T00:00:00Z",
+          status: "DROPPING",
           timePartition: NAMESPACE.config.timePartition,
           bytes: "1048576",
           events: "4096",
+          dropTime: "2026-11-16T00:00:05Z",
         },
       ],
+    },
+  },
+  UndropTimeSlice: {
+    request: { namespace: "plays", timeSlice: "data_20260811" },
+    answer: {
+      name: "data_20260811",
+      start: "2026-08-11T00:00:00Z",
+      end: "2026-08-12T00:00:00Z",
+      status: "CLOSED",
+      timePartition: NAMESPACE.config.timePartition,
+      bytes: "1048576",
+      events: "4096",
+      dropTime: "2026-11-16T00:00:05Z",
     },
   },
   BlockIds: {

@@ -113,6 +113,7 @@ const namespaces: NamespaceUseCases = {
   update: () => Promise.resolve(plays),
   delete: () => Promise.resolve(),
   listTimeSlices: () => Promise.resolve([]),
+  undropTimeSlice: () => Promise.reject(new Error("not asked")),
   blockIds: () => Promise.resolve([]),
   unblockIds: () => Promise.resolve(0),
   listBlockedIds: () => Promise.resolve({ ids: [], nextPageToken: "" }),

@@ -22,6 +22,7 @@ const LEAVES = [
   "read",
   "explain",
   "slices",
+  "slices undrop",
   "histogram",
   "block add",
   "block ls",

@@ -5,13 +5,14 @@ import { table } from "./blocks.ts";
 import type { Block } from "./blocks.ts";
 import { clientFor } from "./connection.ts";
 import type { GlobalOptions } from "./connection.ts";
+import { emit } from "./output.ts";
 import { count, millis, size } from "./print.ts";
 import type { Terminal } from "./terminal.ts";
 import { addWatchFlag, emitWatched } from "./watch.ts";
 import type { WatchFlags } from "./watch.ts";
 
 export function addSlices(program: Command, terminal: Terminal): void {
-  addWatchFlag(program.command("slices <namespace>"))
+  const list = addWatchFlag(program.command("slices <namespace>"))
     .description("list a namespace's time slices")
     .addHelpText("after", "\nExample:\n  $ braid slices plays")
     .action(async (namespace: string, _options: unknown, command: Command) => {
@@ -22,6 +23,21 @@ export function addSlices(program: Command, terminal: Terminal): void {
         const slices = await client.listTimeSlices(namespace, call);
         return { value: { slices }, records: slices, blocks: [listing(slices)] };
       });
+    });
+
+  list
+    .command("undrop <namespace> <slice>")
+    .description("take back a slice that is DROPPING")
+    .addHelpText(
+      "after",
+      "\nRetention leaves it alone for one more drop_grace; a longer --delete-after keeps it." +
+        "\n\nExample:\n  $ braid slices undrop plays data_20260328",
+    )
+    .action(async (namespace: string, slice: string, _options: unknown, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions>();
+      const call = { signal: terminal.interrupted };
+      const kept = await clientFor(options, terminal).undropTimeSlice(namespace, slice, call);
+      await emit(terminal, options, { value: kept, blocks: [listing([kept])] });
     });
 }
 

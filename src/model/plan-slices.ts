@@ -21,7 +21,7 @@ export interface SliceWindow {
   readonly to: number;
 }
 
-export type SliceStatus = "UPCOMING" | "ACTIVE" | "SEALED" | "CLOSED" | "DROPPED";
+export type SliceStatus = "UPCOMING" | "ACTIVE" | "SEALED" | "CLOSED" | "DROPPING" | "DROPPED";
 
 /**
  * The slices to make, in the order to make them: each touches an existing one, so that stopping

@@ -14,10 +14,11 @@ export interface TimeSlice {
   readonly end: number;
   readonly timePartition: TimePartition;
   /**
-   * OPEN can be read and written. CLOSED can be neither, but can be opened again. DROPPED is final:
+   * OPEN can be read and written. CLOSED can be neither, but can be opened again. DROPPING is closed and past its
+   * retention; until its grace ends it can be taken back (rule C26). DROPPED is final:
    * its name is never used again. (UPCOMING, ACTIVE and SEALED in the API follow from the time.)
    */
-  readonly state: "OPEN" | "CLOSED" | "DROPPED";
+  readonly state: "OPEN" | "CLOSED" | "DROPPING" | "DROPPED";
 }
 
 /** The slice that holds `time`, of slices sorted by start. */

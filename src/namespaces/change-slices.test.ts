@@ -15,7 +15,7 @@ import { settle } from "../../tests/support/virtual-clock.ts";
 import { ServiceError } from "../lib/errors.ts";
 import type { NamespaceConfigPatch } from "../model/merge-config.ts";
 import { readNamespace, writeNamespace } from "../records/namespace-records.ts";
-import { CHANGE_SLICES_MAX } from "../records/slice-change.ts";
+import { boundedChange, CHANGE_SLICES_MAX } from "../records/slice-change.ts";
 import { readSlices } from "../records/slice-records.ts";
 
 const DAY_MS = 86_400_000;
@@ -297,7 +297,7 @@ test("while a decision waits, a change that has nothing to do with slices does n
   const { namespaces } = fixture.start({ evenMs: 0 });
   const record = await readNamespace(fixture.catalog, "plays");
   ok(record !== undefined);
-  const changing = { make: [], open: [], close: [], drop: ["data_20260328"] };
+  const changing = boundedChange({ drop: ["data_20260328"] });
   await writeNamespace(fixture.catalog, { ...record, changing });
   await namespaces.update("plays", { slos: { read: { maxMs: 2_000 } } }, []);
   const after = await readNamespace(fixture.catalog, "plays");

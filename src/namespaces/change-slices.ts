@@ -54,6 +54,8 @@ export interface SlicesMoved {
   readonly opened: string[];
   readonly closed: string[];
   readonly marked: string[];
+  readonly dropping: string[];
+  readonly undropped: string[];
 }
 
 /**
@@ -125,7 +127,14 @@ async function carryOut(
   record: NamespaceRecord,
   isOwner: () => boolean,
 ): Promise<SlicesMoved> {
-  const moved: SlicesMoved = { made: [], opened: [], closed: [], marked: [] };
+  const moved: SlicesMoved = {
+    made: [],
+    opened: [],
+    closed: [],
+    marked: [],
+    dropping: [],
+    undropped: [],
+  };
   const change = record.changing;
   if (change === null) return moved;
   const made = { listed: new Map<string, SliceRecord>(), created: new Set<string>() };
@@ -173,12 +182,14 @@ interface Steps {
   readonly open: readonly SliceRecord[];
   readonly close: readonly SliceRecord[];
   readonly mark: readonly SliceRecord[];
+  readonly dropping: readonly SliceRecord[];
+  readonly undrop: readonly SliceRecord[];
   readonly count: number;
 }
 
 /** What is dropped stays so, and what is not there any more was dropped and forgotten. */
 function stepsLeft(
-  { make, open, close, drop }: SliceChange,
+  { make, open, close, drop, dropping, undrop }: SliceChange,
   slices: readonly SliceRecord[],
 ): Steps {
   const byName = new Map(slices.map((slice) => [slice.name, slice]));
@@ -191,10 +202,12 @@ function stepsLeft(
     list: make.filter(({ name }) => !byName.has(name)),
     open: those([...make.map(({ name }) => name), ...open], ["CLOSED"]),
     close: those(close, ["OPEN"]),
-    mark: those(drop, ["OPEN", "CLOSED"]),
+    mark: those(drop, ["OPEN", "CLOSED", "DROPPING"]),
+    dropping: those(dropping, ["OPEN", "CLOSED"]),
+    undrop: those(undrop, ["DROPPING"]),
   };
-  const { list, open: opening, close: closing, mark } = steps;
-  return { ...steps, count: list.length + opening.length + closing.length + mark.length };
+  const count = Object.values(steps).reduce((sum, left) => sum + left.length, 0);
+  return { ...steps, count };
 }
 
 /**
@@ -202,7 +215,7 @@ function stepsLeft(
  * or that must stop, leaves the rest: the next look finds what is left.
  */
 async function takeSteps(work: Work, steps: Steps): Promise<void> {
-  const { catalog, record, moved, listed, isOwner } = work;
+  const { catalog, record, change, moved, listed, isOwner } = work;
   for (const slice of steps.list) {
     if (!isOwner()) return;
     // Closed until the store has room for it: so a process that sees an open slice can write to it,
@@ -220,6 +233,23 @@ async function takeSteps(work: Work, steps: Steps): Promise<void> {
     if (!isOwner()) return;
     const written = await writeSlice(catalog, record.id, { ...slice, state: "CLOSED" });
     if (written !== undefined) moved.closed.push(slice.name);
+  }
+  for (const slice of steps.undrop) {
+    if (!isOwner()) return;
+    const kept = {
+      ...slice,
+      state: "CLOSED",
+      droppingSince: 0,
+      keptUntil: change.keepUntil,
+    } as const;
+    const written = await writeSlice(catalog, record.id, kept);
+    if (written !== undefined) moved.undropped.push(slice.name);
+  }
+  for (const slice of steps.dropping) {
+    if (!isOwner()) return;
+    const marked = { ...slice, state: "DROPPING", droppingSince: change.at } as const;
+    const written = await writeSlice(catalog, record.id, marked);
+    if (written !== undefined) moved.dropping.push(slice.name);
   }
   for (const slice of steps.mark) {
     if (!isOwner()) return;

@@ -12,6 +12,7 @@ import type { SliceRecord } from "../records/slice-records.ts";
 import { floorFor, sliceWindow } from "./slice-window.ts";
 import { planSlices } from "../model/plan-slices.ts";
 import type { TimeSlice } from "../model/time-slice.ts";
+import type { TimeMargins } from "../model/time-margins.ts";
 import type { Micros } from "../lib/time-units.ts";
 
 /** What a run knows of the time. */
@@ -28,6 +29,11 @@ export interface DueChanges {
   readonly make: readonly TimeSlice[];
   readonly close: readonly SliceRecord[];
   readonly open: readonly SliceRecord[];
+  /** Marked as DROPPING: they can be taken back during the grace. */
+  readonly dropping: readonly SliceRecord[];
+  /** DROPPING ones whose retention has become longer, or that were marked by a wrong clock. */
+  readonly undrop: readonly SliceRecord[];
+  /** Dropped for good. */
   readonly drop: readonly SliceRecord[];
   /** Slices that are past their retention by a clock that is in doubt. */
   readonly refused: number;
@@ -40,8 +46,9 @@ export function dueChanges(
   record: NamespaceRecord,
   slices: readonly SliceRecord[],
   { wallMicros, believedMicros, inDoubt }: TimeSeen,
-  clockSkewMicros: Micros,
+  margins: Pick<TimeMargins, "clockSkew" | "dropGrace">,
 ): DueChanges {
+  const clockSkewMicros = margins.clockSkew.micros;
   const { closeAfterMicros, deleteAfterMicros } = record.config.retention;
   const config = { ...record.config, acceptLimitMicros: widestAcceptMicros(record) };
   const reached = floorFor(config.acceptLimitMicros, believedMicros, clockSkewMicros);
@@ -52,8 +59,17 @@ export function dueChanges(
   const rash = leavesGap(slices, planned) || planned.length > MADE_IN_DOUBT_MAX;
   const there = slices.filter(({ state }) => state !== "DROPPED");
   const isOver = ({ end }: TimeSlice, now: Micros): boolean => end + deleteAfterMicros <= now;
-  const drop = inDoubt ? [] : there.filter((slice) => isOver(slice, believedMicros));
-  const dropped = new Set(drop);
+  const over = there.filter(
+    (slice) => isOver(slice, believedMicros) && slice.keptUntil <= believedMicros,
+  );
+  const graceMicros = dropGraceOf(record, margins);
+  const hadGrace = ({ state, droppingSince }: SliceRecord): boolean =>
+    graceMicros === 0 || (state === "DROPPING" && droppingSince + graceMicros <= believedMicros);
+  const drop = inDoubt ? [] : over.filter(hadGrace);
+  const dropping = inDoubt
+    ? []
+    : over.filter((slice) => slice.state !== "DROPPING" && !hadGrace(slice));
+  const dropped = new Set([...drop, ...dropping]);
   const close = there.filter(
     (slice) =>
       slice.state === "OPEN" &&
@@ -68,14 +84,25 @@ export function dueChanges(
     open: there.filter(
       ({ state, end }) => state === "CLOSED" && end + closeAfterMicros > believedMicros,
     ),
+    dropping,
+    undrop: there.filter((slice) => slice.state === "DROPPING" && !isOver(slice, believedMicros)),
     drop,
     refused: inDoubt ? there.filter((slice) => isOver(slice, wallMicros)).length : 0,
   };
 }
 
 /** Whether there is anything to write into the slices' records. */
-export function changesSlices({ make, close, open, drop }: DueChanges): boolean {
-  return make.length + close.length + open.length + drop.length > 0;
+export function changesSlices(due: DueChanges): boolean {
+  const { make, close, open, dropping, undrop, drop } = due;
+  return [make, close, open, dropping, undrop, drop].some(({ length }) => length > 0);
+}
+
+/** How long a slice of the namespace is DROPPING (rule C26). */
+export function dropGraceOf(
+  { config }: Pick<NamespaceRecord, "config">,
+  { dropGrace }: Pick<TimeMargins, "dropGrace">,
+): Micros {
+  return Math.min(dropGrace.micros, Math.floor(config.retention.deleteAfterMicros / 4));
 }
 
 function leavesGap(slices: readonly TimeSlice[], planned: readonly TimeSlice[]): boolean {

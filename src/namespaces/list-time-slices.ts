@@ -1,5 +1,4 @@
 /** Lists the slices of a namespace with their status and size, for people. */
-import type { Clock } from "../lib/clock.ts";
 import { ServiceError } from "../lib/errors.ts";
 import { mapBounded } from "../lib/map-bounded.ts";
 import type { SliceRef } from "../model/partition.ts";
@@ -10,11 +9,14 @@ import type { EventStore, SliceStats } from "../ports/event-store.ts";
 import { readReadyNamespace } from "../records/namespace-records.ts";
 import { readSlices } from "../records/slice-records.ts";
 import type { SliceRecord } from "../records/slice-records.ts";
-import type { Storage } from "../ports/storage.ts";
+import { dropGraceOf } from "./due-changes.ts";
+import type { NamespaceContext } from "./namespace-context.ts";
 
 /** A slice as the API shows it. */
 export interface SliceListing extends Omit<TimeSlice, "state">, SliceStats {
   readonly status: SliceStatus;
+  /** Of a DROPPING one: believed time from which it is dropped for good. */
+  readonly dropAt: number | undefined;
 }
 
 const STATS_AT_ONCE = 8;
@@ -22,7 +24,7 @@ const NO_EVENTS: SliceStats = { bytes: 0, events: 0 };
 
 /** By start; includes the dropped ones that are still remembered, and damaged ones, as if empty. */
 export async function listTimeSlices(
-  { catalog, store, clock }: Storage & { readonly clock: Clock },
+  { catalog, store, clock, margins }: NamespaceContext,
   name: string,
 ): Promise<readonly SliceListing[]> {
   const record = await readReadyNamespace(catalog, name);
@@ -34,7 +36,9 @@ export async function listTimeSlices(
     const { bytes, events } = dropped ? NO_EVENTS : await statsOf(store, ref);
     const { name: sliceName, start, end, timePartition } = slice;
     const status = statusOf(slice, record, now);
-    return { name: sliceName, start, end, timePartition, status, bytes, events };
+    const dropAt =
+      slice.state === "DROPPING" ? slice.droppingSince + dropGraceOf(record, margins) : undefined;
+    return { name: sliceName, start, end, timePartition, status, bytes, events, dropAt };
   };
   const listings: SliceListing[] = [];
   const never = new AbortController().signal;

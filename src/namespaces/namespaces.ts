@@ -5,7 +5,7 @@
  * reconciler finishes what a crash leaves half done. When a method resolves, its change is in force
  * in this process, and everywhere within `view_max_age`.
  */
-import { ServiceError } from "../lib/errors.ts";
+import { assert, ServiceError } from "../lib/errors.ts";
 import type { NamespaceConfigPatch } from "../model/merge-config.ts";
 import type { BlockedId, Namespace } from "../model/namespace.ts";
 import { listNamespaces, readReadyNamespace } from "../records/namespace-records.ts";
@@ -18,6 +18,7 @@ import { deleteNamespace } from "./delete-namespace.ts";
 import { listTimeSlices } from "./list-time-slices.ts";
 import type { SliceListing } from "./list-time-slices.ts";
 import type { NamespaceContext } from "./namespace-context.ts";
+import { undropSlice } from "./undrop-slice.ts";
 import { updateConfig } from "./update-config.ts";
 
 export interface NamespacesOptions extends NamespaceContext {
@@ -87,6 +88,19 @@ export class Namespaces {
 
   listTimeSlices(name: string): Promise<readonly SliceListing[]> {
     return listTimeSlices(this.#context, name);
+  }
+
+  /** Takes back a slice that is DROPPING, and returns it as it is listed then. */
+  async undropTimeSlice(
+    name: string,
+    timeSlice: string,
+    signal?: AbortSignal,
+  ): Promise<SliceListing> {
+    await undropSlice(this.#context, name, timeSlice, signal);
+    const slices = await this.listTimeSlices(name);
+    const found = slices.find((slice) => slice.name === timeSlice);
+    assert(found !== undefined, "a slice that was taken back is listed");
+    return found;
   }
 
   blockIds(name: string, ids: readonly BlockRequest[]): Promise<readonly BlockedId[]> {

@@ -7,6 +7,7 @@ import { readReadyNamespace } from "../records/namespace-records.ts";
 import type { NamespaceRecord } from "../records/namespace-records.ts";
 import { readSlices } from "../records/slice-records.ts";
 import type { SliceRecord } from "../records/slice-records.ts";
+import { boundedChange } from "../records/slice-change.ts";
 import { nextConfigStep } from "./next-config-step.ts";
 import type { ConfigStep } from "./next-config-step.ts";
 
@@ -30,7 +31,7 @@ function next(
 
 test("a change that slices do not depend on is written at once, also while slices change", async () => {
   const { record, slices } = await created();
-  const changing = { make: [], open: [], close: [], drop: [] };
+  const changing = boundedChange({});
   const step = next({ ...record, changing }, slices, { consistency: "EVENTUAL" });
   equal(step.kind, "write");
   equal(step.record.config.consistency, "EVENTUAL");
@@ -39,7 +40,7 @@ test("a change that slices do not depend on is written at once, also while slice
 
 test("a decision on slices that stands in the record comes before a change that needs slices", async () => {
   const { record, slices } = await created();
-  const changing = { make: [], open: [], close: [], drop: [] };
+  const changing = boundedChange({});
   const decided = { ...record, changing };
   const step = next(decided, slices, { acceptLimitMicros: 3 * DAY });
   deepEqual(step, { kind: "change slices", record: decided, due: {} });

@@ -715,3 +715,81 @@ test("a clock that is in doubt makes a few slices, not thousands", async () => {
   await live(process, 60_000, 5_000);
   equal((await statuses(process)).length, before + 240);
 });
+
+const WEEK = 7 * DAY;
+const WEEKLY: NamespaceConfigPatch = {
+  timePartition: { secondsPerTimeSlice: 7 * 86_400 },
+  retention: { closeAfterMicros: 55 * DAY, deleteAfterMicros: 60 * DAY },
+};
+
+/** A namespace of weekly slices that has lived for ten weeks, with the default grace of a day. */
+async function tenWeeks(): Promise<ControlProcess & { fixture: ControlFixture }> {
+  const fixture = new ControlFixture({ dropGraceMs: DAY_MS });
+  const process = { fixture, ...fixture.start() };
+  await process.namespaces.create("plays", WEEKLY);
+  await live(process, 8 * 7 * DAY_MS, DAY_MS);
+  return process;
+}
+
+test("C26: a clock that is a year ahead at the start drops and closes nothing", async () => {
+  const process = await tenWeeks();
+  const before = (await statuses(process)).length;
+  process.fixture.clock.stepWall(YEAR);
+  const next = { ...process, ...process.fixture.start() };
+  await live(next, 60_000, 5_000);
+  await live(next, DAY_MS / 2, 600_000);
+  const after = (await statuses(next)).slice(0, before);
+  deepEqual(
+    after.filter((status) => !/ (SEALED|ACTIVE|UPCOMING)$/.test(status)),
+    [],
+  );
+});
+
+test("C26: retention marks a slice as DROPPING, and drops it for good when its grace has passed", async () => {
+  const process = await tenWeeks();
+  await live(process, WEEK / 1_000 - DAY_MS / 2, DAY_MS / 2);
+  const first = (await process.namespaces.listTimeSlices("plays"))[0];
+  while ((await statuses(process))[0]?.endsWith("CLOSED") !== false) await live(process, 3_600_000);
+  const [dropping] = await process.namespaces.listTimeSlices("plays");
+  equal(dropping?.status, "DROPPING");
+  equal(dropping.dropAt, process.fixture.clock.nowMicros() + DAY);
+  await live(process, DAY_MS - 60_000, DAY_MS - 60_000);
+  equal((await statuses(process))[0]?.slice(5), "DROPPING");
+  ok(process.fixture.store.sliceNames().some((name) => name.endsWith(first?.name ?? "?")));
+  await live(process, 60_000);
+  equal((await statuses(process))[0]?.slice(5), "DROPPED");
+});
+
+/** Until the first slice is DROPPING. */
+async function untilDropping(
+  process: ControlProcess & { fixture: ControlFixture },
+): Promise<string> {
+  for (let hour = 0; hour < 24 * 30; hour++) {
+    const [first] = await process.namespaces.listTimeSlices("plays");
+    if (first?.status === "DROPPING") return first.name;
+    await live(process, 3_600_000);
+  }
+  throw new Error("no slice is DROPPING");
+}
+
+test("C26: an operator takes a DROPPING slice back for one more grace; one that is dropped stays so", async () => {
+  const process = await tenWeeks();
+  const { namespaces } = process;
+  const name = await untilDropping(process);
+  equal((await namespaces.undropTimeSlice("plays", name)).status, "CLOSED");
+  await live(process, DAY_MS - 3_600_000, 3_600_000);
+  equal((await statuses(process))[0]?.slice(5), "CLOSED");
+  await live(process, 2 * 3_600_000, 3_600_000);
+  equal((await statuses(process))[0]?.slice(5), "DROPPING");
+  await live(process, DAY_MS + 3_600_000, 3_600_000);
+  await rejects(namespaces.undropTimeSlice("plays", name), { code: "TIME_SLICE_NOT_FOUND" });
+  await rejects(namespaces.undropTimeSlice("plays", "data_x"), { code: "TIME_SLICE_NOT_FOUND" });
+});
+
+test("C26: a longer retention takes DROPPING slices back by itself", async () => {
+  const process = await tenWeeks();
+  await untilDropping(process);
+  await process.namespaces.update("plays", { retention: { deleteAfterMicros: 90 * DAY } }, []);
+  await process.reconciler.runOnce(never);
+  equal((await statuses(process))[0]?.slice(5), "CLOSED");
+});

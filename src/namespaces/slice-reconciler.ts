@@ -176,10 +176,10 @@ export class SliceReconciler {
     const slices = await this.#knownSlices.of(record);
     const { inDoubt } = time;
     const seen = { wallMicros: clock.nowMicros(), believedMicros: time.nowMicros(), inDoubt };
-    const due = dueChanges(record, slices, seen, margins.clockSkew.micros);
+    const due = dueChanges(record, slices, seen, margins);
     this.#refusedDrops.note(run, record, due.refused);
     const marked = markedLongAgo(run, record, slices);
-    await changeDueSlices(run, record, due);
+    await changeDueSlices(run, record, due, seen.believedMicros);
     await dropMarkedSlices(run, record, marked);
     await forgetDroppedSlices(run, record, slices, this.#options.droppedKept ?? 1_000);
     await this.#trimmer.trim(record);

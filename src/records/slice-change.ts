@@ -18,6 +18,13 @@ export interface SliceChange {
   readonly close: readonly string[];
   /** Names of slices to mark as DROPPED, for good. */
   readonly drop: readonly string[];
+  /** Marked as DROPPING at `at`: they can be taken back during their grace (rule C26). */
+  readonly dropping: readonly string[];
+  /** Those that are DROPPING become CLOSED, and retention leaves them alone until `keepUntil`. */
+  readonly undrop: readonly string[];
+  /** Believed time when this was decided. */
+  readonly at: number;
+  readonly keepUntil: number;
 }
 
 /** Keeps the record small, and the wait for one change short. */
@@ -36,6 +43,10 @@ export function boundedChange(due: Partial<SliceChange>): SliceChange {
     open: first(due.open),
     close: first(due.close),
     drop: first(due.drop),
+    dropping: first(due.dropping),
+    undrop: first(due.undrop),
+    at: due.at ?? 0,
+    keepUntil: due.keepUntil ?? 0,
   };
 }
 
@@ -50,7 +61,7 @@ export const sliceFields = {
     secondsPerTimeBucket: count,
     eventBuckets: count,
   }),
-  state: z.enum(["OPEN", "CLOSED", "DROPPED"]),
+  state: z.enum(["OPEN", "CLOSED", "DROPPING", "DROPPED"]),
 };
 
 export const sliceChangeSchema: z.ZodType<SliceChange> = storedObject({
@@ -58,4 +69,8 @@ export const sliceChangeSchema: z.ZodType<SliceChange> = storedObject({
   open: z.array(z.string()),
   close: z.array(z.string()),
   drop: z.array(z.string()),
+  dropping: z.array(z.string()).default([]),
+  undrop: z.array(z.string()).default([]),
+  at: count.default(0),
+  keepUntil: count.default(0),
 });

@@ -13,6 +13,10 @@ export interface SliceRecord extends TimeSlice {
    * processes (rule C18).
    */
   readonly storeDropped: boolean;
+  /** Of a DROPPING one: believed time when it was marked; else 0. */
+  readonly droppingSince: number;
+  /** An operator took it back: retention leaves it alone until this believed time. */
+  readonly keptUntil: number;
   /** 0: not written yet. */
   readonly version: number;
 }
@@ -58,7 +62,7 @@ export function removeSlice(
 }
 
 export function newSliceRecord(slice: TimeSlice): SliceRecord {
-  return { ...slice, storeDropped: false, version: 0 };
+  return { ...slice, storeDropped: false, droppingSince: 0, keptUntil: 0, version: 0 };
 }
 
 function slicesSpace(namespaceId: string): string {
@@ -68,6 +72,8 @@ function slicesSpace(namespaceId: string): string {
 const sliceSchema: z.ZodType<Omit<SliceRecord, "name" | "version">> = storedObject({
   ...sliceFields,
   storeDropped: z.boolean(),
+  droppingSince: z.number().int().default(0),
+  keptUntil: z.number().int().default(0),
 });
 
 function decode(space: string, stored: CatalogRecord): SliceRecord {

@@ -263,7 +263,9 @@ export const ConfigSchema = z.strictObject({
     ),
   drop_grace: durationSchema({ min: "0ms", max: "365d" })
     .prefault("24h")
-    .describe("How long a clock that nobody confirms must run evenly before any leap is believed."),
+    .describe(
+      "How long a slice past its retention can be taken back. Also how long a clock must run evenly before any leap is believed.",
+    ),
   log_level: z
     .enum(LOG_LEVELS, {
       error: (issue) => `${shown(issue.input)} is not one of ${LOG_LEVELS.join(", ")}`,

@@ -65,6 +65,8 @@ export class OnePartition extends ServedReads {
       await writeSlice(world.catalog, location.namespaceId, {
         ...slice,
         storeDropped: false,
+        droppingSince: 0,
+        keptUntil: 0,
         version: 0,
       });
     }

@@ -8,6 +8,7 @@ import type { ClockEvent, SecondOpinion } from "../../src/namespaces/believed-ti
 import { NamespaceViews } from "../../src/namespaces/namespace-views.ts";
 import { SliceOwnership } from "../../src/namespaces/slice-ownership.ts";
 import { timeMargins } from "../../src/model/time-margins.ts";
+import type { TimeMargins } from "../../src/model/time-margins.ts";
 import type { BlockedId } from "../../src/model/namespace.ts";
 import { SECOND_MICROS } from "../../src/model/namespace-config.ts";
 import { Namespaces } from "../../src/namespaces/namespaces.ts";
@@ -26,11 +27,11 @@ export const NOON = Date.UTC(2026, 2, 28, 12) * 1000;
 export const HOUR = 3_600 * SECOND_MICROS;
 export const DAY = 24 * HOUR;
 
-const MARGINS = timeMargins({
+const MARGINS = {
   clockSkewMs: 1_000,
   viewMaxAgeMs: VIEW_MAX_AGE_MS,
   writeMaxMs: 10_000,
-});
+};
 
 /** The control side of one process. */
 export interface ControlProcess {
@@ -47,7 +48,11 @@ export class ControlFixture {
   readonly catalog: MemoryCatalog;
   readonly store = new MemoryStore();
 
-  constructor(options: { shared?: boolean } = {}) {
+  readonly margins: TimeMargins;
+
+  /** `dropGraceMs`: slices that are past their retention are dropped at once if it is not given. */
+  constructor(options: { shared?: boolean; dropGraceMs?: number } = {}) {
+    this.margins = timeMargins({ ...MARGINS, dropGraceMs: options.dropGraceMs ?? 0 });
     this.catalog = new MemoryCatalog(options);
   }
 
@@ -86,12 +91,12 @@ export class ControlFixture {
     const time = new BelievedTime({
       catalog,
       clock,
-      margins: MARGINS,
+      margins: timeMargins(MARGINS),
       evenMs,
       opinions,
       observe: (event) => clockEvents.push(event),
     });
-    const shared = { catalog, store, ownership, clock, margins: MARGINS, time, changed };
+    const shared = { catalog, store, ownership, clock, margins: this.margins, time, changed };
     const events: ReconcilerEvent[] = [];
     return {
       views,

@@ -118,7 +118,8 @@ export class SliceWitness {
     const brought = made !== undefined || changing?.open.includes(name) === true;
     const decided = {
       OPEN: brought,
-      CLOSED: changing?.close.includes(name) === true,
+      CLOSED: changing?.close.includes(name) === true || changing?.undrop.includes(name) === true,
+      DROPPING: changing?.dropping.includes(name) === true,
       // Also slices that the store will not make again.
       DROPPED: changing?.drop.includes(name) === true || brought,
     };

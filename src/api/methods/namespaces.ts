@@ -80,6 +80,13 @@ export function namespaceMethods(namespaces: NamespaceUseCases): UnaryMethod[] {
         return { slices: slices.map(sliceMessage) };
       },
     }),
+    messageMethod({
+      desc: service.undropTimeSlice,
+      changes: true,
+      namespaceOf: (request) => request.namespace,
+      handle: async ({ namespace, timeSlice }, _caller, signal) =>
+        sliceMessage(await namespaces.undropTimeSlice(namespace, timeSlice, signal)),
+    }),
   ];
 }
 
@@ -109,5 +116,6 @@ function sliceMessage(slice: SliceListing): MessageInitShape<typeof TimeSliceSch
     timePartition: { ...slice.timePartition },
     bytes: BigInt(slice.bytes),
     events: BigInt(slice.events),
+    ...(slice.dropAt !== undefined && { dropTime: timeOfMicros(slice.dropAt) }),
   };
 }

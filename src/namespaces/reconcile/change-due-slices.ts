@@ -2,6 +2,7 @@
  * Slices are made ahead of need and opened, closed and marked behind it, and the sealed line is
  * raised (rule C1), as time has made it due.
  */
+import type { Micros } from "../../lib/time-units.ts";
 import { SECOND_MICROS } from "../../model/namespace-config.ts";
 import { writeNamespace } from "../../records/namespace-records.ts";
 import type { NamespaceRecord } from "../../records/namespace-records.ts";
@@ -21,12 +22,13 @@ export async function changeDueSlices(
   run: ReconcileRun,
   record: NamespaceRecord,
   due: DueChanges,
+  believedMicros: Micros,
 ): Promise<void> {
   if (record.changing !== null) {
     await raiseFloor(run, record, due.floor);
     await inTurn(run, record, () => finishDecision(run, record));
   } else if (changesSlices(due)) {
-    await inTurn(run, record, () => decide(run, record, due));
+    await inTurn(run, record, () => decide(run, record, due, believedMicros));
   } else {
     await raiseFloor(run, record, due.floor);
   }
@@ -48,12 +50,20 @@ async function finishDecision(run: ReconcileRun, record: NamespaceRecord): Promi
   if (moved !== "busy") await afterMove(run, record, moved);
 }
 
-async function decide(run: ReconcileRun, record: NamespaceRecord, due: DueChanges): Promise<void> {
+async function decide(
+  run: ReconcileRun,
+  record: NamespaceRecord,
+  due: DueChanges,
+  at: Micros,
+): Promise<void> {
   const change = {
     make: due.make,
     open: namesOf(due.open),
     close: namesOf(due.close),
     drop: namesOf(due.drop),
+    dropping: namesOf(due.dropping),
+    undrop: namesOf(due.undrop),
+    at,
   };
   const raised = { ...record, floor: due.floor };
   const moved = await changeSlices(run, raised, change, run.wait);
@@ -73,6 +83,8 @@ async function afterMove(
   observeSlices(run, record, "made", moved.made);
   observeSlices(run, record, "opened", moved.opened);
   observeSlices(run, record, "closed", moved.closed);
+  observeSlices(run, record, "marked as dropping", moved.dropping);
+  observeSlices(run, record, "taken back", moved.undropped);
   observeSlices(run, record, "marked as dropped", moved.marked);
   await run.changed(record.name);
 }

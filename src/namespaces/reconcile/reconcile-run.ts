@@ -25,7 +25,14 @@ export type ReconcilerEvent =
     }
   | { readonly kind: "failed"; readonly namespace: string; readonly error: unknown };
 
-type SliceAction = "made" | "closed" | "opened" | "marked as dropped" | "dropped";
+type SliceAction =
+  | "made"
+  | "closed"
+  | "opened"
+  | "marked as dropping"
+  | "taken back"
+  | "marked as dropped"
+  | "dropped";
 
 /** What one run did and found. */
 export interface ReconcilerReport {

@@ -631,6 +631,13 @@ export declare type TimeSlice = Message<"braid.v1.TimeSlice"> & {
    * @generated from field: uint64 events = 7;
    */
   events: bigint;
+
+  /**
+   * Of a DROPPING slice: when it is dropped for good.
+   *
+   * @generated from field: optional google.protobuf.Timestamp drop_time = 8;
+   */
+  dropTime?: Timestamp | undefined;
 };
 
 /**
@@ -682,12 +689,40 @@ export enum TimeSlice_Status {
    * @generated from enum value: DROPPED = 5;
    */
   DROPPED = 5,
+
+  /**
+   * Past its retention: neither read nor written. UndropTimeSlice takes it back until drop_time.
+   *
+   * @generated from enum value: DROPPING = 6;
+   */
+  DROPPING = 6,
 }
 
 /**
  * Describes the enum braid.v1.TimeSlice.Status.
  */
 export declare const TimeSlice_StatusSchema: GenEnum<TimeSlice_Status>;
+
+/**
+ * @generated from message braid.v1.UndropTimeSliceRequest
+ */
+export declare type UndropTimeSliceRequest = Message<"braid.v1.UndropTimeSliceRequest"> & {
+  /**
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * @generated from field: string time_slice = 2;
+   */
+  timeSlice: string;
+};
+
+/**
+ * Describes the message braid.v1.UndropTimeSliceRequest.
+ * Use `create(UndropTimeSliceRequestSchema)` to create a new message.
+ */
+export declare const UndropTimeSliceRequestSchema: GenMessage<UndropTimeSliceRequest>;
 
 /**
  * @generated from message braid.v1.BlockedId
@@ -1185,6 +1220,17 @@ export declare const ControlService: GenService<{
     methodKind: "unary";
     input: typeof ListTimeSlicesRequestSchema;
     output: typeof ListTimeSlicesResponseSchema;
+  },
+  /**
+   * Takes back a slice that is DROPPING. Retention leaves it alone for one more grace; a longer
+   * deleteAfter keeps it.
+   *
+   * @generated from rpc braid.v1.ControlService.UndropTimeSlice
+   */
+  undropTimeSlice: {
+    methodKind: "unary";
+    input: typeof UndropTimeSliceRequestSchema;
+    output: typeof TimeSliceSchema;
   },
   /**
    * Blocks ids: reads and writes of them fail until the block expires or is removed.

@@ -60,7 +60,7 @@ for (const what of ["block", "unblock"] as const) {
   });
 }
 
-test("a change that fails halfway is counted before its caller is told", async () => {
+test("a change that fails halfway is counted before its caller gets the error", async () => {
   const { fixture, other } = await start();
   const { namespaces, views } = fixture.start();
   fixture.catalog.before = (call, space, key) => {
@@ -75,7 +75,7 @@ test("a change that fails halfway is counted before its caller is told", async (
   deepEqual(await blockedLater(fixture, other), ["a"]);
 });
 
-test("one change that ends does not hide another that goes on and dies", async () => {
+test("one change that ends does not hide another that continues and dies", async () => {
   const { fixture, id, other } = await start();
   const { namespaces } = fixture.start();
   const dies = fixture.start();

@@ -58,7 +58,7 @@ async function keep(
 }
 
 const ACTS: Readonly<Record<string, Act>> = {
-  "a run of the keeper": ({ reconciler }) => reconciler.runOnce(never),
+  "a run of the reconciler": ({ reconciler }) => reconciler.runOnce(never),
   "a change of width": ({ namespaces }) => namespaces.update("plays", NARROWER, []),
   "a re-opening": ({ namespaces }) =>
     namespaces.update("plays", { ...LONGER, acceptLimitMicros: 10 * DAY }, []),
@@ -75,7 +75,7 @@ const MEANWHILE: Readonly<Record<string, Act>> = {
   },
   "nine days are kept, and dropped slices forgotten": (process, fixture) =>
     keep(process, fixture, 9 * DAY_MS, DAY_MS),
-  "the namespace is deleted and made anew": async (process, fixture) => {
+  "the namespace is deleted and made again": async (process, fixture) => {
     await process.namespaces.delete("plays");
     await keep(process, fixture, 120_000, 10_000);
     await process.namespaces.create("plays", NARROWER);
@@ -181,7 +181,7 @@ test("processes that change widths at once, in any order of their calls, never m
   );
 });
 
-test("a decision that a process left behind is carried out as it stands, by whoever comes first", async () => {
+test("a decision that a process left behind is carried out as it stands, by the process that comes first", async () => {
   const comers: Readonly<Record<string, Act>> = {
     reconciler: ({ reconciler }) => reconciler.runOnce(never),
     update: ({ namespaces }) => namespaces.update("plays", NARROWER, []),
@@ -277,7 +277,7 @@ test("a change of more slices than one decision holds is made in several", async
   witness.check("three days of ten minutes");
 });
 
-test("a slice that the store will not make again is given up, and the rest goes on", async () => {
+test("a slice that the store will not make again is given up, and the rest continues", async () => {
   const fixture = await fixtureInUse();
   const { namespaces, reconciler } = fixture.start({ evenMs: 0 });
   const record = await readNamespace(fixture.catalog, "plays");
@@ -305,7 +305,7 @@ test("while a decision waits, a change that has nothing to do with slices does n
   equal(after?.config.slos.read.maxMs, 2_000);
 });
 
-test("every process sees new slices, and a new width, within L", async () => {
+test("every process sees new slices, and a new width, within view_max_age", async () => {
   const fixture = await fixtureInUse();
   const processes = [
     fixture.start({ evenMs: 0 }),
@@ -340,7 +340,7 @@ test("a longer retention is in force before the slices it spares are made", asyn
   const fixture = await fixtureInUse();
   const { namespaces } = fixture.start({ evenMs: 0 });
   const other = fixture.start({ evenMs: 0 });
-  // The keeper of another process runs whenever slices have just been made.
+  // The reconciler of another process runs whenever slices have just been made.
   fixture.catalog.changed = (space, before, after) => {
     if (space !== "namespaces" || !before?.value.includes('"changing":{')) return;
     if (after?.value.includes('"changing":null')) void other.reconciler.runOnce(never);

@@ -19,7 +19,7 @@ function countCalls(fixture: ControlFixture): Map<CatalogCall, number> {
   return calls;
 }
 
-test("a view is current only while it is younger than L, from the moment it was asked for", async () => {
+test("a view is current only while it is younger than view_max_age, from the moment it was asked for", async () => {
   const fixture = await fixtureWithPlays();
   const { views } = fixture.start();
   equal(views.current("plays"), undefined);
@@ -37,7 +37,7 @@ test("a view is current only while it is younger than L, from the moment it was 
   equal(views.current("plays"), undefined);
 });
 
-test("an answer that took longer than L is not acted on", async () => {
+test("an answer that took longer than view_max_age is not acted on", async () => {
   const fixture = await fixtureWithPlays();
   const { views } = fixture.start();
   fixture.catalog.before = () => fixture.clock.sleep(VIEW_MAX_AGE_MS);
@@ -99,7 +99,7 @@ test("a view made while slices change is not relied on for them", async () => {
   const other = fixture.start();
   const before = (await other.views.get("plays")).slices.length;
   await fixture.clock.advance(86_400_000);
-  // The keeper dies between listing the new slice and saying so; a view is made just before and
+  // The reconciler dies between listing the new slice and saying so; a view is made just before and
   // just after.
   fixture.catalog.before = async (call, space) => {
     if (call !== "write" || !space.startsWith("slices/")) return;
@@ -135,7 +135,7 @@ test("a refresh after a change does not settle for an answer from before it", as
   equal(views.current("plays")?.namespace.config.slos.read.maxMs, 7_000);
 });
 
-test("if the catalog fails the view goes on until it is L old, then storage is unavailable", async () => {
+test("if the catalog fails the view is used until it is as old as view_max_age, then storage is unavailable", async () => {
   const fixture = await fixtureWithPlays();
   const { views } = fixture.start();
   await views.get("plays");

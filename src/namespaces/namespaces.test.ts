@@ -61,7 +61,7 @@ test("a name is given once: of several who create it one succeeds", async () => 
   await rejects(namespaces.create("plays", {}), { code: "NAMESPACE_EXISTS" });
 });
 
-test("all problems of a configuration are told, in the message and in the details", async () => {
+test("all problems of a configuration are reported, in the message and in the details", async () => {
   const { namespaces } = new ControlFixture().start();
   const patch = { futureLimitMicros: -1, timePartition: { eventBuckets: 0 } };
   await rejects(namespaces.create("plays", patch), (error) => {
@@ -156,7 +156,7 @@ test("a namespace deleted while its slices are made leaves none of them", async 
   deepEqual(fixture.store.sliceNames(), []);
 });
 
-test("a damaged slice is listed without its numbers; another failure is told", async () => {
+test("a damaged slice is listed without its numbers; another failure is reported", async () => {
   const fixture = new ControlFixture();
   const { namespaces } = fixture.start();
   await namespaces.create("plays", {});
@@ -210,7 +210,7 @@ test("raising acceptLimit makes the slices, then begins an epoch, and only then 
   equal((await views.get("plays")).slices.length, 5);
 });
 
-test("where others hold views, a raised acceptLimit is in force only L after the epoch", async () => {
+test("where others hold views, a raised acceptLimit is in force only view_max_age after the epoch", async () => {
   const fixture = new ControlFixture({ shared: true });
   const { namespaces } = fixture.start();
   const before = await namespaces.create("plays", {});
@@ -301,7 +301,7 @@ test("a longer retention opens closed slices at once", async () => {
   equal((await views.get("plays")).slices.length, 5);
 });
 
-test("a deleted namespace is gone with all it had, and its name begins anew", async () => {
+test("a deleted namespace is gone with all it had, and its name can be used again", async () => {
   const fixture = new ControlFixture();
   const { namespaces, views } = fixture.start();
   const first = await namespaces.create("plays", {});
@@ -388,7 +388,7 @@ test("a slice that a late process moves while its namespace is deleted goes too"
   deepEqual(fixture.store.sliceNames(), []);
 });
 
-test("where others hold views, nothing is dropped until L after a namespace is marked", async () => {
+test("where others hold views, nothing is dropped until view_max_age after a namespace is marked", async () => {
   const fixture = new ControlFixture({ shared: true });
   const { namespaces } = fixture.start();
   await namespaces.create("plays", {});
@@ -423,7 +423,7 @@ test("ids are blocked, listed without the expired, and unblocked", async () => {
   equal(views.current("plays")?.blocked.has("spam"), false);
 });
 
-test("what is wrong with ids to block is told for all of them", async () => {
+test("the problems of ids to block are reported for all of them", async () => {
   const { namespaces } = new ControlFixture().start();
   await namespaces.create("plays", {});
   const ids = [
@@ -456,7 +456,7 @@ test("blocked ids are bounded, and expired ones make room", async () => {
   await rejects(block("e"), { code: "REQUEST_INVALID" });
 });
 
-test("of several servers that create a name at once one succeeds, the others are told", async () => {
+test("of several servers that create a name at once one succeeds, the others get an error", async () => {
   const fixture = new ControlFixture({ shared: true });
   const results = await Promise.allSettled(
     Array.from({ length: 4 }, () => fixture.start().namespaces.create("plays", {})),
@@ -469,7 +469,7 @@ test("of several servers that create a name at once one succeeds, the others are
   equal(fixture.store.sliceNames().length, 2 * TABLES_PER_SLICE);
 });
 
-test("who needs slices that another server is changing waits a while, then is told to try again", async () => {
+test("a caller that needs slices that another server is changing waits a while, then gets an error to retry", async () => {
   const fixture = new ControlFixture({ shared: true });
   const { namespaces } = fixture.start();
   const { id } = await namespaces.create("plays", {});
@@ -529,7 +529,7 @@ async function sweepCrashes(
     await fixture.clock.advance(VIEW_MAX_AGE_MS);
     await acting;
     fixture.recover();
-    // Another process takes over; its keeper runs for two minutes.
+    // Another process takes over; its reconciler runs for two minutes.
     const { reconciler, events } = fixture.start();
     for (let i = 0; i < 24; i++) {
       await reconciler.runOnce(never);

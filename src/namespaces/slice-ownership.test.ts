@@ -27,7 +27,7 @@ test("turns of one namespace follow each other, those of others do not wait", as
   deepEqual(seen, ["a1 begins", "b", "a1 ends", "a2"]);
 });
 
-test("a turn that fails tells its own caller, and the next one goes on", async () => {
+test("a failure reaches its own caller, and the next caller continues", async () => {
   const ownership = new SliceOwnership({
     catalog: new MemoryCatalog(),
     clock: new VirtualClock(0),

@@ -113,7 +113,7 @@ test("lowering acceptLimit seals earlier", async () => {
   equal(await floorOf(process.fixture), process.fixture.clock.nowMicros() - 61 * SECOND_MICROS);
 });
 
-test("C3: a re-opening that was left half done is in force only L after the keeper first saw it", async () => {
+test("C3: a re-opening that was left half done is in force only view_max_age after the reconciler first saw it", async () => {
   const { fixture, namespaces } = await start({}, { shared: true });
   const limitOf = async (): Promise<number | undefined> =>
     (await readNamespace(fixture.catalog, "plays"))?.config.acceptLimitMicros;
@@ -134,7 +134,7 @@ test("C3: a re-opening that was left half done is in force only L after the keep
   equal(await limitOf(), 6 * HOUR);
 });
 
-test("a slice is closed, then marked, and its events go only L after the mark", async () => {
+test("a slice is closed, then marked, and its events are dropped only view_max_age after the mark", async () => {
   const process = await start({
     retention: { closeAfterMicros: DAY, deleteAfterMicros: DAY + HOUR },
   });
@@ -233,7 +233,7 @@ test("which routes have changed is forgotten after an hour", async () => {
   );
 });
 
-test("a keeper that starts after the mark waits L of its own", async () => {
+test("a reconciler that starts after the mark waits view_max_age of its own", async () => {
   const process = await start({
     retention: { closeAfterMicros: DAY, deleteAfterMicros: DAY + HOUR },
   });
@@ -288,7 +288,7 @@ const HOURLY: NamespaceConfigPatch = {
 
 for (const shared of [false, true]) {
   const where = shared ? "shared" : "its own";
-  test(`told to stop, it leaves the slices it has not made to the next (catalog ${where})`, async () => {
+  test(`stopped, it leaves the slices it has not made to the next (catalog ${where})`, async () => {
     const process = await start(HOURLY, { shared });
     const { fixture, reconciler, events } = process;
     const before = fixture.store.sliceNames().length;
@@ -310,7 +310,7 @@ for (const shared of [false, true]) {
     equal((await readNamespace(fixture.catalog, "plays"))?.changing, null);
   });
 
-  test(`told to stop, it leaves the slices it has not dropped to the next (catalog ${where})`, async () => {
+  test(`stopped, it leaves the slices it has not dropped to the next (catalog ${where})`, async () => {
     const process = await start(HOURLY, { shared });
     const { fixture, reconciler, events } = process;
     await live(process, 2 * DAY_MS, DAY_MS / 24);
@@ -329,7 +329,7 @@ for (const shared of [false, true]) {
   });
 }
 
-test("told to stop, it leaves the rest of a deletion to the next", async () => {
+test("stopped, it leaves the rest of a deletion to the next", async () => {
   const process = await start({ ...HOURLY, acceptLimitMicros: DAY / 2 }, { shared: true });
   const { fixture, reconciler, events } = process;
   const record = await readNamespace(fixture.catalog, "plays");
@@ -361,7 +361,7 @@ test("a clock that jumps months ahead drops nothing, closes nothing and does not
     const report = await reconciler.runOnce(never);
     ok(report.refused >= 26);
   }
-  equal(events.filter(({ kind }) => kind === "drops refused").length, 1, "told once");
+  equal(events.filter(({ kind }) => kind === "drops refused").length, 1, "reported once");
   equal(await floorOf(fixture), floor);
   // Also when nobody has set it right for longer than it takes to settle.
   await live(process, 1_200_000, 300_000);
@@ -445,7 +445,7 @@ test("C25: a namespace that is created in doubt accepts events of believed time"
   equal(made.floor, NOON - 601 * SECOND_MICROS);
 });
 
-test("the keeper and an update never plan the same time twice", async () => {
+test("the reconciler and an update never plan the same time twice", async () => {
   const process = await start();
   const { fixture, reconciler, namespaces } = process;
   // Half an hour before midnight the next slice is due in either width.
@@ -454,7 +454,7 @@ test("the keeper and an update never plan the same time twice", async () => {
   const updating: Promise<unknown>[] = [];
   fixture.catalog.before = async (call, space) => {
     if (updating.length > 0 || call !== "write" || !space.startsWith("slices/")) return;
-    // Before the keeper has written down any of the slices it has planned.
+    // Before the reconciler has written down any of the slices it has planned.
     updating.push(namespaces.update("plays", { timePartition: hourly }, []));
     updating.push(namespaces.update("plays", { acceptLimitMicros: 2 * DAY }, []));
     await settle();
@@ -471,7 +471,7 @@ test("the keeper and an update never plan the same time twice", async () => {
   equal(config.acceptLimitMicros, 2 * DAY);
 });
 
-test("after a jump that is taken back all goes on as before", async () => {
+test("after a jump that is taken back the reconciler works as before", async () => {
   const process = await start(HOURLY);
   const { fixture } = process;
   await live(process, DAY_MS, DAY_MS / 24);
@@ -485,7 +485,7 @@ test("after a jump that is taken back all goes on as before", async () => {
   ok((await statuses(process)).includes("1200 DROPPED"));
 });
 
-test("after a long time without a keeper much is dropped, once the clock has been watched for a while", async () => {
+test("after a long time without a reconciler much is dropped, once the clock has been watched for a while", async () => {
   const process = await start(HOURLY);
   await live(process, DAY_MS, DAY_MS / 24);
   await process.fixture.clock.advance(10 * DAY_MS);
@@ -641,7 +641,7 @@ test("one process keeps the slices; when it dies another takes over, and when it
   await Promise.all(running);
 });
 
-test("who takes long over the slices of one namespace does not hold up the keeper", async () => {
+test("slow work on the slices of one namespace does not hold up the reconciler", async () => {
   const process = await start();
   const { fixture, namespaces, reconciler } = process;
   await namespaces.create("shows", {});
@@ -661,7 +661,7 @@ test("who takes long over the slices of one namespace does not hold up the keepe
   await updating;
 });
 
-test("a keeper that is stopped in order lets the next one begin at once", async () => {
+test("a reconciler that stops in order lets the next one begin at once", async () => {
   const { fixture, reconciler } = await start({}, { shared: true });
   const [stop, stopNext] = [new AbortController(), new AbortController()];
   const running = reconciler.run(stop.signal);

@@ -56,8 +56,8 @@ export async function writeSplit(
 }
 
 /**
- * Every record of a slice, shard by shard, a bounded page at a time. A record that cannot be decoded is
- * given to `skip`; without it the listing fails.
+ * Every record of a slice, shard by shard, a bounded page at a time. A record that cannot be
+ * decoded is given to `skip`; without it the listing fails.
  */
 export async function* listSplits(
   catalog: Catalog,
@@ -74,8 +74,8 @@ export async function* listSplits(
 }
 
 /**
- * At most `limit` of them, from `cursor` on ("" for the first); `skip` as above. The returned cursor is ""
- * at the end.
+ * At most `limit` of them, from `cursor` on ("" for the first); `skip` as above. The returned
+ * cursor is "" at the end.
  */
 export async function listSplitsPage(
   catalog: Catalog,

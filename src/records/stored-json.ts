@@ -49,8 +49,9 @@ export interface UnreadableEntry {
 }
 
 /**
- * For lists of work and for people: hands an entry that cannot be decoded to `skip` and returns undefined,
- * so that it does not keep the others waiting. A list that decides where an event lies must not use it.
+ * For lists of work and for people: hands an entry that cannot be decoded to `skip` and returns
+ * undefined, so that it does not keep the others waiting. A list that decides where an event lies
+ * must not use it.
  */
 export function decodeOrSkip<T>(
   space: string,

@@ -94,7 +94,7 @@ const BETWEEN_PAGES: readonly (readonly [string, number, () => Promise<void>, 0 
     0,
   ],
   [
-    "is rolled back and copied anew into other parts",
+    "is rolled back and copied again into other parts",
     START + BUCKET,
     async () => {
       await fixture.rollBack();

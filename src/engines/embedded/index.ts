@@ -1,8 +1,9 @@
 /**
  * The embedded engine: events and catalog of one machine in one data directory, on LevelDB.
  *
- * What an append or a catalog change acknowledged is on disk (fsync). Opening verifies what it opens
- * and fails with DATA_LOSS instead of serving less. The layout is in `docs/specs/embedded-format.md`.
+ * What an append or a catalog change acknowledged is on disk (fsync). Opening verifies what it
+ * opens and fails with DATA_LOSS instead of serving less. The layout is in
+ * `docs/specs/embedded-format.md`.
  */
 import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,9 +1,10 @@
 /**
  * Reads LevelDB's log format, which its logs and its MANIFEST share, as strictly as it allows.
  *
- * LevelDB itself drops a damaged record of a log without an error and continues behind it. Here only a
- * torn tail passes: bytes that a crash cut short, with nothing whole behind them. Commits are synced
- * one after another, so anything whole behind a damaged record proves that it was whole once.
+ * LevelDB itself drops a damaged record of a log without an error and continues behind it. Here
+ * only a torn tail passes: bytes that a crash cut short, with nothing whole behind them. Commits
+ * are synced one after another, so anything whole behind a damaged record proves that it was whole
+ * once.
  */
 import { crc32c } from "@node-rs/crc32";
 import { LevelDamage } from "./level-damage.ts";

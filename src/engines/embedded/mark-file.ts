@@ -2,8 +2,8 @@
  * The high-water mark: the last commit known to be acknowledged, kept apart from LevelDB's log.
  *
  * A damaged log looks like one that a crash cut short; the mark tells them apart (rule C22). It is
- * written lazily and without a sync, in two slots alternately, so that a crash while writing one leaves
- * the other. A clean close writes the seal of the files beside it, synced.
+ * written lazily and without a sync, in two slots alternately, so that a crash while writing one
+ * leaves the other. A clean close writes the seal of the files beside it, synced.
  */
 import { open } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";

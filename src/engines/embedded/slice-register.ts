@@ -12,8 +12,8 @@ export type SliceState = "LIVE" | "DROPPED";
 const STATES: readonly SliceState[] = ["LIVE", "DROPPED"];
 const KIND = "s";
 /**
- * Dropped slices of a namespace that are remembered, split tables among them. More than are ever looked
- * for: the reconciler never makes a slice before the newest that was dropped.
+ * Dropped slices of a namespace that are remembered, split tables among them. More than are ever
+ * looked for: the reconciler never makes a slice before the newest that was dropped.
  */
 const DROPPED_KEPT = 8_000;
 
@@ -60,7 +60,9 @@ export class SliceRegister {
     return [...this.#states].filter(([, state]) => state === "DROPPED").map(([name]) => name);
   }
 
-  /** Forgets the oldest dropped slices of each namespace above the limit. Their names tell the time. */
+  /**
+   * Forgets the oldest dropped slices of each namespace above the limit. Their names tell the time.
+   */
   async forgetOldest(kept: number = DROPPED_KEPT): Promise<void> {
     const byNamespace = Map.groupBy(this.dropped(), (name) => name.split("/", 1)[0]);
     for (const names of byNamespace.values()) {

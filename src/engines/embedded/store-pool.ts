@@ -1,10 +1,11 @@
 /**
- * The open slices: opened when first needed, so many at a time, the one idle for longest closed first.
+ * The open slices: opened when first needed, so many at a time, the one idle for longest closed
+ * first.
  *
  * A slice that is in use is never closed under its user, so for a moment there may be more than
- * `openMax`; at twice that, opening another waits for a place, and is refused if none comes free for
- * some seconds. A damaged slice is remembered for a while:
- * checking gigabytes again for every request would take the machine down with it.
+ * `openMax`; at twice that, opening another waits for a place, and is refused if none comes free
+ * for some seconds. A damaged slice is remembered for a while: checking gigabytes again for every
+ * request would take the machine down with it.
  */
 import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
@@ -139,7 +140,8 @@ export class StorePool {
   #makeRoom(): boolean {
     for (const [name, entry] of this.#entries) {
       if (this.#entries.size < this.#openMax) break;
-      // The next user of the store waits for this; a failure to seal only costs a fuller check later.
+      // The next user of the store waits for this; a failure to seal only costs a fuller check
+      // later.
       if (entry.users === 0) this.#close(name, entry).catch(() => undefined);
     }
     return this.#entries.size < 2 * this.#openMax;

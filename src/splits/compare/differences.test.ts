@@ -21,7 +21,7 @@ beforeEach(async () => {
   fixture = await OnePartition.open();
 });
 
-test("S14, C14: an event that only the original has sends that split back, and the namespace goes on", async () => {
+test("S14, C14: an event that only the original has leads to a recopy of that split, and the namespace keeps its mode", async () => {
   await fixture.split({ to: START + 100 * SECOND });
   await fixture.split({
     from: START + 100 * SECOND,
@@ -91,7 +91,7 @@ test("C14: other bytes make the namespace fall back", async () => {
   equal(fixture.fallBacks.length, 1);
 });
 
-test("S22, C14: a split that differs is held, so that the namespace falls back for it once, and a retry copies it anew", async () => {
+test("S22, C14: a split that differs is held, so that the namespace falls back for it once, and a retry copies it again", async () => {
   await fixture.split({});
   await fixture.write([eventOf(100, START + 100 * SECOND, "other")]);
   fixture.setMode("COMPARE");
@@ -117,7 +117,7 @@ test("S22, C14: a split that differs is held, so that the namespace falls back f
   equal(retried.dueAt, fixture.clock.nowMicros());
 });
 
-test("C14: a difference that is gone at the second look changes nothing", async () => {
+test("C14: a difference that is gone at the recheck changes nothing", async () => {
   await fixture.split({});
   fixture.setMode("COMPARE");
   await fixture.filled();
@@ -156,7 +156,7 @@ test("C14: both sides are read again at ALL", async () => {
   deepEqual(levels, ["READ_YOUR_WRITES", "READ_YOUR_WRITES", "ALL", "ALL"]);
 });
 
-test("a split that is suspect is not served meanwhile, also while nobody can look into it", async () => {
+test("a quarantined split is not served meanwhile, also while no process can recheck it", async () => {
   await fixture.split({ cuts: everySecond(60) });
   await fixture.proven();
   fixture.fraction = 0;

@@ -53,7 +53,7 @@ function atRecheck(change: () => Promise<unknown>): void {
   };
 }
 
-test("C14: a suspect stays one however long nobody can look, and is looked into as soon as somebody can", async () => {
+test("C14: a quarantined split stays so however long no process can recheck it, and is rechecked as soon as one can", async () => {
   await differs();
   fixture.catalog.before = (_, space) => {
     if (space === "namespaces") throw new Error("away");
@@ -75,7 +75,7 @@ test("C14: a suspect stays one however long nobody can look, and is looked into 
   equal((await readSplit(fixture.catalog, location))?.state, "INVALIDATED");
 });
 
-test("C14: a suspect whose look failed is served again when a later look finds both sides equal", async () => {
+test("C14: a quarantined split whose recheck failed is served again when a later recheck finds both sides equal", async () => {
   await fixture.split({ cuts: everySecond(60) });
   await fixture.proven();
   const blocks = fixture.store.scanBlocks.bind(fixture.store);
@@ -105,7 +105,7 @@ const GROUNDS: readonly (readonly [string, () => Promise<unknown>])[] = [
     () => updateNamespace(fixture.catalog, "plays", (found) => ({ ...found, epoch: 2 })),
   ],
   [
-    "an epoch begins that it goes on in",
+    "an epoch begins that it continues in",
     async () => {
       await updateNamespace(fixture.catalog, "plays", (found) => ({ ...found, epoch: 2 }));
       const before = await readSplit(fixture.catalog, location);

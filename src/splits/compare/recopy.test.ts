@@ -34,7 +34,7 @@ function unreadable(record: SplitRecord, at: number): SplitRecord {
   return recopied(copied(record, at), 0, finding("UNREADABLE"), "server-1", at);
 }
 
-test("a split that cannot be read is copied anew after longer waits, and the third time rests", () => {
+test("a split that cannot be read is copied again after longer waits, and the third time rests", () => {
   const first = unreadable(DETECTED, 1);
   deepEqual([first.state, first.failures, first.dueAt], ["DETECTED", 1, 1 + 30 * SECOND]);
   const second = unreadable(first, 100 * SECOND);
@@ -55,7 +55,7 @@ test("mismatches that came before count, too", () => {
   deepEqual([state, dueAt], ["FAILED", null]);
 });
 
-test("what surfaced in the original is copied anew at once; soon again, after a wait", () => {
+test("what surfaced in the original is copied again at once; soon after, only after a wait", () => {
   const surfaced = (record: SplitRecord, at: number): SplitRecord =>
     recopied(copied(record, at), 0, finding("ONLY_IN_ORIGINAL"), "server-1", at);
   const first = surfaced(DETECTED, 1);
@@ -65,7 +65,7 @@ test("what surfaced in the original is copied anew at once; soon again, after a 
   equal(surfaced(second, 3 + DAY).dueAt, 3 + DAY);
 });
 
-test("what an operator has asked for is copied anew for him", () => {
+test("what an operator has asked for is copied again for the operator", () => {
   const asked = copied({ ...DETECTED, askedBy: "ada" }, 1);
   for (const verdict of ["ONLY_IN_ORIGINAL", "UNREADABLE"] as const) {
     const { state, askedBy } = recopied(asked, 0, finding(verdict), "server-1", 2);

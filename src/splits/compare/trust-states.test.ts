@@ -17,7 +17,7 @@ test("a copy is unseen until it is proven; another copy of the same time is anot
   equal(trustStates.of("a", FIRST), "UNSEEN");
 });
 
-test("a suspect stays one whatever matches, until it is cleared; then it is unseen", () => {
+test("a quarantined split stays so whatever matches, until it is cleared; then it is unseen", () => {
   const trustStates = new TrustStates();
   trustStates.prove("a", FIRST);
   equal(trustStates.quarantine("a", FIRST), true);
@@ -31,7 +31,7 @@ test("a suspect stays one whatever matches, until it is cleared; then it is unse
   equal(trustStates.of("a", FIRST), "PROVEN");
 });
 
-test("what matched is forgotten for room, a suspect never", () => {
+test("what matched is forgotten for room, a quarantined split never", () => {
   const trustStates = new TrustStates(3, 3);
   trustStates.quarantine("quarantined", FIRST);
   for (let n = 0; n < 10; n++) trustStates.prove(`proven ${n}`, FIRST);
@@ -40,7 +40,7 @@ test("what matched is forgotten for room, a suspect never", () => {
   equal(trustStates.of("proven 9", FIRST), "PROVEN");
 });
 
-test("where there is no room for another suspect no split is trusted until there is", () => {
+test("where there is no room for another quarantined split no split is trusted until there is", () => {
   const trustStates = new TrustStates(10, 2);
   trustStates.prove("sound", FIRST);
   trustStates.prove("third", FIRST);

@@ -108,7 +108,7 @@ test("a partition is emitted once in a window, and again in the next", async () 
   assert.equal(decoded.kind, "detection");
 });
 
-test("another epoch and another namespace of the same name begin anew", () => {
+test("another epoch and another namespace of the same name start over", () => {
   const fixture = new EmitterFixture();
   const emitter = fixture.emitter();
   const view = viewWith();

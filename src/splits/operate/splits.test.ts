@@ -175,7 +175,7 @@ test("a request for what is there looks at it again, unless somebody is at it", 
   }
 });
 
-test("what is split goes on being served while more of it is asked for", async () => {
+test("what is split is still served while more of it is asked for", async () => {
   const fixture = await Fixture.open();
   await fixture.complete("wide", BUCKET + 10);
   const { record, parts } = await fixture.splits.request(fixture.location(), OPERATOR_REQUEST);
@@ -250,7 +250,7 @@ test("C23: a retry publishes what the roll-back before it could not", async () =
   assert.deepEqual((await readRoute(fixture.catalog, fixture.partition()))?.segments, []);
 });
 
-test("a retry lets what came to a stop begin anew, and nothing else", async () => {
+test("a retry lets what came to a stop start over, and nothing else", async () => {
   for (const state of ["FAILED", "REFUSED", "PARKED", "INVALIDATED"] as const) {
     const fixture = await Fixture.open();
     await fixture.splits.request(fixture.location(), OPERATOR_REQUEST);
@@ -439,7 +439,7 @@ test("a request for a partition without events makes no record", async () => {
   assert.deepEqual(asked, ["wdie", "wide"]);
 });
 
-test("a namespace is paused for a reason, once, and goes on when told", async () => {
+test("a namespace is paused for a reason, once, and continues when it is resumed", async () => {
   const fixture = await Fixture.open();
   const paused = async () => (await readReadyNamespace(fixture.catalog, "plays")).splitsPaused;
   const pause = { namespace: "plays", at: NOON, ...OPERATOR_REQUEST };

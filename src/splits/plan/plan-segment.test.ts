@@ -184,7 +184,7 @@ test("what only looks like a reason is none", () => {
   }
 });
 
-test("an operator is told too when it is too small, empty or blocked", () => {
+test("an operator too gets an error when it is too small, empty or blocked", () => {
   assert.equal(planWith({ byOperator: true }, SMALL).kind, "refused");
   assert.equal(planWith({ byOperator: true }, { bytes: 0, events: 0 }).kind, "refused");
   assert.equal(planWith({ byOperator: true, blocked: true }).kind, "refused");
@@ -260,7 +260,7 @@ test("the plan says in how many files a partition of several parts lies, and wha
   assert.match(segmentFrom(seen).why, /; it lies in 9 SSTables: compacting/);
 });
 
-test("strategies that need the whole are told how many parts there will be", () => {
+test("strategies that need the whole get the number of parts there will be", () => {
   const time = segmentFrom(planWith({ config: configOf({ strategy: "TIME_BUCKETS" }) }));
   assert.deepEqual([time.strategy, time.partsPlanned], ["TIME_BUCKETS", 3]);
   assert.match(time.why, /the namespace asks for TIME_BUCKETS$/);

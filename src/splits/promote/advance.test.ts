@@ -37,7 +37,7 @@ function decide(
   return advance(stateOf(mode), evidence, options.kinds, THRESHOLDS, options.now ?? LONG_AFTER);
 }
 
-test("a mode goes on when every kind has enough, all equal, for long enough", () => {
+test("a mode advances when every kind has enough, all equal, for long enough", () => {
   assert.deepEqual(decide("SHADOW", [seen({ readsCompared: 10 })]), {
     kind: "advance",
     to: "COMPARE",

@@ -177,7 +177,7 @@ test("a new round begins without evidence, and the same mode stays in its round 
   assert.deepEqual([next.state.round, next.state.autoAdvance, next.evidence], [2, false, []]);
 });
 
-test("a fall-back between looking and setting wins over the wish to go on", async () => {
+test("a fall-back between looking and setting wins over the request to advance", async () => {
   const fixture = await Fixture.open("plays");
   await fixture.see("plays");
   await fixture.clock.advance(60_000);
@@ -267,7 +267,7 @@ test("C13: in SERVE a kind that comes later is named, and served when its own ev
   assert.equal((await fixture.set("SERVE", { force: true })).state.kinds, null);
 });
 
-test("C13: the keeper adds a kind in the round whose evidence it saw, and in no other", async () => {
+test("C13: the reconciler adds a kind in the round whose evidence it saw, and in no other", async () => {
   const fixture = await Fixture.open("plays");
   await updateNamespace(fixture.catalog, "plays", (current) => ({
     ...current,
@@ -324,7 +324,7 @@ test("C13: what is not confirmed, of another epoch or in a closed slice is not i
   assert.equal(await kinds(), undefined);
 });
 
-test("C14: no mode goes on while a server says that a difference is not settled, unless it is forced", async () => {
+test("C14: no mode advances while a server says that a difference is not settled, unless it is forced", async () => {
   const fixture = await Fixture.open("plays");
   await fixture.see("plays");
   await fixture.clock.advance(60_000);
@@ -388,7 +388,7 @@ test("a fall-back clears the evidence and leaves OFF alone", async () => {
   assert.equal(await fixture.modeOf("plays"), "OFF");
 });
 
-test("the keeper goes round until it is told to stop", async () => {
+test("the reconciler runs until it is stopped", async () => {
   const fixture = await Fixture.open("plays");
   await fixture.see("plays");
   const stop = new AbortController();

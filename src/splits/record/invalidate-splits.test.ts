@@ -129,7 +129,7 @@ async function check({ fixture, partition }: Setting): Promise<void> {
   deepEqual([held.state, held.segments, held.heldBy, held.dueAt], ["INVALIDATED", [], "ann", null]);
 }
 
-test("what lies below the new line goes on in the new epoch, the rest is invalidated", async () => {
+test("what lies below the new line continues in the new epoch, the rest is invalidated", async () => {
   const process = await setting();
   equal((await process.namespaces.update("plays", LATER, [])).floor, NEW_FLOOR);
   await check(process);
@@ -150,7 +150,7 @@ test("W21: it comes after the new epoch and before older events are accepted", a
   ok(seen.lastIndexOf("split") < seen.lastIndexOf("accepted"));
 });
 
-test("S26: a process that dies anywhere in it: the keeper does the rest, before older events are accepted", async () => {
+test("S26: a process that dies anywhere in it: the reconciler does the rest, before older events are accepted", async () => {
   for (let operation = 0; ; operation += 3) {
     const process = await setting(true);
     const { fixture, namespaces } = process;

@@ -27,7 +27,7 @@ test("one that is so already keeps its first time, operator and reason", async (
   deepEqual(await writeKillSwitch(catalog, off), { state: off, unchanged: false });
 });
 
-test("S15: it is taken as on by whoever has not heard of it for L, from when he asked", async () => {
+test("S15: a process that could not read it for view_max_age, from when it asked, takes it as on", async () => {
   const catalog = new MemoryCatalog();
   const clock = new VirtualClock(0);
   const known = new KillSwitch({ catalog, clock, viewMaxAgeMs: 10_000 });
@@ -48,7 +48,7 @@ test("S15: it is taken as on by whoever has not heard of it for L, from when he 
   deepEqual([known.on(), known.stale()], [true, true]);
 });
 
-test("each process hears of it within L, and goes on when the catalog is back", async () => {
+test("each process reads it within view_max_age, and continues when the catalog is back", async () => {
   const catalog = new MemoryCatalog();
   const clock = new VirtualClock(0);
   const known = new KillSwitch({ catalog, clock, viewMaxAgeMs: 9_000 });
@@ -86,7 +86,7 @@ test("an answer that comes late does not hide a later one", async () => {
   equal(known.on(), true);
 });
 
-test("one that cannot be read is told, taken as on, and can be set", async () => {
+test("a switch that cannot be read is reported, taken as on, and can be set", async () => {
   const catalog = new MemoryCatalog();
   const known = new KillSwitch({ catalog, clock: new VirtualClock(0), viewMaxAgeMs: 10_000 });
   await catalog.write("service", "kill-switch", "{", 0);

@@ -318,7 +318,7 @@ test("what is due of a slice that was dropped settles itself, and a late riser l
   }
 });
 
-test("what was made when its slice was gone already is removed by whoever finds it, and not before", async () => {
+test("what was made when its slice was gone already is removed by the process that finds it, and not before", async () => {
   const fixture = await new Fixture().begin();
   const { catalog, clock } = fixture;
   await completed?.(fixture);

@@ -63,7 +63,7 @@ test("evidence of another round takes its place if that is later, and is nothing
   deepEqual(await readEvidence(catalog, "plays-1"), [next]);
 });
 
-test("C14: that a difference is not settled outlasts the round, and is known from whoever said it last", async () => {
+test("C14: that a difference is not settled outlasts the round, and is known from the last process that reported it", async () => {
   const catalog = new MemoryCatalog();
   const nothing = { readsCompared: 0, bytesMatched: 0 };
   await addEvidence(catalog, "plays-1", SEEN);

@@ -17,7 +17,7 @@ const partition = {
   eventBucket: 0,
 };
 
-test("stretches follow the segments, in the order of the read, from where the last page ended", () => {
+test("ranges follow the segments, in the order of the read, from where the last page ended", () => {
   const told = (change: Partial<RouteQuestion["range"]>): string[] =>
     plan({ range: { from: 10, to: 95, order: "OLDEST_FIRST", after: undefined, ...change } });
   deepEqual(told({}), ["10-40 SPLIT NO", "40-80 SPLIT NO", "80-95 ORIGINAL NO"]);
@@ -121,7 +121,7 @@ test("the route is named for what is read", () => {
   equal(planned({}).fallback, undefined);
 });
 
-test("a split that is held back is told apart from none, with the reason", () => {
+test("a split that is held back is distinguished from none, with the reason", () => {
   const told = (given: Given) => {
     const { route, why, parts } = planned(given).route;
     return `${route} ${parts}: ${why}`;

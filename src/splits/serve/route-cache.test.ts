@@ -30,7 +30,7 @@ test("that there is no route is remembered too", async () => {
   equal(asked.routes, 1);
 });
 
-test("C3: what is L old is not given out, counted from when it was asked for", async () => {
+test("C3: an entry as old as view_max_age is not given out, counted from when it was asked for", async () => {
   const fixture = await Fixture.open();
   await fixture.split(1);
   fixture.catalog.before = async () => {

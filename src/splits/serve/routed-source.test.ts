@@ -63,7 +63,7 @@ test("S15: reads of a split while namespace or kill switch cannot be asked for a
   await stale.close();
 });
 
-test("S7: a missing record of a part means the original, and the split is copied anew", async () => {
+test("S7: a missing record of a part means the original, and the split is copied again", async () => {
   await fixture.split({ cuts: [START + 50 * SECOND] });
   await fixture.proven();
   const [space, record] = fixture.catalog
@@ -103,7 +103,7 @@ for (const layout of ["PACKED", "ROWS"] as const) {
   }
 }
 
-test("S4, C9: a missing block means the original, and the split is copied anew", async () => {
+test("S4, C9: a missing block means the original, and the split is copied again", async () => {
   await fixture.split({ cuts: everySecond(60) });
   await fixture.proven();
   // Every third block is gone for good.
@@ -137,7 +137,7 @@ async function assertIntegrityError(
   deepEqual(fixture.fallBacks, []);
 }
 
-test("S5: a damaged block means the original, and the split is copied anew", () =>
+test("S5: a damaged block means the original, and the split is copied again", () =>
   assertIntegrityError((blocks) =>
     blocks.map(({ key, bytes }) => {
       const damaged = Uint8Array.from(bytes);
@@ -147,7 +147,7 @@ test("S5: a damaged block means the original, and the split is copied anew", () 
     }),
   ));
 
-test("S6: a sound block in the place of another means the original, and the split is copied anew", () =>
+test("S6: a sound block in the place of another means the original, and the split is copied again", () =>
   assertIntegrityError((blocks) =>
     blocks.map(({ key }, nth) => ({ key, bytes: blocks[nth === 0 ? 1 : 0]?.bytes ?? EMPTY })),
   ));
@@ -178,7 +178,7 @@ test("what was handed on and turns out wrong at the end is an error, and the rep
   deepEqual(idsOf(await fixture.read(whole)), ids(EVENTS).toReversed());
 });
 
-test("a stream that handed on what turns out wrong ends with a code that nobody goes on after", async () => {
+test("a stream that handed on what turns out wrong ends with a code after which no caller continues", async () => {
   await fixture.split({ layout: "ROWS" });
   await fixture.proven();
   fixture.hideEvent(START + 100 * SECOND, "SPLIT");
@@ -220,7 +220,7 @@ const FALLEN: readonly (readonly [string, string, () => Promise<unknown>])[] = [
 ];
 
 for (const [what, route, prepare] of FALLEN) {
-  test(`a read of a split that is ${what} is told as ${route}, before and after it was read`, async () => {
+  test(`a read of a split that is ${what} is shown as ${route}, before and after it was read`, async () => {
     await prepare();
     await fixture.filled();
     if (what === "unconfirmed") {

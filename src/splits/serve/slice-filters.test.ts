@@ -29,7 +29,7 @@ test("of a slice without splits nothing is held and nothing is hashed", async ()
   deepEqual([...fixture.filters.sizes()], []);
 });
 
-test("a split that completes is known after the next look at the changes, and told once", async () => {
+test("a split that completes is known after the next look at the changes, and reported once", async () => {
   const fixture = await Fixture.open();
   await fixture.loaded();
   await fixture.split(1);
@@ -74,7 +74,7 @@ test("S25: what completes while a filter is being filled is not lost", async () 
   for (let n = 0; n < 40; n++) equal(fixture.filters.check(locationOf(n)), "HIT");
 });
 
-test("more changes than are followed count as seen only when the filter was filled anew", async () => {
+test("more changes than are followed count as seen only when the filter was filled again", async () => {
   const fixture = await Fixture.open({ changesMax: 1_000 });
   await fixture.loaded();
   await fixture.noteElsewhere(1_001);
@@ -96,7 +96,7 @@ test("more changes than are followed count as seen only when the filter was fill
   equal(fixture.filters.check(locationOf(1)), "HIT");
 });
 
-test("what is followed while a filter is filled anew is not lost when the filling ends first", async () => {
+test("what is followed while a filter is filled again is not lost when the filling ends first", async () => {
   const fixture = await Fixture.open();
   await fixture.split(0);
   await fixture.loaded();
@@ -130,7 +130,7 @@ test("what is followed while a filter is filled anew is not lost when the fillin
   for (let n = 1; n <= 40; n++) equal(fixture.filters.check(locationOf(n)), "HIT");
 });
 
-test("it is filled anew from time to time, and lets go of what is split no more", async () => {
+test("it is filled again from time to time, and forgets what is no longer split", async () => {
   const fixture = await Fixture.open();
   await fixture.split(1);
   await fixture.split(2);
@@ -145,7 +145,7 @@ test("it is filled anew from time to time, and lets go of what is split no more"
   equal(fixture.filters.check(locationOf(2)), "HIT");
 });
 
-test("one that grows beyond what it was made for is made anew", async () => {
+test("a filter that grows beyond what it was made for is made again", async () => {
   const fixture = await Fixture.open();
   await fixture.split(0);
   await fixture.loaded();
@@ -180,7 +180,7 @@ test("a slice that nobody reads any more is forgotten; of too many the first", a
   equal(fixture.filters.check(locationOf(1)), "NOT_LOADED");
 });
 
-test("a catalog that fails is told of, and the filter is filled by a later read", async () => {
+test("a catalog that fails is reported, and the filter is filled by a later read", async () => {
   const fixture = await Fixture.open();
   await fixture.split(1);
   fixture.catalog.before = () => {

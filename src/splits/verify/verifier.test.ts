@@ -322,7 +322,7 @@ test("one that runs is not started twice, and one that has ended is", async () =
   await fixture.stop();
 });
 
-test("whoever goes on repeats a stretch at most, and counts nothing twice", async () => {
+test("a process that continues repeats one range at most, and counts nothing twice", async () => {
   const fixture = await Fixture.open();
   await fixture.write(SIXTY);
   await fixture.split();
@@ -378,7 +378,7 @@ test("one that sleeps is taken over when its time is up, and does nothing when i
   await fixture.stop();
 });
 
-test("storage that is away for a while delays it, and for long fails it; started again it goes on", async () => {
+test("storage that is away for a while delays it, and for long fails it; started again it continues", async () => {
   const fixture = await Fixture.open();
   await fixture.write(SIXTY);
   await fixture.split();

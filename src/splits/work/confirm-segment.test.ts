@@ -81,7 +81,7 @@ test("C6: other bytes of the same length are found by the second read", async ()
   await fixture.close();
 });
 
-test("C6: what surfaces in a stretch that was empty when it was copied is found by the second read", async () => {
+test("C6: what surfaces in a range that was empty when it was copied is found by the second read", async () => {
   const written = { ...WIDE, from: ELEVEN, to: ELEVEN + 40 * MINUTE };
   const { fixture, record } = await surfacing(written, lateAt(ELEVEN + 55 * MINUTE), 1);
   const failed = record.history.find(({ to }) => to === "FAILED");

@@ -102,7 +102,7 @@ test("C15: a step whose storing hangs until it is nearly fenced counts from a bu
     if (call !== "write" || !space.startsWith("id-strategies/")) return;
     at.push(clock.nowMicros());
     if (at.length === 1) return fencing.promise;
-    // The keeper: it comes just too late.
+    // The reconciler: it comes just too late.
     fencing.resolve();
     await settle();
   };

@@ -64,7 +64,7 @@ test("C5: where writes were ever acknowledged by one replica, the original is co
   fixture.startWorker();
   await fixture.until(partition, rests);
   assert.deepEqual(levelsOf(asked, false), ["ALL"]);
-  // The copy and the second look; a closed bucket that was detected is not surveyed.
+  // The copy and the recheck; a closed bucket that was detected is not surveyed.
   assert.equal(asked.filter(({ part }) => !part).length, 2);
   assert.ok(levelsOf(asked, true).includes("ALL"));
   await fixture.close();
@@ -82,7 +82,7 @@ test("C5: where a majority of one data centre is none of all, too; elsewhere a m
   }
 });
 
-test("S27, C5: while ALL cannot be had the split is parked with that reason, and goes on when it can", async () => {
+test("S27, C5: while ALL cannot be had the split is parked with that reason, and continues when it can", async () => {
   const { fixture, partition } = await fixtureWithWide();
   let away = true;
   const asked = watched(fixture, ({ level }) => {

@@ -138,7 +138,7 @@ test("who is alive is not taken over; who has died is, a lease's time later", as
     assert.equal(isFree(await fixture.stored(), owners), false, `${seconds}`);
     await fixture.clock.advance(1_000);
   }
-  // His last beat may be a third of the lease old.
+  // Its last heartbeat may be a third of the lease old.
   await owned.close();
   assert.equal(isFree(await fixture.stored(), owners), false);
   await fixture.clock.advance((LEASE_MS * 2) / 3 - 1_000);
@@ -180,7 +180,7 @@ test("C16: who takes a split over begins a lease of his own, also with the same 
   assert.equal(isFree(taken, owners), false);
 });
 
-test("C8: who was overtaken, be it by his own process, is told at his next change, and writes nothing more", async () => {
+test("C8: an owner that was overtaken, be it by its own process, learns it at its next change, and writes nothing more", async () => {
   for (const by of ["w2", "w1"]) {
     const fixture = new Fixture();
     const first = await fixture.claimed("w1");

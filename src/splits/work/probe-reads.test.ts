@@ -43,7 +43,7 @@ test("a worker measures the original before it copies, and the copy at the same 
   await fixture.close();
 });
 
-test("S28: reads that hang cost two seconds and are left out; reads that fail are left out; the split goes on", async () => {
+test("S28: reads that hang cost two seconds and are left out; reads that fail are left out; the split continues", async () => {
   for (const [what, fails] of [
     ["hang", false],
     ["fail", true],

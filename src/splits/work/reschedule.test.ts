@@ -49,7 +49,7 @@ function movedFor(...causes: readonly MoveCause[]): SplitRecord {
   return { ...record, history: [first, ...causes.map((cause) => ({ ...first, cause }))] };
 }
 
-test("the wait after outages doubles up to a bound, and begins anew after anything else", () => {
+test("the wait after outages doubles up to a bound, and starts over after anything else", () => {
   assert.equal(outageMicros(movedFor("claim")), 5 * SECOND);
   assert.equal(outageMicros(movedFor("claim", "outage", "claim")), 10 * SECOND);
   assert.equal(outageMicros(movedFor("claim", "outage", "claim", "outage", "claim")), 20 * SECOND);
@@ -72,7 +72,7 @@ test("S21: mismatches are tried again twice", () => {
   assert.deepEqual(waits, [7 + 30 * SECOND, 7 + 300 * SECOND, null, null]);
 });
 
-test("a further stretch is looked at when it holds a target's worth, at the pace so far", () => {
+test("a further range is looked at when it holds a target's worth, at the rate so far", () => {
   const config = DEFAULT_NAMESPACE_CONFIG;
   const { targetBytes } = config.widePartition;
   const bucket = { start: 0, end: DAY };

@@ -13,7 +13,7 @@ function bytesOf(runs: readonly (Run | undefined)[]): Buffer {
   return Buffer.concat(runs.flatMap((run) => run?.chunks ?? []));
 }
 
-test("pieces, cut anywhere, are honest runs and together the whole", () => {
+test("subranges, cut anywhere, are honest runs and together the whole", () => {
   fc.assert(
     fc.property(anyEvents, fc.nat(7), fc.nat(7), fc.nat(7), (events, runEvents, chunk, cut) => {
       for (const run of runsOf(events, runEvents + 1, chunk + 1)) {
@@ -32,7 +32,7 @@ test("pieces, cut anywhere, are honest runs and together the whole", () => {
   );
 });
 
-test("by hash every event is in one piece, always the same", () => {
+test("by hash every event is in one run, always the same", () => {
   fc.assert(
     fc.property(anyEvents, fc.integer({ min: 1, max: 9 }), (events, parts) => {
       for (const run of runsOf(events, 100, 3)) {

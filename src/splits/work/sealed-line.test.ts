@@ -48,7 +48,7 @@ test("one that was seen long ago still counts, and a newer one only in its turn"
   assert.equal(line.floorFor("plays-1", 1), 200);
 });
 
-test("another epoch begins anew, also with a lower floor; an older one is not heard", async () => {
+test("another epoch starts over, also with a lower floor; an older one is ignored", async () => {
   const { clock, line } = fixture();
   line.observe(namespaceWith(100));
   await clock.advance(SETTLE_MS);

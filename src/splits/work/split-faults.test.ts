@@ -56,7 +56,7 @@ async function assertServed({ fixture, partition }: Copying): Promise<SplitRecor
   return record;
 }
 
-test("S12: a detection that comes again, during the copy and after it, begins nothing anew", async () => {
+test("S12: a detection that comes again, during the copy and after it, starts nothing again", async () => {
   const there = await copying();
   const { fixture, partition, record } = there;
   for (let times = 0; times < 3; times++) await fixture.detect(partition);
@@ -111,7 +111,7 @@ test("S17, C16: a disk that is full while parts are written parks the split, as 
   await fixture.close();
 });
 
-test("S18: a pause in the middle of a copy keeps what is listed, and the copy goes on from there", async () => {
+test("S18: a pause in the middle of a copy keeps what is listed, and the copy continues from there", async () => {
   const there = await copying();
   const { fixture, partition } = there;
   await fixture.splits.pause(NAME, { by: "ada", reason: "busy" });
@@ -211,7 +211,7 @@ test("C16: while the second read fails the split waits longer each time, as what
   await fixture.close();
 });
 
-test("C17: a wish is not forgotten however long the history gets", async () => {
+test("C17: an operator request is not forgotten however long the history gets", async () => {
   const fixture = await SplitScenario.open({ widePartition: { detect: false } });
   await fixture.write({ events: EVENTS, bytes: 2_000, from: TEN, to: TEN + HOUR });
   const partition = await fixture.partitionAt(TEN);

@@ -160,7 +160,7 @@ test("a bucket that grows while it is split ends as several segments without a g
   await fixture.close();
 });
 
-test("C10: a further stretch that is refused takes nothing from what is split", async () => {
+test("C10: a further range that is refused takes nothing from what is split", async () => {
   const eleven = MIDNIGHT + 11 * HOUR;
   const fixture = await SplitScenario.open();
   await fixture.write({ ...WIDE, from: eleven, to: eleven + 40 * MINUTE });
@@ -235,7 +235,7 @@ test("S11: a nudge is followed at once, and without one the sweep finds the spli
   await fixture.close();
 });
 
-test("C1: a worker begins no copy before it has seen the line for L and the longest a write may take", async () => {
+test("C1: a worker begins no copy before it has seen the line for view_max_age and the longest a write may take", async () => {
   const fixture = await SplitScenario.open();
   await fixture.write(WIDE);
   const partition = await fixture.partitionAt(TEN);

@@ -61,7 +61,7 @@ function toOf(look: Triage): string {
   return look.kind === "leave" ? "leave" : `${look.kind} ${look.to}`;
 }
 
-test("what comes next is told by the newest segment", () => {
+test("the newest segment says what comes next", () => {
   const steps = (["PLANNED", "SPLITTING", "VALIDATING", "COMPLETED", "FAILED"] as const).map(
     (state) => nextStep(recordWith({ segments: [segmentWith({ state })] })),
   );

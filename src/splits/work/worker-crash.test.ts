@@ -54,7 +54,7 @@ async function stopAndTakeOver(patch: NamespaceConfigPatch, passes: number): Pro
   const at = `stopped after ${passes} calls and answers`;
   const done = await untilServed(fixture, partition);
   await assertServed(fixture, partition, at);
-  // The one that was stopped wakes up and goes on as if nothing had happened.
+  // The one that was stopped wakes up and continues as if nothing had happened.
   stop.resume();
   await fixture.clock.advance(30_000);
   const after = await fixture.record(partition);
@@ -106,7 +106,7 @@ test("S8: a call that fails, or whose answer is lost, costs a wait and nothing e
   assert.ok(nth > 100, `${nth}`);
 });
 
-/** The same dice for the same seed. */
+/** The same randomness for the same seed. */
 function randomnessOf(seed: number): () => number {
   let state = seed + 1;
   return () => {

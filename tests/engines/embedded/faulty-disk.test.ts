@@ -1,6 +1,6 @@
 /**
- * The engine on a disk that holds back, fails its syncs, or is full: nothing is acknowledged that is
- * not stored, reads continue, and writing works again by itself.
+ * The engine on a disk that holds back, fails its syncs, or is full: nothing is acknowledged that
+ * is not stored, reads continue, and writing works again by itself.
  *
  * @needs cc
  */
@@ -36,7 +36,10 @@ async function numbersOf(child: StoreChild): Promise<number[]> {
   return list === "" ? [] : list.split(",").map(Number);
 }
 
-/** Until the disk holds back the sync of an append. One that is acknowledged needed none: then it never will. */
+/**
+ * Until the disk holds back the sync of an append. One that is acknowledged needed none: then it
+ * never will.
+ */
 async function heldBack(disk: FaultyDisk, child: StoreChild, number: number): Promise<void> {
   for (;;) {
     try {

@@ -1,4 +1,7 @@
-/** A disk that fails on command, for one process: `faulty-disk.c`, built where there is a C compiler. */
+/**
+ * A disk that fails on command, for one process: `faulty-disk.c`, built where there is a C
+ * compiler.
+ */
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -2,9 +2,10 @@
  * A process that holds an embedded engine and runs commands, one a line, so that a test can
  * kill it or take the disk away from under it.
  *
- * `append N` answers `acked N` or `failed N CODE`; `read` answers `read N,N,...` or `failed read CODE`;
- * `flood` appends without end from several writers and answers `acked WRITER N` each time;
- * `spread N` appends number N to each of eight further slices and answers `spread N` when all are done.
+ * `append N` answers `acked N` or `failed N CODE`; `read` answers `read N,N,...` or `failed read
+ * CODE`; `flood` appends without end from several writers and answers `acked WRITER N` each time;
+ * `spread N` appends number N to each of eight further slices and answers `spread N` when all are
+ * done.
  */
 import { writeSync } from "node:fs";
 import { createInterface } from "node:readline";

@@ -86,7 +86,7 @@ test("no more run at a time than allowed, in the order they came, and a failure 
   const settled = Promise.allSettled(all);
   while (ends.length > 0) {
     ends.shift()?.();
-    // Whoever waits is let in by promises alone.
+    // A caller that waits is let in by promises alone.
     for (let turn = 0; turn < 10; turn++) await Promise.resolve();
   }
   const outcomes = await settled;

@@ -167,8 +167,8 @@ test("a new round begins without evidence, and the same mode stays in its round 
   const same = await fixture.set("SHADOW", { autoAdvance: false });
   assert.deepEqual([same.state.autoAdvance, same.state.round], [false, 0]);
   assert.equal(same.evidence.length, 1);
-  const anew = await fixture.set("SHADOW", { force: true });
-  assert.deepEqual([anew.state.round, anew.evidence], [1, []]);
+  const forced = await fixture.set("SHADOW", { force: true });
+  assert.deepEqual([forced.state.round, forced.evidence], [1, []]);
   await fixture.see("plays");
   await fixture.clock.advance(60_000);
   const waiting = await fixture.modes.get("plays");

@@ -90,7 +90,7 @@ class Fixture {
     }
   }
 
-  /** Long enough for whoever is in the middle of a move to be given up. */
+  /** Long enough for a process in the middle of a move to be given up. */
   async sweepForLong(): Promise<void> {
     for (let i = 0; i < 4; i++) {
       await this.clock.advance(30_000);
@@ -312,7 +312,7 @@ test("what is due of a slice that was dropped settles itself, and a late riser l
       .dump()
       .filter((path) => !/^split-(?:changes|work-w|publish-w)/.test(path));
     const made = left.filter((path) => path.startsWith("splits/")).length;
-    // Who had not read the record yet makes a new one: whoever does so looks at the slice first.
+    // A process that had not read the record yet makes a new one: it looks at the slice first.
     if (made === 0) deepEqual(left, [], `stopped after ${passes}`);
     if (!stop.stopped) return;
   }

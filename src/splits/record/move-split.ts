@@ -3,7 +3,8 @@
  * servers follow, and the entry by which the sweeper finds the split. A process can stop between
  * any two steps, so:
  *
- * 1. it makes an entry for the new due time and, if the route changes, a guard entry in `split-publish`;
+ * 1. it makes an entry for the new due time and, if the route changes, a guard entry in
+ *    `split-publish`;
  * 2. it writes the record, by compare-and-set;
  * 3. it publishes the route and notes the change;
  * 4. it removes the entries that are left over.

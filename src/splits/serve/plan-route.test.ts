@@ -69,7 +69,7 @@ const CASES: readonly (readonly [string, Parameters<typeof plan>[0], readonly st
     ["0-40 ORIGINAL DIGEST", "40-80 ORIGINAL NO", "80-100 ORIGINAL NO"],
   ],
   [
-    "a suspect",
+    "a quarantined split",
     { trustStates: ["QUARANTINED", "PROVEN"] },
     ["0-40 ORIGINAL NO", "40-80 SPLIT NO", "80-100 ORIGINAL NO"],
   ],

@@ -254,7 +254,7 @@ test("C23: a route whose answer took too long is not acted on in the middle of a
   await fixture.proven();
   const { viewMaxAge } = MARGINS;
   fixture.catalog.before = async (_, space) => {
-    // The answer of before the roll-back arrives when it is too old.
+    // The answer from before the roll-back arrives when it is too old.
     if (space.startsWith("routes/")) await fixture.clock.sleep(viewMaxAge.ms + 1, never);
   };
   const range = {

@@ -23,7 +23,7 @@ async function fixtureWithWide(): Promise<{ fixture: SplitScenario; partition: P
 }
 
 /**
- * The scans from now on of whoever must see everything: a worker's measuring reads are as a
+ * The scans from now on of a reader that must see everything: a worker's measuring reads are as a
  * caller's.
  */
 function watched(

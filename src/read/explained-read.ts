@@ -16,7 +16,10 @@ export class ExplainedRead {
    * events.
    */
   #lastBucket = "";
-  readonly #last = new Map<number, { readonly row: number; readonly events: number; readonly bytes: number }>();
+  readonly #last = new Map<
+    number,
+    { readonly row: number; readonly events: number; readonly bytes: number }
+  >();
   #partitionsRead = 0;
   #bytes = 0;
   #events = 0;

@@ -67,7 +67,7 @@ export async function verifyLevel(
 }
 
 /** `size`: what the MANIFEST says, if it was read. */
-export async function verifyTableFile(
+async function verifyTableFile(
   directory: string,
   name: string,
   size: number | undefined,

@@ -254,7 +254,7 @@ export const ConfigSchema = z.strictObject({
   pause_max: durationSchema({ min: "0ms", max: "1d" })
     .prefault("5m")
     .describe(
-      "The longest a machine may be paused without its monotonic clock showing it. Equal in all processes.",
+      "The longest a machine may be paused without its monotonic clock showing it. Equal in all processes. Not used yet.",
     ),
   believe_max: durationSchema({ min: "0ms", max: "365d" })
     .prefault("1d")

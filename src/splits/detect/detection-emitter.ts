@@ -1,9 +1,9 @@
 /**
- * Puts what reads notice onto the queue, once for each partition and interval of time.
+ * Puts the detections of reads onto the queue, at most once per partition and time window.
  *
- * Never slows a read: it returns at once, waits for nothing, and holds a bounded memory of what it
- * has emitted. What is forgotten or dropped is noticed again by a later read; what is emitted
- * twice, here or by another server, is one record in the end.
+ * It never slows a read: it returns at once, waits for nothing, and remembers a bounded number of
+ * emitted detections. A later read detects again what was forgotten or dropped. A detection emitted
+ * twice, by this server or by another, still makes only one record.
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../lib/clock.ts";
@@ -14,16 +14,16 @@ import type { PublishOutcome, QueueMessage } from "../../ports/work-queue.ts";
 import { detectWide } from "./detect-wide.ts";
 import type { NotDetected, ReadWidth } from "./detect-wide.ts";
 
-/** For `braid_detections_total{outcome}`. What is narrow is not counted. */
+/** For `braid_detections_total{outcome}`. Narrow reads are not counted. */
 export type DetectionOutcome = "emitted" | "repeated" | "dropped" | Exclude<NotDetected, "narrow">;
 
 export interface DetectionEmitterOptions {
   readonly clock: Clock;
   readonly publish: (message: QueueMessage) => PublishOutcome;
   readonly observe?: (namespace: string, outcome: DetectionOutcome) => void;
-  /** A partition is emitted at most once within this. */
+  /** A partition is emitted at most once within this time. */
   readonly windowMs?: number;
-  /** How many partitions are remembered; beyond it the one emitted longest ago is forgotten. */
+  /** How many partitions are remembered; beyond it, the one emitted longest ago is forgotten. */
   readonly rememberedMax?: number;
 }
 
@@ -32,7 +32,9 @@ export class DetectionEmitter {
   readonly #publish: (message: QueueMessage) => PublishOutcome;
   readonly #observe: (namespace: string, outcome: DetectionOutcome) => void;
   readonly #windowMs: number;
-  /** When each was emitted, on the monotonic clock. The one emitted longest ago goes first. */
+  /**
+   * When each partition was emitted, on the monotonic clock. Evicts the one emitted longest ago.
+   */
   readonly #emittedAtMs: LRUCache<string, number>;
 
   constructor(options: DetectionEmitterOptions) {
@@ -43,10 +45,10 @@ export class DetectionEmitter {
     this.#emittedAtMs = new LRUCache({ max: options.rememberedMax ?? 10_000 });
   }
 
-  /** `view` is the one the read was made with. */
+  /** `view` is the view with which the read was made. */
   note(read: ReadWidth, view: NamespaceView): void {
     const { bytesMax, eventsMax } = view.namespace.config.widePartition;
-    // Said here too, so that the clock is not read for every narrow partition.
+    // Checked here too, so that a narrow partition does not cost a read of the clock.
     if (read.bytes <= bytesMax && read.events <= eventsMax) return;
     const found = detectWide(read, view, this.#clock.nowMicros());
     if (found === "narrow") return;
@@ -57,7 +59,7 @@ export class DetectionEmitter {
   #emit(detection: Detection, namespaceId: string): DetectionOutcome {
     const nowMs = this.#clock.monotonicMs();
     const key = detectionKey(detection);
-    // A namespace made again, and one whose time was opened again, start over.
+    // A recreated namespace, and one whose sealed time was re-opened, start over.
     const remembered = `${namespaceId}|${detection.epoch}|${key}`;
     const emittedAtMs = this.#emittedAtMs.peek(remembered);
     if (emittedAtMs !== undefined && nowMs - emittedAtMs < this.#windowMs) return "repeated";

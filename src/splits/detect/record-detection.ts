@@ -1,11 +1,11 @@
 /**
- * What a worker does with a detection: sees to it that there is a record of the split, and that
- * somebody looks at it, before the message counts as done.
+ * Handles a detection in a worker: creates the record of the split and nudges a worker, before the
+ * message counts as done.
  *
- * Safe to repeat and to run beside itself: every change is compare-and-set, and a process that is
- * overtaken does nothing more. A detection that no longer applies changes nothing and is reported
- * to the observer. Only what cannot be decoded is malformed. If the catalog fails it rejects, and
- * the message comes again.
+ * Safe to repeat and to run concurrently: every change is compare-and-set, and a process that loses
+ * one does nothing more. A detection that no longer applies changes nothing and is reported to the
+ * observer. Only a message that cannot be decoded is malformed. If the catalog fails, the handler
+ * rejects and the queue delivers the message again.
  */
 import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
@@ -25,17 +25,18 @@ import type { Catalog } from "../../ports/catalog.ts";
 import type { MessageHandler } from "../../ports/work-queue.ts";
 
 /**
- * What was refused is looked at again when this long has passed, or when it has grown this much.
+ * A refused split is tried again after this time, or when the partition has grown by this factor.
  */
 const REFUSAL_STANDS_MICROS = 3_600_000_000;
 const REFUSAL_GROWTH = 2;
-/** A split that is looked at within this long needs no telling. */
+/** A split that is due within this time needs no nudge. */
 const SOON_MICROS = 60_000_000;
 
 /**
- * "recorded" is new, "known" was there, "again" was there and is looked at once more. The others do
- * nothing: the namespace is gone or another one by the same name, the epoch is not the namespace's,
- * the slice is gone, there is no such partition, the id is blocked.
+ * "recorded": the record is new. "known": it existed. "again": it existed and is now due again. The
+ * other outcomes change nothing: the namespace is gone or is another one of the same name, the
+ * epoch is not the namespace's, the slice is gone, the partition does not exist, or the id is
+ * blocked.
  */
 export type RecordOutcome =
   | "recorded"
@@ -51,14 +52,14 @@ export interface RecordDetectionOptions {
   readonly catalog: Catalog;
   readonly views: ViewSource;
   readonly clock: Clock;
-  /** Which worker this is, for the history. */
+  /** The name of this worker, for the history. */
   readonly by: string;
-  /** Told of a split that is due now, so that it need not wait for a sweeper. */
+  /** Called with a split that is due now, so that it does not wait for a sweeper. */
   readonly nudge?: (partition: PartitionKey) => void;
   readonly observe?: (namespace: string, outcome: RecordOutcome) => void;
 }
 
-/** The handler of a worker. */
+/** The message handler of a worker. */
 export function recordDetection(options: RecordDetectionOptions): MessageHandler {
   return async ({ value }) => {
     const decoded = decodeDetection(value);
@@ -89,13 +90,13 @@ async function record(
   const before = await readSplit(catalog, partition);
   const after = recordAfter(options, detection, view, partition, before);
   if (after === undefined) return "known";
-  // Who is overtaken leaves it to the other: of two that make a record one is enough.
+  // A process that loses the compare-and-set stops: one of two that create a record is enough.
   if ((await moveSplit(catalog, clock, before, after)) === undefined) return "known";
   options.nudge?.(partition);
   return before === undefined ? "recorded" : "again";
 }
 
-/** The record as the detection wants it, or undefined if it has nothing to say. */
+/** The record after the detection, or undefined if the detection changes nothing. */
 function recordAfter(
   { clock, by }: RecordDetectionOptions,
   detection: Detection,
@@ -131,7 +132,7 @@ function refusalIsOver(record: SplitRecord, detection: Detection, nowMicros: num
   );
 }
 
-/** Whether some of the bucket is not split, and nobody looks at it soon. */
+/** Whether part of the bucket is not split, and the split is neither held nor due soon. */
 function hasMore(record: SplitRecord, view: NamespaceView, nowMicros: number): boolean {
   const { partition, dueAt, heldBy } = record;
   if (heldBy !== null || (dueAt !== null && dueAt <= nowMicros + SOON_MICROS)) return false;
@@ -157,18 +158,18 @@ async function refusalOf(
   nowMicros: number,
 ): Promise<RecordOutcome | undefined> {
   const { namespace } = view;
-  // The message has the name alone: what was seen before this namespace was made is another's.
+  // The message has only the name: a detection older than this namespace belongs to another one.
   if (detection.detectedAt < namespace.createdAt) return "namespace_gone";
   if (detection.epoch !== (await epochFor(catalog, detection, view))) return "other_epoch";
   const slice = view.slices.find(({ name }) => name === detection.timeSlice);
   if (slice === undefined) return "slice_gone";
-  // Event buckets are not checked: an id may come to have more of them than its slice.
+  // Event buckets are not checked: an id may get more event buckets than its slice has.
   if (timeBucketRange(slice, detection.timeBucket).start >= slice.end) return "no_such_partition";
   if (blockOf(view, detection.timeSeriesId, nowMicros) !== undefined) return "blocked";
   return undefined;
 }
 
-/** The namespace's epoch. A detection that is ahead of the view may be right: the catalog knows. */
+/** The namespace's epoch. If the detection is ahead of the view, the catalog decides. */
 async function epochFor(
   catalog: Catalog,
   detection: Detection,

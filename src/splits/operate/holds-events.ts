@@ -1,4 +1,4 @@
-/** Whether a partition holds any event: one event is fetched, whatever its time. */
+/** Whether a partition holds any event. It fetches one event, of any time. */
 import type { PartitionKey } from "../../model/partition.ts";
 import type { EventStore } from "../../ports/event-store.ts";
 import { TIME_MICROS_MAX } from "../../wire/event-record.ts";

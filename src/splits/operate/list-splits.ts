@@ -1,9 +1,9 @@
 /**
- * Pages of splits, of one namespace or of all: by the namespace's name, then by slice.
+ * Lists splits in pages, for one namespace or for all: by the namespace's name, then by slice.
  *
- * A page looks at a bounded number of records, slices and namespaces. Where few splits have the
- * state that is asked for, it is short or even empty and still has a token: only the empty token is
- * the end.
+ * A page reads a bounded number of records, slices and namespaces. If few splits have the requested
+ * state, a page may be short or even empty and still have a token: only the empty token marks the
+ * end.
  */
 import { fromUtf8, utf8 } from "../../lib/bytes.ts";
 import { ServiceError } from "../../lib/errors.ts";
@@ -27,28 +27,28 @@ export interface ListOptions {
   readonly state: SplitState | undefined;
   readonly pageSize: number;
   readonly pageToken: string;
-  /** Sees each record that the list leaves out because it cannot be decoded (rule C28). */
+  /** Receives each record that the list leaves out because it cannot be decoded (rule C28). */
   readonly skip?: (entry: UnreadableEntry) => void;
 }
 
-/** Looked at for one page. A slice costs a call for each of its shards. */
+/** Records read for one page. A slice costs one call for each of its shards. */
 const RECORDS_MAX = 5_000;
 const SLICES_MAX = 200;
 const NAMESPACES_MAX = 500;
-/** Asked for at a time where only some of the records are wanted. */
+/** Records requested at a time when a filter drops some of them. */
 const RECORDS_PAGE = 500;
 const NAMESPACES_PAGE = 100;
 const PAGE_SIZE_DEFAULT = 100;
 
-/** Where a page begins: at this record of the slice, or behind it. */
+/** Where a page begins: at this record of the slice, or at the first one behind it. */
 interface Place {
   readonly namespace: string;
   readonly slice: string;
-  /** Of the records of the slice; "" for the first. */
+  /** The cursor in the records of the slice; "" for the first record. */
   readonly cursor: string;
 }
 
-/** `namespace` "": all of them. */
+/** `namespace` "" means all namespaces. */
 export async function listSplitPage(
   catalog: Catalog,
   namespace: string,
@@ -85,9 +85,10 @@ class PageInProgress {
     this.#size = pageSize > 0 ? pageSize : PAGE_SIZE_DEFAULT;
   }
 
-  /** Undefined at the end, else where the next page begins. */
+  /** Returns where the next page begins, or undefined at the end. */
   async addAll(from: Place): Promise<Place | undefined> {
-    // The one where the last page ended may be gone; the following ones are found all the same.
+    // The namespace where the last page ended may be gone; the search still finds the following
+    // ones.
     const first =
       from.namespace === "" ? undefined : await readNamespace(this.#catalog, from.namespace);
     if (first?.phase === "READY") {
@@ -99,7 +100,7 @@ class PageInProgress {
       const namespaces = await listNamespaces(this.#catalog, after, NAMESPACES_PAGE);
       for (const { name, record } of namespaces) {
         after = name;
-        // A record that cannot be read must not hide the splits of the others.
+        // A namespace record that cannot be read must not hide the splits of the others.
         if (record instanceof Error || record.phase !== "READY") continue;
         const next = await this.add(record, { namespace: name, slice: "", cursor: "" });
         if (next !== undefined) return next;
@@ -123,8 +124,8 @@ class PageInProgress {
   }
 
   /**
-   * The cursor behind the last record that was looked at; undefined if that was the last of the
-   * slice.
+   * Returns the cursor behind the last record that was read, or undefined if that was the last one
+   * of the slice.
    */
   async #addSlice(namespaceId: string, slice: string, from: string): Promise<string | undefined> {
     const ref = { namespaceId, slice };
@@ -141,7 +142,7 @@ class PageInProgress {
         timeSlice ??= await readSlice(this.#catalog, namespaceId, slice);
       }
       const used = this.#take(page.records, timeSlice);
-      // Only as far as it was used, and the place behind that.
+      // Reads again only the records that were used, to get the cursor behind them.
       const taken =
         used === page.records.length
           ? page
@@ -151,7 +152,7 @@ class PageInProgress {
     return undefined;
   }
 
-  /** Takes those that are wanted while there is room. How many records it has looked at. */
+  /** Takes the matching records while there is room. Returns how many records it has examined. */
   #take(records: readonly SplitRecord[], slice: TimeSlice | undefined): number {
     let looked = 0;
     for (const record of records) {
@@ -165,15 +166,15 @@ class PageInProgress {
   }
 }
 
-/** Behind every slice: a page that ends between two namespaces begins here. */
+/** Sorts behind every slice: a page that ends between two namespaces begins here. */
 const LAST_SLICE = "data_9";
 
-/** Names of slices are plain, so this is the order of their bytes, which is that of time. */
+/** Slice names are plain ASCII, so this is the order of their bytes, which is the order of time. */
 function byText(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-/** Neither namespaces nor slices have a bar in their names; behind the second bar is the cursor. */
+/** Names of namespaces and slices contain no bar; the cursor follows the second bar. */
 function tokenOf({ namespace, slice, cursor }: Place): string {
   return Buffer.from(utf8(`${namespace}|${slice}|${cursor}`)).toString("base64url");
 }
@@ -187,7 +188,7 @@ function readToken(token: string, namespace: string): Place {
     const fits = name !== "" && (namespace === "" || namespace === name);
     if (fits && tokenOf(place) === token) return place;
   } catch {
-    // Not UTF-8: not a token of ours, as below.
+    // Not UTF-8, so Braid did not issue this token; handled as below.
   }
   throw new ServiceError(
     "PAGE_TOKEN_INVALID",

@@ -1,7 +1,8 @@
 /**
- * What an operator's request makes of a split's record: pure.
+ * Decides how an operator's request changes a split's record. Pure.
  *
- * Repeating a request changes nothing. A request that cannot be met says what to do instead.
+ * Repeating a request changes nothing. If a request cannot be met, the error says what to do
+ * instead.
  */
 import { ServiceError } from "../../lib/errors.ts";
 import type { OperatorRequest } from "../use-cases.ts";
@@ -10,7 +11,7 @@ import type { MoveReason } from "../../model/split-moves.ts";
 import { coveredTo } from "../../model/split.ts";
 import type { SplitRecord, SplitState } from "../../model/split.ts";
 
-/** In these a worker has it or soon will. */
+/** In these states a worker owns the split or soon will. */
 const UNDER_WAY: ReadonlySet<SplitState> = new Set([
   "DETECTED",
   "PLANNING",
@@ -22,14 +23,14 @@ const UNDER_WAY: ReadonlySet<SplitState> = new Set([
 export interface RequestContext {
   readonly operatorRequest: OperatorRequest;
   readonly nowMicros: number;
-  /** Of the namespace. */
+  /** The epoch of the namespace. */
   readonly epoch: number;
 }
 
-/** The record to write, or undefined if nothing is to be changed. */
+/** The record to write, or undefined if there is nothing to change. */
 export type Decision = SplitRecord | undefined;
 
-/** One that is there is looked at again, now and whatever it waits for. */
+/** An existing split becomes due now, whatever it waits for. */
 export function requested(
   record: SplitRecord,
   context: RequestContext,
@@ -42,7 +43,7 @@ export function requested(
       `is held (${record.heldBy}) until it is retried: RetrySplit lets it go on`,
     );
   }
-  // Also a second read that confirms what is COMPLETED: it would have to begin again.
+  // This includes the second read that confirms a COMPLETED segment: it would have to begin again.
   if (UNDER_WAY.has(record.state) || record.owner !== null) return undefined;
   if (record.state === "COMPLETED" && coveredTo(record, bucket.start) >= bucket.end) {
     return undefined;
@@ -50,7 +51,7 @@ export function requested(
   return begunAgain(record, context, "requested", force);
 }
 
-/** One that failed, was refused, parked, invalidated or rolled back begins again. */
+/** A split that failed, was refused, parked, invalidated or rolled back starts again. */
 export function retried(record: SplitRecord, context: RequestContext): Decision {
   if (UNDER_WAY.has(record.state)) return undefined;
   if (record.state === "COMPLETED") {
@@ -62,7 +63,7 @@ export function retried(record: SplitRecord, context: RequestContext): Decision 
   return begunAgain(record, context, "retried");
 }
 
-/** Nothing of it is followed any more, and a worker that has it is overtaken (rule C8). */
+/** Servers follow none of it any more, and a worker that owns it loses it (rule C8). */
 export function rolledBack(
   record: SplitRecord,
   { operatorRequest, nowMicros }: RequestContext,
@@ -78,12 +79,12 @@ export function rolledBack(
   });
 }
 
-/** For a history. */
+/** The reason as the history records it. */
 export function whyOf(what: string, { by, reason }: OperatorRequest, at: number): MoveReason {
   return { at, by, cause: "operator", reason: reason === "" ? what : `${what}: ${reason}` };
 }
 
-/** Completed segments stay served, and an interrupted copy can be continued. */
+/** Completed segments are still served, and an interrupted copy can be continued. */
 function begunAgain(
   record: SplitRecord,
   context: RequestContext,
@@ -93,7 +94,7 @@ function begunAgain(
   const { operatorRequest, nowMicros } = context;
   const why = whyOf(what, operatorRequest, nowMicros);
   return movedSplit(record, "DETECTED", why, {
-    // What is copied belongs to the epoch it was copied in.
+    // Copied segments belong to the epoch in which they were copied.
     epoch: record.segments.length === 0 ? context.epoch : record.epoch,
     owner: null,
     fence: record.fence + 1,

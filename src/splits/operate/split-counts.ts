@@ -1,9 +1,9 @@
 /**
  * Counts all splits by state, and the space of their copies, for metrics.
  *
- * It reads every record, so one process does it for all, by a lease, and not often. The metrics are
- * as old as its last round, and no other process has them, so that nothing is counted twice. The
- * sums are stored for every process to read.
+ * It reads every record, so only one process counts, under a lease, and not often. The metrics are
+ * as old as its last round. No other process reports them, so nothing is counted twice. The totals
+ * are stored for every process to read.
  */
 import type { Clock } from "../../lib/clock.ts";
 import { Leases } from "../../records/lease.ts";
@@ -22,7 +22,7 @@ export interface SplitCountsOptions {
   readonly store: EventStore;
   readonly clock: Clock;
   readonly everyMs?: number;
-  /** A round that failed; the next one comes. */
+  /** Called when a round fails; the next round follows as usual. */
   readonly onFailed?: (error: unknown) => void;
 }
 
@@ -41,7 +41,7 @@ export class SplitCounts {
     this.#options = options;
   }
 
-  /** Until the signal aborts. Never rejects. */
+  /** Runs until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, everyMs = 60_000 } = this.#options;
     const leases = new Leases(this.#options);
@@ -52,7 +52,7 @@ export class SplitCounts {
         if (lease?.held === true) await this.runOnce(signal);
         else this.#counts.clear();
       } catch (error) {
-        // Old numbers would be taken for new ones.
+        // Old counts would be mistaken for current ones.
         this.#counts.clear();
         this.#options.onFailed?.(error);
       }
@@ -104,7 +104,7 @@ export class SplitCounts {
         }
         count.storageBytes += (await store.sliceStats(splitTableOf(slice))).bytes;
       } catch (error) {
-        // One damaged slice must not hide all the others.
+        // One damaged slice must not hide the others.
         this.#options.onFailed?.(error);
       }
     }

@@ -1,9 +1,9 @@
 /**
- * What operators do with splits: look at them, ask for them, let them go on, take them back.
+ * The operators' use cases: list, request, retry and roll back splits.
  *
- * Every change goes through `moveSplit`, by compare-and-set, against workers that change it at the
- * same time: a caller that is overtaken reads again and decides again, a bounded number of times.
- * This process knows of a change at once, the others within view_max_age.
+ * Every change goes through `moveSplit`, by compare-and-set, because workers may change the record
+ * at the same time. A caller that loses reads again and decides again, a bounded number of times.
+ * This process sees a change at once, the others within `viewMaxAge`.
  */
 import { compareAndSet, LOST } from "../../lib/compare-and-set.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -44,19 +44,19 @@ import type { Decision, RequestContext } from "./operator-requests.ts";
 export interface SplitsOptions {
   readonly catalog: Catalog;
   readonly clock: Clock;
-  /** Told of a split that is due now, so that it need not wait for a sweeper. */
+  /** Called with a split that is due now, so that it does not wait for a sweeper. */
   readonly nudge?: (partition: PartitionKey) => void;
-  /** Told of a split that has changed, so that this process follows it at once. */
+  /** Called with a split that has changed, so that this process follows the change at once. */
   readonly changed?: (partition: PartitionKey) => void | Promise<void>;
-  /** Whether a partition holds any event; without it every partition is taken to. */
+  /** Whether a partition holds any event; without it, every partition is assumed to. */
   readonly holdsEvents?: (partition: PartitionKey) => Promise<boolean>;
-  /** Sees each record that a list leaves out because it cannot be decoded (rule C28). */
+  /** Receives each record that a list leaves out because it cannot be decoded (rule C28). */
   readonly unreadable?: (entry: UnreadableEntry) => void;
-  /** Brings this process's view of a namespace up to date. */
+  /** Refreshes this process's view of a namespace. */
   readonly namespaceChanged?: (name: string) => Promise<void>;
 }
 
-/** Records that a search by id looks at: those of one shard of one slice, as a rule. */
+/** Records that a search by id reads: usually those of one shard of one slice. */
 const SCANNED_MAX = 50_000;
 
 export class Splits implements SplitUseCases {
@@ -98,7 +98,7 @@ export class Splits implements SplitUseCases {
     const bucket = timeBucketRange(await this.#sliceOf(namespace, location), location.timeBucket);
     const partition = partitionOf(namespace.id, location);
     const isNew = (await readSplit(catalog, partition)) === undefined;
-    // A record of a partition that is not there would only be refused, and stand in every list.
+    // A planner would only refuse the record of an empty partition, and every list would show it.
     if (isNew && !((await holdsEvents?.(partition)) ?? true)) throw nothingThere(partition);
     const record = await this.#change(partition, namespace, operatorRequest, (before, context) => {
       if (before !== undefined) return requested(before, context, bucket, force);
@@ -172,8 +172,8 @@ export class Splits implements SplitUseCases {
   }
 
   /**
-   * Reads, decides and writes until no other process came between. It answers only when the route
-   * of the record is published, also where there is nothing to change (rule C23).
+   * Reads, decides and writes until no other process interferes. It answers only when the route of
+   * the record is published, even if there is nothing to change (rule C23).
    */
   async #change(
     partition: PartitionKey,
@@ -213,7 +213,10 @@ export class Splits implements SplitUseCases {
     return { record, parts, bucket: timeSlice && timeBucketRange(timeSlice, timeBucket) };
   }
 
-  /** None where they are not all there: the record must be seen all the more then. */
+  /**
+   * Returns no parts if some are missing: the operator must still see the record, all the more
+   * then.
+   */
   async #partsOf(
     { partition }: SplitRecord,
     partRanges: readonly PartNumberRange[],
@@ -226,7 +229,7 @@ export class Splits implements SplitUseCases {
     }
   }
 
-  /** The slice an operator request is about, if it has such a partition. */
+  /** The slice that an operator's request names, if it has such a partition. */
   async #sliceOf(namespace: NamespaceRecord, location: SplitLocation): Promise<TimeSlice> {
     const slice = await readSlice(this.#options.catalog, namespace.id, location.timeSlice);
     if (slice?.state !== "OPEN") {

@@ -1,11 +1,11 @@
 /**
- * Whether the evidence moves a namespace's read mode on: pure.
+ * Decides whether the evidence advances a namespace's read mode. Pure.
  *
- * Evidence is for what it saw (rule C13): each kind of split, that is layout and strategy, has to
- * pass for itself, in this round of the mode and nothing from before. One difference keeps the mode
- * where it is, whatever else agreed, and so does one that is not settled yet (rule C14). OFF is an
- * operator's word and is never left by itself. SERVE is for the kinds that have passed; one that
- * comes later passes for itself before it is served.
+ * Evidence counts only for what was compared (rule C13): each kind of split, that is layout and
+ * strategy, must pass separately, with evidence from the current round of the mode only. One
+ * difference keeps the mode where it is, whatever else agreed, and so does a difference that is not
+ * settled yet (rule C14). Only an operator leaves OFF. SERVE applies to the kinds that have passed;
+ * a kind that appears later must pass before it is served.
  */
 import { UNSETTLED_FOR_MS } from "../record/read-modes.ts";
 import type { StoredEvidence } from "../record/read-modes.ts";
@@ -14,12 +14,12 @@ import type { Evidence, ReadMode, ReadModeState, SplitKind } from "../../model/r
 import { kindName } from "../../model/split-kind.ts";
 
 export interface AdvanceThresholds {
-  /** Reads of each kind to be compared in SHADOW, and in COMPARE. */
+  /** Reads of each kind that must be compared in SHADOW, and in COMPARE. */
   readonly shadowReads: number;
   readonly compareReads: number;
-  /** Bytes of each kind that have to be equal. */
+  /** Bytes of each kind that must be equal. */
   readonly bytes: number;
-  /** The least time in a mode. */
+  /** The minimum time in a mode. */
   readonly afterMs: number;
 }
 
@@ -34,15 +34,15 @@ export const DEFAULT_ADVANCE: AdvanceThresholds = {
 export type Advance =
   | {
       readonly kind: "advance";
-      /** The mode it is in already where only kinds are added. */
+      /** The present mode if only kinds are added. */
       readonly to: ReadMode;
-      /** Those that have passed, by name: what SERVE is for. */
+      /** The names of the kinds that have passed: SERVE applies to these. */
       readonly kinds: readonly string[];
       readonly why: string;
     }
   | ({ readonly kind: "stay" } & Obstacle);
 
-/** Why a mode stays: the cause for code, the rest for people. */
+/** Why a mode does not advance: the cause for code, the rest for people. */
 interface Obstacle {
   readonly cause:
     | "last-mode"
@@ -56,19 +56,19 @@ interface Obstacle {
   readonly why: string;
 }
 
-/** What follows a mode; undefined at the last. */
+/** The mode that follows; undefined for the last one. */
 export function modeAfter(mode: ReadMode): ReadMode | undefined {
   return READ_MODES[READ_MODES.indexOf(mode) + 1];
 }
 
-/** Whether the first trusts splits more than the second. */
+/** Whether the first mode trusts splits more than the second. */
 export function isFurther(mode: ReadMode, than: ReadMode): boolean {
   return READ_MODES.indexOf(mode) > READ_MODES.indexOf(than);
 }
 
 /**
- * `kindsInUse`: of the splits there are, where that is known. Evidence for a kind that is no longer
- * in use is not waited for, and one that is in use and was never compared is.
+ * `kindsInUse`: the kinds of the existing splits, if known. The mode does not wait for evidence for
+ * a kind that is no longer in use, and does wait for a kind that is in use but was never compared.
  */
 export function advance(
   state: ReadModeState,
@@ -106,14 +106,14 @@ export function advance(
   }
   const early = tooSoon(nowMicros - state.since, thresholds, state.mode);
   if (early !== undefined) return stay(early);
-  // Also of kinds that were in use while it was gathered: they may be met again.
+  // Includes kinds that were in use while the evidence was gathered: reads may meet them again.
   const passed = current.filter(
     (seen) => missingFor(seen, current, state.mode, thresholds) === undefined,
   );
   return { kind: "advance", to, kinds: passed.map(kindName), why: whatPassed(current) };
 }
 
-/** Which further kinds SERVE is for; they have to pass what COMPARE asks for. */
+/** The further kinds to which SERVE applies; they must pass the thresholds of COMPARE. */
 function serveMore(
   { kinds, round }: ReadModeState,
   evidence: readonly StoredEvidence[],
@@ -145,8 +145,8 @@ function serveMore(
 }
 
 /**
- * Why to wait, if a server had a difference to settle a moment ago. That it is settled shows by its
- * silence.
+ * The reason to wait, if a server recently reported an unsettled difference. A difference counts as
+ * settled when the reports stop.
  */
 function notSettled(seen: StoredEvidence | undefined, nowMicros: number): Obstacle | undefined {
   if (seen?.unsettledAt === undefined) return undefined;
@@ -158,7 +158,7 @@ function notSettled(seen: StoredEvidence | undefined, nowMicros: number): Obstac
   };
 }
 
-/** What a kind lacks, if anything. */
+/** What a kind still lacks, if anything. */
 function missingFor(
   kind: SplitKind,
   current: readonly Evidence[],

@@ -1,8 +1,8 @@
 /**
- * Which kinds of splits a namespace's reads can meet: told by the routes themselves, so that a kind
- * that was never compared is known all the same and holds the read mode back (rule C13).
+ * Finds the kinds of splits that a namespace's reads can meet. It reads them from the routes, so a
+ * kind that was never compared is known too and holds the read mode back (rule C13).
  *
- * Bounded: so many routes are looked at, and an answer is kept for a minute.
+ * Bounded: it reads a limited number of routes and keeps an answer for one minute.
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../lib/clock.ts";
@@ -15,9 +15,9 @@ import { SPLIT_LAYOUTS } from "../../model/layouts.ts";
 import { SPLIT_STRATEGIES } from "../../model/strategies/strategies.ts";
 import type { Catalog } from "../../ports/catalog.ts";
 
-/** There are as many kinds as this, so a listing that has met them all can end. */
+/** The number of kinds that exist; a listing that has met them all can end. */
 const KINDS = SPLIT_LAYOUTS.length * SPLIT_STRATEGIES.length;
-/** Of a namespace with more splits than this the newest slices tell. */
+/** In a namespace with more splits than this, only the newest slices count. */
 const ROUTES_MAX = 50_000;
 const KEPT_MS = 60_000;
 const NAMESPACES_MAX = 1_000;
@@ -52,7 +52,7 @@ export class KindsInUse {
     if (kept?.epoch === epoch && askedAtMs - kept.askedAtMs < KEPT_MS) return kept.kinds;
     const kinds = await this.#list(id, epoch);
     this.#kept.delete(id);
-    // The first split of a namespace is not to be overlooked for a minute.
+    // Not kept: the first split of a namespace must not be missed for a minute.
     if (kinds.length === 0) return undefined;
     this.#kept.set(id, { kinds, epoch, askedAtMs });
     return kinds;
@@ -63,7 +63,7 @@ export class KindsInUse {
     const noted = await slicesWithSplits(this.#catalog, namespaceId);
     if (noted.size === 0) return [];
     const slices = await readSlices(this.#catalog, namespaceId);
-    // What lies in a closed slice is not read, and could hold the mode back for ever.
+    // Reads do not reach a closed slice, and its splits could hold the mode back for ever.
     const read = slices.filter(({ name, state }) => state === "OPEN" && noted.has(name));
     let looked = 0;
     for (const { name } of read.toSorted((a, b) => b.start - a.start)) {

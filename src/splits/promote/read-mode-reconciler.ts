@@ -1,9 +1,9 @@
 /**
- * Moves read modes on by themselves when their evidence passes, and back when reads have found a
- * difference.
+ * Advances read modes automatically when their evidence passes, and falls back when reads have
+ * found a difference.
  *
- * Any number of processes may do it at once: each change is compare-and-set on the namespace, for
- * the round whose evidence was looked at, so that a fall-back in between wins.
+ * Any number of processes may do this at once: each change is compare-and-set on the namespace, for
+ * the round whose evidence was read, so a fall-back in between wins.
  */
 import type { Clock } from "../../lib/clock.ts";
 import { eachNamespace } from "../../records/namespace-records.ts";
@@ -26,17 +26,17 @@ export interface ModeChange {
 export interface ReadModeReconcilerOptions {
   readonly catalog: Catalog;
   readonly clock: Clock;
-  /** Which process this is. */
+  /** The name of this process. */
   readonly by: string;
   readonly thresholds?: AdvanceThresholds;
   /**
-   * The kinds of splits a namespace has; undefined if it has none. As the routes tell, unless it is
-   * given.
+   * The kinds of splits that a namespace has; undefined if it has none. By default, they are read
+   * from the routes.
    */
   readonly kindsInUse?: (namespace: NamespaceRecord) => Promise<readonly SplitKind[] | undefined>;
   readonly namespaceChanged?: (name: string) => Promise<void>;
   readonly observe?: (change: ModeChange) => void;
-  /** A namespace that could not be looked at; the next round comes. */
+  /** Called for a namespace whose check failed; the next round follows as usual. */
   readonly onFailed?: (namespace: string, error: unknown) => void;
   readonly everyMs?: number;
 }
@@ -53,7 +53,7 @@ export class ReadModeReconciler {
     this.#kindsInUse = options.kindsInUse ?? ((namespace) => kinds.of(namespace));
   }
 
-  /** Until the signal aborts. Never rejects. */
+  /** Runs until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, everyMs = EVERY_MS, onFailed } = this.#options;
     while (!signal.aborted) {
@@ -66,7 +66,7 @@ export class ReadModeReconciler {
     }
   }
 
-  /** Looks at every namespace once. One that fails does not keep the others from it. */
+  /** Checks every namespace once. A failure in one does not keep the others from being checked. */
   async runOnce(signal?: AbortSignal): Promise<void> {
     for await (const { name, record } of eachNamespace(this.#options.catalog, signal)) {
       if (record instanceof Error || record.phase !== "READY") continue;
@@ -81,7 +81,7 @@ export class ReadModeReconciler {
   async #advance(record: NamespaceRecord): Promise<void> {
     const { catalog, clock, thresholds = DEFAULT_ADVANCE } = this.#options;
     const { mode, autoAdvance, round, kinds } = record.readMode;
-    // The ends cost nothing: neither is left by evidence, and who serves all has nothing to add.
+    // The two ends cost nothing: evidence leaves neither, and SERVE for all kinds has none to add.
     if (!autoAdvance || mode === "OFF" || (mode === "SERVE" && kinds === null)) return;
     const evidence = await readEvidence(catalog, record.id);
     const served = mode === "SERVE" ? (kinds ?? []) : [];
@@ -119,8 +119,8 @@ export class ReadModeReconciler {
 }
 
 /**
- * A difference was confirmed (rule C14): the namespace serves originals again, and starts over with
- * its evidence. OFF stays OFF. True if it was changed.
+ * A difference was confirmed (rule C14): the namespace serves originals again, and its evidence
+ * starts over. OFF stays OFF. True if the mode was changed.
  */
 export async function fallBack(
   catalog: Catalog,

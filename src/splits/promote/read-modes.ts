@@ -1,9 +1,9 @@
 /**
  * How far reads trust splits, as operators see and set it.
  *
- * A mode goes further only one step at a time and on evidence, unless it is forced; it goes back at
- * any time. Every change begins a new round, which starts without evidence (rule C13), and says who
- * and why.
+ * A mode advances only one step at a time and on evidence, unless it is forced; it can fall back at
+ * any time. Every change begins a new round, which starts without evidence (rule C13), and records
+ * the operator and the reason.
  */
 import type { KillSwitchState } from "../../model/read-mode.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -27,11 +27,11 @@ export interface ReadModesOptions {
   readonly catalog: Catalog;
   readonly clock: Clock;
   readonly thresholds?: AdvanceThresholds;
-  /** Brings this process's view of a namespace up to date. */
+  /** Refreshes this process's view of a namespace. */
   readonly namespaceChanged?: (name: string) => Promise<void>;
-  /** Brings what this process knows of the kill switch up to date. */
+  /** Refreshes this process's copy of the kill switch. */
   readonly killSwitchChanged?: () => Promise<void>;
-  /** Sees every request to set the kill switch, and whether it was so already. */
+  /** Receives every request to set the kill switch, and whether it was already set so. */
   readonly observeKillSwitch?: (asked: KillSwitchState, unchanged: boolean) => void;
 }
 
@@ -63,7 +63,7 @@ export class ReadModes implements ReadModeUseCases {
     if (!options.force) checkAllowed(report, mode);
     const changed = await updateNamespace(catalog, namespace, (current) => {
       const { readMode } = requireReady(current, namespace);
-      // What was allowed was allowed for the round that was looked at.
+      // The evidence allowed the change only for the round that was read.
       const overtaken = readMode.round !== report.state.round;
       if (overtaken && !options.force && isFurther(mode, readMode.mode)) throw notAsSeen(namespace);
       const passed = overtaken ? [] : kindsOf(onEvidence, mode);
@@ -119,15 +119,15 @@ export class ReadModes implements ReadModeUseCases {
   }
 }
 
-/** The kinds whose evidence passes, where it leads to that mode. */
+/** The kinds whose evidence passes, if it leads to that mode. */
 function kindsOf(next: Advance, mode: ReadMode): readonly string[] {
   return next.kind === "advance" && next.to === mode ? next.kinds : [];
 }
 
 /**
- * Undefined where there is nothing to change. The same mode stays in its round, with its evidence,
- * unless it is forced: then a new round begins. SERVE is for the kinds of splits whose evidence
- * passes; by force, for all.
+ * Undefined if there is nothing to change. Setting the same mode keeps its round and evidence,
+ * unless it is forced: then a new round begins. SERVE applies to the kinds of splits whose evidence
+ * passes; if forced, to all.
  */
 function withOperator(
   state: ReadModeState,
@@ -169,7 +169,8 @@ function checkAllowed({ state, nextMode, blockedBy }: ReadModeReport, mode: Read
       `modes go one step at a time, and ${nextMode} comes after ${state.mode}: set that first, or set the mode with force`,
     );
   }
-  // Leaving OFF and what only waits for a word needs no evidence: this is the word.
+  // Leaving OFF needs no evidence, nor does a mode that waits only for an operator's request, which
+  // this is.
   if (state.mode === "OFF" || blockedBy === "" || blockedBy === NOT_BY_ITSELF) return;
   throw notAllowed(blockedBy);
 }

@@ -1,4 +1,7 @@
-/** All splits of a namespace, for changes of its time: a page of keys at a time, a few at once. */
+/**
+ * Visits all splits of a namespace after a change of its time: one page of keys at a time, a few
+ * splits concurrently.
+ */
 import { isUnreadable } from "../../lib/stored-format.ts";
 import type { PartitionKey, SliceRef } from "../../model/partition.ts";
 import type { SplitRecord } from "../../model/split.ts";
@@ -40,7 +43,7 @@ async function forEachOfShard(
   }
 }
 
-/** One that cannot be read must not keep the others waiting: nobody can move it. */
+/** A record that cannot be read must not keep the others waiting: no process can move it. */
 export async function readIfSound(
   catalog: Catalog,
   partition: PartitionKey,

@@ -1,13 +1,13 @@
 /**
- * What re-opened time does to splits (rule C3): between the new epoch and the acceptance of older
- * events.
+ * Invalidates splits when sealed time is re-opened (rule C3). Runs between the new epoch and the
+ * acceptance of older events.
  *
- * Segments that end at or below the new floor are as sealed as before, and go on in the new epoch.
- * The others go, and their split is looked at again when the time may be sealed once more (rule
- * C17). Until a record is moved on its route is of another epoch, so nobody follows it, whatever
- * fails here.
+ * Segments that end at or below the new floor are still sealed, and continue in the new epoch. The
+ * other segments are removed, and their split becomes due when the time may be sealed again (rule
+ * C17). Until a record is moved, its route belongs to another epoch, so no server follows it,
+ * whatever fails here.
  *
- * Safe to repeat: records that are in the new epoch already are left alone.
+ * Safe to repeat: it leaves alone the records that are already in the new epoch.
  */
 import { compareAndSet, LOST } from "../../lib/compare-and-set.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -24,7 +24,7 @@ import type { NamespaceRecord } from "../../records/namespace-records.ts";
 /** A backfill may end long before the limit that was raised for it has passed. */
 const LOOK_AGAIN_MICROS_MAX = 3_600 * SECOND_MICROS;
 
-/** `namespace`: as `beginReopening` has written it. */
+/** `namespace`: as written by `beginReopening`. */
 export async function invalidateSplits(
   catalog: Catalog,
   clock: Clock,
@@ -50,7 +50,7 @@ async function invalidate(
     details: { namespace: namespace.name },
   };
   await compareAndSet(conflict, async () => {
-    // Of one that cannot be read the route is of an old epoch: it must not keep time closed.
+    // If a record cannot be read, its route has an old epoch: it must not keep time closed.
     const record = await readIfSound(catalog, partition);
     if (record === undefined || record.epoch >= namespace.epoch) return;
     const after = reopened(record, namespace, clock.nowMicros());
@@ -61,7 +61,7 @@ async function invalidate(
 /** The record in the namespace's new epoch. */
 function reopened(record: SplitRecord, namespace: NamespaceRecord, nowMicros: number): SplitRecord {
   const { epoch, floor } = namespace;
-  // One that missed an epoch may have missed that its time was open and sealed again.
+  // A record that missed an epoch may have missed that its time was re-opened and sealed again.
   const missed = record.epoch < epoch - 1;
   const segments = record.segments.filter(({ to }) => to <= floor && !missed);
   if (segments.length === record.segments.length) return { ...record, epoch };
@@ -77,7 +77,7 @@ function reopened(record: SplitRecord, namespace: NamespaceRecord, nowMicros: nu
       segments,
       owner: null,
       fence: record.fence + 1,
-      // What an operator holds stays as it is (rule C17).
+      // A split held by an operator stays as it is (rule C17).
       dueAt: record.heldBy === null ? nowMicros + recheckAt : record.dueAt,
     },
   );

@@ -1,9 +1,9 @@
 /**
- * The switch that turns all splits off, everywhere within view_max_age: space `service`, key
+ * The switch that turns all splits off, everywhere within `viewMaxAge`: space `service`, key
  * `kill-switch`.
  *
- * Each process reads it every third of view_max_age. A process that could not read it for
- * view_max_age takes it as on: originals are always right.
+ * Each process reads it every third of `viewMaxAge`. A process without an answer for `viewMaxAge`
+ * treats it as on: originals are always right.
  */
 import { ServiceError } from "../../lib/errors.ts";
 import { compareAndSet, LOST } from "../../lib/compare-and-set.ts";
@@ -25,8 +25,8 @@ export async function readKillSwitch(catalog: Catalog): Promise<KillSwitchState>
 }
 
 /**
- * Sets it, and returns what is stored then. One that is so already stays as it is, with the time,
- * the operator and the reason of the first request: a second one must not hide since when and why.
+ * Sets the switch, and returns what is then stored. If it is already set so, it keeps the time,
+ * operator and reason of the first request: a second request must not hide since when and why.
  */
 export async function writeKillSwitch(
   catalog: Catalog,
@@ -43,7 +43,7 @@ export async function writeKillSwitch(
   });
 }
 
-/** Undefined for one that cannot be read, so that it can still be written over. */
+/** Undefined if the stored switch cannot be read, so that it can still be overwritten. */
 function readable(stored: CatalogRecord): KillSwitchState | undefined {
   try {
     return decodeStored(switchSchema, SPACE, stored);
@@ -56,11 +56,11 @@ function readable(stored: CatalogRecord): KillSwitchState | undefined {
 export interface KillSwitchOptions {
   readonly catalog: Catalog;
   readonly clock: Clock;
-  /** view_max_age. */
+  /** The oldest answer that counts. */
   readonly viewMaxAgeMs: Millis;
 }
 
-/** What one process knows of the switch. */
+/** One process's copy of the switch. */
 export class KillSwitch {
   readonly #options: KillSwitchOptions;
   #known: { readonly state: KillSwitchState; readonly askedAtMs: number } | undefined;
@@ -69,37 +69,37 @@ export class KillSwitch {
     this.#options = options;
   }
 
-  /** At no cost. Also true when nothing is known that is younger than view_max_age. */
+  /** Free to call. Also true when the last answer is older than `viewMaxAge`. */
   on(): boolean {
     return this.#known?.state.on === true || this.stale();
   }
 
-  /** As last heard, however long ago; undefined before the first time. */
+  /** The last answer, of any age; undefined before the first one. */
   lastKnown(): KillSwitchState | undefined {
     return this.#known?.state;
   }
 
-  /** Whether nothing is known that is younger than view_max_age. */
+  /** Whether there is no answer younger than `viewMaxAge`. */
   stale(): boolean {
     const known = this.#known;
     if (known === undefined) return true;
     return this.#options.clock.monotonicMs() - known.askedAtMs >= this.#options.viewMaxAgeMs;
   }
 
-  /** Asks the catalog. Never rejects: if that fails, what is known grows old. */
+  /** Asks the catalog. Never rejects: after a failure, the last answer grows older. */
   async refresh(): Promise<void> {
     const { catalog, clock } = this.#options;
     const askedAtMs = clock.monotonicMs();
     try {
       const state = await readKillSwitch(catalog);
-      // An answer that was long under way says less than a later question's.
+      // A slow answer must not replace the answer to a later question.
       if (askedAtMs >= (this.#known?.askedAtMs ?? -Infinity)) this.#known = { state, askedAtMs };
     } catch {
-      // The operator who sets the switch sees failures; here age alone counts.
+      // The operator who sets the switch sees failures; here only the age counts.
     }
   }
 
-  /** Keeps it young until the signal aborts. Never rejects. */
+  /** Refreshes the copy until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, viewMaxAgeMs } = this.#options;
     while (!signal.aborted) {

@@ -1,4 +1,4 @@
-/** Chooses the strategy of a segment, and says why. Pure. */
+/** Chooses the strategy of a segment and gives the reason. Pure. */
 import { assert } from "../../lib/errors.ts";
 import type { NamespaceConfig } from "../../model/namespace-config.ts";
 import { SPLIT_STRATEGIES, STRATEGIES } from "../../model/strategies/strategies.ts";
@@ -11,7 +11,9 @@ export interface ChosenStrategy {
   readonly why: string;
 }
 
-/** What the namespace asks for; AUTO takes the one that is ordered and needs one pass. */
+/**
+ * Takes the strategy that the namespace sets; AUTO takes the ordered strategy that needs one pass.
+ */
 export function chooseStrategy({ widePartition }: NamespaceConfig): ChosenStrategy {
   const asked = SPLIT_STRATEGIES.find((name) => name === widePartition.strategy);
   return asked === undefined
@@ -19,7 +21,9 @@ export function chooseStrategy({ widePartition }: NamespaceConfig): ChosenStrate
     : chosen(asked, `the namespace asks for ${asked}`);
 }
 
-/** Instead of one that has to know the whole, where only some of it was measured. */
+/**
+ * Replaces a strategy that needs the whole range measured, if the survey measured only some of it.
+ */
 export function onePassInstead({ why }: ChosenStrategy, measured: string): ChosenStrategy {
   const name = autoName();
   return chosen(
@@ -32,7 +36,7 @@ function chosen(name: SplitStrategyName, why: string): ChosenStrategy {
   return { name, strategy: STRATEGIES[name], why };
 }
 
-/** Ordered, because most reads are pages; in one pass, because that costs least. */
+/** Ordered, because most reads are pages; one pass, because it costs least. */
 function autoName(): SplitStrategyName {
   const auto = SPLIT_STRATEGIES.find((name) => {
     const strategy: Strategy = STRATEGIES[name];

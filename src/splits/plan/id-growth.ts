@@ -1,9 +1,10 @@
 /**
- * More event buckets for an id that will be wide again tomorrow (rule C15).
+ * Gives more event buckets to an id that is likely to be wide again (rule C15).
  *
- * Pure. A step only grows, by whole factors, and takes effect with a time bucket that nobody can
- * have written to before everybody knows of it. It does nothing for a bucket that is already open:
- * an id that grows wide inside one keeps its hot spot until the next.
+ * Pure. A step only increases the number of event buckets, by whole factors. It takes effect at the
+ * start of a time bucket that no server can write to before all servers know the step. It changes
+ * nothing in an open time bucket: an id that becomes wide there keeps its hot spot until the next
+ * time bucket.
  */
 import type { Micros } from "../../lib/time-units.ts";
 import { SECOND_MICROS } from "../../model/namespace-config.ts";
@@ -12,40 +13,40 @@ import type { IdStrategyStep } from "../../model/read-mode.ts";
 import type { TimeMargins } from "../../model/time-margins.ts";
 import type { TimeSlice } from "../../model/time-slice.ts";
 
-/** Every read of a time bucket asks all of its event buckets. */
+/** Bounded, because every read of a time bucket reads all its event buckets. */
 const EVENT_BUCKETS_MAX = 1_024;
 
 export interface IdGrowth {
-  /** The one the wide bucket is in. */
+  /** The slice that contains the wide time bucket. */
   readonly slice: TimeSlice;
-  /** Of the slices to come. */
+  /** The time partition of future slices. */
   readonly timePartition: TimePartition;
   /**
-   * Of the id in one time bucket, over all its event buckets: one partition's bytes times their
-   * number.
+   * The id's bytes in one time bucket, over all event buckets: the bytes of one partition times the
+   * number of event buckets.
    */
   readonly bytesInBucket: number;
   readonly targetBytes: number;
-  /** Likewise. */
+  /** The id's events in one time bucket, over all event buckets. */
   readonly eventsInBucket: number;
   readonly eventsMax: number;
-  /** Those the id has, by time. */
+  /** The id's existing steps, ordered by time. */
   readonly steps: readonly IdStrategyStep[] | undefined;
   readonly nowMicros: Micros;
   readonly futureLimitMicros: Micros;
   readonly margins: Pick<TimeMargins, "clockSkew" | "viewMaxAge">;
-  /** The longest that storing the step may take. */
+  /** The longest time that storing the step may take. */
   readonly changeMaxMicros: Micros;
 }
 
-/** The step to add, or undefined if the id has enough event buckets or can have no more. */
+/** The step to add; undefined if the id has enough event buckets or has reached the maximum. */
 export function nextIdStep(growth: IdGrowth): IdStrategyStep | undefined {
   const { slice, timePartition, steps } = growth;
   const last = steps?.at(-1);
   const before = last?.factor ?? 1;
   const width = timePartition.secondsPerTimeBucket;
   const expected = (partitionsNeeded(growth) * width) / slice.timePartition.secondsPerTimeBucket;
-  // Of the slice and of those to come alike: a step is not taken back when a slice begins.
+  // The maximum applies to this slice and to future slices: a new slice does not revert a step.
   const buckets = Math.max(timePartition.eventBuckets, slice.timePartition.eventBuckets);
   let factor = before;
   while (
@@ -59,8 +60,8 @@ export function nextIdStep(growth: IdGrowth): IdStrategyStep | undefined {
 }
 
 /**
- * In how many partitions the bucket would be neither large nor wide by events: many tiny ones are
- * slow, too.
+ * The number of partitions in which none is over the target in bytes or over the limit in events.
+ * The events count because many tiny events are slow to read, too.
  */
 function partitionsNeeded(growth: IdGrowth): number {
   const { bytesInBucket, targetBytes, eventsInBucket, eventsMax } = growth;
@@ -68,8 +69,9 @@ function partitionsNeeded(growth: IdGrowth): number {
 }
 
 /**
- * From when on nobody can have written by the time the last view without a step ends that is being
- * stored now. A step that begins no later than this comes too late.
+ * The start of the event time that no server can have written to when the last view without the
+ * step expires, if the storing of the step begins now. A step that begins at or before this time
+ * comes too late.
  */
 export function untouchedFrom({
   nowMicros,
@@ -82,16 +84,16 @@ export function untouchedFrom({
 }
 
 /**
- * The start of the first time bucket that nobody may write to before all have heard of the step.
+ * The start of the first time bucket that no server can write to before all servers know the step.
  */
 function firstUntouched(growth: IdGrowth, last: IdStrategyStep | undefined): number {
   const { slice, margins } = growth;
-  // By a view's age later than would be in time now, so that it still is when it comes to be
-  // stored.
+  // Adds one `view_max_age` to the earliest time that is safe now, so that the step is still in
+  // time when it is stored.
   const after = Math.max(untouchedFrom(growth) + margins.viewMaxAge.micros, last?.from ?? 0);
   const inSlice = nextBucketStart(after, slice.start, slice.timePartition);
   if (after >= slice.start && inSlice <= slice.end) return inSlice;
-  // Slices begin at whole multiples of their width since the epoch, and buckets divide slices.
+  // Slices start at whole multiples of their width since 1970, and time buckets divide slices.
   return nextBucketStart(after, 0, growth.timePartition);
 }
 

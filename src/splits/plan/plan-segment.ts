@@ -1,9 +1,10 @@
 /**
- * Decides whether the next range of a wide partition is split, how and into what, and says why.
+ * Decides whether to split the next range of a wide partition, and with which strategy and parts,
+ * and gives the reason.
  *
- * Pure: the worker measures (at most what `surveyBytes` asks for), this decides, the worker carries
- * it out. A plan freezes the range before anything is copied (rule C7). Every refusal is a whole
- * sentence with its numbers, for the record's history.
+ * Pure: the worker measures at most what `surveyBytes` returns, this module decides, and the worker
+ * carries out the decision. A plan freezes the range before the worker copies anything (rule C7).
+ * Every refusal is a whole sentence with its numbers, for the history of the record.
  */
 import type { RefusalCause } from "../../model/move-cause.ts";
 import { sliceExpiry } from "../../model/slice-expiry.ts";
@@ -16,19 +17,19 @@ import type { Fragments } from "../../ports/fragments.ts";
 import { chooseStrategy, onePassInstead } from "./choose-strategy.ts";
 import type { ChosenStrategy } from "./choose-strategy.ts";
 
-/** What a bounded read of the range has found. */
+/** The result of a bounded read of the range. */
 export interface Survey {
   readonly bytes: number;
   readonly events: number;
   /**
-   * Whether it read the range to its end: then bytes and events are exact, else they are a lower
-   * bound.
+   * Whether the survey read the range to its end. If so, bytes and events are exact; else they are
+   * a lower bound.
    */
   readonly whole: boolean;
   /** How long the read took. */
   readonly millis: number;
   readonly largestEventBytes: number;
-  /** How scattered the storage keeps the slice, where it can tell. */
+  /** How scattered the slice lies in the storage; undefined if the storage cannot tell. */
   readonly fragments: Fragments | undefined;
 }
 
@@ -37,16 +38,16 @@ export interface PlanInput {
   readonly slice: TimeSlice;
   readonly record: SplitRecord;
   readonly bucket: { readonly start: number; readonly end: number };
-  /** Where the segments that are there end. */
+  /** The end of the existing segments. */
   readonly from: number;
-  /** The sealed line, or the end of the bucket. */
+  /** The settled floor or the end of the bucket, whichever is lower. */
   readonly to: number;
   /** Whether the whole bucket is sealed. */
   readonly closed: boolean;
   readonly blocked: boolean;
   readonly nowMicros: number;
   readonly survey: Survey;
-  /** Whether an operator asked for it. */
+  /** Whether an operator requested the split. */
   readonly byOperator: boolean;
 }
 
@@ -57,7 +58,7 @@ export type SplitPlan =
       readonly kind: "parked";
       readonly cause: "waiting";
       readonly reason: string;
-      /** A time, as `nowMicros` is. */
+      /** A point in time, like `nowMicros`. */
       readonly recheckMicros: number;
     };
 
@@ -68,26 +69,26 @@ interface Refusal {
 }
 
 const SECOND_MICROS = 1_000_000;
-/** A closed partition in this many files or more is slow for being scattered. */
+/** A closed partition in at least this many files is slow because it is scattered. */
 const FILES_MANY = 8;
-/** How soon and how late a range that is still growing is checked again. */
+/** The shortest and the longest wait before a worker checks a growing range again. */
 const LOOK_AGAIN_MICROS_MIN = 10 * SECOND_MICROS;
 const LOOK_AGAIN_MICROS_MAX = 600 * SECOND_MICROS;
 /**
- * What is old enough to be sealed is so within this long: the line is raised in steps, and then
- * settles.
+ * Event time older than the accept limit is sealed within this time: the floor rises in steps and
+ * then settles.
  */
 const SEALING_MICROS = 30 * SECOND_MICROS;
 
-/** The bytes a survey has to read at most before it can be decided; 0: none. */
+/** The most bytes a survey must read before a decision is possible; 0: the survey reads nothing. */
 export function surveyBytes(config: NamespaceConfig, record: SplitRecord, closed: boolean): number {
   const { bytesMax, eventsMax, targetBytes } = config.widePartition;
   if (!chooseStrategy(config).strategy.onePass) return Number.MAX_SAFE_INTEGER;
   if (!closed) return targetBytes;
-  // The rest of a bucket that is split already goes with it, whatever its size.
+  // If a bucket already has a segment, the rest of it is split at any size.
   if (isBegun(record)) return 0;
-  // A detection is a lower bound, and a closed bucket is no longer written to: what was seen is
-  // there.
+  // A detection is a lower bound, and servers accept no more writes to a closed bucket: the
+  // detected events are still there.
   if (record.bytes > bytesMax) return 0;
   if (record.events > eventsMax) return record.bytes > targetBytes ? 0 : targetBytes + 1;
   return bytesMax + 1;
@@ -104,7 +105,7 @@ export function planSegment(input: PlanInput): SplitPlan {
   return { kind: "segment", segment: segmentOf(input) };
 }
 
-/** Reasons that no measure can change. */
+/** Reasons that no measurement can change. */
 function whyNever({ slice, blocked, config, byOperator, record }: PlanInput): Refusal | undefined {
   if (slice.state !== "OPEN") {
     return refusal(
@@ -146,12 +147,12 @@ function parkedUntilMoreIsSealed(input: PlanInput): SplitPlan {
   const { acceptLimitMicros, widePartition } = input.config;
   const { targetBytes } = widePartition;
   const sealedMicros = Math.max(0, to - from);
-  // As much again as has come so far in as much time, but never past the moment all of it is
+  // Assumes that the rate so far continues, but waits no longer than until the whole bucket is
   // sealed.
   const missing = targetBytes - survey.bytes;
   const growing = survey.bytes > 0 ? (missing / survey.bytes) * sealedMicros : Infinity;
   const untilClosed = Math.max(0, bucket.end - Math.max(from, to));
-  // What a read has seen already need only grow old.
+  // Events that a detection has already counted need only become old enough.
   const old = record.detectedAt + acceptLimitMicros - nowMicros;
   const seen = record.bytes >= targetBytes ? Math.max(0, old) + SEALING_MICROS : Infinity;
   const wait = Math.min(growing, untilClosed, seen, LOOK_AGAIN_MICROS_MAX);
@@ -165,7 +166,7 @@ function parkedUntilMoreIsSealed(input: PlanInput): SplitPlan {
   };
 }
 
-/** Of a closed bucket. Reasons that only a read of the whole range can give. */
+/** Reasons against the split of a closed bucket that only a read of the whole range can give. */
 function whyNotWorthIt(input: PlanInput): Refusal | undefined {
   const { survey, record, byOperator } = input;
   const { bytesMax, eventsMax, targetBytes } = input.config.widePartition;
@@ -234,7 +235,10 @@ function strategyFor(config: NamespaceConfig, survey: Survey): ChosenStrategy {
   return onePassInstead(chosen, amount(survey));
 }
 
-/** Of this segment: what the segments that are there have left, and one at least. */
+/**
+ * The most parts this segment may have: what the existing segments leave of the maximum, at least
+ * one.
+ */
 function partsMaxOf({ partsMax }: Strategy, record: SplitRecord, maxParts: number): number {
   let used = 0;
   for (const { partRanges } of routeOf(record).segments)
@@ -268,8 +272,8 @@ function whyLarger(
 }
 
 /**
- * Of one that is larger than a part: being scattered is no reason against the split, but may be a
- * second trouble.
+ * For a range larger than one part, scattered storage is no reason against the split, but it can be
+ * a second cause of slow reads.
  */
 function whyScattered({ survey: { fragments } }: PlanInput): string {
   if (fragments === undefined) return "";
@@ -282,7 +286,7 @@ function filesText({ files, fileWord }: Fragments): string {
   return `${number(files)} ${fileWord}${files === 1 ? "" : "s"}`;
 }
 
-/** Whether some of its time is split already. */
+/** Whether the route already covers some of the bucket. */
 function isBegun(record: SplitRecord): boolean {
   return routeOf(record).segments.length > 0;
 }

@@ -1,4 +1,4 @@
-/** The results of a comparison of a split's parts, and how a difference is described. */
+/** Compares a split's parts with what is listed, and describes a difference. */
 import { ServiceError } from "../../lib/errors.ts";
 import { readParts } from "../../records/part-records.ts";
 import type { PartitionKey } from "../../model/partition.ts";
@@ -8,7 +8,7 @@ import type { Catalog } from "../../ports/catalog.ts";
 import { formatTime } from "../../wire/time-text.ts";
 import { Interruption } from "./interruption.ts";
 
-/** Throws a mismatch unless `found` is what was listed. `where` says what was read. */
+/** Throws a mismatch unless `found` equals what is listed. `where` names what was read. */
 export function requireSame(part: PartRecord, found: RangeDigest, where: string): void {
   const same = found.events === part.events && found.bytes === part.bytes;
   if (same && found.digest() === part.digest) return;
@@ -24,8 +24,8 @@ export function requireSame(part: PartRecord, found: RangeDigest, where: string)
 }
 
 /**
- * The listed parts of a segment, in order. One that is missing is a mismatch: no waiting brings it
- * back.
+ * The listed parts of a segment, in order. A missing part is a mismatch: a later attempt does not
+ * find it either.
  */
 export async function listedParts(
   catalog: Catalog,

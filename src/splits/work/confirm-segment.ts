@@ -1,12 +1,13 @@
 /**
- * Reads the original a second time and compares it with the copy (rule C6): the first read saw all
- * of the original, and the original has not changed since. Only then may the split be served.
+ * Reads the original a second time and compares it with the copy (rule C6). If they agree, the
+ * first read saw all of the original, and the original has not changed since. Only then may servers
+ * serve the split.
  *
- * The second read differs from the first as far as it can: it goes oldest first, with other sizes
- * of runs, so that a store which errs in one order, or at the ends of runs, does not err the same
- * way twice. The digests that are listed are of the order newest first. So the copy, too, is read
- * again, in this order: each of its parts has the listed number of events and bytes, and the
- * digest that the original has.
+ * The second read differs from the first as far as possible: it reads oldest first, in runs of
+ * other sizes. So a store that errs in one order, or at the ends of runs, does not err in the same
+ * way twice. The listed digests are for the order newest first. So this step also reads the copy
+ * again, oldest first: each part must have the listed number of events and bytes, and the same
+ * digest as the original.
  */
 import type { PartRecord } from "../../model/split.ts";
 import { strategyOf } from "../../model/strategies/strategies.ts";
@@ -24,7 +25,7 @@ import type { SplitJob } from "./split-job.ts";
 
 const SECOND_READ = "a second read of the original";
 
-/** `parts`: the listed ones, in order. Rejects with a mismatch. */
+/** `parts`: the listed parts, in order. Rejects with a mismatch. */
 export async function confirmSegment(job: SplitJob, parts: readonly PartRecord[]): Promise<void> {
   const { context, owned, throttle, level } = job;
   const segment = segmentOf(job);
@@ -42,15 +43,15 @@ export async function confirmSegment(job: SplitJob, parts: readonly PartRecord[]
   await compare.end();
 }
 
-/** Parts one behind the other: each is compared when all of its events have passed. */
+/** Parts that follow one another in time: each is compared once all its events have been read. */
 class OrderedParts {
   readonly #job: SplitJob;
-  /** The oldest first. */
+  /** Oldest first. */
   readonly #parts: readonly PartRecord[];
   #at = 0;
   #digest = new RangeDigest();
 
-  /** `parts`: as they are listed, the newest first. */
+  /** `parts`: in the order of the list, newest first. */
   constructor(job: SplitJob, parts: readonly PartRecord[]) {
     this.#job = job;
     this.#parts = parts.toReversed();
@@ -85,7 +86,7 @@ class OrderedParts {
   }
 }
 
-/** Parts that all cover the same time: they are compared together, when all events have passed. */
+/** Parts that all cover the same time: all are compared once all events have been read. */
 class SpreadParts {
   readonly #job: SplitJob;
   readonly #strategy: SpreadStrategy;
@@ -112,13 +113,13 @@ class SpreadParts {
   }
 }
 
-/** `found`: of the original, oldest first. */
+/** `found`: the digest of the original, read oldest first. */
 async function requireSameAsCopy(
   job: SplitJob,
   part: PartRecord,
   found: RangeDigest,
 ): Promise<void> {
-  // A part that differs in number or size need not be read.
+  // If the number of events or bytes differs, there is no need to read the part.
   if (found.events !== part.events || found.bytes !== part.bytes) {
     requireSame(part, found, SECOND_READ);
   }
@@ -130,7 +131,10 @@ async function requireSameAsCopy(
   requireSame(listed, found, SECOND_READ);
 }
 
-/** The events before a time, and those at or after it. Only a run with both is looked into. */
+/**
+ * Splits a run into the events before a time and those at or after it. Decodes only a run that has
+ * both.
+ */
 function cutAt(
   run: Run,
   time: number,

@@ -2,9 +2,9 @@
  * Copies a segment whose parts follow one another in time: one pass over the original, newest
  * first, from the checkpoint downwards.
  *
- * A part is closed where the cutter says so, always between two microseconds (rule C7), and listed
- * by one compare-and-set, which is the checkpoint (rule C8). While it is being listed the next one
- * is written; no more than these two are under way.
+ * The cutter decides where a part ends, always between two microseconds (rule C7). One
+ * compare-and-set lists the part; this is the checkpoint (rule C8). While one part is being listed,
+ * the next is written; no more than these two are in progress.
  */
 import { assert } from "../../lib/errors.ts";
 import { writePart } from "../../records/part-records.ts";
@@ -19,12 +19,12 @@ import { framesOf, RunBuilder } from "./run-builder.ts";
 import { segmentOf } from "./split-job.ts";
 import type { SplitJob } from "./split-job.ts";
 
-/** Reserved before the copy continues: the first part, and the one behind it. */
+/** Part numbers reserved before the copy starts or resumes: for the first part and the next one. */
 export const FIRST_PARTS = 2;
 
 /**
- * `firstPart` is the first of the numbers that were reserved for this copy, `maxParts` how many
- * parts the segment may have. When it resolves all parts are listed.
+ * `firstPart` is the first part number reserved for this copy; `maxParts` is how many parts the
+ * segment may have. When it resolves, all parts are listed.
  */
 export async function copyOrdered(
   job: SplitJob,
@@ -57,7 +57,7 @@ class OrderedCopy {
   #writer: PartWriter | undefined;
   #nextPart: number;
   #partsSoFar: number;
-  /** Where the part being written ends: `to` of its range. */
+  /** The end of the part being written: `to` of its range. */
   #to: number;
   #lastTime: number | undefined;
   #listing: Promise<void> = Promise.resolve();
@@ -84,13 +84,13 @@ class OrderedCopy {
     await this.#write();
   }
 
-  /** All events were added: the last part covers the rest of the segment. */
+  /** Called after the last event: the last part covers the rest of the segment. */
   async finish(): Promise<void> {
     if (this.#writer !== undefined) await this.#closePart(this.#segment.from);
     await this.#listing;
   }
 
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when no write is in progress. */
   async close(): Promise<void> {
     await this.#listing.catch(() => undefined);
     await this.#writer?.abort();
@@ -102,7 +102,7 @@ class OrderedCopy {
     return this.#cutter.cutBefore(time, bytes, events, this.#partsSoFar);
   }
 
-  /** Gives what was gathered to the part being written. */
+  /** Adds the collected events to the part being written. */
   async #write(): Promise<void> {
     const run = this.#builder.take();
     if (run === undefined) return;
@@ -121,7 +121,7 @@ class OrderedCopy {
     await this.#writer.addRun(run);
   }
 
-  /** The part being written ends here, and holds all events from `from` on. */
+  /** Ends the part being written: it contains all events at or after `from`. */
   async #closePart(from: number): Promise<void> {
     await this.#write();
     const writer = this.#writer;
@@ -130,7 +130,7 @@ class OrderedCopy {
     const to = this.#to;
     this.#to = from;
     this.#partsSoFar++;
-    // In their order, and one at a time: the next part is written meanwhile.
+    // Lists parts in order, one at a time; the next part is written meanwhile.
     try {
       await this.#listing;
     } catch (error) {
@@ -159,7 +159,7 @@ class OrderedCopy {
   }
 }
 
-/** The record with one more part of its newest segment, and a number reserved for one further. */
+/** The record with one more part in its newest segment, and one more part number reserved. */
 function listed(record: SplitRecord, { part, from, bytes, events }: PartRecord): SplitRecord {
   const segment = newestSegment(record);
   assert(segment !== undefined, "there is a segment being copied");

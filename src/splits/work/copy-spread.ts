@@ -1,7 +1,7 @@
 /**
- * Copies a segment whose events are spread over its parts: all parts are written at once, and
- * listed together at the end. There is no checkpoint inside: after a crash the copy begins again,
- * with fresh numbers.
+ * Copies a segment whose events are spread over its parts: writes all parts at once and lists them
+ * together at the end. There is no checkpoint in between: after a crash the copy starts again, with
+ * new part numbers.
  */
 import { writePart } from "../../records/part-records.ts";
 import type { PartRecord } from "../../model/split.ts";
@@ -14,7 +14,7 @@ import { framesOf, RunBuilder } from "./run-builder.ts";
 import { segmentOf } from "./split-job.ts";
 import type { SplitJob } from "./split-job.ts";
 
-/** `firstPart`: of the numbers that were reserved. When it resolves all parts are listed. */
+/** `firstPart`: the first reserved part number. When it resolves, all parts are listed. */
 export async function copySpread(
   job: SplitJob,
   strategy: SpreadStrategy,
@@ -69,7 +69,7 @@ export async function copySpread(
   }
 }
 
-/** The events of a run by the part they belong to; undefined for parts that get none. */
+/** The events of a run, grouped by part; undefined for a part that gets none. */
 export function spreadRun(run: Run, strategy: SpreadStrategy, parts: number): (Run | undefined)[] {
   const builders = Array.from({ length: parts }, () => new RunBuilder());
   for (const { chunk, start, event } of framesOf(run)) {

@@ -1,7 +1,7 @@
 /**
- * Finds where the copy and the original of a part differ, for people: digests only say that they
- * do. It reads both once more, up to the first event that is not the same, in the order of the
- * second read: that one sees what the copying read may have missed.
+ * Finds where the copy and the original of a part differ, for operators: digests show only that
+ * they differ. It reads both once more, up to the first event that differs, in the order of the
+ * second read: that read sees what the copying read may have missed.
  */
 import { fromUtf8 } from "../../lib/bytes.ts";
 import { routeSegmentOf } from "../../model/split.ts";
@@ -26,8 +26,8 @@ const IN_WORDS: Readonly<Record<DifferenceKind, string>> = {
 };
 
 /**
- * The same mismatch, with the first difference if one can be found. Rejects only if the signal of
- * the work has aborted.
+ * The same mismatch, with the first difference if it finds one. Rejects only if the signal of the
+ * work has aborted.
  */
 export async function withFirstDifference(
   job: SplitJob,
@@ -57,7 +57,7 @@ async function whereOf(
   }
 }
 
-/** Parts that are not ordered all cover all of the time: they are compared together. */
+/** Unordered parts all cover the whole segment, so they are compared together. */
 async function firstDifference(
   job: SplitJob,
   parts: readonly PartRecord[],

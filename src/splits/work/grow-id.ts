@@ -1,9 +1,9 @@
 /**
- * Gives an id that was wide, and soon will be again, more event buckets for time to come (rule
- * C15).
+ * Gives more event buckets to an id that was wide and is likely to be wide again, for future time
+ * (rule C15).
  *
- * Once a split is done, and only where its bucket is young: who was wide a month ago says nothing
- * about tomorrow. It never fails the split.
+ * It runs after a split is confirmed, and only if the time bucket is recent: an id that was wide a
+ * month ago says nothing about tomorrow. It never fails the split.
  */
 import { addIdStep, ID_CHANGE_FENCED_MS, readIdSteps } from "../../records/id-strategies.ts";
 import { durationOfMs } from "../../lib/time-units.ts";
@@ -14,24 +14,24 @@ import { nextIdStep, untouchedFrom } from "../plan/id-growth.ts";
 import type { SplitContext } from "./split-context.ts";
 import type { WorkLocation } from "./work-location.ts";
 
-/** A bucket that ended more of its own widths ago than this is old. */
+/** A time bucket is recent until this many of its own widths after its end. */
 const YOUNG_BUCKETS = 2;
 
 /**
- * Of a bucket, to tell from it how wide it will be: a burst in its first minutes is not what all of
- * it is like.
+ * The share of a time bucket that must be covered to predict how wide its partitions become: a
+ * burst in the first minutes does not represent the whole time bucket.
  */
 const COVERED_SHARE_MIN = 0.5;
 
-/** From an event time on the id has so many event buckets. */
+/** The id has `eventBuckets` event buckets from event time `from` on. */
 export interface GrownId {
   readonly from: number;
   readonly eventBuckets: number;
 }
 
 /**
- * `namespace`: as the catalog has it now. It may have changed since the split was begun. Undefined
- * if the id gets no more.
+ * `namespace`: as the catalog has it now; it may have changed since the split began. Undefined if
+ * the id gets no more event buckets.
  */
 export async function growId(
   context: SplitContext,
@@ -53,15 +53,15 @@ export async function growId(
     events += segment.events;
   }
   const coveredMicros = (record.segments.at(-1)?.to ?? bucket.start) - bucket.start;
-  // A later segment asks again.
+  // A later segment checks again.
   if (coveredMicros < width * COVERED_SHARE_MIN) return undefined;
-  // A process that has the catalog to itself has one view: who reads knows a step as soon as who
-  // writes.
+  // A process that does not share its catalog has one view: its reads know a step as soon as its
+  // writes do.
   const changeMax = catalog.shared ? durationOfMs(ID_CHANGE_FENCED_MS) : margins.settle;
   const known = { margins, changeMaxMicros: changeMax.micros };
   try {
     const steps = await readIdSteps(catalog, namespace.id, seriesId);
-    // What is covered, as if it were the whole bucket, in each of its event buckets.
+    // Scales the covered time to the whole time bucket and to all its event buckets.
     const scale = (width / coveredMicros) * eventBucketsOf(slice, timeBucket, steps);
     const { targetBytes, eventsMax } = config.widePartition;
     const step = nextIdStep({
@@ -77,13 +77,13 @@ export async function growId(
       ...known,
     });
     if (step === undefined) return undefined;
-    // The limit may have been raised since the step was decided on, and time has passed.
+    // An operator may have raised the limit since the step was decided, and time has passed.
     const inTime = ({ config: { futureLimitMicros } }: Namespace): boolean =>
       untouchedFrom({ nowMicros: clock.nowMicros(), futureLimitMicros, ...known }) < step.from;
     if (!(await addIdStep(catalog, namespace.name, seriesId, step, inTime))) return undefined;
     const { from, factor } = step;
     observe({ kind: "id step", namespace: namespace.name, partition, factor });
-    // What slices are made with may have changed since this one was.
+    // The configuration for new slices may have changed since this slice was created.
     const { eventBuckets } = from < slice.end ? slice.timePartition : config.timePartition;
     return { from, eventBuckets: eventBuckets * factor };
   } catch (error) {

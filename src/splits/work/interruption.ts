@@ -1,22 +1,24 @@
 /**
- * The expected ends of work on a split, as opposed to failures: `work-on-split.ts` leaves the
- * record as each of them wants it.
+ * The expected ends of work on a split, as opposed to failures. For each of them `work-on-split.ts`
+ * leaves the record in the state that fits.
  */
 import { ServiceError } from "../../lib/errors.ts";
 import type { PartRecord } from "../../model/split.ts";
 
 /**
- * overtaken: another worker has the split, or an operator has stopped it. Nothing more is written.
+ * overtaken: another worker owns the split, or an operator has stopped it. The worker writes
+ * nothing more.
  * paused: an operator has paused the namespace's splits.
- * reopened: the namespace has another epoch, so what is being copied may be open again (rule C3).
- * gone: namespace or slice are dropped, and the record goes with them.
- * mismatch: the copy is not what it should be. Counts against the retries (rule C16).
+ * reopened: the namespace has a new epoch, so the time being copied may be open again (rule C3).
+ * gone: the namespace or the slice is dropped, and the record with it.
+ * mismatch: the copy differs from what it should be. Counts as a failure for the retries (rule
+ * C16).
  */
 type InterruptionKind = "overtaken" | "paused" | "reopened" | "gone" | "mismatch";
 
 export class Interruption extends Error {
   readonly kind: InterruptionKind;
-  /** Of a mismatch: the part whose events are not what was listed, where it is one part. */
+  /** For a mismatch in one part: the part whose events differ from what is listed. */
   readonly part: PartRecord | undefined;
 
   constructor(kind: InterruptionKind, message: string, part?: PartRecord) {
@@ -34,7 +36,7 @@ export function reopened(): Interruption {
   );
 }
 
-/** What an error of the work is, if it was to be expected. */
+/** The interruption that an error of the work stands for; undefined if it is a failure. */
 export function interruptionOf(error: unknown): Interruption | undefined {
   if (error instanceof Interruption) return error;
   const gone = error instanceof ServiceError && error.code === "NAMESPACE_NOT_FOUND";

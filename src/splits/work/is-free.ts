@@ -1,8 +1,8 @@
 /**
- * Which splits a worker may take: those without an owner, and those whose owner is dead (rule C16).
+ * Which splits a worker may take: those without an owner and those whose owner is dead (rule C16).
  *
- * Two workers may still believe for a while that they own the same split: compare-and-set and fresh
- * part numbers keep that harmless (rule C8).
+ * For a while two workers may each believe that they own the same split. Compare-and-set and new
+ * part numbers make that harmless (rule C8).
  */
 import type { OwnerLiveness } from "../../lib/owner-liveness.ts";
 import { partitionText } from "../../model/partition.ts";

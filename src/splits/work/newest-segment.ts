@@ -5,7 +5,7 @@ export function newestSegment(record: SplitRecord): Segment | undefined {
   return record.segments.at(-1);
 }
 
-/** Changes of the newest segment: only that one is ever unfinished. */
+/** Applies changes to the newest segment, the only one that can be unfinished. */
 export function withNewest(
   record: SplitRecord,
   changes: Partial<Segment>,
@@ -15,7 +15,7 @@ export function withNewest(
   return { segments: [...record.segments.slice(0, -1), { ...newest, ...changes }] };
 }
 
-/** Without a newest segment that is not completed: what a new plan starts from. */
+/** The completed segments, without an unfinished newest one: a new plan starts from them. */
 export function completedSegments(record: SplitRecord): readonly Segment[] {
   return record.segments.filter(({ state }) => state === "COMPLETED");
 }

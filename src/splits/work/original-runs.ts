@@ -1,4 +1,4 @@
-/** The original of a split, run by run, one run read ahead of the work. */
+/** Reads the original of a split run by run, one run ahead of the work. */
 import { LinkedAbort } from "../../lib/linked-abort.ts";
 import type { Namespace } from "../../model/namespace.ts";
 import type { PartitionKey } from "../../model/partition.ts";
@@ -7,32 +7,33 @@ import type { ServiceLevel } from "../../ports/event-store.ts";
 import type { Run } from "../../wire/frames.ts";
 import type { SplitContext } from "./split-context.ts";
 
-/** The work holds two of them at a time: one that it works on, one under way. */
+/** The work holds two runs at a time: one that it processes and one that it is reading. */
 export const RUN_BYTES_MAX = 1 << 20;
 
 /**
- * How the original is read. The pass that confirms a copy has another order and other sizes of runs
- * than the pass that made it (rule C6). Its sizes are near those of the first, for speed, but no
- * simple ratio of them, so that runs end elsewhere.
+ * How the original is read. The pass that confirms a copy uses another order and other run sizes
+ * than the pass that made it (rule C6). For speed its sizes are close to those of the first pass,
+ * but in no simple ratio to them, so that runs end at other events.
  */
 const PASSES = {
   COPY: { order: "NEWEST_FIRST", runEventsMax: 65_536, runBytesMax: RUN_BYTES_MAX },
   CONFIRM: { order: "OLDEST_FIRST", runEventsMax: 40_009, runBytesMax: 700_001 },
 } as const;
-/** Nobody waits for a copy, so nothing is gained by asking a second replica early. */
+/** No caller waits for a copy, so asking a second replica early gains nothing. */
 const PATIENT_MS = 5_000;
 
-/** From `from` on, below `to`. */
+/** The event time `[from, to)`. */
 export interface OriginalRange {
   readonly from: number;
   readonly to: number;
-  /** Without it, COPY. */
+  /** Default: COPY. */
   readonly pass?: keyof typeof PASSES;
 }
 
 /**
- * Enough replicas to see all that was ever acknowledged (rule C5): all of them where less than a
- * majority was ever enough for a write, or where a majority of one data centre is not one of all.
+ * The level that reads enough replicas to see every event that was ever acknowledged (rule C5): all
+ * replicas if a write ever needed less than a majority, or if a majority of one data centre is not
+ * a majority of all replicas.
  */
 export function copyLevel(
   { everEventual }: Pick<Namespace, "everEventual">,
@@ -42,7 +43,9 @@ export function copyLevel(
   return { consistency, targetMs: PATIENT_MS, maxMs: PATIENT_MS };
 }
 
-/** Leaving the loop stops what is under way and waits for it. */
+/**
+ * When the caller leaves the loop, the generator stops the read in progress and waits for its end.
+ */
 export async function* originalRuns(
   { store, clock }: Pick<SplitContext, "store" | "clock">,
   partition: PartitionKey,
@@ -64,12 +67,12 @@ export async function* originalRuns(
     for (;;) {
       const run = await ahead;
       if (run === undefined) {
-        // The runs also end when the signal aborts, which is not the end of the original.
+        // The runs also end when the signal aborts; that is not the end of the original.
         signal.throwIfAborted();
         return;
       }
       ahead = reader.next();
-      // The next round awaits it: until then a failure is not unhandled.
+      // The next round awaits it; until then its rejection must not count as unhandled.
       ahead.catch(() => undefined);
       yield run;
     }

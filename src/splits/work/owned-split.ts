@@ -1,9 +1,10 @@
 /**
- * A split that this process works on: its record, changed by nobody else as long as it is owned.
+ * A split that this process owns: while it does, no other worker changes the record.
  *
- * Changes are made one after another by compare-and-set, and each is a heartbeat; without changes
- * the heartbeat continues by itself. A worker that finds a newer fence has lost the split: it stops
- * and writes nothing more. Parts that it has copied but not listed are garbage (rule C8).
+ * The owner changes the record by compare-and-set, one change at a time, and each change is a
+ * heartbeat; without changes, separate heartbeats continue. A worker that finds a newer fence has
+ * lost the split: it stops and writes nothing more. Parts that it has copied but not listed are
+ * garbage (rule C8).
  */
 import { LinkedAbort } from "../../lib/linked-abort.ts";
 import { moveSplit } from "../record/move-split.ts";
@@ -15,23 +16,27 @@ import { Interruption, reopened } from "./interruption.ts";
 import { LEASE_MS } from "./split-context.ts";
 import type { SplitContext } from "./split-context.ts";
 
-/** Changes in a row that another process without a fence came between: more is no accident. */
+/**
+ * How often in a row another process may change the record without raising the fence: more
+ * conflicts than this are no coincidence.
+ */
 const ATTEMPTS_MAX = 5;
 
 export class OwnedSplit {
   readonly #context: SplitContext;
   readonly #stop: LinkedAbort;
   readonly #heartbeats: Promise<void>;
-  /** When it was claimed. */
+  /** The record's epoch at the claim. */
   readonly #epoch: number;
   #record: SplitRecord;
   #changes: Promise<unknown> = Promise.resolve();
-  /** A change has failed and may have been made all the same. */
+  /** A change has failed, but the catalog may have stored it. */
   #outcomeUnknown = false;
   #over = false;
   #changedAtMs: number;
   /**
-   * Of every attempt to change it, made or not: no two carry the same, so each is known by its own.
+   * Raised by every attempt to change the record, stored or not. No two attempts carry the same
+   * number, so the number identifies the attempt.
    */
   #heartbeat = 0;
 
@@ -44,7 +49,10 @@ export class OwnedSplit {
     this.#heartbeats = this.#keepAlive();
   }
 
-  /** Undefined if another process was faster. `state` is the one it has while it is looked at. */
+  /**
+   * Undefined if another process was faster. `state`: the state of the record while this process
+   * works on the split.
+   */
   static async claim(
     context: SplitContext,
     before: SplitRecord,
@@ -57,7 +65,7 @@ export class OwnedSplit {
     const changes = {
       owner: { by, heartbeat: 0 },
       fence: before.fence + 1,
-      // It stays due, so that others find it if this process dies.
+      // The split stays due, so that other processes find it if this process dies.
       dueAt: before.dueAt ?? at,
     };
     const after =
@@ -74,20 +82,20 @@ export class OwnedSplit {
     return this.#record;
   }
 
-  /** Another process has it, or it was let go. */
+  /** Whether another process has taken the split over, or this process has released it. */
   get over(): boolean {
     return this.#over;
   }
 
-  /** Aborted when the split is lost or let go, and when the process stops. */
+  /** Aborted when this process loses or releases the split, and when the process stops. */
   get signal(): AbortSignal {
     return this.#stop.signal;
   }
 
   /**
-   * Rejects as overtaken if it is no longer ours, and as reopened if it is in another epoch than
-   * when it was claimed: what was decided then counts no more (rule C3). If it rejects otherwise it
-   * may have been made.
+   * Rejects as overtaken if this process no longer owns the split. Rejects as reopened if the
+   * record has another epoch than at the claim: decisions from the old epoch are no longer valid
+   * (rule C3). If it rejects with any other error, the catalog may have stored the change.
    */
   change(make: (record: SplitRecord) => SplitRecord): Promise<SplitRecord> {
     return this.#inTurn((record) => {
@@ -96,7 +104,7 @@ export class OwnedSplit {
     });
   }
 
-  /** A change of state, and why. */
+  /** Changes the state and records the reason. */
   async move(
     to: SplitState,
     cause: MoveCause,
@@ -113,7 +121,10 @@ export class OwnedSplit {
     return after;
   }
 
-  /** The last change, in whatever epoch: from then on it is nobody's. Call `close` all the same. */
+  /**
+   * Makes the last change, in any epoch, and releases the split. The caller must still call
+   * `close`.
+   */
   async rest(make: (record: SplitRecord) => SplitRecord): Promise<SplitRecord> {
     let before = this.#record;
     const after = await this.#inTurn((record) => {
@@ -125,7 +136,7 @@ export class OwnedSplit {
     return after;
   }
 
-  /** Resolves when nothing of it is under way. Writes nothing. */
+  /** Resolves when no heartbeat or change is in progress. Writes nothing. */
   async close(): Promise<void> {
     this.#lose();
     await this.#heartbeats;
@@ -146,7 +157,7 @@ export class OwnedSplit {
       const heartbeat = ++this.#heartbeat;
       const made = make(before);
       const after = { ...made, owner: made.owner === null ? null : { by, heartbeat } };
-      // Until the answer is there.
+      // The outcome is unknown until the catalog answers.
       this.#outcomeUnknown = true;
       const written = await moveSplit(catalog, clock, before, after);
       this.#changedAtMs = clock.monotonicMs();
@@ -155,8 +166,8 @@ export class OwnedSplit {
         this.#record = written;
         return written;
       }
-      // Another process has written it. With our fence it is still ours; with this heartbeat our
-      // change was made.
+      // Another process has written the record. If it has our fence, this process still owns the
+      // split; if it has this heartbeat, the catalog has stored our change.
       await this.#reread();
       if (this.#record.owner?.heartbeat === heartbeat) return this.#record;
     }
@@ -164,7 +175,10 @@ export class OwnedSplit {
     throw overtaken();
   }
 
-  /** Ours is what has our fence and our name: others raise the fence when they take it. */
+  /**
+   * This process owns the split while the record has its fence and its name: another process raises
+   * the fence when it takes the split over.
+   */
   async #reread(): Promise<void> {
     const { catalog, by } = this.#context;
     const found = await readSplit(catalog, this.#record.partition);
@@ -194,8 +208,8 @@ export class OwnedSplit {
       try {
         await this.change((record) => record);
       } catch {
-        // Being overtaken ends the loop; while the catalog is away it is asked again, until someone
-        // takes over.
+        // A newer owner ends the loop. While the catalog does not answer, the loop asks again,
+        // until another process takes over.
       }
     }
   }

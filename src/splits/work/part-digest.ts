@@ -1,4 +1,4 @@
-/** Reads one part of a segment from the split table, whole, and sums it up. */
+/** Reads one whole part of a segment from the split table and computes its digest. */
 import type { PartRecord } from "../../model/split.ts";
 import { IntegrityError, readPart } from "../../parts/part-reader.ts";
 import type { PartReadRange } from "../../parts/part-reader.ts";
@@ -10,7 +10,7 @@ import { RUN_BYTES_MAX } from "./original-runs.ts";
 import { segmentOf } from "./split-job.ts";
 import type { SplitJob } from "./split-job.ts";
 
-/** `passed` is awaited for each run. Rejects with an IntegrityError. */
+/** Awaits `passed` for each run. Rejects with an IntegrityError. */
 export async function digestPart(
   job: SplitJob,
   part: PartRecord,
@@ -37,13 +37,13 @@ export function wholeRange(job: SplitJob, order: Order): PartReadRange {
   return { from, to, order, after: undefined, ...bytes, level };
 }
 
-/** An integrity error of the copy is a mismatch. */
+/** Turns an integrity error of the copy into a mismatch. */
 export async function orMismatch<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (error) {
     if (!(error instanceof IntegrityError)) throw error;
-    // The storage is away, which says nothing about the copy.
+    // The storage does not answer; that says nothing about the copy.
     if (error.reason === "storage") throw error.cause ?? error;
     throw new Interruption(
       "mismatch",

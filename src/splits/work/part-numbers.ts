@@ -1,12 +1,13 @@
 /**
- * The numbers of a split's parts: reserved in the record before they are used, and never used
- * twice, so that what a dead or late worker has written meets nothing of others (rule C8).
+ * The part numbers of a split. The owner reserves them in the record before it uses them, and no
+ * number is used twice, so that writes of a dead or late worker never collide with those of another
+ * (rule C8).
  */
 import { ServiceError } from "../../lib/errors.ts";
 import { PARTS_PER_PARTITION } from "../../model/split.ts";
 import type { PartNumberRange, SplitRecord } from "../../model/split.ts";
 
-/** The record with `count` more reserved: from its `nextPart` on. */
+/** The change that reserves `count` more part numbers, starting at the record's `nextPart`. */
 export function reserveParts(record: SplitRecord, count: number): Pick<SplitRecord, "nextPart"> {
   const nextPart = record.nextPart + count;
   if (nextPart > PARTS_PER_PARTITION) {
@@ -24,7 +25,7 @@ export function countParts(partRanges: readonly PartNumberRange[]): number {
   return parts;
 }
 
-/** The runs with one more part behind them. */
+/** The ranges with one more part at the end. */
 export function withPart(
   partRanges: readonly PartNumberRange[],
   part: number,

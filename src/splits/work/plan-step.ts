@@ -1,6 +1,4 @@
-/**
- * The first step of a split that is owned: what of it is copied next and how, or why nothing is.
- */
+/** The first step of an owned split: decides what to copy next and how, or why to copy nothing. */
 import { assert } from "../../lib/errors.ts";
 import { blockOf } from "../../model/namespace.ts";
 import { movedSplit, restedSplit } from "../../model/split-moves.ts";
@@ -15,7 +13,7 @@ import { mergedLatency, probeOriginal } from "./probe-reads.ts";
 import type { SplitJob } from "./split-job.ts";
 import { surveyRange } from "./survey.ts";
 
-/** False: the split has come to rest, nothing is to be copied. */
+/** False: the step has released the split, and there is nothing to copy. */
 export async function planStep(job: SplitJob): Promise<boolean> {
   const { owned } = job;
   const { plan, latency, size } = await decide(job);
@@ -34,9 +32,9 @@ export async function planStep(job: SplitJob): Promise<boolean> {
 
 interface Decision {
   readonly plan: SplitPlan;
-  /** With what was measured of the original, where it may come to a copy. */
+  /** Includes the measured reads of the original, unless the plan is to park the split. */
   readonly latency: SplitRecord["latency"];
-  /** Of the partition: as measured where all of it was read, else at least what was seen. */
+  /** The partition's size: exact if the survey read all of it, else the largest amount seen. */
   readonly size: Pick<SplitRecord, "bytes" | "events">;
 }
 
@@ -46,7 +44,7 @@ async function decide(job: SplitJob): Promise<Decision> {
   const { namespace, view, slice, bucket } = location;
   const { config } = namespace;
   assert(floor !== undefined, "who plans knows the sealed line");
-  // A segment that failed is planned again, and counts for nothing.
+  // A failed segment is planned again and does not count.
   const record = { ...owned.record, segments: completedSegments(owned.record) };
   const { partition, latency } = record;
   const from = coveredTo(record, bucket.start);
@@ -71,8 +69,7 @@ async function decide(job: SplitJob): Promise<Decision> {
     byOperator: record.askedBy !== null,
   };
   const plan = planSegment(input);
-  // Who waits for more to be sealed is looked at again and again, and need not be measured each
-  // time.
+  // A split that waits for more sealed time is checked often and need not be measured each time.
   if (plan.kind === "parked") return { plan, latency, size };
   const measured = await probeOriginal({ ...context, partition, config }, range, owned.signal);
   const now = { ...latency, before: mergedLatency(latency.before, measured) };
@@ -81,7 +78,8 @@ async function decide(job: SplitJob): Promise<Decision> {
 }
 
 /**
- * `all`: the survey was of the whole bucket, closed. One that stopped early has seen a part of it.
+ * `all`: the survey was for the whole bucket, and the bucket is closed. A survey that stopped early
+ * has seen only some of it.
  */
 function sizeOf(record: SplitRecord, survey: Survey, all: boolean): Decision["size"] {
   if (all && survey.whole) return { bytes: survey.bytes, events: survey.events };
@@ -95,7 +93,7 @@ interface Unplanned extends Pick<Decision, "size"> {
   readonly plan: Exclude<SplitPlan, { kind: "segment" }>;
 }
 
-/** Completed segments stay what they are: only a split without any is refused or parked. */
+/** Completed segments stay: only a split without any is refused or parked. */
 function unplanned(
   { context, location }: SplitJob,
   record: SplitRecord,
@@ -109,7 +107,7 @@ function unplanned(
   const kept = { ...record, segments };
   if (plan.kind === "parked") {
     const dueAt = Math.max(plan.recheckMicros, at + RANGE_MICROS_MIN);
-    // While the bucket of a completed split is open, "not yet" is no news.
+    // While the bucket of a completed split is open, "not yet" is not worth a history entry.
     if (record.state === "COMPLETED") return { ...record, dueAt };
     // A split that an operator requested has no size from a detection.
     const measured = record.bytes === 0 ? size : {};

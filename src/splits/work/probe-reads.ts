@@ -1,9 +1,9 @@
 /**
- * A worker's own measure of what a split gains: a few reads of a page each, of the original before
- * it is copied and of the copy once it is confirmed, at the same places.
+ * Measures what a split gains: the worker reads a few pages of the original before the copy, and
+ * the same ranges of the copy once it is confirmed.
  *
- * For people and for the planner. It costs a handful of small reads and at most two seconds; what
- * fails or takes longer is left out, and no split fails for it.
+ * The results are for operators and for the planner. They cost a few small reads and at most two
+ * seconds. A read that fails or takes longer is left out, and never fails the split.
  */
 import type { Clock } from "../../lib/clock.ts";
 import { LinkedAbort } from "../../lib/linked-abort.ts";
@@ -64,7 +64,7 @@ export function probeSplit(
   const meanBytes = segment.events === 0 ? 0 : segment.bytes / segment.events;
   const firstBytes = Math.min(PAGE_BYTES, Math.ceil(PAGE_EVENTS * meanBytes));
   const sizes = { after: undefined, runBytesMax: PAGE_BYTES, firstBytes };
-  // Parts are written by a majority, and servers ask no fewer for them.
+  // Parts are written to a majority, and servers read them from a majority at least.
   const level = { ...callersLevel(config), consistency: "READ_YOUR_WRITES" as const };
   return probed(clock, segment, signal, (probe, stop) => {
     const wanted = { ...probe, ...sizes, level };
@@ -72,7 +72,7 @@ export function probeSplit(
   });
 }
 
-/** Of two measures together. */
+/** Combines two measurements. */
 export function mergedLatency(a: SeenLatency, b: SeenLatency): SeenLatency {
   const reads = a.reads + b.reads;
   if (reads === 0) return NO_LATENCY;
@@ -83,7 +83,10 @@ export function mergedLatency(a: SeenLatency, b: SeenLatency): SeenLatency {
   };
 }
 
-/** Spread over a range, in either order in turn: the same for the same range. */
+/**
+ * Probes spread over a range, alternating between both orders; the same range gives the same
+ * probes.
+ */
 export function probesOf({
   from,
   to,
@@ -115,7 +118,7 @@ async function probed(
       const startedMs = clock.monotonicMs();
       const events = await pageOf(open(probe, stop.signal));
       const tookMs = clock.monotonicMs() - startedMs;
-      // Where nothing lies nothing was measured, and what was given up took no time of its own.
+      // An empty read measures nothing, and the duration of an aborted read is meaningless.
       if (events === 0 || stop.signal.aborted) continue;
       seen = mergedLatency(seen, { reads: 1, meanMs: tookMs, maxMs: tookMs });
     }
@@ -123,14 +126,14 @@ async function probed(
   try {
     await within(clock, PROBING_MS_MAX, "measuring reads", all());
   } catch {
-    // What was measured until then is kept.
+    // Keeps what was measured until then.
   } finally {
     stop.abort();
   }
   return seen;
 }
 
-/** Reads a page; how many events it had, 0 if it failed. */
+/** Reads a page and returns its number of events; 0 if the read failed. */
 async function pageOf(source: ProbedSource): Promise<number> {
   let events = 0;
   try {
@@ -147,7 +150,7 @@ async function pageOf(source: ProbedSource): Promise<number> {
   }
 }
 
-/** As a caller reads: how long that takes counts. */
+/** The level of a caller's read, because the measurement is for callers. */
 function callersLevel({ consistency, slos }: NamespaceConfig): ServiceLevel {
   return { consistency, ...slos.read };
 }

@@ -1,11 +1,11 @@
 /**
- * The time that slices, floors and retention go by (rule C25): a process's belief in its wall
- * clock, and the believed time that the catalog keeps for the next process.
+ * The time that slices, floors and retention use (rule C25): a process's belief in its wall clock,
+ * and the believed time that the catalog keeps for the next process.
  *
  * The process that owns the slice reconciler stores believed time and decides when a doubt ends.
- * Others follow what is stored; they too may end a doubt that an operator or a second opinion
- * settles. While nothing is known yet (before the first `refresh`), the wall clock counts as in
- * doubt: nothing that cannot be undone rests on it.
+ * Other processes follow the stored time; they may also end a doubt that an operator or a second
+ * opinion settles. Before the first `refresh` the wall clock counts as in doubt: no irreversible
+ * action depends on it.
  */
 import type { Clock } from "../lib/clock.ts";
 import type { Micros, Millis } from "../lib/time-units.ts";
@@ -15,16 +15,18 @@ import { readBelievedTime, writeBelievedTime } from "../records/believed-time.ts
 import { ClockBelief, START_LEAP_MICROS_MAX } from "./clock-belief.ts";
 import type { ClockDoubt } from "./clock-belief.ts";
 
-/** What time it is by others than this machine's clock. Undefined: they cannot say. */
+/**
+ * The current time from a source other than this machine's clock. Undefined: the source cannot say.
+ */
 export type SecondOpinion = (signal?: AbortSignal) => Promise<Micros | undefined>;
 
 export interface BelievedTimeOptions {
   readonly catalog: Catalog;
   readonly clock: Clock;
   readonly margins: TimeMargins;
-  /** Any one of them that agrees with the wall clock settles a large leap. */
+  /** One opinion that agrees with the wall clock settles a large leap. */
   readonly opinions?: readonly SecondOpinion[];
-  /** How long the wall clock runs evenly before a doubt ends. */
+  /** How long the wall clock must run evenly before a doubt ends. */
   readonly evenMs?: Millis;
   readonly observe?: (event: ClockEvent) => void;
 }
@@ -44,9 +46,9 @@ export interface ClockStatus {
 
 const EVEN_MS = 600_000;
 const STORE_EVERY_MS = 60_000;
-/** A process that does not own the reconciler reads what is stored this often. */
+/** A process that does not own the reconciler reads the stored time this often. */
 const READ_EVERY_MS = 60_000;
-/** What another process has stored since the last reading is at most this old. */
+/** A time that another process stored since the last reading is at most this old. */
 const STORED_AGO_MICROS_MAX = 2 * READ_EVERY_MS * 1_000;
 /** An opinion agrees if it is this close to the wall clock. */
 const AGREES_MICROS_MAX = START_LEAP_MICROS_MAX;
@@ -55,7 +57,7 @@ export class BelievedTime {
   readonly #options: BelievedTimeOptions;
   readonly #belief: ClockBelief;
   readonly #opinions: SecondOpinion[];
-  /** Of the stored record, as this process read or wrote it last. Undefined: not read yet. */
+  /** Version of the stored record that this process last read or wrote. Undefined: not read yet. */
   #version: number | undefined;
   #storedAtMs = -Infinity;
   #readAtMs = -Infinity;
@@ -76,7 +78,7 @@ export class BelievedTime {
     });
   }
 
-  /** A part that starts later has one more opinion. */
+  /** Adds the opinion of a component that starts later. */
   addOpinion(opinion: SecondOpinion): void {
     this.#opinions.push(opinion);
   }
@@ -87,7 +89,7 @@ export class BelievedTime {
     return this.#belief.nowMicros;
   }
 
-  /** Whether nothing that cannot be undone may rest on the clock. */
+  /** While true, no irreversible action may depend on the clock. */
   get inDoubt(): boolean {
     this.#belief.look();
     return this.#version === undefined || this.#belief.doubt() !== undefined;
@@ -100,8 +102,8 @@ export class BelievedTime {
   }
 
   /**
-   * Looks at the clocks, follows or stores believed time, and ends a doubt that has been settled.
-   * Called every few seconds. Rejects if the catalog fails; then the belief is as it was.
+   * Reads the clocks, follows or stores believed time, and ends a doubt that has been settled.
+   * Called every few seconds. Rejects if the catalog fails; the belief is then unchanged.
    */
   async refresh(owner: "owner" | "other", signal?: AbortSignal): Promise<void> {
     const doubted = this.#version !== undefined && this.#belief.doubt() !== undefined;
@@ -123,13 +125,13 @@ export class BelievedTime {
     }
   }
 
-  /** An operator says that this process's wall clock is right. Returns what is believed then. */
+  /** An operator confirms that this process's wall clock is right. Returns the resulting belief. */
   async confirm(): Promise<ClockStatus> {
     const { catalog } = this.#options;
     const stored = await readBelievedTime(catalog);
     this.#version = stored?.version ?? 0;
     this.#belief.believeWall();
-    // If another process stores a time at this moment, it finds this one or this one is repeated.
+    // If another process stores a time concurrently, it finds this one, or this one is repeated.
     if (!(await this.#store())) {
       this.#version = (await readBelievedTime(catalog))?.version ?? 0;
       this.#belief.believeWall();
@@ -139,7 +141,7 @@ export class BelievedTime {
     return this.status();
   }
 
-  /** Reads what is stored: at the start, in doubt, and from time to time where another owns it. */
+  /** Reads the stored time: at the start, in doubt, and periodically if another process owns it. */
   async #follow(owner: "owner" | "other"): Promise<void> {
     const { catalog, clock } = this.#options;
     const nowMs = clock.monotonicMs();
@@ -172,7 +174,9 @@ export class BelievedTime {
     return undefined;
   }
 
-  /** False if another process has stored a time meanwhile; the next `refresh` follows it. */
+  /**
+   * False if another process has stored a time since the last read; the next `refresh` follows it.
+   */
   async #store(): Promise<boolean> {
     const { catalog, clock } = this.#options;
     const micros = this.#belief.believedMicros;
@@ -202,7 +206,7 @@ export class BelievedTime {
   }
 }
 
-/** What an operator reads while the clock is in doubt. */
+/** The message for an operator while the clock is in doubt. */
 export function doubtMessage(leapMicros: Micros): string {
   const seconds = Math.round(Math.abs(leapMicros) / 1_000_000).toLocaleString("en-US");
   const side = leapMicros > 0 ? "ahead of" : "behind";

@@ -1,13 +1,14 @@
 /**
- * The ids of a namespace that are neither read nor written: test and spam traffic, mostly.
+ * The ids of a namespace that are neither read nor written: mostly test and spam traffic.
  *
- * Those of the configuration file stand beside those of the API, win over them, and go away only
- * with the file. A change is in force here at once, and everywhere within `view_max_age`.
+ * Blocks from the configuration file exist beside those of the API, override them, and end only
+ * when the file no longer has them. A change is in force in this process at once, and everywhere
+ * within `view_max_age`.
  *
  * The ids are many records, their namespace is one. A change is noted in the namespace before the
- * first id is stored, and counted there when the last one is, also if it failed in between: so what
- * was stored is in force everywhere within `view_max_age`, whatever became of the rest. The slice
- * reconciler counts what a crash leaves noted.
+ * first id is stored, and counted there after the last one, also if it failed in between. So every
+ * id that was stored is in force everywhere within `view_max_age`, even if the others failed. The
+ * slice reconciler counts the noted changes that a crash leaves.
  */
 import { compareBytes, utf8 } from "../lib/bytes.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -52,10 +53,10 @@ export interface BlockedIdsOptions {
 
 const IDS_PER_REQUEST_MAX = 10_000;
 /**
- * More than this are several changes one after another: the reconciler takes a long one for dead.
+ * A larger request becomes several changes in sequence: the reconciler takes a long one for dead.
  */
 const IDS_PER_CHANGE_MAX = 500;
-/** Each is under way for seconds; those of dead processes are gone after a minute. */
+/** Each change takes seconds; the reconciler removes those of dead processes after a minute. */
 const CHANGES_AT_ONCE_MAX = 100;
 const SERIES_ID_BYTES_MAX = 512;
 const REASON_BYTES_MAX = 1_024;
@@ -78,7 +79,7 @@ export class BlockedIds {
     if (record.blockedCount + requests.length > this.#idsMax) {
       record = await this.#makeRoom(record, requests.length);
     }
-    // The last of several for one id is the one that counts.
+    // The last request for an id counts.
     const byId = new Map(requests.map((request) => [request.seriesId, request]));
     const blocks = [...byId.values()].map((request): BlockedId => ({
       ...request,
@@ -86,14 +87,14 @@ export class BlockedIds {
       source: "API",
     }));
     await this.#change(record, blocks, async (block, count) => {
-      // Counted before it is known: what fails may have been stored.
+      // Counted before the outcome is known: a write that fails may have been stored.
       count(1);
       if (!(await putBlocked(catalog, record.id, block))) count(-1);
     });
     return blocks;
   }
 
-  /** How many of the ids were blocked by the API and no longer are. */
+  /** Returns how many of the ids the API had blocked and no longer blocks. */
   async unblock(name: string, seriesIds: readonly string[]): Promise<number> {
     const { catalog } = this.#options;
     const problems = new Problems();
@@ -112,7 +113,7 @@ export class BlockedIds {
     return removed;
   }
 
-  /** By the bytes of the id; without those that have expired. */
+  /** In the order of the ids' bytes; without expired ones. */
   async list(
     name: string,
     page: ControlPage,
@@ -137,7 +138,7 @@ export class BlockedIds {
     };
   }
 
-  /** Removes what has expired and counts the rest. Only done near the limit: it reads them all. */
+  /** Removes expired blocks and counts the rest. Only runs near the limit: it reads all of them. */
   async #makeRoom(record: NamespaceRecord, wanted: number): Promise<NamespaceRecord> {
     const { catalog, clock } = this.#options;
     const now = clock.nowMicros();
@@ -159,7 +160,7 @@ export class BlockedIds {
     );
   }
 
-  /** Does `work` for each; it tells by how much the count of blocked ids changes. */
+  /** Runs `work` for each item; `work` reports by how much the count of blocked ids changes. */
   async #change<T>(
     record: NamespaceRecord,
     items: readonly T[],
@@ -192,7 +193,9 @@ export class BlockedIds {
     return noted.blockedChange;
   }
 
-  /** Also if the reconciler has taken it for dead meanwhile: what came since has to be counted. */
+  /**
+   * Also if the reconciler has taken the change for dead: ids stored since then must be counted.
+   */
   async #endChange(record: NamespaceRecord, began: number, difference: number): Promise<void> {
     await updateNamespace(this.#options.catalog, record.name, (current) =>
       sameReady(current, record, {
@@ -203,7 +206,7 @@ export class BlockedIds {
   }
 }
 
-/** The change, if it is still the same namespace; one that was deleted meanwhile is not found. */
+/** The change, if the namespace is still the same; a deleted one counts as not found. */
 function sameReady(
   current: NamespaceRecord,
   record: NamespaceRecord,

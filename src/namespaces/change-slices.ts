@@ -1,20 +1,20 @@
 /**
- * Changes to a namespace's slices, by several processes, any of which may stop anywhere and wake
- * late.
+ * Changes to a namespace's slices by several processes. Any of them may stop at any point and
+ * resume late.
  *
- * The slices are many records, their namespace is one. A decision on slices is written into the
- * namespace by compare-and-set on the version it was made with: so one that a changed configuration
- * has overtaken (a longer retention, say) changes nothing, and of two made at once one counts. From
- * then on every process that finds it carries it out. No process makes another decision until
- * compare-and-set has recorded that this one is done.
+ * The slices are many records, their namespace is one. A process writes a decision on slices into
+ * the namespace by compare-and-set on the version it read. So a decision that a changed
+ * configuration has overtaken (a longer retention, say) changes nothing, and of two concurrent
+ * decisions one counts. From then on every process that finds the decision carries it out. No
+ * process makes another decision until compare-and-set has recorded that this one is done.
  *
- * Carrying it out is a row of looks: the slices are read, then the namespace, which must still have
- * this decision, then the slices that are not where they should be are moved, each by
- * compare-and-set on the version read. When a look finds nothing left to do, the decision is over.
- * So a process that wakes after that moves nothing: what it saw as not done yet has another version
- * by now. Only what it *makes* it may make too late, when the slice was dropped and forgotten
- * meanwhile, or the whole namespace deleted; it looks once more, finds the decision over, and takes
- * that back.
+ * A process carries a decision out in passes. Each pass reads the slices, then the namespace, which
+ * must still have this decision. Then it moves the slices that are not in their target state, each
+ * by compare-and-set on the version read. When a pass finds nothing left to do, the decision is
+ * over. So a process that resumes after that moves nothing: each slice it saw as not done has
+ * another version by now. Only what it *makes* can come too late, after the slice was dropped and
+ * forgotten or the namespace deleted. It then makes one more pass, finds the decision over, and
+ * removes what it made.
  */
 import { ServiceError, assert } from "../lib/errors.ts";
 import { forEachBounded } from "../lib/for-each-bounded.ts";
@@ -41,14 +41,14 @@ import type { SliceRecord } from "../records/slice-records.ts";
 import { dropTables, makeTables } from "./slice-tables.ts";
 import type { OwnerWait, SliceOwnership } from "./slice-ownership.ts";
 
-/** Three do where nobody comes between. */
+/** Three passes suffice without a concurrent change. */
 const LOOKS_MAX = 50;
 
 export interface Changing extends Storage {
   readonly ownership: SliceOwnership;
 }
 
-/** What one process has done for a change, by the names of the slices. */
+/** What one process has done for a change, by slice name. */
 export interface SlicesMoved {
   readonly made: string[];
   readonly opened: string[];
@@ -59,10 +59,11 @@ export interface SlicesMoved {
 }
 
 /**
- * Decides on slices and carries it out, within a turn. `record` (possibly changed otherwise, at the
- * version it was read with) is written with the decision. "overtaken", and nothing done, if the
- * namespace has changed since it was read; "busy" if another process is at its slices. At most
- * CHANGE_SLICES_MAX slices are changed: a caller that wants more repeats it.
+ * Decides on slices and carries the decision out, holding the namespace's mutex. Writes `record`
+ * (possibly with other changes, at the version it was read with) with the decision. Returns
+ * "overtaken", and does nothing, if the namespace has changed since it was read; "busy" if another
+ * process is changing its slices. Changes at most CHANGE_SLICES_MAX slices: a caller that wants
+ * more repeats the call.
  */
 export async function changeSlices(
   changing: Changing,
@@ -79,7 +80,7 @@ export async function changeSlices(
 }
 
 /**
- * Carries out what `record` says was decided, if that has not been done meanwhile; within a turn.
+ * Carries out the decision in `record` unless it is already over; holding the namespace's mutex.
  */
 export function finishChange(
   changing: Changing,
@@ -90,8 +91,8 @@ export function finishChange(
 }
 
 /**
- * For a namespace that is being created: nobody else decides on its slices or sees them, so they
- * are listed as open at once. A process that does this too late removes all it has made.
+ * For a namespace that is being created: no other process decides on its slices or sees them, so
+ * they are listed as open at once. A process that does this too late removes all it has made.
  */
 export async function makeFirstSlices(
   { catalog, store }: Storage,
@@ -107,12 +108,12 @@ export async function makeFirstSlices(
   });
 }
 
-/** A process that is no longer the owner, or that must stop, leaves the rest to others. */
+/** A process that is no longer the owner, or that must stop, leaves the rest to other processes. */
 export function requireOwner(isOwner: () => boolean, { name }: NamespaceRecord): void {
   if (!isOwner()) throw slicesBusy(name);
 }
 
-/** What one process is at, and what it has made for it in the catalog and in the store. */
+/** The decision that one process carries out, and what it has made in the catalog and the store. */
 interface Work extends Storage {
   readonly record: NamespaceRecord;
   readonly change: SliceChange;
@@ -141,26 +142,26 @@ async function carryOut(
   const work: Work = { catalog, store, record, change, isOwner, moved, ...made };
   for (let look = 0; look < LOOKS_MAX; look++) {
     const steps = stepsLeft(change, await readSlices(catalog, record.id));
-    // Read after the slices: what they were then is what this decision is about.
+    // Read after the slices: this decision is about the slices as they were then.
     const current = await readNamespace(catalog, record.name);
     if (current === undefined || isOver(current, record)) {
       await takeBack(work);
       return moved;
     }
-    // An answer from before the decision: nothing may rest on it.
+    // The answer is from before the decision: nothing may depend on it.
     if (current.changing === null) throw namespaceConflict(record.name);
     if (steps.count === 0) {
       if (await endChange(catalog, current)) return moved;
       continue;
     }
-    // Only after a look: what was made too late had to be taken back.
+    // Only after a pass: the process must first remove what it made too late.
     requireOwner(isOwner, record);
     await takeSteps(work, steps);
   }
   throw namespaceConflict(record.name);
 }
 
-/** Each decision that ends raises `slicesChange`, so no two of a namespace have the same. */
+/** Each decision that ends raises `slicesChange`, so no two of a namespace have the same value. */
 function isOver(current: NamespaceRecord, record: NamespaceRecord): boolean {
   return (
     current.id !== record.id ||
@@ -169,7 +170,7 @@ function isOver(current: NamespaceRecord, record: NamespaceRecord): boolean {
   );
 }
 
-/** False if someone else has changed the namespace; then the caller reads again. */
+/** False if another process has changed the namespace; the caller then reads again. */
 async function endChange(catalog: Catalog, current: NamespaceRecord): Promise<boolean> {
   const slicesChange = current.slicesChange + 1;
   return (
@@ -187,7 +188,7 @@ interface Steps {
   readonly count: number;
 }
 
-/** What is dropped stays so, and what is not there any more was dropped and forgotten. */
+/** A dropped slice stays dropped, and a slice that is no longer there was dropped and forgotten. */
 function stepsLeft(
   { make, open, close, drop, dropping, undrop }: SliceChange,
   slices: readonly SliceRecord[],
@@ -212,20 +213,20 @@ function stepsLeft(
 
 /**
  * If another process was faster, the slice stays as it is. A process that is no longer the owner,
- * or that must stop, leaves the rest: the next look finds what is left.
+ * or that must stop, leaves the rest: the next pass finds it.
  */
 async function takeSteps(work: Work, steps: Steps): Promise<void> {
   const { catalog, record, change, moved, listed, isOwner } = work;
   for (const slice of steps.list) {
     if (!isOwner()) return;
-    // Closed until the store has room for it: so a process that sees an open slice can write to it,
-    // and the store holds no slice that is not listed.
+    // The slice stays closed until the store has created it. So a process that sees an open slice
+    // can write to it, and the store holds no slice that is not listed.
     const closed = newSliceRecord({ ...slice, state: "CLOSED" });
     const written = await writeSlice(catalog, record.id, closed);
     if (written === undefined) return;
     listed.set(slice.name, written);
   }
-  // Opened after another look, because the store cannot compare and set; and before others are
+  // Opened after another pass, because the store has no compare-and-set; and before others are
   // closed.
   if (steps.list.length > 0) return;
   await forEachBounded(steps.open, (slice) => openSlice(work, slice));
@@ -267,8 +268,8 @@ async function openSlice(work: Work, slice: SliceRecord): Promise<void> {
     await makeTables(store, { namespaceId: record.id, slice: slice.name });
   } catch (error) {
     if (!(error instanceof ServiceError && error.code === "CONFLICT")) throw error;
-    // The store has dropped it and makes it never again, so neither the decision nor the time
-    // waits.
+    // The store has dropped it and never makes it again, so neither the decision nor time waits for
+    // it.
     state = "DROPPED";
   }
   if ((await writeSlice(catalog, record.id, { ...slice, state })) === undefined) return;
@@ -278,9 +279,9 @@ async function openSlice(work: Work, slice: SliceRecord): Promise<void> {
 }
 
 /**
- * The decision is over. What we have listed and nobody has touched since was listed too late, or
- * the namespace is being deleted. What of the decision is not listed was dropped and forgotten, so
- * it is never made again and has no place in the store.
+ * The decision is over. A slice that this process listed and that no process has changed since was
+ * listed too late, or the namespace is being deleted. A slice of the decision that is not listed
+ * was dropped and forgotten: it is never made again and must not exist in the store.
  */
 async function takeBack({ catalog, store, record, listed, created }: Work): Promise<void> {
   const namespaceId = record.id;

@@ -3,8 +3,8 @@
  *
  * The wall clock can step; the monotonic clock cannot. So believed time rises with the monotonic
  * clock, and follows the wall clock only by a slack of 1/1000. A wall clock that is further away
- * than the clock skew is in doubt. A machine that slept and a clock that was set look the same:
- * doubt says nothing about which clock is right.
+ * than the clock skew is in doubt. A machine that slept and a clock that was set are
+ * indistinguishable: doubt does not say which clock is right.
  */
 import type { Clock } from "../lib/clock.ts";
 import type { Micros, Millis } from "../lib/time-units.ts";
@@ -17,7 +17,7 @@ export interface ClockBeliefOptions {
   readonly evenMs: Millis;
   /** A larger leap needs a second opinion. */
   readonly believeMaxMicros: Micros;
-  /** A wall clock that has run evenly for this long is believed whatever the leap. */
+  /** After running evenly for this long, the wall clock is believed whatever the leap. */
   readonly evenMaxMs: Millis;
 }
 
@@ -26,19 +26,19 @@ export interface ClockDoubt {
   readonly leapMicros: Micros;
   /** How long this process has doubted. */
   readonly sinceMs: Millis;
-  /** How long the wall clock has run evenly with the monotonic one. */
+  /** How long the wall clock has run evenly with the monotonic clock. */
   readonly evenForMs: Millis;
   /** The wall clock has run evenly for long enough, but the leap is too large to be believed. */
   readonly needsOpinion: boolean;
 }
 
-/** Time that passes between two starts without doubt: a restart, an upgrade. */
+/** Time that may pass between two starts without doubt: a restart, an upgrade. */
 export const START_LEAP_MICROS_MAX = 600_000_000;
-/** The slack: clocks that are kept right run apart by less. */
+/** The slack: synchronized clocks drift apart by less. */
 const SLACK = 1 / 1_000;
-/** Steps below this come from reading two clocks one after the other, whatever the skew. */
+/** Smaller steps come from reading two clocks one after the other, whatever the skew. */
 const STEP_MICROS_MIN = 200_000;
-/** Two readings of the monotonic clock around the wall clock's lie this close, or are repeated. */
+/** Two monotonic readings around the wall clock's are at most this far apart, or are repeated. */
 const READING_MS_MAX = 5;
 const READINGS_MAX = 3;
 
@@ -49,7 +49,9 @@ export class ClockBelief {
   #expectedMicros: Micros;
   #wallMicros: Micros;
   #atMs: Millis;
-  /** Since when the wall clock has run evenly, and how far it was from the monotonic one then. */
+  /**
+   * Since when the wall clock has run evenly, and its offset from the monotonic clock at that time.
+   */
   #even: { readonly atMs: Millis; readonly offsetMicros: Micros };
   #doubtedAtMs: Millis | undefined;
 
@@ -64,7 +66,7 @@ export class ClockBelief {
     this.#even = { atMs, offsetMicros: wallMicros - atMs * 1_000 };
   }
 
-  /** This process starts, and the store says what was believed last. */
+  /** Called when this process starts, with the stored believed time. */
   start(storedMicros: Micros): void {
     this.#compareWith(storedMicros, START_LEAP_MICROS_MAX);
   }
@@ -82,7 +84,8 @@ export class ClockBelief {
   }
 
   /**
-   * Reads both clocks. Doubt begins here, and ends when the wall clock is back where it should be.
+   * Reads both clocks. Doubt begins here, and ends when the wall clock is back at its expected
+   * time.
    */
   look(): void {
     const { wallMicros, atMs } = readClocks(this.#options.clock);
@@ -101,7 +104,7 @@ export class ClockBelief {
     this.#expectedMicros += Math.max(-slack, Math.min(slack, gap));
   }
 
-  /** Ends doubt, and lets believed time leap, if the wall clock has earned it. */
+  /** Ends doubt, and lets believed time leap, if the wall clock meets the conditions. */
   endDoubt({ opinionAgrees }: { readonly opinionAgrees: boolean }): boolean {
     const doubt = this.doubt();
     if (doubt === undefined) return false;
@@ -113,7 +116,7 @@ export class ClockBelief {
     return true;
   }
 
-  /** As of the last look. */
+  /** As of the last `look`. */
   doubt(): ClockDoubt | undefined {
     if (this.#doubtedAtMs === undefined) return undefined;
     const { evenMs, believeMaxMicros } = this.#options;
@@ -127,12 +130,12 @@ export class ClockBelief {
     };
   }
 
-  /** What the stored time is to be: it rises with the monotonic clock, in doubt too. */
+  /** The time to store: it rises with the monotonic clock, also in doubt. */
   get believedMicros(): Micros {
     return Math.floor(this.#expectedMicros);
   }
 
-  /** The time to act on: never ahead of the wall clock either. */
+  /** The time to act on: never ahead of the wall clock. */
   get nowMicros(): Micros {
     return Math.floor(Math.min(this.#expectedMicros, this.#wallMicros));
   }
@@ -162,7 +165,7 @@ export class ClockBelief {
   }
 }
 
-/** Both clocks at one moment: a process can be stopped between two readings. */
+/** Both clocks at one moment: the process can be suspended between two readings. */
 function readClocks(clock: Clock): { readonly wallMicros: Micros; readonly atMs: Millis } {
   for (let reading = 1; ; reading++) {
     const before = clock.monotonicMs();

@@ -1,4 +1,6 @@
-/** Pages of the control side's lists: a bounded size, and a token that names the last key given. */
+/**
+ * Pages of the control API's lists: a bounded size, and a token that names the last key returned.
+ */
 import { fromUtf8, utf8 } from "../lib/bytes.ts";
 import { ServiceError } from "../lib/errors.ts";
 
@@ -17,20 +19,20 @@ export function pageSizeOf(page: ControlPage): number {
   return page.pageSize || PAGE_SIZE_DEFAULT;
 }
 
-/** What is wrong with the size, for a request that names all its problems at once. */
+/** The problem with the size, for a request that reports all its problems at once. */
 export function pageSizeProblem({ pageSize: size = 0 }: ControlPage): string | undefined {
   if (Number.isInteger(size) && size >= 0 && size <= PAGE_SIZE_MAX) return undefined;
   return `pageSize (${size}) must be from 1 to ${PAGE_SIZE_MAX}, or 0 for ${PAGE_SIZE_DEFAULT}`;
 }
 
-/** The key behind which to go on; "" from the beginning. */
+/** The key after which the page starts; "" for the first page. */
 export function pageAfter({ pageToken }: ControlPage): string {
   if (pageToken === undefined || pageToken === "") return "";
   try {
     const key = fromUtf8(Buffer.from(pageToken, "base64url"));
     if (key !== "" && pageTokenAfter(key) === pageToken) return key;
   } catch {
-    // Not UTF-8: not a token of ours, as below.
+    // Not UTF-8: not a token of this server, as below.
   }
   throw new ServiceError(
     "PAGE_TOKEN_INVALID",

@@ -2,8 +2,8 @@
  * Creates a namespace. Its slices are made first: a process that sees the namespace can write to
  * it.
  *
- * A creation that fails takes back what it has made. If the process dies, the slice reconciler
- * does.
+ * A creation that fails removes what it has made. If the process dies, the slice reconciler removes
+ * it.
  */
 import { ServiceError } from "../lib/errors.ts";
 import { forEachBounded } from "../lib/for-each-bounded.ts";
@@ -71,13 +71,14 @@ function checkedConfig(
   return config;
 }
 
-/** Makes sure that the name is free, also of what a crash has left under it. */
+/** Makes sure that the name is free, and removes what a crash has left under it. */
 async function clearName(context: NamespaceContext, name: string): Promise<void> {
   const { catalog } = context;
   const there = await readNamespace(catalog, name);
   if (there === undefined) return;
   if (there.phase === "READY") throw namespaceExists(name);
-  // Where the catalog is shared another process may be working on it; the reconciler ends the rest.
+  // With a shared catalog another process may be working on it; the reconciler finishes what a dead
+  // process left.
   if (catalog.shared) {
     const doing = there.phase === "CREATING" ? "created" : "deleted";
     throw new ServiceError("CONFLICT", `namespace "${name}" is being ${doing}; try again soon`, {
@@ -105,7 +106,7 @@ async function createNew(
   let ready: NamespaceRecord | "busy" | undefined;
   try {
     planned = planSlices([], window, config.timePartition);
-    // Only the reconciler competes for it, and so distinguishes a slow creation from a dead one.
+    // Only the reconciler competes for ownership, and so tells a slow creation from a dead one.
     ready = await ownership.own(creating.id, { waitMs: OWNER_WAIT_MS }, async (isOwner) => {
       await makeFirstSlices(context, creating, planned, isOwner);
       return writeNamespace(catalog, { ...creating, phase: "READY" });
@@ -152,7 +153,7 @@ function newRecord(
   };
 }
 
-/** Takes back a creation that failed. If that fails too, the reconciler does it. */
+/** Removes what a failed creation made. If that fails too, the reconciler removes it. */
 async function takeBack(
   context: NamespaceContext,
   creating: NamespaceRecord,
@@ -163,14 +164,14 @@ async function takeBack(
   try {
     await writeNamespace(catalog, { ...creating, phase: "DELETING" });
     const there = await readNamespace(catalog, creating.name);
-    // The last write may have been done although it failed: then the namespace is there, and stays.
+    // The last write may have been stored although it failed: then the namespace exists, and stays.
     // Otherwise the reconciler may have removed all that was listed, and this process has made some
     // slices since.
     if (there?.id === namespaceId && there.phase === "READY") return;
     await forEachBounded(planned, ({ name }) => dropTables(store, { namespaceId, slice: name }));
     await finishDeletion(context, creating, () => true);
   } catch {
-    // The caller gets the first failure, which is the one that matters.
+    // The caller gets the first failure, which is the relevant one.
   }
 }
 

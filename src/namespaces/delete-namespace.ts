@@ -1,6 +1,6 @@
 /**
  * Deletes a namespace with all its events. A repeat after a failure continues where that stopped;
- * if the process dies, the slice reconciler finishes it.
+ * if the process dies, the slice reconciler finishes the deletion.
  */
 import { requireReady, slicesBusy, updateNamespace } from "../records/namespace-records.ts";
 import { finishDeletion } from "./finish-deletion.ts";
@@ -14,8 +14,8 @@ export async function deleteNamespace(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const { catalog, ownership, changed } = context;
-  // In a turn, so that nothing in this process is making slices when it is marked. Another process
-  // finds the mark, and takes back what it has made.
+  // Holding the namespace's mutex, so that nothing in this process is making slices when the
+  // namespace is marked. Another process finds the mark, and removes what it has made.
   const marked = await ownership.take(name, () =>
     updateNamespace(catalog, name, (current) => {
       if (current.phase === "DELETING") return undefined;

@@ -1,10 +1,10 @@
 /**
- * What time has made due in one namespace: a higher floor, slices to make, close, open again or
- * drop. A pure decision.
+ * The changes that time has made due in one namespace: a higher floor, slices to make, close,
+ * reopen or drop. A pure decision.
  *
  * The floor follows believed time, so a step of the wall clock does not move it (rule C25). While
- * the clock is in doubt nothing is closed or dropped, and no row of slices begins behind a gap
- * (rule C26).
+ * the clock is in doubt, the reconciler closes and drops nothing, and makes no slices that begin
+ * after a gap (rule C26).
  */
 import { widestAcceptMicros } from "../records/namespace-records.ts";
 import type { NamespaceRecord } from "../records/namespace-records.ts";
@@ -15,9 +15,9 @@ import type { TimeSlice } from "../model/time-slice.ts";
 import type { TimeMargins } from "../model/time-margins.ts";
 import type { Micros } from "../lib/time-units.ts";
 
-/** What a run knows of the time. */
+/** The clocks as one run read them. */
 export interface TimeSeen {
-  /** By this machine's clock: what its server accepts events by. */
+  /** By this machine's clock: the server accepts events by it. */
   readonly wallMicros: Micros;
   /** The time to act on. */
   readonly believedMicros: Micros;
@@ -29,17 +29,17 @@ export interface DueChanges {
   readonly make: readonly TimeSlice[];
   readonly close: readonly SliceRecord[];
   readonly open: readonly SliceRecord[];
-  /** Marked as DROPPING: they can be taken back during the grace. */
+  /** Slices to mark as DROPPING: an undrop can restore them during the grace. */
   readonly dropping: readonly SliceRecord[];
-  /** DROPPING ones whose retention has become longer, or that were marked by a wrong clock. */
+  /** DROPPING slices whose retention has become longer, or that a wrong clock marked. */
   readonly undrop: readonly SliceRecord[];
-  /** Dropped for good. */
+  /** Slices to drop permanently. */
   readonly drop: readonly SliceRecord[];
-  /** Slices that are past their retention by a clock that is in doubt. */
+  /** Number of slices that are past their retention by a clock that is in doubt. */
   readonly refused: number;
 }
 
-/** Three weeks of hours: as long as a server may well have been down. */
+/** Three weeks of hourly slices: a plausible downtime of a server. */
 const MADE_IN_DOUBT_MAX = 500;
 
 export function dueChanges(
@@ -54,8 +54,8 @@ export function dueChanges(
   const reached = floorFor(config.acceptLimitMicros, believedMicros, clockSkewMicros);
   const window = sliceWindow(config, record.floor, wallMicros, clockSkewMicros);
   const planned = planSlices(slices, window, config.timePartition);
-  // A row that begins behind a gap gives up the time between for good, and thousands of slices are
-  // a burden for as long as they are kept.
+  // Slices that begin after a gap give up the time in the gap permanently, and thousands of slices
+  // are a burden for as long as they are kept.
   const rash = leavesGap(slices, planned) || planned.length > MADE_IN_DOUBT_MAX;
   const there = slices.filter(({ state }) => state !== "DROPPED");
   const isOver = ({ end }: TimeSlice, now: Micros): boolean => end + deleteAfterMicros <= now;
@@ -79,7 +79,7 @@ export function dueChanges(
   return {
     floor: Math.max(record.floor, reached),
     make: inDoubt && rash ? [] : planned,
-    // Readers would miss what a wrong clock closes, if only for a while.
+    // Readers would miss the slices that a wrong clock closes, if only for a while.
     close: inDoubt ? [] : close,
     open: there.filter(
       ({ state, end }) => state === "CLOSED" && end + closeAfterMicros > believedMicros,

@@ -1,10 +1,10 @@
 /**
- * Removes all that a namespace had, once it is marked as DELETING and every process knows (within
- * view_max_age).
+ * Removes everything of a namespace, once it is marked as DELETING and every process has seen the
+ * mark (within view_max_age).
  *
- * Safe to repeat from anywhere, also by two at a time: the record of the namespace goes last, and
- * with it the reason to come back. A process that is no longer the owner stops before the next
- * slice.
+ * Safe to repeat from any point, also by two processes at once: the record of the namespace is
+ * removed last, and with it the reason to repeat. A process that is no longer the owner stops
+ * before the next slice.
  */
 import { readBlocked, removeBlocked } from "../records/blocked-records.ts";
 import { forEachBounded } from "../lib/for-each-bounded.ts";
@@ -18,9 +18,9 @@ import { removeOwnership } from "./slice-ownership.ts";
 import { removeSplits } from "../records/split-records.ts";
 import { removeAll } from "../records/split-spaces.ts";
 
-/** Ids removed at a time: they are listed again each time, so memory stays small. */
+/** Ids removed at a time: each batch lists them again, so memory stays small. */
 const BLOCKED_BATCH = 1_000;
-/** What else a namespace has in the catalog, each in a space of its own beside its slices. */
+/** The namespace's other spaces in the catalog, beside its slices. */
 const SPACES = ["id-strategies", "evidence", "split-changes", "split-slices", "verify"];
 
 export async function finishDeletion(
@@ -32,7 +32,7 @@ export async function finishDeletion(
   const namespaceId = record.id;
   let removed: number;
   do {
-    // Until none is left: who was making slices when it was marked may have listed one meanwhile.
+    // Until none is left: a process that was making slices at the time of the mark may list one.
     removed = await removeSlices(storage, record, isOwner);
   } while (removed > 0);
   do {
@@ -47,7 +47,7 @@ export async function finishDeletion(
   if (catalog.shared) await removeOwnership(catalog, namespaceId);
   for (;;) {
     const current = await readNamespace(catalog, record.name);
-    // Gone, or already another one under the same name.
+    // Gone, or already another namespace under the same name.
     if (current?.id !== namespaceId || current.phase !== "DELETING") return;
     if (await removeNamespace(catalog, current)) return;
   }

@@ -1,4 +1,4 @@
-/** Lists the slices of a namespace with their status and size, for people. */
+/** Lists the slices of a namespace with their status and size, for operators. */
 import { ServiceError } from "../lib/errors.ts";
 import { mapBounded } from "../lib/map-bounded.ts";
 import type { SliceRef } from "../model/partition.ts";
@@ -15,14 +15,14 @@ import type { NamespaceContext } from "./namespace-context.ts";
 /** A slice as the API shows it. */
 export interface SliceListing extends Omit<TimeSlice, "state">, SliceStats {
   readonly status: SliceStatus;
-  /** Of a DROPPING one: believed time from which it is dropped for good. */
+  /** Of a DROPPING slice: believed time from which it is dropped permanently. */
   readonly dropAt: number | undefined;
 }
 
 const STATS_AT_ONCE = 8;
 const NO_EVENTS: SliceStats = { bytes: 0, events: 0 };
 
-/** By start; includes the dropped ones that are still remembered, and damaged ones, as if empty. */
+/** By start; includes dropped slices that are still recorded, and damaged ones, shown as empty. */
 export async function listTimeSlices(
   { catalog, store, clock, margins }: NamespaceContext,
   name: string,

@@ -1,4 +1,4 @@
-/** What every use case on namespaces works with. */
+/** The dependencies of every use case on namespaces. */
 import type { Clock } from "../lib/clock.ts";
 import type { Random } from "../lib/random.ts";
 import type { TimeMargins } from "../model/time-margins.ts";

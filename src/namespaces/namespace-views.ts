@@ -1,11 +1,11 @@
 /**
- * A server's views of the namespaces it serves: what every request asks first.
+ * A server's views of the namespaces it serves: every request reads one first.
  *
  * A server acts on a view only while it is younger than view_max_age, counted on the monotonic
- * clock from the moment the server asked for it. `current` costs a lookup; in the background those
- * in use are asked for again every third of view_max_age, so that requests seldom wait. If the
- * catalog fails, views stay in use until they are as old as view_max_age, and then there are none.
- * Names that are not there are not remembered.
+ * clock from the moment the server asked for it. `current` costs a lookup. In the background the
+ * server refreshes the views in use every third of view_max_age, so that requests seldom wait. If
+ * the catalog fails, views stay in use until they are as old as view_max_age; after that there are
+ * none. The server does not cache names that do not exist.
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../lib/clock.ts";
@@ -27,15 +27,15 @@ export interface NamespaceViewsOptions {
   /** view_max_age: the server does not act on a view as old as this. Default 10 s. */
   readonly viewMaxAgeMs?: number;
   /**
-   * Blocks from the configuration file, by namespace. They stand beside those of the API and win
-   * over them.
+   * Blocks from the configuration file, by namespace. They exist beside those of the API and
+   * override them.
    */
   readonly configuredBlocks?: ReadonlyMap<string, readonly BlockedId[]>;
   /**
-   * How many views are held at most; beyond it the one that was asked for longest ago is forgotten.
+   * How many views are held at most; beyond it the server evicts the view it loaded longest ago.
    */
   readonly viewsMax?: number;
-  /** A view that nobody has used for this long is forgotten. */
+  /** A view that no request has used for this long is evicted. */
   readonly idleMs?: number;
   /** Called when a refresh in the background fails; the view stays in use until it is too old. */
   readonly onRefreshFailed?: (name: string, error: unknown) => void;
@@ -57,10 +57,10 @@ export class NamespaceViews implements ViewSource {
   readonly #configuredBlocks: ReadonlyMap<string, readonly BlockedId[]>;
   readonly #idleMs: number;
   readonly #onRefreshFailed: (name: string, error: unknown) => void;
-  /** By name; in the order they were last asked for. */
+  /** By name; in the order of loading. */
   /**
-   * Those asked for longest ago go first: asking counts as use, because views in use are asked for
-   * again.
+   * The view loaded longest ago is evicted first: loading counts as use, because the server reloads
+   * views in use.
    */
   readonly #entries: LRUCache<string, Entry>;
   readonly #loading = new Map<string, Promise<NamespaceView>>();
@@ -97,8 +97,8 @@ export class NamespaceViews implements ViewSource {
       const nowMs = this.#clock.monotonicMs();
       const entry = this.#entries.peek(name);
       if (entry !== undefined) entry.usedAtMs = nowMs;
-      // The answer may have taken longer than it may be old; and who joins one that was asked for
-      // before this process slept asks once himself.
+      // The answer may have taken longer than viewMaxAge; and a caller that joins a request made
+      // before this process slept makes one request itself.
       if (nowMs - view.askedAtMs < this.#maxAgeMs) return view;
     }
     throw new ServiceError(
@@ -109,17 +109,17 @@ export class NamespaceViews implements ViewSource {
   }
 
   /**
-   * After a change in this process: when it resolves, no view from before the change is given out
-   * here. Never rejects: if the catalog cannot be asked, the view is forgotten.
+   * After a change in this process: when it resolves, this process returns no view from before the
+   * change. Never rejects: if the catalog does not answer, the view is evicted.
    */
   async refresh(name: string): Promise<void> {
     const before = this.#loading.get(name);
-    // What is under way may have been asked for before the change, so it does not count.
+    // A request under way may have started before the change, so it does not count.
     if (before !== undefined) await before.catch(() => undefined);
     try {
       await this.#load(name);
     } catch {
-      // The next request asks again, and its error says why there is no view.
+      // The next request reads the catalog, and its error says why there is no view.
       this.#entries.delete(name);
     }
   }
@@ -155,7 +155,7 @@ export class NamespaceViews implements ViewSource {
   async #refreshUsed(signal: AbortSignal): Promise<void> {
     const nowMs = this.#clock.monotonicMs();
     const used: string[] = [];
-    // Those asked for longest ago first: they are the first that would be too old.
+    // Those loaded longest ago first: they are the first to become too old.
     for (const name of this.#entries.rkeys()) {
       const entry = this.#entries.peek(name);
       if (entry === undefined || nowMs - entry.usedAtMs >= this.#idleMs) this.#entries.delete(name);
@@ -173,8 +173,7 @@ export class NamespaceViews implements ViewSource {
   }
 
   /**
-   * One request to the catalog at a time for each namespace; who comes meanwhile waits for that
-   * one.
+   * One request to the catalog at a time for each namespace; concurrent callers wait for that one.
    */
   #load(name: string): Promise<NamespaceView> {
     const loading = this.#loading.get(name);

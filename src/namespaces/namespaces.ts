@@ -1,9 +1,9 @@
 /**
  * The use cases on namespaces, as the API calls them; each longer one has a file of its own.
  *
- * Every change is compare-and-set and a sequence of steps that can stop anywhere: the slice
- * reconciler finishes what a crash leaves half done. When a method resolves, its change is in force
- * in this process, and everywhere within `view_max_age`.
+ * Every change uses compare-and-set and is a sequence of steps that can stop at any point: the
+ * slice reconciler finishes what a crash leaves half done. When a method resolves, its change is in
+ * force in this process, and everywhere within `view_max_age`.
  */
 import { assert, ServiceError } from "../lib/errors.ts";
 import type { NamespaceConfigPatch } from "../model/merge-config.ts";
@@ -90,7 +90,7 @@ export class Namespaces {
     return listTimeSlices(this.#context, name);
   }
 
-  /** Takes back a slice that is DROPPING, and returns it as it is listed then. */
+  /** Restores a slice that is DROPPING, and returns its new listing. */
   async undropTimeSlice(
     name: string,
     timeSlice: string,

@@ -1,8 +1,8 @@
 /**
- * What comes next on the way from a namespace's record to a new configuration: slices, then the
- * epoch, then the configuration itself.
+ * The next step from a namespace's record to a new configuration: slices, then the epoch, then the
+ * configuration itself.
  *
- * A pure decision, made again after each step, until the step writes the configuration.
+ * A pure decision, repeated after each step, until the step writes the configuration.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Micros } from "../lib/time-units.ts";
@@ -16,15 +16,15 @@ import { beginReopening } from "./reopen.ts";
 import { floorFor, sliceWindow } from "./slice-window.ts";
 
 export type ConfigStep =
-  /** The decision on slices that stands in the record is carried out, or else `due` is. */
+  /** Carries out the decision on slices in the record, if there is one, or else `due`. */
   | {
       readonly kind: "change slices";
       readonly record: NamespaceRecord;
       readonly due: Partial<SliceChange>;
     }
   /**
-   * As "write", after the splits have been taken to the epoch that a re-opening under way has
-   * begun: it is given up or replaced, and a split that misses an epoch loses all its segments.
+   * As "write", after the splits have moved to the epoch of a re-opening under way: the update
+   * cancels or replaces the re-opening, and a split that misses an epoch loses all its segments.
    */
   | { readonly kind: "write after invalidation"; readonly record: NamespaceRecord }
   /** The record with the new configuration; a higher acceptLimit stands in `reopening`. */
@@ -70,15 +70,16 @@ export function nextConfigStep(
 }
 
 /**
- * As far as the lower limit seals by the time at which the line was last raised: so the update need
- * not wait until the reconciler believes a leap of the clock. A clock that is behind is believed.
+ * The floor that the lower limit implies at the time of the last raise of the floor. So the update
+ * need not wait until the reconciler believes a leap of the clock. A clock that is behind is
+ * believed.
  */
 function raisedFloor(before: NamespaceRecord, acceptLimitMicros: number, reached: number): number {
   const sealed = before.floor + widestAcceptMicros(before) - acceptLimitMicros;
   return Math.max(before.floor, Math.min(sealed, reached));
 }
 
-/** Whether a change of configuration has nothing to do with slices, and need not wait for them. */
+/** Whether a change of configuration does not affect slices, and need not wait for them. */
 function isSameForSlices(before: NamespaceConfig, after: NamespaceConfig): boolean {
   return isDeepStrictEqual(slicesConfig(before), slicesConfig(after));
 }
@@ -93,8 +94,8 @@ function slicesConfig({
 }
 
 /**
- * A longer retention comes before the slices: the reconciler of another process would close and
- * drop those that the present retention does not keep.
+ * A longer retention is written before the slices change: the reconciler of another process would
+ * close and drop the slices that the present retention does not keep.
  */
 function keepingLonger(before: NamespaceRecord, config: NamespaceConfig): NamespaceRecord {
   const { closeAfterMicros, deleteAfterMicros } = before.config.retention;

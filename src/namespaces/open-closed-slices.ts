@@ -1,6 +1,6 @@
 /**
- * Opens the slices that a longer retention brings back, so that they can be read, and written if
- * the limit allows it, at once.
+ * Opens the slices that a longer retention restores, so that they can be read at once, and written
+ * if the limit allows it.
  */
 import { readReadyNamespace } from "../records/namespace-records.ts";
 import { readSlices } from "../records/slice-records.ts";

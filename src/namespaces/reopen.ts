@@ -1,13 +1,12 @@
 /**
- * Opening sealed time again, by a higher acceptLimit, takes steps (rule C3), each of them one
- * compare-and-set:
+ * A higher acceptLimit re-opens sealed time in steps (rule C3), each of them one compare-and-set:
  *
- * 1. the slices are made, so that no write waits for them;
+ * 1. make the slices, so that no write waits for them;
  * 2. `beginReopening`: a new epoch begins, with a floor that fits the new limit, which is not in
- *    force yet. The floor goes down here and not later, because within an epoch it may only rise
- *    (rule C1): a worker that starts to copy in the new epoch already sees the lower line. What
- *    relied on the old line is invalidated after this step;
- * 3. `view_max_age` passes, where other processes may hold older views;
+ *    force yet. The floor is lowered here and not later, because within an epoch it may only rise
+ *    (rule C1): a worker that starts to copy in the new epoch already sees the lower floor. What
+ *    relied on the old floor is invalidated after this step;
+ * 3. wait for `view_max_age`, where other processes may hold older views;
  * 4. `finishReopening`: the new limit is in force.
  *
  * A repeat of the raise, or a raise to a lower limit that is still above the one in force,
@@ -37,7 +36,7 @@ export function beginReopening(
   };
 }
 
-/** All that comes after step 2 is written, in one go. */
+/** Takes all steps after step 2 is written. */
 export async function completeReopening(
   context: ViewWait & { readonly changed: (name: string) => Promise<void> },
   record: NamespaceRecord,
@@ -45,19 +44,17 @@ export async function completeReopening(
 ): Promise<NamespaceRecord> {
   const { catalog, clock, changed } = context;
   const { name } = record;
-  // What relies on the old line goes between the new epoch and the acceptance.
+  // What relies on the old floor is invalidated between the new epoch and the acceptance.
   await invalidateSplits(catalog, clock, record, signal);
   await waitForViews(context, signal);
   const finished = requireReady(await finishReopening(catalog, record), name);
   await changed(name);
-  // Another change has begun an epoch of its own meanwhile, and its limit is not in force yet.
+  // A concurrent change has begun its own epoch, and its limit is not in force yet.
   if (finished.reopening !== null) throw namespaceConflict(name);
   return finished;
 }
 
-/**
- * Does nothing if a later change has begun another epoch: that one is finished by its own steps.
- */
+/** Does nothing if a later change has begun another epoch: that change finishes its own epoch. */
 export function finishReopening(
   catalog: Catalog,
   record: NamespaceRecord,

@@ -1,12 +1,12 @@
 /**
- * Who changes the slices of a namespace: one at a time in this process and, where the catalog is
- * shared, one process at a time.
+ * Serializes changes to the slices of a namespace: one at a time in this process and, where the
+ * catalog is shared, one process at a time.
  *
  * A caller that decides on slices reads the namespace and its slices, and then makes, moves or
- * drops some. `take` runs those of one process one after another, so that they do not compete over
- * compare-and-set. `own` is for the part that makes and drops tables: one owner does so (rule C18),
- * by a lease. Neither is what keeps the slices right; that is the decision in the namespace's
- * record.
+ * drops some. `take` runs the callers of one process one after another, so that they do not compete
+ * over compare-and-set. `own` is for the part that makes and drops tables: only the owner of a
+ * lease does so (rule C18). Correctness depends on neither; it depends on the decision in the
+ * namespace's record.
  */
 import type { Clock } from "../lib/clock.ts";
 import { KeyedMutex } from "../lib/keyed-mutex.ts";
@@ -24,7 +24,7 @@ export interface OwnerWait {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A use case waits this long: longer than it takes to find out that the other process is dead. */
+/** A use case waits this long: longer than it takes to detect that the other process is dead. */
 export const OWNER_WAIT_MS = 15_000;
 
 export class SliceOwnership {
@@ -42,15 +42,16 @@ export class SliceOwnership {
     return this.#mutex.isLocked(namespace);
   }
 
-  /** Does `work` when all earlier work of this process on the namespace's slices has ended. */
+  /** Runs `work` when all earlier work of this process on the namespace's slices has ended. */
   take<T>(namespace: string, work: () => Promise<T>): Promise<T> {
     return this.#mutex.run(namespace, work);
   }
 
   /**
-   * Does `work` as the owner of a namespace's tables, within a turn. "busy", and nothing done, if
-   * another process owns them and does not let go in time. `work` asks, before each table, whether
-   * it still is the owner; once the signal is aborted it is not.
+   * Runs `work` as the owner of a namespace's tables, holding the namespace's mutex. Returns
+   * "busy", and does nothing, if another process owns them and does not release them in time.
+   * Before each table `work` checks whether it is still the owner; once the signal is aborted it is
+   * not.
    */
   async own<T>(
     namespaceId: string,
@@ -69,7 +70,7 @@ export class SliceOwnership {
   }
 }
 
-/** Of a namespace that is gone: nobody will own it again. */
+/** For a namespace that is gone: no process will own it again. */
 export function removeOwnership(catalog: Catalog, namespaceId: string): Promise<void> {
   return removeLease(catalog, leaseOf(namespaceId));
 }

@@ -1,14 +1,13 @@
 /**
- * Keeps the slices of every namespace in step with time, and finishes what a crash has left half
- * done. This class decides when and for which namespace; `reconcile/` has one file for each thing
- * to do.
+ * Keeps the slices of every namespace up to date with time, and finishes what a crash has left half
+ * done. This class decides when and for which namespace; `reconcile/` has one file for each task.
  *
  * Where processes share a catalog, a lease decides which of them runs its reconciler, and another
- * takes over when that one dies. Each run looks at what is stored, so it may stop anywhere and
- * start again; a failure in one namespace does not hold up the others. Only where something is due
- * does it take a turn, like the use cases, which also make slices and open them again. A slice is
- * first marked as dropped, for good, and its events go only when every process has had the time to
- * see the mark (rule C18).
+ * takes over when that one dies. Each run reads the stored state, so it may stop at any point and
+ * start again; a failure in one namespace does not delay the others. Only where something is due
+ * does it take the namespace's mutex, like the use cases, which also make and reopen slices. A
+ * slice is first marked as dropped, permanently. Its events are removed only when every process has
+ * had the time to see the mark (rule C18).
  */
 import type { Clock } from "../lib/clock.ts";
 import { ServiceError } from "../lib/errors.ts";
@@ -44,7 +43,7 @@ export interface SliceReconcilerOptions extends Changing {
   readonly observe?: (event: ReconcilerEvent) => void;
   /** Time between two runs. */
   readonly intervalMs?: number;
-  /** Dropped slices of a namespace that are remembered. */
+  /** How many dropped slices of a namespace stay recorded. */
   readonly droppedKept?: number;
 }
 
@@ -69,8 +68,8 @@ export class SliceReconciler {
   }
 
   /**
-   * Runs again and again until the signal aborts; where the catalog is shared, only while this
-   * process holds the lease. Never rejects.
+   * Repeats runs until the signal aborts; where the catalog is shared, only while this process
+   * holds the lease. Never rejects.
    */
   async run(signal: AbortSignal): Promise<void> {
     const { catalog, clock, intervalMs } = this.#options;
@@ -88,7 +87,7 @@ export class SliceReconciler {
     await lease?.release();
   }
 
-  /** Another process owns the slices: this one only follows the believed time. */
+  /** Another process owns the slices: this one only follows believed time. */
   async #followTime(signal: AbortSignal): Promise<void> {
     try {
       await this.#options.time.refresh("other", signal);
@@ -107,7 +106,7 @@ export class SliceReconciler {
   }
 
   /**
-   * Goes over all namespaces once. When the signal aborts it stops before the next slice; when
+   * Processes all namespaces once. When the signal aborts it stops before the next slice; when
    * another process has taken over, before the next namespace. The next run does the rest. Never
    * rejects: failures are observed and counted.
    */
@@ -156,8 +155,8 @@ export class SliceReconciler {
   }
 
   /**
-   * The record is as it was listed. Nothing is read again, since there may be thousands: what is
-   * decided on an older one changes nothing, by compare-and-set on its version.
+   * Uses the record as listed. It reads nothing again, since there may be thousands: a decision on
+   * an older record changes nothing, by compare-and-set on its version.
    */
   async #reconcile(run: ReconcileRun, record: NamespaceRecord): Promise<void> {
     switch (record.phase) {

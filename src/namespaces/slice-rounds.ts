@@ -9,18 +9,18 @@ import { changeSlices, finishChange } from "./change-slices.ts";
 import type { Changing } from "./change-slices.ts";
 import { OWNER_WAIT_MS } from "./slice-ownership.ts";
 
-/** "overtaken": another process changed the namespace meanwhile, and this round did nothing. */
+/** "overtaken": another process changed the namespace first, and this round did nothing. */
 export type RoundOutcome<T> = { readonly done: T } | "progress" | "overtaken";
 
 /**
- * Losing this often in a row is an error; each change of slices, of which there may be many, is
- * progress.
+ * Losing this often in a row is an error. Each change of slices counts as progress; there may be
+ * many.
  */
 const LOST_MAX = 10;
 /** More than it takes to make SLICES_MAX slices. */
 const ROUNDS_MAX = 200;
 
-/** One round after another, each in a turn, until one is done or too many have lost. */
+/** Runs rounds, each holding the namespace's mutex, until one is done or too many have lost. */
 export async function inRounds<T>(
   { ownership }: Changing,
   name: string,
@@ -35,7 +35,7 @@ export async function inRounds<T>(
   throw namespaceConflict(name);
 }
 
-/** Carries out the decision that stands in the record, or else decides on `due`. */
+/** Carries out the decision in the record, if there is one, or else decides on `due`. */
 export async function changeSlicesInRound(
   changing: Changing,
   record: NamespaceRecord,

@@ -1,6 +1,6 @@
 /**
- * How large the partitions of a slice are: asks every source there is, answers with the best, and
- * keeps the answers of the others beside it.
+ * How large the partitions of a slice are: asks every source, returns the best answer, and includes
+ * the other answers beside it.
  */
 import type { Clock } from "../lib/clock.ts";
 import { assert, ServiceError } from "../lib/errors.ts";
@@ -23,7 +23,7 @@ export interface SliceSizeAnswer {
   readonly others: readonly (SizeReport | NoSizes)[];
 }
 
-/** JMX knows every partition, our reads only some, and estimates have no percentiles. */
+/** JMX knows every partition, this server's reads only some, and estimates have no percentiles. */
 const BEST_FIRST: readonly SizeSource[] = ["JMX", "READS", "TABLE_ESTIMATES"];
 
 export class SliceSizes {
@@ -35,8 +35,8 @@ export class SliceSizes {
   }
 
   /**
-   * Of the slice that takes events now if its name is "". Rejects with TIME_SLICE_NOT_FOUND if
-   * there is none.
+   * An empty name means the slice that takes events now. Rejects with TIME_SLICE_NOT_FOUND if there
+   * is none.
    */
   async of(namespace: string, timeSlice: string, signal: AbortSignal): Promise<SliceSizeAnswer> {
     const { catalog, clock, sources } = this.#options;
@@ -57,9 +57,7 @@ export class SliceSizes {
   }
 }
 
-/**
- * A source that has seen no partition comes after those that have: perhaps nothing is flushed yet.
- */
+/** A source that saw no partition ranks last: perhaps nothing is flushed yet. */
 function rankOf(answer: SizeReport | NoSizes): number {
   const knows = answer.kind === "sizes" && answer.count > 0;
   return BEST_FIRST.indexOf(answer.source) + (knows ? 0 : BEST_FIRST.length);

@@ -1,6 +1,6 @@
 /**
  * The tables of a slice: its own, and the one its wide partitions are split into, which is made
- * before and dropped before it (rule C18). So no split ever waits for a table, and none is left
+ * before it and dropped before it (rule C18). So no split ever waits for a table, and none is left
  * behind.
  */
 import type { SliceRef } from "../model/partition.ts";

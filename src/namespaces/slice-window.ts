@@ -1,14 +1,12 @@
-/**
- * The event time for which slices must be there: all that may be written now, and one slice ahead.
- */
+/** The event time that slices must cover: all that may be written now, and one slice ahead. */
 import { SECOND_MICROS } from "../model/namespace-config.ts";
 import type { NamespaceConfig } from "../model/namespace-config.ts";
 import type { SliceWindow } from "../model/plan-slices.ts";
 import type { Micros } from "../lib/time-units.ts";
 
 /**
- * Nothing below the floor is ever written, so no slices are made there, whatever the clock says:
- * one that has stepped back by years would ask for thousands.
+ * Nothing below the floor is ever written, so no slices are made there, whatever the clock says: a
+ * clock that has stepped back by years would ask for thousands.
  */
 export function sliceWindow(
   config: NamespaceConfig,
@@ -25,9 +23,7 @@ export function sliceWindow(
   };
 }
 
-/**
- * The line below which no server accepts an event any more (rule C1). Whole, and not before 1970.
- */
+/** The floor, below which no server accepts an event (rule C1). Whole, and not before 1970. */
 export function floorFor(
   acceptLimitMicros: Micros,
   nowMicros: Micros,

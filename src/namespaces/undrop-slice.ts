@@ -1,6 +1,6 @@
 /**
- * Takes back a slice that retention has marked as DROPPING (rule C26). It is CLOSED again, and
- * retention leaves it alone for one more grace: a longer `deleteAfter` keeps it for good.
+ * Restores a slice that retention has marked as DROPPING (rule C26). It is CLOSED again, and
+ * retention does not mark it for one more grace: a longer `deleteAfter` keeps it permanently.
  */
 import { ServiceError } from "../lib/errors.ts";
 import { readReadyNamespace } from "../records/namespace-records.ts";
@@ -10,7 +10,9 @@ import type { NamespaceContext } from "./namespace-context.ts";
 import { changeSlicesInRound, inRounds } from "./slice-rounds.ts";
 import type { RoundOutcome } from "./slice-rounds.ts";
 
-/** A slice that is not DROPPING stays as it is. TIME_SLICE_NOT_FOUND if it was dropped for good. */
+/**
+ * A slice that is not DROPPING stays as it is. TIME_SLICE_NOT_FOUND if it was dropped permanently.
+ */
 export async function undropSlice(
   context: NamespaceContext,
   name: string,
@@ -31,7 +33,7 @@ async function undropInRound(
   const record = await readReadyNamespace(catalog, name);
   const slice = await readSlice(catalog, record.id, timeSlice);
   if (slice === undefined || slice.state === "DROPPED") throw gone(name, timeSlice, slice?.state);
-  // A decision that stands in the record may drop it: that comes first.
+  // A decision in the record may drop it: that decision is carried out first.
   if (slice.state !== "DROPPING" && record.changing === null) return { done: true };
   const keepUntil = time.nowMicros() + dropGraceOf(record, margins);
   return changeSlicesInRound(context, record, { undrop: [timeSlice], keepUntil }, signal);

@@ -1,10 +1,10 @@
 /**
  * Changes the configuration of a namespace.
  *
- * What has to happen to slices, floor and epoch for the new configuration is a sequence of rounds:
- * each one reads the namespace, lets `nextConfigStep` decide, and takes that one step. A higher
+ * The changes to slices, floor and epoch for the new configuration are a sequence of rounds: each
+ * one reads the namespace, lets `nextConfigStep` decide, and takes that one step. A higher
  * acceptLimit is in force only after all of rule C3's steps, which take `view_max_age` where the
- * catalog is shared. If the signal aborts meanwhile, the slice reconciler does the rest.
+ * catalog is shared. If the signal aborts before that, the slice reconciler does the rest.
  */
 import { ServiceError } from "../lib/errors.ts";
 import { problemsError } from "../lib/problems.ts";
@@ -33,7 +33,7 @@ import type { RoundOutcome } from "./slice-rounds.ts";
 
 export interface ConfigUpdate {
   readonly patch: NamespaceConfigPatch;
-  /** Fields that go back to their defaults. */
+  /** Fields to reset to their defaults. */
   readonly reset: readonly string[];
 }
 
@@ -59,7 +59,7 @@ export async function updateConfig(
   return readReadyNamespace(catalog, name);
 }
 
-/** One round. What it writes is always decided on what it has read, at the version it has read. */
+/** One round. It bases every write on what it has read, at the version it has read. */
 async function changeConfig(
   context: NamespaceContext,
   name: string,
@@ -68,8 +68,8 @@ async function changeConfig(
 ): Promise<RoundOutcome<NamespaceRecord>> {
   const { catalog, clock, margins, time } = context;
   const before = await readReadyNamespace(catalog, name);
-  // A limit that is not in force yet counts as the present one: an update keeps what it does not
-  // name.
+  // A limit that is not in force yet counts as the present one: an update keeps the fields that it
+  // does not name.
   const present = { ...before.config, acceptLimitMicros: widestAcceptMicros(before) };
   const { config, problems: patchProblems } = mergeConfig(present, update.patch, update.reset);
   const problems = [...patchProblems, ...configProblems(config, margins)];
@@ -92,7 +92,10 @@ function written(record: NamespaceRecord | undefined): RoundOutcome<NamespaceRec
   return record === undefined ? "overtaken" : { done: record };
 }
 
-/** Splits that wait for time to be sealed wait no longer than they must under a lower limit. */
+/**
+ * Reschedules splits that wait for sealed time, so that they wait no longer than a lower limit
+ * requires.
+ */
 async function rescheduleWaiting(
   { catalog, clock, margins }: NamespaceContext,
   { id }: NamespaceRecord,
@@ -103,14 +106,14 @@ async function rescheduleWaiting(
     await rescheduleSplits(catalog, clock, id, at, signal);
   } catch (error) {
     signal?.throwIfAborted();
-    // The limit is in force all the same, and each split has a due time of its own.
+    // The limit is in force in any case, and each split has a due time of its own.
     if (!(error instanceof ServiceError)) throw error;
   }
 }
 
 /**
- * A new width begins where slices of both widths do; if that is years away, the change would do
- * nothing.
+ * A new width begins at a common boundary of slices of both widths; if that is years away, the
+ * change would do nothing.
  */
 function widthProblems(slices: readonly TimeSlice[], config: NamespaceConfig): string[] {
   const last = slices.at(-1);

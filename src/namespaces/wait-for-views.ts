@@ -9,7 +9,7 @@ export interface ViewWait {
   readonly margins: TimeMargins;
 }
 
-/** Where the catalog is not shared, the only view is this process's own, and there is no wait. */
+/** If the catalog is not shared, the only view is this process's own, and there is no wait. */
 export async function waitForViews(
   { catalog, clock, margins }: ViewWait,
   signal: AbortSignal | undefined,

@@ -1,6 +1,6 @@
 /**
- * Slices are made ahead of need and opened, closed and marked behind it, and the sealed line is
- * raised (rule C1), as time has made it due.
+ * Makes slices ahead of need, opens, closes and marks them, and raises the floor (rule C1), as far
+ * as time has made it due.
  */
 import type { Micros } from "../../lib/time-units.ts";
 import { SECOND_MICROS } from "../../model/namespace-config.ts";
@@ -17,7 +17,7 @@ import type { ReconcileRun } from "./reconcile-run.ts";
 
 const FLOOR_STEP_MICROS_MAX = 60 * SECOND_MICROS;
 
-/** A decision that stands in the record comes first: then the next run decides. */
+/** Carries out a decision that is in the record first; the next run then decides. */
 export async function changeDueSlices(
   run: ReconcileRun,
   record: NamespaceRecord,
@@ -34,7 +34,7 @@ export async function changeDueSlices(
   }
 }
 
-/** In steps: each is a durable write, and there may be thousands of namespaces. */
+/** In steps: each raise is a durable write, and there may be thousands of namespaces. */
 async function raiseFloor(
   { catalog }: ReconcileRun,
   record: NamespaceRecord,
@@ -67,7 +67,7 @@ async function decide(
   };
   const raised = { ...record, floor: due.floor };
   const moved = await changeSlices(run, raised, change, run.wait);
-  // Another process has changed the namespace, or is at its slices: the next run decides again.
+  // Another process changed the namespace, or is changing its slices: the next run decides again.
   if (moved === "overtaken" || moved === "busy") return;
   await afterMove(run, record, moved);
 }

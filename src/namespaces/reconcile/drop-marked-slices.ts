@@ -1,6 +1,7 @@
 /**
- * The events of a slice that is marked as dropped go once every process has had the time to see the
- * mark (rule C18): its tables first, then the records of its splits, then the slice says so.
+ * Removes the events of a slice that is marked as dropped, once every process has had the time to
+ * see the mark (rule C18): its tables first, then the records of its splits, then it updates the
+ * slice's record.
  */
 import type { NamespaceRecord } from "../../records/namespace-records.ts";
 import { writeSlice } from "../../records/slice-records.ts";
@@ -10,7 +11,9 @@ import { dropTables } from "../slice-tables.ts";
 import { asOwner, observeSlices } from "./reconcile-run.ts";
 import type { ReconcileRun } from "./reconcile-run.ts";
 
-/** The slices whose mark this process has seen for `view_max_age`: by now every process has. */
+/**
+ * The slices whose mark this process has seen for `view_max_age`: by now every process has seen it.
+ */
 export function markedLongAgo(
   run: ReconcileRun,
   record: NamespaceRecord,

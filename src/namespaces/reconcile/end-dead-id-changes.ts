@@ -1,6 +1,6 @@
 /**
- * Changes of blocked ids and of ids' strategies that died are counted as ended, so that views need
- * not read the ids again and again. A change that was only slow counts itself when it ends.
+ * Counts dead changes of blocked ids and of ids' strategies as ended, so that views need not read
+ * the ids repeatedly. A change that was only slow counts itself when it ends.
  */
 import { fenceIdStrategy, ID_CHANGE_MAX_MS } from "../../records/id-strategies.ts";
 import {
@@ -11,7 +11,7 @@ import {
 import type { NamespaceRecord } from "../../records/namespace-records.ts";
 import type { ReconcileRun } from "./reconcile-run.ts";
 
-/** Returns the record as it is afterwards. */
+/** Returns the resulting record. */
 export async function endDeadIdChanges(
   { catalog, sightings }: ReconcileRun,
   record: NamespaceRecord,
@@ -28,6 +28,6 @@ export async function endDeadIdChanges(
     ...(blocking.length === 0 ? {} : endedBlockedChanges(record, blocking)),
     ...(grown.length === 0 ? {} : endedIdStrategyChanges(record, grown)),
   };
-  // If another process has changed the namespace, the next run tries again.
+  // If another process has changed the namespace, the next run retries.
   return (await writeNamespace(catalog, ended)) ?? record;
 }

@@ -1,4 +1,4 @@
-/** A namespace that is marked as DELETING is removed once every process has seen the mark. */
+/** Removes a namespace that is marked as DELETING once every process has seen the mark. */
 import type { NamespaceRecord } from "../../records/namespace-records.ts";
 import { finishDeletion } from "../finish-deletion.ts";
 import { asOwner } from "./reconcile-run.ts";

@@ -1,11 +1,11 @@
-/** Removes the records of all but the newest slices that were dropped. */
+/** Removes the records of all dropped slices but the newest. */
 import type { NamespaceRecord } from "../../records/namespace-records.ts";
 import { removeSlice } from "../../records/slice-records.ts";
 import type { SliceRecord } from "../../records/slice-records.ts";
 import type { ReconcileRun } from "./reconcile-run.ts";
 
 /**
- * `keptMax` are kept, for people to see, and at least one: it keeps dropped time from being made
+ * Keeps `keptMax` records for operators, and at least one: it prevents dropped time from being made
  * again.
  */
 export async function forgetDroppedSlices(

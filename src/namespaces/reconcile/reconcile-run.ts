@@ -1,4 +1,4 @@
-/** One run of the slice reconciler over all namespaces, as each of its janitors gets it. */
+/** One run of the slice reconciler over all namespaces, as each of its tasks gets it. */
 import type { Clock } from "../../lib/clock.ts";
 import type { TimeMargins } from "../../model/time-margins.ts";
 import type { NamespaceRecord } from "../../records/namespace-records.ts";
@@ -17,7 +17,7 @@ export type ReconcilerEvent =
     }
   | { readonly kind: "reopened" | "deleted"; readonly namespace: string }
   | {
-      /** Reported once, until it is over. */
+      /** Reported once, until the refusal is over. */
       readonly kind: "drops refused";
       readonly namespace: string;
       readonly count: number;
@@ -53,15 +53,15 @@ export interface ReconcileRun extends Changing {
   readonly time: BelievedTime;
   readonly sightings: Sightings;
   readonly knownSlices: KnownSlices;
-  /** Never waits for another process that changes the slices: the next run tries again. */
+  /** Never waits for another process that changes the slices: the next run retries. */
   readonly wait: OwnerWait;
-  /** Counted as the run proceeds. */
+  /** Updated as the run proceeds. */
   readonly report: { -readonly [count in keyof ReconcilerReport]: number };
 }
 
 /**
- * Skips the work if something in this process is at the namespace's slices: making tables can take
- * minutes, and the other namespaces would have to wait.
+ * Skips the work if something in this process is changing the namespace's slices: making tables can
+ * take minutes, and the other namespaces would have to wait.
  */
 export async function inTurn(
   { ownership }: ReconcileRun,
@@ -71,7 +71,7 @@ export async function inTurn(
   if (!ownership.isTaken(name)) await ownership.take(name, work);
 }
 
-/** Work on tables: in a turn, as the owner, or not at all this time. */
+/** Runs work on tables holding the namespace's mutex, as the owner, or skips it in this run. */
 export function asOwner(
   run: ReconcileRun,
   record: NamespaceRecord,

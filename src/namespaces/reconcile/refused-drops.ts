@@ -1,6 +1,6 @@
 /**
- * Reports, once for each namespace until it is over, that a clock in doubt keeps slices from being
- * dropped.
+ * Reports, once for each namespace until it is over, that a clock in doubt prevents the drop of
+ * slices.
  */
 import type { NamespaceRecord } from "../../records/namespace-records.ts";
 import type { ReconcileRun } from "./reconcile-run.ts";

@@ -1,7 +1,7 @@
 /**
- * How long this process has seen something, run after run, on its own monotonic clock: what it has
- * seen for `view_max_age`, every process has seen. Remembers only what the present or the last run
- * saw.
+ * How long this process has seen something, in consecutive runs, on its own monotonic clock: what
+ * it has seen for `view_max_age`, every process has seen. Remembers only what the current or the
+ * last run saw.
  */
 import type { Clock } from "../../lib/clock.ts";
 
@@ -20,7 +20,7 @@ export class Sightings {
     this.#seen = new Map();
   }
 
-  /** Sees it, and says for how long it has been seen; 0 the first time. */
+  /** Records a sighting, and returns for how long it has been seen; 0 the first time. */
   seenForMs(what: string): number {
     const nowMs = this.#clock.monotonicMs();
     const since = this.#seen.get(what) ?? this.#seenBefore.get(what) ?? nowMs;

@@ -1,6 +1,6 @@
 /**
- * Removes old entries from the list of routes that have changed: every process that follows routes
- * has read them all again by then.
+ * Removes old entries from the list of changed routes: by then every process that follows routes
+ * has read all routes again.
  */
 import type { Clock } from "../../lib/clock.ts";
 import { SECOND_MICROS } from "../../model/namespace-config.ts";

@@ -1,9 +1,9 @@
 /**
- * Compares what was read from one side with the other side, in the background.
+ * Compares what a read took from one side with the other side, in the background.
  *
  * It never changes or delays an answer: it notes what was read, and reads the other side later.
- * Work and memory are bounded: a few comparisons at once, each run by run, and a bounded number
- * that wait. It skips and counts what does not fit.
+ * Work and memory are bounded: a few comparisons run at once, each run by run, and a bounded number
+ * wait. It skips and counts comparisons that do not fit.
  */
 import { partitionText } from "../../model/partition.ts";
 import { IntegrityError } from "../../parts/part-reader.ts";
@@ -56,7 +56,7 @@ export class Comparer {
     this.#running.add(working);
   }
 
-  /** Gives up what waits, ends what runs, and resolves when it has ended. */
+  /** Drops waiting comparisons, aborts running ones, and resolves when they have ended. */
   async close(): Promise<void> {
     this.#leaving.abort(new Error("no longer wanted"));
     this.#waiting.length = 0;

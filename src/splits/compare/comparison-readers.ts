@@ -1,5 +1,5 @@
 /**
- * Opens either side of a range that a split covers, for comparisons, apart from the reads of
+ * Opens either side of a range that a split covers, for comparisons, separately from the reads of
  * callers.
  */
 import type { Clock } from "../../lib/clock.ts";
@@ -16,7 +16,7 @@ export interface Side {
   close(): Promise<void>;
 }
 
-/** A comparison holds a few runs of each side at most. */
+/** A comparison holds at most a few runs of each side. */
 const RUN_BYTES = 256 * 1024;
 const RUN_EVENTS = 4_096;
 

@@ -34,7 +34,7 @@ import type { TrustStates } from "./trust-states.ts";
 export interface DifferencesOptions {
   readonly catalog: Catalog;
   readonly clock: Clock;
-  /** Which process this is, for the history. */
+  /** The name of this process, for the history. */
   readonly by: string;
   readonly readers: ComparisonReaders;
   readonly trustStates: TrustStates;
@@ -42,24 +42,24 @@ export interface DifferencesOptions {
   /** Makes the namespace serve originals again. */
   readonly fallBack: (namespace: string, reason: string) => void | Promise<void>;
   readonly differed: (comparison: Comparison) => void;
-  /** This process has changed the partition's route. */
+  /** Called after this process has changed the partition's route. */
   readonly changed: (partition: PartitionKey) => void;
 }
 
-/** A copy that is not served here. Trust states remember at most this many. */
+/** A copy that this server does not serve. Trust states bound how many there are. */
 interface Quarantine {
   /** What the next recheck reads. */
   comparison: Comparison;
-  /** What has differed since; of several, all that they span. */
+  /** What has differed since. Several differences become one range that spans them all. */
   later: Comparison | undefined;
-  /** Rechecks that did not settle it. */
+  /** The number of rechecks that did not settle it. */
   rechecks: number;
-  /** On the monotonic clock. */
+  /** When the next recheck is due, on the monotonic clock. */
   dueMs: number;
 }
 
 const ATTEMPTS_MAX = 5;
-/** Between rounds, while some wait for another recheck. */
+/** The wait between rounds while some copies wait for another recheck. */
 const ROUND_MS = 1_000;
 const AGAIN_FIRST_MS = 5_000;
 const AGAIN_MAX_MS = 60_000;
@@ -75,7 +75,7 @@ export class Differences {
     this.#options = options;
   }
 
-  /** Returns at once. The split is quarantined from now on; one is rechecked at a time. */
+  /** Returns at once. The split is quarantined from now on. Rechecks run one at a time. */
   submit(comparison: Comparison): void {
     if (this.#leaving.signal.aborted) return;
     const { segment } = comparison.read;
@@ -103,7 +103,7 @@ export class Differences {
     const { clock, trustStates } = this.#options;
     const { signal } = this.#leaving;
     while (this.#quarantined.size > 0 && !signal.aborted) {
-      // This loop also reaches one that is submitted during the recheck of another.
+      // This loop also reaches a copy that is submitted during the recheck of another.
       for (const [key, quarantine] of this.#quarantined) {
         if (signal.aborted) break;
         if (quarantine.dueMs > clock.monotonicMs() || !(await this.#settle(quarantine))) continue;
@@ -117,8 +117,8 @@ export class Differences {
   }
 
   /**
-   * Keeps read modes from advancing while a split is quarantined. Apart from rechecks, which may
-   * take long. Never rejects.
+   * Keeps read modes from advancing while a split is quarantined. Runs separately from rechecks,
+   * which may take long. Never rejects.
    */
   async #mark(): Promise<void> {
     const { signal } = this.#leaving;
@@ -150,7 +150,7 @@ export class Differences {
     }
   }
 
-  /** Whether it is no longer quarantined. Never rejects. */
+  /** Returns whether the copy is no longer quarantined. Never rejects. */
   async #settle(quarantine: Quarantine): Promise<boolean> {
     const { clock } = this.#options;
     if (!(await this.#recheck(quarantine.comparison))) {
@@ -161,7 +161,7 @@ export class Differences {
       quarantine.dueMs = clock.monotonicMs() + waitMs;
       return false;
     }
-    // Other positions have differed meanwhile; this recheck says nothing about those.
+    // Other positions have differed meanwhile; this recheck did not read those.
     if (quarantine.later === undefined) return true;
     quarantine.comparison = quarantine.later;
     quarantine.later = undefined;
@@ -213,7 +213,7 @@ export class Differences {
           held(before, found, by, clock.nowMicros()),
         );
     }
-    // Another process may have changed it, or the route may not be published yet.
+    // Another process may have changed the record, or its route may not be published yet.
     return !(await isServed(catalog, comparison));
   }
 
@@ -228,8 +228,8 @@ export class Differences {
       const nth = before?.segments.findIndex((s) => isSameCopy(s, read.segment)) ?? -1;
       if (before === undefined || before.epoch !== epoch) return undefined;
       if (nth < 0) {
-        // The record has changed, yet servers follow that copy: its route is not published (rule
-        // C23).
+        // The record has changed, yet servers follow that copy: the new route is not published
+        // (rule C23).
         await publishSplit(catalog, clock, before);
         changed(partition);
         return undefined;
@@ -241,7 +241,9 @@ export class Differences {
   }
 }
 
-/** One recheck for both, however many follow: it also reads what lies between them. */
+/**
+ * Joins two comparisons, so that one recheck covers any number; it also reads what lies between.
+ */
 function covering(a: Comparison, b: Comparison): Comparison {
   const from = Math.min(a.read.range.from, b.read.range.from);
   const to = Math.max(a.read.range.to, b.read.range.to);

@@ -1,8 +1,8 @@
 /**
- * Gathers what was compared and adds it to the namespaces' evidence every few seconds.
+ * Gathers the results of comparisons and adds them to the namespaces' evidence every few seconds.
  *
- * It keeps what it cannot write, and tries again. A process that dies loses what it has gathered
- * since the last write, which only means that more has to be compared.
+ * If a write fails, it keeps the results and tries again. A process that dies loses the results
+ * since the last write, which only means that more reads must be compared.
  */
 import type { Clock } from "../../lib/clock.ts";
 import { addEvidence } from "../record/read-modes.ts";
@@ -24,7 +24,7 @@ interface Gathered {
 }
 
 const EVERY_MS = 3_000;
-/** Kinds of splits in all namespaces together; beyond it what comes new waits for the next time. */
+/** Kinds of splits in all namespaces together; beyond it, further kinds wait for the next write. */
 const GATHERED_MAX = 10_000;
 
 export class EvidenceFlusher {
@@ -54,7 +54,7 @@ export class EvidenceFlusher {
     });
   }
 
-  /** Writes what was gathered. Never rejects. */
+  /** Writes the gathered results. Never rejects. */
   async flush(): Promise<void> {
     const { catalog, trouble } = this.#options;
     const gathered = this.#gathered;
@@ -69,7 +69,7 @@ export class EvidenceFlusher {
     }
   }
 
-  /** Until the signal aborts, and once more then. Never rejects. */
+  /** Flushes until the signal aborts, and once more then. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#options.clock.sleep(this.#options.everyMs ?? EVERY_MS, signal);

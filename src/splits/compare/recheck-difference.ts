@@ -1,8 +1,8 @@
 /**
- * Reads both sides of a difference again, at ALL (rule C14), and says what it is.
+ * Reads both sides of a difference again, at ALL (rule C14), and classifies it.
  *
- * A difference is discarded if the split's epoch, slice or route changed during the recheck. So it
- * asks before and after whether servers still follow the split.
+ * A difference is discarded if the split's epoch, slice or route changed during the recheck. So the
+ * recheck asks before and after its reads whether servers still follow the split.
  */
 import { fromUtf8 } from "../../lib/bytes.ts";
 import { ServiceError } from "../../lib/errors.ts";
@@ -73,7 +73,7 @@ export async function isServed(catalog: Catalog, comparison: Comparison): Promis
   return ground !== NOT_SERVED;
 }
 
-/** As the catalog has it now: a later epoch leaves alone what it did not touch. */
+/** The state that the catalog has now: a later epoch keeps the splits it did not touch. */
 async function groundOf(
   catalog: Catalog,
   { namespace, partition, read }: Comparison,
@@ -121,7 +121,7 @@ async function compareAtAll(
   }
 }
 
-/** A split whose parts are not all listed cannot be read; no waiting brings them back. */
+/** A split whose list of parts is incomplete cannot be read; no waiting brings the parts back. */
 async function openSplit(opening: Promise<Side>): Promise<Side> {
   try {
     return await opening;

@@ -1,10 +1,10 @@
 /**
- * Decides what becomes of the record of a split that differs from its original. Pure.
+ * Decides how to change the record of a split that differs from its original. Pure.
  *
  * The number of recopies is bounded. A copy that cannot be read counts like one that fails its
  * validation: after some waits it rests until an operator retries. An event that appears late in
- * the original is no fault of the copy: the split is copied again at once, and after a wait if that
- * happens again within a day.
+ * the original is not a fault of the copy: the split is copied again at once, or after a wait if
+ * that happens again within a day.
  */
 import type { MoveCause } from "../../model/move-cause.ts";
 import { failedDueAt } from "../../model/split-retries.ts";
@@ -18,7 +18,7 @@ const IN_WORDS: Readonly<Record<Finding["verdict"], string>> = {
   OTHER_BYTES: "an event has other bytes in the split",
   UNREADABLE: "the split cannot be read",
 };
-/** Who holds a split that differs from its original, as operators read it. */
+/** The holder of a split that differs from its original, as shown to operators. */
 const HELD_BY = "braid: differs from its original";
 const LATELY_MICROS = 86_400_000_000;
 const SURFACED_AGAIN_MICROS = 300_000_000;
@@ -29,7 +29,7 @@ export function reasonOf({ verdict, detail }: Finding): string {
   return `${IN_WORDS[verdict]}: ${detail}`;
 }
 
-/** The `nth` segment and those behind it are copied again; what lies before it stays. */
+/** Copies the `nth` segment and those behind it again; the segments before it stay. */
 export function recopied(
   before: SplitRecord,
   nth: number,
@@ -39,7 +39,7 @@ export function recopied(
 ): SplitRecord {
   const reason = reasonOf(finding);
   const { segments, askedBy, forced } = before;
-  // An operator's request stays one: with detection off the planner would refuse any other.
+  // An operator's request stays one: with detection off, the planner would refuse any other.
   const change = { segments: segments.slice(0, nth), ...overtaken(before), askedBy, forced };
   const cause: Recopy = finding.verdict === "UNREADABLE" ? "unreadable" : "recopy";
   const times = recopiedLately(before, cause, at);
@@ -47,7 +47,7 @@ export function recopied(
     const dueAt = times === 0 ? at : at + SURFACED_AGAIN_MICROS;
     return movedSplit(before, "DETECTED", { at, by, cause, reason }, { ...change, dueAt });
   }
-  // A confirmed copy resets the failures, but this one fails at being read: its recopies count.
+  // A confirmed copy resets the failures, but this copy cannot be read: its recopies count.
   const failures = Math.max(before.failures, times) + 1;
   const dueAt = failedDueAt(failures, at);
   const end = dueAt === null ? `; after ${failures} failures it waits for a retry` : "";
@@ -56,14 +56,17 @@ export function recopied(
   return movedSplit(before, to, why, { ...change, failures, dueAt });
 }
 
-/** Servers follow none of it until an operator retries. */
+/** Servers follow none of the split until an operator retries it. */
 export function held(before: SplitRecord, finding: Finding, by: string, at: number): SplitRecord {
   const why = { at, by, cause: "mismatch" as const, reason: reasonOf(finding) };
   const change = { segments: [], ...overtaken(before), heldBy: HELD_BY, dueAt: null };
   return movedSplit(before, "INVALIDATED", why, change);
 }
 
-/** How often for that cause since it last began for another, within a day. */
+/**
+ * How often it was copied again for this cause within a day, since the last start for another
+ * cause.
+ */
 function recopiedLately({ history }: SplitRecord, cause: Recopy, nowMicros: number): number {
   let times = 0;
   for (const move of history.toReversed()) {
@@ -75,7 +78,7 @@ function recopiedLately({ history }: SplitRecord, cause: Recopy, nowMicros: numb
   return times;
 }
 
-/** A worker that owns it finds the newer fence at its next change, and stops. */
+/** A worker that owns the split finds the newer fence at its next change, and stops. */
 function overtaken({ fence }: SplitRecord): Pick<SplitRecord, "owner" | "fence"> {
   return { owner: null, fence: fence + 1 };
 }

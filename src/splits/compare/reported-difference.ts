@@ -1,6 +1,6 @@
 /**
- * A difference that no compared read has found, but an offline comparison (`splits/verify`): it is
- * checked and acted on like that of a read (rule C14).
+ * A difference found by an offline comparison (`splits/verify`) instead of a compared read. It is
+ * rechecked and acted on like one found by a read (rule C14).
  */
 import type { PartitionKey } from "../../model/partition.ts";
 import type { RouteSegment } from "../../model/split.ts";
@@ -10,18 +10,18 @@ import type { Comparison } from "../serve/comparison.ts";
 export interface ReportedDifference {
   readonly namespace: string;
   readonly partition: PartitionKey;
-  /** Of the namespace's read mode, when the difference was found. */
+  /** The round of the namespace's read mode when the difference was found. */
   readonly round: number;
   readonly segment: RouteSegment;
-  /** Event time in which the two differ, `from` included, `to` not. */
+  /** The event time in which the two sides differ, `from` included, `to` not. */
   readonly from: number;
   readonly to: number;
 }
 
-/** A recheck has its own sizes of runs. */
+/** Unused: a recheck sets its own run sizes. */
 const RUN = { runBytesMax: 1, runEventsMax: 1 };
 
-/** As if a read had found it. */
+/** The comparison that a read would have submitted. */
 export function comparisonOf(reported: ReportedDifference): Comparison {
   const { namespace, partition, round, segment, from, to } = reported;
   const range = { from, to, order: "NEWEST_FIRST", after: undefined, ...RUN } as const;

@@ -2,9 +2,9 @@
  * What this server has seen of each split: whether a comparison has matched, and whether one has
  * differed.
  *
- * The number of proven copies is bounded: a copy that is forgotten is compared again. A quarantine
- * never ends for its age or for lack of room, only when a recheck clears it. If there are more than
- * this server can remember, it trusts no split until there are fewer.
+ * The number of proven copies is bounded: a forgotten copy is compared again. A quarantine never
+ * ends because of its age or for lack of room, only when a recheck clears it. If there are more
+ * quarantined copies than this server can remember, it trusts no split until there are fewer.
  *
  * Partitions are given as text (`partitionText`): every read asks, and makes the text once.
  */
@@ -12,17 +12,17 @@ import { LRUCache } from "lru-cache";
 import type { RouteSegment } from "../../model/split.ts";
 import type { TrustState } from "../serve/may-serve.ts";
 
-/** Partitions. */
+/** In partitions. */
 const PROVEN_MAX = 50_000;
-/** Segments. */
+/** In segments. */
 const QUARANTINED_MAX = 10_000;
 
-/** A copy that is made again has another generation. */
+/** A recopy has another generation. */
 type Copy = Pick<RouteSegment, "generation" | "from">;
 
 export class TrustStates {
   readonly #quarantinedMax: number;
-  /** By partition. The one noted longest ago goes first. */
+  /** By partition. Evicts the one noted longest ago. */
   readonly #proven: LRUCache<string, readonly Copy[]>;
   /** By partition. Never evicted. */
   readonly #quarantined = new Map<string, readonly Copy[]>();
@@ -41,18 +41,21 @@ export class TrustStates {
     return includes(this.#proven.peek(partition), segment) ? "PROVEN" : "UNSEEN";
   }
 
-  /** A comparison of every byte has matched. A quarantined copy stays so: other bytes differed. */
+  /**
+   * A comparison of every byte has matched. A quarantined copy stays quarantined: other bytes
+   * differed.
+   */
   prove(partition: string, segment: Copy): void {
     if (this.of(partition, segment) !== "UNSEEN") return;
     const { generation, from } = segment;
-    // An older copy of the same time is not read any more.
+    // An older copy of the same time is no longer read.
     const others = (this.#proven.peek(partition) ?? []).filter((copy) => copy.from !== from);
     this.#proven.set(partition, [...others, { generation, from }]);
   }
 
   /**
-   * False if there is no room to remember it. It is compared again when this server trusts any
-   * split again.
+   * Returns false if there is no room to remember the copy. It is compared again when this server
+   * trusts splits again.
    */
   quarantine(partition: string, segment: Copy): boolean {
     this.#proven.delete(partition);
@@ -65,7 +68,7 @@ export class TrustStates {
     return true;
   }
 
-  /** The recheck is done. As if it had not been seen: it is compared before it is served. */
+  /** The recheck is done. The copy becomes UNSEEN: it is compared before it is served. */
   clear(partition: string, segment: Copy): void {
     const quarantined = this.#quarantined.get(partition);
     if (quarantined === undefined || !includes(quarantined, segment)) return;

@@ -1,5 +1,5 @@
 /**
- * Decides whether one finished read of a partition was wide enough to report, and says why not.
+ * Decides whether one finished read of a partition was wide enough to report, and if not, why.
  *
  * Runs for every partition of every read: the narrow path costs two comparisons and no allocation.
  */
@@ -10,10 +10,10 @@ import type { NamespaceView } from "../../model/namespace.ts";
 import { timeBucketRange } from "../../model/partition.ts";
 import type { PartitionRead } from "../../partition/partition-read.ts";
 
-/** What tells whether a partition is wide. */
+/** The fields that decide whether a partition is wide. */
 export type ReadWidth = Pick<PartitionRead, "partition" | "bytes" | "events">;
 
-/** Why a read is not reported: "gone" means that the slice is no longer open. */
+/** Why a read is not reported. "gone" means that the slice is no longer open. */
 export type NotDetected = "narrow" | "off" | "gone" | "expiring" | "blocked";
 
 export function detectWide(

@@ -32,14 +32,15 @@ import { putDue, readDue, removeDue } from "../../records/split-work.ts";
 import type { DueEntry, DueKey } from "../../records/split-work.ts";
 
 /**
- * A process that takes longer from an entry to its record is taken for dead; if it lives, it loses.
+ * A process that takes longer than this from an entry to its record counts as dead. If it is alive,
+ * it loses.
  */
 const PENDING_MICROS = 60 * SECOND_MICROS;
 
 /**
  * Moves a split from the record as it was read (undefined: there was none) to another, and
- * publishes the route if it changes. Undefined, and nothing moved, if another process was faster.
- * If it rejects, the record may have moved or not, and the route may be unpublished.
+ * publishes the route if it changes. Returns undefined, with nothing moved, if another process was
+ * faster. If it rejects, the record may or may not have moved, and the route may be unpublished.
  */
 export async function moveSplit(
   catalog: Catalog,
@@ -87,10 +88,10 @@ export async function moveSplit(
 }
 
 /**
- * Publishes the route of a record, however often it is called (rule C23). An operation that finds
- * nothing to change calls it before it answers: the process that changed the record may have failed
- * to publish. The route is written even where its content is the same, so that a process that slept
- * since an earlier version cannot publish that one any more.
+ * Publishes the route of a record; safe to repeat (rule C23). An operation that finds nothing to
+ * change calls it before it answers: the process that changed the record may have failed to
+ * publish. It writes the route even if its content is the same, so that a process that slept since
+ * an earlier version can no longer publish that one.
  */
 export async function publishSplit(
   catalog: Catalog,
@@ -99,7 +100,8 @@ export async function publishSplit(
 ): Promise<void> {
   await publishRoute(catalog, record);
   if ((await readSplit(catalog, record.partition)) === undefined) {
-    // The record went with its slice, perhaps before the route was there to be removed with it.
+    // The record was removed with its slice, perhaps before the route existed to be removed with
+    // it.
     await removeRoute(catalog, record.partition);
     return;
   }
@@ -107,9 +109,9 @@ export async function publishSplit(
 }
 
 /**
- * For a sweeper that has found an entry: the record, if work on it is due. Otherwise undefined;
- * then this does what a crashed process may have left undone, and removes the entry if no process
- * can need it.
+ * For a sweeper that has found an entry: returns the record if work on it is due. Otherwise it
+ * returns undefined, finishes what a crashed process may have left undone, and removes the entry if
+ * no process can need it.
  */
 export async function settleDue(
   catalog: Catalog,
@@ -131,7 +133,8 @@ export async function settleDue(
   if (entry.from < record.version) {
     await settle(catalog, clock, entry, record);
   } else if (due.dueAt + PENDING_MICROS <= clock.nowMicros()) {
-    // The same record under a new version: the move that the entry waits for can no longer come.
+    // Writes the same record under a new version: the move that the entry waits for can no longer
+    // succeed.
     const touched = await writeSplit(catalog, record);
     if (touched !== undefined) await settle(catalog, clock, entry, touched);
   }
@@ -139,7 +142,7 @@ export async function settleDue(
 }
 
 /**
- * For a split whose slice or namespace is not there: once the slice is dropped for good, removes
+ * For a split whose slice or namespace does not exist: once the slice is dropped for good, removes
  * all that is left of the split. A late process made it after the records of the slice had been
  * removed.
  */
@@ -154,8 +157,8 @@ export async function removeIfGone(
 }
 
 /**
- * A record that existed has gone with its slice; one that a process was about to make may still
- * come.
+ * A record that existed was removed with its slice; one that a process was about to make may still
+ * appear.
  */
 async function isGone(catalog: Catalog, { from, partition }: DueEntry): Promise<boolean> {
   return from > 0 || (await isSliceGone(catalog, partition));
@@ -193,29 +196,29 @@ async function removeLeftOver(
     if (isUnreadable(error)) return;
     throw error;
   }
-  // Another process may be about to move from the record just written, back to this time.
+  // Another process may be about to move the record just written back to this time.
   if (entry === undefined || entry.from >= written.version) return;
   await settle(catalog, clock, entry, written);
 }
 
-/** Removes the entries of a move that lost. The sweeper settles those that stay. */
+/** Removes the entries of a move that lost. The sweeper settles the entries that remain. */
 async function takeBack(catalog: Catalog, made: readonly DueEntry[]): Promise<void> {
   for (const entry of made) {
     // Another process may rely on the same guard entry.
     if (entry.index === "split-publish") continue;
     try {
       const current = await readSplit(catalog, entry.partition);
-      // Another process may have moved it to the same time.
+      // Another process may have moved the split to the same time.
       if (current?.dueAt === entry.dueAt) continue;
       await removeDue(catalog, entry);
     } catch {
-      // A sweep removes what stays.
+      // A sweep removes the entries that remain.
       return;
     }
   }
 }
 
-/** All empty routes are alike, whatever their epoch, and like no route. */
+/** All empty routes are equal, whatever their epoch, and equal to no route. */
 function routeDiffers(before: SplitRecord | undefined, after: SplitRecord): boolean {
   const then = before === undefined ? undefined : routeOf(before);
   const now = routeOf(after);

@@ -2,9 +2,10 @@
  * How far a namespace's reads trust its splits, and on what evidence (rule C13).
  *
  * The mode is in the namespace's record, so that views carry it, and changes by compare-and-set.
- * The evidence is apart: space `evidence/<namespace id>`, key = layout with its version, and
- * strategy. It counts for one round of the mode, and every change of the mode begins another, so a
- * fall-back clears it. That a difference is not settled is in it, too, and outlasts the round.
+ * The evidence is separate: space `evidence/<namespace id>`, key = layout with its version, and
+ * strategy. It counts for one round of the mode, and every change of the mode begins another round,
+ * so a fall-back clears it. The evidence also records that a difference is not settled; this mark
+ * outlasts the round.
  */
 import { compareAndSet, LOST } from "../../lib/compare-and-set.ts";
 import { z } from "zod";
@@ -17,20 +18,20 @@ import { decodeStored, encodeStored, listAll, storedObject } from "../../records
 /** While a difference is not settled, the process that has seen it reports it this often. */
 export const UNSETTLED_EVERY_MS = 3_000;
 /**
- * For so long it counts: long enough to miss a few, and one that died does not hold a mode back for
- * ever.
+ * A report counts for this long. A process may miss a few reports, and one that died does not hold
+ * a mode back for ever.
  */
 export const UNSETTLED_FOR_MS = 20 * UNSETTLED_EVERY_MS;
 
 /** Evidence as it is stored. */
 export interface StoredEvidence extends Evidence {
-  /** Microseconds: when a server last said that a difference is not settled (rule C14). */
+  /** When a server last reported that a difference is not settled (rule C14). Microseconds. */
   readonly unsettledAt?: number | undefined;
 }
 
 /**
- * Changes the mode, or leaves it if `change` says undefined; it may be asked several times. The
- * round is raised here, whatever it says.
+ * Changes the mode, or leaves it if `change` returns undefined; `change` may be called several
+ * times. This function raises the round, whatever `change` returns.
  */
 export function setReadMode(
   catalog: Catalog,
@@ -46,8 +47,8 @@ export function setReadMode(
 }
 
 /**
- * Adds kinds to those that SERVE means, if the mode is still as it was seen. The round continues,
- * with the evidence gathered in it. False if nothing was added.
+ * Adds kinds to those that SERVE applies to, if the mode is still as it was read. The round
+ * continues, with the evidence gathered in it. Returns false if nothing was added.
  */
 export async function addServedKinds(
   catalog: Catalog,
@@ -70,8 +71,9 @@ export async function addServedKinds(
 }
 
 /**
- * Adds what was compared to what is known of the same kind of split. What is of an older round is
- * nothing, but for a difference that is not settled: no change of the mode settles it.
+ * Adds results of comparisons to the stored evidence for the same kind of split. Evidence of an
+ * older round is dropped, except the mark of an unsettled difference: no change of the mode settles
+ * it.
  */
 export async function addEvidence(
   catalog: Catalog,
@@ -92,7 +94,7 @@ export async function addEvidence(
   });
 }
 
-/** Of all kinds and of whichever round: only that of the mode's present round counts. */
+/** Evidence for all kinds and of any round; only evidence of the mode's present round counts. */
 export async function readEvidence(
   catalog: Catalog,
   namespaceId: string,

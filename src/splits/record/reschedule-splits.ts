@@ -1,10 +1,10 @@
 /**
- * What a lower acceptLimit does to splits: those that wait for time to be sealed are looked at as
- * soon as the new line may be relied on, instead of when the old limit would have passed. After a
- * backfill that is the difference between a minute and a day.
+ * Reschedules splits after acceptLimit is lowered: splits that wait for time to be sealed become
+ * due as soon as the new floor may be relied on, instead of when the old limit would have passed.
+ * After a backfill that is the difference between a minute and a day.
  *
- * It only brings forward what comes anyway, so a process that stops in the middle has lost nothing
- * but time.
+ * It only brings forward work that is scheduled anyway, so a process that stops in the middle loses
+ * nothing but time.
  */
 import { LOST, tryCompareAndSet } from "../../lib/compare-and-set.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -16,18 +16,18 @@ import { moveSplit } from "./move-split.ts";
 import type { TimeMargins } from "../../model/time-margins.ts";
 import type { Micros } from "../../lib/time-units.ts";
 
-/** A process that comes between has looked at the split itself, most likely by the new limit. */
+/** A process that interferes has processed the split itself, most likely by the new limit. */
 const ATTEMPTS_MAX = 3;
 
 /**
- * What waits in these waits for time. FAILED waits for its turn, and the others are looked at as it
- * is.
+ * Splits that wait in these states wait for time. FAILED waits for its retry, and the other states
+ * are processed anyway.
  */
 const WAITING: readonly SplitState[] = ["PARKED", "INVALIDATED", "COMPLETED"];
 
 /**
- * When a line that was stored now may be relied on: seen for so long by workers that look a few
- * times in as long.
+ * When a floor that was stored now may be relied on: workers that read it several times per settle
+ * time must have seen it for that time.
  */
 export function lineSettledAt(
   nowMicros: Micros,
@@ -36,7 +36,7 @@ export function lineSettledAt(
   return nowMicros + clockSkew.micros + Math.ceil(1.5 * settle.micros);
 }
 
-/** `at`: when they are to be looked at, if they were to be later. */
+/** `at`: the new due time of splits that would be due later. */
 export async function rescheduleSplits(
   catalog: Catalog,
   clock: Clock,
@@ -52,7 +52,7 @@ export async function rescheduleSplits(
   );
 }
 
-/** The same for one, for a worker that had it in its hands meanwhile. */
+/** The same for one split, for a worker that owned it meanwhile. */
 export async function rescheduleSplit(
   catalog: Catalog,
   clock: Clock,

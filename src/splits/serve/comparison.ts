@@ -1,4 +1,4 @@
-/** What a read hands over to be compared with the other side. */
+/** What a read submits for comparison with the other side. */
 import type { PartitionKey } from "../../model/partition.ts";
 import type { RouteSegment } from "../../model/split.ts";
 import type { SumTaken } from "../../parts/range-sum.ts";
@@ -6,17 +6,17 @@ import type { ScanRange } from "../../ports/event-store.ts";
 import type { Position } from "../../wire/frames.ts";
 import type { RouteRange } from "./plan-route.ts";
 
-/** What was read of one range, to be compared with the other side. */
+/** What was read of one range. */
 export interface ReadRange {
   readonly routeRange: RouteRange;
   readonly segment: RouteSegment;
   readonly range: ScanRange;
-  /** Up to here it was read; undefined: to the end. */
+  /** The last position that was read; undefined: the range was read to its end. */
   readonly last: Position | undefined;
   readonly sum: SumTaken;
 }
 
-/** Of which partition, under which round of the namespace's read mode. */
+/** The partition, and the round of the namespace's read mode, of one compared range. */
 export interface Comparison {
   readonly namespace: string;
   readonly partition: PartitionKey;

@@ -1,6 +1,6 @@
 /**
- * The one rule that says whether a segment of a split may be served. Pure, and without allocation:
- * a read asks when it plans, and again before each fetch from the split.
+ * The one rule that decides whether a segment of a split may be served. Pure, and without
+ * allocation: a read asks when it plans, and again before each fetch from the split.
  */
 import type { Namespace } from "../../model/namespace.ts";
 import { kindName, kindOf, servesKind } from "../../model/split-kind.ts";
@@ -9,28 +9,31 @@ import type { PartitionRoute, RouteName } from "../../partition/partition-source
 import type { FallbackReason } from "./observer.ts";
 
 /**
- * UNSEEN: this server has compared nothing of it yet. QUARANTINED: a difference is being checked.
+ * UNSEEN: this server has compared nothing of the copy yet. QUARANTINED: a difference is being
+ * rechecked.
  */
 export type TrustState = "UNSEEN" | "PROVEN" | "QUARANTINED";
 
-/** What this server knows now of a partition's split. */
+/** What this server knows now about a partition's split. */
 export interface ServeFacts {
-  /** Undefined if the server has no view, or no kill switch, that is young enough (rule C3). */
+  /**
+   * Undefined if the server has no view, or no kill switch, younger than `viewMaxAge` (rule C3).
+   */
   readonly namespace: Pick<Namespace, "epoch" | "readMode"> | undefined;
   readonly killed: boolean;
   readonly route: RouteRecord | undefined;
 }
 
-/** Why the original is read although a split may be there. */
+/** Why the original is read although a split may exist. */
 export type HeldCause =
   /** The partition has no split. */
   | "NOT_SPLIT"
-  /** It had one: rolled back, invalidated, or copied again. */
+  /** It had a split, which was rolled back, invalidated, or is copied again. */
   | "TAKEN_BACK"
   | "KILL_SWITCH"
-  /** Namespace or kill switch are older than `viewMaxAge`. */
+  /** The view of the namespace, or the kill switch, is older than `viewMaxAge`. */
   | "STALE"
-  /** Sealed time was opened again after the copy was made. */
+  /** Sealed time was re-opened after the copy was made. */
   | "EPOCH"
   /** The read mode is not SERVE. */
   | "MODE"
@@ -42,10 +45,12 @@ export type HeldCause =
   /** Each server compares its first read of a split (rule C13). */
   | "FIRST_COMPARISON";
 
-/** HELD is a decision, FALLBACK is trouble; `fallback` says what is counted as a fallback. */
+/**
+ * HELD is a decision, FALLBACK is a problem; `fallback` is the reason under which it is counted.
+ */
 const TOLD: Readonly<Record<HeldCause, { route: RouteName; fallback?: FallbackReason }>> = {
   NOT_SPLIT: { route: "ORIGINAL_NOT_SPLIT" },
-  // The route alone does not say who took it back: `explain` asks the split's record.
+  // The route alone does not show why it is empty: `explain` reads the split's record.
   TAKEN_BACK: { route: "ORIGINAL_NOT_SPLIT" },
   KILL_SWITCH: { route: "ORIGINAL_HELD" },
   STALE: { route: "ORIGINAL_FALLBACK", fallback: "stale" },
@@ -65,7 +70,7 @@ export function mayServe(
 ): "YES" | HeldCause {
   const held = heldWhole(facts);
   if (held !== undefined) return held;
-  // `heldWhole` has found both; this is for the type.
+  // `heldWhole` has checked both; this line is for the type checker.
   if (facts.route === undefined || facts.namespace === undefined) return "NOT_SPLIT";
   const listed = listedAs(facts.route, segment);
   if (listed === undefined) return "TAKEN_BACK";
@@ -75,7 +80,7 @@ export function mayServe(
   return trust === "UNSEEN" ? "FIRST_COMPARISON" : "YES";
 }
 
-/** What holds back every segment of the partition. */
+/** The cause that holds back every segment of the partition, if any. */
 export function heldWhole({ namespace, killed, route }: ServeFacts): HeldCause | undefined {
   if (route === undefined) return "NOT_SPLIT";
   if (route.segments.length === 0) return "TAKEN_BACK";
@@ -97,7 +102,7 @@ export function fallbackFor(cause: HeldCause): FallbackReason | undefined {
   return TOLD[cause].fallback;
 }
 
-/** The same copy of the same time: a copy that is made again has another generation. */
+/** Finds the same copy of the same time: a recopy has another generation. */
 function listedAs({ segments }: RouteRecord, segment: RouteSegment): RouteSegment | undefined {
   for (const listed of segments) {
     if (listed.generation === segment.generation && listed.from === segment.from) return listed;
@@ -136,5 +141,5 @@ function heldWhy(
   }
 }
 
-/** A server that knows too little reads originals, which are always right. */
+/** A server whose shared state is too old reads originals, which are always right. */
 export const STALE_WHY = "this server's view of the namespace or of the kill switch is too old";

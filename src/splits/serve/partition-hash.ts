@@ -1,6 +1,6 @@
 /**
- * The hash by which a slice's filter knows a partition: asked for by every read, so it makes no
- * object.
+ * The hash by which a slice's filter identifies a partition. Every read computes it, so it
+ * allocates no object.
  *
  * It is never stored, so it may change from one version to the next.
  */

@@ -1,4 +1,4 @@
-/** What operators do with splits, read modes and comparisons: the use cases of the API. */
+/** The operators' use cases of the API: splits, read modes and comparisons. */
 import type { Evidence, KillSwitchState, ReadMode, ReadModeState } from "../model/read-mode.ts";
 import type { PartRecord, SplitRecord, SplitState } from "../model/split.ts";
 
@@ -14,25 +14,24 @@ export interface SplitLocation {
 export interface SplitDetail {
   readonly record: SplitRecord;
   /**
-   * The listed parts of each segment, by the segment's place in the record; none where not asked
-   * for.
+   * The listed parts of each segment, by the segment's index in the record; empty if not requested.
    */
   readonly parts: readonly (readonly PartRecord[])[];
   /**
-   * The event time of the partition's bucket, microseconds, end not included; undefined: its slice
-   * is gone.
+   * The event time of the partition's bucket, microseconds, end not included; undefined if its
+   * slice is gone.
    */
   readonly bucket: { readonly start: number; readonly end: number } | undefined;
 }
 
-/** Who asks, as claimed, and why: both are recorded. */
+/** The operator, as claimed, and the reason: both are recorded. */
 export interface OperatorRequest {
   readonly by: string;
   readonly reason: string;
 }
 
 export interface SplitRequest extends OperatorRequest {
-  /** Splits a partition that is not wide too. */
+  /** Also splits a partition that is not wide. */
   readonly force?: boolean;
 }
 
@@ -47,12 +46,12 @@ export interface SplitPage {
   readonly splits: readonly SplitDetail[];
   readonly nextPageToken: string;
   readonly killSwitch: KillSwitchState;
-  /** Of the namespaces this page has looked at. */
+  /** The paused namespaces among those that this page has read. */
   readonly paused: readonly PausedNamespace[];
 }
 
 export interface SplitUseCases {
-  /** Without parts. `namespace` "": all of them. `state` undefined: all. */
+  /** Without parts. `namespace` "": all namespaces. `state` undefined: all states. */
   list(
     namespace: string,
     options: {
@@ -61,54 +60,57 @@ export interface SplitUseCases {
       readonly pageToken: string;
     },
   ): Promise<SplitPage>;
-  /** SPLIT_NOT_FOUND if there is none. */
+  /** SPLIT_NOT_FOUND if there is no split. */
   get(location: SplitLocation): Promise<SplitDetail>;
   /**
    * The partition of a split, by its id. SPLIT_NOT_FOUND if there is none, REQUEST_INVALID if there
-   * are several or too many records to look through.
+   * are several or too many records to search.
    */
   locate(namespace: string, splitId: string): Promise<SplitLocation>;
   /**
-   * Does by hand what a detection does; one that is there already is looked at again.
-   * PARTITION_NOT_FOUND if there is none and the partition holds no events.
+   * Does by hand what a detection does; an existing split becomes due again. PARTITION_NOT_FOUND if
+   * there is no split and the partition holds no events.
    */
   request(location: SplitLocation, request: SplitRequest): Promise<SplitDetail>;
-  /** Lets one that failed, was refused, parked or rolled back be planned again. */
+  /** Plans a split again that failed, was refused, parked or rolled back. */
   retry(location: SplitLocation, operatorRequest: OperatorRequest): Promise<SplitDetail>;
-  /** Back to the original, everywhere within view_max_age; stays so until a retry. */
+  /** Returns reads to the original, everywhere within `viewMaxAge`, until a retry. */
   rollback(location: SplitLocation, operatorRequest: OperatorRequest): Promise<SplitDetail>;
-  /** Of a whole namespace. A repeat keeps the first pause, with its time, operator and reason. */
+  /**
+   * Pauses the splits of a namespace. A repeat keeps the first pause, with its time, operator and
+   * reason.
+   */
   pause(
     namespace: string,
     operatorRequest: OperatorRequest,
   ): Promise<{ readonly pause: PausedNamespace; readonly wasPaused: boolean }>;
-  /** Whether it was paused. */
+  /** Returns whether the namespace was paused. */
   resume(namespace: string, operatorRequest: OperatorRequest): Promise<boolean>;
 }
 
 export interface ReadModeReport {
   readonly state: ReadModeState;
   readonly evidence: readonly Evidence[];
-  /** Undefined at the last. */
+  /** Undefined for the last mode. */
   readonly nextMode: ReadMode | undefined;
-  /** Why it has not advanced yet; "" if nothing is in the way. */
+  /** Why the mode has not advanced yet; "" if nothing blocks it. */
   readonly blockedBy: string;
   /** While it is on, reads use no split, whatever the mode. */
   readonly killSwitch: KillSwitchState;
   readonly splitsPaused: PausedNamespace | undefined;
 }
 
-/** What SetKillSwitch leaves behind. */
+/** The switch as SetKillSwitch leaves it. */
 export interface KillSwitchAnswer extends KillSwitchState {
-  /** It was so already: time, operator and reason are those of the first request. */
+  /** The switch was already set so: time, operator and reason are those of the first request. */
   readonly unchanged: boolean;
 }
 
 export interface ReadModeUseCases {
   get(namespace: string): Promise<ReadModeReport>;
   /**
-   * CONFLICT without `force` where the evidence does not allow it. Undefined leaves `autoAdvance`
-   * as it is.
+   * CONFLICT without `force` if the evidence does not allow the mode. Undefined leaves
+   * `autoAdvance` as it is.
    */
   set(
     namespace: string,
@@ -127,7 +129,7 @@ export interface Difference {
   /** Microseconds. */
   readonly eventTime: number;
   readonly eventId: string;
-  /** What is known of it, for people. */
+  /** Details, for people. */
   readonly detail: string;
 }
 
@@ -139,24 +141,24 @@ export interface VerifyProgress {
   readonly splitsTotal: number;
   readonly eventsCompared: number;
   readonly bytesCompared: number;
-  /** At most a bounded number of them; `differencesFound` counts all. */
+  /** A bounded number of differences; `differencesFound` counts all. */
   readonly differences: readonly Difference[];
   readonly differencesFound: number;
   readonly startedAt: number;
   readonly endedAt: number;
-  /** Why it failed, or what it could not compare. */
+  /** Why the comparison failed, or what it could not compare. */
   readonly reason: string;
 }
 
 export interface VerifyUseCases {
   /**
-   * Of one partition, of a slice, or of all slices. Continues from where it was if it was
-   * interrupted.
+   * Compares one partition, one slice, or all slices. Continues an interrupted comparison where it
+   * stopped.
    */
   start(
     namespace: string,
     target: { readonly location?: SplitLocation; readonly timeSlice?: string },
   ): Promise<string>;
-  /** VERIFY_NOT_FOUND if there is none. */
+  /** VERIFY_NOT_FOUND if there is no such comparison. */
   get(namespace: string, verifyId: string): Promise<VerifyProgress>;
 }

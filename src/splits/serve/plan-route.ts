@@ -1,8 +1,8 @@
 /**
- * Decides where each range of a partition is read from, and what is compared. Pure.
+ * Decides which source each range of a partition is read from, and what is compared. Pure.
  *
- * The split gives what it covers and may serve (`may-serve.ts`); the original gives the rest. One
- * range of time has one source.
+ * Reads take what a split covers and may serve (`may-serve.ts`) from the split, and the rest from
+ * the original. One range of time has one source.
  */
 import type { ReadMode } from "../../model/read-mode.ts";
 import type { RouteRecord, RouteSegment } from "../../model/split.ts";
@@ -15,11 +15,11 @@ import { fallbackFor, heldRoute, heldWhole, mayServe } from "./may-serve.ts";
 import type { HeldCause, ServeFacts, TrustState } from "./may-serve.ts";
 import type { FallbackReason } from "./observer.ts";
 
-/** Event time with one source, `from` included, `to` not. */
+/** A range of event time with one source, `from` included, `to` not. */
 export interface RouteRange {
   readonly from: number;
   readonly to: number;
-  /** The segment that covers it, if one does. */
+  /** The segment that covers the range, if any. */
   readonly segment: RouteSegment | undefined;
   readonly readFrom: "SPLIT" | "ORIGINAL";
   readonly compare: CompareHow;
@@ -31,7 +31,7 @@ export interface RoutePlan {
   readonly route: PartitionRoute;
   /** In the order of the read. */
   readonly routeRanges: readonly RouteRange[];
-  /** Set where the original is read instead of the split and that is counted. */
+  /** Set if the original is read instead of the split and this counts as a fallback. */
   readonly fallback: FallbackReason | undefined;
 }
 
@@ -43,7 +43,7 @@ export interface RouteQuestion extends ServeFacts {
     readonly after: Position | undefined;
   };
   readonly trustOf: (segment: RouteSegment) => TrustState;
-  /** Whether this read is one of those that are compared where not all are. */
+  /** Whether this read is in the sample that is compared when not all reads are. */
   readonly sampled: boolean;
 }
 
@@ -51,7 +51,7 @@ export function planRoute(question: RouteQuestion): RoutePlan {
   const { namespace, route, range } = question;
   const held = heldWhole(question);
   if (route === undefined || held === "TAKEN_BACK" || held === "EPOCH") {
-    // What a split of another epoch covers does not count as covered.
+    // The range of a split of another epoch does not count as covered.
     return heldPlan(held ?? "NOT_SPLIT", question, joinPlain(cutByTime([], range)));
   }
   const cut = cutByTime(route.segments, range);
@@ -90,10 +90,10 @@ function compareHow(
   trust: TrustState,
   sampled: boolean,
 ): CompareHow {
-  // A quarantined split is read again at ALL: comparing it here would tell nothing new.
+  // The recheck reads a quarantined split at ALL: a comparison here would find nothing new.
   if (trust === "QUARANTINED") return "NO";
-  // Each split's first reads are compared, whatever the mode; where others are served, a kind of
-  // split without evidence of its own is compared (rule C13).
+  // The first reads of each split are compared, whatever the mode. A kind of split without evidence
+  // of its own is compared even while other kinds are served (rule C13).
   if (trust === "UNSEEN" || mode === "COMPARE" || verdict === "KIND") return "DIGEST";
   if (!sampled || verdict === "UNCONFIRMED") return "NO";
   return mode === "SHADOW" ? "SIZES" : "DIGEST";
@@ -150,7 +150,7 @@ function partsOf(segment: RouteSegment | undefined): number {
   return (segment?.partRanges ?? []).reduce((sum, { count }) => sum + count, 0);
 }
 
-/** What is still to be read, cut where segments begin and end, in the order of the read. */
+/** Cuts what is still to be read where segments begin and end, in the order of the read. */
 function cutByTime(
   segments: readonly RouteSegment[],
   { from, to, order, after }: RouteQuestion["range"],
@@ -174,7 +174,10 @@ function cutByTime(
   return oldestFirst ? routeRanges : routeRanges.toReversed();
 }
 
-/** Neighbours that the original gives, all covered or none, without a comparison, are one scan. */
+/**
+ * Joins neighbouring ranges of the original, all covered or none, without a comparison, into one
+ * scan.
+ */
 function joinPlain(routeRanges: readonly RouteRange[]): RouteRange[] {
   const joined: RouteRange[] = [];
   for (const routeRange of routeRanges) {

@@ -1,11 +1,11 @@
 /**
- * Routes at hand: read through from the catalog, asked for once however many wait, bounded in
- * bytes.
+ * A cache of routes: reads through to the catalog, one request per route for any number of waiting
+ * callers, bounded in bytes.
  *
- * A route is given out only while it is younger than `viewMaxAge`, counted from the moment it was
- * asked for, so that a split that was rolled back is served nowhere after that (rule C3). That a
- * partition has no route is remembered like any other answer. Those in use are asked for again
- * ahead of their time. Lists of parts never change and have no age.
+ * It returns a route only while it is younger than `viewMaxAge`, counted from the moment it was
+ * requested, so that no server serves a rolled-back split after that (rule C3). It also caches that
+ * a partition has no route. It refreshes routes in use before they are too old. Lists of parts
+ * never change, so they have no age.
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../lib/clock.ts";
@@ -30,7 +30,7 @@ export interface RouteCacheOptions {
   readonly trouble: (what: string, error: unknown) => void;
 }
 
-/** What is known of one partition: no route, too, is known. */
+/** The cached answer for one partition; `route` undefined means that there is no route. */
 export interface KnownRoute {
   readonly partition: PartitionKey;
   readonly route: RouteRecord | undefined;
@@ -43,16 +43,16 @@ interface Entry {
 }
 
 const REFRESHES_AT_ONCE = 8;
-/** About, in memory: for the bound. */
+/** Approximate size in memory, for the bound. */
 const ENTRY_BYTES = 300;
 const SEGMENT_BYTES = 250;
 const PART_BYTES = 250;
 
 export class RouteCache {
   readonly #options: RouteCacheOptions;
-  /** The one asked for longest ago goes first: those in use are asked for again. */
+  /** Evicts the entry requested longest ago: a refresh requests those in use again. */
   readonly #entries: LRUCache<string, Entry>;
-  /** The one used longest ago goes first. */
+  /** Evicts the entry used longest ago. */
   readonly #parts: LRUCache<string, readonly PartRecord[]>;
   readonly #asking = new Map<string, Promise<KnownRoute>>();
   readonly #askingParts = new Map<string, Promise<readonly PartRecord[]>>();
@@ -69,8 +69,8 @@ export class RouteCache {
   }
 
   /**
-   * What is known, if it is young enough to act on. A frequent caller makes the partition's text
-   * once.
+   * The cached answer, if it is young enough to act on. A frequent caller makes the partition's
+   * text once.
    */
   current(
     partition: PartitionKey,
@@ -82,7 +82,9 @@ export class RouteCache {
     return entry.known;
   }
 
-  /** The same, asked for if need be. Rejects if the catalog cannot be asked. */
+  /**
+   * The same, but requests the route if it is not cached. Rejects if the catalog does not answer.
+   */
   async get(partition: PartitionKey, text: string = partitionText(partition)): Promise<KnownRoute> {
     const current = this.current(partition, text);
     this.#options.observe(partition, current === undefined ? "miss" : "hit");
@@ -111,15 +113,15 @@ export class RouteCache {
     return ask;
   }
 
-  /** What is known of it is old: it is asked for when it is needed next. */
+  /** Drops the cached answer, which is old: the next use requests it again. */
   forget(partition: PartitionKey): void {
     const key = partitionText(partition);
     this.#entries.delete(key);
-    // What is under way may have been asked for before the change: its answer is not kept.
+    // A pending request may have started before the change: its answer is not cached.
     this.#asking.delete(key);
   }
 
-  /** Keeps those in use young, until the signal aborts. Never rejects. */
+  /** Refreshes the entries in use until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#options.clock.sleep(this.#options.viewMaxAgeMs / 3, signal);
@@ -128,12 +130,12 @@ export class RouteCache {
   }
 
   /**
-   * Asks again for those used since the last time, and lets go of those that are too old. Never
+   * Requests again the entries used since the last refresh, and drops those that are too old. Never
    * rejects.
    */
   async refresh(signal: AbortSignal): Promise<void> {
     const used: PartitionKey[] = [];
-    // The oldest first: they are the first that would be too old.
+    // The oldest first: they would be the first to become too old.
     for (const key of this.#entries.rkeys()) {
       const entry = this.#entries.peek(key);
       if (entry === undefined) continue;
@@ -159,7 +161,7 @@ export class RouteCache {
       return await readParts(this.#options.catalog, partition, partRanges);
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code !== "DATA_LOSS") throw error;
-      // The same as a part whose blocks are missing: nothing that the storage may still answer.
+      // Like a part whose blocks are missing: the storage cannot return it later.
       throw new IntegrityError("gap between parts", error.message, { cause: error });
     }
   }
@@ -195,14 +197,14 @@ export class RouteCache {
   }
 
   #keep(key: string, known: KnownRoute): void {
-    // Not used yet: an entry that nobody uses until the next refresh is not asked for again.
+    // Not used yet: a refresh does not request an entry that is unused since the last refresh.
     this.#entries.set(key, { known, used: false });
     this.#makeRoom();
   }
 
-  /** Both have one bound together. */
+  /** Routes and parts share one bound. */
   #makeRoom(): void {
-    // Parts first: a route that is forgotten makes the next read wait for its parts, too.
+    // Parts first: after a route is evicted, the next read waits for its parts, too.
     while (this.bytes > this.#options.bytesMax && this.#parts.size > 0) this.#parts.pop();
     while (this.bytes > this.#options.bytesMax && this.#entries.size > 0) this.#entries.pop();
   }

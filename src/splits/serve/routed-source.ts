@@ -1,10 +1,10 @@
 /**
- * One partition of which something is split, read in order: what the split covers from the split,
- * the rest from the original, as planned.
+ * Reads one partition that has a split, in order: what the split covers from the split, the rest
+ * from the original, as planned.
  *
- * At the first integrity error it continues with the original behind the last event that it handed
- * on, so that a caller never notices. It sums up what is to be compared while that passes, and
- * hands it over at the end.
+ * At the first integrity error it continues with the original behind the last event that it
+ * returned, so that a caller never notices. It sums up what is to be compared while it reads, and
+ * submits the sums at the end.
  */
 import { ServiceError } from "../../lib/errors.ts";
 import type { NamespaceView } from "../../model/namespace.ts";
@@ -29,14 +29,14 @@ import type { KnownRoute } from "./route-cache.ts";
 import { factsNow, planNow } from "./serve-context.ts";
 import type { ServeContext, ServedPartition } from "./serve-context.ts";
 
-/** Something being read: a segment of the split, or the original. */
+/** One range being read, from a segment of the split or from the original. */
 interface RangeRead {
   readonly routeRange: RouteRange;
   readonly range: ScanRange;
   readonly sum: RangeSum | undefined;
   /** Undefined until the split's parts are known. */
   runs: PartitionReader | SegmentReader | undefined;
-  /** Whether something of it was handed on. */
+  /** Whether some of its events were returned. */
   begun: boolean;
 }
 
@@ -64,7 +64,8 @@ export class RoutedSource implements PartitionSource {
   bytes = 0;
   events = 0;
   /**
-   * What a split covers is left out, wherever it was read from: it is not wide any more (rule C10).
+   * Excludes what a split covers, whichever side it was read from: that is not wide any more (rule
+   * C10).
    */
   originalBytes = 0;
   originalEvents = 0;
@@ -140,7 +141,7 @@ export class RoutedSource implements PartitionSource {
     return undefined;
   }
 
-  /** Where to read what. Never rejects: without an answer it is the original. */
+  /** Plans where to read each range. Never rejects: without an answer it reads the original. */
   async #lookUp(): Promise<RoutePlan> {
     const { routes, observe } = this.#context;
     const { namespace, partition, text } = this.#served;
@@ -152,8 +153,8 @@ export class RoutedSource implements PartitionSource {
       observe.fellBack(namespace, "route", original.why);
       return { ...planNow(this.#context, this.#served, undefined, this.#range), route: original };
     }
-    // A split that was taken back has an empty route, which the filter has until it is filled
-    // again.
+    // A split that was taken back has an empty route, which stays in the filter until the next
+    // fill.
     if (route === undefined) observe.filterFalsePositive(namespace);
     const plan = planNow(this.#context, this.#served, route, this.#range);
     if (plan.fallback !== undefined) observe.fellBack(namespace, plan.fallback, plan.route.why);
@@ -180,7 +181,7 @@ export class RoutedSource implements PartitionSource {
     try {
       return await this.#stepInSplit(reading);
     } catch (error) {
-      // A caller that left is not kept waiting by a second read.
+      // A second read must not delay the end of a read whose caller has left.
       this.#signal.throwIfAborted();
       await this.#fallBack(reading, error);
       return "fell back";
@@ -206,11 +207,11 @@ export class RoutedSource implements PartitionSource {
 
   async #askAgain(): Promise<KnownRoute | undefined> {
     await this.#context.routes.get(this.partition, this.#served.text);
-    // An answer that took too long is not acted on.
+    // An answer that took too long must not be used.
     return this.#knownRoute();
   }
 
-  /** Asked before each fetch, of what is known now. */
+  /** Called before each fetch, with the present facts. */
   #mayServe(route: RouteRecord | undefined, segment: RouteSegment): boolean {
     const facts = factsNow(this.#context, this.#served, route);
     return mayServe(facts, segment, this.#context.trustOf(this.#served.text, segment)) === "YES";
@@ -224,7 +225,10 @@ export class RoutedSource implements PartitionSource {
     return new SegmentReader(store, this.partition, segment, parts, wanted, this.#signal);
   }
 
-  /** Whatever a reader of parts promises: a run begins behind the last one, inside the range. */
+  /**
+   * Checks, whatever a reader of parts promises, that a run begins behind the last one and inside
+   * the range.
+   */
   #follows({ first, last }: Run, { from, to }: ScanRange): boolean {
     const { after } = this.#range;
     const [oldest, newest] = this.#sign > 0 ? [first, last] : [last, first];
@@ -232,7 +236,7 @@ export class RoutedSource implements PartitionSource {
     return after === undefined || comparePositions(first, after) * this.#sign > 0;
   }
 
-  /** Continues with the original, here and in all that follows. */
+  /** Continues with the original, for this range and all that follow. */
   async #fallBack(reading: RangeRead, error: unknown): Promise<void> {
     const { reason, detail, late } = fallbackOf(error);
     this.#context.observe.fellBack(this.#served.namespace, reason, detail);
@@ -247,11 +251,11 @@ export class RoutedSource implements PartitionSource {
       this.#context.integrityError(this.#comparison(read));
     }
     if (late && reading.begun) {
-      // What was handed on already may be wrong: the caller must begin again, and reads the
-      // original then.
+      // Events already returned may be wrong: the caller must start again, and then reads the
+      // original.
       this.#done = true;
       throw new ServiceError(
-        // No code after which callers continue with the last page's token: that page may lack an
+        // Not a code after which callers continue with the last page's token: that page may lack an
         // event.
         "CONFLICT",
         "a split is not as it was listed, and what was answered of it may lack events; begin the read again, without a page token; it is answered from the original",
@@ -260,7 +264,7 @@ export class RoutedSource implements PartitionSource {
     }
     this.#fellBack = { why: `the split was given up: ${detail}` };
     if (this.#plan !== undefined) this.#plan = plainPlan(this.#plan);
-    // The range is read again, from behind what was handed on.
+    // Reads the range again, from behind the last event returned.
     this.#nextRange--;
   }
 
@@ -301,15 +305,13 @@ export class RoutedSource implements PartitionSource {
   }
 }
 
-/**
- * Where the plan has the split and nothing was read of it yet, the original is all that was read.
- */
+/** If the plan names the split and nothing was read from it yet, only the original was read. */
 function readOnlyOriginal(planned: PartitionRoute): PartitionRoute {
   if (planned.route !== "SPLIT" && planned.route !== "SPLIT_AND_ORIGINAL") return planned;
   return { route: "ORIGINAL_NOT_SPLIT", why: planned.why, parts: 0 };
 }
 
-/** The route where the catalog could not answer. */
+/** The route when the catalog did not answer. */
 export function unasked(error: unknown): PartitionRoute {
   const detail = error instanceof Error ? error.message : String(error);
   return {
@@ -319,7 +321,7 @@ export function unasked(error: unknown): PartitionRoute {
   };
 }
 
-/** Mode, kill switch, epoch or route do not allow it any more. */
+/** Mode, kill switch, epoch or route no longer allow the split to be read. */
 class Withdrawn extends Error {}
 
 function fallbackOf(error: unknown): { reason: FallbackReason; detail: string; late: boolean } {

@@ -1,4 +1,6 @@
-/** What serving from splits needs, one for each process, and how it plans a partition's read. */
+/**
+ * What a process needs to serve from splits, and how it plans a partition's read. One per process.
+ */
 import type { Clock } from "../../lib/clock.ts";
 import type { Random } from "../../lib/random.ts";
 import type { ViewSource } from "../../model/namespace.ts";
@@ -12,11 +14,11 @@ import { planRoute } from "./plan-route.ts";
 import type { RoutePlan } from "./plan-route.ts";
 import type { RouteCache } from "./route-cache.ts";
 
-/** What this process knows of the kill switch. */
+/** This process's copy of the kill switch. */
 export interface KnownSwitch {
-  /** Also when it is stale. */
+  /** Also true when the copy is stale. */
   on(): boolean;
-  /** Nothing is known that is younger than `viewMaxAge`. */
+  /** Whether there is no answer younger than `viewMaxAge`. */
   stale(): boolean;
 }
 
@@ -31,9 +33,9 @@ export interface ServeContext {
   readonly trustOf: (partition: string, segment: RouteSegment) => TrustState;
   readonly observe: ServeObserver;
   readonly compare: (comparison: Comparison) => void;
-  /** The split is checked, and not served meanwhile. */
+  /** Starts a recheck of the split, which is not served meanwhile. */
   readonly integrityError: (comparison: Comparison) => void;
-  /** One read in so many is compared, where not every one is. */
+  /** One read in this many is compared when not every read is. */
   readonly shadowSample: number;
   readonly serveSample: number;
 }
@@ -47,7 +49,7 @@ export interface ServedPartition {
   readonly text: string;
 }
 
-/** What is known now: the view of a long stream is old. */
+/** The present facts: a long stream's own view is old. */
 export function factsNow(
   { views, killSwitch }: ServeContext,
   { namespace: name, partition }: ServedPartition,
@@ -56,14 +58,14 @@ export function factsNow(
   const stale = killSwitch.stale();
   const namespace = stale ? undefined : views.current(name)?.namespace;
   return {
-    // A namespace made again under the same name is another one.
+    // A recreated namespace of the same name is a different namespace.
     namespace: namespace?.id === partition.namespaceId ? namespace : undefined,
     killed: !stale && killSwitch.on(),
     route,
   };
 }
 
-/** How a partition with that route is read now. */
+/** Plans how a partition with that route is read now. */
 export function planNow(
   context: ServeContext,
   served: ServedPartition,

@@ -1,11 +1,10 @@
 /**
- * For each slice a filter that knows which of its partitions may be split: what every read asks
- * first.
+ * Keeps, for each slice, a filter of the partitions that may be split. Every read asks it first.
  *
  * A filter is filled from the slice's routes when the slice is first read. Afterwards it follows
- * the namespace's log of changes, and from time to time it is filled again, which also drops what
- * is no longer split. Being late or wrong costs speed, never an answer: "no" means the original,
- * and "perhaps" is looked up.
+ * the namespace's log of changes, and from time to time it is filled again, which also drops
+ * partitions that are no longer split. A late or wrong filter costs speed, never a correct answer:
+ * "no" means the original, and "perhaps" leads to a lookup.
  */
 import { BloomFilter } from "../../lib/bloom-filter.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -22,16 +21,15 @@ export interface SliceFiltersOptions {
   readonly catalog: Catalog;
   readonly clock: Clock;
   readonly margins: Pick<TimeMargins, "viewMaxAge" | "clockSkew">;
-  /**
-   * Told of each change that is seen for the first time: what was known of that partition is old.
-   */
+  /** Called once for each new change: the cached route of that partition is old. */
   readonly onChange: (partition: PartitionKey) => void;
   readonly trouble: (what: string, error: unknown) => void;
   readonly rebuildMs?: number;
-  /** Slices whose filters are held; beyond it the one that was opened longest ago is forgotten. */
+  /** The number of slices with a filter; beyond it, the one opened longest ago is forgotten. */
   readonly slicesMax?: number;
   /**
-   * Changes since the last look beyond which filling the filters again costs less than following.
+   * With more changes than this since the last refresh, filling the filters again costs less than
+   * following.
    */
   readonly changesMax?: number;
 }
@@ -43,27 +41,27 @@ export interface FilterSize {
 }
 
 const REBUILD_MS = 600_000;
-/** A slice without splits has nothing to let go of: it is looked through less often. */
+/** A slice without splits has nothing to drop: its filter is filled again less often. */
 const EMPTY_REBUILDS = 6;
 const RETRY_MS = 1_000;
 const SLICES_MAX = 10_000;
 const LOADS_AT_ONCE = 4;
 const CHANGES_PAGE = 1_000;
 const CHANGES_MAX = 20_000;
-/** Room for so many more before a filter has to be made again. */
+/** A filter has room for this many times its partitions before it must be built again. */
 const GROWTH = 2;
 const CAPACITY_MIN = 256;
 
 interface Entry {
   readonly slice: SliceRef;
-  /** Undefined while it is not loaded; without a filter, none of its partitions is split. */
+  /** Undefined until loaded; loaded without a filter, none of the slice's partitions is split. */
   loaded: { readonly filter: BloomFilter | undefined; readonly atMs: number } | undefined;
-  /** Changes from before this time (of our clock) are in it. Microseconds. */
+  /** The filter has the changes from before this time (of this server's clock). Microseconds. */
   followedTo: number;
-  /** How often it was filled. */
+  /** How often the filter was filled. */
   fills: number;
   loading: boolean;
-  /** After a failure, on the monotonic clock. */
+  /** When to retry after a failure, on the monotonic clock. */
   retryAtMs: number;
   used: boolean;
 }
@@ -73,9 +71,9 @@ export class SliceFilters {
   readonly #rebuildMs: number;
   readonly #slicesMax: number;
   readonly #changesMax: number;
-  /** By namespace id, then by slice: two lookups cost less than making one key. */
+  /** By namespace id, then by slice: two lookups cost less than building one key. */
   readonly #namespaces = new Map<string, Map<string, Entry>>();
-  /** The keys of the changes seen at the last look, by namespace id. */
+  /** The keys of the changes seen at the last refresh, by namespace id. */
   readonly #seen = new Map<string, ReadonlySet<string>>();
   readonly #toLoad: Entry[] = [];
   #loads = 0;
@@ -101,10 +99,11 @@ export class SliceFilters {
     return filter.has(partitionHash.low, partitionHash.high) ? "HIT" : "MISS";
   }
 
-  /** A route that this process has published, or heard of otherwise. */
+  /** Adds a route that this process has published or learned of otherwise. */
   add(partition: PartitionKey): void {
     const entry = this.#namespaces.get(partition.namespaceId)?.get(partition.slice);
-    // What is loading now may have passed the place where the route is: the change log brings it.
+    // A load in progress may have passed the route's place in the list: the change log adds it
+    // later.
     if (entry?.loaded === undefined) return;
     const filter = entry.loaded.filter ?? new BloomFilter(CAPACITY_MIN);
     hashPartition(partition);
@@ -170,7 +169,7 @@ export class SliceFilters {
     this.#seen.delete(namespaceId);
   }
 
-  /** In its turn: a read of a long interval opens many slices at once. */
+  /** Queues the load: a read of a long interval opens many slices at once. */
   #load(entry: Entry): void {
     if (entry.loading || this.#options.clock.monotonicMs() < entry.retryAtMs) return;
     entry.loading = true;
@@ -186,7 +185,7 @@ export class SliceFilters {
       try {
         await this.#fill(entry);
       } catch (error) {
-        // It stays as it was; a later read, or a later round, begins again.
+        // The filter stays as it was; a later read or refresh tries again.
         entry.retryAtMs = this.#options.clock.monotonicMs() + RETRY_MS;
         this.#options.trouble("the filter of a slice could not be filled", error);
       } finally {
@@ -213,7 +212,7 @@ export class SliceFilters {
       }
     }
     entry.loaded = { filter, atMs: clock.monotonicMs() };
-    // What was published while the routes were listed may have been missed.
+    // The listing may have missed routes published while it ran.
     entry.followedTo = startedAt;
     entry.fills++;
   }
@@ -254,14 +253,14 @@ export class SliceFilters {
       for (const { key, partition } of page) {
         after = key;
         seen.add(key);
-        // Again for those seen before: a filter that was loading then has not taken them.
+        // Adds also the changes seen before: a filter that was loading then has not taken them.
         this.add(partition);
         if (!before.has(key)) onChange(partition);
       }
       if (page.length < CHANGES_PAGE) break;
       if (seen.size >= this.#changesMax) {
-        // None has all of them before it is filled again: until then the next look begins where
-        // this one did.
+        // No filter has all changes until it is filled again: until then the next refresh begins
+        // where this one did.
         for (const entry of loaded) this.#load(entry);
         this.#seen.set(namespaceId, seen);
         return;
@@ -269,16 +268,16 @@ export class SliceFilters {
     }
     this.#seen.set(namespaceId, seen);
     loaded.forEach((entry, nth) => {
-      // One that was filled meanwhile has not taken what was followed before, only what it has
-      // listed itself.
+      // A filter that was filled meanwhile has only the routes it listed itself, not the changes
+      // followed before.
       if (entry.fills !== fills[nth]) return;
       entry.followedTo = Math.max(entry.followedTo, startedAt);
     });
   }
 
   /**
-   * A publisher may have a clock behind ours, and may have been slow between reading it and
-   * writing.
+   * A publisher's clock may be behind this server's, and it may have been slow between reading its
+   * clock and writing.
    */
   #overlapMicros(): number {
     const { clockSkew, viewMaxAge } = this.#options.margins;

@@ -1,8 +1,9 @@
 /**
- * Opens partitions for reading: from their splits where they may be, from the originals where not.
+ * Opens partitions for reading: from their splits if those may be served, otherwise from the
+ * originals.
  *
- * Every read asks for each of its partitions. Where nothing is split that costs next to nothing: a
- * mode, a switch and a filter in memory. Any error or disagreement means the original.
+ * Every read calls it for each of its partitions. If nothing is split, that costs very little: it
+ * checks a mode, a switch and a filter in memory. Any error or disagreement means the original.
  */
 import type { NamespaceView } from "../../model/namespace.ts";
 import { partitionText, timeBucketRange } from "../../model/partition.ts";
@@ -29,10 +30,10 @@ export interface SplitOpenerOptions extends ServeContext {
   readonly splitOf: (partition: PartitionKey) => Promise<SplitRecord | undefined>;
 }
 
-/** Checks of filters whose time is taken: taking it costs more than the check. */
+/** One filter check in this many is timed: reading the clock costs more than the check. */
 const TIMED_CHECKS = 256;
 
-/** Of reads that do not look whether it is split: `explain` does. */
+/** For reads, which do not check whether the partition is split: `explain` does. */
 const READ_MODE_OFF = notSplit("the read mode is OFF");
 const KILLED = notSplit("the kill switch is on");
 const STALE: PartitionRoute = { route: "ORIGINAL_FALLBACK", why: STALE_WHY, parts: 0 };
@@ -67,7 +68,7 @@ export class SplitOpener implements PartitionOpener {
     return new RoutedSource(this.#options, view, partition, range, signal);
   }
 
-  /** Asks the catalog where a read would not: it also says why a split is held back. */
+  /** Asks the catalog where a read would not, so that it can also say why a split is held back. */
   async explain(view: NamespaceView, partition: PartitionKey): Promise<PartitionRoute> {
     const slice = view.slices.find(({ name }) => name === partition.slice);
     if (slice === undefined) return notSplit("its slice is not there any more");
@@ -89,8 +90,8 @@ export class SplitOpener implements PartitionOpener {
   }
 
   /**
-   * Of a split that is held until an operator retries it. Its route is empty, and filters let go of
-   * it.
+   * The route of a split that is held until an operator retries it. Its stored route is empty, and
+   * filters drop it.
    */
   async #rolledBack(partition: PartitionKey): Promise<PartitionRoute | undefined> {
     const record = await this.#options.splitOf(partition);
@@ -100,7 +101,7 @@ export class SplitOpener implements PartitionOpener {
     return { route: "ORIGINAL_HELD", why, parts: 0 };
   }
 
-  /** The route, where it is known without a lookup that the original is read. */
+  /** The route, if it is known without a lookup that the original is read. */
   #originalAtOnce(view: NamespaceView, partition: PartitionKey): PartitionRoute | undefined {
     if (view.namespace.readMode.mode === "OFF") return READ_MODE_OFF;
     const { killSwitch } = this.#options;

@@ -242,7 +242,8 @@ export class Differences {
 }
 
 /**
- * Joins two comparisons, so that one recheck covers any number; it also reads what lies between.
+ * Joins two comparisons into one, so that one recheck covers any number. It also reads the time
+ * between them.
  */
 function covering(a: Comparison, b: Comparison): Comparison {
   const from = Math.min(a.read.range.from, b.read.range.from);

@@ -24,7 +24,10 @@ interface Gathered {
 }
 
 const EVERY_MS = 3_000;
-/** Kinds of splits in all namespaces together; beyond it, further kinds wait for the next write. */
+/**
+ * Kinds of splits in all namespaces together; beyond it, other kinds are dropped until the next
+ * write.
+ */
 const GATHERED_MAX = 10_000;
 
 export class EvidenceFlusher {

@@ -64,8 +64,8 @@ export function held(before: SplitRecord, finding: Finding, by: string, at: numb
 }
 
 /**
- * How often it was copied again for this cause within a day, since the last start for another
- * cause.
+ * How often it was copied again for this cause: within a day, and since it last started over for a
+ * reason other than a recopy.
  */
 function recopiedLately({ history }: SplitRecord, cause: Recopy, nowMicros: number): number {
   let times = 0;

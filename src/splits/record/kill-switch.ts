@@ -56,7 +56,7 @@ function readable(stored: CatalogRecord): KillSwitchState | undefined {
 export interface KillSwitchOptions {
   readonly catalog: Catalog;
   readonly clock: Clock;
-  /** The oldest answer that counts. */
+  /** An answer older than `viewMaxAge` does not count. */
   readonly viewMaxAgeMs: Millis;
 }
 

@@ -175,8 +175,8 @@ function cutByTime(
 }
 
 /**
- * Joins neighbouring ranges of the original, all covered or none, without a comparison, into one
- * scan.
+ * Joins neighbours that are read from the original without a comparison into one scan, if both are
+ * covered or neither is.
  */
 function joinPlain(routeRanges: readonly RouteRange[]): RouteRange[] {
   const joined: RouteRange[] = [];

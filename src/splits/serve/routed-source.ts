@@ -3,7 +3,7 @@
  * from the original, as planned.
  *
  * At the first integrity error it continues with the original behind the last event that it
- * returned, so that a caller never notices. It sums up what is to be compared while it reads, and
+ * returned, so that a caller never notices. While it reads, it sums up the ranges to compare, and
  * submits the sums at the end.
  */
 import { ServiceError } from "../../lib/errors.ts";

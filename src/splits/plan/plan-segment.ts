@@ -85,7 +85,7 @@ export function surveyBytes(config: NamespaceConfig, record: SplitRecord, closed
   const { bytesMax, eventsMax, targetBytes } = config.widePartition;
   if (!chooseStrategy(config).strategy.onePass) return Number.MAX_SAFE_INTEGER;
   if (!closed) return targetBytes;
-  // If a bucket already has a segment, the rest of it is split at any size.
+  // If the route already covers some of the bucket, the rest is split at any size.
   if (isBegun(record)) return 0;
   // A detection is a lower bound, and servers accept no more writes to a closed bucket: the
   // detected events are still there.

@@ -1,4 +1,4 @@
-/** When a split is looked at again: pure. Times are in microseconds. */
+/** When a split is next due. Pure. Times are in microseconds. */
 import type { MoveCause } from "../../model/move-cause.ts";
 import type { SplitMove, SplitRecord } from "../../model/split.ts";
 import type { NamespaceConfig } from "../../model/namespace-config.ts";
@@ -7,21 +7,21 @@ import type { TimeMargins } from "../../model/time-margins.ts";
 const SECOND = 1_000_000;
 const OUTAGE_FIRST = 5 * SECOND;
 const OUTAGE_MAX = 300 * SECOND;
-/** Segments that may be of any length, and what share of all before it a further one is. */
+/** After 16 segments, each new one covers at least 1/8 of the time before it. */
 const FREE_SEGMENTS = 16;
 const RANGE_SHARE = 8;
 
-/** A range that was found too small is not read again sooner. */
+/** A worker waits at least this long before it reads a range again that was too small. */
 export const RANGE_MICROS_MIN = 30 * SECOND;
-/** While something else has to come first and soon will. */
+/** The wait for something else that must happen first and soon will. */
 export const SOON_MICROS = 5 * SECOND;
-/** A closed slice can be opened again, but hardly ever is. */
+/** The wait while the slice is closed: it can be opened again, but rarely is. */
 export const CLOSED_SLICE_MICROS = 3_600 * SECOND;
 
-/** Causes of moves between two outages of one row; every other end of the work breaks it. */
+/** Causes of moves that may lie between two consecutive outages; any other cause ends the row. */
 const GOES_ON: readonly MoveCause[] = ["claim", "plan", "copy", "copied"];
 
-/** How long after an outage: longer for each that came in a row. */
+/** The wait after an outage: it doubles with each consecutive outage, up to a maximum. */
 export function outageMicros(record: SplitRecord): number {
   return Math.min(OUTAGE_MAX, OUTAGE_FIRST * 2 ** Math.min(outagesInARow(record.history), 20));
 }
@@ -35,7 +35,7 @@ function outagesInARow(history: readonly SplitMove[]): number {
   return outages;
 }
 
-/** When all of a bucket can be sealed and everybody knows it. */
+/** The earliest time when all of a bucket is sealed and every server knows it. */
 function closedAt(bucketEnd: number, acceptMicros: number, margins: TimeMargins): number {
   return bucketEnd + acceptMicros + margins.clockSkew.micros + margins.settle.micros;
 }
@@ -49,8 +49,8 @@ interface NextRange {
 }
 
 /**
- * When a further range of an open bucket may hold a target's worth; null: all of the bucket is
- * covered.
+ * When the next range of an open bucket may hold the target bytes; null: the segments cover the
+ * whole bucket.
  */
 export function nextRangeAt({
   record,
@@ -71,19 +71,16 @@ export function nextRangeAt({
 }
 
 /**
- * The least length of the next range of an open bucket. After some segments each further one is a
- * share of all before it, so that they stay few however long and busy the bucket is: a record holds
- * them all.
+ * The least length of the next range of an open bucket. After 16 segments, each new one covers a
+ * share of the time before it. So the segments stay few, however long and busy the bucket is: one
+ * record holds them all.
  */
 export function shortestRange({ segments }: SplitRecord, bucketStart: number): number {
   if (segments.length < FREE_SEGMENTS) return 0;
   return ((segments.at(-1)?.to ?? bucketStart) - bucketStart) / RANGE_SHARE;
 }
 
-/**
- * How much came in how much of the bucket's time: what is split tells best, then what the detection
- * saw.
- */
+/** The write rate, from the segments if there are any, else from the detection. */
 function growthOf(
   record: SplitRecord,
   bucketStart: number,

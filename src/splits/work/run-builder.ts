@@ -1,6 +1,4 @@
-/**
- * Consecutive events of a run, gathered to be passed on as a run of their own: views, not copies.
- */
+/** Collects consecutive events of a run into a run of their own, without copying their bytes. */
 import type { EventBytes } from "../../wire/event-record.ts";
 import { eventOfFrame, positionOf } from "../../wire/frames.ts";
 import type { Run } from "../../wire/frames.ts";
@@ -24,7 +22,7 @@ export class RunBuilder {
     return this.#count;
   }
 
-  /** The event whose frame is `chunk[start..event.end)`. */
+  /** Adds the event whose frame is `chunk[start..event.end)`. */
   add(chunk: Uint8Array, start: number, event: EventBytes): void {
     if (chunk !== this.#chunk || start !== this.#end) {
       this.#endSpan();
@@ -38,7 +36,7 @@ export class RunBuilder {
     this.#count++;
   }
 
-  /** What was gathered since the last time, or undefined if nothing was. */
+  /** The events added since the last call, or undefined if there are none. */
   take(): Run | undefined {
     this.#endSpan();
     if (this.#first === undefined || this.#last === undefined) return undefined;
@@ -66,7 +64,7 @@ export class RunBuilder {
   }
 }
 
-/** Every event of a run with the place of its frame. */
+/** Every event of a run, with its frame's chunk and start. */
 export function* framesOf(
   run: Run,
 ): Generator<{ chunk: Uint8Array; start: number; event: EventBytes }, void, undefined> {

@@ -1,9 +1,9 @@
 /**
- * Which sealed line this process may copy below (rule C1).
+ * Finds the settled floor, below which this process may copy (rule C1).
  *
- * A floor that was stored a moment ago is not yet known to all servers, and writes that were
- * accepted above the old one may still be under way. So a floor counts only when this process has
- * seen it, in the same epoch, for `viewMaxAge` and the longest a write may be in flight, on its own
+ * Not all servers know a floor that was stored a moment ago, and writes that servers accepted above
+ * the old floor may still be in flight. So a floor is settled only when this process has seen it,
+ * in the same epoch, for `view_max_age` plus the longest time a write may be in flight, on its own
  * monotonic clock.
  */
 import { LRUCache } from "lru-cache";
@@ -11,11 +11,11 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Millis } from "../../lib/time-units.ts";
 import type { Namespace } from "../../model/namespace.ts";
 
-/** Beyond it the namespace that was looked at longest ago is watched from the start again. */
+/** Above this number, the least recently observed namespace is dropped and must settle again. */
 const NAMESPACES_MAX = 10_000;
 /**
- * Floors of one namespace that wait at a time: the line follows time in steps of a settling by
- * this.
+ * Floors of one namespace that wait to settle at a time, so the settled floor rises in steps of 1/8
+ * of the settling time.
  */
 const WAITING_MAX = 8;
 
@@ -27,7 +27,7 @@ interface SeenFloor {
 interface Watched {
   readonly epoch: number;
   settled: number | undefined;
-  /** Rising, by the time they were first seen. */
+  /** Rising, in the order in which this process first saw them. */
   readonly waiting: SeenFloor[];
 }
 
@@ -37,16 +37,16 @@ export class SealedLine {
   /** By namespace id. */
   readonly #watched = new LRUCache<string, Watched>({ max: NAMESPACES_MAX });
 
-  /** `settleMs`: a view's greatest age and the longest a write may be in flight. */
+  /** `settleMs`: `view_max_age` plus the longest time a write may be in flight. */
   constructor(clock: Clock, settleMs: Millis) {
     this.#clock = clock;
     this.#settleMs = settleMs;
   }
 
-  /** What the catalog, or a view, says now. */
+  /** Records the epoch and floor that the catalog or a view has now. */
   observe({ id, epoch, floor }: Namespace): void {
     const known = this.#watched.get(id);
-    // A view can be older than what was seen before.
+    // A view can be older than an earlier observation.
     if (known !== undefined && known.epoch > epoch) return;
     const watched: Watched =
       known?.epoch === epoch ? known : { epoch, settled: undefined, waiting: [] };
@@ -55,8 +55,8 @@ export class SealedLine {
   }
 
   /**
-   * Event time below it can no longer change in this epoch. Undefined: nothing is known for long
-   * enough.
+   * The settled floor: event time below it can no longer change in this epoch. Undefined if no
+   * floor has been known for long enough.
    */
   floorFor(namespaceId: string, epoch: number): number | undefined {
     const watched = this.#watched.peek(namespaceId);
@@ -71,7 +71,7 @@ export class SealedLine {
     const last = waiting.at(-1);
     if (floor <= (last?.floor ?? settled ?? -Infinity)) return;
     const nowMs = this.#clock.monotonicMs();
-    // One that comes too soon behind the last is seen again when it is its turn.
+    // Skip a floor that comes too soon after the last; a later call observes it again.
     if (last !== undefined && nowMs - last.sinceMs < this.#settleMs / WAITING_MAX) return;
     waiting.push({ floor, sinceMs: nowMs });
   }

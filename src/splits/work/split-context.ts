@@ -1,4 +1,4 @@
-/** What a worker is given to split partitions with, and what it tells of itself. */
+/** What a worker needs to split partitions, and the events that it reports. */
 import type { Clock } from "../../lib/clock.ts";
 import type { Random } from "../../lib/random.ts";
 import type { ViewSource } from "../../model/namespace.ts";
@@ -11,7 +11,7 @@ import type { Catalog } from "../../ports/catalog.ts";
 import type { Fragments } from "../../ports/fragments.ts";
 import type { EventStore } from "../../ports/event-store.ts";
 
-/** What was done with a split's bytes: the same byte goes through all of them. */
+/** What the worker did with a split's bytes: every byte goes through all stages. */
 export type CopyStage = "read" | "written" | "validated" | "confirmed";
 
 export type SplitEvent =
@@ -31,14 +31,14 @@ export type SplitEvent =
       readonly bytes: number;
     }
   | {
-      /** A part was written whole. */
+      /** The worker wrote a whole part. */
       readonly kind: "part";
       readonly namespace: string;
       readonly bytes: number;
       readonly events: number;
     }
   | {
-      /** A segment was confirmed: it may be served. */
+      /** The worker confirmed a segment: servers may serve it. */
       readonly kind: "split";
       readonly namespace: string;
       readonly partition: PartitionKey;
@@ -53,7 +53,7 @@ export type SplitEvent =
       readonly factor: number;
     }
   | {
-      /** An entry or record of the work that this process cannot decode is skipped (rule C28). */
+      /** The worker skips an entry or record that it cannot decode (rule C28). */
       readonly kind: "unreadable";
       readonly entry: UnreadableEntry;
     }
@@ -70,26 +70,26 @@ export interface SplitContext {
   readonly views: ViewSource;
   readonly clock: Clock;
   readonly random: Random;
-  /** Which process this is, for owners and histories. Never used by two. */
+  /** The name of this process, for owners and histories. No two processes have the same name. */
   readonly by: string;
   readonly margins: TimeMargins;
-  /** Whether this machine's clock is in doubt; then no id gets a strategy (rule C26). */
+  /** Whether this machine's clock is in doubt; if so, no id gets a strategy (rule C26). */
   readonly clockInDoubt?: () => boolean;
   /**
-   * Whether every replica is asked, whatever the namespace: where there is more than one data
+   * Whether copies read every replica, for every namespace: true if there is more than one data
    * centre.
    */
   readonly copyAtAll: boolean;
-  /** How scattered a slice lies in the storage, where that is known. Never rejects. */
+  /** How scattered a slice lies in the storage, if that is known. Never rejects. */
   readonly fragments?: (slice: SliceRef) => Promise<Fragments | undefined>;
-  /** How long the live reads of this process take now; undefined while there are none. */
+  /** The current latency of this process's live reads; undefined while there are none. */
   readonly readLatencyMs?: () => number | undefined;
   readonly observe: (event: SplitEvent) => void;
   readonly leaseMs?: number;
   readonly sweepMs?: number;
-  /** Splits that are worked on at once. */
+  /** How many splits the worker works on at once. */
   readonly concurrency?: number;
 }
 
-/** An owner that has not moved its counter for this long is dead. */
+/** An owner whose counter has not changed for this long is dead. */
 export const LEASE_MS = 10_000;

@@ -1,4 +1,4 @@
-/** One split that this process owns, with all that its steps need to know of it. */
+/** One split that this process owns, with everything that the steps need to know about it. */
 import { assert } from "../../lib/errors.ts";
 import type { Segment } from "../../model/split.ts";
 import type { ServiceLevel } from "../../ports/event-store.ts";
@@ -12,9 +12,9 @@ export interface SplitJob {
   readonly owned: OwnedSplit;
   readonly location: WorkLocation;
   readonly throttle: WorkThrottle;
-  /** The sealed line; undefined where no new range is begun. */
+  /** The settled floor; undefined only if the job starts no new range. */
   readonly floor: number | undefined;
-  /** How the original is read and parts are written. */
+  /** The level at which the steps read the original and write parts. */
   readonly level: ServiceLevel;
 }
 

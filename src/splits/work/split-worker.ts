@@ -1,9 +1,9 @@
 /**
- * Sees to it that every split ends: takes those that are due, a few at a time, and works on them.
+ * Ensures that every split ends: takes the splits that are due and works on a few at a time.
  *
- * A nudge says that one may be worth a look now; it is a hint and may be lost. The sweep goes
- * through the index by due time every few seconds, so that without any nudge everything due is
- * found (rule C16). Any number of workers may run beside each other.
+ * A nudge says that a split may be due now; it is a hint and may be lost. Every few seconds the
+ * sweep reads the index by due time, so that it finds every due split without any nudge (rule C16).
+ * Any number of workers may run side by side.
  */
 import { LRUCache } from "lru-cache";
 import { listNamespaces } from "../../records/namespace-records.ts";
@@ -29,27 +29,27 @@ import { workOnSplit } from "./work-on-split.ts";
 
 const SWEEP_MS = 2_000;
 const CONCURRENCY = 2;
-/** Waiting at a time; the sweep finds what there was no room for. */
+/** Splits that wait at a time; a later sweep finds those that have no room. */
 const WAITING_MAX = 1_000;
 const DUE_PAGE = 200;
-/** Of one sweep: the next continues behind them. */
+/** Pages of one sweep; the next sweep continues after them. */
 const PAGES_MAX = 10;
-/** Splits of a paused namespace stay due: how often they are looked at all the same. */
+/** How often the worker checks splits of paused namespaces, which stay due. */
 const PAUSED_LOOK_MS = 60_000;
-/** Entries that cannot be decoded and were reported. */
+/** Undecodable entries that the worker remembers as reported. */
 const SKIPPED_MAX = 10_000;
 const CLOSE_WINDOWS_MS = 30_000;
-/** Namespaces that are watched, and how often while a sealed line settles. */
+/** How many namespaces the worker watches, and how often during one settling time of a floor. */
 const NAMESPACES_WATCHED = 500;
 const LOOKS_PER_SETTLING = 4;
 
 interface Waiting {
   readonly partition: PartitionKey;
-  /** As the sweep found it; undefined: nudged. */
+  /** The entry that the sweep found; undefined for a nudge. */
   readonly due: DueSplit | undefined;
 }
 
-/** One way through all that is due, in one sweep or more. */
+/** One pass through all due splits, in one or more sweeps. */
 interface SweepPass {
   after: DueCursor | undefined;
   readonly pausedToo: boolean;
@@ -62,15 +62,17 @@ export class SplitWorker {
   readonly #settleMs: number;
   readonly #waiting = new Map<string, Waiting>();
   readonly #active = new Set<string>();
-  /** When the namespaces were last looked at. */
+  /** When the worker last read the namespaces. */
   #watchedAtMs = -Infinity;
-  /** By namespace id, of those that were looked at: whether its splits are paused. */
+  /**
+   * Whether the splits of a namespace are paused, by namespace id, for the namespaces last read.
+   */
   #paused: ReadonlyMap<string, boolean> = new Map();
   #pass: SweepPass | undefined;
   #lookedAtPausedMs = -Infinity;
   #closedAtMs = -Infinity;
   readonly #closedTo = new Map<WorkIndex, string>();
-  /** Where the next sweep continues with guard entries; undefined: at the first. */
+  /** Where the next sweep continues in the guard entries; undefined: at the first entry. */
   #guardsAfter: DueCursor | undefined;
   readonly #idle = new Set<() => void>();
   readonly #skipped = new LRUCache<string, true>({ max: SKIPPED_MAX });
@@ -83,7 +85,7 @@ export class SplitWorker {
     this.#owners = new OwnerLiveness(clock, leaseMs);
   }
 
-  /** Splits that are looked at or worked on now. */
+  /** How many splits this process is checking or working on. */
   get active(): number {
     return this.#active.size;
   }
@@ -92,7 +94,7 @@ export class SplitWorker {
     this.#offer({ partition, due: undefined });
   }
 
-  /** Until the signal aborts; then it resolves when nothing is under way. Never rejects. */
+  /** Runs until the signal aborts, then resolves when no work is in progress. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const workers = Array.from({ length: this.#context.concurrency ?? CONCURRENCY }, () =>
       this.#workAgainAndAgain(signal),
@@ -108,12 +110,12 @@ export class SplitWorker {
       } catch (error) {
         this.#trouble("", "the splits that are due cannot be listed", error);
       }
-      // Never in step with others.
+      // A random interval keeps workers out of step with one another.
       await clock.sleep(sweepMs * (0.75 + random.fraction() / 2), signal);
     }
   }
 
-  /** Routes first, then all that is due, the oldest first, as far as there is room. */
+  /** Publishes routes first, then offers the due splits, oldest first, while there is room. */
   async #sweep(signal: AbortSignal): Promise<void> {
     const { clock } = this.#context;
     await this.#settleGuards(signal);
@@ -124,14 +126,14 @@ export class SplitWorker {
   }
 
   /**
-   * Publishes routes that a failed or crashed process left unpublished (rule C23): in the sweep
-   * itself, not in a copy slot, and also of paused namespaces. So while a worker runs and the
+   * Publishes routes that a failed or crashed process left unpublished (rule C23). The sweep itself
+   * does this, without a copy slot, and for paused namespaces too. So while a worker runs and the
    * catalog answers, a route is published within one sweep of its record's change.
    */
   async #settleGuards(signal: AbortSignal): Promise<void> {
     const { catalog, clock } = this.#context;
     for (let pages = 0; pages < PAGES_MAX && !signal.aborted; pages++) {
-      // No entry lies in the future, except by the clock of another process.
+      // No entry lies in the future, unless the clock of another process is ahead.
       const page = await this.#list("split-publish", Number.MAX_SAFE_INTEGER, this.#guardsAfter);
       await forEachBounded(page.due, async (due) => {
         try {
@@ -147,8 +149,8 @@ export class SplitWorker {
   }
 
   /**
-   * Without room the next sweep continues here: splits that can only be left must not keep out the
-   * others.
+   * If there is no room, the next sweep continues here: splits that triage can only leave must not
+   * block the others.
    */
   async #continuePass(nowMicros: number, signal: AbortSignal): Promise<void> {
     const pass = (this.#pass ??= this.#newPass());
@@ -172,7 +174,7 @@ export class SplitWorker {
     return page;
   }
 
-  /** Reported once by each process: the entry is met again in every sweep. */
+  /** Each process reports an entry once: every sweep meets it again. */
   #skip(entry: UnreadableEntry): void {
     const name = `${entry.space}/${entry.key}`;
     if (this.#skipped.has(name)) return;
@@ -180,7 +182,7 @@ export class SplitWorker {
     this.#context.observe({ kind: "unreadable", entry });
   }
 
-  /** False if there is no room for it. */
+  /** False if there is no room for the split. */
   #passes({ pausedToo }: SweepPass, due: DueSplit): boolean {
     if (!pausedToo && this.#isPaused(due)) return true;
     return this.#offer({ partition: due.partition, due });
@@ -193,7 +195,7 @@ export class SplitWorker {
     return { after: undefined, pausedToo };
   }
 
-  /** At no cost: they may be many, and for long. */
+  /** Does not ask the catalog: there may be many paused splits, for a long time. */
   #isPaused({ namespace, partition }: DueSplit): boolean {
     const known = this.#paused.get(partition.namespaceId);
     if (known !== undefined) return known;
@@ -213,15 +215,16 @@ export class SplitWorker {
   }
 
   /**
-   * A floor counts only when it was seen for a while, so they are looked at before they are needed.
+   * Observes floors before a split needs them: a floor settles only after it has been seen for a
+   * while.
    */
   async #watchNamespaces(): Promise<void> {
     const { catalog, clock } = this.#context;
     const nowMs = clock.monotonicMs();
     if (nowMs - this.#watchedAtMs < this.#settleMs / LOOKS_PER_SETTLING) return;
     this.#watchedAtMs = nowMs;
-    // Others are met when a split of theirs is looked at, and wait for as long as it takes from
-    // then on.
+    // The worker observes any other namespace when it checks a split of it; that split then waits
+    // until the floor settles.
     const found = await listNamespaces(catalog, "", NAMESPACES_WATCHED);
     const paused = new Map<string, boolean>();
     for (const { record } of found) {
@@ -232,7 +235,7 @@ export class SplitWorker {
     this.#paused = paused;
   }
 
-  /** False if there is no room for it. */
+  /** False if there is no room for the split. */
   #offer(waiting: Waiting): boolean {
     const name = partitionText(waiting.partition);
     if (this.#waiting.has(name)) return true;
@@ -250,7 +253,7 @@ export class SplitWorker {
     }
   }
 
-  /** One that nobody here is at. */
+  /** A split that this process does not work on. */
   #take(): Waiting | undefined {
     for (const [name, waiting] of this.#waiting) {
       if (this.#active.has(name)) continue;

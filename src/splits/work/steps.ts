@@ -1,4 +1,4 @@
-/** The steps of a split that is owned and planned, one for each state it goes through. */
+/** The steps of an owned and planned split, one for each state it goes through. */
 import { movedSplit } from "../../model/split-moves.ts";
 import { routeSegmentOf } from "../../model/split.ts";
 import type { PartRecord, Segment, SplitRecord } from "../../model/split.ts";
@@ -55,7 +55,7 @@ export async function copyStep(job: SplitJob): Promise<void> {
   );
 }
 
-/** Says so where the number of parts has run out on the way. */
+/** Adds to the reason if the copy reached the maximum number of parts. */
 function whyOf(
   segment: Segment | undefined,
   parts: readonly PartRecord[],
@@ -64,7 +64,8 @@ function whyOf(
   if (segment === undefined) return "";
   const { why, partBytes } = segment;
   const last = parts.at(-1);
-  // Only parts that are cut when full can be fuller than planned for lack of numbers.
+  // Only a strategy that cuts parts when full can make a part larger than planned because of the
+  // maximum number of parts.
   const ranOut = strategyOf(segment).onePass && parts.length >= maxParts;
   if (!ranOut || last === undefined || last.bytes < 2 * partBytes) return why;
   return `${why}; part ${parts.length}, the last there may be, took the rest: ${last.bytes} bytes`;
@@ -73,7 +74,7 @@ function whyOf(
 export async function validateStep(job: SplitJob): Promise<void> {
   const { owned, throttle } = job;
   await compareParts(job, validateSegment);
-  // The epoch it was copied in must still be the namespace's (rule C3).
+  // The namespace must still have the epoch of the copy (rule C3).
   await throttle.ask();
   const reason = `validated: the copy, read back, is ${amountOf(segmentOf(job))}`;
   await owned.move("COMPLETED", "validated", reason, (record) =>
@@ -117,14 +118,14 @@ export async function confirmStep(job: SplitJob): Promise<void> {
   observe({ kind: "split", namespace, partition, bytes, parts: countParts(partRanges) });
 }
 
-/** Who looks at the split sees here that the id is placed otherwise from then on. */
+/** The history of the split says from when on the id has more event buckets. */
 function confirmedWhy(grown: GrownId | undefined): string {
   const why = "confirmed: a second read of the original agrees with the copy";
   if (grown === undefined) return why;
   return `${why}; from ${formatTime(grown.from)} on the id has ${grown.eventBuckets} event buckets`;
 }
 
-/** Compares the listed parts. A difference is reported with its place. */
+/** Compares the listed parts, and reports a difference with the first event that differs. */
 async function compareParts(
   job: SplitJob,
   compare: (job: SplitJob, parts: readonly PartRecord[]) => Promise<void>,

@@ -1,5 +1,5 @@
 /**
- * Measures a range of a partition before it is planned: no more of it than the planner asks for.
+ * Measures a range of a partition before it is planned, and reads no more than the planner needs.
  */
 import type { Survey } from "../plan/plan-segment.ts";
 import { framesOf } from "./run-builder.ts";
@@ -7,7 +7,7 @@ import { originalRuns } from "./original-runs.ts";
 import type { OriginalRange } from "./original-runs.ts";
 import type { SplitJob } from "./split-job.ts";
 
-/** `bytesMax` 0: nothing is read. */
+/** `bytesMax` 0: it reads no events. */
 export async function surveyRange(
   { context, owned, throttle, location }: SplitJob,
   range: OriginalRange,
@@ -17,7 +17,7 @@ export async function surveyRange(
   const { config } = location.namespace;
   const { partition } = owned.record;
   const fragments = await context.fragments?.(partition);
-  // As a caller reads: how long it takes counts.
+  // The level of a caller's read, because the duration is measured for callers.
   const level = { consistency: config.consistency, ...config.slos.read };
   let [bytes, events, largestEventBytes, millis] = [0, 0, 0, 0];
   if (bytesMax <= 0) {

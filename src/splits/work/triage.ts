@@ -1,8 +1,8 @@
 /**
- * What is to be done with a split that is due: pure. Most looks end here, before anybody owns it.
+ * Decides what to do with a due split. Pure. Most due splits need no owner.
  *
- * Completed segments are never given up for a later one (rule C10): a record that has some goes
- * back to COMPLETED where another one is refused or parked.
+ * A record never loses completed segments because of a later one (rule C10): a record with
+ * completed segments returns to COMPLETED if the next segment is refused or parked.
  */
 import type { MoveCause } from "../../model/move-cause.ts";
 import type { Namespace } from "../../model/namespace.ts";
@@ -16,9 +16,9 @@ import type { TimeMargins } from "../../model/time-margins.ts";
 type SplitStep = "plan" | "copy" | "validate" | "confirm";
 
 export type Triage =
-  /** Not now. It stays due. */
+  /** Do nothing now. The split stays due. */
   | { readonly kind: "leave" }
-  /** Nobody has to own it for this. */
+  /** Change the record; this needs no owner. */
   | {
       readonly kind: "move";
       readonly to: SplitState;
@@ -32,13 +32,13 @@ export interface TriageInput {
   readonly record: SplitRecord;
   readonly namespace: Namespace & { readonly reopening: object | null };
   readonly bucket: { readonly start: number; readonly end: number };
-  /** The sealed line this process may rely on. */
+  /** The settled floor; undefined if this process knows none yet. */
   readonly floor: number | undefined;
   readonly margins: TimeMargins;
   readonly nowMicros: number;
 }
 
-/** What comes next for the newest segment; "plan": for one behind it. */
+/** The next step of the newest segment; "plan": of the segment after it. */
 export function nextStep(record: SplitRecord): SplitStep {
   const newest = newestSegment(record);
   switch (newest?.state) {
@@ -54,7 +54,7 @@ export function nextStep(record: SplitRecord): SplitStep {
   }
 }
 
-/** Where a record rests that is neither done nor under way. */
+/** The state of a record that is neither done nor being worked on. */
 export function restingState({ state, segments }: SplitRecord): SplitState {
   if (state === "INVALIDATED") return state;
   return segments.length > 0 && segments.every((segment) => segment.state === "COMPLETED")
@@ -66,16 +66,16 @@ export function triage(input: TriageInput): Triage {
   const { record, namespace } = input;
   if (record.epoch > namespace.epoch) return { kind: "leave" };
   if (record.epoch < namespace.epoch) return otherEpoch(input);
-  // A pause may last for weeks: nothing is written for it, and when it is over all is as it was.
+  // A pause may last for weeks: the worker writes nothing for it, and at its end every record is
+  // unchanged.
   if (namespace.splitsPaused !== null) return { kind: "leave" };
   const step = nextStep(record);
   return step === "plan" ? triageRange(input) : claimFor(step, record);
 }
 
 /**
- * The steps of a re-opening see to the records (rule C3). One they have not met was made by a
- * detection that was late; if it has segments all the same, nobody knows whether their time was
- * open since.
+ * The steps of a re-opening update the records (rule C3). A record that they missed was made by a
+ * late detection. If it has segments all the same, their time may have been open since the copy.
  */
 function otherEpoch({ record, namespace }: TriageInput): Triage {
   if (namespace.reopening !== null) return { kind: "leave" };
@@ -107,7 +107,7 @@ function triageRange(input: TriageInput): Triage {
     const reason = "all of the bucket is split";
     return move("COMPLETED", "covered", reason, { dueAt: null });
   }
-  // Within seconds of this process's start it is known.
+  // A floor settles within seconds of this process's start.
   if (floor === undefined) return { kind: "leave" };
   const { config } = namespace;
   const to = Math.min(floor, bucket.end);
@@ -118,7 +118,7 @@ function triageRange(input: TriageInput): Triage {
     const reason = `not enough sealed yet: ${what} ${formatTime(from)} is`;
     return move(restingState(record), "waiting", reason, { dueAt });
   }
-  // A split with completed segments stays COMPLETED while a further range is looked at.
+  // A split with completed segments stays COMPLETED while a worker plans the next range.
   const state = restingState(record) === "COMPLETED" ? "COMPLETED" : "PLANNING";
   const again = record.state === "INVALIDATED" ? "sealed again: " : "";
   const reason = `${again}looking at the time from ${formatTime(from)} on`;

@@ -1,7 +1,7 @@
 /**
  * Reads a segment's parts back, as callers will, and compares them with what was listed when they
- * were written: then the copy equals what was read. Whether that was the original is for
- * `confirm-segment.ts`.
+ * were written. If they agree, the copy equals what the copying read saw. `confirm-segment.ts`
+ * checks whether that was the original.
  */
 import { assert } from "../../lib/errors.ts";
 import { routeSegmentOf } from "../../model/split.ts";
@@ -19,7 +19,7 @@ import type { SplitJob } from "./split-job.ts";
 
 const READ_BACK = "the copy, read back,";
 
-/** `parts`: the listed ones, in order. Rejects with a mismatch. */
+/** `parts`: the listed parts, in order. Rejects with a mismatch. */
 export async function validateSegment(job: SplitJob, parts: readonly PartRecord[]): Promise<void> {
   await orMismatch(async () => {
     if (strategyOf(segmentOf(job)).ordered) return validateInOrder(job, parts);
@@ -28,7 +28,7 @@ export async function validateSegment(job: SplitJob, parts: readonly PartRecord[
   });
 }
 
-/** Runs come part behind part, and none has events of two. */
+/** Runs arrive part by part, and no run has events of two parts. */
 async function validateInOrder(job: SplitJob, parts: readonly PartRecord[]): Promise<void> {
   const rest = parts.filter(({ events }) => events > 0).values();
   let part = rest.next().value;
@@ -50,7 +50,7 @@ async function validatePart(job: SplitJob, part: PartRecord): Promise<void> {
   requireSame(part, digest, READ_BACK);
 }
 
-/** Of parts that are merged: all events, once each, in order. */
+/** Checks that merged parts yield all events, once each, in order. */
 async function validateOrder(job: SplitJob, parts: readonly PartRecord[]): Promise<void> {
   const segment = segmentOf(job);
   let events = 0;

@@ -1,4 +1,4 @@
-/** What is known of a split's namespace and slice when it is looked at. */
+/** The namespace, slice and bucket of a split, read when a worker checks it. */
 import { readNamespace } from "../../records/namespace-records.ts";
 import type { NamespaceRecord } from "../../records/namespace-records.ts";
 import { readSlice } from "../../records/slice-records.ts";
@@ -17,7 +17,7 @@ export interface WorkLocation {
   readonly bucket: { readonly start: number; readonly end: number };
 }
 
-/** "gone": for good. "closed": nobody reads the slice, unless it is opened again. */
+/** "gone": dropped for good. "closed": servers do not read the slice unless it is opened again. */
 export async function findLocation(
   { catalog, views }: SplitContext,
   { namespace: name, partition }: SplitRecord,
@@ -29,7 +29,7 @@ export async function findLocation(
     if (interruptionOf(error)?.kind === "gone") return "gone";
     throw error;
   }
-  // After the view, so that it is not older.
+  // Read after the view, so that it is not older than the view.
   const namespace = await readNamespace(catalog, name);
   if (namespace?.phase !== "READY" || namespace.id !== partition.namespaceId) return "gone";
   const slice = view.slices.find((each) => each.name === partition.slice);

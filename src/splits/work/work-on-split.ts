@@ -1,8 +1,8 @@
 /**
- * Works on one split, from where it stands until it rests: planned, copied, validated, confirmed,
- * or refused, parked or failed, with the reason in words.
+ * Works on one split, from its current state until it rests: planned, copied, validated and
+ * confirmed, or refused, parked or failed, with the reason in words.
  *
- * Whatever stops the work leaves a record that says how to continue, and nothing that a reader
+ * However the work stops, it leaves a record that says how to continue, and nothing that a reader
  * could follow by mistake.
  */
 import { rescheduleSplit, lineSettledAt } from "../record/reschedule-splits.ts";
@@ -30,12 +30,12 @@ import { WorkThrottle } from "./work-throttle.ts";
 import { findLocation } from "./work-location.ts";
 import type { WorkLocation } from "./work-location.ts";
 
-/** Of a reason: what a storage has to say can be long. */
+/** The longest reason: an error message of the storage can be long. */
 const REASON_LENGTH_MAX = 500;
 
 /**
- * Of a split that nobody works on. Rejects if the catalog fails before anything is begun; the
- * record stays due.
+ * Works on an unowned split. Rejects if the catalog fails before the work begins; the record stays
+ * due.
  */
 export async function workOnSplit(
   context: SplitContext,
@@ -93,9 +93,10 @@ async function workAt(
 }
 
 /**
- * An operator who lowers the limit meanwhile brings forward every split that waits, but not the one
- * this worker had, which now waits by the old limit. The second of the two sees what the first has
- * written.
+ * If an operator lowers the accept limit during the work, every waiting split becomes due sooner,
+ * except the one this worker worked on, which now waits by the old limit. So the worker reads the
+ * limit again after it has written the record: of the operator and the worker, the one that writes
+ * second sees what the first has written.
  */
 async function rescheduleIfSealedSooner(
   { catalog, clock, margins }: SplitContext,
@@ -108,7 +109,7 @@ async function rescheduleIfSealedSooner(
   await rescheduleSplit(catalog, clock, partition, at);
 }
 
-/** An owner that is still there is dead, or is overtaken by this. */
+/** If the record still has an owner, that owner is dead, or loses the split by this move. */
 async function moveUnowned(
   { catalog, clock, by, observe }: SplitContext,
   record: SplitRecord,
@@ -136,12 +137,12 @@ async function carryOn(job: SplitJob): Promise<void> {
 }
 
 /**
- * Leaves the record as the error wants it; if that fails as well, another takes over when the lease
- * ends.
+ * Leaves the record as the error requires. If that fails too, another process takes over when the
+ * lease ends.
  */
 async function comeToRest({ context, owned }: SplitJob, error: unknown): Promise<void> {
   const cause = interruptionOf(error)?.kind ?? "outage";
-  // Overtaken: it is another's now. Gone: the record goes with its slice.
+  // Overtaken: this process no longer owns the split. Gone: the record is removed with its slice.
   if (owned.over || cause === "overtaken" || cause === "gone") return;
   const { clock, by, observe } = context;
   const stopping = owned.signal.aborted;
@@ -152,7 +153,7 @@ async function comeToRest({ context, owned }: SplitJob, error: unknown): Promise
   const reason = bounded(error instanceof Error ? error.message : String(error));
   try {
     await owned.rest((record) => {
-      // A process that stops has nothing to complain of: another continues at once.
+      // A process that stops records no error: another process continues at once.
       if (stopping) return record;
       return restedAfter(record, { at: clock.nowMicros(), by, cause, reason });
     });
@@ -171,7 +172,7 @@ function restedAfter(record: SplitRecord, stop: Stop): SplitRecord {
     case "mismatch":
       return failedAfter(record, stop);
     case "paused":
-      // It stays due, so that the worker that finds the pause over continues at once.
+      // It stays due, so that a worker continues as soon as it finds the pause over.
       return restedSplit(record, to, stop);
     case "reopened":
       return restedSplit(record, to, stop, { dueAt: at + SOON_MICROS });

@@ -1,9 +1,9 @@
 /**
- * Asked after each page of the work: may it continue, and how soon?
+ * Decides after each page of the work whether it may continue, and how soon.
  *
- * A pause, a new epoch or the end of the namespace stops the work within one page. The view of this
- * process is looked at each time, the catalog a few times a second: views of other processes'
- * changes come late.
+ * A pause, a new epoch or the end of the namespace stops the work within one page. The throttle
+ * checks this process's view each time, and the catalog a few times a second, because a view shows
+ * changes of other processes late.
  */
 import { readNamespace } from "../../records/namespace-records.ts";
 import type { Namespace } from "../../model/namespace.ts";
@@ -50,7 +50,7 @@ export class WorkThrottle {
     signal.throwIfAborted();
   }
 
-  /** The same, with the catalog's word. */
+  /** Checks the namespace in the catalog, and rejects like `page`. */
   async ask(): Promise<Namespace> {
     const { catalog, clock } = this.#context;
     const askedAtMs = clock.monotonicMs();

@@ -60,8 +60,8 @@ export function nextIdStep(growth: IdGrowth): IdStrategyStep | undefined {
 }
 
 /**
- * The number of partitions in which none is over the target in bytes or over the limit in events.
- * The events count because many tiny events are slow to read, too.
+ * The fewest partitions of which none is over the target in bytes or over the limit in events. The
+ * events count because many tiny events are slow to read, too.
  */
 function partitionsNeeded(growth: IdGrowth): number {
   const { bytesInBucket, targetBytes, eventsInBucket, eventsMax } = growth;

@@ -208,8 +208,8 @@ export class OwnedSplit {
       try {
         await this.change((record) => record);
       } catch {
-        // A newer owner ends the loop. While the catalog does not answer, the loop asks again,
-        // until another process takes over.
+        // The loss of the split ends the loop. While the catalog does not answer, the loop tries
+        // again, until another process takes over.
       }
     }
   }

@@ -7,7 +7,7 @@ import type { TimeMargins } from "../../model/time-margins.ts";
 const SECOND = 1_000_000;
 const OUTAGE_FIRST = 5 * SECOND;
 const OUTAGE_MAX = 300 * SECOND;
-/** After 16 segments, each new one covers at least 1/8 of the time before it. */
+/** After 16 segments, each new one of an open bucket covers at least 1/8 of the time before it. */
 const FREE_SEGMENTS = 16;
 const RANGE_SHARE = 8;
 

@@ -11,7 +11,9 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Millis } from "../../lib/time-units.ts";
 import type { Namespace } from "../../model/namespace.ts";
 
-/** Above this number, the least recently observed namespace is dropped and must settle again. */
+/**
+ * Above this number, the least recently observed namespace is dropped: its floor must settle again.
+ */
 const NAMESPACES_MAX = 10_000;
 /**
  * Floors of one namespace that wait to settle at a time, so the settled floor rises in steps of 1/8

@@ -174,7 +174,7 @@ export class SplitWorker {
     return page;
   }
 
-  /** Each process reports an entry once: every sweep meets it again. */
+  /** Each process reports an entry once, although every sweep finds it again. */
   #skip(entry: UnreadableEntry): void {
     const name = `${entry.space}/${entry.key}`;
     if (this.#skipped.has(name)) return;

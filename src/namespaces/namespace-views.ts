@@ -57,10 +57,9 @@ export class NamespaceViews implements ViewSource {
   readonly #configuredBlocks: ReadonlyMap<string, readonly BlockedId[]>;
   readonly #idleMs: number;
   readonly #onRefreshFailed: (name: string, error: unknown) => void;
-  /** By name; in the order of loading. */
   /**
-   * The view loaded longest ago is evicted first: loading counts as use, because the server reloads
-   * views in use.
+   * By name, in the order of loading. The view loaded longest ago is evicted first: loading counts
+   * as use, because the server reloads views in use.
    */
   readonly #entries: LRUCache<string, Entry>;
   readonly #loading = new Map<string, Promise<NamespaceView>>();

@@ -1,11 +1,12 @@
 /**
- * A LevelDB store that knows what it should hold (rule C22): the ground under slices and catalog.
- * What was acknowledged is there, or opening says DATA_LOSS.
+ * A LevelDB store that knows what it should hold (rule C22): the base of slices and catalog. Every
+ * acknowledged write is there, or opening fails with DATA_LOSS.
  *
- * Writes are committed in groups (`CommitQueue`), one synced batch at a time. A chain of markers
- * tells whether a commit is missing (`CommitChain`), and the high-water mark, kept apart, tells a
- * damaged tail from one that a crash cut short (`MarkWriter`). After a failed commit nothing more
- * is acknowledged until the store is opened again (`recoverLevel`); reads keep working meanwhile.
+ * The store commits writes in groups (`CommitQueue`), one synced batch at a time. A chain of
+ * markers shows whether a commit is missing (`CommitChain`). The high-water mark, stored
+ * separately, distinguishes a damaged tail from one that a crash cut short (`MarkWriter`). After a
+ * failed commit the store acknowledges nothing more until it is reopened (`recoverLevel`); reads
+ * keep working meanwhile.
  */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -31,12 +32,12 @@ import type { Verification } from "./verify-level.ts";
 import type { VerifiedTables } from "./verified-tables.ts";
 import type { WriteBuffers } from "./write-buffers.ts";
 
-/** Gets every commit: for metrics. */
+/** Receives every commit, for metrics. */
 export interface CommitObserver {
   committed(commit: { ms: number; bytes: number; events: number; appends: number }): void;
 }
 
-/** What the slices of an engine have in common. The catalog is one store and needs none of it. */
+/** What the slices of an engine share. The catalog is one store and needs none of it. */
 export interface SharedBySlices {
   readonly threads: DiskThreads;
   readonly buffers: WriteBuffers;
@@ -51,13 +52,13 @@ export interface CheckedLevelOptions {
   readonly tuning: LevelOptions;
   readonly shared?: SharedBySlices | undefined;
   readonly observer?: CommitObserver | undefined;
-  /** A commit failed: for an owner that can make room on the disk. */
+  /** Called when a commit failed: the owner can make room on the disk. */
   readonly commitFailed?: (() => void) | undefined;
   readonly warn?: ((message: string, cause: unknown) => void) | undefined;
 }
 
 const READ_WAIT_MAX_MS = 5_000;
-/** Behind every key of a store: compacting this range alone flushes the write buffer. */
+/** After every key of a store: compacting only this range flushes the write buffer. */
 const BEHIND_ALL = Buffer.from([0xff, 0xff]);
 
 export class CheckedLevel {
@@ -66,7 +67,7 @@ export class CheckedLevel {
   readonly #markWriter: MarkWriter;
   readonly #queue = new CommitQueue();
   readonly #closing = new AbortController();
-  /** Undefined only while it is opened again, and after that has found DATA_LOSS. */
+  /** Undefined only while the store is being reopened, and after a reopening found DATA_LOSS. */
   #level: Level | undefined;
   #chain: CommitChain;
   #generation = 0;
@@ -92,7 +93,7 @@ export class CheckedLevel {
     });
   }
 
-  /** Makes an empty store, durable but for the entry of `directory` in its parent. */
+  /** Makes an empty store, durable except for the entry of `directory` in its parent. */
   static async create(directory: string, tuning: LevelOptions): Promise<void> {
     await mkdir(directory, { recursive: true, mode: DIRECTORY_MODE });
     const levelDirectory = join(directory, "level");
@@ -104,12 +105,12 @@ export class CheckedLevel {
       await level.close();
     }
     await syncDirectory(levelDirectory);
-    // With a seal and no commit the store is surely empty, and reads need not open it.
+    // A store with a seal and no commit is certainly empty, and reads need not open it.
     await MarkFile.create(join(directory, "mark"), await sealLevel(levelDirectory));
     await syncDirectory(directory);
   }
 
-  /** Rejects with DATA_LOSS if the store is not what was acknowledged, else STORAGE_UNAVAILABLE. */
+  /** Rejects with DATA_LOSS if the store lacks what was acknowledged, else STORAGE_UNAVAILABLE. */
   static async open(options: CheckedLevelOptions): Promise<CheckedLevel> {
     const { directory, clock, shared, tuning, what } = options;
     const mark = await MarkFile.open(join(directory, "mark")).catch((error: unknown) => {
@@ -119,7 +120,7 @@ export class CheckedLevel {
       const { seal, ...unsealed } = mark.last;
       await verifyLevel(join(directory, "level"), seal, verification(shared, clock));
       const opened = await maintaining(shared, async () => {
-        // From here on LevelDB may change the files: the seal must be gone from the disk before.
+        // From here on LevelDB may change the files: the seal must be removed from the disk first.
         if (seal !== undefined) {
           await mark.write(unsealed);
           await mark.sync();
@@ -134,13 +135,13 @@ export class CheckedLevel {
   }
 
   /**
-   * Raised each time the handle is given up for a new one: iterators of an older one are closed.
+   * Raised each time a new handle replaces the old one: iterators of an older handle are closed.
    */
   get generation(): number {
     return this.#generation;
   }
 
-  /** Whether an iterator that found itself closed can be had again. */
+  /** Whether the store was reopened, so that a caller can replace an iterator it found closed. */
   isOpenedAnew(since: number): boolean {
     return this.#generation !== since && this.#state !== "closed";
   }
@@ -150,8 +151,8 @@ export class CheckedLevel {
   }
 
   /**
-   * Adds to the next commit and resolves when that is durable. `fill` puts into the batch, which
-   * copies what it is given, and returns how many bytes it put.
+   * Adds to the next commit and resolves when that is durable. `fill` puts entries into the batch,
+   * which copies them, and returns how many bytes it put.
    */
   write(events: number, fill: (batch: LevelBatch) => number): Promise<void> {
     const level = this.#level;
@@ -164,7 +165,7 @@ export class CheckedLevel {
 
   /**
    * As `write`, for a change that may be repeated: if the commit fails, waits a while for the store
-   * to recover and writes again, so that a disk that was full for a moment fails no caller.
+   * to recover and writes again, so that a disk that is full for a moment fails no caller.
    */
   async writeAgain(fill: (batch: LevelBatch) => number): Promise<void> {
     const { clock } = this.#options;
@@ -180,14 +181,14 @@ export class CheckedLevel {
           await clock.sleep(20, this.#closing.signal);
         }
         const repeats = code === "OUTCOME_UNKNOWN" || code === "STORAGE_UNAVAILABLE";
-        // A first try that may have been stored is not forgotten.
+        // If an earlier try may have been stored, the caller gets that try's error.
         if (!repeats || this.#state !== "open") throw unknown ?? error;
         if (clock.monotonicMs() >= until) throw unknown ?? error;
       }
     }
   }
 
-  /** An iterator over what is committed now. Waits a while if the store is being opened again. */
+  /** An iterator over what is committed now. Waits a while if the store is being reopened. */
   async iterate(options: LevelIteratorOptions): Promise<LevelIterator> {
     return (await this.#readable()).iterator(options);
   }
@@ -201,17 +202,17 @@ export class CheckedLevel {
     }
   }
 
-  /** What a failed read of LevelDB means for a caller. */
+  /** Translates a failed read of LevelDB for a caller. */
   readError(error: unknown): ServiceError {
     return readError(error, this.#options.what);
   }
 
-  /** On disk, about. */
+  /** Approximate bytes on disk. */
   sizeOnDisk(): Promise<number> {
     return sizeOfDirectory(join(this.#options.directory, "level"));
   }
 
-  /** Makes a table of what is in the write buffer. Never rejects. */
+  /** Writes the write buffer to a table. Never rejects. */
   flush(): Promise<void> {
     this.#flushing ??= this.#flush().finally(() => {
       this.#flushing = undefined;
@@ -219,7 +220,7 @@ export class CheckedLevel {
     return this.#flushing;
   }
 
-  /** Waits for what is under way and leaves the files sealed. */
+  /** Waits for operations under way and leaves the files sealed. */
   async close(): Promise<void> {
     if (this.#state === "closed") return;
     while (this.#committing !== undefined) await this.#committing;
@@ -238,7 +239,7 @@ export class CheckedLevel {
     }
   }
 
-  /** Lets go of the files without leaving them in order: they are about to be removed. */
+  /** Releases the files without sealing them: they are about to be removed. */
   async discard(): Promise<void> {
     if (this.#state === "closed") return;
     await this.#stop();
@@ -285,8 +286,8 @@ export class CheckedLevel {
   }
 
   /**
-   * LevelDB does not report a failure here, but then every later commit fails, and a marker is only
-   * removed by a commit.
+   * LevelDB does not report a failure here, but then every later commit fails, and only a commit
+   * removes a marker.
    */
   async #flush(): Promise<void> {
     const level = this.#level;

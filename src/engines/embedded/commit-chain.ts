@@ -1,29 +1,30 @@
 /**
  * The unbroken sequence of a store's commits (rule C22).
  *
- * Every commit has a sequence number and leaves a marker under it in its own batch. A marker stays
- * until its commit is surely out of LevelDB's logs, so a commit that recovery drops leaves a gap.
+ * Every commit has a sequence number and writes a marker under it in its own batch. A marker stays
+ * until its commit is certainly out of LevelDB's logs, so a commit that recovery drops leaves a
+ * gap.
  */
 import { LevelDamage } from "./level-damage.ts";
 import type { Level, LevelBatch } from "./level.ts";
 import { BASE_KEY, MARKERS_END, decodeCount, encodeCount, markerKey } from "./system-keys.ts";
 
-/** What a commit makes of the chain once it is durable. */
+/** The state of the chain once a commit is durable. */
 export interface ChainLink {
   readonly last: number;
   readonly events: number;
-  /** The first marker that is left. */
+  /** The first remaining marker. */
   readonly base: number;
 }
 
-/** The largest single write a caller may bring: a request, with keys. */
+/** The largest single write of a caller: a request, with keys. */
 const WRITE_BYTES_MAX = 24 << 20;
-/** Markers are trimmed in steps of about this many committed bytes, and so many at a time. */
+/** Markers are trimmed in steps of about this many committed bytes, TRIM_COUNT_MAX at a time. */
 const TRIM_STEP_BYTES = 1 << 20;
 const TRIM_COUNT_MAX = 2_000;
 /**
- * Commits that may have a marker and be in no table for sure. An opening reads the markers of about
- * so many: some 20 ms.
+ * Commits that may have a marker and are not certainly in a table. An opening reads the markers of
+ * about this many commits, which takes some 20 ms.
  */
 const UNFLUSHED_COMMITS_MAX = 4_096;
 
@@ -32,18 +33,18 @@ export class CommitChain {
   readonly #trimDistance: number;
   #committedBytes = 0;
   readonly #trimPoints: { sequence: number; committedBytes: number }[] = [];
-  /** The last commit that is in a table for sure. */
+  /** The last commit that is certainly in a table. */
   #flushed: number;
 
   private constructor(link: ChainLink, trimDistance: number) {
     this.#link = link;
     this.#trimDistance = trimDistance;
-    // Opening a store makes a table of all that was in its logs.
+    // Opening a store writes everything in its logs to a table.
     this.#flushed = link.last;
   }
 
   /**
-   * Walks the markers from the base to the last. Throws `LevelDamage` at a gap, or if the chain
+   * Reads the markers from the base to the last. Throws `LevelDamage` at a gap, or if the chain
    * ends before `acknowledged`.
    */
   static async read(
@@ -54,22 +55,22 @@ export class CommitChain {
     return new CommitChain(await readLink(level, acknowledged), trimDistance(writeBufferSize));
   }
 
-  /** The last commit that is durable. */
+  /** The last durable commit. */
   get last(): number {
     return this.#link.last;
   }
 
-  /** Events written up to it, repeats included. */
+  /** Events written up to the last durable commit, repeats included. */
   get events(): number {
     return this.#link.events;
   }
 
-  /** Whether so many commits may be in the log only that it is time to flush the store. */
+  /** Whether so many commits may be only in the log that the store must be flushed. */
   get isFlushDue(): boolean {
     return this.#link.last - Math.max(this.#flushed, this.#link.base) >= UNFLUSHED_COMMITS_MAX;
   }
 
-  /** All commits up to this one are in tables: their markers can go. */
+  /** All commits up to this one are in tables: their markers can be removed. */
   flushed(sequence: number): void {
     this.#flushed = Math.max(this.#flushed, sequence);
   }
@@ -105,7 +106,7 @@ export class CommitChain {
     return end;
   }
 
-  /** The last commit that is surely out of the logs: flushed, or followed by enough bytes. */
+  /** The last commit that is certainly out of the logs: flushed, or followed by enough bytes. */
   #trimmableTo(): number {
     for (let oldest = this.#trimPoints[0]; oldest !== undefined; oldest = this.#trimPoints[0]) {
       if (this.#committedBytes - oldest.committedBytes <= this.#trimDistance) break;
@@ -121,7 +122,7 @@ async function readLink(level: Level, acknowledged: number): Promise<ChainLink> 
   let last = base - 1;
   let events = 0;
   const markers = level.iterator({
-    // What was trimmed lies before it, and LevelDB would have to step over every deletion.
+    // Trimmed markers lie before the base, and LevelDB would have to step over every deletion.
     gte: markerKey(base),
     lt: MARKERS_END,
     highWaterMarkBytes: 1 << 20,
@@ -155,8 +156,8 @@ async function readLink(level: Level, acknowledged: number): Promise<ChainLink> 
 }
 
 /**
- * How many committed bytes keep a marker from being trimmed. LevelDB has at most two write buffers
- * in its logs, each filled up by one more commit; the rest is margin.
+ * How many committed bytes must follow a commit before its marker is trimmed. LevelDB has at most
+ * two write buffers in its logs, each filled up by one more commit; the rest is margin.
  */
 function trimDistance(writeBufferSize: number): number {
   return 2 * (writeBufferSize + WRITE_BYTES_MAX) + 2 * TRIM_STEP_BYTES;

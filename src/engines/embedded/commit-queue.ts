@@ -1,6 +1,6 @@
 /**
- * Gathers what callers write while a commit is under way into the next ones: many callers, one
- * sync. The bytes that wait are bounded; `isFull` tells when to refuse more.
+ * Collects what callers write during a commit into the next commits: many callers share one sync.
+ * The waiting bytes are bounded; `isFull` says when to reject more.
  */
 import type { LevelBatch } from "./level.ts";
 
@@ -12,9 +12,9 @@ export interface Commit {
   readonly waiting: { resolve: () => void; reject: (error: Error) => void }[];
 }
 
-/** Larger groups gain nothing more and hold memory. */
+/** Larger groups bring no further gain and hold memory. */
 const COMMIT_BYTES_MAX = 8 << 20;
-/** Encoded and waiting for their commit. */
+/** Bytes that are encoded and wait for their commit. */
 export const PENDING_BYTES_MAX = 48 << 20;
 
 export class CommitQueue {
@@ -26,8 +26,8 @@ export class CommitQueue {
   }
 
   /**
-   * Adds to the last commit that waits, or to a new one. `fill` puts into the batch and returns how
-   * many bytes it put. Settles with the commit.
+   * Adds to the last waiting commit, or to a new one. `fill` puts entries into the batch and
+   * returns how many bytes it put. Settles with the commit.
    */
   add(
     newBatch: () => LevelBatch,
@@ -47,7 +47,7 @@ export class CommitQueue {
     return new Promise<void>((resolve, reject) => waiting.push({ resolve, reject }));
   }
 
-  /** The next commit; nothing is added to it any more. The caller resolves or rejects it. */
+  /** The next commit, which accepts no more writes. The caller resolves or rejects it. */
   shift(): Commit | undefined {
     return this.#commits.shift();
   }

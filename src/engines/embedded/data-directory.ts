@@ -1,8 +1,8 @@
 /**
- * The data directory: one process at a time, one known format, and names that are durable.
+ * The data directory: one process at a time, one known format, and durable file names.
  *
- * The guard is an empty LevelDB store: its lock is the kernel's, so it ends with the process
- * however that ends, and it must be held before any file is looked at.
+ * The guard is an empty LevelDB store. The kernel holds its lock, so the lock ends with the process
+ * however that ends. A process must hold the guard before it reads any file.
  */
 import {
   chmod,
@@ -22,11 +22,11 @@ import { ServiceError } from "../../lib/errors.ts";
 import { hash32 } from "../../lib/hash.ts";
 
 const FORMAT = 1;
-/** What opening the guard writes, with a margin. */
+/** What opening the guard writes, including a margin. */
 const GUARD_BYTES = 1 << 20;
 const FORMAT_SEED = 0x666f726d;
 
-/** Only the account that runs the server may look into the directory. */
+/** Only the account that runs the server may read the directory. */
 export const DIRECTORY_MODE = 0o700;
 export const FILE_MODE = 0o600;
 
@@ -34,7 +34,7 @@ export interface DirectoryGuard {
   release(): Promise<void>;
 }
 
-/** Makes the directory if need be and keeps other processes out until released. */
+/** Makes the directory if needed and excludes other processes until released. */
 export async function guardDirectory(directory: string): Promise<DirectoryGuard> {
   await mkdir(directory, { recursive: true, mode: DIRECTORY_MODE });
   await closeToOthers(directory);
@@ -69,8 +69,9 @@ async function openGuard(path: string, directory: string, owner: string): Promis
       const free = await statfs(directory).then(({ bavail, bsize }) => bavail * bsize);
       const isFull = free < GUARD_BYTES;
       if (attempt === 1) {
-        // Nobody else has the directory, so the room that is kept for this can be used. Otherwise
-        // the guard is damaged; it holds nothing, and destroying it takes the lock first.
+        // No other process has the directory, so the ballast that is kept for this case can be
+        // removed. Otherwise the guard is damaged; it holds nothing, and destroying it takes the
+        // lock first.
         if (isFull) await rm(join(directory, "ballast"), { force: true });
         else await ClassicLevel.destroy(path);
         continue;
@@ -83,17 +84,17 @@ async function openGuard(path: string, directory: string, owner: string): Promis
   }
 }
 
-/** A directory that an older version or an administrator has made may be open to others. */
+/** A directory that an older version or an administrator made may be open to other accounts. */
 async function closeToOthers(directory: string): Promise<void> {
   if (process.platform === "win32") return;
   const { mode, uid } = await stat(directory);
-  // The owner decides; a server under another account can only use it as it is.
+  // The owner decides; a server under another account can only use the directory as it is.
   if ((mode & 0o077) === 0 || uid !== process.getuid?.()) return;
   await chmod(directory, DIRECTORY_MODE);
 }
 
 async function inUse(directory: string, owner: string): Promise<ServiceError> {
-  // The name of the owner is a courtesy: without it the error still says what is wrong.
+  // The owner's process id is optional: without it the error still says what is wrong.
   const pid = await readFile(owner, "utf8").then(
     (text) => text.trim(),
     () => "",
@@ -157,7 +158,7 @@ export async function syncDirectory(directory: string): Promise<void> {
   }
 }
 
-/** Whether there is a file or directory of this name; what keeps it from being known is thrown. */
+/** Whether a file or directory of this name exists; throws an error that prevents the answer. */
 export async function isThere(path: string): Promise<boolean> {
   try {
     await stat(path);
@@ -168,7 +169,7 @@ export async function isThere(path: string): Promise<boolean> {
   }
 }
 
-/** The bytes of its files, about: LevelDB removes files meanwhile. */
+/** The approximate bytes of its files: LevelDB removes files during the count. */
 export async function sizeOfDirectory(directory: string): Promise<number> {
   let bytes = 0;
   for (const name of await readdir(directory)) {

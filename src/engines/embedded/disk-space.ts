@@ -1,10 +1,11 @@
 /**
- * Watches the free space of the data directory's disk. Below the minimum the engine takes no
+ * Watches the free space of the data directory's disk. Below the minimum the engine accepts no
  * events, so that reads, deletions and retention keep the room they need: opening a slice and every
  * change of the catalog write a little.
  *
- * Something else may fill the disk to the last byte. For that case a file without meaning, the
- * ballast, is removed, and made again when there is room.
+ * Another program may fill the disk to the last byte. For that case the engine keeps a file of
+ * meaningless bytes, the ballast. It removes the ballast when the disk is full, and makes it again
+ * when there is room.
  */
 import { open, rm, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,7 +16,7 @@ import { FILE_MODE } from "./data-directory.ts";
 export interface DiskSpaceOptions {
   readonly directory: string;
   readonly clock: Clock;
-  /** Below so many free bytes no events are taken. */
+  /** Below this many free bytes the engine accepts no events. */
   readonly freeBytesMin: number;
   readonly warn?: ((message: string, cause: unknown) => void) | undefined;
 }
@@ -42,7 +43,7 @@ export class DiskSpace {
     this.#ballastBytes = Math.min(BALLAST_BYTES_MAX, Math.floor(options.freeBytesMin / 4));
   }
 
-  /** The caller owns the directory. Frees the ballast first if the disk is full. */
+  /** The caller owns the directory. Removes the ballast first if the disk is full. */
   static async open(options: DiskSpaceOptions): Promise<DiskSpace> {
     const space = new DiskSpace(options);
     await space.#look();
@@ -50,7 +51,7 @@ export class DiskSpace {
     return space;
   }
 
-  /** Why no events are taken now, or undefined. */
+  /** Why the engine accepts no events now, or undefined. */
   get readOnly(): string | undefined {
     if (!this.#low) return undefined;
     const { directory, freeBytesMin } = this.#options;
@@ -61,7 +62,7 @@ export class DiskSpace {
     );
   }
 
-  /** Throws STORAGE_UNAVAILABLE if no events are taken now. */
+  /** Throws STORAGE_UNAVAILABLE if the engine accepts no events now. */
   requireRoom(): void {
     const { readOnly } = this;
     if (readOnly === undefined) return;
@@ -71,7 +72,7 @@ export class DiskSpace {
     });
   }
 
-  /** Looks at once: a write has failed. */
+  /** Checks at once, because a write has failed. */
   check(): void {
     this.#checking ??= this.#look().finally(() => {
       this.#checking = undefined;
@@ -107,7 +108,7 @@ export class DiskSpace {
       if (!this.#low && wasLow) warn?.(`the disk of ${directory} has room again`, undefined);
       if (this.#freeBytes >= freeBytesMin + this.#ballastBytes) await this.#layBallast();
     } catch (error) {
-      // The last answer holds: a disk that does not answer fails the commits themselves.
+      // The last answer stays valid: if the disk does not answer, the commits themselves fail.
       warn?.(`the free space of ${directory} is not known`, error);
     }
   }
@@ -132,7 +133,7 @@ export async function freeBytesOf(directory: string): Promise<number> {
   return bavail * bsize;
 }
 
-/** Some file systems would store zeros as nothing. */
+/** Some file systems allocate no space for zeros. */
 function incompressible(bytes: number): Buffer {
   const block = Buffer.allocUnsafe(bytes);
   let state = 0x9e3779b9;

@@ -1,7 +1,8 @@
 /**
- * Who may wait for the disk at the same time. Reads, commits, openings and closings all run on the
- * threads of libuv, and one that waits for an fsync holds its thread. So commits get half of the
- * threads and openings and closings an eighth: the rest is always there for reads.
+ * Limits how many operations may wait for the disk at the same time. Reads, commits, openings and
+ * closings all run on the threads of libuv, and an operation that waits for an fsync holds its
+ * thread. So commits get half of the threads and openings and closings an eighth: the rest is
+ * always available to reads.
  */
 import pLimit from "p-limit";
 
@@ -14,7 +15,7 @@ export interface DiskThreads {
   readonly maintain: Limit;
 }
 
-/** Of libuv, if `UV_THREADPOOL_SIZE` does not say otherwise. */
+/** The default of libuv, if `UV_THREADPOOL_SIZE` is not set. */
 const THREADS = 4;
 
 export function shareThreads(threads: number = THREADS): DiskThreads {

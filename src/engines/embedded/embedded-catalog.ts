@@ -1,8 +1,9 @@
 /**
- * The Catalog of one machine: a LevelDB store of its own, every change synced.
+ * The Catalog of one machine: a LevelDB store of its own that syncs every change.
  *
- * One process owns the data directory, so a mutex for each record makes compare-and-set. Versions
- * come from one counter, kept in the same batch as the change, so that none is ever given twice.
+ * One process owns the data directory, so a mutex for each record implements compare-and-set.
+ * Versions come from one counter, written in the same batch as the change, so that no version is
+ * used twice.
  */
 import { ServiceError } from "../../lib/errors.ts";
 import { KeyedMutex } from "../../lib/keyed-mutex.ts";
@@ -71,7 +72,7 @@ export class EmbeddedCatalog implements Catalog {
   ): Promise<number | undefined> {
     let version: number | undefined;
     await this.#change(space, key, expected, (batch, recordKey) => {
-      // The same when the write is repeated; the counter may have advanced meanwhile.
+      // A repeated write keeps its version; the counter may have advanced meanwhile.
       version ??= ++this.#version;
       const stored = encodeRecord(recordKey, version, value);
       batch.put(recordKey, stored);

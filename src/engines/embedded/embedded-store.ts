@@ -1,9 +1,9 @@
 /**
- * The EventStore of one machine: a LevelDB store for each slice, each a directory of its own.
+ * The EventStore of one machine: a LevelDB store for each slice, each in its own directory.
  *
- * Dropping a slice is removing its directory. Which slices there are, and which were dropped and
- * never come back, is recorded in the catalog's store: a directory that is gone without a drop is
- * DATA_LOSS, not an empty slice.
+ * The engine drops a slice by removing its directory. The catalog's store records which slices
+ * exist, and which were dropped and are never made again: a directory that is missing without a
+ * drop is DATA_LOSS, not an empty slice.
  */
 import { mkdir, readdir, rename, rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -51,9 +51,9 @@ export class EmbeddedStore implements EventStore {
   readonly #forgetVerified: (directory: string) => void;
   readonly #pool: StorePool;
   readonly #space: DiskSpace | undefined;
-  /** A slice is not created and dropped at the same time. */
+  /** Keeps a slice from being created and dropped at the same time. */
   readonly #slices = new KeyedMutex();
-  /** Slices of which this process knows whether they were ever written. */
+  /** Slices for which this process knows whether they were ever written. */
   readonly #contents = new Map<string, "empty" | "written">();
   #closed = false;
 
@@ -67,7 +67,7 @@ export class EmbeddedStore implements EventStore {
     this.#forgetVerified = (path) => level.shared?.verified.forget(path);
     const open = async (name: string): Promise<CheckedLevel> => {
       const what = `slice ${name}`;
-      // It may have been dropped while its user waited for a place: that is no damage.
+      // The slice may have been dropped while the caller waited for a place: that is no damage.
       if (register.stateOf(name) !== "LIVE") throw unavailable(what, undefined);
       return CheckedLevel.open({ ...level, directory: join(this.#events, name), what });
     };
@@ -84,7 +84,7 @@ export class EmbeddedStore implements EventStore {
       await rm(join(store.#trash, name), { recursive: true, force: true });
     }
     for (const name of options.register.dropped()) await store.#remove(name);
-    // Only now: a name that is forgotten has no directory left.
+    // Only now: a forgotten name has no directory left.
     await options.register.forgetOldest();
     return store;
   }
@@ -100,7 +100,7 @@ export class EmbeddedStore implements EventStore {
         });
       }
       const directory = join(this.#events, name);
-      // There already only if a crash came between here and the register; then it is empty.
+      // Exists already only if a crash came between here and the register; then it is empty.
       if (!(await isThere(directory))) {
         const parent = dirname(directory);
         await mkdir(parent, { recursive: true, mode: DIRECTORY_MODE });
@@ -117,7 +117,7 @@ export class EmbeddedStore implements EventStore {
   dropSlice(slice: SliceRef): Promise<void> {
     const name = nameOf(slice);
     return this.#changeSlice(name, async () => {
-      // From here on it is dropped, whatever happens: opening finishes what is left.
+      // From here on the slice is dropped in any case: the next opening removes what is left.
       if (this.#register.stateOf(name) !== "DROPPED") await this.#register.record(name, "DROPPED");
       await this.#pool.discard(name);
       await this.#remove(name);
@@ -126,7 +126,7 @@ export class EmbeddedStore implements EventStore {
     });
   }
 
-  /** Its directory went with the last slice. */
+  /** The drop of the last slice removed the namespace's directory. */
   async dropNamespace(namespaceId: string): Promise<void> {
     if (this.#closed) throw closed();
     await this.#register.forgetNamespace(namespaceId);
@@ -141,7 +141,7 @@ export class EmbeddedStore implements EventStore {
     });
   }
 
-  /** They count as bytes of their slice and as no events: those are copies. */
+  /** Blocks count as bytes of their slice and not as events: their events are copies. */
   async appendBlocks(partition: PartitionKey, blocks: readonly StoredBlock[]): Promise<void> {
     if (blocks.length === 0) return;
     const series = utf8(partition.seriesId);
@@ -169,7 +169,8 @@ export class EmbeddedStore implements EventStore {
   }
 
   /**
-   * Of a slice that is not open the count is the mark's: after a crash it may lack the youngest.
+   * For a slice that is not open the count is the mark's: after a crash it may lack the newest
+   * events.
    */
   async sliceStats(slice: SliceRef): Promise<SliceStats> {
     const name = this.#liveName(slice);
@@ -231,18 +232,18 @@ export class EmbeddedStore implements EventStore {
 
   /**
    * Whether nothing was ever written to a slice. Slices are made ahead of time, and many reads
-   * touch the next one: opening it would cost memory, fsyncs and room on the disk for nothing.
+   * touch the next one: opening it would cost memory, fsyncs and disk space for nothing.
    */
   async #isEmpty(name: string): Promise<boolean> {
     const known = this.#contents.get(name);
     if (known !== undefined) return known === "empty";
     const mark = await MarkFile.open(join(this.#events, name, "mark")).catch(() => undefined);
-    // Opening the slice reports what is wrong with it.
+    // Opening the slice reports the problem.
     if (mark === undefined) return false;
     await mark.close();
-    // A store that is or was open without a clean close has no seal.
+    // A store that is open, or that was not closed cleanly, has no seal.
     const contents = mark.last.sequence === 0 && mark.last.seal !== undefined ? "empty" : "written";
-    // A write may have begun meanwhile.
+    // A write may have begun since.
     if (!this.#contents.has(name)) this.#contents.set(name, contents);
     return contents === "empty";
   }
@@ -261,7 +262,7 @@ export class EmbeddedStore implements EventStore {
     await rename(directory, aside);
     await rm(aside, { recursive: true, force: true });
     await rmdir(dirname(directory)).catch((error: unknown) => {
-      // The namespace has other slices, or its last two went at once.
+      // The namespace has other slices, or its last two were dropped concurrently.
       if (!["ENOTEMPTY", "EEXIST", "ENOENT"].includes(levelCode(error) ?? "")) throw error;
     });
   }
@@ -272,7 +273,7 @@ export class EmbeddedStore implements EventStore {
   }
 }
 
-/** Both parts become names of directories. */
+/** Both parts become directory names. */
 function nameOf({ namespaceId, slice }: SliceRef): string {
   assert(/^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/.test(namespaceId), "a namespace's id is a plain name");
   assert(/^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/.test(slice), "a slice's name is a plain name");

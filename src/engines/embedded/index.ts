@@ -1,9 +1,8 @@
 /**
  * The embedded engine: events and catalog of one machine in one data directory, on LevelDB.
  *
- * What an append or a catalog change acknowledged is on disk (fsync). Opening verifies what it
- * opens and fails with DATA_LOSS instead of serving less. The layout is in
- * `docs/specs/embedded-format.md`.
+ * Every acknowledged append or catalog change is on disk (fsync). Opening verifies what it opens
+ * and fails with DATA_LOSS instead of serving less. `docs/specs/embedded-format.md` has the layout.
  */
 import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -30,32 +29,34 @@ export interface EmbeddedObserver extends CommitObserver {
 export interface EmbeddedEngineOptions {
   readonly directory: string;
   readonly clock: Clock;
-  /** Slices open at once; each costs memory and files, so above it the engine closes idle ones. */
+  /**
+   * Slices open at once; each costs memory and files, so above this the engine closes idle ones.
+   */
   readonly openStoresMax?: number | undefined;
-  /** Threads that file operations of this process share (`UV_THREADPOOL_SIZE`). */
+  /** Threads that the file operations of this process share (`UV_THREADPOOL_SIZE`). */
   readonly threads?: number | undefined;
-  /** Below so many free bytes the engine takes no events; undefined: it does not look. */
+  /** Below this many free bytes the engine accepts no events; undefined: it does not check. */
   readonly freeBytesMin?: number | undefined;
   readonly level?: Partial<LevelOptions> | undefined;
   readonly observer?: EmbeddedObserver | undefined;
-  /** For the log: what an operator should know and no answer reports. */
+  /** For the log: what an operator should know and no response reports. */
   readonly warn?: ((message: string, cause: unknown) => void) | undefined;
 }
 
 export interface EmbeddedEngine {
   readonly store: EventStore;
   readonly catalog: Catalog;
-  /** Why no events are taken now, or undefined. */
+  /** Why the engine accepts no events now, or undefined. */
   readOnly(): string | undefined;
-  /** Waits for what is under way and leaves every file in order. */
+  /** Waits for operations under way and closes every file cleanly. */
   close(): Promise<void>;
 }
 
 const OPEN_STORES_MAX = 256;
 
 /**
- * Opens a data directory, making it if need be. Rejects with STORAGE_UNAVAILABLE if another process
- * has it, CONFIG_INVALID if a newer version wrote it, DATA_LOSS if the catalog is damaged.
+ * Opens a data directory and makes it if needed. Rejects with STORAGE_UNAVAILABLE if another
+ * process has it, CONFIG_INVALID if a newer version wrote it, DATA_LOSS if the catalog is damaged.
  */
 export async function openEmbeddedEngine(options: EmbeddedEngineOptions): Promise<EmbeddedEngine> {
   const { directory, clock, observer, warn } = options;
@@ -64,7 +65,7 @@ export async function openEmbeddedEngine(options: EmbeddedEngineOptions): Promis
   let space: DiskSpace | undefined;
   try {
     const { freeBytesMin = 0 } = options;
-    // Before anything is opened: on a full disk it makes the room for that.
+    // Before anything is opened: on a full disk this makes the room for opening.
     if (freeBytesMin > 0) space = await DiskSpace.open({ directory, clock, freeBytesMin, warn });
     const common = { clock, warn, commitFailed: () => space?.check() };
     const shared = {
@@ -108,7 +109,7 @@ export async function openEmbeddedEngine(options: EmbeddedEngineOptions): Promis
   }
 }
 
-/** The first start of a directory. A later one that lacks its catalog is not a first start. */
+/** Runs on the first start of a directory. A later start without a catalog is not a first start. */
 async function createCatalog(directory: string, catalogDirectory: string): Promise<void> {
   if (await isThere(catalogDirectory)) return;
   if (await isThere(join(directory, "events"))) return;

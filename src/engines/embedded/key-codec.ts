@@ -1,14 +1,15 @@
 /**
- * How an event, or a block of them, lies in a slice's store.
+ * The format of an event, or a block of events, in a slice's store.
  *
  * Key: series id, 0xFF (which no UTF-8 has, so no series is a prefix of another's keys), time
- * bucket and event bucket (u32), event time (u64), event id; numbers big-endian, so that bytes
- * compare as events do. Value: a checksum (u32) and the event's frame as an answer wants it. The
- * checksum covers the frame, which repeats series, time and id, and by its seed the buckets: the
- * whole key.
+ * bucket and event bucket (u32), event time (u64), event id; numbers big-endian, so that bytes sort
+ * as events do. Value: a checksum (u32) and the event's frame in the format of a response. The
+ * checksum covers the frame, which repeats series, time and id, and by its seed the buckets: so it
+ * covers the whole key.
  *
- * A block has the key of its oldest event. What is in it is not looked at here, so its checksum
- * goes over the whole key too. Blocks are large, which a call into native code is worth.
+ * A block has the key of its oldest event. This file does not read the content of a block, so the
+ * block's checksum covers the whole key too. Blocks are large enough to be worth a call into native
+ * code.
  */
 import { crc32c } from "@node-rs/crc32";
 import { hash32 } from "../../lib/hash.ts";
@@ -24,13 +25,13 @@ const SEPARATOR = 0xff;
 const FIXED_BYTES = 1 + 4 + 4 + 8;
 export const CHECKSUM_BYTES = 4;
 const TWO_32 = 0x1_0000_0000;
-/** More than any key has. Values above it are few, and a view costs little beside them. */
+/** Longer than any key. Few values are longer, and a view costs little beside them. */
 const VIEWS_UP_TO = 4096;
 
 /**
- * Buffers to build in. The batch copies what it is given, so one of each serves every event, and
- * the views of them are kept by length: this runs for each event, and events of a kind are of a few
- * sizes.
+ * Buffers to build keys and values in. The batch copies its input, so one buffer of each serves
+ * every event. Views of them are cached by length: this code runs for each event, and similar
+ * events have only a few sizes.
  */
 const keyScratch = Buffer.allocUnsafeSlow(VIEWS_UP_TO);
 const valueScratch = Buffer.allocUnsafeSlow(VIEWS_UP_TO);
@@ -67,7 +68,8 @@ function valueOf(length: number): { value: Buffer; frame: Buffer } {
 }
 
 /**
- * The key of a place in a partition: an event's, or with no id the place before all of that time.
+ * The key of a place in a partition: an event's, or without an id the place before all events of
+ * that time.
  */
 export function placeKey(
   series: Uint8Array,
@@ -87,8 +89,8 @@ export function partitionSeed(timeBucket: number, eventBucket: number): number {
 }
 
 /**
- * The event of a stored value, or undefined if the value is not the one that was stored in a
- * partition with this seed. `frame` is the value without its checksum.
+ * The event of a stored value, or undefined if the value was not stored in a partition with this
+ * seed. `frame` is the value without its checksum.
  */
 export function readValue(
   value: Uint8Array,
@@ -115,14 +117,14 @@ export function putBlock(
   return key.length + value.length;
 }
 
-/** The block's bytes, a view, or undefined if this is not what was stored under the key. */
+/** The block's bytes, as a view, or undefined if the value was not stored under the key. */
 export function readBlockValue(key: Uint8Array, value: Buffer): Buffer | undefined {
   if (value.length < CHECKSUM_BYTES) return undefined;
   const bytes = value.subarray(CHECKSUM_BYTES);
   return readU32(value, 0) === crc32c(bytes, crc32c(key)) ? bytes : undefined;
 }
 
-/** The place that a key of the series tells; its id is a view. */
+/** The position that a key of the series encodes; its id is a view. */
 export function positionOfKey(key: Buffer, series: Uint8Array): Position {
   const timeAt = series.length + FIXED_BYTES - 8;
   const time = readU32(key, timeAt) * TWO_32 + readU32(key, timeAt + 4);
@@ -145,7 +147,7 @@ function writeFixed(
 }
 
 function copy(target: Uint8Array, at: number, from: Uint8Array, start: number, end: number): void {
-  // Ids are short: a loop beats a call with a view made for it.
+  // Ids are short: a loop is faster than a call with a new view.
   for (let i = start, to = at; i < end; i++, to++) target[to] = from[i] as number;
 }
 

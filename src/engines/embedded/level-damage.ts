@@ -1,6 +1,5 @@
 /**
- * Thrown where a file of the store is not what was written. Becomes DATA_LOSS, with the store's
- * name.
+ * Thrown if a file of the store is not what was written. Becomes DATA_LOSS, with the store's name.
  */
 export class LevelDamage extends Error {
   constructor(message: string) {

@@ -1,11 +1,11 @@
 /**
- * What LevelDB's errors mean for a caller. `what` names the store: "the catalog", "slice
+ * Translates LevelDB's errors for a caller. `what` names the store: "the catalog", "slice
  * data_20260328".
  */
 import { ServiceError } from "../../lib/errors.ts";
 import { LevelDamage } from "./level-damage.ts";
 
-/** LevelDB's code, or that of the file system, also where the error of an opening wraps it. */
+/** The code of LevelDB or of the file system, also if an opening error wraps it. */
 export function levelCode(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const cause = levelCode(error.cause);
@@ -13,19 +13,19 @@ export function levelCode(error: unknown): string | undefined {
   return "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
-/** LevelDB itself ran into damage. */
+/** Whether LevelDB itself found damage. */
 export function isCorruption(error: unknown): boolean {
   return levelCode(error) === "LEVEL_CORRUPTION";
 }
 
-/** What a failed opening means for a caller. */
+/** Translates a failed opening for a caller. */
 export function openingError(error: unknown, what: string): ServiceError {
   if (error instanceof ServiceError) return error;
   const lost = error instanceof LevelDamage || isCorruption(error);
   return lost ? dataLoss(what, error) : unavailable(what, error);
 }
 
-/** What a failed read means for a caller. */
+/** Translates a failed read for a caller. */
 export function readError(error: unknown, what: string): ServiceError {
   if (error instanceof ServiceError) return error;
   return isCorruption(error) ? dataLoss(what, error) : unavailable(what, error);

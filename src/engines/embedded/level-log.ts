@@ -1,10 +1,10 @@
 /**
  * Reads LevelDB's log format, which its logs and its MANIFEST share, as strictly as it allows.
  *
- * LevelDB itself drops a damaged record of a log without an error and continues behind it. Here
- * only a torn tail passes: bytes that a crash cut short, with nothing whole behind them. Commits
- * are synced one after another, so anything whole behind a damaged record proves that it was whole
- * once.
+ * LevelDB itself drops a damaged record of a log without an error and continues after it. This
+ * reader accepts only a torn tail: bytes that a crash cut short, with nothing whole after them.
+ * Commits are synced one after another, so anything whole after a damaged record proves that the
+ * record was whole once.
  */
 import { crc32c } from "@node-rs/crc32";
 import { LevelDamage } from "./level-damage.ts";
@@ -37,7 +37,7 @@ export function readLog(
     const type = bytes[at + 6] as number;
     const end = at + HEADER_BYTES + length;
     if (end > blockEnd || crcAt(bytes, at) !== maskedCrc(bytes.subarray(at + 6, end))) {
-      // As LevelDB does: the length cannot be trusted, so the next block is the next thing to try.
+      // As LevelDB does: the length cannot be trusted, so the reader tries the next block.
       if (tornAt < 0) tornAt = at;
       fragments = undefined;
       at = blockEnd;
@@ -64,7 +64,7 @@ export function readLog(
   return tornAt >= 0 || fragments !== undefined;
 }
 
-/** LevelDB stores checksums masked, so that a checksum of bytes that hold checksums stays good. */
+/** LevelDB stores masked checksums, so that a checksum of bytes that hold checksums stays good. */
 export function maskedCrc(bytes: Uint8Array): number {
   const crc = crc32c(bytes);
   return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;

@@ -1,6 +1,6 @@
 /**
- * What LevelDB's MANIFEST says of a store: which table files are live, how long they are, and from
- * which log on there is something to recover.
+ * The content of LevelDB's MANIFEST: which table files are live, how long they are, and from which
+ * log on there is something to recover.
  */
 import { VarintReader } from "../../wire/varint.ts";
 import { LevelDamage } from "./level-damage.ts";

@@ -1,5 +1,5 @@
 /**
- * How LevelDB is set up: the numbers are measured, see `docs/decisions/0001-embedded-engine.md`.
+ * The options of LevelDB: the numbers are measured, see `docs/decisions/0001-embedded-engine.md`.
  */
 export interface LevelOptions {
   readonly writeBufferSize: number;
@@ -14,9 +14,9 @@ export interface LevelOptions {
 export const WRITE_BUFFERS_BYTES_MAX = 64 << 20;
 
 /**
- * For a slice. LevelDB maps its tables into memory and keeps 64 of them at least, so 64 times the
+ * For a slice. LevelDB maps its tables into memory and keeps at least 64 of them, so 64 times the
  * file size counts as the process's memory; small tables also keep compactions short. The cache is
- * small because hundreds of slices are open at a time; the file system keeps the same bytes.
+ * small because hundreds of slices are open at a time; the file system caches the same bytes.
  */
 export const LEVEL_OPTIONS: LevelOptions = {
   writeBufferSize: 8 << 20,

@@ -1,9 +1,9 @@
 /**
  * Checks every block of one LevelDB table file against its CRC32C.
  *
- * LevelDB writes these checksums but does not look at them when it reads, and the binding cannot
- * ask it to. The blocks must also join without a gap from the first byte to the footer, so no byte
- * that matters goes unchecked.
+ * LevelDB writes these checksums but does not verify them when it reads, and the binding has no
+ * option for it. The blocks must also join without a gap from the first byte to the footer, so
+ * every byte that matters is checked.
  */
 import { VarintReader } from "../../wire/varint.ts";
 import { LevelDamage } from "./level-damage.ts";

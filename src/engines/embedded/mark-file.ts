@@ -1,7 +1,7 @@
 /**
- * The high-water mark: the last commit known to be acknowledged, kept apart from LevelDB's log.
+ * The high-water mark: the last commit known to be acknowledged, stored outside LevelDB's log.
  *
- * A damaged log looks like one that a crash cut short; the mark tells them apart (rule C22). It is
+ * A damaged log resembles one that a crash cut short; the mark distinguishes them (rule C22). It is
  * written lazily and without a sync, in two slots alternately, so that a crash while writing one
  * leaves the other. A clean close writes the seal of the files beside it, synced.
  */
@@ -16,9 +16,9 @@ import type { SealedFile } from "./verify-level.ts";
 export interface Mark {
   /** The last acknowledged commit known when this was written. */
   readonly sequence: number;
-  /** Events written up to it, repeats included. */
+  /** Events written up to that commit, repeats included. */
   readonly events: number;
-  /** There after a clean close only. */
+  /** Present only after a clean close. */
   readonly seal?: readonly SealedFile[] | undefined;
 }
 
@@ -47,7 +47,7 @@ export class MarkFile {
     }
   }
 
-  /** Rejects with `LevelDamage` if there is no mark that can be trusted. */
+  /** Rejects with `LevelDamage` if no slot can be trusted. */
   static async open(path: string): Promise<MarkFile> {
     const file = await openExisting(path);
     try {
@@ -106,7 +106,7 @@ function decodeSlot(slot: Buffer): Slot | undefined {
   if (end < CHECKSUM_DIGITS) return undefined;
   const body = slot.subarray(CHECKSUM_DIGITS, end);
   if (slot.toString("latin1", 0, CHECKSUM_DIGITS) !== checksum(body)) return undefined;
-  // Under its checksum it is what `encodeSlot` wrote.
+  // Its checksum matches, so it is what `encodeSlot` wrote.
   return JSON.parse(body.toString()) as Slot;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Lets the high-water mark follow the acknowledged commits while a store is open: lazily and
- * without a sync, because each mark covers all commits before it.
+ * Updates the high-water mark after acknowledged commits while a store is open: lazily and without
+ * a sync, because each mark covers all commits before it.
  */
 import type { Clock } from "../../lib/clock.ts";
 import type { Mark, MarkFile } from "./mark-file.ts";
@@ -8,11 +8,11 @@ import type { Mark, MarkFile } from "./mark-file.ts";
 export interface MarkWriterOptions {
   readonly file: MarkFile;
   readonly clock: Clock;
-  /** Of the last acknowledged commit. */
+  /** The mark of the last acknowledged commit. */
   readonly newest: () => Mark;
   readonly takesWrites: () => boolean;
   readonly failed: (error: unknown) => void;
-  /** When it aborts nothing more is written: closing writes the mark itself. */
+  /** Once it aborts, nothing more is written: closing writes the mark itself. */
   readonly closing: AbortSignal;
 }
 
@@ -26,7 +26,7 @@ export class MarkWriter {
     this.#options = options;
   }
 
-  /** There is something new to write. */
+  /** Called when there is a newer mark to write. */
   follow(): void {
     this.#writing ??= this.#writeLater();
   }
@@ -42,7 +42,7 @@ export class MarkWriter {
     try {
       if (!closing.aborted) await file.write(newest());
     } catch (error) {
-      // The next one covers more; until then a damaged tail may go unnoticed for longer.
+      // The next mark covers more; until then a damaged tail may stay undetected for longer.
       failed(error);
     } finally {
       this.#writing = undefined;

@@ -1,10 +1,10 @@
-/** Finds out whether a disk that failed works again, by writing to it. */
+/** Finds out whether a failed disk works again, by writing to it. */
 import { open, rm } from "node:fs/promises";
 import { join } from "node:path";
 
 const BLOCK_BYTES = 1 << 20;
 
-/** Whether there is room in the directory for that many bytes, synced. */
+/** Whether this many bytes can be written and synced in the directory. */
 export async function probeDisk(directory: string, bytes: number): Promise<boolean> {
   const path = join(directory, "probe");
   try {
@@ -22,7 +22,7 @@ export async function probeDisk(directory: string, bytes: number): Promise<boole
       await rm(path, { force: true });
     }
   } catch {
-    // Whatever the reason: it does not work yet.
+    // Whatever the reason, the disk does not work yet.
     return false;
   }
 }

@@ -1,9 +1,9 @@
 /**
- * Opens a store again after a failed commit, as soon as its disk works.
+ * Reopens a store after a failed commit, as soon as its disk works.
  *
- * LevelDB would write on behind a torn record, so the handle that failed takes no more writes.
- * Reads keep it until the disk works: as long as an opening has no chance, they are better off with
- * it.
+ * LevelDB would continue to write after a torn record, so the failed handle takes no more writes.
+ * Reads use it until the disk works: while an opening cannot succeed, the old handle serves them
+ * better.
  */
 import { join } from "node:path";
 import type { Clock } from "../../lib/clock.ts";
@@ -24,7 +24,7 @@ export interface Recovery {
   readonly cause: unknown;
   /** The last commit that was acknowledged. */
   readonly acknowledged: number;
-  /** Closes the handle that failed, if it is still there. */
+  /** Closes the failed handle, if it is still open. */
   readonly letGo: () => Promise<void>;
 }
 
@@ -46,7 +46,7 @@ export async function recoverLevel(
     if (!(await probeDisk(directory, probeBytes))) continue;
     try {
       await letGo();
-      // LevelDB itself has run into damage: then every file is checked again.
+      // LevelDB itself found damage: verify every file again.
       if (isCorruption(cause)) await verifyLevel(join(directory, "level"), undefined);
       return await openLevel(directory, tuning, acknowledged);
     } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * Reads the blocks of one part in order, fetch by fetch, and vouches for each: it is what was
- * stored under its key, and its key lies in the range and behind the one before. Anything else is
+ * Reads the blocks of one part in order, fetch by fetch, and verifies each: it is what was stored
+ * under its key, and its key lies in the range and after the previous key. Anything else is
  * DATA_LOSS.
  */
 import { utf8 } from "../../lib/bytes.ts";
@@ -13,9 +13,12 @@ import type { LevelIteratorOptions } from "./level.ts";
 import { placeKey, positionOfKey, readBlockValue } from "./key-codec.ts";
 import { SteadyIterator } from "./steady-iterator.ts";
 
-/** Of one fetch; smaller blocks than any writer makes could else be very many. */
+/**
+ * Blocks of one fetch: without this bound, a fetch of blocks smaller than any writer makes could
+ * hold very many.
+ */
 const FETCH_BLOCKS_MAX = 1024;
-/** Times of events are below this. */
+/** Event times are below this. */
 const TIME_END = Number.MAX_SAFE_INTEGER;
 
 export async function* scanBlocks(
@@ -29,12 +32,12 @@ export async function* scanBlocks(
   const span = await spanOf(level, series, partition, range, signal);
   const fetcher = new Fetcher(level, partition, series, range, span, signal);
   try {
-    // Fetching ahead would be wasted on the many reads that need one fetch only.
+    // Fetching ahead would be wasted on the many reads that need only one fetch.
     let ahead: Promise<readonly StoredBlock[]> | undefined;
     for (let fetches = 0; ; fetches++) {
       const blocks = await (ahead ?? fetcher.fetch());
       ahead = fetches > 0 && !fetcher.ended ? fetcher.fetch() : undefined;
-      // It is awaited later; until then a failure must not count as unhandled.
+      // Awaited later; until then a failure must not count as unhandled.
       ahead?.catch(() => undefined);
       if (blocks.length > 0) yield blocks;
       if (ahead === undefined && fetcher.ended) return;
@@ -44,7 +47,7 @@ export async function* scanBlocks(
   }
 }
 
-/** Keys: `low` belongs to it, `high` does not. */
+/** A range of keys: includes `low`, excludes `high`. */
 interface Span {
   readonly low: Buffer;
   readonly high: Buffer;
@@ -60,7 +63,7 @@ async function spanOf(
   signal: AbortSignal,
 ): Promise<Span> {
   const keyOf = ({ time, id }: Position): Buffer => {
-    // Outside the times there are, whatever the id: no block lies behind or before them.
+    // Outside the possible times, whatever the id: no block lies after or before them.
     const inside = time >= 0 && time < TIME_END;
     return placeKey(
       series,
@@ -71,7 +74,7 @@ async function spanOf(
   };
   const low = placeKey(series, partition, 0, undefined);
   const high = placeKey(series, partition, TIME_END, undefined);
-  // The least key behind another is that one and a zero byte.
+  // The least key after another key is that key and a zero byte.
   const behindAt = at === undefined ? high : Buffer.concat([keyOf(at), Buffer.of(0)]);
   const untilKey = until && keyOf(until);
   if (order === "NEWEST_FIRST") return { low, high: behindAt, until: untilKey };
@@ -99,7 +102,7 @@ class Fetcher {
   readonly #series: Uint8Array;
   readonly #span: Span;
   readonly #forward: boolean;
-  /** A fetch ends when it has more than this: the block that exceeds it still fits. */
+  /** A fetch ends when it has more bytes than this: the block that exceeds it still fits. */
   readonly #fullBytes: number;
   #count: number;
   #last: Buffer | undefined;

@@ -1,8 +1,8 @@
 /**
- * Reads one partition in order, as bounded runs, and vouches for every event it hands out.
+ * Reads one partition in order, as bounded runs, and verifies every event it returns.
  *
- * Only values are read: an event's frame tells its place. Each must match its checksum, belong to
- * the partition, lie in the range and come strictly behind the one before it. Anything else is
+ * It reads only values: an event's frame has its place. Each event must match its checksum, belong
+ * to the partition, lie in the range and come strictly after the previous one. Anything else is
  * DATA_LOSS.
  */
 import { utf8 } from "../../lib/bytes.ts";
@@ -17,11 +17,11 @@ import type { LevelIteratorOptions } from "./level.ts";
 import { CHECKSUM_BYTES, partitionSeed, placeKey, readValue } from "./key-codec.ts";
 import { SteadyIterator } from "./steady-iterator.ts";
 
-/** Most reads want little: the first fetch is small, and the following ones double. */
+/** Most reads need few events: the first fetch is small, and each following one doubles. */
 const FETCH_EVENTS_FIRST = 256;
 const FETCH_EVENTS_MAX = 1024;
 const FETCH_BYTES_MAX = 256 << 10;
-/** Times of events are below this. */
+/** Event times are below this. */
 const TIME_END = Number.MAX_SAFE_INTEGER;
 
 export async function* scanPartition(
@@ -35,12 +35,12 @@ export async function* scanPartition(
   const fetcher = new Fetcher(level, partition, range, signal, check);
   try {
     let run = new RunBuilder();
-    // Fetching ahead would be wasted on the many reads that need one fetch only.
+    // Fetching ahead would be wasted on the many reads that need only one fetch.
     let ahead: Promise<Buffer[]> | undefined;
     for (let fetches = 0; ; fetches++) {
       const values = await (ahead ?? fetcher.fetch());
       ahead = fetches > 0 && !fetcher.ended ? fetcher.fetch() : undefined;
-      // It is awaited later; until then a failure must not count as unhandled.
+      // Awaited later; until then a failure must not count as unhandled.
       ahead?.catch(() => undefined);
       let cut = false;
       for (const value of values) {
@@ -53,8 +53,7 @@ export async function* scanPartition(
         }
         run.add(value, event);
       }
-      // A rest that did not fit goes with the next fetch, so that runs do not alternate with
-      // crumbs.
+      // Events that did not fit join the next fetch, so that large and tiny runs do not alternate.
       const last = fetcher.ended && ahead === undefined;
       if (run.count > 0 && (!cut || last)) {
         yield run.build();
@@ -89,12 +88,12 @@ class RunBuilder {
   }
 
   build(): Run {
-    // One chunk instead of one an event: copying costs less than what so many small buffers do to
-    // the collector.
+    // One chunk instead of one per event: copying costs less than the garbage collection of so many
+    // small buffers.
     const frames = Buffer.allocUnsafeSlow(this.#bytes);
     let at = 0;
     for (const value of this.#values) at += value.copy(frames, at, CHECKSUM_BYTES);
-    // Only called with events in it.
+    // Only called when the run has events.
     const first = positionOf(this.#first as EventBytes);
     const last = positionOf(this.#last as EventBytes);
     return { chunks: [frames], count: this.count, bytes: this.#bytes, first, last };

@@ -1,5 +1,6 @@
 /**
- * Which slices this machine has, and which it had: recorded in the catalog's store, held in memory.
+ * Which slices this machine has, and which it dropped: recorded in the catalog's store, held in
+ * memory.
  */
 import { ServiceError } from "../../lib/errors.ts";
 import { hash32 } from "../../lib/hash.ts";
@@ -12,8 +13,8 @@ export type SliceState = "LIVE" | "DROPPED";
 const STATES: readonly SliceState[] = ["LIVE", "DROPPED"];
 const KIND = "s";
 /**
- * Dropped slices of a namespace that are remembered, split tables among them. More than are ever
- * looked for: the reconciler never makes a slice before the newest that was dropped.
+ * Dropped slices of a namespace that stay recorded, including split tables. More than are ever
+ * needed: the reconciler never makes a slice before the newest dropped one.
  */
 const DROPPED_KEPT = 8_000;
 
@@ -61,7 +62,8 @@ export class SliceRegister {
   }
 
   /**
-   * Forgets the oldest dropped slices of each namespace above the limit. Their names tell the time.
+   * Forgets the oldest dropped slices of each namespace above the limit. Their names contain the
+   * time.
    */
   async forgetOldest(kept: number = DROPPED_KEPT): Promise<void> {
     const byNamespace = Map.groupBy(this.dropped(), (name) => name.split("/", 1)[0]);
@@ -71,7 +73,7 @@ export class SliceRegister {
     }
   }
 
-  /** Forgets the dropped slices of a namespace that is gone itself. */
+  /** Forgets the dropped slices of a deleted namespace. */
   forgetNamespace(namespaceId: string): Promise<void> {
     return this.#forget(this.dropped().filter((name) => name.startsWith(`${namespaceId}/`)));
   }

@@ -1,6 +1,6 @@
 /**
- * An iterator that continues when its store is reopened: the bounds are asked for again, and
- * begin behind what was read.
+ * An iterator that continues when its store is reopened: it requests the bounds again, which then
+ * begin after the last entry it read.
  */
 import type { CheckedLevel } from "./checked-level.ts";
 import { levelCode } from "./level-errors.ts";
@@ -13,7 +13,7 @@ export class SteadyIterator {
   #iterator: LevelIterator | undefined;
   #generation = -1;
 
-  /** `bounds` are those of what is left to read. */
+  /** `bounds` returns the bounds of what is left to read. */
   constructor(level: CheckedLevel, bounds: () => LevelIteratorOptions, signal: AbortSignal) {
     this.#level = level;
     this.#bounds = bounds;

@@ -1,11 +1,11 @@
 /**
- * The open slices: opened when first needed, so many at a time, the one idle for longest closed
- * first.
+ * The open slices: opened when first needed, a bounded number at a time; the slice idle for longest
+ * is closed first.
  *
- * A slice that is in use is never closed under its user, so for a moment there may be more than
- * `openMax`; at twice that, opening another waits for a place, and is refused if none comes free
- * for some seconds. A damaged slice is remembered for a while: checking gigabytes again for every
- * request would take the machine down with it.
+ * The pool never closes a slice that is in use, so for a moment there may be more than `openMax`.
+ * At twice that, an opening waits for a place, and is rejected if no place becomes free for some
+ * seconds. The pool remembers a damaged slice for a while: checking gigabytes again for every
+ * request would overload the machine.
  */
 import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
@@ -31,10 +31,10 @@ export class StorePool {
   readonly #sizeChanged: ((openStores: number) => void) | undefined;
   /** In the order of last use, oldest first. */
   readonly #entries = new Map<string, Entry>();
-  /** Stores on their way out: to be waited for before the same one is opened again. */
+  /** Stores that are closing: an opening of the same store waits for them. */
   readonly #leaving = new Map<string, Promise<void>>();
   readonly #lost = new Map<string, { error: ServiceError; untilMs: number }>();
-  /** Those who wait for a place. */
+  /** Callers that wait for a place. */
   readonly #waiting = new Set<() => void>();
   #closed = false;
 
@@ -74,12 +74,12 @@ export class StorePool {
     }
   }
 
-  /** The store if it is open now; for looking only. */
+  /** The store if it is open now, without counting as a user. */
   peek(name: string): Promise<CheckedLevel> | undefined {
     return this.#entries.get(name)?.level;
   }
 
-  /** Closes a store at once: its users find it closed. It is about to be removed. */
+  /** Closes a store at once: its users find it closed. Its files are about to be removed. */
   async discard(name: string): Promise<void> {
     this.#lost.delete(name);
     await this.#leaving.get(name);
@@ -88,7 +88,7 @@ export class StorePool {
     await this.#leave(name, entry, (level) => level.discard());
   }
 
-  /** Closes every store when its writes are done. Scans still running find it closed. */
+  /** Closes every store when its writes are done. Scans that still run find it closed. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#wakeWaiting();
@@ -97,8 +97,8 @@ export class StorePool {
   }
 
   /**
-   * The store that is open, or a new one as soon as there is a place for it; with one user more, so
-   * that nothing closes it before the caller continues.
+   * The open store, or a new one as soon as there is a place for it. Counts one more user, so that
+   * nothing closes the store before the caller continues.
    */
   async #use(name: string): Promise<Entry> {
     const waitUntilMs = this.#clock.monotonicMs() + SLOT_WAIT_MAX_MS;
@@ -112,7 +112,7 @@ export class StorePool {
       const entry = this.#entries.get(name) ?? this.#openNew(name);
       if (entry !== undefined) {
         entry.users++;
-        // Put back as the youngest.
+        // Put back as the most recently used.
         this.#entries.delete(name);
         this.#entries.set(name, entry);
         return entry;
@@ -123,7 +123,7 @@ export class StorePool {
     }
   }
 
-  /** Undefined if there is no place for it. */
+  /** Undefined if there is no place for the store. */
   #openNew(name: string): Entry | undefined {
     this.#refuseLost(name);
     return this.#makeRoom() ? { level: this.#open(name), users: 0 } : undefined;
@@ -160,7 +160,7 @@ export class StorePool {
     });
   }
 
-  /** In the order they came; those who find no place wait again. */
+  /** In the order of arrival; callers that find no place wait again. */
   #wakeWaiting(): void {
     for (const wake of this.#waiting) wake();
   }
@@ -183,7 +183,7 @@ export class StorePool {
   ): Promise<void> {
     this.#entries.delete(name);
     const done = entry.level
-      // One that failed to open has nothing to close, and its opener got the error.
+      // A store that failed to open has nothing to close, and its opener got the error.
       .catch(() => undefined)
       .then((level) => (level === undefined ? undefined : work(level)))
       .finally(() => {
@@ -191,7 +191,7 @@ export class StorePool {
         this.#sizeChanged?.(this.#entries.size);
         this.#wakeWaiting();
       });
-    // Kept apart from `done`: those who wait for it to be over do not care how it went.
+    // Separate from `done`: callers that wait for the end ignore the outcome.
     this.#leaving.set(
       name,
       done.catch(() => undefined),

@@ -1,6 +1,6 @@
 /**
- * The keys a store keeps for itself. They begin with 0xFF, which no UTF-8 text has, so they lie
- * behind everything else and are never met by a scan.
+ * The keys a store keeps for itself. They begin with 0xFF, which no UTF-8 text has, so they sort
+ * after all other keys and no scan reads them.
  */
 import { hash32 } from "../../lib/hash.ts";
 import { LevelDamage } from "./level-damage.ts";
@@ -12,7 +12,7 @@ const MARKER = 0x6d;
 export const BASE_KEY = Buffer.from([SYSTEM, BASE]);
 export const MARKERS_END = Buffer.from([SYSTEM, MARKER + 1]);
 
-/** 0xFF, one byte for the kind, and text: other records of a store's own. */
+/** 0xFF, one byte for the kind, and text: other internal records of a store. */
 export function systemKey(kind: string, ...texts: readonly string[]): Buffer {
   return Buffer.concat([
     Buffer.from([SYSTEM]),
@@ -29,7 +29,7 @@ export function markerKey(sequence: number): Buffer {
   return key;
 }
 
-/** A count under a checksum that covers its key. */
+/** A count with a checksum that covers its key. */
 export function encodeCount(key: Uint8Array, count: number): Buffer {
   const value = Buffer.allocUnsafe(12);
   value.writeBigUInt64BE(BigInt(count), 4);

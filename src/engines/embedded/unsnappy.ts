@@ -1,6 +1,6 @@
 /**
- * Expands one Snappy block. Only index blocks pass through here, a few a table file, so clarity
- * goes before speed.
+ * Expands one Snappy block. Only index blocks use it, a few per table file, so clarity matters more
+ * than speed.
  */
 import { VarintReader } from "../../wire/varint.ts";
 
@@ -8,7 +8,7 @@ import { VarintReader } from "../../wire/varint.ts";
 export function unsnappy(bytes: Uint8Array): Uint8Array | undefined {
   const reader = new VarintReader();
   const length = reader.read(bytes, bytes.length);
-  // Snappy's best ratio is far below 1:256, so a wild length never allocates much.
+  // Snappy's best ratio is far below 1:256, so a corrupt length never allocates much.
   if (length < 0 || length > bytes.length * 256) return undefined;
   const out = new Uint8Array(length);
   let at = reader.position;

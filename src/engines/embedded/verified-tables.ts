@@ -1,6 +1,6 @@
 /**
  * Which table files this process has verified. LevelDB never changes a table once it is written, so
- * one that has the size, the times and the inode it had is not read again when its store reopens.
+ * a table with unchanged size, times and inode is not read again when its store reopens.
  */
 import type { BigIntStats } from "node:fs";
 
@@ -10,7 +10,7 @@ interface Verified {
 }
 
 export class VerifiedTables {
-  /** By path of the store's directory, then by name of the file. */
+  /** By path of the store's directory, then by file name. */
   readonly #byDirectory = new Map<string, Map<string, Verified>>();
 
   has(directory: string, name: string, stats: BigIntStats): boolean {
@@ -24,7 +24,7 @@ export class VerifiedTables {
     tables.set(name, { identity: identityOf(stats), atMs });
   }
 
-  /** Forgets every table of a store that is not named: compactions have removed them. */
+  /** Forgets every table of a store except the named ones: compactions have removed the others. */
   keepOnly(directory: string, names: ReadonlySet<string>): void {
     const tables = this.#byDirectory.get(directory);
     for (const name of tables?.keys() ?? []) if (!names.has(name)) tables?.delete(name);

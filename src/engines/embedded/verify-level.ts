@@ -2,9 +2,10 @@
  * Checks the files of a closed LevelDB store before LevelDB opens them, and seals them after it
  * closed.
  *
- * LevelDB neither verifies its tables when it reads nor tells of a damaged log, so this is where
- * rot on the disk is found: every block of every live table, the MANIFEST, the logs. After a clean
- * close the seal covers every byte of what is not a table; after a crash a torn tail is legal.
+ * LevelDB neither verifies its tables when it reads nor reports a damaged log, so this code finds
+ * corruption on the disk: it checks every block of every live table, the MANIFEST and the logs.
+ * After a clean close the seal covers every byte of the files that are not tables; after a crash a
+ * torn tail is legal.
  */
 import type { BigIntStats } from "node:fs";
 import { readFile, readdir, stat } from "node:fs/promises";
@@ -23,15 +24,15 @@ export interface SealedFile {
   readonly crc: number;
 }
 
-/** What this process has verified before, and when. */
+/** What this process has verified already, and when. */
 export interface Verification {
   readonly tables: VerifiedTables;
   readonly nowMs: number;
 }
 
 /**
- * Throws `LevelDamage` if a file is not what was written; any other error is one of the disk. Skips
- * tables that this process has verified before.
+ * Throws `LevelDamage` if a file is not what was written; any other error comes from the disk.
+ * Skips tables that this process has verified already.
  */
 export async function verifyLevel(
   directory: string,
@@ -66,7 +67,7 @@ export async function verifyLevel(
   known?.tables.keepOnly(directory, live);
 }
 
-/** `size`: what the MANIFEST says, if it was read. */
+/** `size`: the size in the MANIFEST, if it was read. */
 async function verifyTableFile(
   directory: string,
   name: string,
@@ -86,7 +87,7 @@ async function verifyTableFile(
   if (stats !== undefined) known?.tables.add(directory, name, stats, known.nowMs);
 }
 
-/** What a clean close leaves behind, tables apart: they carry their own checksums. */
+/** The files that a clean close leaves, except tables: those have their own checksums. */
 export async function sealLevel(directory: string): Promise<SealedFile[]> {
   const sealed: SealedFile[] = [];
   for (const name of (await readdir(directory)).toSorted()) {

@@ -1,9 +1,9 @@
 /**
- * Keeps the write buffers of all open stores within one budget of memory.
+ * Keeps the write buffers of all open stores within one memory budget.
  *
- * LevelDB holds what was written since its last table in memory, up to its write buffer size. A few
- * busy stores fill theirs, and hundreds of quiet ones together would hold far more. When the sum
- * exceeds the budget, the store with the most writes its buffer to a table.
+ * LevelDB holds everything written since its last table in memory, up to its write buffer size. A
+ * few busy stores fill their buffers, and hundreds of quiet ones together would hold far more. When
+ * the sum exceeds the budget, the store with the fullest buffer writes it to a table.
  */
 export interface BufferedStore {
   /** Resolves when what was committed before the call is in tables. Never rejects. */
@@ -12,7 +12,7 @@ export interface BufferedStore {
 
 export class WriteBuffers {
   readonly #bytesMax: number;
-  /** What each store may have in its buffer: an upper bound. */
+  /** An upper bound of the bytes in each store's buffer. */
   readonly #bytes = new Map<BufferedStore, number>();
   #total = 0;
   #flushing = false;
@@ -21,7 +21,7 @@ export class WriteBuffers {
     this.#bytesMax = bytesMax;
   }
 
-  /** `bufferBytes`: at this much LevelDB itself writes a table and begins another buffer. */
+  /** `bufferBytes`: at this size LevelDB itself writes a table and begins another buffer. */
   committed(store: BufferedStore, bytes: number, bufferBytes: number): void {
     const before = this.#bytes.get(store) ?? 0;
     const sum = before + bytes;
@@ -30,7 +30,7 @@ export class WriteBuffers {
     if (this.#total > this.#bytesMax && !this.#flushing) void this.#flushLargest();
   }
 
-  /** It is closed or flushed. */
+  /** Called when the store is closed or flushed. */
   emptied(store: BufferedStore): void {
     this.#set(store, 0);
   }

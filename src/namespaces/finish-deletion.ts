@@ -47,7 +47,7 @@ export async function finishDeletion(
   if (catalog.shared) await removeOwnership(catalog, namespaceId);
   for (;;) {
     const current = await readNamespace(catalog, record.name);
-    // Gone, or already another namespace under the same name.
+    // Removed, or already another namespace under the same name.
     if (current?.id !== namespaceId || current.phase !== "DELETING") return;
     if (await removeNamespace(catalog, current)) return;
   }

@@ -27,7 +27,7 @@ export type ConfigStep =
    * cancels or replaces the re-opening, and a split that misses an epoch loses all its segments.
    */
   | { readonly kind: "write after invalidation"; readonly record: NamespaceRecord }
-  /** The record with the new configuration; a higher acceptLimit stands in `reopening`. */
+  /** The record with the new configuration; `reopening` holds a higher acceptLimit. */
   | { readonly kind: "write"; readonly record: NamespaceRecord };
 
 export function nextConfigStep(

@@ -70,7 +70,7 @@ export class SliceOwnership {
   }
 }
 
-/** For a namespace that is gone: no process will own it again. */
+/** For a namespace that is removed: no process will own it again. */
 export function removeOwnership(catalog: Catalog, namespaceId: string): Promise<void> {
   return removeLease(catalog, leaseOf(namespaceId));
 }

@@ -23,7 +23,9 @@ export function sliceWindow(
   };
 }
 
-/** The floor, below which no server accepts an event (rule C1). Whole, and not before 1970. */
+/**
+ * The floor, below which no server accepts an event (rule C1). A whole number, and not before 1970.
+ */
 export function floorFor(
   acceptLimitMicros: Micros,
   nowMicros: Micros,

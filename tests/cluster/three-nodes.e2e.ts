@@ -255,10 +255,22 @@ async function worksInNewNamespace(namespace: string): Promise<void> {
 }
 
 async function reconcilerContinues(): Promise<void> {
-  const slices = async (): Promise<string[]> =>
-    (await firstCaller().listTimeSlices("ticking")).map(({ name }) => name);
-  const known = new Set(await slices());
-  await until(async () => (await slices()).some((name) => !known.has(name)));
+  let known: Set<string> | undefined;
+  await until(async () => {
+    const slices = await listedSlices("ticking");
+    known ??= slices === undefined ? undefined : new Set(slices);
+    return slices?.some((name) => known?.has(name) === false) ?? false;
+  });
+}
+
+/** Undefined where the call was refused: a caller repeats it. */
+async function listedSlices(namespace: string): Promise<string[] | undefined> {
+  try {
+    return (await firstCaller().listTimeSlices(namespace)).map(({ name }) => name);
+  } catch (error) {
+    if (error instanceof BraidError && DOCUMENTED.includes(error.code)) return undefined;
+    throw error;
+  }
 }
 
 async function writeAndRead(client: BraidClient, namespace: string, text: string): Promise<void> {

@@ -15,10 +15,16 @@ const { consistencies } = cassandra.types;
 const { FallthroughRetryPolicy } = cassandra.policies.retry;
 
 const ADD_EVERY_MS = 1_000;
+/** A slow addition delays a listing by no more than this. */
+const WAIT_FOR_ADDING_MS = 500;
+const ASK_ANOTHER_MS = 500;
 const KIND = "counts";
 const OPTIONS = { consistency: consistencies.localQuorum, readTimeout: 5_000 };
 /** Adding twice counts twice. */
 const ADDING = { ...OPTIONS, isIdempotent: false, retry: new FallthroughRetryPolicy() };
+
+/** What it needs of a session. */
+export type CountsSession = Pick<Session, "execute" | "speculation">;
 
 interface Pending {
   readonly slice: SliceRef;
@@ -27,23 +33,25 @@ interface Pending {
 }
 
 export class SliceCounts {
-  readonly #session: Pick<Session, "execute">;
+  readonly #session: CountsSession;
   readonly #clock: Clock;
   readonly #table: string;
   /** By slice; as many as are being written to. */
   #pending = new Map<string, Pending>();
+  /** What the addition under way has not added yet. */
+  #unanswered = new Map<string, Pending>();
   #adding: Promise<void> | undefined;
   #cancel: (() => void) | undefined;
   #closed = false;
 
-  constructor(session: Pick<Session, "execute">, clock: Clock, keyspace: string) {
+  constructor(session: CountsSession, clock: Clock, keyspace: string) {
     this.#session = session;
     this.#clock = clock;
     this.#table = `${keyspace}.slice_counts`;
   }
 
   add(slice: SliceRef, events: number, bytes: number): void {
-    const name = `${slice.namespaceId}/${slice.slice}`;
+    const name = nameOf(slice);
     const pending = this.#pending.get(name);
     if (pending === undefined) this.#pending.set(name, { slice, events, bytes });
     else {
@@ -58,19 +66,28 @@ export class SliceCounts {
   }
 
   async read(slice: SliceRef): Promise<SliceStats> {
-    await this.flush();
+    await this.#flushed();
     const query = `SELECT events, bytes FROM ${this.#table} WHERE namespace_id = ? AND slice = ?`;
+    this.#session.speculation.setDelay(query, ASK_ANOTHER_MS);
     const { rows } = await this.#session.execute(
       KIND,
       query,
       [slice.namespaceId, slice.slice],
       OPTIONS,
     );
-    return { events: Number(rows[0]?.["events"] ?? 0), bytes: Number(rows[0]?.["bytes"] ?? 0) };
+    const stats = {
+      events: Number(rows[0]?.["events"] ?? 0),
+      bytes: Number(rows[0]?.["bytes"] ?? 0),
+    };
+    for (const own of [this.#unanswered.get(nameOf(slice)), this.#pending.get(nameOf(slice))]) {
+      stats.events += own?.events ?? 0;
+      stats.bytes += own?.bytes ?? 0;
+    }
+    return stats;
   }
 
   async forget(slice: SliceRef): Promise<void> {
-    this.#pending.delete(`${slice.namespaceId}/${slice.slice}`);
+    this.#pending.delete(nameOf(slice));
     const query = `DELETE FROM ${this.#table} WHERE namespace_id = ? AND slice = ?`;
     await this.#session.execute(KIND, query, [slice.namespaceId, slice.slice], OPTIONS);
   }
@@ -94,10 +111,10 @@ export class SliceCounts {
   }
 
   async #addAll(): Promise<void> {
-    const pending = this.#pending;
+    this.#unanswered = this.#pending;
     this.#pending = new Map();
     const query = `UPDATE ${this.#table} SET events = events + ?, bytes = bytes + ? WHERE namespace_id = ? AND slice = ?`;
-    for (const { slice, events, bytes } of pending.values()) {
+    for (const [name, { slice, events, bytes }] of this.#unanswered) {
       try {
         const params = [events, bytes, slice.namespaceId, slice.slice];
         await this.#session.execute(KIND, query, params, ADDING);
@@ -105,6 +122,22 @@ export class SliceCounts {
         // Counts are for people: the next addition tries again, and no caller waits for it.
         this.add(slice, events, bytes);
       }
+      this.#unanswered.delete(name);
     }
   }
+
+  /**
+   * Waits for the additions, but not long: with a node down, each can take seconds, and a listing of
+   * slices must not wait for a number that is approximate anyway.
+   */
+  async #flushed(): Promise<void> {
+    const waited = new AbortController();
+    const bound = this.#clock.sleep(WAIT_FOR_ADDING_MS, waited.signal);
+    await Promise.race([this.flush(), bound]);
+    waited.abort();
+  }
+}
+
+function nameOf({ namespaceId, slice }: SliceRef): string {
+  return `${namespaceId}/${slice}`;
 }

@@ -99,3 +99,19 @@ test("sizes beyond the last bound are in the last bucket", () => {
   );
   deepEqual(SizeHistogram.ofCounts(counts).buckets(), histogram.buckets());
 });
+
+test("a histogram as a plain value has whole numbers and is the same histogram again", () => {
+  const histogram = new SizeHistogram();
+  histogram.add(700, 2.4);
+  histogram.add(1_000_000, 0.2);
+  const distribution = histogram.distribution();
+  deepEqual(
+    distribution.buckets.map(([, count]) => count),
+    [2, 1],
+  );
+  equal(distribution.count, 3);
+  equal(distribution.min, 700);
+  equal(distribution.max, 1_000_000);
+  deepEqual(SizeHistogram.of(distribution).distribution(), distribution);
+  deepEqual(SizeHistogram.of(new SizeHistogram().distribution()).distribution().buckets, []);
+});

@@ -1,5 +1,5 @@
 /**
- * A histogram of partition sizes. Bucket bounds grow by a fifth, so that a size is known to within
+ * A histogram of partition sizes, in bytes or in events. Bucket bounds grow by a fifth, so that a size is known to within
  * 20 % from one byte to terabytes, in fixed memory.
  *
  * The bounds are those of Cassandra's estimated histograms: its arrays of counts are used
@@ -13,6 +13,18 @@ export interface SizeBucket {
   readonly partitions: number;
 }
 
+/** A histogram as a plain value: what is stored, and what decisions get. Also counts events. */
+export interface Distribution {
+  readonly count: number;
+  /** The sum of all sizes. */
+  readonly total: number;
+  /** Exact; 0 if there are none. */
+  readonly min: number;
+  readonly max: number;
+  /** Rising: the bucket's bound, and how many are at most that large and above the one before. */
+  readonly buckets: readonly (readonly [upTo: number, count: number])[];
+}
+
 /** The last one holds everything larger: more than 3.5 TB. */
 export const SIZE_BUCKETS = 156;
 
@@ -23,6 +35,18 @@ export class SizeHistogram {
   #count = 0;
   #bytes = 0;
   #maxBytes = 0;
+  #minBytes = 0;
+
+  /** The histogram that `distribution` described. */
+  static of({ count, total, min, max, buckets }: Distribution): SizeHistogram {
+    const histogram = new SizeHistogram();
+    for (const [bound, partitions] of buckets) histogram.add(bound, partitions);
+    histogram.#count = count;
+    histogram.#bytes = total;
+    histogram.#minBytes = min;
+    histogram.#maxBytes = max;
+    return histogram;
+  }
 
   /** From Cassandra's array; each partition counts as large as its bucket allows. */
   static ofCounts(counts: readonly number[]): SizeHistogram {
@@ -45,11 +69,22 @@ export class SizeHistogram {
     return this.#maxBytes;
   }
 
+  /** 0 if there are none. */
+  get minBytes(): number {
+    return this.#minBytes;
+  }
+
+  /** The sum of all sizes. */
+  get totalBytes(): number {
+    return this.#bytes;
+  }
+
   /** Adds `partitions` partitions of this size. */
   add(bytes: number, partitions = 1): void {
     if (partitions <= 0) return;
     const bucket = bucketOf(bytes);
     this.#partitions[bucket] = this.#at(bucket) + partitions;
+    this.#minBytes = this.#count === 0 ? bytes : Math.min(this.#minBytes, bytes);
     this.#count += partitions;
     this.#bytes += bytes * partitions;
     this.#maxBytes = Math.max(this.#maxBytes, bytes);
@@ -58,6 +93,10 @@ export class SizeHistogram {
   merge(other: SizeHistogram): void {
     for (let bucket = 0; bucket < SIZE_BUCKETS; bucket++) {
       this.#partitions[bucket] = this.#at(bucket) + other.#at(bucket);
+    }
+    if (other.#count > 0) {
+      const { minBytes } = other;
+      this.#minBytes = this.#count === 0 ? minBytes : Math.min(this.#minBytes, minBytes);
     }
     this.#count += other.#count;
     this.#bytes += other.#bytes;
@@ -79,6 +118,7 @@ export class SizeHistogram {
     }
     scaled.#bytes = this.#count === 0 ? 0 : (this.#bytes / this.#count) * scaled.#count;
     scaled.#maxBytes = this.#maxBytes;
+    scaled.#minBytes = this.#minBytes;
     return scaled;
   }
 
@@ -91,6 +131,20 @@ export class SizeHistogram {
       if (seen >= wanted) return Math.min(upTo(bucket), this.#maxBytes);
     }
     return this.#maxBytes;
+  }
+
+  /** In whole numbers; a bucket that holds anything keeps at least one. */
+  distribution(): Distribution {
+    const buckets: [number, number][] = [];
+    let count = 0;
+    for (let bucket = 0; bucket < SIZE_BUCKETS; bucket++) {
+      if (this.#at(bucket) === 0) continue;
+      const partitions = Math.max(1, Math.round(this.#at(bucket)));
+      buckets.push([upTo(bucket), partitions]);
+      count += partitions;
+    }
+    const total = Math.round(this.#bytes);
+    return { count, total, min: this.#minBytes, max: this.#maxBytes, buckets };
   }
 
   /** Without a gap, from the smallest bucket with partitions to the largest. */

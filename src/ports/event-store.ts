@@ -45,6 +45,17 @@ export interface ScanRange {
   readonly level?: ServiceLevel;
 }
 
+/** One time series within a slice. */
+export type SeriesRef = Pick<PartitionKey, "namespaceId" | "slice" | "seriesId">;
+
+/** Time buckets of a slice, from `first` to `last`, both included. */
+export interface BucketSearch {
+  readonly first: number;
+  readonly last: number;
+  /** Which of several buckets is the nearest. */
+  readonly order: Order;
+}
+
 /** A stored block of events of a sealed part. The store interprets only its key. */
 export interface StoredBlock {
   /** The position of the block's oldest event, by which it is found. */
@@ -118,6 +129,17 @@ export interface EventStore {
    * cannot vouch for.
    */
   scan(partition: PartitionKey, range: ScanRange, signal: AbortSignal): AsyncIterable<Run>;
+
+  /**
+   * The nearest time bucket in which a series has an event; undefined if it has none there. Sees at
+   * least every event whose append had resolved when the search began. Only for engines that find
+   * it in one step, however many buckets are between.
+   */
+  findTimeBucket?(
+    series: SeriesRef,
+    buckets: BucketSearch,
+    signal: AbortSignal,
+  ): Promise<number | undefined>;
 
   /**
    * Stores blocks of one part of a split (`partition` is a partition of a split table, itself a

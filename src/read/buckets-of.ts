@@ -6,7 +6,7 @@ import { SECOND_MICROS } from "../model/namespace-config.ts";
 import { multipliedBuckets, timeBucketOf, timeBucketRange } from "../model/partition.ts";
 import type { IdStrategyStep } from "../model/read-mode.ts";
 import type { TimeSlice } from "../model/time-slice.ts";
-import type { Order } from "../ports/event-store.ts";
+import type { BucketSearch, Order } from "../ports/event-store.ts";
 import type { Position } from "../wire/frames.ts";
 
 export interface BucketRange {
@@ -56,6 +56,36 @@ export function* bucketsOf(
  */
 export function endOfBucket(bucket: BucketRange, order: Order): Position {
   return { time: order === "OLDEST_FIRST" ? bucket.to : bucket.from, id: new Uint8Array() };
+}
+
+/** The time buckets of a slice behind one of them; `next` is the nearest. */
+export interface BucketsLeft extends BucketSearch {
+  readonly slice: TimeSlice;
+  readonly next: number;
+}
+
+/** What an interval still touches in a bucket's slice behind it; undefined if nothing. */
+export function bucketsLeft(
+  { slice, timeBucket }: BucketRange,
+  { start, end, order }: Pick<ReadRange, "start" | "end" | "order">,
+): BucketsLeft | undefined {
+  const oldestFirst = order === "OLDEST_FIRST";
+  const first = oldestFirst ? timeBucket + 1 : timeBucketOf(slice, Math.max(start, slice.start));
+  const last = oldestFirst ? timeBucketOf(slice, Math.min(end, slice.end) - 1) : timeBucket - 1;
+  return first > last ? undefined : { slice, first, last, order, next: oldestFirst ? first : last };
+}
+
+/** The position before all events of a bucket, in the order; without one, behind the slice. */
+export function positionBefore(
+  slice: TimeSlice,
+  timeBucket: number | undefined,
+  order: Order,
+): Position {
+  const { start, end } =
+    timeBucket === undefined
+      ? { start: slice.end, end: slice.start }
+      : timeBucketRange(slice, timeBucket);
+  return { time: order === "OLDEST_FIRST" ? start : end, id: new Uint8Array() };
 }
 
 /** How many time buckets of a slice an interval touches. */

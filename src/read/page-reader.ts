@@ -102,7 +102,7 @@ export class PageReader {
     const { bytesMax, cutAt } = this.#shape;
     const builder = new PageBuilder(this.#eventsMax(), bytesMax, this.#query.filters, cutAt);
     const draft: Draft = { builder, partitions: [], wide: false };
-    const ending = await this.#fill(draft, partial);
+    const ending = await this.#fill(draft, partial, startedMs);
     const { bucket } = this.#walk;
     if (ending !== "end" && bucket !== undefined) this.#reportBucket(draft, bucket, "UNDER_WAY");
     return this.#outcome(ending, draft, {
@@ -116,7 +116,7 @@ export class PageReader {
     return this.#walk.close();
   }
 
-  async #fill(draft: Draft, partial: PartialReturn): Promise<Ending> {
+  async #fill(draft: Draft, partial: PartialReturn, startedMs: number): Promise<Ending> {
     const { builder, partitions } = draft;
     for (;;) {
       const step = await partial.race(this.#walk.next(), builder.examined !== undefined);
@@ -136,8 +136,15 @@ export class PageReader {
       const { bucket } = this.#walk;
       if (bucket === undefined) return "end";
       await this.#endBucket(draft, bucket);
-      if (partitions.length >= this.#deps.limits.pagePartitionsMax) return "many partitions";
+      if (this.#isTurnOver(partitions.length, startedMs)) return "many partitions";
     }
+  }
+
+  #isTurnOver(partitions: number, startedMs: number): boolean {
+    const { clock, limits } = this.#deps;
+    if (partitions >= limits.pagePartitionsMax) return true;
+    if (partitions < limits.pagePartitionsMin) return false;
+    return clock.monotonicMs() - startedMs >= limits.pageTurnMs;
   }
 
   async #endBucket(draft: Draft, bucket: BucketReader): Promise<void> {

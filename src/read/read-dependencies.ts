@@ -6,6 +6,7 @@ import type { PartitionRead } from "../partition/partition-read.ts";
 import type { PartitionOpener } from "../partition/partition-source.ts";
 import type { PageTokens } from "./page-tokens.ts";
 import type { ReadLimits } from "./read-query.ts";
+import type { EventStore } from "../ports/event-store.ts";
 import type { Micros } from "../lib/time-units.ts";
 
 export interface OtherProcesses {
@@ -19,6 +20,8 @@ export interface ReadDependencies {
   readonly views: ViewSource;
   /** Opens partitions: it knows which are read from their splits. */
   readonly opener: PartitionOpener;
+  /** The storage, for its search for the next time bucket with events, if it has one. */
+  readonly search: Pick<EventStore, "findTimeBucket">;
   /** For all pages being read in this process. */
   readonly budget: ByteBudget;
   /** For all streams: separate, so that slow readers of streams do not block pages. */

@@ -11,6 +11,8 @@ import type { NamespaceView } from "../model/namespace.ts";
 import { DEFAULT_NAMESPACE_CONFIG } from "../model/namespace-config.ts";
 import { OriginalOpener } from "../../tests/support/original-opener.ts";
 import type { PartitionSource } from "../partition/partition-source.ts";
+import type { TimeSlice } from "../model/time-slice.ts";
+import type { EventStore } from "../ports/event-store.ts";
 import { encodeEvent } from "../wire/event-record.ts";
 import { eventOfFrame } from "../wire/frames.ts";
 import { PageTokens } from "./page-tokens.ts";
@@ -189,6 +191,79 @@ test("R10: a long interval over many empty buckets is answered in bounded pages 
   } while (pageToken !== "");
   deepEqual(seen, fixture.ids(30));
   ok(pages >= 6);
+});
+
+test("C27: other work runs while a read goes through very many buckets", async () => {
+  // The store answers at once: the read itself has to let others run.
+  const fixture = await Fixture.open(0, { slices: shortBuckets(100_000) });
+  let turns = 0;
+  let done = false;
+  const count = (): void => {
+    turns++;
+    if (!done) setImmediate(count);
+  };
+  setImmediate(count);
+  const pages = await Promise.all(
+    Array.from({ length: 40 }, () => fixture.read({ end: START + 100_000 * SECOND })),
+  );
+  done = true;
+  const partitions = pages.reduce((sum, page) => sum + page.context.partitionsRead, 0);
+  ok(partitions >= 40 * 100, `they read ${partitions} partitions`);
+  ok(turns >= partitions / 40 / 32, `others had ${turns} turns`);
+});
+
+test("C27: a page of very many buckets ends early, and the next one waits for its turn again", async () => {
+  const fixture = await Fixture.open(0, { slices: shortBuckets(100_000) });
+  const page = await fixture.read({ end: START + 100_000 * SECOND });
+  equal(page.count, 0);
+  ok(page.nextPageToken !== "");
+  ok(page.context.partitionsRead <= 1_000);
+});
+
+test("C27: on slow storage a page ends early as soon as it has asked some partitions", async () => {
+  const fixture = await Fixture.open(0, { slices: shortBuckets(100_000) });
+  fixture.store.before = (call) => (call === "scan" ? fixture.clock.sleep(10) : undefined);
+  const pending = fixture.read({ end: START + 100_000 * SECOND });
+  await fixture.clock.advance(60_000);
+  const { nextPageToken, context } = await pending;
+  ok(nextPageToken !== "");
+  equal(context.partial, false);
+  ok(context.partitionsRead >= 64 && context.partitionsRead < 500, `${context.partitionsRead}`);
+});
+
+for (const order of ["OLDEST_FIRST", "NEWEST_FIRST"] as const) {
+  test(`a storage that can search spares a read the empty buckets, ${order}`, async () => {
+    const fixture = await Fixture.open(0, { slices: shortBuckets(100_000, 100_000) });
+    const at = [0, 1, 2, 7, 50_000, 50_003, 99_999, 100_000, 150_000, 199_999];
+    await fixture.writeAt(at);
+    const searches = fixture.searchAmong(at);
+    const end = START + 200_000 * SECOND;
+    for (const pageSize of [1, 3, 100]) {
+      searches.length = 0;
+      const seen: string[] = [];
+      let partitions = 0;
+      let pageToken = "";
+      do {
+        const page = await fixture.read({ order, end, pageSize, pageToken });
+        seen.push(...idsOf(page));
+        partitions += page.context.partitionsRead;
+        pageToken = page.nextPageToken;
+      } while (pageToken !== "");
+      const ids = at.map((_, n) => idOf(n));
+      deepEqual(seen, order === "OLDEST_FIRST" ? ids : ids.toReversed());
+      ok(partitions + searches.length <= 100, `${partitions} + ${searches.length}`);
+    }
+  });
+}
+
+test("a search that fails for a while leaves the read as it was", async () => {
+  const fixture = await Fixture.open(0, { slices: shortBuckets(500) });
+  await fixture.writeAt([3, 400]);
+  fixture.search.findTimeBucket = async () => {
+    throw new ServiceError("STORAGE_UNAVAILABLE", "blip");
+  };
+  const page = await fixture.read({ end: START + 500 * SECOND });
+  deepEqual(idsOf(page), [idOf(1), idOf(0)]);
 });
 
 test("C12: a namespace created again under its name refuses the tokens of the previous one", async () => {
@@ -405,6 +480,7 @@ test("D30: a read beyond the slices this server knows asks whether others have m
 class Fixture {
   readonly clock = new VirtualClock(START + 60 * SECOND);
   readonly store = new MemoryStore();
+  readonly search: Pick<EventStore, "findTimeBucket"> = {};
   readonly budget = new ByteBudget(1 << 20);
   readonly reader: EventReader;
   view: NamespaceView;
@@ -426,6 +502,7 @@ class Fixture {
     this.reader = new EventReader({
       clock,
       views: viewSource(() => this.view),
+      search: this.search,
       opener: {
         open: (...asked) => this.opened(opener.open(...asked)),
         explain: () => opener.explain(),
@@ -463,6 +540,36 @@ class Fixture {
       ]);
     }
     return fixture;
+  }
+
+  /** An event at each of these seconds, in slices with buckets of a second. */
+  async writeAt(seconds: readonly number[]): Promise<void> {
+    for (const [n, second] of seconds.entries()) {
+      const time = START + second * SECOND;
+      const slice = this.view.slices.find((each) => time >= each.start && time < each.end);
+      ok(slice !== undefined);
+      const event = encodeEvent(utf8("s"), time, utf8(idOf(n)), []);
+      const timeBucket = (time - slice.start) / SECOND;
+      await this.store.append({ namespaceId: "plays-1", slice: slice.name }, [
+        { event, timeBucket, eventBucket: 0 },
+      ]);
+    }
+  }
+
+  /** Searches the events at these seconds; returns the slices that were searched. */
+  searchAmong(seconds: readonly number[]): string[] {
+    const searched: string[] = [];
+    this.search.findTimeBucket = async (series, { first, last, order }) => {
+      searched.push(series.slice);
+      const slice = this.view.slices.find(({ name }) => name === series.slice);
+      ok(slice !== undefined && series.seriesId === "s");
+      const from = (slice.start - START) / SECOND;
+      const inside = seconds
+        .map((second) => second - from)
+        .filter((bucket) => bucket >= first && bucket <= last);
+      return order === "OLDEST_FIRST" ? inside[0] : inside.at(-1);
+    };
+    return searched;
   }
 
   /** Deletes the namespace and creates an empty one under the same name. */
@@ -516,6 +623,18 @@ function asSplit(source: PartitionSource): PartitionSource {
     next: () => source.next(),
     close: () => source.close(),
   };
+}
+
+/** Slices of so many seconds each, in buckets of a second. */
+function shortBuckets(...seconds: readonly number[]): TimeSlice[] {
+  return joinedSlices(
+    START,
+    seconds.map((secondsPerTimeSlice) => ({
+      secondsPerTimeSlice,
+      secondsPerTimeBucket: 1,
+      eventBuckets: 1,
+    })),
+  );
 }
 
 /** Ten empty minutes before the first event, in buckets of a minute. */

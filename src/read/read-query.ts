@@ -35,6 +35,12 @@ export interface ReadLimits {
   readonly filtersMax: number;
   /** Partitions that one page asks before it answers with what it has. */
   readonly pagePartitionsMax: number;
+  /**
+   * A page that has asked `pagePartitionsMin` partitions answers after this time with what it has.
+   * The next page waits for its turn again, so that a long read leaves room for others.
+   */
+  readonly pageTurnMs: number;
+  readonly pagePartitionsMin: number;
   /** Time buckets read at once while they turn out to be empty. */
   readonly aheadMax: number;
 }
@@ -45,7 +51,9 @@ export const DEFAULT_READ_LIMITS: ReadLimits = {
   pageBytesMax: 3 * 1024 * 1024,
   streamPageBytes: 512 * 1024,
   filtersMax: 32,
-  pagePartitionsMax: 10_000,
+  pagePartitionsMax: 1_000,
+  pageTurnMs: 250,
+  pagePartitionsMin: 64,
   aheadMax: 8,
 };
 

@@ -122,6 +122,7 @@ test("reads in small pages report a partition's size: a lower bound at first, al
     clock: systemClock,
     views: viewSource(() => view),
     opener: new OriginalOpener(store, systemClock),
+    search: {},
     budget,
     streamBudget: budget,
     tokens: new PageTokens(new Uint8Array(32)),

@@ -39,6 +39,7 @@ export async function startReading(
     clock,
     views,
     opener,
+    search: parts.store,
     budget,
     streamBudget,
     tokens: new PageTokens(await loadTokenKey(catalog, random)),

@@ -274,6 +274,43 @@ export function eventStoreSuite(engine: string, make: () => Promise<StoreUnderTe
     assert.deepEqual(await read(again, key), inOrder(events));
   });
 
+  claim(
+    "a search finds the nearest time bucket with an event of the series, in either order",
+    async (store) => {
+      const { findTimeBucket } = store;
+      if (findTimeBucket === undefined) return;
+      const find = (
+        seriesId: string,
+        first: number,
+        last: number,
+        order: ScanRange["order"],
+        slice = SLICE,
+      ): Promise<number | undefined> =>
+        findTimeBucket.call(store, { ...slice, seriesId }, { first, last, order }, never);
+      assert.equal(await find("s", 0, 100, "OLDEST_FIRST"), undefined);
+      const at = (series: string, bucket: number, eventBucket = 0): PlacedEvent =>
+        placed(series, START + bucket, "e", "p", [bucket, eventBucket]);
+      const events = [at("s", 3), at("s", 3, 7), at("s", 900, 2), at("s", 70_000)];
+      // Series whose keys lie on either side of it.
+      await store.append(SLICE, [...events, at("r", 5), at("s ", 6), at("sé", 8), at("t", 9)]);
+      const cases: [number, number, number | undefined, number | undefined][] = [
+        [0, 100_000, 3, 70_000],
+        [3, 3, 3, 3],
+        [4, 899, undefined, undefined],
+        [4, 900, 900, 900],
+        [4, 69_999, 900, 900],
+        [901, 4_294_967_294, 70_000, 70_000],
+      ];
+      for (const [first, last, oldest, newest] of cases) {
+        assert.equal(await find("s", first, last, "OLDEST_FIRST"), oldest, `${first} to ${last}`);
+        assert.equal(await find("s", first, last, "NEWEST_FIRST"), newest, `${first} to ${last}`);
+      }
+      assert.equal(await find("q", 0, 100_000, "OLDEST_FIRST"), undefined);
+      const other = { ...SLICE, slice: "data_20200101" };
+      assert.equal(await find("s", 0, 100_000, "OLDEST_FIRST", other), undefined);
+    },
+  );
+
   claim("a partition or a slice that does not exist is empty", async (store) => {
     assert.deepEqual(await read(store, partition("nobody")), []);
     assert.deepEqual(await read(store, { ...partition("a"), slice: "data_none" }), []);

@@ -167,6 +167,7 @@ async function checkWorld(store: EventStore, input: WorldInput): Promise<void> {
     clock,
     views,
     opener: new OriginalOpener(store, clock),
+    search: store,
     budget: new ByteBudget(1 << 26),
     streamBudget: new ByteBudget(1 << 26),
     tokens: new PageTokens(new Uint8Array(32)),

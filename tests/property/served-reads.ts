@@ -80,6 +80,7 @@ export class ServedReads {
       clock: this.clock,
       views,
       opener: this.serving.opener,
+      search: {},
       budget,
       streamBudget: budget,
       tokens: new PageTokens(new Uint8Array(32)),

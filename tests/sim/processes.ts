@@ -124,6 +124,7 @@ export function startServer(shared: Shared, name: string, chaos: Chaos): SimServ
     clock,
     views,
     opener: serving.opener,
+    search: store,
     budget: new ByteBudget(PROCESS_BUDGET),
     streamBudget: new ByteBudget(PROCESS_BUDGET),
     tokens: new PageTokens(new Uint8Array(32)),

@@ -236,6 +236,7 @@ export class LiveSplits {
       clock,
       views,
       opener: serving.opener,
+      search: store,
       budget,
       streamBudget: new ByteBudget(1 << 26),
       tokens: new PageTokens(new Uint8Array(32)),

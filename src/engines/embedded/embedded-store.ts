@@ -13,9 +13,11 @@ import { ServiceError, assert } from "../../lib/errors.ts";
 import type { PartitionKey, SliceRef } from "../../model/partition.ts";
 import type {
   BlockRange,
+  BucketSearch,
   EventStore,
   PlacedEvent,
   ScanRange,
+  SeriesRef,
   SliceStats,
   StoredBlock,
 } from "../../ports/event-store.ts";
@@ -24,6 +26,7 @@ import { CheckedLevel } from "./checked-level.ts";
 import type { CheckedLevelOptions } from "./checked-level.ts";
 import { DIRECTORY_MODE, isThere, sizeOfDirectory, syncDirectory } from "./data-directory.ts";
 import type { DiskSpace } from "./disk-space.ts";
+import { findBucket } from "./find-bucket.ts";
 import { putBlock, putEvent } from "./key-codec.ts";
 import { levelCode, openingError, unavailable } from "./level-errors.ts";
 import type { LevelOptions } from "./level-options.ts";
@@ -158,6 +161,21 @@ export class EmbeddedStore implements EventStore {
     signal: AbortSignal,
   ): AsyncGenerator<Run, void, undefined> {
     return this.#read(partition, (level) => scanPartition(level, partition, range, signal));
+  }
+
+  async findTimeBucket(
+    series: SeriesRef,
+    buckets: BucketSearch,
+    signal: AbortSignal,
+  ): Promise<number | undefined> {
+    const name = this.#liveName(series);
+    if (name === undefined || (await this.#isEmpty(name))) return undefined;
+    const { level, release } = await this.#pool.acquire(name);
+    try {
+      return await findBucket(level, series, buckets, signal);
+    } finally {
+      release();
+    }
   }
 
   scanBlocks(

@@ -73,7 +73,7 @@ function valueOf(length: number): { value: Buffer; frame: Buffer } {
  */
 export function placeKey(
   series: Uint8Array,
-  partition: PartitionKey,
+  partition: Pick<PartitionKey, "timeBucket" | "eventBucket">,
   time: number,
   id: Uint8Array | undefined,
 ): Buffer {
@@ -122,6 +122,15 @@ export function readBlockValue(key: Uint8Array, value: Buffer): Buffer | undefin
   if (value.length < CHECKSUM_BYTES) return undefined;
   const bytes = value.subarray(CHECKSUM_BYTES);
   return readU32(value, 0) === crc32c(bytes, crc32c(key)) ? bytes : undefined;
+}
+
+/** The partition that a key of the series encodes. */
+export function partitionOfKey(
+  key: Buffer,
+  series: Uint8Array,
+): Pick<PartitionKey, "timeBucket" | "eventBucket"> {
+  const at = series.length + 1;
+  return { timeBucket: readU32(key, at), eventBucket: readU32(key, at + 4) };
 }
 
 /** The position that a key of the series encodes; its id is a view. */

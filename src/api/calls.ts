@@ -13,6 +13,7 @@ import type { Clock } from "../lib/clock.ts";
 import { ServiceError } from "../lib/errors.ts";
 import type { FairQueue } from "../lib/fair-queue.ts";
 import type { Log } from "../lib/log.ts";
+import { Problems } from "../lib/problems.ts";
 import type { Random } from "../lib/random.ts";
 import { callerOf, OPERATOR_HEADER } from "./caller.ts";
 import type { Caller } from "./caller.ts";
@@ -90,7 +91,7 @@ export class Calls {
 
   /**
    * Begins a call. Never throws: `admit` decides about it. `deadlineMs` is the caller's, if it set
-   * one.
+   * one; NaN if it is malformed.
    */
   begin(exchange: Exchange, method: Method, deadlineMs: number | undefined): Call {
     const given = callerRequestId(exchange.headers[REQUEST_ID_HEADER]);
@@ -202,6 +203,8 @@ export class Call {
   readonly caller: Caller;
   readonly control: boolean;
   readonly streams: boolean;
+  /** What is wrong with the headers. The method adds the problems of the request. */
+  readonly problems = new Problems();
   readonly #calls: Calls;
   readonly #options: CallsOptions;
   readonly #method: Method;
@@ -233,9 +236,9 @@ export class Call {
     this.caller = callerOf(exchange.headers[OPERATOR_HEADER]);
     this.control = method.desc.parent.name === "ControlService";
     this.streams = method.kind === "stream";
-    this.#deadlineMs = deadlineMs;
+    this.#deadlineMs = this.#soundDeadline(deadlineMs);
     this.#startedMs = options.clock.monotonicMs();
-    this.#startTimer(deadlineMs ?? DEADLINE_DEFAULT_MS);
+    this.#startTimer(this.#deadlineMs ?? DEADLINE_DEFAULT_MS);
   }
 
   /** Aborts when the deadline passes or the caller leaves. */
@@ -387,13 +390,16 @@ export class Call {
     this.#options.budget.give(bytes);
   }
 
+  /** A call with a malformed deadline is refused, together with its other problems. */
+  #soundDeadline(ms: number | undefined): number | undefined {
+    if (!Number.isNaN(ms)) return ms;
+    this.problems.add(
+      "the timeout of the call is malformed; give milliseconds (braid-timeout-ms: 5000) or a gRPC timeout (grpc-timeout: 5S)",
+    );
+    return undefined;
+  }
+
   #startTimer(ms: number): void {
-    if (Number.isNaN(ms)) {
-      this.#controller.abort(
-        new ServiceError("REQUEST_INVALID", "the timeout of the call is malformed"),
-      );
-      return;
-    }
     const over = (): void => this.#controller.abort(this.#timeOver(ms));
     if (ms <= 0) {
       over();

@@ -1,13 +1,14 @@
 /** Parses the body of a request from bytes to JSON. Trusts nothing in it. */
 import { isUtf8 } from "node:buffer";
 import { ServiceError } from "../lib/errors.ts";
+import type { Problems } from "../lib/problems.ts";
 import { JsonWalk } from "../wire/json-walk.ts";
 
 /**
  * Throws REQUEST_TOO_LARGE, before it parses anything, if the body holds more than `valuesMax`
- * values.
+ * values. Throws REQUEST_INVALID if it is not JSON. Adds problems that leave it readable.
  */
-export function parseJsonBody(body: Buffer, valuesMax: number): unknown {
+export function parseJsonBody(body: Buffer, valuesMax: number, problems: Problems): unknown {
   if (body.length === 0) return {};
   if (!isUtf8(body)) throw new ServiceError("REQUEST_INVALID", "the body is not valid UTF-8");
   const walk = new JsonWalk(body, valuesMax);
@@ -21,10 +22,7 @@ export function parseJsonBody(body: Buffer, valuesMax: number): unknown {
   }
   // JSON.parse keeps the last of two members with the same name; nobody knows which one was meant.
   if (membersOf(value) !== walk.members) {
-    throw new ServiceError(
-      "REQUEST_INVALID",
-      "an object in the body has the same field twice; remove one",
-    );
+    problems.add("an object in the body has the same field twice; remove one");
   }
   return value;
 }

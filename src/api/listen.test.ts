@@ -101,6 +101,10 @@ const plays: Namespace = {
 
 const namespaces: NamespaceUseCases = {
   create: (name) => Promise.resolve({ ...plays, name }),
+  checkCreation: () => undefined,
+  checkUpdate: () => Promise.resolve(),
+  checkBlocks: () => undefined,
+  checkUnblocks: () => undefined,
   get: (name) =>
     name === "plays"
       ? Promise.resolve(plays)
@@ -426,7 +430,7 @@ test("an error has its code, status and retry hint over both protocols", async (
   try {
     const busy = await told(await post(WRITE, '{"namespace":"plays"}'));
     deepEqual([busy.status, busy.code, busy.headers.get("retry-after")], [429, "OVERLOADED", "2"]);
-    const overloaded = await call(WRITE, Buffer.alloc(0));
+    const overloaded = await call(WRITE, Buffer.from("\n\u0005plays"));
     equal(overloaded.error?.code, status.RESOURCE_EXHAUSTED);
     deepEqual(infoOf(overloaded), { reason: "OVERLOADED", retryMs: 1_500 });
   } finally {
@@ -667,6 +671,17 @@ test("a malformed HTTP request gets an error that names the problem, and has no 
   match(unknown.message, /did you mean POST \/braid\.v1\.ControlService\/GetNamespace\?/);
   const got = await told(await fetch(`${url}${GET}`));
   match(got.message, /did you mean POST/);
+});
+
+test("one error names the problems of the headers and of the request", async () => {
+  const late = { "braid-timeout-ms": "soon" };
+  const { message } = await told(await post(READ, '{"colour":"red"}', late));
+  match(message, /^the timeout of the call is malformed; .*unknown field "colour".*timeSeriesId/);
+  const changed = await told(await post(CREATE, '{"namespace":"other"}', late));
+  match(changed.message, /^the timeout of the call is malformed; [^;]*$/);
+  const headers = { ...late, "content-type": "text/plain", "content-encoding": "gzip" };
+  const unread = await told(await post(READ, "{}", headers));
+  match(unread.message, /^the timeout .*; the body must be JSON .*; send the body without/);
 });
 
 test("a malformed gRPC message is REQUEST_INVALID, never INTERNAL", async () => {

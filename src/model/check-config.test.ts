@@ -1,6 +1,7 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
-import { configProblems, namespaceNameProblem } from "./check-config.ts";
+import { Problems } from "../lib/problems.ts";
+import { checkConfig, namespaceNameProblem } from "./check-config.ts";
 import { mergeConfig } from "./merge-config.ts";
 import type { NamespaceConfigPatch } from "./merge-config.ts";
 import { DEFAULT_NAMESPACE_CONFIG, SECOND_MICROS } from "./namespace-config.ts";
@@ -12,8 +13,10 @@ const MARGINS = timeMargins({
   writeMaxMs: 10_000,
 });
 
-function problemsOf(patch: NamespaceConfigPatch): string[] {
-  return configProblems(mergeConfig(DEFAULT_NAMESPACE_CONFIG, patch, []).config, MARGINS);
+function problemsOf(patch: NamespaceConfigPatch, problems = new Problems()): readonly string[] {
+  const { config } = mergeConfig(DEFAULT_NAMESPACE_CONFIG, patch, []);
+  checkConfig(config, MARGINS, problems);
+  return problems.list();
 }
 
 test("the defaults have no problems", () => {

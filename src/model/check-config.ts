@@ -3,6 +3,7 @@
  *
  * Each problem names the field as the API spells it, its value, and what to do.
  */
+import type { ProblemCollector } from "../lib/problems.ts";
 import { SECOND_MICROS } from "./namespace-config.ts";
 import type { NamespaceConfig } from "./namespace-config.ts";
 import { EVENT_BUCKETS_MAX } from "./partition.ts";
@@ -24,169 +25,176 @@ const NAMESPACE_NAME = /^[a-z][a-z0-9_]{0,39}$/;
 
 /** The problem of a namespace's name, if it has one. */
 export function namespaceNameProblem(name: string): string | undefined {
+  if (name === "") return "namespace is missing";
   if (NAMESPACE_NAME.test(name)) return undefined;
-  return `namespace: ${JSON.stringify(name.slice(0, 60))} must be 1 to 40 of a-z, 0-9 and _, beginning with a letter
-`;
+  return `namespace: ${JSON.stringify(name.slice(0, 60))} must be 1 to 40 of a-z, 0-9 and _, beginning with a letter`;
 }
 
-export function configProblems(config: NamespaceConfig, margins: TimeMargins): string[] {
-  return [
-    ...timePartitionProblems(config),
-    ...timeLimitProblems(config, margins),
-    ...latencyProblems("slos.read", config.slos.read),
-    ...latencyProblems("slos.write", config.slos.write),
-    ...oneOf("consistency", config.consistency, ["READ_YOUR_WRITES", "EVENTUAL"]),
-    ...widePartitionProblems(config),
-    ...tuningProblems(config),
-  ];
+/**
+ * Adds the problems of a configuration. A rule between fields is checked only if each of them is
+ * sound: otherwise one wrong value would look like several.
+ */
+export function checkConfig(
+  config: NamespaceConfig,
+  margins: TimeMargins,
+  problems: ProblemCollector,
+): void {
+  checkTimePartition(config, problems);
+  checkTimeLimits(config, margins, problems);
+  checkLatency("slos.read", config.slos.read, problems);
+  checkLatency("slos.write", config.slos.write, problems);
+  checkOneOf("consistency", config.consistency, ["READ_YOUR_WRITES", "EVENTUAL"], problems);
+  checkWidePartition(config, problems);
+  checkTuning(config, problems);
 }
 
-function timePartitionProblems({ timePartition }: NamespaceConfig): string[] {
+const SLICE_FIELD = "timePartition.secondsPerTimeSlice";
+const BUCKET_FIELD = "timePartition.secondsPerTimeBucket";
+
+function checkTimePartition({ timePartition }: NamespaceConfig, problems: ProblemCollector): void {
   const slice = timePartition.secondsPerTimeSlice;
   const bucket = timePartition.secondsPerTimeBucket;
-  const sliceField = "timePartition.secondsPerTimeSlice";
-  const bucketField = "timePartition.secondsPerTimeBucket";
-  const found = [
-    ...within(sliceField, slice, 1, SLICE_SECONDS_MAX, String),
-    ...within(bucketField, bucket, 1, SLICE_SECONDS_MAX, String),
-    ...within(
-      "timePartition.eventBuckets",
-      timePartition.eventBuckets,
-      1,
-      EVENT_BUCKETS_MAX,
-      String,
-    ),
-  ];
-  if (found.length > 0) return found;
+  const { eventBuckets } = timePartition;
+  checkRange(SLICE_FIELD, slice, [1, SLICE_SECONDS_MAX], String, problems);
+  checkRange(BUCKET_FIELD, bucket, [1, SLICE_SECONDS_MAX], String, problems);
+  checkRange("timePartition.eventBuckets", eventBuckets, [1, EVENT_BUCKETS_MAX], String, problems);
+  if (!problems.sound(SLICE_FIELD, BUCKET_FIELD)) return;
   if (bucket > slice) {
-    found.push(
-      `${bucketField} (${bucket}) is longer than ${sliceField} (${slice}); choose a bucket that divides the slice`,
+    problems.add(
+      `${BUCKET_FIELD} (${bucket}) is longer than ${SLICE_FIELD} (${slice}); choose a bucket that divides the slice`,
     );
   } else if (slice % bucket !== 0) {
-    found.push(
-      `${bucketField} (${bucket}) does not divide ${sliceField} (${slice}); choose one that does`,
+    problems.add(
+      `${BUCKET_FIELD} (${bucket}) does not divide ${SLICE_FIELD} (${slice}); choose one that does`,
     );
   } else if (slice / bucket > BUCKETS_PER_SLICE_MAX) {
-    found.push(
-      `${bucketField} (${bucket}) makes ${slice / bucket} buckets of a slice of ${slice} s, ` +
+    problems.add(
+      `${BUCKET_FIELD} (${bucket}) makes ${slice / bucket} buckets of a slice of ${slice} s, ` +
         `the limit is ${BUCKETS_PER_SLICE_MAX}; choose a wider bucket or a shorter slice`,
     );
   }
-  return found;
 }
 
-function timeLimitProblems(config: NamespaceConfig, margins: TimeMargins): string[] {
+function checkTimeLimits(
+  config: NamespaceConfig,
+  margins: TimeMargins,
+  problems: ProblemCollector,
+): void {
   const { acceptLimitMicros: accept, futureLimitMicros: future } = config;
   const { closeAfterMicros: close, deleteAfterMicros: drop } = config.retention;
   const slice = config.timePartition.secondsPerTimeSlice * SECOND_MICROS;
   const margin = margins.clockSkew.micros + margins.settle.micros;
-  const found = [
-    ...within("acceptLimit", accept, SECOND_MICROS / 1000, 50 * YEAR_MICROS, seconds),
-    ...within("futureLimit", future, 0, YEAR_MICROS, seconds),
-    ...within("retention.closeAfter", close, SECOND_MICROS, 100 * YEAR_MICROS, seconds),
-    ...within("retention.deleteAfter", drop, SECOND_MICROS, 100 * YEAR_MICROS, seconds),
-  ];
-  // Without a valid slice there is nothing to compare with; that is a problem of its own.
-  if (found.length > 0 || !(slice >= SECOND_MICROS)) return found;
-  if (accept + margin >= close) {
-    found.push(
+  const century = 100 * YEAR_MICROS;
+  const acceptRange = [SECOND_MICROS / 1000, 50 * YEAR_MICROS] as const;
+  checkRange("acceptLimit", accept, acceptRange, seconds, problems);
+  checkRange("futureLimit", future, [0, YEAR_MICROS], seconds, problems);
+  checkRange("retention.closeAfter", close, [SECOND_MICROS, century], seconds, problems);
+  checkRange("retention.deleteAfter", drop, [SECOND_MICROS, century], seconds, problems);
+  if (problems.sound("acceptLimit", "retention.closeAfter") && accept + margin >= close) {
+    problems.add(
       `acceptLimit (${seconds(accept)}) and ${seconds(margin)} for clock skew, writes in flight and the age of views ` +
         `must be less than retention.closeAfter (${seconds(close)}); lower acceptLimit or raise retention.closeAfter`,
     );
   }
-  if (close >= drop) {
-    found.push(
+  if (problems.sound("retention.closeAfter", "retention.deleteAfter") && close >= drop) {
+    problems.add(
       `retention.closeAfter (${seconds(close)}) must be less than retention.deleteAfter (${seconds(drop)}); ` +
         "lower the first or raise the second",
     );
   }
-  if (future >= slice) {
-    found.push(
+  if (problems.sound("futureLimit", SLICE_FIELD) && future >= slice) {
+    problems.add(
       `futureLimit (${seconds(future)}) must be less than a slice (timePartition.secondsPerTimeSlice, ` +
         `${seconds(slice)}); lower futureLimit or choose longer slices`,
     );
   }
+  if (!problems.sound(SLICE_FIELD, "retention.deleteAfter", "acceptLimit")) return;
   const slices = Math.ceil((drop + accept) / slice);
   if (slices > SLICES_MAX) {
-    found.push(
+    problems.add(
       `timePartition.secondsPerTimeSlice (${seconds(slice)}) makes ${slices} slices over ` +
         `retention.deleteAfter (${seconds(drop)}) and acceptLimit (${seconds(accept)}), the limit is ${SLICES_MAX}; ` +
         "choose longer slices or keep events for less long",
     );
   }
-  return found;
 }
 
-function latencyProblems(
+function checkLatency(
   field: string,
   { targetMs, maxMs }: { readonly targetMs: number; readonly maxMs: number },
-): string[] {
-  const found = [
-    ...within(`${field}.target`, targetMs, 1, SLO_MS_MAX, secondsOfMs),
-    ...within(`${field}.max`, maxMs, 1, SLO_MS_MAX, secondsOfMs),
-  ];
-  if (found.length === 0 && targetMs > maxMs) {
-    found.push(
+  problems: ProblemCollector,
+): void {
+  checkRange(`${field}.target`, targetMs, [1, SLO_MS_MAX], secondsOfMs, problems);
+  checkRange(`${field}.max`, maxMs, [1, SLO_MS_MAX], secondsOfMs, problems);
+  if (problems.sound(`${field}.target`, `${field}.max`) && targetMs > maxMs) {
+    problems.add(
       `${field}.target (${secondsOfMs(targetMs)}) is above ${field}.max (${secondsOfMs(maxMs)}); ` +
         "lower the target or raise the maximum",
     );
   }
-  return found;
 }
 
-function widePartitionProblems({ widePartition: wide }: NamespaceConfig): string[] {
-  const found = [
-    ...within("widePartition.bytesMax", wide.bytesMax, WIDE_BYTES_MIN, BYTES_MAX, bytes),
-    ...within("widePartition.eventsMax", wide.eventsMax, 100, 1e12, String),
-    ...within("widePartition.targetBytes", wide.targetBytes, WIDE_BYTES_MIN, BYTES_MAX, bytes),
-    ...within("widePartition.maxParts", wide.maxParts, 1, 65_536, String),
-    ...oneOf("widePartition.layout", wide.layout, SPLIT_LAYOUTS),
-    ...oneOf("widePartition.strategy", wide.strategy, ["AUTO", ...SPLIT_STRATEGIES]),
-  ];
-  if (wide.targetBytes > wide.bytesMax) {
-    found.push(
+function checkWidePartition(
+  { widePartition: wide }: NamespaceConfig,
+  problems: ProblemCollector,
+): void {
+  const field = (name: keyof typeof wide): string => `widePartition.${name}`;
+  const size = [WIDE_BYTES_MIN, BYTES_MAX] as const;
+  checkRange(field("bytesMax"), wide.bytesMax, size, bytes, problems);
+  checkRange(field("eventsMax"), wide.eventsMax, [100, 1e12], String, problems);
+  checkRange(field("targetBytes"), wide.targetBytes, size, bytes, problems);
+  checkRange(field("maxParts"), wide.maxParts, [1, 65_536], String, problems);
+  checkOneOf(field("layout"), wide.layout, SPLIT_LAYOUTS, problems);
+  checkOneOf(field("strategy"), wide.strategy, ["AUTO", ...SPLIT_STRATEGIES], problems);
+  if (problems.sound(field("bytesMax"), field("targetBytes")) && wide.targetBytes > wide.bytesMax) {
+    problems.add(
       `widePartition.targetBytes (${bytes(wide.targetBytes)}) is above widePartition.bytesMax (${bytes(wide.bytesMax)}): ` +
         "the parts would be wide themselves; lower the target or raise the maximum",
     );
   }
-  return found;
 }
 
-function tuningProblems({ tuning }: NamespaceConfig): string[] {
+function checkTuning({ tuning }: NamespaceConfig, problems: ProblemCollector): void {
   const { densityMinBytes: min, densityMaxBytes: max } = tuning;
-  const found = [
-    ...oneOf("tuning.mode", tuning.mode, ["PROPOSE", "OFF", "AUTO"]),
-    ...within("tuning.densityMinBytes", min, 1_024, BYTES_MAX, bytes),
-    ...within("tuning.densityMaxBytes", max, 1_024, BYTES_MAX, bytes),
-  ];
-  if (min >= max) {
-    found.push(
+  checkOneOf("tuning.mode", tuning.mode, ["PROPOSE", "OFF", "AUTO"], problems);
+  checkRange("tuning.densityMinBytes", min, [1_024, BYTES_MAX], bytes, problems);
+  checkRange("tuning.densityMaxBytes", max, [1_024, BYTES_MAX], bytes, problems);
+  if (problems.sound("tuning.densityMinBytes", "tuning.densityMaxBytes") && min >= max) {
+    problems.add(
       `tuning.densityMinBytes (${bytes(min)}) must be less than tuning.densityMaxBytes (${bytes(max)}); ` +
         "lower the first or raise the second",
     );
   }
-  return found;
 }
 
-/** A whole number from `min` to `max`. (Durations are whole numbers of their unit.) */
-function within(
+/** A whole number in the range. (Durations are whole numbers of their unit.) */
+function checkRange(
   field: string,
   value: number,
-  min: number,
-  max: number,
+  [min, max]: readonly [number, number],
   format: (value: number) => string,
-): string[] {
-  if (Number.isInteger(value) && value >= min && value <= max) return [];
+  problems: ProblemCollector,
+): void {
   // Milliseconds may have fractions: a latency can be "0.0005s".
-  if (format === secondsOfMs && value >= min && value <= max) return [];
-  return [
+  const whole = Number.isInteger(value) || format === secondsOfMs;
+  if (whole && value >= min && value <= max) return;
+  problems.add(
     `${field} (${format(value)}) must be from ${format(min)} to ${format(max)}; choose a value in that range`,
-  ];
+    field,
+  );
 }
 
-function oneOf(field: string, value: string, allowed: readonly string[]): string[] {
-  if (allowed.includes(value)) return [];
-  return [`${field} (${JSON.stringify(value.slice(0, 40))}) must be ${allowed.join(" or ")}`];
+function checkOneOf(
+  field: string,
+  value: string,
+  allowed: readonly string[],
+  problems: ProblemCollector,
+): void {
+  if (allowed.includes(value)) return;
+  problems.add(
+    `${field} (${JSON.stringify(value.slice(0, 40))}) must be ${allowed.join(" or ")}`,
+    field,
+  );
 }
 
 /** As the API writes durations. */

@@ -44,6 +44,6 @@ test("a path that names nothing is a problem and changes nothing", () => {
     "acceptLimitMicros",
   ]);
   equal(problems.length, 4);
-  match(problems[0] ?? "", /"slos.reed" is not a field/);
+  match(problems[0]?.problem ?? "", /"slos.reed" is not a field/);
   deepEqual(config, changed);
 });

@@ -2,7 +2,7 @@
  * Changes a namespace's configuration in part: given values replace, and named fields return to
  * their defaults.
  *
- * `configProblems` checks whether the result makes sense.
+ * `checkConfig` checks whether the result makes sense.
  */
 import { DEFAULT_NAMESPACE_CONFIG } from "./namespace-config.ts";
 import type { LatencyTargets, NamespaceConfig } from "./namespace-config.ts";
@@ -28,8 +28,8 @@ export interface NamespaceConfigPatch {
 
 export interface MergedConfig {
   readonly config: NamespaceConfig;
-  /** Paths of `reset` that name no field. */
-  readonly problems: readonly string[];
+  /** Of each path of `reset` that names no field: the path's place in the request, and what to do. */
+  readonly problems: readonly { readonly field: string; readonly problem: string }[];
 }
 
 /**
@@ -41,15 +41,16 @@ export function mergeConfig(
   patch: NamespaceConfigPatch,
   reset: readonly string[],
 ): MergedConfig {
-  const problems: string[] = [];
+  const problems: { field: string; problem: string }[] = [];
   let config = base;
-  for (const path of reset) {
+  for (const [i, path] of reset.entries()) {
     const patchOfDefaults = DEFAULTS_BY_PATH.get(lowerCamelCase(path));
     if (patchOfDefaults !== undefined) config = patched(config, patchOfDefaults);
     else {
-      problems.push(
-        `reset: "${path.slice(0, 100)}" is not a field; name one such as slos.read or acceptLimit`,
-      );
+      problems.push({
+        field: `reset[${i}]`,
+        problem: `reset: "${path.slice(0, 100)}" is not a field; name one such as slos.read or acceptLimit`,
+      });
     }
   }
   return { config: patched(config, patch), problems };

@@ -74,7 +74,9 @@ export class BlockedIds {
   async block(name: string, requests: readonly BlockRequest[]): Promise<readonly BlockedId[]> {
     const { catalog, clock } = this.#options;
     const now = clock.nowMicros();
-    checkRequests(requests, now);
+    const problems = new Problems();
+    checkBlocks(requests, now, problems);
+    problems.throwIfAny("REQUEST_INVALID");
     let record = await readReadyNamespace(catalog, name);
     if (record.blockedCount + requests.length > this.#idsMax) {
       record = await this.#makeRoom(record, requests.length);
@@ -98,10 +100,7 @@ export class BlockedIds {
   async unblock(name: string, seriesIds: readonly string[]): Promise<number> {
     const { catalog } = this.#options;
     const problems = new Problems();
-    checkCount(seriesIds.length, "timeSeriesIds", problems);
-    for (const [i, id] of seriesIds.entries()) {
-      checkSeriesId(id, `timeSeriesIds[${i}]`, problems);
-    }
+    checkUnblocks(seriesIds, problems);
     problems.throwIfAny("REQUEST_INVALID");
     const record = await readReadyNamespace(catalog, name);
     let removed = 0;
@@ -224,24 +223,35 @@ function tooManyAtOnce(name: string): ServiceError {
   );
 }
 
-function checkRequests(requests: readonly BlockRequest[], now: number): void {
-  const problems = new Problems();
+/** Adds the problems of a request to block ids, by the request's fields. */
+export function checkBlocks(
+  requests: readonly BlockRequest[],
+  now: number,
+  problems: Problems,
+): void {
   checkCount(requests.length, "ids", problems);
   for (const [i, { seriesId, reason, expiresAt }] of requests.entries()) {
     checkSeriesId(seriesId, `ids[${i}].timeSeriesId`, problems);
     const reasonBytes = utf8(reason).length;
     if (reasonBytes > REASON_BYTES_MAX) {
-      problems.add(`ids[${i}].reason has ${reasonBytes} bytes, the limit is ${REASON_BYTES_MAX}`);
+      const field = `ids[${i}].reason`;
+      problems.add(`${field} has ${reasonBytes} bytes, the limit is ${REASON_BYTES_MAX}`, field);
     }
     if (expiresAt !== undefined && expiresAt <= now) {
-      problems.add(`ids[${i}].expireTime is not in the future; leave it out to block for good`);
+      const field = `ids[${i}].expireTime`;
+      problems.add(`${field} is not in the future; leave it out to block for good`, field);
     }
   }
-  problems.throwIfAny("REQUEST_INVALID");
+}
+
+/** Adds the problems of a request to unblock ids, by the request's fields. */
+export function checkUnblocks(seriesIds: readonly string[], problems: Problems): void {
+  checkCount(seriesIds.length, "timeSeriesIds", problems);
+  for (const [i, id] of seriesIds.entries()) checkSeriesId(id, `timeSeriesIds[${i}]`, problems);
 }
 
 function checkCount(count: number, field: string, problems: Problems): void {
-  if (count === 0) problems.add(`${field} is empty; name at least one id`);
+  if (count === 0) problems.add(`${field} is empty; name at least one id`, field);
   if (count > IDS_PER_REQUEST_MAX) {
     problems.add(
       `${field} has ${count} entries, the limit of one request is ${IDS_PER_REQUEST_MAX}; send several`,
@@ -251,10 +261,10 @@ function checkCount(count: number, field: string, problems: Problems): void {
 
 function checkSeriesId(id: string, field: string, problems: Problems): void {
   const bytes = utf8(id).length;
-  if (!id.isWellFormed()) problems.add(`${field} is not valid UTF-8`);
-  else if (bytes === 0) problems.add(`${field} is missing`);
+  if (!id.isWellFormed()) problems.add(`${field} is not valid UTF-8`, field);
+  else if (bytes === 0) problems.add(`${field} is missing`, field);
   else if (bytes > SERIES_ID_BYTES_MAX) {
-    problems.add(`${field} has ${bytes} bytes, the limit is ${SERIES_ID_BYTES_MAX}`);
+    problems.add(`${field} has ${bytes} bytes, the limit is ${SERIES_ID_BYTES_MAX}`, field);
   }
 }
 

@@ -7,8 +7,8 @@
  */
 import { ServiceError } from "../lib/errors.ts";
 import { forEachBounded } from "../lib/for-each-bounded.ts";
-import { problemsError } from "../lib/problems.ts";
-import { configProblems, namespaceNameProblem } from "../model/check-config.ts";
+import { Problems } from "../lib/problems.ts";
+import { checkConfig, namespaceNameProblem } from "../model/check-config.ts";
 import type { TimeMargins } from "../model/time-margins.ts";
 import { mergeConfig } from "../model/merge-config.ts";
 import type { NamespaceConfigPatch } from "../model/merge-config.ts";
@@ -43,7 +43,9 @@ export async function createNamespace(
   patch: NamespaceConfigPatch,
 ): Promise<Namespace> {
   const { creating, ownership, margins } = context;
-  const config = checkedConfig(name, patch, margins);
+  const problems = new Problems();
+  const config = checkCreation(name, patch, margins, problems);
+  problems.throwIfAny(problems.sound("namespace") ? "CONFIG_INVALID" : "REQUEST_INVALID");
   if (creating.has(name)) throw namespaceExists(name);
   creating.add(name);
   try {
@@ -56,18 +58,17 @@ export async function createNamespace(
   }
 }
 
-function checkedConfig(
+/** The configuration that the namespace would have. Adds the problems of it and of the name. */
+export function checkCreation(
   name: string,
   patch: NamespaceConfigPatch,
   margins: TimeMargins,
+  problems: Problems,
 ): NamespaceConfig {
   const { config } = mergeConfig(DEFAULT_NAMESPACE_CONFIG, patch, []);
   const nameProblem = namespaceNameProblem(name);
-  const problems = configProblems(config, margins);
-  if (nameProblem !== undefined) {
-    throw problemsError("REQUEST_INVALID", [nameProblem, ...problems]);
-  }
-  if (problems.length > 0) throw problemsError("CONFIG_INVALID", problems);
+  if (nameProblem !== undefined) problems.add(nameProblem, "namespace");
+  checkConfig(config, margins, problems.within("config"));
   return config;
 }
 

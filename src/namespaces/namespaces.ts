@@ -6,20 +6,21 @@
  * force in this process, and everywhere within `view_max_age`.
  */
 import { assert, ServiceError } from "../lib/errors.ts";
+import type { Problems } from "../lib/problems.ts";
 import type { NamespaceConfigPatch } from "../model/merge-config.ts";
 import type { BlockedId, Namespace } from "../model/namespace.ts";
 import { listNamespaces, readReadyNamespace } from "../records/namespace-records.ts";
-import { BlockedIds } from "./blocked-ids.ts";
+import { BlockedIds, checkBlocks, checkUnblocks } from "./blocked-ids.ts";
 import type { BlockRequest } from "./blocked-ids.ts";
 import { pageAfter, pageSizeOf, pageTokenAfter } from "./control-pages.ts";
 import type { ControlPage } from "./control-pages.ts";
-import { createNamespace } from "./create-namespace.ts";
+import { checkCreation, createNamespace } from "./create-namespace.ts";
 import { deleteNamespace } from "./delete-namespace.ts";
 import { listTimeSlices } from "./list-time-slices.ts";
 import type { SliceListing } from "./list-time-slices.ts";
 import type { NamespaceContext } from "./namespace-context.ts";
 import { undropSlice } from "./undrop-slice.ts";
-import { updateConfig } from "./update-config.ts";
+import { checkUpdate, updateConfig } from "./update-config.ts";
 
 export interface NamespacesOptions extends NamespaceContext {
   readonly configuredBlocks?: ReadonlyMap<string, readonly BlockedId[]>;
@@ -46,6 +47,11 @@ export class Namespaces {
 
   create(name: string, patch: NamespaceConfigPatch): Promise<Namespace> {
     return createNamespace({ ...this.#context, creating: this.#creating }, name, patch);
+  }
+
+  /** Adds the problems for which `create` would refuse. */
+  checkCreation(name: string, patch: NamespaceConfigPatch, problems: Problems): void {
+    checkCreation(name, patch, this.#context.margins, problems);
   }
 
   get(name: string): Promise<Namespace> {
@@ -82,6 +88,16 @@ export class Namespaces {
     return updateConfig(this.#context, name, { patch, reset }, signal);
   }
 
+  /** Adds the problems for which `update` would refuse now. */
+  checkUpdate(
+    name: string,
+    patch: NamespaceConfigPatch,
+    reset: readonly string[],
+    problems: Problems,
+  ): Promise<void> {
+    return checkUpdate(this.#context, name, { patch, reset }, problems);
+  }
+
   delete(name: string, signal?: AbortSignal): Promise<void> {
     return deleteNamespace(this.#context, name, signal);
   }
@@ -107,8 +123,18 @@ export class Namespaces {
     return this.#blocked.block(name, ids);
   }
 
+  /** Adds the problems for which `blockIds` would refuse. */
+  checkBlocks(ids: readonly BlockRequest[], problems: Problems): void {
+    checkBlocks(ids, this.#context.clock.nowMicros(), problems);
+  }
+
   unblockIds(name: string, seriesIds: readonly string[]): Promise<number> {
     return this.#blocked.unblock(name, seriesIds);
+  }
+
+  /** Adds the problems for which `unblockIds` would refuse. */
+  checkUnblocks(seriesIds: readonly string[], problems: Problems): void {
+    checkUnblocks(seriesIds, problems);
   }
 
   listBlockedIds(

@@ -7,15 +7,18 @@
  * catalog is shared. If the signal aborts before that, the slice reconciler does the rest.
  */
 import { ServiceError } from "../lib/errors.ts";
-import { problemsError } from "../lib/problems.ts";
-import { configProblems } from "../model/check-config.ts";
+import { Problems } from "../lib/problems.ts";
+import type { ProblemCollector } from "../lib/problems.ts";
+import { checkConfig } from "../model/check-config.ts";
 import { mergeConfig } from "../model/merge-config.ts";
-import type { NamespaceConfigPatch } from "../model/merge-config.ts";
+import type { MergedConfig, NamespaceConfigPatch } from "../model/merge-config.ts";
 import type { Namespace } from "../model/namespace.ts";
+import { DEFAULT_NAMESPACE_CONFIG } from "../model/namespace-config.ts";
 import type { NamespaceConfig } from "../model/namespace-config.ts";
 import { commonWidthSeconds } from "../model/plan-slices.ts";
 import type { TimeSlice } from "../model/time-slice.ts";
 import {
+  readNamespace,
   readReadyNamespace,
   widestAcceptMicros,
   writeNamespace,
@@ -68,14 +71,10 @@ async function changeConfig(
 ): Promise<RoundOutcome<NamespaceRecord>> {
   const { catalog, clock, margins, time } = context;
   const before = await readReadyNamespace(catalog, name);
-  // A limit that is not in force yet counts as the present one: an update keeps the fields that it
-  // does not name.
-  const present = { ...before.config, acceptLimitMicros: widestAcceptMicros(before) };
-  const { config, problems: patchProblems } = mergeConfig(present, update.patch, update.reset);
-  const problems = [...patchProblems, ...configProblems(config, margins)];
   const slices = await readSlices(catalog, before.id);
-  problems.push(...widthProblems(slices, config));
-  if (problems.length > 0) throw problemsError("CONFIG_INVALID", problems);
+  const problems = new Problems();
+  const config = updatedConfig(context, before, slices, update, problems);
+  problems.throwIfAny("CONFIG_INVALID");
   const step = nextConfigStep(before, slices, config, time.nowMicros(), margins.clockSkew.micros);
   switch (step.kind) {
     case "change slices":
@@ -86,6 +85,46 @@ async function changeConfig(
     case "write":
       return written(await writeNamespace(catalog, step.record));
   }
+}
+
+/**
+ * Adds the problems that the update would have now; those of the paths alone if there is no such
+ * namespace.
+ */
+export async function checkUpdate(
+  context: NamespaceContext,
+  name: string,
+  update: ConfigUpdate,
+  problems: Problems,
+): Promise<void> {
+  const { catalog } = context;
+  const record = await readNamespace(catalog, name);
+  if (record?.phase === "READY") {
+    updatedConfig(context, record, await readSlices(catalog, record.id), update, problems);
+  } else addResetProblems(mergeConfig(DEFAULT_NAMESPACE_CONFIG, {}, update.reset), problems);
+}
+
+/** The configuration that the namespace would have. Adds its problems. */
+function updatedConfig(
+  { margins }: NamespaceContext,
+  before: NamespaceRecord,
+  slices: readonly TimeSlice[],
+  update: ConfigUpdate,
+  problems: Problems,
+): NamespaceConfig {
+  // A limit that is not in force yet counts as the present one: an update keeps the fields that it
+  // does not name.
+  const present = { ...before.config, acceptLimitMicros: widestAcceptMicros(before) };
+  const merged = mergeConfig(present, update.patch, update.reset);
+  addResetProblems(merged, problems);
+  const ofConfig = problems.within("config");
+  checkConfig(merged.config, margins, ofConfig);
+  checkWidth(slices, merged.config, ofConfig);
+  return merged.config;
+}
+
+function addResetProblems(merged: MergedConfig, problems: Problems): void {
+  for (const { problem, field } of merged.problems) problems.add(problem, field);
 }
 
 function written(record: NamespaceRecord | undefined): RoundOutcome<NamespaceRecord> {
@@ -115,12 +154,17 @@ async function rescheduleWaiting(
  * A new width begins at a common boundary of slices of both widths; if that is years away, the
  * change would do nothing.
  */
-function widthProblems(slices: readonly TimeSlice[], config: NamespaceConfig): string[] {
+function checkWidth(
+  slices: readonly TimeSlice[],
+  config: NamespaceConfig,
+  problems: ProblemCollector,
+): void {
   const last = slices.at(-1);
-  if (last === undefined) return [];
-  if (commonWidthSeconds(last.timePartition, config.timePartition) <= YEAR_SECONDS) return [];
-  return [
-    `timePartition.secondsPerTimeSlice (${config.timePartition.secondsPerTimeSlice}) has no boundary in common with the ` +
+  const field = "timePartition.secondsPerTimeSlice";
+  if (last === undefined || !problems.sound(field)) return;
+  if (commonWidthSeconds(last.timePartition, config.timePartition) <= YEAR_SECONDS) return;
+  problems.add(
+    `${field} (${config.timePartition.secondsPerTimeSlice}) has no boundary in common with the ` +
       `slices there are (${last.timePartition.secondsPerTimeSlice}) within a year; choose a multiple or a divisor of that`,
-  ];
+  );
 }

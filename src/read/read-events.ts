@@ -10,6 +10,7 @@
  */
 import { ServiceError } from "../lib/errors.ts";
 import { mapBounded } from "../lib/map-bounded.ts";
+import { Problems } from "../lib/problems.ts";
 import { blockedMessage, blockOf } from "../model/namespace.ts";
 import type { NamespaceView } from "../model/namespace.ts";
 import { NOT_SPLIT } from "../partition/partition-reader.ts";
@@ -22,7 +23,7 @@ import type { PageOutcome, PageShape } from "./page-reader.ts";
 import { partitionsOf } from "./partitions-of.ts";
 import type { ReadDependencies } from "./read-dependencies.ts";
 import type { ExplainedPartition, ReadExplanation, ReadPage } from "./read-page.ts";
-import { queryProblems } from "./read-query.ts";
+import { checkQuery } from "./read-query.ts";
 import type { ReadQuery } from "./read-query.ts";
 
 const EXPLAINED_AT_ONCE = 8;
@@ -154,10 +155,9 @@ export class EventReader {
 
   async #admit(query: ReadQuery): Promise<NamespaceView> {
     const { clock, limits, others } = this.#deps;
-    const problems = queryProblems(query, limits);
-    if (problems.length > 0) {
-      throw new ServiceError("REQUEST_INVALID", problems.join("; "), { details: { problems } });
-    }
+    const problems = new Problems();
+    checkQuery(query, limits, problems);
+    problems.throwIfAny("REQUEST_INVALID");
     let view = await this.#view(query.namespace);
     const now = clock.nowMicros();
     if (others !== undefined && mayMissSlice(view, query, now, others.clockSkewMicros)) {

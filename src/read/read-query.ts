@@ -1,5 +1,6 @@
 /** What a caller wants to read, and the checks of it. */
 import { utf8 } from "../lib/bytes.ts";
+import type { Problems } from "../lib/problems.ts";
 import type { Order } from "../ports/event-store.ts";
 import { CONTRACT_EVENT_LIMITS } from "../wire/validate-event.ts";
 
@@ -57,29 +58,30 @@ export const DEFAULT_READ_LIMITS: ReadLimits = {
   aheadMax: 8,
 };
 
-/** All problems at once, each a sentence. */
-export function queryProblems(query: ReadQuery, limits: ReadLimits): string[] {
-  const problems: string[] = [];
+/** Adds all problems, each a sentence that names the field as the API spells it. */
+export function checkQuery(query: ReadQuery, limits: ReadLimits, problems: Problems): void {
+  const { seriesIdBytesMax } = CONTRACT_EVENT_LIMITS;
   const idBytes = utf8(query.seriesId).length;
-  if (idBytes === 0) problems.push("timeSeriesId is missing");
-  if (idBytes > CONTRACT_EVENT_LIMITS.seriesIdBytesMax) {
-    problems.push(
-      `timeSeriesId has ${idBytes} bytes, the limit is ${CONTRACT_EVENT_LIMITS.seriesIdBytesMax}`,
-    );
+  const { length: filters } = query.filters;
+  if (query.namespace === "") problems.add("namespace is missing", "namespace");
+  if (idBytes === 0) problems.add("timeSeriesId is missing", "timeSeriesId");
+  if (idBytes > seriesIdBytesMax) {
+    const problem = `timeSeriesId has ${idBytes} bytes, the limit is ${seriesIdBytesMax}`;
+    problems.add(problem, "timeSeriesId");
   }
-  if (query.start >= query.end) {
-    problems.push("timeInterval.start must be before timeInterval.end");
+  // Without both ends there is no order to check.
+  if (problems.sound("timeInterval.start", "timeInterval.end") && query.start >= query.end) {
+    problems.add("timeInterval.start must be before timeInterval.end");
   }
   if (query.pageSize > limits.pageEventsMax) {
-    problems.push(`pageSize is ${query.pageSize}, the limit is ${limits.pageEventsMax}`);
+    const problem = `pageSize is ${query.pageSize}, the limit is ${limits.pageEventsMax}`;
+    problems.add(problem, "pageSize");
   }
-  if (query.filters.length > limits.filtersMax) {
-    problems.push(
-      `there are ${query.filters.length} eventFilters, the limit is ${limits.filtersMax}`,
-    );
+  if (filters > limits.filtersMax) {
+    problems.add(`there are ${filters} eventFilters, the limit is ${limits.filtersMax}`);
   }
-  if (query.filters.some((filter) => filter.key.length === 0)) {
-    problems.push("eventFilters.matchEventItemKey is missing");
+  for (const [i, { key }] of query.filters.entries()) {
+    const field = `eventFilters[${i}].matchEventItemKey`;
+    if (key.length === 0) problems.add(`${field} is missing`, field);
   }
-  return problems;
 }

@@ -25,26 +25,31 @@ import type { WriteBatch } from "./write-request.ts";
 /** More values than an event with all its items has. */
 const VALUES_PER_EVENT = 1_024;
 
-/** A body that is not JSON, or not a write request, is REQUEST_INVALID, with all its problems. */
+/**
+ * A body that is not JSON, or not a write request, is REQUEST_INVALID, with all its problems and
+ * with `problems`, those of the headers.
+ */
 export function parseWriteJson(
   body: Buffer,
   limits: EventLimits,
+  problems = new Problems(),
 ): WriteBatch | Promise<WriteBatch> {
   if (!isUtf8(body)) throw new ServiceError("REQUEST_INVALID", "the body is not valid UTF-8");
-  return inSteps(new WriteJson(body, limits).parse(), body.length <= STEP_BYTES);
+  return inSteps(new WriteJson(body, limits, problems).parse(), body.length <= STEP_BYTES);
 }
 
 class WriteJson {
   readonly #body: Buffer;
   readonly #walk: JsonWalk;
   readonly #limits: EventLimits;
-  readonly #problems = new Problems();
+  readonly #problems: Problems;
   readonly #events: (EventBytes | EventProblem)[] = [];
   #namespace: unknown;
 
-  constructor(body: Buffer, limits: EventLimits) {
+  constructor(body: Buffer, limits: EventLimits, problems: Problems) {
     this.#body = body;
     this.#limits = limits;
+    this.#problems = problems;
     this.#walk = new JsonWalk(body, limits.requestEventsMax * VALUES_PER_EVENT);
   }
 
@@ -74,6 +79,7 @@ class WriteJson {
   #batch(): WriteBatch {
     const namespace = this.#namespace ?? "";
     if (typeof namespace !== "string") this.#problems.add("namespace must be a string");
+    else if (namespace === "") this.#problems.add("namespace is missing");
     this.#problems.throwIfAny("REQUEST_INVALID");
     return {
       namespace: typeof namespace === "string" ? namespace : "",

@@ -39,7 +39,8 @@ test("bytes that are no message are refused", async () => {
 
 test("W11: a request with more events than allowed is refused before its events are checked", async () => {
   const limits = { ...CONTRACT_EVENT_LIMITS, requestEventsMax: 3 };
-  const of = (count: number): Buffer => Buffer.concat(Array.from({ length: count }, () => EVENT));
+  const of = (count: number): Buffer =>
+    Buffer.concat([NAMESPACE, ...Array.from({ length: count }, () => EVENT)]);
   equal((await parseWriteRequest(of(3), limits)).events.length, 3);
   throws(
     () => parseWriteRequest(of(4), limits),

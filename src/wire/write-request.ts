@@ -6,6 +6,7 @@
 import { fromUtf8 } from "../lib/bytes.ts";
 import { ServiceError } from "../lib/errors.ts";
 import { inSteps } from "../lib/in-steps.ts";
+import { Problems } from "../lib/problems.ts";
 import type { EventBytes } from "./event-record.ts";
 import { validateEvent } from "./validate-event.ts";
 import type { EventLimits, EventProblem } from "./validate-event.ts";
@@ -25,14 +26,20 @@ const TAG_EVENTS = 0x12;
 /** How many bytes are parsed in one step: a few milliseconds of work. */
 export const STEP_BYTES = 256 * 1024;
 
+/** Throws REQUEST_INVALID with `problems`, those of the headers, and the request's own. */
 export function parseWriteRequest(
   request: Uint8Array,
   limits: EventLimits,
+  problems = new Problems(),
 ): WriteBatch | Promise<WriteBatch> {
-  return inSteps(walkRequest(request, limits), request.length <= STEP_BYTES);
+  return inSteps(walkRequest(request, limits, problems), request.length <= STEP_BYTES);
 }
 
-function* walkRequest(request: Uint8Array, limits: EventLimits): Generator<void, WriteBatch> {
+function* walkRequest(
+  request: Uint8Array,
+  limits: EventLimits,
+  problems: Problems,
+): Generator<void, WriteBatch> {
   const reader = new VarintReader();
   const events: (EventBytes | EventProblem)[] = [];
   const end = request.length;
@@ -43,10 +50,8 @@ function* walkRequest(request: Uint8Array, limits: EventLimits): Generator<void,
     const length = lengthOf(tag & 7, reader, request);
     const start = reader.position;
     if (tag < 0 || length < 0 || start + length > end) {
-      throw new ServiceError(
-        "REQUEST_INVALID",
-        "the request is not a valid message; see the proto files or /openapi.json",
-      );
+      problems.add("the request is not a valid message; see the proto files or /openapi.json");
+      problems.throwIfAny("REQUEST_INVALID");
     }
     reader.position = start + length;
     if (start >= pauseAt) {
@@ -56,9 +61,12 @@ function* walkRequest(request: Uint8Array, limits: EventLimits): Generator<void,
     if (tag === TAG_EVENTS) {
       if (events.length === limits.requestEventsMax) throw tooManyEvents(limits);
       events.push(validateEvent(request, start, start + length, limits));
-    } else if (tag === TAG_NAMESPACE)
-      namespace = namespaceText(request.subarray(start, start + length));
+    } else if (tag === TAG_NAMESPACE) {
+      namespace = namespaceText(request.subarray(start, start + length), problems);
+    }
   }
+  if (namespace === "") problems.add("namespace is missing", "namespace");
+  problems.throwIfAny("REQUEST_INVALID");
   return { namespace, events, bytes: end };
 }
 
@@ -87,10 +95,11 @@ export function tooManyEvents(limits: EventLimits): ServiceError {
   );
 }
 
-function namespaceText(bytes: Uint8Array): string {
+function namespaceText(bytes: Uint8Array, problems: Problems): string {
   try {
     return fromUtf8(bytes);
-  } catch (cause) {
-    throw new ServiceError("REQUEST_INVALID", "namespace is not valid UTF-8", { cause });
+  } catch {
+    problems.add("namespace is not valid UTF-8", "namespace");
+    return "";
   }
 }

@@ -2,11 +2,11 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { BlockedId_Source, ControlService } from "../../gen/braid/v1/control_service_pb.js";
 import type { BlockedIdSchema } from "../../gen/braid/v1/control_service_pb.js";
-import { Problems } from "../../lib/problems.ts";
 import type { BlockedId } from "../../model/namespace.ts";
 import { LARGE_REQUEST_BYTES_MAX, LARGE_REQUEST_VALUES_MAX, messageMethod } from "./method.ts";
 import type { UnaryMethod } from "./method.ts";
 import type { NamespaceUseCases } from "./namespaces.ts";
+import { namespaceIn, pageIn } from "./request-fields.ts";
 import { microsOfTime, timeOfMicros } from "./times.ts";
 
 export function blockedIdMethods(namespaces: NamespaceUseCases): UnaryMethod[] {
@@ -18,15 +18,18 @@ export function blockedIdMethods(namespaces: NamespaceUseCases): UnaryMethod[] {
       requestBytesMax: LARGE_REQUEST_BYTES_MAX,
       requestValuesMax: LARGE_REQUEST_VALUES_MAX,
       namespaceOf: (request) => request.namespace,
-      handle: async (request) => {
-        const problems = new Problems();
+      argumentsOf: (request, problems) => {
+        const namespace = namespaceIn(request, problems);
         const ids = request.ids.map((id, i) => ({
           seriesId: id.timeSeriesId,
           reason: id.reason,
           expiresAt: microsOfTime(id.expireTime, `ids[${i}].expireTime`, problems),
         }));
-        problems.throwIfAny("REQUEST_INVALID");
-        const blocked = await namespaces.blockIds(request.namespace, ids);
+        if (problems.count > 0) namespaces.checkBlocks(ids, problems);
+        return { namespace, ids };
+      },
+      handle: async ({ namespace, ids }) => {
+        const blocked = await namespaces.blockIds(namespace, ids);
         return { ids: blocked.map(blockedMessage) };
       },
     }),
@@ -36,6 +39,12 @@ export function blockedIdMethods(namespaces: NamespaceUseCases): UnaryMethod[] {
       requestBytesMax: LARGE_REQUEST_BYTES_MAX,
       requestValuesMax: LARGE_REQUEST_VALUES_MAX,
       namespaceOf: (request) => request.namespace,
+      argumentsOf: (request, problems) => {
+        const namespace = namespaceIn(request, problems);
+        const { timeSeriesIds } = request;
+        if (problems.count > 0) namespaces.checkUnblocks(timeSeriesIds, problems);
+        return { namespace, timeSeriesIds };
+      },
       handle: async ({ namespace, timeSeriesIds }) => ({
         unblocked: await namespaces.unblockIds(namespace, timeSeriesIds),
       }),
@@ -44,8 +53,12 @@ export function blockedIdMethods(namespaces: NamespaceUseCases): UnaryMethod[] {
       desc: service.listBlockedIds,
       changes: false,
       namespaceOf: (request) => request.namespace,
-      handle: async ({ namespace, pageSize, pageToken }) => {
-        const page = await namespaces.listBlockedIds(namespace, { pageSize, pageToken });
+      argumentsOf: (request, problems) => ({
+        namespace: namespaceIn(request, problems),
+        wanted: pageIn(request, problems),
+      }),
+      handle: async ({ namespace, wanted }) => {
+        const page = await namespaces.listBlockedIds(namespace, wanted);
         return { ids: page.ids.map(blockedMessage), nextPageToken: page.nextPageToken };
       },
     }),

@@ -13,6 +13,8 @@ export function nameOf<E extends number, N extends string>(
 ): N | undefined {
   if (value === undefined || value === 0) return undefined;
   const name = names.get(value);
-  if (name === undefined) problems.add(`${field} must be ${[...names.values()].join(" or ")}`);
+  if (name === undefined) {
+    problems.add(`${field} must be ${[...names.values()].join(" or ")}`, field);
+  }
   return name;
 }

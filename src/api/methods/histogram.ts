@@ -10,6 +10,7 @@ import type { NoSizes, SizeReport } from "../../ports/partition-sizes.ts";
 import type { SliceSizeAnswer, SliceSizes } from "../../namespaces/slice-sizes.ts";
 import { messageMethod } from "./method.ts";
 import type { UnaryMethod } from "./method.ts";
+import { namespaceIn } from "./request-fields.ts";
 import { timeOfMicros } from "./times.ts";
 
 /** The interface of `SliceSizes`. */
@@ -21,7 +22,11 @@ export function histogramMethods(sizes: SizesUseCase): UnaryMethod[] {
       desc: ControlService.method.getHistogram,
       changes: false,
       namespaceOf: (request) => request.namespace,
-      handle: async ({ namespace, timeSlice }, _caller, signal) =>
+      argumentsOf: (request, problems) => ({
+        namespace: namespaceIn(request, problems),
+        timeSlice: request.timeSlice,
+      }),
+      handle: async ({ namespace, timeSlice }, signal) =>
         histogramMessage(await sizes.of(namespace, timeSlice, signal)),
     }),
   ];

@@ -7,19 +7,13 @@ import {
 } from "../../gen/braid/v1/control_service_pb.js";
 import { ListSplitsRequestSchema, RequestSplitRequestSchema } from "../../gen/braid/v1/split_pb.js";
 import { ReadEventRecordsRequestSchema } from "../../gen/braid/v1/time_series_service_pb.js";
-import { ServiceError } from "../../lib/errors.ts";
+import { Problems } from "../../lib/problems.ts";
 import { messageFromJson } from "./method.ts";
 
-function problemsOf(schema: DescMessage, value: unknown): unknown {
-  try {
-    messageFromJson(schema, Buffer.from(JSON.stringify(value)), 1_000);
-  } catch (error) {
-    if (error instanceof ServiceError && error.code === "REQUEST_INVALID") {
-      return error.details["problems"];
-    }
-    throw error;
-  }
-  return [];
+function problemsOf(schema: DescMessage, value: unknown): readonly string[] {
+  const problems = new Problems();
+  messageFromJson(schema, Buffer.from(JSON.stringify(value)), 1_000, problems);
+  return problems.list();
 }
 
 test("every field of the wrong type is named at once, with what it must be", () => {

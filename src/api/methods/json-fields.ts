@@ -4,59 +4,121 @@
  */
 import { ScalarType } from "@bufbuild/protobuf";
 import type { DescEnum, DescField, DescMessage } from "@bufbuild/protobuf";
-import { Problems } from "../../lib/problems.ts";
+import type { Problems } from "../../lib/problems.ts";
 import { nearest } from "../../lib/nearest.ts";
 import { parseTime } from "../../wire/time-text.ts";
 
 /**
- * Throws REQUEST_INVALID with every unknown field, every unknown enum name and every value of the
- * wrong type. The decoder runs afterwards and stops at its first problem; it rarely finds any that
- * this check does not.
+ * Adds every unknown field, every unknown enum name and every value of the wrong type. The decoder
+ * runs afterwards and stops at its first problem; it rarely finds any that this check does not.
+ *
+ * Returns the body without what is wrong, so that the decoder accepts it and later checks can find
+ * the other problems of the request.
  */
-export function checkJsonFields(schema: DescMessage, value: unknown): void {
-  const problems = new Problems();
-  collect(schema, value, "", problems);
-  problems.throwIfAny("REQUEST_INVALID");
+export function soundFields(schema: DescMessage, value: unknown, problems: Problems): JsonObject {
+  const before = problems.count;
+  collect(schema, value, WHOLE, problems);
+  if (problems.count === before && isObject(value)) return value;
+  return onlySound(schema, value, "", problems);
 }
 
-function collect(schema: DescMessage, value: unknown, path: string, problems: Problems): void {
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/** A place in the body: as the caller spells it, and by the names of the fields. */
+interface Path {
+  readonly spelled: string;
+  readonly field: string;
+}
+
+const WHOLE: Path = { spelled: "", field: "" };
+
+function collect(schema: DescMessage, value: unknown, path: Path, problems: Problems): void {
   if (!isObject(value)) {
-    problems.add(path === "" ? "the body must be a JSON object" : `${path} must be an object`);
+    const whole = path.field === "";
+    const what = whole ? "the body must be a JSON object" : `${path.spelled} must be an object`;
+    problems.add(what, whole ? undefined : path.field);
     return;
   }
-  const within = path === "" ? "" : `${path}.`;
   for (const [key, content] of Object.entries(value)) {
     const field = fieldNamed(schema, key);
     if (field === undefined) {
       // Finding the nearest name is expensive: skip it for problems that the error will not list.
-      problems.add(problems.isFull ? "" : unknownField(schema, key, within));
-    } else if (content !== null) collectField(field, content, `${within}${key}`, problems);
+      problems.add(problems.isFull ? "" : unknownField(schema, key, inside(path.spelled, "")));
+    } else if (content !== null) {
+      const { jsonName } = field;
+      const at = { spelled: inside(path.spelled, key), field: inside(path.field, jsonName) };
+      collectField(field, content, at, problems);
+    }
   }
 }
 
 /** null counts as not given, everywhere. */
-function collectField(field: DescField, content: unknown, path: string, problems: Problems): void {
+function collectField(field: DescField, content: unknown, path: Path, problems: Problems): void {
   if (field.fieldKind !== "list") {
     collectValue(field, content, path, problems);
   } else if (!Array.isArray(content)) {
-    problems.add(`${path} must be an array`);
-  } else content.forEach((item, i) => collectValue(field, item, `${path}[${i}]`, problems));
+    problems.add(`${path.spelled} must be an array`, path.field);
+  } else {
+    content.forEach((item, i) => {
+      const at = { spelled: `${path.spelled}[${i}]`, field: `${path.field}[${i}]` };
+      collectValue(field, item, at, problems);
+    });
+  }
 }
 
-function collectValue(field: DescField, content: unknown, path: string, problems: Problems): void {
+function collectValue(field: DescField, content: unknown, path: Path, problems: Problems): void {
   const { message, enum: names, scalar } = field;
   const form = message && FORMS[message.typeName];
-  if (form !== undefined) {
-    if (!form.fits(content)) problems.add(`${path} must be ${form.what}, not ${shown(content)}`);
-  } else if (message !== undefined) {
-    collect(message, content, path, problems);
-  } else if (names !== undefined) {
-    const problem = unknownName(names, content, path);
-    if (problem !== undefined) problems.add(problem);
-  } else if (scalar !== undefined) {
-    const { fits, what } = SCALAR_FORMS[scalar];
-    if (!fits(content)) problems.add(`${path} must be ${what}, not ${shown(content)}`);
+  const fits = (wanted: Form): void => {
+    if (wanted.fits(content)) return;
+    problems.add(`${path.spelled} must be ${wanted.what}, not ${shown(content)}`, path.field);
+  };
+  if (form !== undefined) fits(form);
+  else if (message !== undefined) collect(message, content, path, problems);
+  else if (names !== undefined) {
+    const problem = unknownName(names, content, path.spelled);
+    if (problem !== undefined) problems.add(problem, path.field);
+  } else if (scalar !== undefined) fits(SCALAR_FORMS[scalar]);
+}
+
+function onlySound(
+  schema: DescMessage,
+  value: unknown,
+  path: string,
+  problems: Problems,
+): JsonObject {
+  const sound: Record<string, unknown> = {};
+  if (!isObject(value)) return sound;
+  for (const [key, content] of Object.entries(value)) {
+    const field = fieldNamed(schema, key);
+    if (field === undefined) continue;
+    const at = inside(path, field.jsonName);
+    if (!problems.sound(at)) continue;
+    sound[key] =
+      field.fieldKind === "list" && Array.isArray(content)
+        ? content.map((item, i) => soundItem(field, item, `${at}[${i}]`, problems))
+        : soundValue(field, content, at, problems);
   }
+  return sound;
+}
+
+/** An empty item stands for a wrong one: the others keep their numbers. */
+function soundItem(field: DescField, item: unknown, path: string, problems: Problems): unknown {
+  if (problems.sound(path)) return soundValue(field, item, path, problems);
+  if (field.message !== undefined) return {};
+  return field.scalar === ScalarType.STRING || field.scalar === ScalarType.BYTES ? "" : 0;
+}
+
+function soundValue(field: DescField, content: unknown, path: string, problems: Problems): unknown {
+  const { message } = field;
+  if (message === undefined || FORMS[message.typeName] !== undefined || content === null) {
+    return content;
+  }
+  return onlySound(message, content, path, problems);
+}
+
+function inside(path: string, name: string): string {
+  return path === "" ? name : `${path}.${name}`;
 }
 
 interface Form {
@@ -160,6 +222,6 @@ function shown(content: unknown): string {
   return String(content);
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -14,11 +14,11 @@ import type {
   MessageInitShape,
   MessageShape,
 } from "@bufbuild/protobuf";
-import { ServiceError } from "../../lib/errors.ts";
+import { Problems } from "../../lib/problems.ts";
 import { UNNAMED } from "../caller.ts";
 import type { Caller } from "../caller.ts";
 import { parseJsonBody } from "../json-body.ts";
-import { checkJsonFields } from "./json-fields.ts";
+import { soundFields } from "./json-fields.ts";
 import { checkMessageShape } from "./message-shape.ts";
 
 /** Bytes that are copied once, straight to their destination. Every Buffer fits. */
@@ -55,10 +55,12 @@ interface MethodForm<R> {
   /** The largest request, as received and after decompression. */
   readonly requestBytesMax: number;
   /**
-   * Both throw REQUEST_INVALID with every problem. Long work returns a promise and runs in steps.
+   * `problems` are those of the request's headers. Either this or `run` throws REQUEST_INVALID with
+   * every problem of the request, before anything is done. Long work returns a promise and runs in
+   * steps.
    */
-  fromBinary(bytes: Uint8Array, caller?: Caller): R | Promise<R>;
-  fromJson(body: Buffer, caller?: Caller): R | Promise<R>;
+  fromBinary(bytes: Uint8Array, caller?: Caller, problems?: Problems): R | Promise<R>;
+  fromJson(body: Buffer, caller?: Caller, problems?: Problems): R | Promise<R>;
 }
 
 export interface UnaryMethod extends MethodForm<UnaryRequest> {
@@ -84,37 +86,40 @@ export const LARGE_REQUEST_BYTES_MAX = 16 * 1024 * 1024;
 export const LARGE_REQUEST_VALUES_MAX = 50_000;
 
 /** A unary method on messages. */
-export function messageMethod<I extends DescMessage, O extends DescMessage>(options: {
+export function messageMethod<I extends DescMessage, O extends DescMessage, A>(options: {
   desc: DescMethod & { input: I; output: O };
   changes: boolean;
   /** For methods whose requests carry lists. */
   requestBytesMax?: number;
   requestValuesMax?: number;
   namespaceOf: (input: MessageShape<I>) => string;
-  handle: (
-    input: MessageShape<I>,
-    caller: Caller,
-    signal: AbortSignal,
-  ) => Promise<MessageInitShape<O>>;
+  /** Reads what `handle` needs. Adds every problem that it can find, and changes nothing. */
+  argumentsOf: (input: MessageShape<I>, problems: Problems, caller: Caller) => A | Promise<A>;
+  /** Called only if the request has no problem. */
+  handle: (given: A, signal: AbortSignal) => Promise<MessageInitShape<O>>;
 }): UnaryMethod {
   const {
     desc,
     requestBytesMax = REQUEST_BYTES_MAX,
     requestValuesMax = REQUEST_VALUES_MAX,
   } = options;
-  const requestOf = (input: MessageShape<I>, caller = UNNAMED): UnaryRequest => ({
+  const requestOf = (input: MessageShape<I>, problems: Problems, caller: Caller): UnaryRequest => ({
     namespace: options.namespaceOf(input),
-    run: async (signal) => messageAnswer(desc.output, await options.handle(input, caller, signal)),
+    run: async (signal) => {
+      const given = await options.argumentsOf(input, problems, caller);
+      problems.throwIfAny("REQUEST_INVALID");
+      return messageAnswer(desc.output, await options.handle(given, signal));
+    },
   });
   return {
     kind: "unary",
     desc,
     changes: options.changes,
     requestBytesMax,
-    fromBinary: (bytes, caller) =>
-      requestOf(messageFromBinary(desc.input, bytes, requestValuesMax), caller),
-    fromJson: (body, caller) =>
-      requestOf(messageFromJson(desc.input, body, requestValuesMax), caller),
+    fromBinary: (bytes, caller = UNNAMED, problems = new Problems()) =>
+      requestOf(messageFromBinary(desc.input, bytes, requestValuesMax, problems), problems, caller),
+    fromJson: (body, caller = UNNAMED, problems = new Problems()) =>
+      requestOf(messageFromJson(desc.input, body, requestValuesMax, problems), problems, caller),
   };
 }
 
@@ -122,36 +127,41 @@ export function messageFromBinary<T extends DescMessage>(
   schema: T,
   bytes: Uint8Array,
   valuesMax: number,
+  problems: Problems,
 ): MessageShape<T> {
   checkMessageShape(schema, bytes, valuesMax);
   try {
     return fromBinary(schema, bytes);
-  } catch (cause) {
-    throw new ServiceError(
-      "REQUEST_INVALID",
+  } catch {
+    problems.add(
       `the request is not a valid ${schema.typeName} message; see the proto files or /openapi.json`,
-      { cause },
     );
+    return refused(problems);
   }
 }
 
+/** The message with the fields that are sound. Adds the problems of the others. */
 export function messageFromJson<T extends DescMessage>(
   schema: T,
   body: Buffer,
   valuesMax: number,
+  problems: Problems,
 ): MessageShape<T> {
-  const value = parseJsonBody(body, valuesMax);
-  // The library stops at its first problem; this check reports all unknown fields, the most common
-  // problem.
-  checkJsonFields(schema, value);
+  const value = soundFields(schema, parseJsonBody(body, valuesMax, problems), problems);
   try {
-    // JSON.parse returned it, so it is a JSON value.
+    // Its values come from JSON.parse, so it is a JSON value.
     return fromJson(schema, value as JsonValue);
   } catch (cause) {
     const message = cause instanceof Error ? cause.message : String(cause);
-    const problem = message.replace(/^cannot decode (field |message |enum )?/, "").slice(0, 300);
-    throw new ServiceError("REQUEST_INVALID", problem, { details: { problems: [problem] }, cause });
+    problems.add(message.replace(/^cannot decode (field |message |enum )?/, "").slice(0, 300));
+    return refused(problems);
   }
+}
+
+/** For a request that cannot be decoded: nobody can know its other problems. */
+function refused(problems: Problems): never {
+  problems.throwIfAny("REQUEST_INVALID");
+  throw new Error("a request is refused only with a problem");
 }
 
 export function messageAnswer<T extends DescMessage>(schema: T, init: MessageInitShape<T>): Answer {

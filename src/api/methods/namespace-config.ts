@@ -122,7 +122,7 @@ function numberOf(
 ): number | undefined {
   if (value === undefined) return undefined;
   if (value <= BigInt(Number.MAX_SAFE_INTEGER)) return Number(value);
-  problems.add(`${field} is too large`);
+  problems.add(`${field} is too large`, field);
   return undefined;
 }
 

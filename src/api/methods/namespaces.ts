@@ -5,13 +5,13 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ControlService, TimeSlice_Status } from "../../gen/braid/v1/control_service_pb.js";
 import type { NamespaceSchema, TimeSliceSchema } from "../../gen/braid/v1/control_service_pb.js";
 import { ReadMode_Mode } from "../../gen/braid/v1/read_mode_pb.js";
-import { Problems } from "../../lib/problems.ts";
 import type { Namespace } from "../../model/namespace.ts";
 import type { SliceListing } from "../../namespaces/list-time-slices.ts";
 import type { Namespaces } from "../../namespaces/namespaces.ts";
 import { messageMethod } from "./method.ts";
 import type { UnaryMethod } from "./method.ts";
 import { configMessage, patchOf } from "./namespace-config.ts";
+import { namespaceIn, pageIn } from "./request-fields.ts";
 import { pauseMessage } from "./switch-messages.ts";
 import { timeOfMicros } from "./times.ts";
 
@@ -25,25 +25,29 @@ export function namespaceMethods(namespaces: NamespaceUseCases): UnaryMethod[] {
       desc: service.createNamespace,
       changes: true,
       namespaceOf: (request) => request.namespace,
-      handle: async (request) => {
-        const problems = new Problems();
-        const patch = patchOf(request.config, problems);
-        problems.throwIfAny("REQUEST_INVALID");
-        return namespaceMessage(await namespaces.create(request.namespace, patch));
+      argumentsOf: ({ namespace, config }, problems) => {
+        const patch = patchOf(config, problems);
+        // Problems of the configuration alone are CONFIG_INVALID, which `create` throws.
+        if (problems.count > 0) namespaces.checkCreation(namespace, patch, problems);
+        return { namespace, patch };
       },
+      handle: async ({ namespace, patch }) =>
+        namespaceMessage(await namespaces.create(namespace, patch)),
     }),
     messageMethod({
       desc: service.getNamespace,
       changes: false,
       namespaceOf: (request) => request.namespace,
-      handle: async (request) => namespaceMessage(await namespaces.get(request.namespace)),
+      argumentsOf: namespaceIn,
+      handle: async (namespace) => namespaceMessage(await namespaces.get(namespace)),
     }),
     messageMethod({
       desc: service.listNamespaces,
       changes: false,
       namespaceOf: () => "",
-      handle: async ({ pageSize, pageToken }) => {
-        const page = await namespaces.list({ pageSize, pageToken });
+      argumentsOf: pageIn,
+      handle: async (wanted) => {
+        const page = await namespaces.list(wanted);
         return {
           namespaces: page.namespaces.map(namespaceMessage),
           nextPageToken: page.nextPageToken,
@@ -54,20 +58,24 @@ export function namespaceMethods(namespaces: NamespaceUseCases): UnaryMethod[] {
       desc: service.updateNamespace,
       changes: true,
       namespaceOf: (request) => request.namespace,
-      handle: async (request, _caller, signal) => {
-        const problems = new Problems();
-        const patch = patchOf(request.config, problems);
-        problems.throwIfAny("REQUEST_INVALID");
-        const { namespace, reset } = request;
-        return namespaceMessage(await namespaces.update(namespace, patch, reset, signal));
+      argumentsOf: async (request, problems) => {
+        const namespace = namespaceIn(request, problems);
+        const { config, reset } = request;
+        const patch = patchOf(config, problems);
+        // As for a new namespace.
+        if (problems.count > 0) await namespaces.checkUpdate(namespace, patch, reset, problems);
+        return { namespace, patch, reset };
       },
+      handle: async ({ namespace, patch, reset }, signal) =>
+        namespaceMessage(await namespaces.update(namespace, patch, reset, signal)),
     }),
     messageMethod({
       desc: service.deleteNamespace,
       changes: true,
       namespaceOf: (request) => request.namespace,
-      handle: async (request, _caller, signal) => {
-        await namespaces.delete(request.namespace, signal);
+      argumentsOf: namespaceIn,
+      handle: async (namespace, signal) => {
+        await namespaces.delete(namespace, signal);
         return {};
       },
     }),
@@ -75,8 +83,9 @@ export function namespaceMethods(namespaces: NamespaceUseCases): UnaryMethod[] {
       desc: service.listTimeSlices,
       changes: false,
       namespaceOf: (request) => request.namespace,
-      handle: async (request) => {
-        const slices = await namespaces.listTimeSlices(request.namespace);
+      argumentsOf: namespaceIn,
+      handle: async (namespace) => {
+        const slices = await namespaces.listTimeSlices(namespace);
         return { slices: slices.map(sliceMessage) };
       },
     }),
@@ -84,7 +93,15 @@ export function namespaceMethods(namespaces: NamespaceUseCases): UnaryMethod[] {
       desc: service.undropTimeSlice,
       changes: true,
       namespaceOf: (request) => request.namespace,
-      handle: async ({ namespace, timeSlice }, _caller, signal) =>
+      argumentsOf: (request, problems) => {
+        const namespace = namespaceIn(request, problems);
+        const { timeSlice } = request;
+        if (timeSlice === "") {
+          problems.add("timeSlice is missing; ListTimeSlices shows the names", "timeSlice");
+        }
+        return { namespace, timeSlice };
+      },
+      handle: async ({ namespace, timeSlice }, signal) =>
         sliceMessage(await namespaces.undropTimeSlice(namespace, timeSlice, signal)),
     }),
   ];

@@ -1,10 +1,11 @@
 /** What operator requests have in common: which split, who asks, and why. */
 import type { Partition } from "../../gen/braid/v1/split_pb.js";
-import { Problems } from "../../lib/problems.ts";
+import type { Problems } from "../../lib/problems.ts";
 import { isSplitId } from "../../records/split-ids.ts";
 import type { SplitLocation, OperatorRequest } from "../../splits/use-cases.ts";
 import { OPERATOR_HEADER } from "../caller.ts";
 import type { Caller } from "../caller.ts";
+import { namespaceIn } from "./request-fields.ts";
 import { CONTRACT_EVENT_LIMITS } from "../../wire/validate-event.ts";
 
 const REASON_CHARACTERS_MAX = 1_024;
@@ -24,7 +25,10 @@ export function operatorRequestOf(
 ): OperatorRequest {
   const { length } = reason;
   if (length > REASON_CHARACTERS_MAX) {
-    problems.add(`reason has ${length} characters, the limit is ${REASON_CHARACTERS_MAX}`);
+    problems.add(
+      `reason has ${length} characters, the limit is ${REASON_CHARACTERS_MAX}`,
+      "reason",
+    );
   }
   return { by: operatorOf(caller, problems), reason };
 }
@@ -35,14 +39,6 @@ function operatorOf({ operator }: Caller, problems: Problems): string {
     problems.add(`${OPERATOR_HEADER} must be at most 128 printable ASCII characters`);
   }
   return operator;
-}
-
-/** The operator and reason of a request that has nothing else to validate. */
-export function onlyOperatorRequestOf(reason: string, caller: Caller): OperatorRequest {
-  const problems = new Problems();
-  const operatorRequest = operatorRequestOf(reason, caller, problems);
-  problems.throwIfAny("REQUEST_INVALID");
-  return operatorRequest;
 }
 
 /** A split as a request names it. */
@@ -61,15 +57,16 @@ export type Locate = (namespace: string, splitId: string) => Promise<SplitLocati
  * does no work.
  */
 export function splitNamed(
-  { namespace, partition, splitId }: NamedSplit,
+  request: NamedSplit,
   problems: Problems,
 ): (locate: Locate) => Promise<SplitLocation> {
-  if (namespace === "") problems.add("namespace is missing");
+  const namespace = namespaceIn(request, problems);
+  const { partition, splitId } = request;
   if (partition !== undefined && splitId !== "") {
     problems.add("give partition or splitId, not both");
   }
-  if (partition === undefined && splitId === "") {
-    problems.add("partition is missing; give it, or splitId as ListSplits shows it");
+  if (partition === undefined && splitId === "" && problems.sound("splitId")) {
+    problems.add("partition is missing; give it, or splitId as ListSplits shows it", "partition");
   }
   if (splitId !== "" && !isSplitId(splitId)) {
     problems.add(
@@ -84,16 +81,17 @@ function locationOf(namespace: string, partition: Partition, problems: Problems)
   const { timeSlice, timeSeriesId, timeBucket, eventBucket } = partition;
   const idBytesMax = CONTRACT_EVENT_LIMITS.seriesIdBytesMax;
   const idBytes = Buffer.byteLength(timeSeriesId);
-  if (idBytes === 0) problems.add("partition.timeSeriesId is missing");
+  const idField = "partition.timeSeriesId";
+  if (idBytes === 0) problems.add(`${idField} is missing`, idField);
   if (idBytes > idBytesMax) {
-    problems.add(`partition.timeSeriesId has ${idBytes} bytes, the limit is ${idBytesMax}`);
+    problems.add(`${idField} has ${idBytes} bytes, the limit is ${idBytesMax}`, idField);
   }
-  if (timeSlice === "") problems.add("partition.timeSlice is missing");
+  if (timeSlice === "") problems.add("partition.timeSlice is missing", "partition.timeSlice");
   checkTimeSlice(timeSlice, "partition.timeSlice", problems);
   return { namespace, timeSlice, seriesId: timeSeriesId, timeBucket, eventBucket };
 }
 
 export function checkTimeSlice(name: string, field: string, problems: Problems): void {
   if (name.length <= TIME_SLICE_CHARACTERS_MAX) return;
-  problems.add(`${field} is longer than any name of a slice (for example data_20260328)`);
+  problems.add(`${field} is longer than any name of a slice (for example data_20260328)`, field);
 }

@@ -12,7 +12,7 @@ import { utf8 } from "../../lib/bytes.ts";
 import { Problems } from "../../lib/problems.ts";
 import type { Order } from "../../ports/event-store.ts";
 import type { ReadExplanation, ReadPage } from "../../read/read-page.ts";
-import { queryProblems } from "../../read/read-query.ts";
+import { checkQuery } from "../../read/read-query.ts";
 import type { ReadLimits, ReadQuery } from "../../read/read-query.ts";
 import { writeFramesJson } from "../../wire/event-json.ts";
 import { JsonBytes } from "../../wire/json-bytes.ts";
@@ -34,16 +34,12 @@ const REQUEST_BYTES_MAX = 2 * 1024 * 1024;
 const REQUEST_VALUES_MAX = 1_000;
 
 export function readMethods(reading: ReadMethods): Method[] {
-  const fromBinary = (bytes: Uint8Array): ReadQuery =>
-    queryOf(
-      messageFromBinary(ReadEventRecordsRequestSchema, bytes, REQUEST_VALUES_MAX),
-      reading.limits,
-    );
-  const fromJson = (body: Buffer): ReadQuery =>
-    queryOf(
-      messageFromJson(ReadEventRecordsRequestSchema, body, REQUEST_VALUES_MAX),
-      reading.limits,
-    );
+  const { limits } = reading;
+  const schema = ReadEventRecordsRequestSchema;
+  const fromBinary = (bytes: Uint8Array, problems = new Problems()): ReadQuery =>
+    queryOf(messageFromBinary(schema, bytes, REQUEST_VALUES_MAX, problems), limits, problems);
+  const fromJson = (body: Buffer, problems = new Problems()): ReadQuery =>
+    queryOf(messageFromJson(schema, body, REQUEST_VALUES_MAX, problems), limits, problems);
 
   const read = (query: ReadQuery) => ({
     namespace: query.namespace,
@@ -64,8 +60,8 @@ export function readMethods(reading: ReadMethods): Method[] {
       changes: false,
       reads: true,
       requestBytesMax: REQUEST_BYTES_MAX,
-      fromBinary: (bytes) => read(fromBinary(bytes)),
-      fromJson: (body) => read(fromJson(body)),
+      fromBinary: (bytes, _caller, problems) => read(fromBinary(bytes, problems)),
+      fromJson: (body, _caller, problems) => read(fromJson(body, problems)),
     },
     {
       kind: "stream",
@@ -73,8 +69,8 @@ export function readMethods(reading: ReadMethods): Method[] {
       changes: false,
       reads: true,
       requestBytesMax: REQUEST_BYTES_MAX,
-      fromBinary: (bytes) => stream(fromBinary(bytes)),
-      fromJson: (body) => stream(fromJson(body)),
+      fromBinary: (bytes, _caller, problems) => stream(fromBinary(bytes, problems)),
+      fromJson: (body, _caller, problems) => stream(fromJson(body, problems)),
     },
     {
       kind: "unary",
@@ -82,29 +78,35 @@ export function readMethods(reading: ReadMethods): Method[] {
       changes: false,
       reads: true,
       requestBytesMax: REQUEST_BYTES_MAX,
-      fromBinary: (bytes) => explain(fromBinary(bytes)),
-      fromJson: (body) => explain(fromJson(body)),
+      fromBinary: (bytes, _caller, problems) => explain(fromBinary(bytes, problems)),
+      fromJson: (body, _caller, problems) => explain(fromJson(body, problems)),
     },
   ];
 }
 
-function queryOf(request: ReadEventRecordsRequest, limits: ReadLimits): ReadQuery {
-  const problems = new Problems();
+function queryOf(
+  request: ReadEventRecordsRequest,
+  limits: ReadLimits,
+  problems: Problems,
+): ReadQuery {
   const { start: first, end: last } = request.timeInterval ?? {};
-  if (first === undefined) problems.add("timeInterval.start is missing");
-  if (last === undefined) problems.add("timeInterval.end is missing");
+  for (const [time, field] of [
+    [first, "timeInterval.start"],
+    [last, "timeInterval.end"],
+  ] as const) {
+    if (time === undefined) problems.add(`${field} is missing`, field);
+  }
   const start = microsOfTime(first, "timeInterval.start", problems);
   const end = microsOfTime(last, "timeInterval.end", problems);
   if (request.totalRecordLimit > BigInt(Number.MAX_SAFE_INTEGER)) {
-    problems.add("totalRecordLimit is too large; leave it out for no limit");
+    const field = "totalRecordLimit";
+    problems.add(`${field} is too large; leave it out for no limit`, field);
   }
-  const whole = start !== undefined && end !== undefined;
   const query: ReadQuery = {
     namespace: request.namespace,
     seriesId: request.timeSeriesId,
-    // Without both ends there is no order to check.
-    start: whole ? start : 0,
-    end: whole ? end : 1,
+    start: start ?? 0,
+    end: end ?? 0,
     filters: request.eventFilters.map((filter) => ({
       key: utf8(filter.matchEventItemKey),
       value: filter.matchEventItemValue,
@@ -115,7 +117,7 @@ function queryOf(request: ReadEventRecordsRequest, limits: ReadLimits): ReadQuer
     pageToken: request.pageToken,
     allowPartial: request.allowPartial,
   };
-  for (const problem of queryProblems(query, limits)) problems.add(problem);
+  checkQuery(query, limits, problems);
   problems.throwIfAny("REQUEST_INVALID");
   return query;
 }
@@ -129,7 +131,10 @@ function orderOf(order: ReadEventRecordsRequest_Order, problems: Problems): Orde
       return "NEWEST_FIRST";
     // Any number can arrive over gRPC.
     default:
-      problems.add(`order ${String(order)} is not known; use NEWEST_FIRST or OLDEST_FIRST`);
+      problems.add(
+        `order ${String(order)} is not known; use NEWEST_FIRST or OLDEST_FIRST`,
+        "order",
+      );
       return "NEWEST_FIRST";
   }
 }

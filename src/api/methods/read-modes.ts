@@ -5,7 +5,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ControlService } from "../../gen/braid/v1/control_service_pb.js";
 import { ReadMode_Mode } from "../../gen/braid/v1/read_mode_pb.js";
 import type { ReadModeSchema } from "../../gen/braid/v1/read_mode_pb.js";
-import { Problems } from "../../lib/problems.ts";
+import type { Problems } from "../../lib/problems.ts";
 import { READ_MODES } from "../../model/read-mode.ts";
 import type { ReadMode } from "../../model/read-mode.ts";
 import type { ReadModeReport, ReadModeUseCases } from "../../splits/use-cases.ts";
@@ -13,7 +13,8 @@ import { messageMethod } from "./method.ts";
 import type { UnaryMethod } from "./method.ts";
 import { pauseMessage, switchMessage } from "./switch-messages.ts";
 import { timeOfMicros } from "./times.ts";
-import { onlyOperatorRequestOf, operatorRequestOf } from "./operator-request.ts";
+import { operatorRequestOf } from "./operator-request.ts";
+import { namespaceIn } from "./request-fields.ts";
 
 export function readModeMethods(modes: ReadModeUseCases): UnaryMethod[] {
   const service = ControlService.method;
@@ -22,34 +23,39 @@ export function readModeMethods(modes: ReadModeUseCases): UnaryMethod[] {
       desc: service.getReadMode,
       changes: false,
       namespaceOf: (request) => request.namespace,
-      handle: async ({ namespace }) => modeMessage(await modes.get(namespace)),
+      argumentsOf: namespaceIn,
+      handle: async (namespace) => modeMessage(await modes.get(namespace)),
     }),
     messageMethod({
       desc: service.setReadMode,
       changes: true,
       namespaceOf: (request) => request.namespace,
-      handle: async ({ namespace, mode, force, autoAdvance, reason }, caller) => {
-        const problems = new Problems();
-        const wanted = modeOf(mode, problems);
-        const operatorRequest = operatorRequestOf(reason, caller, problems);
-        problems.throwIfAny("REQUEST_INVALID");
-        return modeMessage(
-          await modes.set(namespace, wanted, { force, autoAdvance }, operatorRequest),
-        );
-      },
+      argumentsOf: (request, problems, caller) => ({
+        namespace: namespaceIn(request, problems),
+        mode: modeOf(request.mode, problems),
+        options: { force: request.force, autoAdvance: request.autoAdvance },
+        operatorRequest: operatorRequestOf(request.reason, caller, problems),
+      }),
+      handle: async ({ namespace, mode, options, operatorRequest }) =>
+        modeMessage(await modes.set(namespace, mode, options, operatorRequest)),
     }),
     messageMethod({
       desc: service.getKillSwitch,
       changes: false,
       namespaceOf: () => "",
+      argumentsOf: () => undefined,
       handle: async () => switchMessage(await modes.killSwitch()),
     }),
     messageMethod({
       desc: service.setKillSwitch,
       changes: true,
       namespaceOf: () => "",
-      handle: async ({ on, reason }, caller) =>
-        switchMessage(await modes.setKillSwitch(on, onlyOperatorRequestOf(reason, caller))),
+      argumentsOf: ({ on, reason }, problems, caller) => ({
+        on,
+        operatorRequest: operatorRequestOf(reason, caller, problems),
+      }),
+      handle: async ({ on, operatorRequest }) =>
+        switchMessage(await modes.setKillSwitch(on, operatorRequest)),
     }),
   ];
 }
@@ -58,7 +64,7 @@ function modeOf(mode: ReadMode_Mode, problems: Problems): ReadMode {
   const known = READ_MODES.find((name) => ReadMode_Mode[name] === mode);
   if (known !== undefined) return known;
   const given = mode === ReadMode_Mode.UNSPECIFIED ? "is missing" : `${String(mode)} is not known`;
-  problems.add(`mode ${given}; use ${READ_MODES.join(" or ")}`);
+  problems.add(`mode ${given}; use ${READ_MODES.join(" or ")}`, "mode");
   return "OFF";
 }
 

@@ -1,22 +1,18 @@
 /** The methods on splits: translates messages for the use cases and back. */
 import { ControlService } from "../../gen/braid/v1/control_service_pb.js";
 import { Split_State } from "../../gen/braid/v1/split_pb.js";
-import { Problems } from "../../lib/problems.ts";
-import type {
-  SplitDetail,
-  SplitLocation,
-  SplitUseCases,
-  OperatorRequest,
-} from "../../splits/use-cases.ts";
+import type { Problems } from "../../lib/problems.ts";
+import type { SplitLocation, SplitUseCases, OperatorRequest } from "../../splits/use-cases.ts";
 import { SPLIT_STATES } from "../../model/split.ts";
-import { pageSizeOf, pageSizeProblem } from "../../namespaces/control-pages.ts";
+import { pageSizeOf } from "../../namespaces/control-pages.ts";
 import type { Caller } from "../caller.ts";
 import { nameOf } from "./enum-names.ts";
 import { messageMethod } from "./method.ts";
 import type { UnaryMethod } from "./method.ts";
 import { splitMessage } from "./split-message.ts";
-import { onlyOperatorRequestOf, operatorRequestOf, splitNamed } from "./operator-request.ts";
+import { operatorRequestOf, splitNamed } from "./operator-request.ts";
 import type { Locate, NamedSplit } from "./operator-request.ts";
+import { namespaceIn, pageIn } from "./request-fields.ts";
 import { pauseMessage, switchMessage } from "./switch-messages.ts";
 
 export function splitMethods(splits: SplitUseCases): UnaryMethod[] {
@@ -27,17 +23,15 @@ export function splitMethods(splits: SplitUseCases): UnaryMethod[] {
       desc: service.listSplits,
       changes: false,
       namespaceOf: (request) => request.namespace,
-      handle: async ({ namespace, state, pageSize, pageToken }) => {
-        const problems = new Problems();
-        const wanted = nameOf(state, STATES, "state", problems);
-        const tooMany = pageSizeProblem({ pageSize });
-        if (tooMany !== undefined) problems.add(tooMany);
-        problems.throwIfAny("REQUEST_INVALID");
-        const page = await splits.list(namespace, {
-          state: wanted,
-          pageSize: pageSizeOf({ pageSize }),
-          pageToken,
-        });
+      argumentsOf: (request, problems) => ({
+        namespace: request.namespace,
+        state: nameOf(request.state, STATES, "state", problems),
+        wanted: pageIn(request, problems),
+        pageToken: request.pageToken,
+      }),
+      handle: async ({ namespace, state, wanted, pageToken }) => {
+        const pageSize = pageSizeOf(wanted);
+        const page = await splits.list(namespace, { state, pageSize, pageToken });
         return {
           splits: page.splits.map(splitMessage),
           nextPageToken: page.nextPageToken,
@@ -50,49 +44,43 @@ export function splitMethods(splits: SplitUseCases): UnaryMethod[] {
       desc: service.getSplit,
       changes: false,
       namespaceOf: (request) => request.namespace,
-      handle: async (request) => {
-        const problems = new Problems();
-        const location = splitNamed(request, problems);
-        problems.throwIfAny("REQUEST_INVALID");
-        return splitMessage(await splits.get(await location(locate)));
-      },
+      argumentsOf: splitNamed,
+      handle: async (location) => splitMessage(await splits.get(await location(locate))),
     }),
     messageMethod({
       desc: service.requestSplit,
       changes: true,
       namespaceOf: (request) => request.namespace,
-      handle: async (request, caller) =>
-        decided(request, caller, locate, (location, operatorRequest) =>
-          splits.request(location, { ...operatorRequest, force: request.force }),
-        ),
+      argumentsOf: (request, problems, caller) => ({
+        ...requestedSplit(request, problems, caller),
+        force: request.force,
+      }),
+      handle: async ({ location, operatorRequest, force }) =>
+        splitMessage(await splits.request(await location(locate), { ...operatorRequest, force })),
     }),
     messageMethod({
       desc: service.retrySplit,
       changes: true,
       namespaceOf: (request) => request.namespace,
-      handle: async (request, caller) =>
-        decided(request, caller, locate, (location, operatorRequest) =>
-          splits.retry(location, operatorRequest),
-        ),
+      argumentsOf: requestedSplit,
+      handle: async ({ location, operatorRequest }) =>
+        splitMessage(await splits.retry(await location(locate), operatorRequest)),
     }),
     messageMethod({
       desc: service.rollbackSplit,
       changes: true,
       namespaceOf: (request) => request.namespace,
-      handle: async (request, caller) =>
-        decided(request, caller, locate, (location, operatorRequest) =>
-          splits.rollback(location, operatorRequest),
-        ),
+      argumentsOf: requestedSplit,
+      handle: async ({ location, operatorRequest }) =>
+        splitMessage(await splits.rollback(await location(locate), operatorRequest)),
     }),
     messageMethod({
       desc: service.pauseSplits,
       changes: true,
       namespaceOf: (request) => request.namespace,
-      handle: async ({ namespace, reason }, caller) => {
-        const { pause, wasPaused } = await splits.pause(
-          namespace,
-          onlyOperatorRequestOf(reason, caller),
-        );
+      argumentsOf: requestedPause,
+      handle: async ({ namespace, operatorRequest }) => {
+        const { pause, wasPaused } = await splits.pause(namespace, operatorRequest);
         return { pause: pauseMessage(pause), wasPaused };
       },
     }),
@@ -100,26 +88,39 @@ export function splitMethods(splits: SplitUseCases): UnaryMethod[] {
       desc: service.resumeSplits,
       changes: true,
       namespaceOf: (request) => request.namespace,
-      handle: async ({ namespace, reason }, caller) => {
-        const operatorRequest = onlyOperatorRequestOf(reason, caller);
-        return { wasPaused: await splits.resume(namespace, operatorRequest) };
-      },
+      argumentsOf: requestedPause,
+      handle: async ({ namespace, operatorRequest }) => ({
+        wasPaused: await splits.resume(namespace, operatorRequest),
+      }),
     }),
   ];
 }
 
 const STATES = new Map(SPLIT_STATES.map((state) => [Split_State[state], state]));
 
-/** Carries out an operator request on one split and returns the split afterwards. */
-async function decided(
+/** An operator request on one split. */
+function requestedSplit(
   request: NamedSplit & { readonly reason: string },
+  problems: Problems,
   caller: Caller,
-  locate: Locate,
-  decide: (location: SplitLocation, operatorRequest: OperatorRequest) => Promise<SplitDetail>,
-) {
-  const problems = new Problems();
-  const location = splitNamed(request, problems);
-  const operatorRequest = operatorRequestOf(request.reason, caller, problems);
-  problems.throwIfAny("REQUEST_INVALID");
-  return splitMessage(await decide(await location(locate), operatorRequest));
+): {
+  readonly location: (locate: Locate) => Promise<SplitLocation>;
+  readonly operatorRequest: OperatorRequest;
+} {
+  return {
+    location: splitNamed(request, problems),
+    operatorRequest: operatorRequestOf(request.reason, caller, problems),
+  };
+}
+
+/** An operator request on all splits of a namespace. */
+function requestedPause(
+  request: { readonly namespace: string; readonly reason: string },
+  problems: Problems,
+  caller: Caller,
+): { readonly namespace: string; readonly operatorRequest: OperatorRequest } {
+  return {
+    namespace: namespaceIn(request, problems),
+    operatorRequest: operatorRequestOf(request.reason, caller, problems),
+  };
 }

@@ -55,12 +55,14 @@ export function statusMethods(status: StatusUseCase): UnaryMethod[] {
       desc: ControlService.method.getStatus,
       changes: false,
       namespaceOf: () => "",
+      argumentsOf: () => undefined,
       handle: async () => statusMessage(await status.get()),
     }),
     messageMethod({
       desc: ControlService.method.confirmClock,
       changes: true,
       namespaceOf: () => "",
+      argumentsOf: () => undefined,
       handle: async () => clockMessage(await status.confirmClock()),
     }),
   ];

@@ -22,16 +22,16 @@ export function microsOfTime(
 ): number | undefined {
   if (time === undefined) return undefined;
   if (time.nanos < 0 || time.nanos > 999_999_999) {
-    problems.add(`${field}.nanos is outside 0 to 999999999`);
+    problems.add(`${field}.nanos is outside 0 to 999999999`, field);
     return undefined;
   }
   if (time.nanos % 1000 !== 0) {
-    problems.add(`${field} ${TOO_FINE}`);
+    problems.add(`${field} ${TOO_FINE}`, field);
     return undefined;
   }
   const micros = time.seconds * 1_000_000n + BigInt(time.nanos / 1000);
   if (micros < 0n || micros > BigInt(TIME_MICROS_MAX)) {
-    problems.add(`${field} is outside the years 1970 to 2255`);
+    problems.add(`${field} is outside the years 1970 to 2255`, field);
     return undefined;
   }
   return Number(micros);
@@ -53,15 +53,15 @@ export function microsOfDuration(
 ): number | undefined {
   if (duration === undefined) return undefined;
   if (duration.seconds < 0n || duration.nanos < 0) {
-    problems.add(`${field} is negative`);
+    problems.add(`${field} is negative`, field);
     return undefined;
   }
   if (duration.seconds > SECONDS_MAX || duration.nanos > 999_999_999) {
-    problems.add(`${field} is too long`);
+    problems.add(`${field} is too long`, field);
     return undefined;
   }
   if (duration.nanos % 1000 !== 0) {
-    problems.add(`${field} ${TOO_FINE}`);
+    problems.add(`${field} ${TOO_FINE}`, field);
     return undefined;
   }
   return Number(duration.seconds) * 1_000_000 + duration.nanos / 1000;

@@ -3,10 +3,11 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ControlService } from "../../gen/braid/v1/control_service_pb.js";
 import { Verification_State } from "../../gen/braid/v1/verify_pb.js";
 import type { StartVerifyRequest, VerificationSchema } from "../../gen/braid/v1/verify_pb.js";
-import { Problems } from "../../lib/problems.ts";
+import type { Problems } from "../../lib/problems.ts";
 import type { SplitLocation, VerifyProgress, VerifyUseCases } from "../../splits/use-cases.ts";
 import { messageMethod } from "./method.ts";
 import type { UnaryMethod } from "./method.ts";
+import { namespaceIn } from "./request-fields.ts";
 import { timeOfMicros } from "./times.ts";
 import { checkTimeSlice, splitNamed } from "./operator-request.ts";
 import type { Locate } from "./operator-request.ts";
@@ -22,42 +23,51 @@ export function verifyMethods(verify: VerifyUseCases, locate: Locate): UnaryMeth
       desc: service.startVerify,
       changes: true,
       namespaceOf: (request) => request.namespace,
-      handle: async (request) => ({
-        verifyId: await verify.start(request.namespace, await targetOf(request, locate)),
+      argumentsOf: (request, problems) => ({
+        namespace: namespaceIn(request, problems),
+        target: targetOf(request, problems),
+      }),
+      handle: async ({ namespace, target }) => ({
+        verifyId: await verify.start(namespace, await target(locate)),
       }),
     }),
     messageMethod({
       desc: service.getVerify,
       changes: false,
       namespaceOf: (request) => request.namespace,
-      handle: async ({ namespace, verifyId }) => {
-        const problems = new Problems();
-        if (verifyId === "") problems.add("verifyId is missing; StartVerify returns it");
-        if (verifyId.length > VERIFY_ID_CHARACTERS_MAX) {
-          problems.add("verifyId is not one that StartVerify returns");
+      argumentsOf: (request, problems) => {
+        const namespace = namespaceIn(request, problems);
+        const { verifyId } = request;
+        if (verifyId === "") {
+          problems.add("verifyId is missing; StartVerify returns it", "verifyId");
         }
-        problems.throwIfAny("REQUEST_INVALID");
-        return progressMessage(await verify.get(namespace, verifyId));
+        if (verifyId.length > VERIFY_ID_CHARACTERS_MAX) {
+          problems.add("verifyId is not one that StartVerify returns", "verifyId");
+        }
+        return { namespace, verifyId };
       },
+      handle: async ({ namespace, verifyId }) =>
+        progressMessage(await verify.get(namespace, verifyId)),
     }),
   ];
 }
 
-async function targetOf(
+/** What to compare. The split's id is looked up only when the result is called. */
+function targetOf(
   request: StartVerifyRequest,
-  locate: Locate,
-): Promise<{ location?: SplitLocation; timeSlice?: string }> {
+  problems: Problems,
+): (locate: Locate) => Promise<{ location?: SplitLocation; timeSlice?: string }> {
   const { partition, splitId, timeSlice } = request;
-  const problems = new Problems();
   const one = partition !== undefined || splitId !== "";
   if (one && timeSlice !== "") {
     problems.add("give timeSlice, or partition or splitId (which name their slice), but not both");
   }
   checkTimeSlice(timeSlice, "timeSlice", problems);
   const location = one ? splitNamed(request, problems) : undefined;
-  problems.throwIfAny("REQUEST_INVALID");
-  if (location !== undefined) return { location: await location(locate) };
-  return timeSlice === "" ? {} : { timeSlice };
+  return async (locate) => {
+    if (location !== undefined) return { location: await location(locate) };
+    return timeSlice === "" ? {} : { timeSlice };
+  };
 }
 
 function progressMessage(progress: VerifyProgress): MessageInitShape<typeof VerificationSchema> {

@@ -39,16 +39,18 @@ export function writeMethods(writing: Writing): UnaryMethod[] {
       desc: TimeSeriesService.method.writeEventRecordsSync,
       changes: true,
       requestBytesMax,
-      fromBinary: (bytes) => then(parseWriteRequest(bytes, limits), sync),
-      fromJson: (body) => then(parseWriteJson(body, limits), sync),
+      fromBinary: (bytes, _caller, problems) =>
+        then(parseWriteRequest(bytes, limits, problems), sync),
+      fromJson: (body, _caller, problems) => then(parseWriteJson(body, limits, problems), sync),
     },
     {
       kind: "unary",
       desc: TimeSeriesService.method.writeEventRecords,
       changes: true,
       requestBytesMax,
-      fromBinary: (bytes) => then(parseWriteRequest(bytes, limits), queued),
-      fromJson: (body) => then(parseWriteJson(body, limits), queued),
+      fromBinary: (bytes, _caller, problems) =>
+        then(parseWriteRequest(bytes, limits, problems), queued),
+      fromJson: (body, _caller, problems) => then(parseWriteJson(body, limits, problems), queued),
     },
   ];
 }

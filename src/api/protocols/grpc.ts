@@ -33,14 +33,16 @@ export async function answerGrpc(exchange: Exchange, method: Method, calls: Call
   try {
     const message = await requestOf(exchange, method, call);
     if (method.kind === "unary") {
-      const answer = await call.run(method.fromBinary(message, call.caller));
+      const answer = await call.run(method.fromBinary(message, call.caller, call.problems));
       const framed = prefixed(await answer.binary());
       call.takeAnswer(framed.length);
       begun = true;
       exchange.begin(200, HEAD);
       await exchange.send(framed);
     } else {
-      for await (const page of call.stream(method.fromBinary(message, call.caller))) {
+      for await (const page of call.stream(
+        method.fromBinary(message, call.caller, call.problems),
+      )) {
         if (!begun) exchange.begin(200, HEAD);
         begun = true;
         await sendPage(exchange, call, await page.binary());

@@ -3,7 +3,9 @@
  * server reads the next page when the socket has taken the last.
  */
 import type { OutgoingHttpHeaders } from "node:http";
-import { CODES, ServiceError } from "../../lib/errors.ts";
+import { CODES } from "../../lib/errors.ts";
+import type { ServiceError } from "../../lib/errors.ts";
+import type { Problems } from "../../lib/problems.ts";
 import type { Call, Calls } from "../calls.ts";
 import { errorJson, retryAfterMs } from "../error-map.ts";
 import type { Method } from "../methods/method.ts";
@@ -25,14 +27,16 @@ export async function answerJson(exchange: Exchange, method: Method, calls: Call
   try {
     const body = await requestOf(exchange, method, call);
     if (method.kind === "unary") {
-      const json = bytesOf(await (await call.run(method.fromJson(body, call.caller))).json());
+      const json = bytesOf(
+        await (await call.run(method.fromJson(body, call.caller, call.problems))).json(),
+      );
       call.takeAnswer(json.length);
       call.succeeded();
       exchange.answer(200, { ...head, "content-type": JSON_TYPE }, json);
       return;
     }
     const lines = { ...head, "content-type": LINES_TYPE };
-    for await (const page of call.stream(method.fromJson(body, call.caller))) {
+    for await (const page of call.stream(method.fromJson(body, call.caller, call.problems))) {
       // The status can still report what fails before the first page.
       if (!begun) exchange.begin(200, lines);
       begun = true;
@@ -77,7 +81,7 @@ async function endWithError(exchange: Exchange, failure: ServiceError): Promise<
 
 async function requestOf(exchange: Exchange, method: Method, call: Call): Promise<Buffer> {
   call.admit();
-  checkType(exchange);
+  checkType(exchange, call.problems);
   return receive(exchange, {
     clock: call.clock,
     bytesMax: method.requestBytesMax,
@@ -86,18 +90,20 @@ async function requestOf(exchange: Exchange, method: Method, call: Call): Promis
   });
 }
 
-function checkType({ headers }: Exchange): void {
+/** A body of another type or encoding cannot be read: the headers' problems are all there is. */
+function checkType({ headers }: Exchange, problems: Problems): void {
   const type = headers["content-type"];
+  const before = problems.count;
   if (type !== undefined && !/^application\/json\s*(;|$)/i.test(type)) {
-    throw new ServiceError(
-      "REQUEST_INVALID",
+    problems.add(
       `the body must be JSON with content-type: application/json (with curl: --json '…'), not ${JSON.stringify(type.slice(0, 100))}`,
     );
   }
   const encoding = headers["content-encoding"];
   if (encoding !== undefined && encoding !== "identity") {
-    throw new ServiceError("REQUEST_INVALID", "send the body without content-encoding");
+    problems.add("send the body without content-encoding");
   }
+  if (problems.count > before) problems.throwIfAny("REQUEST_INVALID");
 }
 
 /** Undefined if there is none; NaN if it is malformed. */

@@ -7,6 +7,7 @@
 import type { Micros } from "../lib/time-units.ts";
 import type { LatencyTargets, NamespaceConfig } from "../model/namespace-config.ts";
 import type { PartitionKey, SliceRef } from "../model/partition.ts";
+import type { WalkPage, WalkRequest } from "./partition-walk.ts";
 import type { EventBytes } from "../wire/event-record.ts";
 import type { Position, Run } from "../wire/frames.ts";
 
@@ -160,6 +161,15 @@ export interface EventStore {
     range: BlockRange,
     signal: AbortSignal,
   ): AsyncIterable<readonly StoredBlock[]>;
+
+  /**
+   * One page of a walk over the partitions of a slice. Pages that continue each other have every
+   * partition that existed when the walk began exactly once, and partitions made meanwhile at most
+   * once. Reads at least a local majority of the replicas. Empty for a slice that does not exist.
+   * A damaged partition is listed as such; any other failure rejects, and the page can be asked for
+   * again.
+   */
+  walkPartitions(slice: SliceRef, walk: WalkRequest, signal: AbortSignal): Promise<WalkPage>;
 
   sliceStats(slice: SliceRef): Promise<SliceStats>;
 

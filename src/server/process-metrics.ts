@@ -86,6 +86,7 @@ export function declareCassandraMetrics(metrics: Metrics) {
             catalog_change: 0,
             counts: 0,
             sizes: 0,
+            walk: 0,
           }),
         ),
         label("outcome", ["ok", "failed"]),

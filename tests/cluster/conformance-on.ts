@@ -81,6 +81,7 @@ function storeOf(store: EventStore, own: string): EventStore {
       store.appendBlocks(owned(partition), blocks, level),
     scanBlocks: (partition, range, signal) =>
       store.scanBlocks(owned(partition), { ...range, level: range.level ?? PATIENT }, signal),
+    walkPartitions: (slice, walk, signal) => store.walkPartitions(owned(slice), walk, signal),
     sliceStats: (slice) => store.sliceStats(owned(slice)),
     close: () => store.close(),
   };

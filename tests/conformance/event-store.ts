@@ -11,6 +11,7 @@ import type { EventStore, PlacedEvent, ScanRange } from "../../src/ports/event-s
 import { encodeEvent } from "../../src/wire/event-record.ts";
 import { comparePositions, eventsOfRun, positionOf } from "../../src/wire/frames.ts";
 import type { Position, Run } from "../../src/wire/frames.ts";
+import { partitionWalkClaims } from "./partition-walk.ts";
 import { storedBlockClaims } from "./stored-blocks.ts";
 
 /** An empty store. `reopen` closes it and opens the same data again, as a restart does. */
@@ -530,6 +531,7 @@ export function eventStoreSuite(engine: string, make: () => Promise<StoreUnderTe
   });
 
   storedBlockClaims(claim, SLICE);
+  partitionWalkClaims(claim, SLICE);
 }
 
 function isWellFormed(text: string): boolean {

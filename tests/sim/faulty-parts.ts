@@ -104,6 +104,7 @@ export function faultyStore(store: EventStore, way: FaultyWay): EventStore {
     appendBlocks: (...args) => unknownIfLost(way.call(() => store.appendBlocks(...args))),
     scan: (...args) => way.scan(() => store.scan(...args)),
     scanBlocks: (...args) => way.scan(() => store.scanBlocks(...args)),
+    walkPartitions: (...args) => way.call(() => store.walkPartitions(...args)),
     sliceStats: (...args) => way.call(() => store.sliceStats(...args)),
     close: () => store.close(),
   };

@@ -74,6 +74,7 @@ export function storeAround(store: EventStore, around: Around): EventStore {
     scan: (...call) => scanAround(() => store.scan(...call), around),
     appendBlocks: (...call) => around(() => store.appendBlocks(...call)),
     scanBlocks: (...call) => scanAround(() => store.scanBlocks(...call), around),
+    walkPartitions: (...call) => around(() => store.walkPartitions(...call)),
     sliceStats: (...call) => around(() => store.sliceStats(...call)),
     close: () => store.close(),
   };

@@ -13,6 +13,13 @@ import type {
   SliceStats,
   StoredBlock,
 } from "../../src/ports/event-store.ts";
+import { estimateSize } from "../../src/model/estimate-size.ts";
+import type {
+  PartitionInSlice,
+  WalkedSize,
+  WalkPage,
+  WalkRequest,
+} from "../../src/ports/partition-walk.ts";
 import { locateEvent } from "../../src/wire/event-record.ts";
 import type { EventBytes } from "../../src/wire/event-record.ts";
 import { comparePositions, frameLength, positionOf, writeFrame } from "../../src/wire/frames.ts";
@@ -34,6 +41,7 @@ export type StoreCall =
   | "scan"
   | "appendBlocks"
   | "scanBlocks"
+  | "walkPartitions"
   | "sliceStats";
 
 export class MemoryStore implements EventStore {
@@ -122,6 +130,28 @@ export class MemoryStore implements EventStore {
       at += fetched.length;
       yield fetched;
     }
+  }
+
+  /** By name; a position is the name of the last partition. Time does not pass here. */
+  async walkPartitions(slice: SliceRef, walk: WalkRequest, signal: AbortSignal): Promise<WalkPage> {
+    await this.#begin("walkPartitions", slice);
+    signal.throwIfAborted();
+    const stored = this.#slices.get(nameOf(slice))?.partitions ?? new Map<string, EventBytes[]>();
+    const names = [...stored.keys()].toSorted().filter((name) => name > (walk.after ?? ""));
+    const partitions = [];
+    let bytesRead = 0;
+    for (const name of names) {
+      const partition = partitionNamed(name);
+      const size: WalkedSize = walk.counts(partition)
+        ? sizeOf(stored.get(name) ?? [], walk.countBytesMax)
+        : { kind: "not counted" };
+      signal.throwIfAborted();
+      partitions.push({ ...partition, size });
+      if (size.kind === "counted") bytesRead += Math.min(size.bytes, walk.countBytesMax);
+      const full = partitions.length >= walk.partitionsMax || bytesRead > walk.bytesMax;
+      if (full && name !== names.at(-1)) return { partitions, next: name, bytesRead };
+    }
+    return { partitions, next: undefined, bytesRead };
   }
 
   async sliceStats(slice: SliceRef): Promise<SliceStats> {
@@ -252,4 +282,27 @@ function nameOfPartition({ seriesId, timeBucket, eventBucket }: PartitionKey): s
 
 function partitionName(series: Uint8Array, timeBucket: number, eventBucket: number): string {
   return `${timeBucket}/${eventBucket}/${Buffer.from(series).toString("hex")}`;
+}
+
+function partitionNamed(name: string): PartitionInSlice {
+  const [timeBucket = "", eventBucket = "", series = ""] = name.split("/");
+  return {
+    seriesId: Buffer.from(series, "hex").toString(),
+    timeBucket: Number(timeBucket),
+    eventBucket: Number(eventBucket),
+  };
+}
+
+function sizeOf(events: readonly EventBytes[], countBytesMax: number): WalkedSize {
+  const count = { bytes: 0, events: 0, from: events[0]?.time ?? 0, to: 0 };
+  for (const event of events) {
+    if (count.bytes > countBytesMax) {
+      const end = events.at(-1)?.time ?? 0;
+      return { kind: "counted", ...estimateSize(count, end), exact: false };
+    }
+    count.bytes += frameLength(event.end - event.start);
+    count.events++;
+    count.to = event.time;
+  }
+  return { kind: "counted", bytes: count.bytes, events: count.events, exact: true };
 }

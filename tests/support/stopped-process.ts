@@ -70,6 +70,7 @@ export function gatedStore(store: EventStore, gate: Gate): EventStore {
     scan: (...call) => store.scan(...call),
     appendBlocks: (...call) => through(gate, () => store.appendBlocks(...call)),
     scanBlocks: (...call) => store.scanBlocks(...call),
+    walkPartitions: (...call) => through(gate, () => store.walkPartitions(...call)),
     sliceStats: (...call) => through(gate, () => store.sliceStats(...call)),
     close: () => store.close(),
   };

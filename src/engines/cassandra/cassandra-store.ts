@@ -19,6 +19,7 @@ import type {
   SliceStats,
   StoredBlock,
 } from "../../ports/event-store.ts";
+import type { WalkPage, WalkRequest } from "../../ports/partition-walk.ts";
 import { frameLength } from "../../wire/frames.ts";
 import type { Run } from "../../wire/frames.ts";
 import { appendBlocks } from "./append-blocks.ts";
@@ -27,14 +28,17 @@ import { isMissingTable, readFailure, unavailable } from "./driver-errors.ts";
 import { keyspaceOf, tableOf } from "./keyspaces.ts";
 import { scanBlocks } from "./scan-blocks.ts";
 import { scanPartition } from "./scan-partition.ts";
+import type { ScanSource } from "./scan-partition.ts";
 import { createEventTable, createKeyspace } from "./schema.ts";
 import type { SelectSource, StatementLine } from "./select-rows.ts";
 import type { InsertTarget } from "./send-inserts.ts";
-import { partWriteLevel, readLevel, writeLevel } from "./service-level.ts";
+import { partWriteLevel, readLevel, WALK_LEVEL, writeLevel } from "./service-level.ts";
+import type { StatementLevel } from "./service-level.ts";
 import type { Session } from "./session.ts";
 import { SliceCounts } from "./slice-counts.ts";
 import type { SliceRegister } from "./slice-register.ts";
 import type { Millis } from "../../lib/time-units.ts";
+import { walkPartitions } from "./walk-partitions.ts";
 
 /** Far more than a cluster on a few machines processes at once; further writes wait here. */
 const WRITES_IN_FLIGHT = 256;
@@ -162,12 +166,23 @@ export class CassandraStore implements EventStore {
     range: ScanRange,
     signal: AbortSignal,
   ): AsyncGenerator<Run, void, undefined> {
-    const eventBytesMax = async (): Promise<number | undefined> =>
-      (await this.#register.recent(partition))?.eventBytesMax;
-    return this.#ifThere(partition, signal, () => {
-      const source = { ...this.#sourceFor(partition, range.level), eventBytesMax };
-      return scanPartition(source, partition, range, signal);
-    });
+    return this.#ifThere(partition, signal, () =>
+      scanPartition(
+        this.#scanSourceFor(partition, readLevel(range.level)),
+        partition,
+        range,
+        signal,
+      ),
+    );
+  }
+
+  async walkPartitions(slice: SliceRef, walk: WalkRequest, signal: AbortSignal): Promise<WalkPage> {
+    const source = this.#scanSourceFor(slice, WALK_LEVEL);
+    const onePage = async function* (): AsyncGenerator<WalkPage, void, undefined> {
+      yield await walkPartitions(source, slice, walk, signal);
+    };
+    for await (const page of this.#ifThere(slice, signal, onePage)) return page;
+    return { partitions: [], next: undefined, bytesRead: 0 };
   }
 
   scanBlocks(
@@ -176,7 +191,7 @@ export class CassandraStore implements EventStore {
     signal: AbortSignal,
   ): AsyncGenerator<readonly StoredBlock[], void, undefined> {
     return this.#ifThere(partition, signal, () =>
-      scanBlocks(this.#sourceFor(partition, range.level), partition, range, signal),
+      scanBlocks(this.#sourceFor(partition, readLevel(range.level)), partition, range, signal),
     );
   }
 
@@ -219,13 +234,19 @@ export class CassandraStore implements EventStore {
     }
   }
 
-  #sourceFor(slice: SliceRef, level: ServiceLevel | undefined): SelectSource {
+  #scanSourceFor(slice: SliceRef, level: StatementLevel): ScanSource {
+    const eventBytesMax = async (): Promise<number | undefined> =>
+      (await this.#register.recent(slice))?.eventBytesMax;
+    return { ...this.#sourceFor(slice, level), eventBytesMax };
+  }
+
+  #sourceFor(slice: SliceRef, level: StatementLevel): SelectSource {
     return {
       session: this.#session,
       inFlight: lineOf(this.#reads, slice),
       clock: this.#clock,
       table: this.#tableName(slice),
-      level: readLevel(level),
+      level,
     };
   }
 

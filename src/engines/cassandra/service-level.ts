@@ -46,6 +46,16 @@ export function readLevel(level: ServiceLevel = DEFAULT_READ): StatementLevel {
 }
 
 /**
+ * Walks over a slice: a majority of the local replicas whatever the namespace asks for, no second
+ * attempt, because no caller waits, and patience with a busy cluster.
+ */
+export const WALK_LEVEL: StatementLevel = {
+  consistency: consistencies.localQuorum,
+  readTimeout: TIMEOUT_MS_MAX,
+  speculateMs: TIMEOUT_MS_MAX,
+};
+
+/**
  * Writes are repeated later than reads: they are many, and a busy cluster must not get them twice.
  */
 export function writeLevel(writeMaxMs: Millis, level: ServiceLevel = DEFAULT_WRITE): WriteLevel {

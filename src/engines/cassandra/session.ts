@@ -17,7 +17,7 @@ import { Speculation } from "./speculation.ts";
 const { auth, policies, types } = cassandra;
 
 export type StatementKind =
-  "read" | "write" | "catalog_read" | "catalog_change" | "counts" | "sizes";
+  "read" | "write" | "catalog_read" | "catalog_change" | "counts" | "sizes" | "walk";
 
 export type ObserveStatement = (kind: StatementKind, ms: number, outcome: "ok" | "failed") => void;
 

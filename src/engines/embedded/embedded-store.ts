@@ -8,6 +8,7 @@
 import { mkdir, readdir, rename, rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { utf8 } from "../../lib/bytes.ts";
+import type { Clock } from "../../lib/clock.ts";
 import { KeyedMutex } from "../../lib/keyed-mutex.ts";
 import { ServiceError, assert } from "../../lib/errors.ts";
 import type { PartitionKey, SliceRef } from "../../model/partition.ts";
@@ -21,6 +22,7 @@ import type {
   SliceStats,
   StoredBlock,
 } from "../../ports/event-store.ts";
+import type { WalkPage, WalkRequest } from "../../ports/partition-walk.ts";
 import type { Run } from "../../wire/frames.ts";
 import { CheckedLevel } from "./checked-level.ts";
 import type { CheckedLevelOptions } from "./checked-level.ts";
@@ -36,6 +38,7 @@ import { scanBlocks } from "./scan-blocks.ts";
 import { scanPartition } from "./scan-partition.ts";
 import type { SliceRegister } from "./slice-register.ts";
 import { StorePool } from "./store-pool.ts";
+import { walkPartitions } from "./walk-partitions.ts";
 
 export interface EmbeddedStoreOptions {
   readonly directory: string;
@@ -46,12 +49,15 @@ export interface EmbeddedStoreOptions {
   readonly openStoresChanged?: ((openStores: number) => void) | undefined;
 }
 
+const NO_PARTITIONS: WalkPage = { partitions: [], next: undefined, bytesRead: 0 };
+
 export class EmbeddedStore implements EventStore {
   readonly #events: string;
   readonly #trash: string;
   readonly #register: SliceRegister;
   readonly #tuning: LevelOptions;
   readonly #forgetVerified: (directory: string) => void;
+  readonly #clock: Clock;
   readonly #pool: StorePool;
   readonly #space: DiskSpace | undefined;
   /** Keeps a slice from being created and dropped at the same time. */
@@ -67,6 +73,7 @@ export class EmbeddedStore implements EventStore {
     this.#register = register;
     this.#space = options.space;
     this.#tuning = level.tuning;
+    this.#clock = level.clock;
     this.#forgetVerified = (path) => level.shared?.verified.forget(path);
     const open = async (name: string): Promise<CheckedLevel> => {
       const what = `slice ${name}`;
@@ -184,6 +191,17 @@ export class EmbeddedStore implements EventStore {
     signal: AbortSignal,
   ): AsyncGenerator<readonly StoredBlock[], void, undefined> {
     return this.#read(partition, (level) => scanBlocks(level, partition, range, signal));
+  }
+
+  async walkPartitions(slice: SliceRef, walk: WalkRequest, signal: AbortSignal): Promise<WalkPage> {
+    const name = this.#liveName(slice);
+    if (name === undefined || (await this.#isEmpty(name))) return NO_PARTITIONS;
+    const { level, release } = await this.#pool.acquire(name);
+    try {
+      return await walkPartitions(level, this.#clock, walk, signal);
+    } finally {
+      release();
+    }
   }
 
   /**

@@ -140,6 +140,16 @@ export function positionOfKey(key: Buffer, series: Uint8Array): Position {
   return { time, id: key.subarray(timeAt + 8) };
 }
 
+/**
+ * The part of a key that all events of its partition share: series and buckets. A view; undefined
+ * if the key is not an event's.
+ */
+export function partitionPrefixOf(key: Buffer): Buffer | undefined {
+  const separator = key.indexOf(SEPARATOR);
+  if (separator < 1 || key.length < separator + FIXED_BYTES) return undefined;
+  return key.subarray(0, separator + 1 + 4 + 4);
+}
+
 function writeFixed(
   target: Uint8Array,
   at: number,

@@ -120,6 +120,7 @@ function tampered(store: MemoryStore, tampering: Tampering): EventStore {
     dropNamespace: (id) => store.dropNamespace(id),
     append: (slice, events) => store.append(slice, events),
     appendBlocks: (partition, blocks) => store.appendBlocks(partition, blocks),
+    walkPartitions: (...call) => store.walkPartitions(...call),
     sliceStats: (slice) => store.sliceStats(slice),
     close: () => store.close(),
     async *scan(partition, range, signal) {

@@ -19,7 +19,7 @@ export interface TestRun {
 
 export interface TreeCopy extends AsyncDisposable {
   readonly root: string;
-  runTests(files: readonly string[]): Promise<TestRun>;
+  runTests(files: readonly string[], msMax?: number): Promise<TestRun>;
 }
 
 export async function copyTree(): Promise<TreeCopy> {
@@ -28,12 +28,12 @@ export async function copyTree(): Promise<TreeCopy> {
   await symlink(resolve("node_modules"), join(root, "node_modules"));
   return {
     root,
-    runTests: (files) => runTests(root, files),
+    runTests: (files, msMax = TEST_MS_MAX) => runTests(root, files, msMax),
     [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }),
   };
 }
 
-function runTests(root: string, files: readonly string[]): Promise<TestRun> {
+function runTests(root: string, files: readonly string[], msMax: number): Promise<TestRun> {
   const flags = ["--test", "--test-concurrency=1", "--test-reporter=tap"];
   return new Promise((done) => {
     let output = "";
@@ -48,7 +48,7 @@ function runTests(root: string, files: readonly string[]): Promise<TestRun> {
     const limit = setTimeout(() => {
       late = true;
       if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
-    }, TEST_MS_MAX);
+    }, msMax);
     child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
     child.on("error", () => undefined);
     child.on("close", (code) => {

@@ -455,7 +455,10 @@ export type ReadModeMode =
   /** Reads use splits, and a sample is compared. */
   | "SERVE";
 
-/** The results of comparisons in this mode, for one kind of split. */
+/**
+ * The results of comparisons in this mode, for one kind of split. A read without events is not
+ * counted.
+ */
 export interface ReadModeEvidence {
   readonly layout: string;
   readonly strategy: string;
@@ -463,6 +466,8 @@ export interface ReadModeEvidence {
   readonly bytesMatched: string;
   readonly bytesDiffered: string;
   readonly since: string;
+  /** Distinct splits that were compared; counted up to 128. */
+  readonly splitsCompared: string;
 }
 
 export interface GetReadModeRequest {

@@ -154,6 +154,7 @@ const READ_MODE = {
       readsCompared: "41",
       bytesMatched: "20971520",
       bytesDiffered: "0",
+      splitsCompared: "3",
       since: "2026-11-14T08:12:00Z",
     },
   ],

@@ -19,8 +19,8 @@ test("modes get shows the mode, its evidence, and what it waits for", async () =
 since     2026-11-14T08:00:00Z (1d ago), by braid: initial mode of every namespace
 next      COMPARE: PACKED/1 EVENT_BUCKETS: 41 of at least 100 reads compared
 advances  by itself, on evidence
-LAYOUT  STRATEGY       READS COMPARED   EQUAL  DIFFERENT  SINCE
-PACKED  EVENT_BUCKETS              41  20 MiB        0 B  2026-11-14T08:12:00Z (1d ago)
+LAYOUT  STRATEGY       READS COMPARED   EQUAL  DIFFERENT  SPLITS  SINCE
+PACKED  EVENT_BUCKETS              41  20 MiB        0 B       3  2026-11-14T08:12:00Z (1d ago)
 `,
   );
   deepEqual(

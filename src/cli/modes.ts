@@ -106,9 +106,18 @@ function describe(mode: ReadMode, nowMicros: number): Block[] {
     count(seen.readsCompared),
     size(seen.bytesMatched),
     size(seen.bytesDiffered),
+    count(seen.splitsCompared),
     withRelative(seen.since, nowMicros),
   ]);
-  const heads = ["LAYOUT", "STRATEGY", ">READS COMPARED", ">EQUAL", ">DIFFERENT", "SINCE"];
+  const heads = [
+    "LAYOUT",
+    "STRATEGY",
+    ">READS COMPARED",
+    ">EQUAL",
+    ">DIFFERENT",
+    ">SPLITS",
+    "SINCE",
+  ];
   return [
     pairs([
       ["mode", mode.killSwitch.on ? `${mode.mode}, but the kill switch is on` : mode.mode],

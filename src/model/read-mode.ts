@@ -46,12 +46,17 @@ export interface SplitKind {
   readonly strategy: string;
 }
 
-/** The comparisons of one kind of split in one round of a mode (rule C13). */
+/**
+ * The comparisons of one kind of split in one round of a mode (rule C13). A read without events
+ * proves nothing and is not counted (rule C29).
+ */
 export interface Evidence extends SplitKind {
   readonly round: number;
   readonly readsCompared: number;
   readonly bytesMatched: number;
   readonly bytesDiffered: number;
+  /** Distinct splits, up to `SPLIT_MARKS_MAX`. */
+  readonly splitsCompared: number;
   /** Microseconds. */
   readonly since: number;
 }

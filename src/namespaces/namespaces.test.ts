@@ -13,7 +13,7 @@ import { settle } from "../../tests/support/virtual-clock.ts";
 import { ServiceError } from "../lib/errors.ts";
 import { addIdStep } from "../records/id-strategies.ts";
 import { readNamespace } from "../records/namespace-records.ts";
-import { addEvidence } from "../splits/record/read-modes.ts";
+import { writeEvidence } from "../records/evidence-records.ts";
 import { readSlices, writeSlice } from "../records/slice-records.ts";
 import { SliceOwnership } from "./slice-ownership.ts";
 import { noteChange } from "../records/split-changes.ts";
@@ -323,7 +323,8 @@ test("the records around its splits go with a namespace", async () => {
   await addIdStep(fixture.catalog, "plays", "a", { from: NOON, factor: 2 });
   const kind = { layout: "PACKED", layoutVersion: 1, strategy: "HASH", round: 0, since: 0 };
   const counts = { readsCompared: 1, bytesMatched: 1, bytesDiffered: 0 };
-  await addEvidence(fixture.catalog, id, { ...kind, ...counts });
+  const counter = { counter: "server-1.0", marks: [1] };
+  await writeEvidence(fixture.catalog, id, { ...kind, ...counts, ...counter });
   const slice = { namespaceId: id, slice: "data_20260328" };
   await noteChange(fixture.catalog, NOON, {
     ...slice,

@@ -8,6 +8,7 @@ import { z } from "zod";
 import { LOG_LEVELS } from "../lib/log.ts";
 import { bytesSchema, durationSchema } from "../lib/units.ts";
 import { namespaceNameProblem } from "../model/check-config.ts";
+import { SPLIT_MARKS_MAX } from "../model/split-marks.ts";
 import { parseTime } from "../wire/time-text.ts";
 
 /** A whole number; from the environment it comes as text. */
@@ -364,6 +365,11 @@ export const ConfigSchema = z.strictObject({
       advance_bytes: bytesSchema({ min: "1", max: "1TiB" })
         .prefault("16MiB")
         .describe("Bytes compared as equal, of each kind of split, before a read mode advances."),
+      advance_splits: count({ min: 1, max: SPLIT_MARKS_MAX })
+        .prefault(10)
+        .describe(
+          "Distinct splits of each kind that must be compared before a read mode advances; all of them if there are fewer.",
+        ),
       advance_after: durationSchema({ min: "0ms", max: "365d" })
         .prefault("10m")
         .describe("The least time in a read mode before it advances."),

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { ControlFixture } from "../../tests/support/control-fixture.ts";
 import { ServiceError } from "../lib/errors.ts";
 import { Metrics, NAMESPACE } from "../lib/metrics.ts";
-import { setReadMode } from "../splits/record/read-modes.ts";
+import { setReadMode } from "../splits/record/set-read-mode.ts";
 import { KnownNamespaces } from "./known-namespaces.ts";
 
 function start() {

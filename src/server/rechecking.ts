@@ -19,7 +19,7 @@ export function startRechecking(
   by: string,
 ): Differences {
   const trouble = (what: string, error: unknown): void => log.warn({ err: error }, what);
-  const evidence = new EvidenceFlusher({ catalog, clock, trouble });
+  const evidence = new EvidenceFlusher({ catalog, clock, by, trouble });
   const differences = new Differences({
     catalog,
     clock,
@@ -38,8 +38,7 @@ export function startRechecking(
       log.error({ namespace, reason }, "split and original differ: the read mode falls back");
       await changed(namespace);
     },
-    differed: ({ partition, round, read }) =>
-      evidence.add(partition.namespaceId, round, read.segment, { differed: read.sum.bytes }),
+    differed: (comparison) => evidence.differed(comparison),
     // It follows no routes: servers learn of the change from the catalog.
     changed: () => undefined,
   });

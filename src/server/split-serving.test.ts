@@ -13,7 +13,7 @@ import {
 } from "../../tests/property/one-partition.ts";
 import { ServedReads } from "../../tests/property/served-reads.ts";
 import { moveSplit } from "../splits/record/move-split.ts";
-import { readEvidence } from "../splits/record/read-modes.ts";
+import { readEvidence } from "../records/evidence-records.ts";
 import { readSplit } from "../records/split-records.ts";
 
 const never = new AbortController().signal;

@@ -80,7 +80,7 @@ export class SplitServing {
     const readers = new ComparisonReaders(store, clock, (partition, segment) =>
       this.#routes.parts(partition, segment),
     );
-    this.#evidence = new EvidenceFlusher({ catalog, clock, trouble });
+    this.#evidence = new EvidenceFlusher({ catalog, clock, by, trouble });
     this.#differences = new Differences({
       catalog,
       clock,
@@ -89,18 +89,14 @@ export class SplitServing {
       trustStates,
       observe,
       fallBack,
-      differed: ({ partition, round, read }) =>
-        this.#evidence.add(partition.namespaceId, round, read.segment, {
-          differed: read.sum.bytes,
-        }),
+      differed: (comparison) => this.#evidence.differed(comparison),
       changed: (partition) => this.changed(partition),
     });
     this.#comparer = new Comparer({
       readers,
       trustStates,
       observe,
-      matched: ({ partition, round, read }) =>
-        this.#evidence.add(partition.namespaceId, round, read.segment, { matched: read.sum.bytes }),
+      matched: (comparison) => this.#evidence.matched(comparison),
       differed: (comparison) => this.#differences.submit(comparison),
     });
     this.opener = new SplitOpener({

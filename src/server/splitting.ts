@@ -102,6 +102,7 @@ export function thresholdsOf({ splits }: ServiceConfig): AdvanceThresholds {
     shadowReads: splits.advance_reads,
     compareReads: splits.advance_reads,
     bytes: splits.advance_bytes,
+    splits: splits.advance_splits,
     afterMs: splits.advance_after,
   };
 }

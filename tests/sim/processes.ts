@@ -196,7 +196,7 @@ export function startWorker(shared: Shared, name: string, chaos: Chaos): SimWork
     catalog,
     clock,
     by: name,
-    thresholds: { shadowReads: 2, compareReads: 2, bytes: 1, afterMs: 5_000 },
+    thresholds: { shadowReads: 2, compareReads: 2, bytes: 1, splits: 2, afterMs: 5_000 },
     namespaceChanged: changed,
     everyMs: 3_000,
     observe: ({ to }) => shared.count(`mode ${to}`),

@@ -78,6 +78,7 @@ function modeMessage(report: ReadModeReport): MessageInitShape<typeof ReadModeSc
       readsCompared: BigInt(seen.readsCompared),
       bytesMatched: BigInt(seen.bytesMatched),
       bytesDiffered: BigInt(seen.bytesDiffered),
+      splitsCompared: BigInt(seen.splitsCompared),
       since: timeOfMicros(seen.since),
     })),
     ...(nextMode !== undefined && { nextMode: ReadMode_Mode[nextMode] }),

@@ -10,7 +10,7 @@ import {
   START,
 } from "../../../tests/property/one-partition.ts";
 import { updateNamespace } from "../../records/namespace-records.ts";
-import { readEvidence, UNSETTLED_EVERY_MS } from "../record/read-modes.ts";
+import { readEvidence, UNSETTLED_EVERY_MS } from "../../records/evidence-records.ts";
 import { readRoute } from "../../records/route-records.ts";
 import { readSplit } from "../../records/split-records.ts";
 import { Splits } from "../operate/splits.ts";

@@ -16,7 +16,7 @@ import { LOST, tryCompareAndSet } from "../../lib/compare-and-set.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { moveSplit, publishSplit } from "../record/move-split.ts";
 import { readNamespace } from "../../records/namespace-records.ts";
-import { addEvidence, UNSETTLED_EVERY_MS } from "../record/read-modes.ts";
+import { markUnsettled, UNSETTLED_EVERY_MS } from "../../records/evidence-records.ts";
 import { readSplit } from "../../records/split-records.ts";
 import { partitionText } from "../../model/partition.ts";
 import type { PartitionKey } from "../../model/partition.ts";
@@ -137,14 +137,12 @@ export class Differences {
   async #markOne({ namespace, partition, round, read }: Comparison): Promise<void> {
     const { catalog, clock, observe } = this.#options;
     const { namespaceId } = partition;
-    const now = clock.nowMicros();
-    const nothing = { readsCompared: 0, bytesMatched: 0, bytesDiffered: 0, since: now };
-    const mark = { ...kindOf(read.segment), round, ...nothing, unsettledAt: now };
     try {
       const found = await readNamespace(catalog, namespace);
       // A namespace that is being deleted must leave no evidence behind.
       if (found?.phase !== "READY" || found.id !== namespaceId) return;
-      await addEvidence(catalog, namespaceId, mark);
+      const kind = kindOf(read.segment);
+      await markUnsettled(catalog, namespaceId, { ...kind, round }, clock.nowMicros());
     } catch (error) {
       observe.trouble("could not record that a difference is not settled", error);
     }

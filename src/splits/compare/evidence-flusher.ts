@@ -1,73 +1,73 @@
 /**
- * Gathers the results of comparisons and adds them to the namespaces' evidence every few seconds.
+ * Counts the results of comparisons and stores the totals as the namespaces' evidence every few
+ * seconds.
  *
- * If a write fails, it keeps the results and tries again. A process that dies loses the results
- * since the last write, which only means that more reads must be compared.
+ * It writes what this process has counted since the round began, so that a write repeated after a
+ * lost answer counts nothing twice (rule C29). A process that dies loses the results since its last
+ * write, which only means that more reads must be compared.
  */
 import type { Clock } from "../../lib/clock.ts";
-import { addEvidence } from "../record/read-modes.ts";
 import { kindName, kindOf } from "../../model/split-kind.ts";
-import type { Evidence } from "../../model/read-mode.ts";
-import type { RouteSegment } from "../../model/split.ts";
+import { splitMarkOf, uniteMarks } from "../../model/split-marks.ts";
 import type { Catalog } from "../../ports/catalog.ts";
+import { writeEvidence } from "../../records/evidence-records.ts";
+import type { CounterEvidence } from "../../records/evidence-records.ts";
+import type { Comparison } from "../serve/comparison.ts";
 
 export interface EvidenceOptions {
   readonly catalog: Catalog;
   readonly clock: Clock;
+  /** The name of this process, unique to its start. */
+  readonly by: string;
   readonly trouble: (what: string, error: unknown) => void;
   readonly everyMs?: number;
+  readonly kindsMax?: number;
 }
 
-interface Gathered {
+/** Replaced by every change, never changed itself. */
+interface Counted {
   readonly namespaceId: string;
-  readonly evidence: Evidence;
+  readonly evidence: CounterEvidence;
+  readonly isStored: boolean;
 }
 
 const EVERY_MS = 3_000;
-/**
- * Kinds of splits in all namespaces together; beyond it, other kinds are dropped until the next
- * write.
- */
-const GATHERED_MAX = 10_000;
+/** Kinds of splits in all namespaces together. */
+const KINDS_MAX = 10_000;
 
 export class EvidenceFlusher {
   readonly #options: EvidenceOptions;
-  #gathered = new Map<string, Gathered>();
+  /** By namespace and kind. The first was counted longest ago. */
+  readonly #counted = new Map<string, Counted>();
+  #counters = 0;
 
   constructor(options: EvidenceOptions) {
     this.#options = options;
   }
 
-  add(
-    namespaceId: string,
-    round: number,
-    segment: RouteSegment,
-    seen: { readonly matched: number } | { readonly differed: number },
-  ): void {
-    this.#merge({
-      namespaceId,
-      evidence: {
-        ...kindOf(segment),
-        round,
-        readsCompared: 1,
-        bytesMatched: "matched" in seen ? seen.matched : 0,
-        bytesDiffered: "differed" in seen ? seen.differed : 0,
-        since: this.#options.clock.nowMicros(),
-      },
-    });
+  /** A comparison without events proves nothing and is not counted. */
+  matched(comparison: Comparison): void {
+    const { events, bytes } = comparison.read.sum;
+    if (events > 0) this.#count(comparison, { bytesMatched: bytes, bytesDiffered: 0 });
   }
 
-  /** Writes the gathered results. Never rejects. */
+  differed(comparison: Comparison): void {
+    // A read that missed an event may have had no bytes itself.
+    const bytesDiffered = Math.max(1, comparison.read.sum.bytes);
+    this.#count(comparison, { bytesMatched: 0, bytesDiffered });
+  }
+
+  /** Writes what has changed since the last write. Never rejects. */
   async flush(): Promise<void> {
     const { catalog, trouble } = this.#options;
-    const gathered = this.#gathered;
-    this.#gathered = new Map();
-    for (const each of gathered.values()) {
+    const changed = [...this.#counted].filter(([, { isStored }]) => !isStored);
+    for (const [key, counted] of changed) {
       try {
-        await addEvidence(catalog, each.namespaceId, each.evidence);
+        await writeEvidence(catalog, counted.namespaceId, counted.evidence);
+        if (this.#counted.get(key) !== counted) continue;
+        this.#counted.set(key, { ...counted, isStored: true });
       } catch (error) {
         trouble("evidence could not be written; it is tried again", error);
-        this.#merge(each);
       }
     }
   }
@@ -80,17 +80,43 @@ export class EvidenceFlusher {
     }
   }
 
-  #merge({ namespaceId, evidence }: Gathered): void {
-    const key = `${namespaceId}|${evidence.round}|${kindName(evidence)}`;
-    const known = this.#gathered.get(key)?.evidence;
-    if (known === undefined && this.#gathered.size >= GATHERED_MAX) return;
-    const sum: Evidence = {
-      ...evidence,
-      readsCompared: evidence.readsCompared + (known?.readsCompared ?? 0),
-      bytesMatched: evidence.bytesMatched + (known?.bytesMatched ?? 0),
-      bytesDiffered: evidence.bytesDiffered + (known?.bytesDiffered ?? 0),
-      since: Math.min(evidence.since, known?.since ?? evidence.since),
+  #count(
+    { partition, round, read }: Comparison,
+    seen: Pick<CounterEvidence, "bytesMatched" | "bytesDiffered">,
+  ): void {
+    const { namespaceId } = partition;
+    const kind = kindOf(read.segment);
+    const key = `${namespaceId}|${kindName(kind)}`;
+    let known = this.#counted.get(key)?.evidence;
+    if (known !== undefined && known.round > round) return;
+    if (known?.round !== round) known = undefined;
+    if (!this.#makeRoom(key)) return;
+    const evidence: CounterEvidence = {
+      ...kind,
+      round,
+      counter: known?.counter ?? `${this.#options.by}.${this.#counters++}`,
+      readsCompared: (known?.readsCompared ?? 0) + 1,
+      bytesMatched: (known?.bytesMatched ?? 0) + seen.bytesMatched,
+      bytesDiffered: (known?.bytesDiffered ?? 0) + seen.bytesDiffered,
+      marks: uniteMarks(known?.marks ?? [], [splitMarkOf(partition)]),
+      since: known?.since ?? this.#options.clock.nowMicros(),
     };
-    this.#gathered.set(key, { namespaceId, evidence: sum });
+    this.#counted.delete(key);
+    this.#counted.set(key, { namespaceId, evidence, isStored: false });
+  }
+
+  /**
+   * Forgets the kind that was counted longest ago, if it is stored; counted again, it gets another
+   * counter. False if there is no room before the next write: then the result is dropped.
+   */
+  #makeRoom(key: string): boolean {
+    const { kindsMax = KINDS_MAX } = this.#options;
+    if (this.#counted.has(key) || this.#counted.size < kindsMax) return true;
+    for (const [oldest, { isStored }] of this.#counted) {
+      if (!isStored) continue;
+      this.#counted.delete(oldest);
+      return true;
+    }
+    return false;
   }
 }

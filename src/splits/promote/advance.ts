@@ -2,13 +2,14 @@
  * Decides whether the evidence advances a namespace's read mode. Pure.
  *
  * Evidence counts only for what was compared (rule C13): each kind of split, that is layout and
- * strategy, must pass separately, with evidence from the current round of the mode only. One
+ * strategy, must pass separately, with evidence from the current round of the mode only. The reads
+ * must be spread over several splits, or over all of the kind if there are fewer (rule C29). One
  * difference keeps the mode where it is, whatever else agreed, and so does a difference that is not
  * settled yet (rule C14). Only an operator leaves OFF. SERVE applies to the kinds that have passed;
  * a kind that appears later must pass before it is served.
  */
-import { UNSETTLED_FOR_MS } from "../record/read-modes.ts";
-import type { StoredEvidence } from "../record/read-modes.ts";
+import { UNSETTLED_FOR_MS } from "../../records/evidence-records.ts";
+import type { SummedEvidence } from "../../records/evidence-records.ts";
 import { READ_MODES } from "../../model/read-mode.ts";
 import type { Evidence, ReadMode, ReadModeState, SplitKind } from "../../model/read-mode.ts";
 import { kindName } from "../../model/split-kind.ts";
@@ -19,15 +20,23 @@ export interface AdvanceThresholds {
   readonly compareReads: number;
   /** Bytes of each kind that must be equal. */
   readonly bytes: number;
+  /** Distinct splits of each kind that must be compared; all of the kind if there are fewer. */
+  readonly splits: number;
   /** The minimum time in a mode. */
   readonly afterMs: number;
 }
 
-/** The defaults of `splits.advance_reads`, `advance_bytes` and `advance_after`. */
+/** A kind of the splits that exist, and how many of them: up to `SPLIT_MARKS_MAX` are counted. */
+export interface KindInUse extends SplitKind {
+  readonly splits: number;
+}
+
+/** The defaults of `splits.advance_reads` and the settings beside it. */
 export const DEFAULT_ADVANCE: AdvanceThresholds = {
   shadowReads: 100,
   compareReads: 100,
   bytes: 16 * 1024 ** 2,
+  splits: 10,
   afterMs: 600_000,
 };
 
@@ -52,6 +61,7 @@ interface Obstacle {
     | "nothing-compared"
     | "few-reads"
     | "few-bytes"
+    | "few-splits"
     | "too-soon";
   readonly why: string;
 }
@@ -69,11 +79,12 @@ export function isFurther(mode: ReadMode, than: ReadMode): boolean {
 /**
  * `kindsInUse`: the kinds of the existing splits, if known. The mode does not wait for evidence for
  * a kind that is no longer in use, and does wait for a kind that is in use but was never compared.
+ * `evidence`: of any round.
  */
 export function advance(
   state: ReadModeState,
-  evidence: readonly StoredEvidence[],
-  kindsInUse: readonly SplitKind[] | undefined,
+  evidence: readonly SummedEvidence[],
+  kindsInUse: readonly KindInUse[] | undefined,
   thresholds: AdvanceThresholds,
   nowMicros: number,
 ): Advance {
@@ -89,11 +100,11 @@ export function advance(
       why: `${kindName(differed)}: ${count(differed.bytesDiffered)} bytes differed in this round; find out why, then set the mode with force to begin again`,
     });
   }
-  for (const seen of current) {
+  for (const seen of evidence) {
     const unsettled = notSettled(seen, nowMicros);
     if (unsettled !== undefined) return stay(unsettled, `${kindName(seen)}: `);
   }
-  const kinds = kindsInUse ?? current;
+  const kinds: readonly (SplitKind & Partial<KindInUse>)[] = kindsInUse ?? current;
   if (kinds.length === 0) {
     return stay({
       cause: "nothing-compared",
@@ -107,17 +118,18 @@ export function advance(
   const early = tooSoon(nowMicros - state.since, thresholds, state.mode);
   if (early !== undefined) return stay(early);
   // Includes kinds that were in use while the evidence was gathered: reads may meet them again.
-  const passed = current.filter(
-    (seen) => missingFor(seen, current, state.mode, thresholds) === undefined,
-  );
+  const passed = current.filter((seen) => {
+    const kind = kinds.find((each) => isSame(each, seen)) ?? seen;
+    return missingFor(kind, current, state.mode, thresholds) === undefined;
+  });
   return { kind: "advance", to, kinds: passed.map(kindName), why: whatPassed(current) };
 }
 
 /** The further kinds to which SERVE applies; they must pass the thresholds of COMPARE. */
 function serveMore(
   { kinds, round }: ReadModeState,
-  evidence: readonly StoredEvidence[],
-  kindsInUse: readonly SplitKind[] | undefined,
+  evidence: readonly SummedEvidence[],
+  kindsInUse: readonly KindInUse[] | undefined,
   thresholds: AdvanceThresholds,
   nowMicros: number,
 ): Advance {
@@ -148,7 +160,7 @@ function serveMore(
  * The reason to wait, if a server recently reported an unsettled difference. A difference counts as
  * settled when the reports stop.
  */
-function notSettled(seen: StoredEvidence | undefined, nowMicros: number): Obstacle | undefined {
+function notSettled(seen: SummedEvidence | undefined, nowMicros: number): Obstacle | undefined {
   if (seen?.unsettledAt === undefined) return undefined;
   const agoMs = (nowMicros - seen.unsettledAt) / 1_000;
   if (agoMs >= UNSETTLED_FOR_MS) return undefined;
@@ -160,10 +172,10 @@ function notSettled(seen: StoredEvidence | undefined, nowMicros: number): Obstac
 
 /** What a kind still lacks, if anything. */
 function missingFor(
-  kind: SplitKind,
+  kind: SplitKind & Partial<KindInUse>,
   current: readonly Evidence[],
   mode: ReadMode,
-  { shadowReads, compareReads, bytes }: AdvanceThresholds,
+  { shadowReads, compareReads, bytes, splits }: AdvanceThresholds,
 ): Obstacle | undefined {
   const found = current.find((each) => isSame(each, kind));
   const reads = mode === "SHADOW" ? shadowReads : compareReads;
@@ -174,6 +186,12 @@ function missingFor(
   if ((found?.bytesMatched ?? 0) < bytes) {
     const why = `${count(found?.bytesMatched ?? 0)} of at least ${count(bytes)} bytes were equal`;
     return { cause: "few-bytes", why };
+  }
+  // Where it is not known how many there are, there may be many.
+  const distinct = Math.min(splits, kind.splits ?? splits);
+  if ((found?.splitsCompared ?? 0) < distinct) {
+    const why = `reads of ${count(found?.splitsCompared ?? 0)} of at least ${count(distinct)} splits compared`;
+    return { cause: "few-splits", why };
   }
   return undefined;
 }

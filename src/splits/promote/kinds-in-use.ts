@@ -1,6 +1,7 @@
 /**
- * Finds the kinds of splits that a namespace's reads can meet. It reads them from the routes, so a
- * kind that was never compared is known too and holds the read mode back (rule C13).
+ * Finds the kinds of splits that a namespace's reads can meet, and how many splits of each. It
+ * reads them from the routes, so a kind that was never compared is known too and holds the read
+ * mode back (rule C13).
  *
  * Bounded: it reads a limited number of routes and keeps an answer for one minute.
  */
@@ -10,12 +11,15 @@ import { listRoutes } from "../../records/route-records.ts";
 import { readSlices } from "../../records/slice-records.ts";
 import { slicesWithSplits } from "../../records/split-records.ts";
 import { kindName, kindOf } from "../../model/split-kind.ts";
+import { SPLIT_MARKS_MAX, splitMarkOf } from "../../model/split-marks.ts";
+import type { PartitionKey } from "../../model/partition.ts";
 import type { SplitKind } from "../../model/read-mode.ts";
 import { SPLIT_LAYOUTS } from "../../model/layouts.ts";
 import { SPLIT_STRATEGIES } from "../../model/strategies/strategies.ts";
 import type { Catalog } from "../../ports/catalog.ts";
+import type { KindInUse } from "./advance.ts";
 
-/** The number of kinds that exist; a listing that has met them all can end. */
+/** The number of kinds that exist; a listing that has met enough of each can end. */
 const KINDS = SPLIT_LAYOUTS.length * SPLIT_STRATEGIES.length;
 /** In a namespace with more splits than this, only the newest slices count. */
 const ROUTES_MAX = 50_000;
@@ -23,7 +27,7 @@ const KEPT_MS = 60_000;
 const NAMESPACES_MAX = 1_000;
 
 interface Kept {
-  readonly kinds: readonly SplitKind[];
+  readonly kinds: readonly KindInUse[];
   readonly epoch: number;
   readonly askedAtMs: number;
 }
@@ -45,7 +49,7 @@ export class KindsInUse {
   async of(namespace: {
     readonly id: string;
     readonly epoch: number;
-  }): Promise<readonly SplitKind[] | undefined> {
+  }): Promise<readonly KindInUse[] | undefined> {
     const { id, epoch } = namespace;
     const askedAtMs = this.#clock.monotonicMs();
     const kept = this.#kept.get(id);
@@ -58,25 +62,45 @@ export class KindsInUse {
     return kinds;
   }
 
-  async #list(namespaceId: string, epoch: number): Promise<readonly SplitKind[]> {
-    const kinds = new Map<string, SplitKind>();
+  async #list(namespaceId: string, epoch: number): Promise<readonly KindInUse[]> {
+    const found = new FoundKinds();
     const noted = await slicesWithSplits(this.#catalog, namespaceId);
     if (noted.size === 0) return [];
     const slices = await readSlices(this.#catalog, namespaceId);
     // Reads do not reach a closed slice, and its splits could hold the mode back for ever.
     const read = slices.filter(({ name, state }) => state === "OPEN" && noted.has(name));
-    let looked = 0;
+    let listed = 0;
     for (const { name } of read.toSorted((a, b) => b.start - a.start)) {
       for await (const route of listRoutes(this.#catalog, { namespaceId, slice: name })) {
-        if (++looked > this.#routesMax) return [...kinds.values()];
+        if (++listed > this.#routesMax) return found.kinds();
         if (route.epoch !== epoch) continue;
         for (const segment of route.segments) {
-          const kind = kindOf(segment);
-          if (segment.confirmed) kinds.set(kindName(kind), kind);
+          if (segment.confirmed) found.add(kindOf(segment), route.partition);
         }
-        if (kinds.size === KINDS) return [...kinds.values()];
+        if (found.isComplete()) return found.kinds();
       }
     }
-    return [...kinds.values()];
+    return found.kinds();
+  }
+}
+
+class FoundKinds {
+  readonly #found = new Map<string, { readonly kind: SplitKind; readonly marks: Set<number> }>();
+
+  add(kind: SplitKind, partition: PartitionKey): void {
+    const name = kindName(kind);
+    const { marks } = this.#found.get(name) ?? { marks: new Set() };
+    if (marks.size < SPLIT_MARKS_MAX) marks.add(splitMarkOf(partition));
+    this.#found.set(name, { kind, marks });
+  }
+
+  /** Whether more routes would change nothing. */
+  isComplete(): boolean {
+    if (this.#found.size < KINDS) return false;
+    return [...this.#found.values()].every(({ marks }) => marks.size === SPLIT_MARKS_MAX);
+  }
+
+  kinds(): KindInUse[] {
+    return [...this.#found.values()].map(({ kind, marks }) => ({ ...kind, splits: marks.size }));
   }
 }

@@ -8,12 +8,13 @@
 import type { Clock } from "../../lib/clock.ts";
 import { eachNamespace } from "../../records/namespace-records.ts";
 import type { NamespaceRecord } from "../../records/namespace-records.ts";
-import { addServedKinds, readEvidence, setReadMode } from "../record/read-modes.ts";
+import { readEvidence } from "../../records/evidence-records.ts";
+import { addServedKinds, setReadMode } from "../record/set-read-mode.ts";
 import { kindName } from "../../model/split-kind.ts";
-import type { Evidence, ReadMode, SplitKind } from "../../model/read-mode.ts";
+import type { Evidence, ReadMode } from "../../model/read-mode.ts";
 import type { Catalog } from "../../ports/catalog.ts";
 import { advance, DEFAULT_ADVANCE } from "./advance.ts";
-import type { Advance, AdvanceThresholds } from "./advance.ts";
+import type { Advance, AdvanceThresholds, KindInUse } from "./advance.ts";
 import { KindsInUse } from "./kinds-in-use.ts";
 
 export interface ModeChange {
@@ -33,7 +34,7 @@ export interface ReadModeReconcilerOptions {
    * The kinds of splits that a namespace has; undefined if it has none. By default, they are read
    * from the routes.
    */
-  readonly kindsInUse?: (namespace: NamespaceRecord) => Promise<readonly SplitKind[] | undefined>;
+  readonly kindsInUse?: (namespace: NamespaceRecord) => Promise<readonly KindInUse[] | undefined>;
   readonly namespaceChanged?: (name: string) => Promise<void>;
   readonly observe?: (change: ModeChange) => void;
   /** Called for a namespace whose check failed; the next round follows as usual. */

@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { ControlFixture } from "../../../tests/support/control-fixture.ts";
 import { readReadyNamespace, updateNamespace } from "../../records/namespace-records.ts";
 import { moveSplit } from "../record/move-split.ts";
-import { addEvidence, UNSETTLED_FOR_MS } from "../record/read-modes.ts";
-import type { StoredEvidence } from "../record/read-modes.ts";
+import { markUnsettled, UNSETTLED_FOR_MS, writeEvidence } from "../../records/evidence-records.ts";
+import type { CounterEvidence } from "../../records/evidence-records.ts";
 import { publishRoute } from "../../records/route-records.ts";
 import { readSlice, readSlices, writeSlice } from "../../records/slice-records.ts";
 import type { ReadMode } from "../../model/read-mode.ts";
@@ -15,7 +15,7 @@ import { KindsInUse } from "./kinds-in-use.ts";
 import { fallBack, ReadModeReconciler } from "./read-mode-reconciler.ts";
 import { ReadModes } from "./read-modes.ts";
 
-const THRESHOLDS = { shadowReads: 10, compareReads: 50, bytes: 1_000, afterMs: 60_000 };
+const THRESHOLDS = { shadowReads: 10, compareReads: 50, bytes: 1_000, splits: 3, afterMs: 60_000 };
 const OPERATOR_REQUEST = { by: "alice", reason: "a try" };
 
 class Fixture {
@@ -51,9 +51,9 @@ class Fixture {
     return fixture;
   }
 
-  async see(name: string, change: Partial<StoredEvidence> = {}): Promise<void> {
+  async see(name: string, change: Partial<CounterEvidence> = {}): Promise<void> {
     const { id, readMode } = await readReadyNamespace(this.catalog, name);
-    await addEvidence(this.catalog, id, {
+    await writeEvidence(this.catalog, id, {
       layout: "PACKED",
       layoutVersion: 1,
       strategy: "EVENT_BUCKETS",
@@ -61,9 +61,18 @@ class Fixture {
       readsCompared: 50,
       bytesMatched: 1_000,
       bytesDiffered: 0,
+      counter: "server-1.0",
+      marks: [1, 2, 3],
       since: this.clock.nowMicros(),
       ...change,
     });
+  }
+
+  async markUnsettled(name: string): Promise<void> {
+    const { id, readMode } = await readReadyNamespace(this.catalog, name);
+    const kind = { layout: "PACKED", layoutVersion: 1, strategy: "EVENT_BUCKETS" };
+    const { round } = readMode;
+    await markUnsettled(this.catalog, id, { ...kind, round }, this.clock.nowMicros());
   }
 
   /** A split of this kind in the first slice, that servers may follow. */
@@ -303,17 +312,17 @@ test("C13: what is not confirmed, of another epoch or in a closed slice is not i
   assert.equal(await kinds(), undefined);
   const rows = await fixture.routeOf("plays", "ROWS");
   assert.deepEqual(await kinds(), [
-    { layout: "ROWS", layoutVersion: 1, strategy: "EVENT_BUCKETS" },
+    { layout: "ROWS", layoutVersion: 1, strategy: "EVENT_BUCKETS", splits: 1 },
   ]);
   const packed = await fixture.routeOf("plays", "PACKED", 1);
   assert.deepEqual(await kinds(), [
-    { layout: "ROWS", layoutVersion: 1, strategy: "EVENT_BUCKETS" },
-    { layout: "PACKED", layoutVersion: 1, strategy: "EVENT_BUCKETS" },
+    { layout: "ROWS", layoutVersion: 1, strategy: "EVENT_BUCKETS", splits: 1 },
+    { layout: "PACKED", layoutVersion: 1, strategy: "EVENT_BUCKETS", splits: 1 },
   ]);
   const segments = packed.segments.map((segment) => ({ ...segment, confirmedAt: null }));
   await publishRoute(fixture.catalog, later(packed, { segments }));
   assert.deepEqual(await kinds(), [
-    { layout: "ROWS", layoutVersion: 1, strategy: "EVENT_BUCKETS" },
+    { layout: "ROWS", layoutVersion: 1, strategy: "EVENT_BUCKETS", splits: 1 },
   ]);
   await publishRoute(fixture.catalog, later(rows, { epoch: 1 }));
   assert.equal(await kinds(), undefined);
@@ -324,11 +333,39 @@ test("C13: what is not confirmed, of another epoch or in a closed slice is not i
   assert.equal(await kinds(), undefined);
 });
 
+test("C29: one hot page among many splits does not bring a namespace to SERVE", async () => {
+  const fixture = await Fixture.open("plays");
+  for (let timeBucket = 0; timeBucket < 50; timeBucket++) {
+    await fixture.routeOf("plays", "PACKED", timeBucket);
+  }
+  await fixture.see("plays", { readsCompared: 1_000_000, bytesMatched: 1e12, marks: [7] });
+  await fixture.clock.advance(60_000);
+  await fixture.reconciler.runOnce();
+  assert.deepEqual(fixture.moves, []);
+  assert.match((await fixture.modes.get("plays")).blockedBy, /1 of at least 3 splits/);
+  await assert.rejects(fixture.set("COMPARE"), { code: "CONFLICT", message: /splits compared/ });
+  // Reads of two others, seen by another server.
+  await fixture.see("plays", { counter: "server-2.0", marks: [7, 8, 9] });
+  await fixture.reconciler.runOnce();
+  assert.deepEqual(fixture.moves, ["plays: SHADOW to COMPARE"]);
+});
+
+test("C29: a namespace with one wide partition advances on reads of that one", async () => {
+  const fixture = await Fixture.open("plays");
+  await fixture.routeOf("plays", "PACKED");
+  for (const mode of ["COMPARE", "SERVE"]) {
+    await fixture.see("plays", { marks: [7] });
+    await fixture.clock.advance(60_000);
+    await fixture.reconciler.runOnce();
+    assert.equal(await fixture.modeOf("plays"), mode);
+  }
+});
+
 test("C14: no mode advances while a server says that a difference is not settled, unless it is forced", async () => {
   const fixture = await Fixture.open("plays");
   await fixture.see("plays");
   await fixture.clock.advance(60_000);
-  await fixture.see("plays", { unsettledAt: fixture.clock.nowMicros() });
+  await fixture.markUnsettled("plays");
   await fixture.clock.advance(UNSETTLED_FOR_MS - 1);
   await fixture.reconciler.runOnce();
   assert.deepEqual(fixture.moves, []);
@@ -337,7 +374,7 @@ test("C14: no mode advances while a server says that a difference is not settled
   await fixture.clock.advance(1);
   await fixture.reconciler.runOnce();
   assert.deepEqual(fixture.moves, ["plays: SHADOW to COMPARE"]);
-  await fixture.see("plays", { unsettledAt: fixture.clock.nowMicros() });
+  await fixture.markUnsettled("plays");
   assert.equal((await fixture.set("SERVE", { force: true })).state.mode, "SERVE");
 });
 

@@ -15,7 +15,7 @@ import {
   updateNamespace,
 } from "../../records/namespace-records.ts";
 import type { NamespaceRecord } from "../../records/namespace-records.ts";
-import { readEvidence } from "../record/read-modes.ts";
+import { readEvidence } from "../../records/evidence-records.ts";
 import type { ReadMode, ReadModeState } from "../../model/read-mode.ts";
 import type { ReadModeReport, ReadModeUseCases, OperatorRequest } from "../use-cases.ts";
 import type { Catalog } from "../../ports/catalog.ts";
@@ -104,7 +104,7 @@ export class ReadModes implements ReadModeUseCases {
     const all = await readEvidence(catalog, id);
     const kinds = await this.#kinds.of(namespace);
     const evidence = all.filter(({ round }) => round === readMode.round);
-    const next = advance(readMode, evidence, kinds, this.#thresholds, clock.nowMicros());
+    const next = advance(readMode, all, kinds, this.#thresholds, clock.nowMicros());
     const nextMode = modeAfter(readMode.mode);
     const blockedBy = next.kind === "advance" ? whyWaiting(readMode) : next.why;
     const report = {

@@ -1,20 +1,7 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import { ControlFixture, NOON } from "../../../tests/support/control-fixture.ts";
-import { MemoryCatalog } from "../../../tests/support/memory-catalog.ts";
-import type { Evidence } from "../../model/read-mode.ts";
-import { addEvidence, readEvidence, setReadMode } from "./read-modes.ts";
-
-const SEEN: Evidence = {
-  layout: "PACKED",
-  layoutVersion: 1,
-  strategy: "EVENT_BUCKETS",
-  round: 2,
-  readsCompared: 3,
-  bytesMatched: 100,
-  bytesDiffered: 0,
-  since: 50,
-};
+import { setReadMode } from "./set-read-mode.ts";
 
 test("a namespace begins in SHADOW, and every change of the mode begins a round", async () => {
   const fixture = new ControlFixture();
@@ -36,45 +23,4 @@ test("a namespace begins in SHADOW, and every change of the mode begins a round"
     setReadMode(fixture.catalog, "shows", () => serve),
     { code: "NAMESPACE_NOT_FOUND" },
   );
-});
-
-test("evidence of many servers adds up, for each kind of split", async () => {
-  const catalog = new MemoryCatalog();
-  const hash = { ...SEEN, strategy: "HASH", bytesDiffered: 7 };
-  await Promise.all([
-    addEvidence(catalog, "plays-1", SEEN),
-    addEvidence(catalog, "plays-1", { ...SEEN, since: 40 }),
-    addEvidence(catalog, "plays-1", hash),
-    addEvidence(catalog, "plays-2", SEEN),
-  ]);
-  deepEqual(await readEvidence(catalog, "plays-1"), [
-    { ...SEEN, readsCompared: 6, bytesMatched: 200, since: 40 },
-    hash,
-  ]);
-});
-
-test("evidence of another round takes its place if that is later, and is nothing if it is older", async () => {
-  const catalog = new MemoryCatalog();
-  await addEvidence(catalog, "plays-1", SEEN);
-  await addEvidence(catalog, "plays-1", { ...SEEN, round: 1, readsCompared: 99 });
-  deepEqual(await readEvidence(catalog, "plays-1"), [SEEN]);
-  const next = { ...SEEN, round: 3, readsCompared: 1, since: 60 };
-  await addEvidence(catalog, "plays-1", next);
-  deepEqual(await readEvidence(catalog, "plays-1"), [next]);
-});
-
-test("C14: that a difference is not settled outlasts the round, and is known from the last process that reported it", async () => {
-  const catalog = new MemoryCatalog();
-  const nothing = { readsCompared: 0, bytesMatched: 0 };
-  await addEvidence(catalog, "plays-1", SEEN);
-  await addEvidence(catalog, "plays-1", { ...SEEN, ...nothing, unsettledAt: 70 });
-  deepEqual(await readEvidence(catalog, "plays-1"), [{ ...SEEN, unsettledAt: 70 }]);
-  const next = { ...SEEN, round: 3, readsCompared: 1 };
-  await addEvidence(catalog, "plays-1", next);
-  deepEqual(await readEvidence(catalog, "plays-1"), [{ ...next, unsettledAt: 70 }]);
-  // From a server that saw it in the round before.
-  for (const unsettledAt of [90, 80]) {
-    await addEvidence(catalog, "plays-1", { ...SEEN, unsettledAt });
-  }
-  deepEqual(await readEvidence(catalog, "plays-1"), [{ ...next, unsettledAt: 90 }]);
 });

@@ -13,7 +13,7 @@ import {
 } from "../../../tests/property/one-partition.ts";
 import { MARGINS, ServedReads } from "../../../tests/property/served-reads.ts";
 import { ServiceError } from "../../lib/errors.ts";
-import { readEvidence } from "../record/read-modes.ts";
+import { readEvidence } from "../../records/evidence-records.ts";
 import { readRoute } from "../../records/route-records.ts";
 import { readSplit } from "../../records/split-records.ts";
 import type { ViewSource } from "../../model/namespace.ts";

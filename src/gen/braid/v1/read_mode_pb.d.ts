@@ -92,7 +92,8 @@ export declare type ReadMode = Message<"braid.v1.ReadMode"> & {
 export declare const ReadModeSchema: GenMessage<ReadMode>;
 
 /**
- * The results of comparisons in this mode, for one kind of split.
+ * The results of comparisons in this mode, for one kind of split. A read without events is not
+ * counted.
  *
  * @generated from message braid.v1.ReadMode.Evidence
  */
@@ -126,6 +127,13 @@ export declare type ReadMode_Evidence = Message<"braid.v1.ReadMode.Evidence"> & 
    * @generated from field: google.protobuf.Timestamp since = 6;
    */
   since?: Timestamp | undefined;
+
+  /**
+   * Distinct splits that were compared; counted up to 128.
+   *
+   * @generated from field: uint64 splits_compared = 7;
+   */
+  splitsCompared: bigint;
 };
 
 /**

@@ -3,6 +3,7 @@
  */
 import { benchCassandra } from "./cassandra.ts";
 import { benchEmbedded } from "./embedded.ts";
+import { benchFleetPolicy, FLEET_POLICY_FLAGS } from "./fleet-policy.ts";
 import { benchOverload, OVERLOAD_FLAGS } from "./overload.ts";
 import { benchManyNamespaces } from "./many-namespaces.ts";
 import { benchSplit, SPLIT_FLAGS } from "./split.ts";
@@ -19,6 +20,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   embedded: { flags: "", run: benchEmbedded },
   cassandra: { flags: "", run: benchCassandra },
   overload: { flags: OVERLOAD_FLAGS, run: benchOverload },
+  "fleet-policy": { flags: FLEET_POLICY_FLAGS, run: benchFleetPolicy },
   "many-namespaces": { flags: "", run: benchManyNamespaces },
   threads: { flags: "", run: benchThreads },
   split: { flags: SPLIT_FLAGS, run: benchSplit },

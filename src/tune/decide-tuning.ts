@@ -1,0 +1,172 @@
+/**
+ * Decides whether the partitioning of future slices should change. Pure: the same stored facts give
+ * the same decision, whichever process decides.
+ *
+ * The evidence is the two newest sealed slices that have the present partitioning and lived under
+ * it as events arrived. Both must miss the target on the same side: one unusual slice (a holiday,
+ * a burst) moves nothing. Slices that were filled or re-opened later do not count: a backfill says
+ * nothing about the future. While a decided partitioning has not shown its effect, nothing else is
+ * decided.
+ */
+import { isDeepStrictEqual } from "node:util";
+import type { NamespaceConfig, TimePartition } from "../model/namespace-config.ts";
+import { SECOND_MICROS } from "../model/namespace-config.ts";
+import type { SliceHistogram } from "../model/slice-histogram.ts";
+import type { TimeMargins } from "../model/time-margins.ts";
+import type { Tuning, TunedSizes } from "../model/tuning.ts";
+import { choosePartitioning } from "./choose-partitioning.ts";
+import { differ, judgeSizes } from "./judge-sizes.ts";
+import { SizePrediction } from "./predict-sizes.ts";
+
+export interface TuningFacts {
+  readonly config: NamespaceConfig;
+  /** Event time at which the namespace was created: earlier slices were backfilled. */
+  readonly createdAt: number;
+  /** Whether a later epoch re-opened a slice after it was observed (rule C3). */
+  readonly isReopened: (histogram: SliceHistogram) => boolean;
+  /** When a caller last read the namespace; undefined if nobody did. */
+  readonly lastReadAt: number | undefined;
+  /** Rule C25. */
+  readonly clockInDoubt: boolean;
+  /** By start. */
+  readonly histograms: readonly SliceHistogram[];
+  /** Oldest first. */
+  readonly tunings: readonly Tuning[];
+  readonly margins: TimeMargins;
+}
+
+/** Why nothing is decided. */
+export type NoTuning =
+  | "OFF"
+  | "CLOCK_IN_DOUBT"
+  | "EFFECT_NOT_MEASURED"
+  | "TOO_LITTLE_EVIDENCE"
+  | "NOT_READ"
+  | "FITS"
+  | "SLICES_DISAGREE"
+  | "COOLING_DOWN"
+  | "NOTHING_BETTER"
+  | "DECIDED_BEFORE";
+
+export interface ProposedTuning {
+  readonly kind: "propose";
+  readonly direction: "WIDEN" | "NARROW";
+  readonly to: TimePartition;
+  readonly evidence: readonly SliceHistogram[];
+  readonly before: TunedSizes;
+  readonly after: TunedSizes;
+  /** AUTO applies it; else an operator decides, because it keeps events much longer. */
+  readonly automatic: boolean;
+}
+
+export type TuningDecision = ProposedTuning | { readonly kind: "none"; readonly why: NoTuning };
+
+const EVIDENCE_SLICES = 2;
+/** Fewer (id, time bucket)s say nothing of the next slice. */
+const TIME_BUCKETS_MIN = 50;
+/** Slices under a new partitioning before it may change again: wide partitions hurt at once. */
+const COOL_DOWN_SLICES = { NARROW: 2, WIDEN: 4 };
+/** AUTO never makes a slice longer than this part of deleteAfter: events would stay too long. */
+const SLICE_SHARE_MAX = 10;
+const PROPOSED_SLICE_SHARE_MAX = 2;
+
+export function decideTuning(facts: TuningFacts): TuningDecision {
+  const { config, tunings, margins } = facts;
+  const { timePartition, tuning } = config;
+  if (tuning.mode === "OFF") return none("OFF");
+  if (facts.clockInDoubt) return none("CLOCK_IN_DOUBT");
+  if (tunings.some(({ state }) => state === "APPLIED")) return none("EFFECT_NOT_MEASURED");
+  const usable = usableHistograms(facts, timePartition);
+  const evidence = usable.slice(-EVIDENCE_SLICES);
+  const first = evidence[0];
+  if (first === undefined || evidence.length < EVIDENCE_SLICES || !evidence.every(isEnough(config)))
+    return none("TOO_LITTLE_EVIDENCE");
+  if (facts.lastReadAt === undefined || facts.lastReadAt < first.start) return none("NOT_READ");
+
+  const predictions = evidence.map((histogram) => new SizePrediction(histogram));
+  const verdicts = new Set(predictions.map((slice) => judgeSizes(slice.present(), tuning)));
+  if (verdicts.size > 1) return none("SLICES_DISAGREE");
+  if (verdicts.has("FITS")) return none("FITS");
+  const direction = verdicts.has("TOO_WIDE") ? "NARROW" : "WIDEN";
+  if (isCoolingDown(usable, tunings, direction)) return none("COOLING_DOWN");
+
+  const deleteAfter = config.retention.deleteAfterMicros / SECOND_MICROS;
+  const choose = (share: number): TimePartition | undefined =>
+    choosePartitioning({
+      direction,
+      evidence: predictions,
+      config,
+      margins,
+      sliceMax: deleteAfter / share,
+    });
+  // A change that is safe to make by itself comes first; a longer slice is offered where only that
+  // reaches the target.
+  const automatic = choose(SLICE_SHARE_MAX);
+  const to = automatic ?? choose(PROPOSED_SLICE_SHARE_MAX);
+  const newest = predictions.at(-1);
+  if (to === undefined || newest === undefined) return none("NOTHING_BETTER");
+  const before = newest.present();
+  if (isDecidedBefore(tunings, to, before)) return none("DECIDED_BEFORE");
+  return {
+    kind: "propose",
+    direction,
+    to,
+    evidence,
+    before,
+    after: newest.under(to),
+    automatic: automatic !== undefined,
+  };
+}
+
+/**
+ * Complete walks of sealed slices with this partitioning, by start, that say what the next slices
+ * will be like.
+ */
+export function usableHistograms(
+  { histograms, createdAt, isReopened }: TuningFacts,
+  timePartition: TimePartition,
+): SliceHistogram[] {
+  return histograms.filter(
+    (each) =>
+      each.sealed &&
+      each.complete &&
+      each.start >= createdAt &&
+      !isReopened(each) &&
+      isDeepStrictEqual(each.timePartition, timePartition),
+  );
+}
+
+function isEnough({ tuning }: NamespaceConfig): (histogram: SliceHistogram) => boolean {
+  return ({ timeBuckets: { bytes } }) =>
+    bytes.count >= TIME_BUCKETS_MIN && bytes.total >= tuning.densityMaxBytes;
+}
+
+/** `usable` are slices of the present partitioning: as many as it has shown. */
+function isCoolingDown(
+  usable: readonly SliceHistogram[],
+  tunings: readonly Tuning[],
+  direction: "WIDEN" | "NARROW",
+): boolean {
+  const changed = tunings.findLast(({ effectiveFrom }) => effectiveFrom > 0);
+  if (changed === undefined) return false;
+  const since = usable.filter(({ start }) => start >= changed.effectiveFrom);
+  return since.length < COOL_DOWN_SLICES[direction];
+}
+
+/** What was refused or taken back needs sizes that differ from those of then. */
+function isDecidedBefore(
+  tunings: readonly Tuning[],
+  to: TimePartition,
+  sizes: TunedSizes,
+): boolean {
+  return tunings.some(
+    (each) =>
+      (each.state === "REFUSED" || each.state === "TAKEN_BACK" || each.state === "PROPOSED") &&
+      isDeepStrictEqual(each.to, to) &&
+      !differ(each.dryRun.before, sizes),
+  );
+}
+
+function none(why: NoTuning): TuningDecision {
+  return { kind: "none", why };
+}

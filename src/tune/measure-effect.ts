@@ -1,0 +1,42 @@
+/**
+ * Whether a tuning did what it promised. Pure.
+ *
+ * It compares what came out with what the former partitioning would have given for the same events:
+ * traffic that has grown or shrunk meanwhile is not the tuning's doing.
+ */
+import type { SliceHistogram } from "../model/slice-histogram.ts";
+import type { Tuning, TunedSizes } from "../model/tuning.ts";
+import { DEAD_BAND, distanceFromTarget } from "./judge-sizes.ts";
+import type { TargetDensity } from "./judge-sizes.ts";
+import { SizePrediction } from "./predict-sizes.ts";
+
+/** Slices under the new partitioning that show its effect. */
+const EFFECT_SLICES = 2;
+
+export interface TuningEffect {
+  readonly got: TunedSizes;
+  /** What the former partitioning would have given. */
+  readonly otherwise: TunedSizes;
+  readonly worse: boolean;
+}
+
+/**
+ * Undefined until enough slices are sealed. `usable` are slices with the tuning's partitioning, by
+ * start.
+ */
+export function measureEffect(
+  { effectiveFrom, from }: Tuning,
+  usable: readonly SliceHistogram[],
+  target: TargetDensity,
+): TuningEffect | undefined {
+  const shown = usable.filter(({ start }) => start >= effectiveFrom).slice(-EFFECT_SLICES);
+  const newest = shown.at(-1);
+  if (shown.length < EFFECT_SLICES || newest === undefined) return undefined;
+  const worse = shown.every((histogram) => {
+    const prediction = new SizePrediction(histogram);
+    const missed = distanceFromTarget(prediction.present(), target);
+    return missed > distanceFromTarget(prediction.under(from), target) * DEAD_BAND;
+  });
+  const prediction = new SizePrediction(newest);
+  return { got: prediction.present(), otherwise: prediction.under(from), worse };
+}

@@ -1,0 +1,75 @@
+/** The record of a decision, with its dry run and its words. Pure. */
+import { formatBytes } from "../lib/units.ts";
+import type { NamespaceConfig, TimePartition } from "../model/namespace-config.ts";
+import type { DryRun, Tuning } from "../model/tuning.ts";
+import type { ProposedTuning } from "./decide-tuning.ts";
+import { partitionsPerDay } from "./predict-sizes.ts";
+
+export interface Decider {
+  /** Believed time in microseconds. */
+  readonly at: number;
+  readonly by: string;
+}
+
+/** As PROPOSED. */
+export function newTuning(
+  id: string,
+  decision: ProposedTuning,
+  config: NamespaceConfig,
+  { at, by }: Decider,
+): Tuning {
+  const from = config.timePartition;
+  const observed = observedText(decision, config);
+  return {
+    id,
+    state: "PROPOSED",
+    direction: decision.direction,
+    evidence: decision.evidence.map(({ timeSlice }) => timeSlice),
+    observed,
+    proposed: proposedText(from, decision.to),
+    from,
+    to: decision.to,
+    dryRun: dryRunOf(decision, from),
+    effectiveFrom: 0,
+    got: null,
+    history: [{ at, by, to: "PROPOSED", why: observed }],
+  };
+}
+
+function dryRunOf(decision: ProposedTuning, from: TimePartition): DryRun {
+  const keptLongerSeconds = Math.max(0, decision.to.secondsPerTimeSlice - from.secondsPerTimeSlice);
+  const newest = decision.evidence.at(-1);
+  const bytesPerSecond =
+    newest === undefined ? 0 : newest.timeBuckets.bytes.total / from.secondsPerTimeSlice;
+  return {
+    before: decision.before,
+    after: decision.after,
+    partitionsPerDayBefore: partitionsPerDay(from),
+    partitionsPerDayAfter: partitionsPerDay(decision.to),
+    keptLongerSeconds,
+    keptLongerBytes: Math.round(keptLongerSeconds * bytesPerSecond),
+  };
+}
+
+/** In the words of the original's log. */
+function observedText({ direction }: ProposedTuning, { tuning }: NamespaceConfig): string {
+  return direction === "WIDEN"
+    ? `TimeSlices have p99 partitions below configured target of ${formatBytes(tuning.densityMinBytes)}.`
+    : `TimeSlices have p95 partitions above configured target of ${formatBytes(tuning.densityMaxBytes)}.`;
+}
+
+function proposedText(from: TimePartition, to: TimePartition): string {
+  const changes: string[] = [];
+  if (from.secondsPerTimeBucket !== to.secondsPerTimeBucket) {
+    changes.push(
+      `time_bucket interval: ${from.secondsPerTimeBucket}s -> ${to.secondsPerTimeBucket}s`,
+    );
+  }
+  if (from.secondsPerTimeSlice !== to.secondsPerTimeSlice) {
+    changes.push(`time_slice interval: ${from.secondsPerTimeSlice}s -> ${to.secondsPerTimeSlice}s`);
+  }
+  if (from.eventBuckets !== to.eventBuckets) {
+    changes.push(`event_buckets: ${from.eventBuckets} -> ${to.eventBuckets}`);
+  }
+  return changes.join(", ");
+}

@@ -11,6 +11,7 @@ import type { Side } from "../../bench/support/read-load.ts";
 import { explain } from "../../bench/support/server-load.ts";
 import { median, percentile, seconds } from "../../bench/support/stats.ts";
 import type { WideSpace } from "../../bench/support/wide-space.ts";
+import { againstControls, isTooNoisy, times } from "./controls.ts";
 import { line, table, Untold } from "./tell.ts";
 import type { DemoSetup } from "./setup.ts";
 
@@ -71,12 +72,11 @@ export async function measureByTurns(
   return measured;
 }
 
-/** Pages and the whole range, and what they tell: the gain of the wide ids against that of the controls. */
+/** Pages and the whole range, and what they show: the gain of the wide ids against that of the controls. */
 export function showMeasured(measured: Measured, isWide: (width: Width) => boolean): void {
   const controls = [...measured]
     .filter(([width]) => !isWide(width))
     .map(([, seen]) => gainOf(seen));
-  const noise = Math.exp(controls.reduce((sum, gain) => sum + Math.log(gain), 0) / controls.length);
   const both = (
     { original, split }: Record<Source, Samples>,
     of: (seen: Samples) => string,
@@ -89,22 +89,22 @@ export function showMeasured(measured: Measured, isWide: (width: Width) => boole
       both(seen, ({ pages }) => percentile(pages, 99).toFixed(1)),
       both(seen, ({ whole }) => median(whole).toFixed(0)),
       times(gainOf(seen)),
-      isWide(width) ? times(gainOf(seen) / noise) : "a control",
+      isWide(width) ? againstControls(gainOf(seen), controls) : "a control",
     ]),
   ]);
   line(
     `\n  The controls were never split: their gain of ${controls.map(times).join(" and ")} is noise of this machine.`,
   );
-  line("  The last column is the gain in MB/s divided by that of the controls.");
+  line(
+    isTooNoisy(controls)
+      ? `  Too much of it to judge the gain: run the demo again on a quieter machine.`
+      : "  The last column is the gain in MB/s divided by that of the controls.",
+  );
 }
 
 /** Of the rate at which the whole range is read. */
 function gainOf({ original, split }: Readonly<Record<Source, Samples>>): number {
   return median(split.whole) / median(original.whole);
-}
-
-function times(gain: number): string {
-  return `${gain.toFixed(1)} times`;
 }
 
 function emptySamples(): Samples {

@@ -58,7 +58,8 @@ export function addBlock(program: Command, terminal: Terminal): void {
       await emitWatched(terminal, options, async () => {
         const ids: BlockedId[] = [];
         for await (const id of client.listBlockedIds(namespace, { signal })) ids.push(id);
-        return listing(ids, clock.nowMicros());
+        const notes = ids.length === 0 ? [`no id is blocked in ${namespace}`] : [];
+        return { ...listing(ids, clock.nowMicros()), notes };
       });
     });
 

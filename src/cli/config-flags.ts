@@ -23,11 +23,11 @@ export function addConfigFlags(command: Command): Command {
   return command
     .option("--listen <address>", "address and port, or BRAID_LISTEN; port 0 takes a free one")
     .option("--data <directory>", "where events are kept, or BRAID_DATA")
-    .option("--config <file>", "or BRAID_CONFIG (default: braid.yaml if there is one)")
+    .option("--config <file>", "settings, or BRAID_CONFIG (default: braid.yaml if there is one)")
     .option("--engine <name>", "embedded or cassandra, or BRAID_ENGINE")
     .option("--queue <name>", "embedded or kafka, or BRAID_QUEUE")
     .option("--insecure-listen", "listen where other machines can reach it")
-    .option("--log-level <level>", "or BRAID_LOG_LEVEL");
+    .option("--log-level <level>", "debug, info, warn, error or silent, or BRAID_LOG_LEVEL");
 }
 
 /** Reports all problems at once; the command then ends with the exit code for wrong usage. */

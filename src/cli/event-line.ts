@@ -23,10 +23,13 @@ export function eventOf(
   if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) {
     return { problem: "not a JSON object" };
   }
-  if (!textValues) return { json: content };
+  if (!textValues) return "items" in parsed ? { problem: TEXT_NEEDED } : { json: content };
   const converted = fromTextLine(parsed);
   return "json" in converted ? { json: encoder.encode(converted.json) } : converted;
 }
+
+const TEXT_NEEDED =
+  "has items, which are text values: give --text, or eventItems with values in base64";
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 const encoder = new TextEncoder();

@@ -69,9 +69,10 @@ const HINTS: Readonly<Record<string, string>> = {
   SERVER_UNREACHABLE: "start one: braid serve; or give its address: --url, BRAID_URL",
 };
 
-/** Replaces API methods in a server's message with CLI commands. */
+/** Replaces API methods and fields in a server's message with CLI commands and flags. */
 function inCommands(message: string): string {
-  return printable(message).replaceAll(API_NAMES, (name) => COMMANDS[name] ?? name);
+  const text = printable(message).replaceAll(API_NAMES, (name) => COMMANDS[name] ?? name);
+  return text.replaceAll(API_FIELDS, (field) => FLAGS[field.replace(/^ids\[\d+\]\./, "")] ?? field);
 }
 
 const COMMANDS: Readonly<Record<string, string>> = {
@@ -102,4 +103,13 @@ const COMMANDS: Readonly<Record<string, string>> = {
   GetStatus: "braid status",
 };
 
+/** The fields whose flags have other names. */
+const FLAGS: Readonly<Record<string, string>> = {
+  "timeInterval.start": "--from",
+  "timeInterval.end": "--to",
+  pageSize: "--page-size",
+  expireTime: "the end of the block",
+};
+
+const API_FIELDS = /\b(?:timeInterval\.(?:start|end)|pageSize|ids\[\d+\]\.expireTime)\b/g;
 const API_NAMES = new RegExp(`\\b(${Object.keys(COMMANDS).join("|")})\\b`, "g");

@@ -17,11 +17,15 @@ export function findCommand(program: Command, words: readonly string[]): FoundCo
       if (takesValue(command, word)) index += 1;
       continue;
     }
-    const child = command.commands.find((each) => each.name() === word);
+    const child = command.commands.find((each) => isNamed(each, word));
     if (child === undefined) return { command, unknownAt: index };
     command = child;
   }
   return { command, unknownAt: undefined };
+}
+
+function isNamed(command: Command, word: string): boolean {
+  return command.name() === word || command.aliases().includes(word);
 }
 
 /** `braid ns create`. */

@@ -40,8 +40,8 @@ test("histogram draws bars by powers of two and names its source", async () => {
 slice       data_20261115
 partitions  25: p50 49.8 KiB, p99 86.1 KiB, mean 58.6 KiB, max 86.1 KiB
 source      JMX at 2026-11-15T10:00:00Z (2h ago): 3 of 3 nodes answered
-tells       much
-not told    little
+shows       much
+leaves out  little
 other sources:
   READS: none seen; nothing read
   TABLE_ESTIMATES: it is away

@@ -39,8 +39,8 @@ function describe(histogram: PartitionHistogram, nowMicros: number): Block[] {
       ["slice", timeSlice],
       ["partitions", numbers(histogram)],
       ["source", `${source} at ${withRelative(asOf, nowMicros)}: ${coverage}`],
-      ["tells", tells],
-      ["not told", doesNotTell],
+      ["shows", tells],
+      ["leaves out", doesNotTell],
     ]),
     ...(alternatives.length === 0
       ? []

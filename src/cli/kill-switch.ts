@@ -32,6 +32,7 @@ export function addKillSwitch(program: Command, terminal: Terminal): void {
 
   killSwitch
     .command("status")
+    .alias("get")
     .description("show whether it is on, since when and why")
     .addHelpText("after", "\nExample:\n  $ braid kill-switch status")
     .action(async (_options: unknown, command: Command) => {

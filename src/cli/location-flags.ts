@@ -11,12 +11,18 @@ export interface LocationFlags {
 }
 
 export function addLocationFlags(command: Command): Command {
+  for (const argument of command.registeredArguments) {
+    if (argument.name() === "split") argument.description = SPLIT_ARGUMENT;
+  }
   return command
     .option("--slice <name>", "time slice, such as data_20261115")
     .option("--id <id>", "time series id")
     .option("--time-bucket <number>", "time bucket in the slice, from 0")
     .option("--event-bucket <number>", "event bucket (0 if not given)");
 }
+
+const SPLIT_ARGUMENT =
+  "its short id, as `braid splits ls` shows it; or name its partition by --slice, --id and --time-bucket";
 
 /** An id as in the first column of `braid splits ls`, for examples. */
 export const EXAMPLE_SPLIT = "c11psr2pyb";

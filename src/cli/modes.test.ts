@@ -92,6 +92,7 @@ test("kill-switch on, off and status", async () => {
   deepEqual(JSON.parse(off.out), { ...KILL_SWITCH, on: false });
   deepEqual(server.requests[1]?.body, { on: false, reason: "" });
   const status = await runBraid(["kill-switch", "status"], { url });
+  deepEqual(await runBraid(["kill-switch", "get"], { url }), status);
   equal(status.out, "kill switch  off\nset          never\n");
 });
 

@@ -123,6 +123,54 @@ test("--version prints the versions of this program and of the server, or that n
   deepEqual(JSON.parse((await runBraid(["--version", "--json"], { url })).out).version, version);
 });
 
+test("--version after a command prints the versions instead of running the command", async () => {
+  await using server = await fakeBraid(() => EXAMPLES["GetStatus"]?.answer);
+  const { url } = server;
+  const expected = await runBraid(["--version"], { url });
+  for (const line of ["ns ls --version", "ns --version", "ns rm plays --yes -V"]) {
+    deepEqual(await runBraid(line.split(" "), { url }), expected, line);
+  }
+  deepEqual(new Set(server.requests.map(({ method }) => method)), new Set(["GetStatus"]));
+});
+
+test("an empty list says so in a sentence", async () => {
+  await using server = await fakeBraid(() => ({ splits: [], paused: [], ids: [], nextPageToken: "" }));
+  const { url } = server;
+  const told = async (line: string): Promise<string> => {
+    const { code, err } = await runBraid(line.split(" "), { url });
+    equal(code, 0, err);
+    return err;
+  };
+  match(await told("splits ls"), /^braid: there are no splits: no read has found a wide/);
+  match(await told("splits ls plays"), /^braid: there are no splits of plays: /);
+  match(await told("splits ls plays --state failed"), /^braid: no split of plays is FAILED; /);
+  equal(await told("block ls plays"), "braid: no id is blocked in plays\n");
+});
+
+test("problems of a request name the flags of the command line", async () => {
+  const problems = [
+    "timeInterval.start must be before timeInterval.end",
+    "pageSize is 20000, the limit is 10000",
+    "ids[3].expireTime is not in the future",
+  ];
+  await using server = await fakeBraid((_request, response) =>
+    refuse(response, 400, "REQUEST_INVALID", {
+      message: problems.join("; "),
+      details: { problems },
+    }),
+  );
+  const { code, err } = await runBraid(["explain", "plays", "x"], { url: server.url });
+  equal(code, 2);
+  equal(
+    err,
+    "braid: the request has several problems:\n" +
+      "  - --from must be before --to\n" +
+      "  - --page-size is 20000, the limit is 10000\n" +
+      "  - the end of the block is not in the future\n" +
+      "  (REQUEST_INVALID)\n",
+  );
+});
+
 test("status shows the server, and what is paused", async () => {
   await using server = await fakeBraid(() => EXAMPLES["GetStatus"]?.answer);
   const ran = await runBraid(["status"], { url: server.url });

@@ -34,8 +34,10 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
   const printed: Promise<void>[] = [];
   const program = commandTree(terminal, printed);
   let running = program;
-  program.hook("preAction", (_program, command) => {
+  program.hook("preAction", async (_program, command) => {
     running = command;
+    // The versions instead of what the command does, wherever the flag stands.
+    if (command !== program) await showVersion(program, terminal);
   });
   try {
     await parse(program, args, terminal);
@@ -62,14 +64,20 @@ async function parse(program: Command, args: readonly string[], terminal: Termin
   } else if (asksHelp) {
     command.outputHelp();
   } else {
-    if (command === program && unknownAt === undefined && args.some(asksVersion)) {
-      program.action(async () => {
-        const { printVersion } = await import("./version.ts");
-        await printVersion(program.opts<GlobalOptions>(), terminal);
-      });
+    if (unknownAt === undefined && command.commands.length > 0 && args.some(asksVersion)) {
+      command.action(() => showVersion(program, terminal));
     }
     await program.parseAsync([...args], { from: "user" });
   }
+}
+
+/** Prints the versions and ends the command, if the flag is given. */
+async function showVersion(program: Command, terminal: Terminal): Promise<void> {
+  const options = program.opts<GlobalOptions & { version?: boolean }>();
+  if (options.version !== true) return;
+  const { printVersion } = await import("./version.ts");
+  await printVersion(options, terminal);
+  throw new ExitError(EXIT.done);
 }
 
 function asksVersion(word: string): boolean {

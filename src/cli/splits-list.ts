@@ -64,7 +64,7 @@ export function addSplitsList(splits: Command, terminal: Terminal): void {
           records: found.splits.map(summary),
           blocks: [listing(found.splits, now, { named: namespace === undefined })],
           notes: [
-            ...costNotes(found),
+            ...costNotes(found, namespace, options.state),
             ...killSwitchNotes(found.killSwitch, now),
             ...pauseNotes(found.paused, namespace ?? "", now),
             ...(found.more ? [`there are more than ${LISTED_MAX}; see them with --all`] : []),
@@ -123,9 +123,18 @@ function listing(
   return table(["=SPLIT", ...(named ? ["NAMESPACE"] : []), ...heads], rows);
 }
 
-/** The space of the copies, because the originals stay. */
-function costNotes({ splits, more }: Listed): string[] {
-  if (splits.length === 0) return ["no splits"];
+/** The space of the copies, because the originals stay; or what was not found. */
+function costNotes(
+  { splits, more }: Listed,
+  namespace: string | undefined,
+  state: SplitState | undefined,
+): string[] {
+  if (splits.length === 0) {
+    const where = namespace === undefined ? "" : ` of ${namespace}`;
+    return state === undefined
+      ? [`there are no splits${where}: no read has found a wide partition yet`]
+      : [`no split${where} is ${state}; without --state all are listed`];
+  }
   if (more) return [];
   const bytes = sizeOfCopies(splits.flatMap(({ segments }) => segments));
   const number = splits.length === 1 ? "one split" : `${count(splits.length)} splits`;

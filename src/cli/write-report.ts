@@ -1,7 +1,9 @@
 /**
- * Reports the lines that were not written: the first ones one by one, the rest counted by code.
+ * Reports the lines that were not written: the first ones of the file one by one, the rest counted
+ * by code.
  *
  * A file whose events are all too old has as many failures as lines, and nobody reads that many.
+ * Answers come in any order, so the lines are shown at the end.
  */
 import type { BraidError, JsonEvent, WriteFailure } from "../../client/connect.ts";
 import { explainFailure } from "./failures.ts";
@@ -23,6 +25,8 @@ export class WriteReport {
   readonly #stop: AbortController;
   readonly #byCode = new Map<string, LineRange>();
   readonly #unconfirmed = new LineRange();
+  /** The failed lines with the smallest numbers, in order: at most LINES_SHOWN. */
+  readonly #first: { readonly line: number; readonly problem: string }[] = [];
   #failed = 0;
   /** Why sending more lines is pointless. */
   fatal: BraidError | undefined;
@@ -68,6 +72,9 @@ export class WriteReport {
   /** Call this last. `read` is the number of lines read. */
   conclude(read: number): void {
     const { signal } = this.#stop;
+    for (const { line, problem } of this.#first) {
+      this.#note(`line ${line}: ${printable(problem)}\n`);
+    }
     if (this.#failed > LINES_SHOWN) this.#note(this.#summary());
     const interrupted = this.#terminal.interrupted.aborted;
     if (!interrupted && !signal.aborted && this.#unconfirmed.count === 0) return;
@@ -98,15 +105,16 @@ export class WriteReport {
     let lines = this.#byCode.get(code);
     if (lines === undefined) this.#byCode.set(code, (lines = new LineRange()));
     lines.add(line);
-    if (this.#failed > LINES_SHOWN) return;
-    this.#note(`line ${line}: ${printable(problem)}\n`);
+    const at = this.#first.findIndex((shown) => shown.line > line);
+    this.#first.splice(at < 0 ? this.#first.length : at, 0, { line, problem });
+    this.#first.splice(LINES_SHOWN);
   }
 
   #summary(): string {
     const codes = [...this.#byCode].toSorted(([, a], [, b]) => b.count - a.count);
     const rows = codes.map(([code, lines]) => {
       const hint = HINTS[code]?.replaceAll("NAMESPACE", this.#namespace);
-      const text = `  ${code}: ${count(lines.count)}, ${lines.text()}`;
+      const text = `  ${code}: ${count(lines.count)}, in ${lines.range()}`;
       return hint === undefined ? text : `${text}; ${hint}`;
     });
     const hidden = this.#failed - LINES_SHOWN;
@@ -137,10 +145,17 @@ class LineRange {
     this.#last = Math.max(this.#last, line);
   }
 
+  /** As the subject of a sentence: `lines 1 to 9`, or `3 of lines 1 to 9`. */
   text(): string {
+    return this.#isWhole() ? this.range() : `${count(this.count)} of ${this.range()}`;
+  }
+
+  range(): string {
     if (this.count === 1) return `line ${count(this.#first)}`;
-    const range = `lines ${count(this.#first)} to ${count(this.#last)}`;
-    const all = this.#last - this.#first + 1 === this.count;
-    return all ? range : `${count(this.count)} of ${range}`;
+    return `lines ${count(this.#first)} to ${count(this.#last)}`;
+  }
+
+  #isWhole(): boolean {
+    return this.#last - this.#first + 1 === this.count;
   }
 }

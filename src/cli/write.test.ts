@@ -75,7 +75,7 @@ test("write says in JSON what it did, and reads a file", async () => {
     equal(new Set(taken).size, 2500);
     const missing = await runBraid(["write", "plays", join(directory, "no")], { url: server.url });
     equal(missing.code, 1);
-    match(missing.err, /cannot read .*no such file/);
+    match(missing.err, /^braid: there is no file .*no\n/);
   } finally {
     await rm(directory, { recursive: true });
   }
@@ -146,11 +146,43 @@ test("of many lines that fail the first ten are shown, the rest counted by code"
   const ran = await runBraid(["write", "plays", "-"], around);
   equal(ran.code, 1);
   const told = ran.err.split("\n");
-  equal(told.filter((line) => line.startsWith("line ")).length, 10);
+  deepEqual(
+    told.slice(0, 10).map((line) => line.split(":")[0]),
+    Array.from({ length: 10 }, (_, i) => `line ${i + 1}`),
+  );
   deepEqual(told.slice(10, 11), ["… and 2,990 more. Not written, by code:"]);
-  match(told[11] ?? "", /^ {2}EVENT_TOO_OLD: 2,999, 2,999 of lines 1 to 3,000; .*--accept-limit/);
-  match(told[12] ?? "", /^ {2}LINE_INVALID: 1, line 5$/);
+  match(told[11] ?? "", /^ {2}EVENT_TOO_OLD: 2,999, in lines 1 to 3,000; .*--accept-limit/);
+  match(told[12] ?? "", /^ {2}LINE_INVALID: 1, in line 5$/);
   match(ran.out, /^0 events written, 3,000 failed, in /);
+});
+
+test("the failures shown are those of the smallest line numbers, whichever answer comes first", async () => {
+  const late = Promise.withResolvers<undefined>();
+  let batches = 0;
+  await using server = await fakeBraid(async (request) => {
+    if (request.method === "GetNamespace") return NAMESPACE;
+    // The first batch is answered after the second.
+    if (batches++ === 0) await late.promise;
+    else late.resolve(undefined);
+    return writes(request, []);
+  });
+  const lines = Array.from({ length: 2_000 }, () => '{"eventId":"bad"}');
+  const around = { url: server.url, input: lines.join("\n") };
+  const ran = await runBraid(["write", "plays", "-"], around);
+  const shown = ran.err.split("\n").filter((line) => line.startsWith("line "));
+  deepEqual(
+    shown.map((line) => line.split(":")[0]),
+    Array.from({ length: 10 }, (_, i) => `line ${i + 1}`),
+  );
+});
+
+test("a line with text values says that --text is missing, without asking the server", async () => {
+  await using server = await fakeBraid((request) => writes(request, []));
+  const input = '{"eventId":"1","items":{"device":"ios"}}\n';
+  const ran = await runBraid(["write", "plays", "-"], { url: server.url, input });
+  equal(ran.code, 1);
+  match(ran.err, /^line 1: has items, which are text values: give --text, or eventItems/);
+  equal(server.requests.length, 1);
 });
 
 test("write of a directory says what to do", async () => {

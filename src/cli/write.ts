@@ -175,8 +175,10 @@ async function sizeOf(
     const found = await stat(file);
     if (!found.isDirectory()) return found.isFile() ? found.size : undefined;
   } catch (error) {
+    const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
     const why = error instanceof Error ? error.message : String(error);
-    noteError(terminal, `braid: cannot read ${file}: ${why}\n`);
+    const text = missing ? `there is no file ${file}` : `cannot read ${file}: ${why}`;
+    noteError(terminal, `braid: ${text}\n`);
     throw new ExitError(EXIT.failed);
   }
   noteError(

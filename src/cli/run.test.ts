@@ -134,7 +134,12 @@ test("--version after a command prints the versions instead of running the comma
 });
 
 test("an empty list says so in a sentence", async () => {
-  await using server = await fakeBraid(() => ({ splits: [], paused: [], ids: [], nextPageToken: "" }));
+  await using server = await fakeBraid(() => ({
+    splits: [],
+    paused: [],
+    ids: [],
+    nextPageToken: "",
+  }));
   const { url } = server;
   const told = async (line: string): Promise<string> => {
     const { code, err } = await runBraid(line.split(" "), { url });

@@ -130,7 +130,7 @@ test("each kind of failure has its exit code", async () => {
     ["read plays", 2, /usage: braid read/],
     ["ns rm plays", 2, /no terminal to ask on[^]*braid ns rm plays --yes/],
     ["splits show plays zzzzzzzzzz", 3, /SPLIT_NOT_FOUND/],
-    ["splits ls plays", 0, /^braid: no splits$/m],
+    ["splits ls plays", 0, /^braid: there are no splits of plays: /m],
     ["verify plays", 5, /nothing was compared/],
     ["ns rm plays --yes", 0, /^$/],
     [`ns ls --url http://127.0.0.1:${await freePort()}`, 1, /cannot reach[^]*braid serve/],

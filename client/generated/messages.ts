@@ -701,6 +701,11 @@ export interface ListSplitsResponse {
   readonly killSwitch: KillSwitch;
   /** The namespaces on this page whose splits are paused. */
   readonly paused: readonly SplitsPause[];
+  /**
+   * Records that this page leaves out because the server cannot decode them: a split, or a namespace
+   * with all of its splits. The server's log names them.
+   */
+  readonly unreadable: string;
 }
 
 /** Names a split by partition or by split_id. */
@@ -1045,7 +1050,7 @@ export interface Verification {
   readonly startTime: string;
   /** Not given while it runs. */
   readonly endTime?: string;
-  /** Why it failed, or what it could not compare. */
+  /** Why it failed, what it could not compare, or what it waits for. */
   readonly reason: string;
 }
 

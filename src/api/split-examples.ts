@@ -171,7 +171,13 @@ const READ_MODE = {
 export const SPLIT_EXAMPLES: Readonly<Record<string, Example>> = {
   ListSplits: {
     request: { namespace: "plays", state: "COMPLETED", pageSize: 100 },
-    answer: { splits: [LISTED], nextPageToken: "", killSwitch: SWITCHED_OFF, paused: [PAUSE] },
+    answer: {
+      splits: [LISTED],
+      nextPageToken: "",
+      killSwitch: SWITCHED_OFF,
+      paused: [PAUSE],
+      unreadable: "0",
+    },
   },
   GetSplit: { request: { namespace: "plays", partition: PARTITION }, answer: SPLIT },
   RequestSplit: {

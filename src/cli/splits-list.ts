@@ -30,6 +30,8 @@ interface Listed {
   readonly splits: Split[];
   readonly paused: SplitsPause[];
   killSwitch: KillSwitch | undefined;
+  /** Records that the server cannot decode and leaves out. */
+  unreadable: number;
   /** Whether there are more than were requested. */
   more: boolean;
 }
@@ -60,11 +62,12 @@ export function addSplitsList(splits: Command, terminal: Terminal): void {
         const found = await list(client, namespace ?? "", options, interrupted);
         const now = clock.nowMicros();
         return {
-          value: { splits: found.splits },
+          value: { splits: found.splits, unreadable: String(found.unreadable) },
           records: found.splits.map(summary),
           blocks: [listing(found.splits, now, { named: namespace === undefined })],
           notes: [
             ...costNotes(found, namespace, options.state),
+            ...unreadableNotes(found),
             ...killSwitchNotes(found.killSwitch, now),
             ...pauseNotes(found.paused, namespace ?? "", now),
             ...(found.more ? [`there are more than ${LISTED_MAX}; see them with --all`] : []),
@@ -80,7 +83,13 @@ async function list(
   { state, all }: ListOptions,
   signal: AbortSignal,
 ): Promise<Listed> {
-  const found: Listed = { splits: [], paused: [], killSwitch: undefined, more: false };
+  const found: Listed = {
+    splits: [],
+    paused: [],
+    killSwitch: undefined,
+    unreadable: 0,
+    more: false,
+  };
   const wanted = all === true ? Number.POSITIVE_INFINITY : LISTED_MAX;
   let pageToken = "";
   do {
@@ -92,6 +101,7 @@ async function list(
       found.paused.every((known) => known.namespace !== pause.namespace);
     found.paused.push(...page.paused.filter(isNew));
     found.killSwitch = page.killSwitch;
+    found.unreadable += Number(page.unreadable);
     pageToken = page.nextPageToken;
   } while (pageToken !== "" && found.splits.length < wanted);
   found.more = pageToken !== "" || found.splits.length > wanted;
@@ -139,6 +149,15 @@ function costNotes(
   const bytes = sizeOfCopies(splits.flatMap(({ segments }) => segments));
   const number = splits.length === 1 ? "one split" : `${count(splits.length)} splits`;
   return [`${number}, whose copies take ${size(bytes)} in addition to the originals`];
+}
+
+function unreadableNotes({ unreadable }: Listed): string[] {
+  if (unreadable === 0) return [];
+  const records = unreadable === 1 ? "one record is" : `${count(unreadable)} records are`;
+  return [
+    `${records} left out: the server cannot decode them, because they are damaged or of a newer ` +
+      "version; its log names them",
+  ];
 }
 
 /** A row of CSV: the fields that fit the columns of a spreadsheet. */

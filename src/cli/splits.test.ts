@@ -12,7 +12,7 @@ const SPLIT = EXAMPLES["GetSplit"]?.answer as unknown as Split;
 /** A page of ListSplits. */
 function page(splits: readonly object[], nextPageToken = "", more: object = {}): object {
   const killSwitch = { on: false, by: "", reason: "", unchanged: false };
-  return { splits, nextPageToken, killSwitch, paused: [], ...more };
+  return { splits, nextPageToken, killSwitch, paused: [], unreadable: "0", ...more };
 }
 
 const PARTITION = {
@@ -41,7 +41,7 @@ test("splits ls prints a table of a state, and JSON as it came", async () => {
     pageToken: "",
   });
   const asJson = await runBraid("splits ls plays --json".split(" "), { url });
-  deepEqual(JSON.parse(asJson.out), { splits: [SPLIT] });
+  deepEqual(JSON.parse(asJson.out), { splits: [SPLIT], unreadable: "0" });
   equal("state" in (server.requests[1]?.body ?? {}), false);
 });
 
@@ -60,6 +60,19 @@ test("splits ls stops at a screenful and says so, unless all are wanted", async 
   const all = await runBraid(["splits", "ls", "plays", "--all"], { url });
   equal(all.out.split("\n").length, 182);
   equal(all.err, "braid: 180 splits, whose copies take 2.7 GiB in addition to the originals\n");
+});
+
+test("C28: splits ls says how many records the server could not decode", async () => {
+  await using server = await fakeBraid(({ body }) =>
+    body["pageToken"] === ""
+      ? page([SPLIT], "a", { unreadable: "1" })
+      : page([], "", { unreadable: "2" }),
+  );
+  const { url } = server;
+  const ran = await runBraid(["splits", "ls", "plays"], { url });
+  match(ran.err, /3 records are left out: the server cannot decode them/);
+  const asJson = await runBraid("splits ls plays --json".split(" "), { url });
+  deepEqual(JSON.parse(asJson.out), { splits: [SPLIT], unreadable: "3" });
 });
 
 test("splits show prints sizes and latencies before and after, and the history", async () => {

@@ -15,8 +15,10 @@
  */
 import { LOST, tryCompareAndSet } from "../lib/compare-and-set.ts";
 import { z } from "zod";
+import { ServiceError } from "../lib/errors.ts";
+import { isUnreadable } from "../lib/stored-format.ts";
 import { SECOND_MICROS } from "../model/namespace-config.ts";
-import type { Catalog } from "../ports/catalog.ts";
+import type { Catalog, CatalogRecord } from "../ports/catalog.ts";
 import { timeKey } from "./split-spaces.ts";
 import { decodeStored, encodeStored, storedObject } from "./stored-json.ts";
 
@@ -76,8 +78,12 @@ export async function openWindow(
   const [space, key] = [listOf(index), timeKey(window)];
   const opened = await tryCompareAndSet(async () => {
     const there = await catalog.read(space, key);
-    if (there !== undefined && !decodeStored(windowSchema, space, there).closing) return true;
-    const value = encodeStored({ closing: false });
+    const state = there === undefined ? "DAMAGED" : stateOf(space, there);
+    if (state === "OPEN") return true;
+    // Of a newer version: it may be closing. A write of the same value keeps all that this process
+    // does not know, and still lets no process remove the window.
+    const value =
+      state === "NEWER" && there !== undefined ? there.value : encodeStored({ closing: false });
     const written = await catalog.write(space, key, value, there?.version ?? 0);
     return written === undefined ? LOST : true;
   });
@@ -96,10 +102,11 @@ export async function closeWindows(
 ): Promise<string> {
   const space = listOf(index);
   const page = await catalog.list(space, after, WINDOWS_PAGE);
-  for (const { key, version } of page) {
+  for (const stored of page) {
+    const { key, version } = stored;
     const window = Number(key);
     if (window + WINDOW_MICROS + QUIET_MICROS > nowMicros) return "";
-    if (await hasEntries(catalog, index, window)) continue;
+    if (stateOf(space, stored) === "NEWER" || (await hasEntries(catalog, index, window))) continue;
     const marked = await catalog.write(space, key, encodeStored({ closing: true }), version);
     // List once more: a process that makes an entry after this listing takes the mark back.
     if (marked === undefined || (await hasEntries(catalog, index, window))) continue;
@@ -111,6 +118,20 @@ export async function closeWindows(
 async function hasEntries(catalog: Catalog, index: WorkIndex, window: number): Promise<boolean> {
   const [first] = await catalog.list(windowSpace(index, window), timeKey(window), 1);
   return first !== undefined && first.key < timeKey(window + WINDOW_MICROS);
+}
+
+/**
+ * A window is listed by its key alone, so a record that cannot be decoded keeps no process from
+ * making entries (rule C28). DAMAGED: the next write replaces it. NEWER: only a newer version of
+ * Braid may change it.
+ */
+function stateOf(space: string, stored: CatalogRecord): "OPEN" | "CLOSING" | "DAMAGED" | "NEWER" {
+  try {
+    return decodeStored(windowSchema, space, stored).closing ? "CLOSING" : "OPEN";
+  } catch (error) {
+    if (!isUnreadable(error)) throw error;
+    return error instanceof ServiceError && error.code === "DATA_LOSS" ? "DAMAGED" : "NEWER";
+  }
 }
 
 function listOf(index: WorkIndex): string {

@@ -45,6 +45,43 @@ test("due entries are listed by time across windows, a page at a time", async ()
   deepEqual(paged, sorted);
 });
 
+const NEWER = '{"format":2,"closing":true,"more":1}';
+
+for (const value of ["{", '{"format":1}', NEWER]) {
+  test(`C28: a window whose record is ${value} takes entries, and they are found`, async () => {
+    const catalog = new MemoryCatalog();
+    const [space, key] = ["split-work-windows", String(NOW)];
+    await catalog.write(space, key, value, 0);
+    for (const minutes of [0, 1]) ok(await put(catalog, NOW + minutes * MINUTE));
+    deepEqual(await timesDue(catalog, NOW + DAY), [NOW, NOW + MINUTE]);
+    const after = await catalog.read(space, key);
+    // A damaged record is replaced. One of a newer version keeps its value.
+    equal(after?.value, value === NEWER ? NEWER : '{"format":1,"closing":false}');
+  });
+}
+
+test("C28: a newer version that closes a window does not remove it under an entry made meanwhile", async () => {
+  const catalog = new MemoryCatalog();
+  const [space, key] = ["split-work-windows", String(NOW)];
+  // The newer version has marked the window and found no entries.
+  const marked = await catalog.write(space, key, NEWER, 0);
+  ok(marked !== undefined && (await put(catalog, NOW)));
+  equal(await catalog.remove(space, key, marked), false);
+  deepEqual(await timesDue(catalog, NOW + DAY), [NOW]);
+});
+
+test("C28: an empty window is forgotten if its record is damaged, and left if it is of a newer version", async () => {
+  const catalog = new MemoryCatalog();
+  const space = "split-work-windows";
+  await catalog.write(space, String(NOW), "{", 0);
+  await catalog.write(space, String(NOW + WINDOW_MICROS), NEWER, 0);
+  await closeWindows(catalog, INDEX, NOW + DAY, "");
+  deepEqual(
+    catalog.peek(space).map(({ value }) => value),
+    [NEWER],
+  );
+});
+
 test("days of removed entries are not walked over", async () => {
   const catalog = new MemoryCatalog();
   const removed = new Map<string, number>();

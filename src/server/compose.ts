@@ -63,8 +63,8 @@ async function startParts(
   const serving = await startServing(context);
   const latency = new LiveLatency(clock);
   const nudge = startOwnWork(context, serving, latency);
-  const verify = startVerifying(parts, runtime, lifecycle, by, (reported) =>
-    serving.splits.differed(reported),
+  const verify = startVerifying(parts, runtime, lifecycle, by, (reported, signal) =>
+    serving.splits.recheck(reported, signal),
   );
   const writing = startWriting(context);
   const reading = await startReading(context, serving.splits.opener, latency);

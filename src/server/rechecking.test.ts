@@ -1,4 +1,4 @@
-import { deepEqual, equal } from "node:assert/strict";
+import { deepEqual, equal, match } from "node:assert/strict";
 import { test } from "node:test";
 import {
   eventOf,
@@ -9,45 +9,43 @@ import {
 } from "../../tests/property/one-partition.ts";
 import { systemRandom } from "../lib/random.ts";
 import { silentLog } from "../lib/log.ts";
+import { abortable } from "../lib/abortable.ts";
+import type { ReportedDifference } from "../model/reported-difference.ts";
 import { readNamespace } from "../records/namespace-records.ts";
 import { readRoute } from "../records/route-records.ts";
 import { readSplit } from "../records/split-records.ts";
 import { spaceOf } from "../records/split-spaces.ts";
-import { comparisonOf } from "../splits/compare/reported-difference.ts";
-import type { VerifiedDifference } from "../splits/verify/verification.ts";
+import { comparisonOf } from "../splits/compare/comparison-of.ts";
 import { Verifier } from "../splits/verify/verifier.ts";
 import { startRechecking } from "./rechecking.ts";
 
-type Report = (fixture: OnePartition, difference: VerifiedDifference) => void;
+type Recheck = (difference: ReportedDifference, signal: AbortSignal) => Promise<boolean>;
 
 /** Where a comparison runs: with what it does with a difference. */
-const PROCESSES: Readonly<Record<string, (fixture: OnePartition) => Report>> = {
-  server: () => (fixture, difference) => fixture.serving.differed(difference),
+const PROCESSES: Readonly<Record<string, (fixture: OnePartition) => Recheck>> = {
+  server: (fixture) => (difference, signal) => fixture.serving.recheck(difference, signal),
   worker: ({ catalog, store, clock }) => {
     const parts = { catalog, store, changed: async () => undefined };
     const lifecycle = { run: () => undefined };
     const differences = startRechecking(parts, { clock, log: silentLog }, lifecycle, "worker-1");
-    return (_, difference) => differences.submit(comparisonOf(difference));
+    return (difference, signal) => differences.settle(comparisonOf(difference), signal);
   },
 };
+
+function verifierOf({ catalog, store, clock }: OnePartition, by: string, recheck: Recheck) {
+  return new Verifier({ catalog, store, clock, random: systemRandom, by, recheck });
+}
 
 /** What a comparison of everything reports, and the kinds of differences that it lists. */
 async function verified(
   fixture: OnePartition,
-  report: Report,
-): Promise<{ reported: VerifiedDifference[]; kinds: string[] }> {
-  const { catalog, store, clock } = fixture;
-  const reported: VerifiedDifference[] = [];
-  const verifier = new Verifier({
-    catalog,
-    store,
-    clock,
-    random: systemRandom,
-    by: "verifier",
-    differed: (difference) => {
-      reported.push(difference);
-      report(fixture, difference);
-    },
+  recheck: Recheck,
+): Promise<{ reported: ReportedDifference[]; kinds: string[] }> {
+  const { clock } = fixture;
+  const reported: ReportedDifference[] = [];
+  const verifier = verifierOf(fixture, "verifier", (difference, signal) => {
+    reported.push(difference);
+    return recheck(difference, signal);
   });
   const stop = new AbortController();
   const running = verifier.run(stop.signal);
@@ -98,6 +96,51 @@ for (const [process, start] of Object.entries(PROCESSES)) {
   });
 }
 
+for (const [process, start] of Object.entries(PROCESSES)) {
+  test(`C14: a difference whose recheck was not done when its process stopped is settled by a ${process} that continues`, async () => {
+    const fixture = await OnePartition.open();
+    const { clock } = fixture;
+    await fixture.split({ keep: (event) => event.time !== START + 150 * SECOND });
+    const asked = Promise.withResolvers<void>();
+    const first = verifierOf(fixture, "first", (_, signal) => {
+      asked.resolve();
+      return abortable(new Promise(() => undefined), signal);
+    });
+    const stop = new AbortController();
+    const running = first.run(stop.signal);
+    const id = await first.start("plays", {});
+    await asked.promise;
+    await clock.advance(10_000);
+    const waiting = await first.get("plays", id);
+    deepEqual([waiting.state, waiting.differencesFound], ["RUNNING", 0]);
+    match(waiting.reason, /reads both again/);
+    stop.abort();
+    await running;
+    equal((await readSplit(fixture.catalog, location))?.state, "COMPLETED");
+    const next = verifierOf(fixture, "next", start(fixture));
+    const end = new AbortController();
+    const continuing = next.run(end.signal);
+    for (let passed = 0; (await next.get("plays", id)).state === "RUNNING"; passed++) {
+      equal(passed < 60, true);
+      await clock.advance(1_000);
+    }
+    end.abort();
+    await continuing;
+    const { state, differencesFound, reason } = await next.get("plays", id);
+    deepEqual([state, differencesFound, reason], ["DONE", 1, ""]);
+    const record = await readSplit(fixture.catalog, location);
+    deepEqual([record?.state, record?.history.at(-1)?.cause], ["DETECTED", "recopy"]);
+  });
+}
+
+test("C14: a difference for which there is no room is submitted again", async () => {
+  const fixture = await OnePartition.open();
+  await fixture.split({ keep: (event) => event.time !== START + 150 * SECOND });
+  let refused = 3;
+  const { reported, kinds } = await verified(fixture, async () => refused-- <= 0);
+  deepEqual([reported.length, kinds], [4, ["only in original"]]);
+});
+
 test("C14: a split is not held back for damage of its original", async () => {
   const fixture = await OnePartition.open();
   await fixture.split({});
@@ -107,7 +150,7 @@ test("C14: a split is not held back for damage of its original", async () => {
       yield { ...run, chunks: run.chunks.map((chunk) => chunk.subarray(1)) };
     }
   };
-  const { reported, kinds } = await verified(fixture, () => undefined);
+  const { reported, kinds } = await verified(fixture, async () => true);
   deepEqual({ reported, kinds }, { reported: [], kinds: ["damaged original"] });
   equal((await readSplit(fixture.catalog, location))?.state, "COMPLETED");
 });

@@ -12,8 +12,8 @@ import { ComparisonReaders } from "../splits/compare/comparison-readers.ts";
 import { Comparer } from "../splits/compare/comparer.ts";
 import { Differences } from "../splits/compare/differences.ts";
 import { EvidenceFlusher } from "../splits/compare/evidence-flusher.ts";
-import { comparisonOf } from "../splits/compare/reported-difference.ts";
-import type { ReportedDifference } from "../splits/compare/reported-difference.ts";
+import { comparisonOf } from "../splits/compare/comparison-of.ts";
+import type { ReportedDifference } from "../model/reported-difference.ts";
 import type { ServeObserver } from "../splits/serve/observer.ts";
 import { RouteCache } from "../splits/serve/route-cache.ts";
 import type { KnownSwitch } from "../splits/serve/serve-context.ts";
@@ -133,9 +133,10 @@ export class SplitServing {
 
   /**
    * A split is not its original, by an offline comparison: it is not served here until a recheck.
+   * See `Differences.settle`.
    */
-  differed(reported: ReportedDifference): void {
-    this.#differences.submit(comparisonOf(reported));
+  recheck(reported: ReportedDifference, signal: AbortSignal): Promise<boolean> {
+    return this.#differences.settle(comparisonOf(reported), signal);
   }
 
   filterSizes(): Iterable<FilterSize> {

@@ -2,19 +2,18 @@
  * The comparisons of originals and splits that operators start. Any process continues one that no
  * process works on.
  */
-import type { VerifiedDifference } from "../splits/verify/verification.ts";
+import type { VerificationDeps } from "../splits/verify/verification.ts";
 import { Verifier } from "../splits/verify/verifier.ts";
 import type { CommonParts } from "./common-parts.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** `differed` starts the recheck of a difference (rule C14). */
 export function startVerifying(
   { catalog, store }: CommonParts,
   { clock, random, log }: Runtime,
   lifecycle: Lifecycle,
   by: string,
-  differed: (difference: VerifiedDifference) => void,
+  recheck: NonNullable<VerificationDeps["recheck"]>,
 ): Verifier {
   const verifier = new Verifier({
     catalog,
@@ -22,7 +21,7 @@ export function startVerifying(
     clock,
     random,
     by,
-    differed,
+    recheck,
     onFailed: (error) => log.warn({ err: error }, "could not check for comparisons"),
   });
   lifecycle.run("comparisons of originals and splits", (signal) => verifier.run(signal));

@@ -9,7 +9,7 @@ import { consumeDetections } from "./detections.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { openListener } from "./open-listener.ts";
 import { processName, startSplitting } from "./splitting.ts";
-import { comparisonOf } from "../splits/compare/reported-difference.ts";
+import { comparisonOf } from "../splits/compare/comparison-of.ts";
 import { startRechecking } from "./rechecking.ts";
 import { startVerifying } from "./verifying.ts";
 import type { Runtime } from "./runtime.ts";
@@ -27,8 +27,8 @@ export async function startWorker(config: ServiceConfig, runtime: Runtime): Prom
     const nudge = (partition: PartitionKey): void => worker.nudge(partition);
     consumeDetections({ ...parts, by, nudge }, runtime, measures, lifecycle);
     const differences = startRechecking(parts, runtime, lifecycle, by);
-    startVerifying(parts, runtime, lifecycle, by, (reported) =>
-      differences.submit(comparisonOf(reported)),
+    startVerifying(parts, runtime, lifecycle, by, (reported, signal) =>
+      differences.settle(comparisonOf(reported), signal),
     );
     const { listener } = await openListener(config, runtime, {
       methods: [],

@@ -48,6 +48,8 @@ export interface SplitPage {
   readonly killSwitch: KillSwitchState;
   /** The paused namespaces among those that this page has read. */
   readonly paused: readonly PausedNamespace[];
+  /** How many splits, and namespaces with all of theirs, the page leaves out (rule C28). */
+  readonly unreadable: number;
 }
 
 export interface SplitUseCases {
@@ -146,7 +148,7 @@ export interface VerifyProgress {
   readonly differencesFound: number;
   readonly startedAt: number;
   readonly endedAt: number;
-  /** Why the comparison failed, or what it could not compare. */
+  /** Why the comparison failed, what it could not compare, or what it waits for. */
   readonly reason: string;
 }
 

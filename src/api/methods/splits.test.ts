@@ -138,6 +138,7 @@ function fakes(): { splits: SplitUseCases; calls: unknown[][] } {
         nextPageToken: "more",
         killSwitch: { on: true, at: START, by: "ana", reason: "a difference" },
         paused: [PAUSE],
+        unreadable: 2,
       }),
       get: seen("get", DETAIL),
       locate: seen("locate", LOCATION),
@@ -349,6 +350,7 @@ test("a list is requested by state and page, with a default page size", async ()
   const page = await ask(splits, "ListSplits", { namespace: "plays", state: "FAILED" });
   equal(page["nextPageToken"], "more");
   equal((page["splits"] as unknown[]).length, 1);
+  equal(page["unreadable"], "2");
   const at = "2026-11-14T07:00:00Z";
   deepEqual(
     [page["killSwitch"], page["paused"]],

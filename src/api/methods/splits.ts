@@ -37,6 +37,7 @@ export function splitMethods(splits: SplitUseCases): UnaryMethod[] {
           nextPageToken: page.nextPageToken,
           killSwitch: switchMessage(page.killSwitch),
           paused: page.paused.map(pauseMessage),
+          unreadable: BigInt(page.unreadable),
         };
       },
     }),

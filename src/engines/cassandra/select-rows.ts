@@ -4,6 +4,7 @@
  * leaves waiting.
  */
 import type { types } from "cassandra-driver";
+import { abortable } from "../../lib/abortable.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
 import type { PartitionKey } from "../../model/partition.ts";
@@ -82,7 +83,8 @@ export class RowSelect {
     for (let tries = 1; ; tries++) {
       this.#signal.throwIfAborted();
       try {
-        return await orAbort(attempt(), this.#signal);
+        // The driver cannot stop a request: its late answer is dropped.
+        return await abortable(attempt(), this.#signal);
       } catch (error) {
         this.#signal.throwIfAborted();
         if (!isTimeout(error) || tries === TRIES_MAX) {
@@ -112,18 +114,4 @@ export function timeOfRow(row: Row): number {
 
 export function positionOfRow(row: Row): Position {
   return { time: timeOfRow(row), id: Buffer.from(row["event_id"] as string) };
-}
-
-/** The driver cannot stop a request: its late answer is dropped. */
-async function orAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  let leave: () => void = () => undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    leave = () => reject(signal.reason as Error);
-    signal.addEventListener("abort", leave, { once: true });
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener("abort", leave);
-  }
 }

@@ -12,6 +12,7 @@
  * fails is repeated, however long that takes. Meanwhile the evidence says that a difference is not
  * settled, so that no read mode advances on what other servers see.
  */
+import { abortable } from "../../lib/abortable.ts";
 import { LOST, tryCompareAndSet } from "../../lib/compare-and-set.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { moveSplit, publishSplit } from "../record/move-split.ts";
@@ -48,6 +49,8 @@ export interface DifferencesOptions {
 
 /** A copy that this server does not serve. Trust states bound how many there are. */
 interface Quarantine {
+  /** Resolved when a recheck has settled it. */
+  readonly settled: PromiseWithResolvers<void>;
   /** What the next recheck reads. */
   comparison: Comparison;
   /** What has differed since. Several differences become one range that spans them all. */
@@ -77,26 +80,48 @@ export class Differences {
 
   /** Returns at once. The split is quarantined from now on. Rechecks run one at a time. */
   submit(comparison: Comparison): void {
-    if (this.#leaving.signal.aborted) return;
-    const { segment } = comparison.read;
-    const partition = partitionText(comparison.partition);
-    const key = `${segment.generation}@${segment.from}#${partition}`;
-    const known = this.#quarantined.get(key);
-    if (known !== undefined) {
-      known.later = known.later === undefined ? comparison : covering(known.later, comparison);
-      return;
-    }
-    if (!this.#options.trustStates.quarantine(partition, segment)) return;
-    const dueMs = this.#options.clock.monotonicMs();
-    this.#quarantined.set(key, { comparison, later: undefined, rechecks: 0, dueMs });
-    this.#working ??= this.#work();
-    this.#marking ??= this.#mark();
+    this.#quarantine(comparison);
+  }
+
+  /**
+   * Submits, and resolves to true when a recheck has settled it. False if it was not submitted, for
+   * lack of room or because this is closing: submit it again later. Rejects when the signal aborts.
+   */
+  async settle(comparison: Comparison, signal: AbortSignal): Promise<boolean> {
+    const quarantine = this.#quarantine(comparison);
+    if (quarantine === undefined) return false;
+    await abortable(quarantine.settled.promise, signal);
+    return true;
   }
 
   async close(): Promise<void> {
     this.#leaving.abort(new Error("no longer wanted"));
     await Promise.all([this.#working, this.#marking]);
     this.#quarantined.clear();
+  }
+
+  #quarantine(comparison: Comparison): Quarantine | undefined {
+    if (this.#leaving.signal.aborted) return undefined;
+    const { segment } = comparison.read;
+    const partition = partitionText(comparison.partition);
+    const key = `${segment.generation}@${segment.from}#${partition}`;
+    const known = this.#quarantined.get(key);
+    if (known !== undefined) {
+      known.later = known.later === undefined ? comparison : covering(known.later, comparison);
+      return known;
+    }
+    if (!this.#options.trustStates.quarantine(partition, segment)) return undefined;
+    const quarantine: Quarantine = {
+      settled: Promise.withResolvers(),
+      comparison,
+      later: undefined,
+      rechecks: 0,
+      dueMs: this.#options.clock.monotonicMs(),
+    };
+    this.#quarantined.set(key, quarantine);
+    this.#working ??= this.#work();
+    this.#marking ??= this.#mark();
+    return quarantine;
   }
 
   async #work(): Promise<void> {
@@ -110,6 +135,7 @@ export class Differences {
         const { partition, read } = quarantine.comparison;
         this.#quarantined.delete(key);
         trustStates.clear(partitionText(partition), read.segment);
+        quarantine.settled.resolve();
       }
       if (this.#quarantined.size > 0) await clock.sleep(ROUND_MS, signal);
     }

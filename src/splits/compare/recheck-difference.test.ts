@@ -4,7 +4,7 @@ import { location, OnePartition } from "../../../tests/property/one-partition.ts
 import { readRoute } from "../../records/route-records.ts";
 import { readSlice, removeSlice } from "../../records/slice-records.ts";
 import { isServed } from "./recheck-difference.ts";
-import { comparisonOf } from "./reported-difference.ts";
+import { comparisonOf } from "./comparison-of.ts";
 
 test("C14: a difference belongs to one copy: another generation of the same time is not acted on for it", async () => {
   const fixture = await OnePartition.open();

@@ -8,6 +8,7 @@
 import { fromUtf8, utf8 } from "../../lib/bytes.ts";
 import { ServiceError } from "../../lib/errors.ts";
 import { timeBucketRange } from "../../model/partition.ts";
+import type { SliceRef } from "../../model/partition.ts";
 import type { SplitRecord, SplitState } from "../../model/split.ts";
 import type { TimeSlice } from "../../model/time-slice.ts";
 import type { Catalog } from "../../ports/catalog.ts";
@@ -63,6 +64,7 @@ export async function listSplitPage(
   return {
     splits: page.splits,
     paused: page.paused,
+    unreadable: page.unreadable,
     killSwitch: await readKillSwitch(catalog),
     nextPageToken: next === undefined ? "" : tokenOf(next),
   };
@@ -71,6 +73,7 @@ export async function listSplitPage(
 class PageInProgress {
   readonly splits: SplitDetail[] = [];
   readonly paused: PausedNamespace[] = [];
+  unreadable = 0;
   readonly #catalog: Catalog;
   readonly #state: SplitState | undefined;
   readonly #size: number;
@@ -101,6 +104,7 @@ class PageInProgress {
       for (const { name, record } of namespaces) {
         after = name;
         // A namespace record that cannot be read must not hide the splits of the others.
+        if (record instanceof Error) this.unreadable++;
         if (record instanceof Error || record.phase !== "READY") continue;
         const next = await this.add(record, { namespace: name, slice: "", cursor: "" });
         if (next !== undefined) return next;
@@ -136,33 +140,39 @@ class PageInProgress {
       const room = this.#size - this.splits.length;
       if (room === 0 || this.#records >= RECORDS_MAX) return cursor;
       const limit = this.#state === undefined ? room : RECORDS_PAGE;
-      const page = await listSplitsPage(this.#catalog, ref, cursor, limit, this.#skip);
+      const page = await this.#list(ref, cursor, limit);
       this.#records += page.records.length;
       if (page.records.length > 0) {
         timeSlice ??= await readSlice(this.#catalog, namespaceId, slice);
       }
       const used = this.#take(page.records, timeSlice);
       // Reads again only the records that were used, to get the cursor behind them.
-      const taken =
-        used === page.records.length
-          ? page
-          : await listSplitsPage(this.#catalog, ref, cursor, used, () => undefined);
+      const taken = used === page.records.length ? page : await this.#list(ref, cursor, used);
+      for (const entry of taken.skipped) this.#skip(entry);
+      this.unreadable += taken.skipped.length;
       ({ cursor } = taken);
     } while (cursor !== "");
     return undefined;
   }
 
+  async #list(slice: SliceRef, cursor: string, limit: number) {
+    const skipped: UnreadableEntry[] = [];
+    const skip = (entry: UnreadableEntry): void => void skipped.push(entry);
+    const page = await listSplitsPage(this.#catalog, slice, cursor, limit, skip);
+    return { ...page, skipped };
+  }
+
   /** Takes the matching records while there is room. Returns how many records it has examined. */
   #take(records: readonly SplitRecord[], slice: TimeSlice | undefined): number {
-    let looked = 0;
+    let examined = 0;
     for (const record of records) {
       if (this.splits.length === this.#size) break;
-      looked++;
+      examined++;
       if (this.#state !== undefined && record.state !== this.#state) continue;
       const bucket = slice && timeBucketRange(slice, record.partition.timeBucket);
       this.splits.push({ record, parts: [], bucket });
     }
-    return looked;
+    return examined;
   }
 }
 

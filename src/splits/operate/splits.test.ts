@@ -295,16 +295,27 @@ test("C28: a record that cannot be decoded is left out of lists and reported, an
   const [space, key] = [spaceOf("splits", fixture.partition()), keyOf(fixture.partition())];
   await catalog.write(space, key, "{", (await fixture.record()).version);
   for (const pageSize of [1, 2, 10]) {
-    const listed: string[] = [];
-    for (let pageToken = ""; ;) {
-      const page = await fixture.splits.list("plays", { state: undefined, pageSize, pageToken });
-      listed.push(...page.splits.map(({ record }) => record.partition.seriesId));
-      if (page.nextPageToken === "") break;
-      pageToken = page.nextPageToken;
+    for (const state of [undefined, "DETECTED"] as const) {
+      const listed: string[] = [];
+      let unreadable = 0;
+      for (let pageToken = ""; ;) {
+        const page = await fixture.splits.list("plays", { state, pageSize, pageToken });
+        listed.push(...page.splits.map(({ record }) => record.partition.seriesId));
+        unreadable += page.unreadable;
+        if (page.nextPageToken === "") break;
+        pageToken = page.nextPageToken;
+      }
+      assert.deepEqual(listed.toSorted(), ["a", "b", "c"]);
+      assert.equal(unreadable, 1, `pages of ${pageSize}`);
     }
-    assert.deepEqual(listed.toSorted(), ["a", "b", "c"]);
   }
-  assert.ok(fixture.skipped.every((skipped) => skipped === key) && fixture.skipped.length >= 3);
+  assert.deepEqual(
+    fixture.skipped,
+    Array.from({ length: 6 }, () => key),
+  );
+  const all = { state: undefined, pageSize: 10, pageToken: "" };
+  await catalog.write("namespaces", "other", "{", 0);
+  assert.equal((await fixture.splits.list("", all)).unreadable, 2);
   await assert.rejects(fixture.splits.get(fixture.location()), { code: "DATA_LOSS" });
 });
 

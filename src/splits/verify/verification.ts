@@ -3,7 +3,9 @@
  *
  * Splits are taken a few at a time, each range by range, and what a range has found is added to the
  * saved progress (`SavedProgress`), from which another process can continue. Reads ask all
- * replicas.
+ * replicas. A range in which the two sides differ is done when a recheck has settled the
+ * difference; if the process stops before, the next one compares that range again, so that a
+ * difference is never only in memory.
  */
 import type { Clock } from "../../lib/clock.ts";
 import { CODES, ServiceError } from "../../lib/errors.ts";
@@ -14,7 +16,7 @@ import type { NamespaceRecord } from "../../records/namespace-records.ts";
 import { readParts } from "../../records/part-records.ts";
 import { readSlice, readSlices } from "../../records/slice-records.ts";
 import { listSplits, listSplitsPage, readSplit } from "../../records/split-records.ts";
-import type { PartitionKey } from "../../model/partition.ts";
+import type { ReportedDifference } from "../../model/reported-difference.ts";
 import { routeOf } from "../../model/split.ts";
 import type { RouteSegment, SplitRecord } from "../../model/split.ts";
 import type { Catalog } from "../../ports/catalog.ts";
@@ -34,19 +36,11 @@ export interface VerificationDeps {
   readonly clock: Clock;
   /**
    * Called for each range in which a split that servers may follow is not its original: they must
-   * not serve it until a recheck has settled that (rule C14). Returns at once.
+   * not serve it until a recheck has settled that (rule C14). Resolves to true when it is settled,
+   * to false if there is no room for it now, and rejects when the signal aborts.
    */
-  readonly differed?: (difference: VerifiedDifference) => void;
-}
-
-export interface VerifiedDifference {
-  readonly namespace: string;
-  readonly partition: PartitionKey;
-  /** Of the namespace's read mode, after the comparison. */
-  readonly round: number;
-  readonly segment: RouteSegment;
-  readonly from: number;
-  readonly to: number;
+  readonly recheck?:
+    ((difference: ReportedDifference, signal: AbortSignal) => Promise<boolean>) | undefined;
 }
 
 /** Splits compared at a time, each with two fetches of 1 MiB in memory. */
@@ -56,6 +50,9 @@ const ATTEMPTS_MAX = 4;
 const RETRY_MS = 1_000;
 /** No caller waits, so a second replica is not asked early. */
 const LEVEL: ServiceLevel = { consistency: "ALL", targetMs: 5_000, maxMs: 5_000 };
+
+const RECHECKING =
+  "a split differs from its original: Braid reads both again from all replicas before it acts and continues";
 
 /** A segment whose parts are not all in the catalog. */
 interface Unlisted {
@@ -67,6 +64,7 @@ export class Verification {
   readonly #deps: VerificationDeps;
   readonly #abort: LinkedAbort;
   readonly #progress: SavedProgress;
+  #rechecks = 0;
 
   /** `claimed`: its owner is this process. */
   constructor(deps: VerificationDeps, claimed: VerifyRecord, signal: AbortSignal) {
@@ -199,7 +197,7 @@ export class Verification {
           if (namespace === undefined) return this.#skip();
           this.#abort.signal.throwIfAborted();
           if (compared.differences.some(isOfSplit)) {
-            this.#report(record, namespace, segment, splitRange);
+            await this.#recheck(record, namespace, segment, splitRange);
           }
         }
         this.#abort.signal.throwIfAborted();
@@ -266,16 +264,33 @@ export class Verification {
     return sameTime && slice !== undefined && slice.state !== "DROPPED" ? found : undefined;
   }
 
-  #report(
+  /** Resolves when the difference is settled, however long that takes. */
+  async #recheck(
     { namespace, partition }: SplitRecord,
     { readMode }: NamespaceRecord,
     segment: RouteSegment,
     splitRange: SplitRange | Unlisted,
-  ): void {
+  ): Promise<void> {
+    const { clock, recheck } = this.#deps;
+    const { signal } = this.#abort;
+    if (recheck === undefined) return;
     // Without all of its parts none of the segment can be read.
     const { from, to } = "unlisted" in splitRange ? segment : splitRange;
     const { round } = readMode;
-    this.#deps.differed?.({ namespace, partition, round, segment, from, to });
+    this.#tellRechecks(1);
+    try {
+      while (!(await recheck({ namespace, partition, round, segment, from, to }, signal))) {
+        await clock.sleep(RETRY_MS, signal);
+        signal.throwIfAborted();
+      }
+    } finally {
+      this.#tellRechecks(-1);
+    }
+  }
+
+  #tellRechecks(more: 1 | -1): void {
+    this.#rechecks += more;
+    this.#progress.change({ reason: this.#rechecks > 0 ? RECHECKING : "" });
   }
 
   #skip(): void {

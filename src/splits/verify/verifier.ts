@@ -15,7 +15,7 @@ import type { Catalog } from "../../ports/catalog.ts";
 import type { EventStore } from "../../ports/event-store.ts";
 import { ENDED_KEPT, startVerify } from "./start-verify.ts";
 import { Verification } from "./verification.ts";
-import type { VerifiedDifference } from "./verification.ts";
+import type { VerificationDeps } from "./verification.ts";
 import { listRunning, readVerify, removeRunning, writeVerify } from "./verify-records.ts";
 import type { RunningVerify, VerifyRecord } from "./verify-records.ts";
 
@@ -30,7 +30,7 @@ export interface VerifierOptions {
   /** How often this process looks for comparisons that nobody works on. */
   readonly everyMs?: number;
   /** See `VerificationDeps`. */
-  readonly differed?: (difference: VerifiedDifference) => void;
+  readonly recheck?: VerificationDeps["recheck"];
   /** A round that failed; the next one comes. */
   readonly onFailed?: (error: unknown) => void;
 }

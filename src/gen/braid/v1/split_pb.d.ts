@@ -743,6 +743,14 @@ export declare type ListSplitsResponse = Message<"braid.v1.ListSplitsResponse"> 
    * @generated from field: repeated braid.v1.SplitsPause paused = 4;
    */
   paused: SplitsPause[];
+
+  /**
+   * Records that this page leaves out because the server cannot decode them: a split, or a namespace
+   * with all of its splits. The server's log names them.
+   *
+   * @generated from field: uint64 unreadable = 5;
+   */
+  unreadable: bigint;
 };
 
 /**

@@ -155,7 +155,7 @@ export declare type Verification = Message<"braid.v1.Verification"> & {
   endTime?: Timestamp | undefined;
 
   /**
-   * Why it failed, or what it could not compare.
+   * Why it failed, what it could not compare, or what it waits for.
    *
    * @generated from field: string reason = 12;
    */

@@ -3,7 +3,7 @@
  *
  * Events go into it while the accept limit still reaches it; lowering the limit then seals it, so
  * that all of it can be split. The limit moves by less than an hour: a server that has just started
- * does not believe a leap of the sealed line that is longer.
+ * does not believe a leap of the floor that is longer.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { ServerProcess } from "./server-process.ts";
@@ -12,7 +12,7 @@ export const BUCKET_SECONDS = 600;
 const SLICE_SECONDS = 86_400;
 const ACCEPT_SECONDS = 2_700;
 const BUCKET_MICROS = BUCKET_SECONDS * 1e6;
-/** With views of a second, and writes of at most eight. */
+/** With views and pauses of a second, and writes of at most eight. */
 const SEALED_MS = 18_000;
 
 export interface SpaceOptions {
@@ -93,9 +93,8 @@ export async function createSpace(
 }
 
 /**
- * Nothing of the past is accepted from here on. Resolves when it can be split: the slice reconciler
- * raises the sealed line every five seconds, and a worker uses it when it has seen it for the age
- * of views and the longest write.
+ * Nothing of the past is accepted from here on. Resolves when it can be split: when the floor is
+ * settled.
  */
 export async function sealSpaces(
   server: ServerProcess,

@@ -109,6 +109,8 @@ async function startServices(
       BRAID_KAFKA_BROKERS: kafka.address,
       // A write has a quarter of it for one try, which a node on a busy machine needs.
       BRAID_WRITE_MAX: "8s",
+      // The demo pauses no machine.
+      BRAID_PAUSE_MAX: "1s",
     },
   };
 }

@@ -22,7 +22,7 @@ const NARROW_IDS = 500;
 const WIDE_BYTES = 4 << 20;
 /** Passes over the time of a wide id: on Cassandra each leaves a file, and all of them overlap. */
 const PASSES = 8;
-/** The floor rises every 5 s, and is settled after `view_max_age` and `write_max`. */
+/** From a lower acceptLimit until the floor that it raises is settled. */
 const SEALED_MS = 10_000;
 const SEALED_MS_CASSANDRA = 18_000;
 const LAUNCHER = new URL("../../bin/braid", import.meta.url).pathname;

@@ -130,12 +130,15 @@ function newRecord(
   config: NamespaceConfig,
 ): NamespaceRecord {
   const now = clock.nowMicros();
+  const floor = floorFor(config.acceptLimitMicros, time.nowMicros(), margins.clockSkew.micros);
   return {
     name,
     id: `${name}-${Buffer.from(random.bytes(8)).toString("hex")}`,
     config,
     epoch: 0,
-    floor: floorFor(config.acceptLimitMicros, time.nowMicros(), margins.clockSkew.micros),
+    floor,
+    // No process has a view of this namespace with a lower floor.
+    settled: { epoch: 0, floor },
     createdAt: now,
     version: 0,
     phase: "CREATING",

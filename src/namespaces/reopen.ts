@@ -16,7 +16,12 @@
  * `reopening` in the record, and the slice reconciler continues from there.
  */
 import type { Catalog } from "../ports/catalog.ts";
-import { namespaceConflict, requireReady, updateNamespace } from "../records/namespace-records.ts";
+import {
+  namespaceConflict,
+  requireReady,
+  settledFloorOf,
+  updateNamespace,
+} from "../records/namespace-records.ts";
 import type { NamespaceRecord } from "../records/namespace-records.ts";
 import { invalidateSplits } from "../splits/record/invalidate-splits.ts";
 import { waitForViews } from "./wait-for-views.ts";
@@ -28,10 +33,15 @@ export function beginReopening(
   acceptLimitMicros: number,
   floor: number,
 ): NamespaceRecord {
+  const epoch = record.epoch + 1;
+  const lowest = Math.min(record.floor, floor);
   return {
     ...record,
-    epoch: record.epoch + 1,
-    floor: Math.min(record.floor, floor),
+    epoch,
+    floor: lowest,
+    // What was settled below the new floor stays settled: no server accepts events there, by a view
+    // of either epoch.
+    settled: { epoch, floor: Math.min(settledFloorOf(record), lowest) },
     reopening: { acceptLimitMicros },
   };
 }

@@ -12,6 +12,7 @@
 import type { Clock } from "../lib/clock.ts";
 import { ServiceError } from "../lib/errors.ts";
 import { forEachBounded } from "../lib/for-each-bounded.ts";
+import { floorLookMs, floorSettleTime } from "../model/time-margins.ts";
 import type { TimeMargins } from "../model/time-margins.ts";
 import { Leases } from "../records/lease.ts";
 import type { Lease } from "../records/lease.ts";
@@ -30,6 +31,7 @@ import { KnownSlices } from "./reconcile/known-slices.ts";
 import type { ReconcileRun, ReconcilerEvent, ReconcilerReport } from "./reconcile/reconcile-run.ts";
 import { RefusedDrops } from "./reconcile/refused-drops.ts";
 import { removeDeadCreation } from "./reconcile/remove-dead-creation.ts";
+import { SettlingFloors } from "./reconcile/settling-floors.ts";
 import { Sightings } from "./reconcile/sightings.ts";
 import { SplitChangesTrimmer } from "./reconcile/split-changes-trimmer.ts";
 
@@ -55,15 +57,17 @@ export class SliceReconciler {
   readonly #observe: (event: ReconcilerEvent) => void;
   readonly #sightings: Sightings;
   readonly #knownSlices: KnownSlices;
+  readonly #settlingFloors: SettlingFloors;
   readonly #trimmer: SplitChangesTrimmer;
   readonly #refusedDrops = new RefusedDrops();
 
   constructor(options: SliceReconcilerOptions) {
-    const { catalog, clock } = options;
+    const { catalog, clock, margins } = options;
     this.#options = options;
     this.#observe = options.observe ?? (() => undefined);
     this.#sightings = new Sightings(clock);
     this.#knownSlices = new KnownSlices(catalog);
+    this.#settlingFloors = new SettlingFloors(clock, floorSettleTime(margins, catalog).ms);
     this.#trimmer = new SplitChangesTrimmer(catalog, clock);
   }
 
@@ -72,7 +76,8 @@ export class SliceReconciler {
    * holds the lease. Never rejects.
    */
   async run(signal: AbortSignal): Promise<void> {
-    const { catalog, clock, intervalMs } = this.#options;
+    const { catalog, clock, margins } = this.#options;
+    const intervalMs = this.#options.intervalMs ?? floorLookMs(margins, catalog);
     const leases = new Leases(this.#options);
     let lease: Lease | undefined;
     while (!signal.aborted) {
@@ -82,7 +87,7 @@ export class SliceReconciler {
         if (lease?.held === true) await this.runOnce(signal, () => lease?.held === true);
         else await this.#followTime(signal);
       }
-      await clock.sleep(intervalMs ?? 5_000, signal);
+      await clock.sleep(intervalMs, signal);
     }
     await lease?.release();
   }
@@ -149,6 +154,7 @@ export class SliceReconciler {
       observe: this.#observe,
       sightings: this.#sightings,
       knownSlices: this.#knownSlices,
+      settlingFloors: this.#settlingFloors,
       wait: { waitMs: 0, signal },
       report: { namespaces: 0, made: 0, dropped: 0, refused: 0, failed: 0 },
     };
@@ -186,6 +192,7 @@ export class SliceReconciler {
 
   #forgetAllBut(known: ReadonlySet<string>): void {
     this.#knownSlices.forgetAllBut(known);
+    this.#settlingFloors.forgetAllBut(known);
     this.#trimmer.forgetAllBut(known);
     this.#refusedDrops.forgetAllBut(known);
   }

@@ -16,6 +16,7 @@ import type { Namespace } from "../model/namespace.ts";
 import { DEFAULT_NAMESPACE_CONFIG } from "../model/namespace-config.ts";
 import type { NamespaceConfig } from "../model/namespace-config.ts";
 import { commonWidthSeconds } from "../model/plan-slices.ts";
+import { floorSettledAt } from "../model/time-margins.ts";
 import type { TimeSlice } from "../model/time-slice.ts";
 import {
   readNamespace,
@@ -26,7 +27,7 @@ import {
 import type { NamespaceRecord } from "../records/namespace-records.ts";
 import { readSlices } from "../records/slice-records.ts";
 import { invalidateSplits } from "../splits/record/invalidate-splits.ts";
-import { lineSettledAt, rescheduleSplits } from "../splits/record/reschedule-splits.ts";
+import { rescheduleSplits } from "../splits/record/reschedule-splits.ts";
 import type { NamespaceContext } from "./namespace-context.ts";
 import { nextConfigStep } from "./next-config-step.ts";
 import { openClosedSlices } from "./open-closed-slices.ts";
@@ -140,7 +141,7 @@ async function rescheduleWaiting(
   { id }: NamespaceRecord,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const at = lineSettledAt(clock.nowMicros(), margins);
+  const at = floorSettledAt(clock.nowMicros(), margins, catalog);
   try {
     await rescheduleSplits(catalog, clock, id, at, signal);
   } catch (error) {

@@ -31,6 +31,11 @@ export interface NamespaceRecord extends Namespace {
    * epoch and begin to accept.
    */
   readonly reopening: { readonly acceptLimitMicros: number } | null;
+  /**
+   * The settled floor, below which workers may copy (rules C1 and C24), as `settledFloorOf` gives
+   * it. It carries its epoch, because a server of an older version begins an epoch without it.
+   */
+  readonly settled: { readonly epoch: number; readonly floor: number };
   /** Raised when the records of its slices have changed, so that a view re-reads them only then. */
   readonly slicesChange: number;
   /**
@@ -193,6 +198,18 @@ export function widestAcceptMicros(record: NamespaceRecord): number {
   return Math.max(record.config.acceptLimitMicros, record.reopening?.acceptLimitMicros ?? 0);
 }
 
+/**
+ * The settled floor: no process can have a write below it under way, nor begin one in this epoch. 0
+ * if none is stored. Never above the floor.
+ */
+export function settledFloorOf({
+  epoch,
+  floor,
+  settled,
+}: Pick<NamespaceRecord, "epoch" | "floor" | "settled">): number {
+  return settled.epoch === epoch ? Math.min(settled.floor, floor) : 0;
+}
+
 /** Ends changes of the blocked ids, for the processes that made them or because those have died. */
 export function endedBlockedChanges(
   { blockedChange, blockedChanging }: NamespaceRecord,
@@ -256,6 +273,7 @@ const recordSchema: z.ZodType<Omit<NamespaceRecord, "name" | "version">> = store
   config: configSchema,
   epoch: count,
   floor: z.number().int(),
+  settled: storedObject({ epoch: count, floor: count }).default({ epoch: 0, floor: 0 }),
   createdAt: z.number().int(),
   phase: z.enum(["CREATING", "READY", "DELETING"]),
   reopening: storedObject({ acceptLimitMicros: count }).nullable(),

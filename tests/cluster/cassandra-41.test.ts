@@ -94,6 +94,7 @@ test("on Cassandra 4.1 a wide partition is detected, split, served and verified,
       BRAID_KAFKA_BROKERS: kafka.address,
       BRAID_VIEW_MAX_AGE: "2s",
       BRAID_WRITE_MAX: "8s",
+      BRAID_PAUSE_MAX: "1s",
     },
   };
   await using server = await startBraid({ ...process, command: "serve", name: "splits" });

@@ -213,6 +213,7 @@ function serve(name: string, keyspace: string, viewMaxAge: string): Promise<Brai
       ...cluster.env,
       BRAID_CASSANDRA_KEYSPACE: keyspace,
       BRAID_VIEW_MAX_AGE: viewMaxAge,
+      BRAID_PAUSE_MAX: "1s",
     },
   });
 }

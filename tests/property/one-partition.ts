@@ -50,6 +50,7 @@ export class OnePartition extends ServedReads {
     await writeNamespace(world.catalog, {
       ...view.namespace,
       phase: "READY",
+      settled: { epoch: 0, floor: 0 },
       reopening: null,
       slicesChange: 0,
       changing: null,

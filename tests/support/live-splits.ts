@@ -42,14 +42,16 @@ import { VirtualClock } from "./virtual-clock.ts";
 export const NAME = "plays";
 const VIEW_MAX_AGE_MS = 4_000;
 const WRITE_MAX_MS = 3_000;
+const PAUSE_MAX_MS = 1_000;
 const SKEW_MS = 500;
 const MARGINS = timeMargins({
   clockSkewMs: SKEW_MS,
   viewMaxAgeMs: VIEW_MAX_AGE_MS,
   writeMaxMs: WRITE_MAX_MS,
+  pauseMaxMs: PAUSE_MAX_MS,
 });
-/** From the first read of a floor until a worker may rely on it. */
-export const SETTLE_MS = VIEW_MAX_AGE_MS + WRITE_MAX_MS + 4_000;
+/** From the raise of a floor until it is stored as settled. */
+export const SETTLE_MS = VIEW_MAX_AGE_MS + WRITE_MAX_MS + PAUSE_MAX_MS + 5_000;
 const WORK_MS_MAX = 600_000;
 
 /** Randomness that always gives the same value: no read is sampled for comparison. */

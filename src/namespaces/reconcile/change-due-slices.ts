@@ -1,10 +1,10 @@
 /**
- * Makes slices ahead of need, opens, closes and marks them, and raises the floor (rule C1), as far
- * as time has made it due.
+ * Makes slices ahead of need, opens, closes and marks them, and raises the floor and the settled
+ * floor (rules C1 and C24), as far as time has made it due.
  */
 import type { Micros } from "../../lib/time-units.ts";
 import { SECOND_MICROS } from "../../model/namespace-config.ts";
-import { writeNamespace } from "../../records/namespace-records.ts";
+import { settledFloorOf, writeNamespace } from "../../records/namespace-records.ts";
 import type { NamespaceRecord } from "../../records/namespace-records.ts";
 import type { SliceRecord } from "../../records/slice-records.ts";
 import { changeSlices, finishChange } from "../change-slices.ts";
@@ -16,6 +16,8 @@ import { inTurn, observeSlices } from "./reconcile-run.ts";
 import type { ReconcileRun } from "./reconcile-run.ts";
 
 const FLOOR_STEP_MICROS_MAX = 60 * SECOND_MICROS;
+/** A settled floor that rises by fewer steps is stored with the next rise of the floor. */
+const SETTLED_STEPS = 2;
 
 /** Carries out a decision that is in the record first; the next run then decides. */
 export async function changeDueSlices(
@@ -24,25 +26,38 @@ export async function changeDueSlices(
   due: DueChanges,
   believedMicros: Micros,
 ): Promise<void> {
+  const raised = raisedFloors(run, record, due.floor);
   if (record.changing !== null) {
-    await raiseFloor(run, record, due.floor);
+    await writeIfWorth(run, record, raised);
     await inTurn(run, record, () => finishDecision(run, record));
   } else if (changesSlices(due)) {
-    await inTurn(run, record, () => decide(run, record, due, believedMicros));
+    await inTurn(run, record, () => decide(run, raised, due, believedMicros));
   } else {
-    await raiseFloor(run, record, due.floor);
+    await writeIfWorth(run, record, raised);
   }
 }
 
-/** In steps: each raise is a durable write, and there may be thousands of namespaces. */
-async function raiseFloor(
-  { catalog }: ReconcileRun,
+function raisedFloors(
+  { settlingFloors }: ReconcileRun,
   record: NamespaceRecord,
   floor: number,
+): NamespaceRecord {
+  const settled = { epoch: record.epoch, floor: settlingFloors.observe(record) };
+  return { ...record, floor, settled };
+}
+
+/** In steps: each raise is a durable write, and there may be thousands of namespaces. */
+async function writeIfWorth(
+  { catalog, settlingFloors }: ReconcileRun,
+  record: NamespaceRecord,
+  raised: NamespaceRecord,
 ): Promise<void> {
-  const step = Math.min(record.config.acceptLimitMicros / 10, FLOOR_STEP_MICROS_MAX);
-  if (floor - record.floor < Math.max(step, SECOND_MICROS)) return;
-  await writeNamespace(catalog, { ...record, floor });
+  const least = Math.min(record.config.acceptLimitMicros / 10, FLOOR_STEP_MICROS_MAX);
+  const step = Math.max(least, SECOND_MICROS);
+  const settledBy = settledFloorOf(raised) - settledFloorOf(record);
+  if (raised.floor - record.floor < step && settledBy < SETTLED_STEPS * step) return;
+  const written = await writeNamespace(catalog, raised);
+  if (written !== undefined) settlingFloors.observe(written);
 }
 
 async function finishDecision(run: ReconcileRun, record: NamespaceRecord): Promise<void> {
@@ -65,8 +80,7 @@ async function decide(
     undrop: namesOf(due.undrop),
     at,
   };
-  const raised = { ...record, floor: due.floor };
-  const moved = await changeSlices(run, raised, change, run.wait);
+  const moved = await changeSlices(run, record, change, run.wait);
   // Another process changed the namespace, or is changing its slices: the next run decides again.
   if (moved === "overtaken" || moved === "busy") return;
   await afterMove(run, record, moved);

@@ -6,6 +6,7 @@ import type { Changing } from "../change-slices.ts";
 import type { BelievedTime } from "../believed-time.ts";
 import type { OwnerWait } from "../slice-ownership.ts";
 import type { KnownSlices } from "./known-slices.ts";
+import type { SettlingFloors } from "./settling-floors.ts";
 import type { Sightings } from "./sightings.ts";
 
 export type ReconcilerEvent =
@@ -53,6 +54,7 @@ export interface ReconcileRun extends Changing {
   readonly time: BelievedTime;
   readonly sightings: Sightings;
   readonly knownSlices: KnownSlices;
+  readonly settlingFloors: SettlingFloors;
   /** Never waits for another process that changes the slices: the next run retries. */
   readonly wait: OwnerWait;
   /** Updated as the run proceeds. */

@@ -185,6 +185,7 @@ test("an epoch ahead of the view is right if the catalog has it", async () => {
     ...namespace,
     epoch: 2,
     phase: "READY",
+    settled: { epoch: 0, floor: 0 },
     reopening: null,
     slicesChange: 0,
     changing: null,

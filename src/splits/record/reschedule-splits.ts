@@ -1,7 +1,7 @@
 /**
  * Reschedules splits after acceptLimit is lowered: splits that wait for time to be sealed become
- * due as soon as the new floor may be relied on, instead of when the old limit would have passed.
- * After a backfill that is the difference between a minute and a day.
+ * due as soon as the new floor is settled, instead of when the old limit would have passed. After a
+ * backfill that is the difference between minutes and a day.
  *
  * It only brings forward work that is scheduled anyway, so a process that stops in the middle loses
  * nothing but time.
@@ -13,8 +13,6 @@ import type { SplitRecord, SplitState } from "../../model/split.ts";
 import type { Catalog } from "../../ports/catalog.ts";
 import { forEachSplit, readIfSound } from "./each-split.ts";
 import { moveSplit } from "./move-split.ts";
-import type { TimeMargins } from "../../model/time-margins.ts";
-import type { Micros } from "../../lib/time-units.ts";
 
 /** A process that interferes has processed the split itself, most likely by the new limit. */
 const ATTEMPTS_MAX = 3;
@@ -24,17 +22,6 @@ const ATTEMPTS_MAX = 3;
  * are processed anyway.
  */
 const WAITING: readonly SplitState[] = ["PARKED", "INVALIDATED", "COMPLETED"];
-
-/**
- * When a floor that was stored now may be relied on: workers that read it several times per settle
- * time must have seen it for that time.
- */
-export function lineSettledAt(
-  nowMicros: Micros,
-  { clockSkew, settle }: Pick<TimeMargins, "clockSkew" | "settle">,
-): Micros {
-  return nowMicros + clockSkew.micros + Math.ceil(1.5 * settle.micros);
-}
 
 /** `at`: the new due time of splits that would be due later. */
 export async function rescheduleSplits(

@@ -1,9 +1,9 @@
 /** The first step of an owned split: decides what to copy next and how, or why to copy nothing. */
-import { assert } from "../../lib/errors.ts";
 import { blockOf } from "../../model/namespace.ts";
 import { movedSplit, restedSplit } from "../../model/split-moves.ts";
 import { coveredTo } from "../../model/split.ts";
 import type { SplitRecord } from "../../model/split.ts";
+import { settledLag } from "../../model/time-margins.ts";
 import { planSegment, surveyBytes } from "../plan/plan-segment.ts";
 import type { SplitPlan, Survey } from "../plan/plan-segment.ts";
 import { restingState } from "./triage.ts";
@@ -39,16 +39,15 @@ interface Decision {
 }
 
 async function decide(job: SplitJob): Promise<Decision> {
-  const { context, owned, location, floor } = job;
+  const { context, owned, location, settledFloor } = job;
   const { clock } = context;
   const { namespace, view, slice, bucket } = location;
   const { config } = namespace;
-  assert(floor !== undefined, "who plans knows the sealed line");
   // A failed segment is planned again and does not count.
   const record = { ...owned.record, segments: completedSegments(owned.record) };
   const { partition, latency } = record;
   const from = coveredTo(record, bucket.start);
-  const to = Math.min(floor, bucket.end);
+  const to = Math.min(settledFloor, bucket.end);
   const closed = to === bucket.end;
   const bytesMax = surveyBytes(config, record, closed);
   const range = { from, to };
@@ -99,7 +98,7 @@ function unplanned(
   record: SplitRecord,
   { plan, size }: Unplanned,
 ): SplitRecord {
-  const { clock, by, margins } = context;
+  const { catalog, clock, by, margins } = context;
   const { bucket, namespace } = location;
   const at = clock.nowMicros();
   const why = { at, by, cause: plan.cause, reason: plan.reason };
@@ -116,8 +115,10 @@ function unplanned(
   if (segments.length === 0) {
     return movedSplit(record, "REFUSED", why, { ...size, segments, dueAt: null });
   }
-  const next = { record: kept, bucket, config: namespace.config, margins, nowMicros: at };
-  const closed = at >= bucket.end + namespace.config.acceptLimitMicros;
+  const { config } = namespace;
+  const lagMicros = settledLag(margins, catalog);
+  const next = { record: kept, bucket, config, lagMicros, nowMicros: at };
+  const closed = at >= bucket.end + config.acceptLimitMicros;
   return movedSplit(record, "COMPLETED", why, {
     segments,
     dueAt: closed ? null : nextRangeAt(next),

@@ -7,13 +7,12 @@ import type { MoveCause } from "../../model/move-cause.ts";
 import type { Segment, SplitRecord } from "../../model/split.ts";
 import { nextRangeAt, outageMicros, shortestRange } from "./reschedule.ts";
 import { failedDueAt } from "../../model/split-retries.ts";
-import { timeMargins } from "../../model/time-margins.ts";
 
 const SECOND = 1_000_000;
 const HOUR = 3_600 * SECOND;
 const DAY = 24 * HOUR;
-const MARGINS = timeMargins({ viewMaxAgeMs: 10_000, writeMaxMs: 10_000, clockSkewMs: 1_000 });
-const LAG = 621 * SECOND;
+const LAG_MICROS = 21 * SECOND;
+const LAG = 600 * SECOND + LAG_MICROS;
 
 function recordWith(changes: Partial<SplitRecord> = {}): SplitRecord {
   const partition = { namespaceId: "n", slice: "s", seriesId: "a", timeBucket: 0, eventBucket: 0 };
@@ -78,7 +77,7 @@ test("a further range is looked at when it holds a target's worth, at the rate s
   const bucket = { start: 0, end: DAY };
   const record = recordWith({ segments: [segmentOf(0, HOUR, 2 * targetBytes)] });
   const at = (now: number, other = record): number | null =>
-    nextRangeAt({ record: other, bucket, config, margins: MARGINS, nowMicros: now });
+    nextRangeAt({ record: other, bucket, config, lagMicros: LAG_MICROS, nowMicros: now });
   assert.equal(at(HOUR), 1.5 * HOUR + LAG);
   assert.equal(at(2 * HOUR), 2 * HOUR + 30 * SECOND, "never at once");
   const slow = recordWith({ segments: [segmentOf(0, HOUR, targetBytes / 1_000)] });

@@ -2,7 +2,7 @@
 import type { MoveCause } from "../../model/move-cause.ts";
 import type { SplitMove, SplitRecord } from "../../model/split.ts";
 import type { NamespaceConfig } from "../../model/namespace-config.ts";
-import type { TimeMargins } from "../../model/time-margins.ts";
+import type { Micros } from "../../lib/time-units.ts";
 
 const SECOND = 1_000_000;
 const OUTAGE_FIRST = 5 * SECOND;
@@ -35,16 +35,12 @@ function outagesInARow(history: readonly SplitMove[]): number {
   return outages;
 }
 
-/** The earliest time when all of a bucket is sealed and every server knows it. */
-function closedAt(bucketEnd: number, acceptMicros: number, margins: TimeMargins): number {
-  return bucketEnd + acceptMicros + margins.clockSkew.micros + margins.settle.micros;
-}
-
 interface NextRange {
   readonly record: SplitRecord;
   readonly bucket: { readonly start: number; readonly end: number };
   readonly config: NamespaceConfig;
-  readonly margins: TimeMargins;
+  /** How far the settled floor is behind the time that servers accept (`settledLag`). */
+  readonly lagMicros: Micros;
   readonly nowMicros: number;
 }
 
@@ -56,18 +52,19 @@ export function nextRangeAt({
   record,
   bucket,
   config,
-  margins,
+  lagMicros,
   nowMicros,
 }: NextRange): number | null {
   const newest = record.segments.at(-1);
   const coveredTo = newest?.to ?? bucket.start;
   if (coveredTo >= bucket.end) return null;
-  const lag = closedAt(0, config.acceptLimitMicros, margins);
   const { bytes, micros } = growthOf(record, bucket.start);
   const needed = bytes > 0 ? (config.widePartition.targetBytes / bytes) * micros : 0;
   const least = shortestRange(record, bucket.start);
-  const full = Math.min(coveredTo + Math.max(needed, least), bucket.end) + lag;
-  return Math.ceil(Math.max(full, nowMicros + RANGE_MICROS_MIN));
+  const full = Math.min(coveredTo + Math.max(needed, least), bucket.end);
+  return Math.ceil(
+    Math.max(full + config.acceptLimitMicros + lagMicros, nowMicros + RANGE_MICROS_MIN),
+  );
 }
 
 /**

@@ -12,8 +12,8 @@ export interface SplitJob {
   readonly owned: OwnedSplit;
   readonly location: WorkLocation;
   readonly throttle: WorkThrottle;
-  /** The settled floor; undefined only if the job starts no new range. */
-  readonly floor: number | undefined;
+  /** A new range ends here at the latest. */
+  readonly settledFloor: number;
   /** The level at which the steps read the original and write parts. */
   readonly level: ServiceLevel;
 }

@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readIdSteps } from "../../records/id-strategies.ts";
 import { moveSplit } from "../record/move-split.ts";
-import { readNamespace, updateNamespace, writeNamespace } from "../../records/namespace-records.ts";
+import {
+  readNamespace,
+  readReadyNamespace,
+  settledFloorOf,
+  updateNamespace,
+  writeNamespace,
+} from "../../records/namespace-records.ts";
 import { beginReopening } from "../../namespaces/reopen.ts";
 import { keyOf, spaceOf } from "../../records/split-spaces.ts";
 import { readRoute } from "../../records/route-records.ts";
@@ -235,16 +241,37 @@ test("S11: a nudge is followed at once, and without one the sweep finds the spli
   await fixture.close();
 });
 
-test("C1: a worker begins no copy before it has seen the line for view_max_age and the longest a write may take", async () => {
+test("C1: a worker that has just started copies at once below the stored settled floor", async () => {
   const fixture = await SplitScenario.open();
   await fixture.write(WIDE);
   const partition = await fixture.partitionAt(TEN);
   await fixture.detect(partition);
   fixture.startWorker({ sweepMs: 100 });
-  await fixture.clock.advance(MARGINS.settle.ms - 1);
-  assert.equal((await fixture.record(partition))?.state, "DETECTED");
   await fixture.clock.advance(200);
   assert.equal((await fixture.record(partition))?.state, "COMPLETED");
+  await fixture.close();
+});
+
+test("C1: a worker copies nothing above the settled floor, although the floor is higher", async () => {
+  const eleven = MIDNIGHT + 11 * HOUR;
+  const fixture = await SplitScenario.open();
+  const { catalog, clock } = fixture;
+  const partition = await fixture.partitionAt(eleven);
+  await fixture.write({ ...WIDE, from: eleven, to: eleven + HOUR });
+  const settled = settledFloorOf(await readReadyNamespace(catalog, NAME));
+  // Raises the floor over all of the bucket.
+  await fixture.control.namespaces.update(NAME, { acceptLimitMicros: 1_000_000 }, []);
+  await fixture.detect(partition);
+  fixture.startWorker({ sweepMs: 100 });
+  await clock.advance(MARGINS.settle.ms - 1);
+  const { segments } = (await fixture.record(partition)) ?? { segments: [] };
+  assert.deepEqual(
+    segments.map(({ to, state }) => [to, state]),
+    [[settled, "COMPLETED"]],
+  );
+  await fixture.until(partition, rests);
+  const { same, events, to } = await fixture.compare(partition);
+  assert.deepEqual({ same, events, to }, { same: true, events: 200, to: eleven + HOUR });
   await fixture.close();
 });
 

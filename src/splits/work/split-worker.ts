@@ -22,7 +22,6 @@ import type { PartitionKey } from "../../model/partition.ts";
 import type { SplitRecord } from "../../model/split.ts";
 import { OwnerLiveness } from "../../lib/owner-liveness.ts";
 import { isFree } from "./is-free.ts";
-import { SealedLine } from "./sealed-line.ts";
 import { LEASE_MS } from "./split-context.ts";
 import type { SplitContext } from "./split-context.ts";
 import { workOnSplit } from "./work-on-split.ts";
@@ -39,9 +38,8 @@ const PAUSED_LOOK_MS = 60_000;
 /** Undecodable entries that the worker remembers as reported. */
 const SKIPPED_MAX = 10_000;
 const CLOSE_WINDOWS_MS = 30_000;
-/** How many namespaces the worker watches, and how often during one settling time of a floor. */
-const NAMESPACES_WATCHED = 500;
-const LOOKS_PER_SETTLING = 4;
+/** Namespaces that the worker knows as paused or not. */
+const NAMESPACES_KNOWN = 500;
 
 interface Waiting {
   readonly partition: PartitionKey;
@@ -57,13 +55,11 @@ interface SweepPass {
 
 export class SplitWorker {
   readonly #context: SplitContext;
-  readonly #sealed: SealedLine;
   readonly #owners: OwnerLiveness;
-  readonly #settleMs: number;
   readonly #waiting = new Map<string, Waiting>();
   readonly #active = new Set<string>();
   /** When the worker last read the namespaces. */
-  #watchedAtMs = -Infinity;
+  #namespacesReadAtMs = -Infinity;
   /**
    * Whether the splits of a namespace are paused, by namespace id, for the namespaces last read.
    */
@@ -79,9 +75,7 @@ export class SplitWorker {
 
   constructor(context: SplitContext) {
     this.#context = context;
-    const { clock, margins, leaseMs = LEASE_MS } = context;
-    this.#settleMs = margins.settle.ms;
-    this.#sealed = new SealedLine(clock, this.#settleMs);
+    const { clock, leaseMs = LEASE_MS } = context;
     this.#owners = new OwnerLiveness(clock, leaseMs);
   }
 
@@ -119,7 +113,7 @@ export class SplitWorker {
   async #sweep(signal: AbortSignal): Promise<void> {
     const { clock } = this.#context;
     await this.#settleGuards(signal);
-    await this.#watchNamespaces();
+    await this.#readNamespaces();
     const nowMicros = clock.nowMicros();
     await this.#continuePass(nowMicros, signal);
     await this.#closeWindows(nowMicros);
@@ -214,22 +208,16 @@ export class SplitWorker {
     }
   }
 
-  /**
-   * Observes floors before a split needs them: a floor settles only after it has been seen for a
-   * while.
-   */
-  async #watchNamespaces(): Promise<void> {
-    const { catalog, clock } = this.#context;
+  /** Finds out which namespaces are paused. Of any other, the worker asks the view. */
+  async #readNamespaces(): Promise<void> {
+    const { catalog, clock, margins } = this.#context;
     const nowMs = clock.monotonicMs();
-    if (nowMs - this.#watchedAtMs < this.#settleMs / LOOKS_PER_SETTLING) return;
-    this.#watchedAtMs = nowMs;
-    // The worker observes any other namespace when it checks a split of it; that split then waits
-    // until the floor settles.
-    const found = await listNamespaces(catalog, "", NAMESPACES_WATCHED);
+    if (nowMs - this.#namespacesReadAtMs < margins.viewMaxAge.ms / 2) return;
+    this.#namespacesReadAtMs = nowMs;
+    const found = await listNamespaces(catalog, "", NAMESPACES_KNOWN);
     const paused = new Map<string, boolean>();
     for (const { record } of found) {
       if (record instanceof ServiceError) continue;
-      this.#sealed.observe(record);
       paused.set(record.id, record.splitsPaused !== null);
     }
     this.#paused = paused;
@@ -271,7 +259,7 @@ export class SplitWorker {
       const record = await this.#find(partition, due);
       if (record === undefined || !isFree(record, this.#owners)) return;
       ({ namespace } = record);
-      await workOnSplit(this.#context, this.#sealed, record, signal);
+      await workOnSplit(this.#context, record, signal);
     } catch (error) {
       if (error instanceof ServiceError && isUnreadable(error)) {
         this.#skip({ space: "splits", key: name, error });

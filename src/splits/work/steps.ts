@@ -3,6 +3,7 @@ import { movedSplit } from "../../model/split-moves.ts";
 import { routeSegmentOf } from "../../model/split.ts";
 import type { PartRecord, Segment, SplitRecord } from "../../model/split.ts";
 import { strategyOf } from "../../model/strategies/strategies.ts";
+import { settledLag } from "../../model/time-margins.ts";
 import { combineDigests } from "../../parts/range-digest.ts";
 import { formatTime } from "../../wire/time-text.ts";
 import { listedParts } from "./compare-parts.ts";
@@ -84,7 +85,7 @@ export async function validateStep(job: SplitJob): Promise<void> {
 
 export async function confirmStep(job: SplitJob): Promise<void> {
   const { context, owned, throttle, location } = job;
-  const { clock, by, margins, observe } = context;
+  const { catalog, clock, by, margins, observe } = context;
   const parts = await compareParts(job, confirmSegment);
   const namespaceNow = await throttle.ask();
   const { config } = namespaceNow;
@@ -96,11 +97,12 @@ export async function confirmStep(job: SplitJob): Promise<void> {
   );
   const reason = confirmedWhy(await growId(context, owned.record, namespaceNow, location));
   const { bucket } = location;
+  const lagMicros = settledLag(margins, catalog);
   const after = await owned.rest((record) => {
     const at = clock.nowMicros();
     const confirmed = withNewest(record, { confirmedAt: at });
     const { latency } = record;
-    const next = { record, bucket, config, margins, nowMicros: at };
+    const next = { record, bucket, config, lagMicros, nowMicros: at };
     return movedSplit(
       record,
       "COMPLETED",

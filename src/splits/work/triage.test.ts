@@ -6,12 +6,10 @@ import type { Segment, SplitRecord } from "../../model/split.ts";
 import { staticView } from "../../../tests/support/static-view.ts";
 import { triage, nextStep } from "./triage.ts";
 import type { Triage, TriageInput } from "./triage.ts";
-import { timeMargins } from "../../model/time-margins.ts";
 
 const SECOND = 1_000_000;
 const BUCKET = { start: 1_000 * SECOND, end: 4_600 * SECOND };
 const NOW = 10_000 * SECOND;
-const MARGINS = timeMargins({ viewMaxAgeMs: 10_000, writeMaxMs: 10_000, clockSkewMs: 1_000 });
 const NAMESPACE: TriageInput["namespace"] = {
   ...staticView({ slices: [] }).namespace,
   reopening: null,
@@ -50,8 +48,8 @@ function lookAt(record: SplitRecord, changes: Partial<TriageInput> = {}): Triage
     record,
     namespace: NAMESPACE,
     bucket: BUCKET,
-    floor: BUCKET.end,
-    margins: MARGINS,
+    settledFloor: BUCKET.end,
+    lagMicros: 21 * SECOND,
     nowMicros: NOW,
     ...changes,
   });
@@ -71,22 +69,18 @@ test("the newest segment says what comes next", () => {
   assert.equal(nextStep(recordWith({ segments: unconfirmed })), "confirm");
 });
 
-test("what is unfinished is gone on with, whatever the sealed line", () => {
+test("what is unfinished is gone on with, whatever the settled floor", () => {
   const at = (state: Segment["state"]): string =>
     toOf(
       lookAt(recordWith({ state: "PARKED", segments: [segmentWith({ state })] }), {
-        floor: undefined,
+        settledFloor: 0,
       }),
     );
   assert.equal(at("PLANNED"), "claim SPLITTING");
   assert.equal(at("SPLITTING"), "claim SPLITTING");
   assert.equal(at("VALIDATING"), "claim VALIDATING");
   const unconfirmed = recordWith({ segments: [segmentWith({ confirmedAt: null })] });
-  assert.equal(toOf(lookAt(unconfirmed, { floor: undefined })), "claim COMPLETED");
-});
-
-test("nothing is planned below a line that is not known for long enough", () => {
-  assert.equal(toOf(lookAt(recordWith(), { floor: undefined })), "leave");
+  assert.equal(toOf(lookAt(unconfirmed, { settledFloor: 0 })), "claim COMPLETED");
 });
 
 test("what is sealed and not covered is planned; a split that has segments stays completed", () => {
@@ -100,14 +94,16 @@ test("what is sealed and not covered is planned; a split that has segments stays
 });
 
 test("what is not sealed waits, as what it is", () => {
-  const floor = BUCKET.start;
-  assert.equal(toOf(lookAt(recordWith(), { floor })), "move PARKED");
-  assert.equal(toOf(lookAt(recordWith({ state: "INVALIDATED" }), { floor })), "move INVALIDATED");
+  const settledFloor = BUCKET.start;
+  assert.equal(toOf(lookAt(recordWith(), { settledFloor })), "move PARKED");
+  assert.equal(toOf(lookAt(recordWith({ state: "INVALIDATED" }), { settledFloor })), "move INVALIDATED");
   const half = segmentWith({ to: 2_000 * SECOND });
   const record = recordWith({ state: "COMPLETED", segments: [half] });
-  const look = lookAt(record, { floor: half.to });
+  const look = lookAt(record, { settledFloor: half.to });
   assert.equal(toOf(look), "move COMPLETED");
   assert.ok(look.kind === "move" && (look.changes.dueAt ?? 0) > NOW);
+  // A namespace of an older version has no settled floor yet.
+  assert.equal(toOf(lookAt(recordWith(), { settledFloor: 0 })), "move PARKED");
 });
 
 test("a bucket that is covered is done", () => {

@@ -11,7 +11,7 @@ import type { SplitRecord, SplitState } from "../../model/split.ts";
 import { formatTime } from "../../wire/time-text.ts";
 import { nextRangeAt, shortestRange } from "./reschedule.ts";
 import { newestSegment } from "./newest-segment.ts";
-import type { TimeMargins } from "../../model/time-margins.ts";
+import type { Micros } from "../../lib/time-units.ts";
 
 type SplitStep = "plan" | "copy" | "validate" | "confirm";
 
@@ -32,9 +32,9 @@ export interface TriageInput {
   readonly record: SplitRecord;
   readonly namespace: Namespace & { readonly reopening: object | null };
   readonly bucket: { readonly start: number; readonly end: number };
-  /** The settled floor; undefined if this process knows none yet. */
-  readonly floor: number | undefined;
-  readonly margins: TimeMargins;
+  /** Event time below it can no longer change in this epoch. */
+  readonly settledFloor: number;
+  readonly lagMicros: Micros;
   readonly nowMicros: number;
 }
 
@@ -101,19 +101,17 @@ function claimFor(step: Exclude<SplitStep, "plan">, record: SplitRecord): Triage
 }
 
 function triageRange(input: TriageInput): Triage {
-  const { record, namespace, bucket, floor, margins, nowMicros } = input;
+  const { record, namespace, bucket, settledFloor, lagMicros, nowMicros } = input;
   const from = coveredTo(record, bucket.start);
   if (from >= bucket.end) {
     const reason = "all of the bucket is split";
     return move("COMPLETED", "covered", reason, { dueAt: null });
   }
-  // A floor settles within seconds of this process's start.
-  if (floor === undefined) return { kind: "leave" };
   const { config } = namespace;
-  const to = Math.min(floor, bucket.end);
+  const to = Math.min(settledFloor, bucket.end);
   const tooShort = to < bucket.end && to - from < shortestRange(record, bucket.start);
   if (to <= from || tooShort) {
-    const dueAt = nextRangeAt({ record, bucket, config, margins, nowMicros });
+    const dueAt = nextRangeAt({ record, bucket, config, lagMicros, nowMicros });
     const what = to > from ? "too little behind" : "nothing behind";
     const reason = `not enough sealed yet: ${what} ${formatTime(from)} is`;
     return move(restingState(record), "waiting", reason, { dueAt });

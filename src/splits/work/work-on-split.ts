@@ -5,15 +5,16 @@
  * However the work stops, it leaves a record that says how to continue, and nothing that a reader
  * could follow by mistake.
  */
-import { rescheduleSplit, lineSettledAt } from "../record/reschedule-splits.ts";
+import { rescheduleSplit } from "../record/reschedule-splits.ts";
 import { moveSplit, removeIfGone } from "../record/move-split.ts";
-import { readNamespace } from "../../records/namespace-records.ts";
+import { readNamespace, settledFloorOf } from "../../records/namespace-records.ts";
 import type { NamespaceRecord } from "../../records/namespace-records.ts";
 import type { PartitionKey } from "../../model/partition.ts";
 import { movedSplit, restedSplit } from "../../model/split-moves.ts";
 import type { MoveReason } from "../../model/split-moves.ts";
 import { failedDueAt } from "../../model/split-retries.ts";
 import type { SplitRecord } from "../../model/split.ts";
+import { floorSettledAt, settledLag } from "../../model/time-margins.ts";
 import { interruptionOf } from "./interruption.ts";
 import { triage, nextStep, restingState } from "./triage.ts";
 import type { Triage } from "./triage.ts";
@@ -22,7 +23,6 @@ import { withNewest } from "./newest-segment.ts";
 import { copyLevel } from "./original-runs.ts";
 import { OwnedSplit } from "./owned-split.ts";
 import { planStep } from "./plan-step.ts";
-import type { SealedLine } from "./sealed-line.ts";
 import type { SplitContext } from "./split-context.ts";
 import { confirmStep, copyStep, validateStep } from "./steps.ts";
 import type { SplitJob } from "./split-job.ts";
@@ -39,7 +39,6 @@ const REASON_LENGTH_MAX = 500;
  */
 export async function workOnSplit(
   context: SplitContext,
-  sealed: SealedLine,
   record: SplitRecord,
   signal: AbortSignal,
 ): Promise<void> {
@@ -59,23 +58,22 @@ export async function workOnSplit(
     return;
   }
   const { namespace } = location;
-  sealed.observe(namespace);
-  const floor = sealed.floorFor(namespace.id, namespace.epoch);
-  await workAt(context, location, floor, record, signal);
+  await workAt(context, location, record, signal);
   await rescheduleIfSealedSooner(context, namespace, record.partition);
 }
 
 async function workAt(
   context: SplitContext,
   location: WorkLocation,
-  floor: number | undefined,
   record: SplitRecord,
   signal: AbortSignal,
 ): Promise<void> {
-  const { margins, clock, copyAtAll } = context;
+  const { catalog, margins, clock, copyAtAll } = context;
   const { namespace, bucket } = location;
+  const settledFloor = settledFloorOf(namespace);
+  const lagMicros = settledLag(margins, catalog);
   const nowMicros = clock.nowMicros();
-  const look = triage({ record, namespace, bucket, floor, margins, nowMicros });
+  const look = triage({ record, namespace, bucket, settledFloor, lagMicros, nowMicros });
   if (look.kind === "leave") return;
   if (look.kind === "move") {
     await moveUnowned(context, record, look);
@@ -86,7 +84,7 @@ async function workAt(
   const throttle = new WorkThrottle(context, owned.record, namespace);
   const level = copyLevel(namespace, copyAtAll);
   try {
-    await carryOn({ context, owned, location, throttle, floor, level });
+    await carryOn({ context, owned, location, throttle, settledFloor, level });
   } finally {
     await owned.close();
   }
@@ -105,7 +103,7 @@ async function rescheduleIfSealedSooner(
 ): Promise<void> {
   const now = await readNamespace(catalog, name);
   if (now?.id !== id || now.config.acceptLimitMicros >= config.acceptLimitMicros) return;
-  const at = lineSettledAt(clock.nowMicros(), margins);
+  const at = floorSettledAt(clock.nowMicros(), margins, catalog);
   await rescheduleSplit(catalog, clock, partition, at);
 }
 

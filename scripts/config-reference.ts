@@ -24,7 +24,7 @@ origin, and \`braid config --help\` names the flags.
 - A group is a group in the file (\`splits: { concurrency: 4 }\`) and a prefix in the environment
   (\`BRAID_SPLITS_CONCURRENCY=4\`).
 - Sizes have units: \`512\`, \`64KiB\`, \`10MiB\`, \`1GiB\`. Durations too: \`500ms\`, \`10s\`, \`5m\`, \`1h\`, \`7d\`.
-- \`view_max_age\`, \`clock_skew\`, \`write_max\`, \`cassandra.keyspace\`, \`cassandra.replication\`, \`kafka.brokers\`, \`kafka.prefix\`
+- \`view_max_age\`, \`clock_skew\`, \`write_max\`, \`pause_max\`, \`cassandra.keyspace\`, \`cassandra.replication\`, \`kafka.brokers\`, \`kafka.prefix\`
   and \`kafka.replication\` must be equal in all processes of an installation. See
   [several processes](scale-out.md#settings-that-must-be-equal).
 - Settings of a namespace (partitioning, retention, accept limit, limits of wide partitions) are not here: \`braid ns create\`

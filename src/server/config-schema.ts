@@ -255,7 +255,7 @@ export const ConfigSchema = z.strictObject({
   pause_max: durationSchema({ min: "0ms", max: "1d" })
     .prefault("5m")
     .describe(
-      "The longest a machine may be paused without its monotonic clock showing it. Equal in all processes. Not used yet.",
+      "The longest a machine may be paused without its monotonic clock showing it. On Cassandra, time is copied into splits this much later. Equal in all processes.",
     ),
   believe_max: durationSchema({ min: "0ms", max: "365d" })
     .prefault("1d")

@@ -3,9 +3,9 @@
  * never, calls that fail before or after they take effect, and the end of the process.
  */
 import { ServiceError } from "../../src/lib/errors.ts";
-import type { Clock } from "../../src/lib/clock.ts";
 import type { Catalog } from "../../src/ports/catalog.ts";
 import type { EventStore } from "../../src/ports/event-store.ts";
+import type { PausableMachine } from "../support/pausable-machine.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 
 export interface Chaos {
@@ -30,13 +30,13 @@ export const CALM: Chaos = {
 };
 
 export class FaultyWay {
-  readonly #clock: Clock;
+  readonly #machine: PausableMachine;
   readonly #random: SeededRandom;
   #chaos: Chaos;
   #dead = false;
 
-  constructor(clock: Clock, random: SeededRandom, chaos: Chaos) {
-    this.#clock = clock;
+  constructor(machine: PausableMachine, random: SeededRandom, chaos: Chaos) {
+    this.#machine = machine;
     this.#random = random;
     this.#chaos = chaos;
   }
@@ -75,8 +75,10 @@ export class FaultyWay {
   async #pass(): Promise<void> {
     if (this.#dead) await new Promise(() => undefined);
     const { delayed, delayMsMax, asleep, asleepMsMax } = this.#chaos;
-    if (this.#random.chance(asleep)) await this.#clock.sleep(this.#random.below(asleepMsMax));
-    else if (this.#random.chance(delayed)) await this.#clock.sleep(this.#random.below(delayMsMax));
+    const random = this.#random;
+    if (random.chance(asleep)) await this.#machine.sleep(random.below(asleepMsMax));
+    else if (random.chance(delayed)) await this.#machine.sleep(random.below(delayMsMax));
+    await this.#machine.gate();
     if (this.#dead) await new Promise(() => undefined);
   }
 }

@@ -25,6 +25,7 @@ import { Splits } from "../../src/splits/operate/splits.ts";
 import { EventWriter } from "../../src/write/write-events.ts";
 import type { MemoryCatalog } from "../support/memory-catalog.ts";
 import type { MemoryStore } from "../support/memory-store.ts";
+import { PausableMachine } from "../support/pausable-machine.ts";
 import type { VirtualClock } from "../support/virtual-clock.ts";
 import { faultyCatalog, FaultyWay, faultyStore } from "./faulty-parts.ts";
 import type { Chaos } from "./faulty-parts.ts";
@@ -32,14 +33,19 @@ import type { SeededRandom } from "./seeded-random.ts";
 import type { SimQueue } from "./sim-queue.ts";
 
 export const NAMESPACE = "plays";
-const VIEW_MAX_AGE_MS = 4_000;
+export const VIEW_MAX_AGE_MS = 4_000;
 const WRITE_MAX_MS = 3_000;
 const SKEW_MS = 500;
+/** The longest pause of a machine. */
+export const PAUSE_MAX_MS = 12_000;
+/** Pauses of one machine lie further apart than this, in which a floor settles. */
+export const PAUSES_APART_MS = VIEW_MAX_AGE_MS + WRITE_MAX_MS + PAUSE_MAX_MS;
 
 const MARGINS = timeMargins({
   clockSkewMs: SKEW_MS,
   viewMaxAgeMs: VIEW_MAX_AGE_MS,
   writeMaxMs: WRITE_MAX_MS,
+  pauseMaxMs: PAUSE_MAX_MS,
 });
 
 /** What all processes share, and the counts. */
@@ -56,6 +62,7 @@ export interface Shared {
 
 interface Process {
   readonly name: string;
+  readonly machine: PausableMachine;
   readonly way: FaultyWay;
   kill(): void;
 }
@@ -73,9 +80,10 @@ export type SimWorker = Process;
 const PROCESS_BUDGET = 1 << 26;
 
 function begin(shared: Shared, name: string, chaos: Chaos) {
-  const { clock } = shared;
+  const machine = new PausableMachine(shared.clock);
+  const clock = machine;
   const random = shared.random.fork();
-  const way = new FaultyWay(clock, random.fork(), chaos);
+  const way = new FaultyWay(machine, random.fork(), chaos);
   const catalog = faultyCatalog(shared.catalog, way);
   const store = faultyStore(shared.store, way);
   const stop = new AbortController();
@@ -88,7 +96,20 @@ function begin(shared: Shared, name: string, chaos: Chaos) {
     stop.abort();
     shared.queue.leave(name);
   };
-  return { name, clock, random, way, catalog, store, views, changed, ownership, stop, kill };
+  return {
+    name,
+    machine,
+    clock,
+    random,
+    way,
+    catalog,
+    store,
+    views,
+    changed,
+    ownership,
+    stop,
+    kill,
+  };
 }
 
 export function startServer(shared: Shared, name: string, chaos: Chaos): SimServer {
@@ -138,6 +159,7 @@ export function startServer(shared: Shared, name: string, chaos: Chaos): SimServ
   const budget = new ByteBudget(PROCESS_BUDGET);
   return {
     name,
+    machine: process.machine,
     way,
     kill,
     writer: new EventWriter({ clock, store, views, budget }),
@@ -212,7 +234,7 @@ export function startWorker(shared: Shared, name: string, chaos: Chaos): SimWork
       nudge: (partition) => worker.nudge(partition),
     }),
   );
-  return { name, way, kill };
+  return { name, machine: process.machine, way, kill };
 }
 
 function counting({ count, trouble }: Shared): ServeObserver {

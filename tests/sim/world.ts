@@ -1,7 +1,7 @@
 /**
  * A small world from a seed: servers, workers, writers, readers and an operator, on one virtual
- * clock, with crashes, delays, long pauses, failing and lost calls, and a queue that loses and
- * repeats.
+ * clock, with crashes, delays, sleeping processes, paused machines, failing and lost calls, and a
+ * queue that loses and repeats.
  *
  * Every read is checked against what was acknowledged before it began. At the end the faults stop;
  * then every split must come to rest, everything served must still be right, and no split may
@@ -28,7 +28,15 @@ import { CALM } from "./faulty-parts.ts";
 import type { Chaos } from "./faulty-parts.ts";
 import { Model } from "./model.ts";
 import type { ReadAsked, SimEvent } from "./model.ts";
-import { isExpected, NAMESPACE, startServer, startWorker } from "./processes.ts";
+import {
+  isExpected,
+  NAMESPACE,
+  PAUSE_MAX_MS,
+  PAUSES_APART_MS,
+  startServer,
+  startWorker,
+  VIEW_MAX_AGE_MS,
+} from "./processes.ts";
 import type { Shared, SimServer, SimWorker } from "./processes.ts";
 import { SeededRandom } from "./seeded-random.ts";
 import { SimQueue } from "./sim-queue.ts";
@@ -121,6 +129,7 @@ class SimWorld {
       this.#readOften(),
       this.#operate(),
       this.#crashOften(),
+      this.#pauseOften(),
     ];
     await this.#pass(BUSY_SECONDS);
     this.#over.abort();
@@ -277,8 +286,18 @@ class SimWorld {
         end: START + (whole ? seconds + 60 : from + 1 + random.below(120)) * SECOND,
         newestFirst: random.chance(0.6),
       };
-      await this.#judge(random.one(this.#servers), asked);
+      await this.#judge(this.#reading(), asked);
     });
+  }
+
+  /**
+   * A server that may be read from. For `view_max_age` of its running time after a pause a server may
+   * still follow splits of time that was re-opened meanwhile: no rule promises more.
+   */
+  #reading(): SimServer {
+    const ready = this.#servers.filter(({ machine }) => machine.ranForMs >= VIEW_MAX_AGE_MS);
+    if (ready.length > 0) return this.#random.one(ready);
+    throw new ServiceError("STORAGE_UNAVAILABLE", "no server is ready");
   }
 
   /** A page may come from another server than the previous one. */
@@ -308,7 +327,7 @@ class SimWorld {
     } else {
       let pageToken = "";
       do {
-        const from = random.chance(0.3) ? random.one(this.#servers) : server;
+        const from = random.chance(0.3) ? this.#reading() : server;
         const page = await this.#call((signal) =>
           from.reader.readPage({ ...query, pageToken }, signal),
         );
@@ -386,6 +405,20 @@ class SimWorld {
       if (among.length > 0) await this.#clock.sleep(random.below(10_000));
       if (worker) this.#startWorker(this.#chaos);
       else this.#startServer(this.#chaos);
+    });
+  }
+
+  /** While a machine is paused its monotonic clock stands still (rule C24). */
+  #pauseOften(): Promise<void> {
+    return this.#often(15_000, async () => {
+      if (this.#chaos === CALM) return;
+      const random = this.#random;
+      const { machine } = random.one(random.chance(0.8) ? this.#servers : this.#workers);
+      machine.pause();
+      this.#shared.count("machine paused");
+      await this.#clock.sleep(random.below(PAUSE_MAX_MS));
+      machine.resume();
+      await this.#clock.sleep(PAUSES_APART_MS);
     });
   }
 

@@ -10,6 +10,7 @@ export class PausableMachine implements Clock {
   readonly #waiting = new Set<() => void>();
   #pausedAtMs: number | undefined;
   #pausedForMs = 0;
+  #resumedAtMs = -Infinity;
 
   constructor(world: Clock) {
     this.#world = world;
@@ -23,9 +24,15 @@ export class PausableMachine implements Clock {
     if (this.#pausedAtMs === undefined) return;
     this.#pausedForMs += this.#world.monotonicMs() - this.#pausedAtMs;
     this.#pausedAtMs = undefined;
+    this.#resumedAtMs = this.#world.monotonicMs();
     const waiting = [...this.#waiting];
     this.#waiting.clear();
     for (const wake of waiting) wake();
+  }
+
+  /** How long it has run since its last pause; 0 while it is paused. */
+  get ranForMs(): number {
+    return this.#pausedAtMs === undefined ? this.#world.monotonicMs() - this.#resumedAtMs : 0;
   }
 
   /** For its calls and their answers: they wait while it is paused. */

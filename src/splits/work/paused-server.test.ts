@@ -71,7 +71,7 @@ async function assertNothingMissing({ fixture, partition }: World): Promise<void
   assert.deepEqual({ same, events, to }, { same: true, events: 201, to: whole });
 }
 
-test("C24: an event that a server acknowledges after a pause, by a view from before a lower acceptLimit, is in the split", async () => {
+test("D32, C24: an event that a server acknowledges after a pause, by a view from before a lower acceptLimit, is in the split", async () => {
   const world = await openWorld();
   const { fixture, partition, machine } = world;
   fixture.startWorker();

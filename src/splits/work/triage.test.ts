@@ -96,7 +96,10 @@ test("what is sealed and not covered is planned; a split that has segments stays
 test("what is not sealed waits, as what it is", () => {
   const settledFloor = BUCKET.start;
   assert.equal(toOf(lookAt(recordWith(), { settledFloor })), "move PARKED");
-  assert.equal(toOf(lookAt(recordWith({ state: "INVALIDATED" }), { settledFloor })), "move INVALIDATED");
+  assert.equal(
+    toOf(lookAt(recordWith({ state: "INVALIDATED" }), { settledFloor })),
+    "move INVALIDATED",
+  );
   const half = segmentWith({ to: 2_000 * SECOND });
   const record = recordWith({ state: "COMPLETED", segments: [half] });
   const look = lookAt(record, { settledFloor: half.to });

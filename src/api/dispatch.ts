@@ -10,7 +10,7 @@ import { browserProblem } from "./browser-guard.ts";
 import type { Calls } from "./calls.ts";
 import { pathOf } from "./methods/method.ts";
 import type { Method } from "./methods/method.ts";
-import type { Pages } from "./pages.ts";
+import type { HttpPages } from "./http-pages.ts";
 import type { BuiltInMethods } from "./protocols/grpc-built-in.ts";
 import { answerGrpc, answerUnknownGrpc, isGrpc } from "./protocols/grpc.ts";
 import { answerError, answerJson } from "./protocols/json.ts";
@@ -19,7 +19,7 @@ import type { Exchange } from "./transport/exchange.ts";
 export interface DispatchOptions {
   readonly methods: readonly Method[];
   readonly calls: Calls;
-  readonly pages: Pages;
+  readonly pages: HttpPages;
   readonly builtIn: BuiltInMethods;
   /** Host names that requests may use, besides addresses and this machine's own names. */
   readonly allowedHosts: readonly string[];

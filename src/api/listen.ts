@@ -9,8 +9,8 @@ import { file_google_rpc_error_details } from "../gen/google/rpc/error_details_p
 import type { Calls } from "./calls.ts";
 import { Dispatch } from "./dispatch.ts";
 import type { Method } from "./methods/method.ts";
-import { Pages } from "./pages.ts";
-import type { ReadyDetail } from "./pages.ts";
+import { HttpPages } from "./http-pages.ts";
+import type { ReadyDetail } from "./http-pages.ts";
 import { BuiltInMethods } from "./protocols/grpc-built-in.ts";
 import { Health } from "./protocols/grpc-health.ts";
 import { Reflection } from "./protocols/grpc-reflection.ts";
@@ -65,7 +65,7 @@ export class Listener {
     ]);
     let draining = false;
     closing.signal.addEventListener("abort", () => (draining = true));
-    const pages = new Pages({
+    const pages = new HttpPages({
       metrics: options.metrics,
       methods: methods.map(({ desc }) => desc),
       notReady: () => (draining ? "the server is shutting down" : options.notReady()),

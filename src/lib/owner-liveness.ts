@@ -15,6 +15,12 @@ export interface OwnerSign {
   readonly counter: number;
 }
 
+/**
+ * The lease time of every owner: one whose counter has not changed for this long is dead. It raises
+ * the counter every third of this time.
+ */
+export const LEASE_MS: Millis = 10_000;
+
 /** Owners watched at a time; the lease time of a forgotten one starts again. */
 const WATCHED_MAX = 10_000;
 

@@ -5,7 +5,7 @@ import type { ViewSource } from "../model/namespace.ts";
 import type { PartitionRead } from "../partition/partition-read.ts";
 import type { PartitionOpener } from "../partition/partition-source.ts";
 import type { PageTokens } from "./page-tokens.ts";
-import type { ReadLimits } from "./read-query.ts";
+import type { ReadLimits } from "./read-limits.ts";
 import type { EventStore } from "../ports/event-store.ts";
 import type { Micros } from "../lib/time-units.ts";
 

@@ -19,8 +19,9 @@ import { PageTokens } from "./page-tokens.ts";
 import type { PartitionRead } from "../partition/partition-read.ts";
 import { EventReader } from "./read-events.ts";
 import type { ReadPage } from "./read-page.ts";
-import { DEFAULT_READ_LIMITS } from "./read-query.ts";
-import type { ReadLimits, ReadQuery } from "./read-query.ts";
+import { DEFAULT_READ_LIMITS } from "./read-limits.ts";
+import type { ReadQuery } from "./read-query.ts";
+import type { ReadLimits } from "./read-limits.ts";
 
 const SECOND = 1_000_000;
 const START = 1_790_000_000 * SECOND;

@@ -2,7 +2,8 @@
 import { utf8 } from "../lib/bytes.ts";
 import type { Problems } from "../lib/problems.ts";
 import type { Order } from "../ports/event-store.ts";
-import { CONTRACT_EVENT_LIMITS } from "../wire/validate-event.ts";
+import { CONTRACT_EVENT_LIMITS } from "../wire/event-limits.ts";
+import type { ReadLimits } from "./read-limits.ts";
 
 export interface ItemFilter {
   readonly key: Uint8Array;
@@ -26,37 +27,6 @@ export interface ReadQuery {
   readonly pageToken: string;
   readonly allowPartial: boolean;
 }
-
-export interface ReadLimits {
-  readonly pageSizeDefault: number;
-  readonly pageEventsMax: number;
-  readonly pageBytesMax: number;
-  /** Pages of a stream: large enough to be cheap, small enough to hold two for each reader. */
-  readonly streamPageBytes: number;
-  readonly filtersMax: number;
-  /** Partitions that one page asks before it answers with what it has. */
-  readonly pagePartitionsMax: number;
-  /**
-   * A page that has asked `pagePartitionsMin` partitions answers after this time with what it has.
-   * The next page waits for its turn again, so that a long read leaves room for others.
-   */
-  readonly pageTurnMs: number;
-  readonly pagePartitionsMin: number;
-  /** Time buckets read at once while they turn out to be empty. */
-  readonly aheadMax: number;
-}
-
-export const DEFAULT_READ_LIMITS: ReadLimits = {
-  pageSizeDefault: 100,
-  pageEventsMax: 10_000,
-  pageBytesMax: 3 * 1024 * 1024,
-  streamPageBytes: 512 * 1024,
-  filtersMax: 32,
-  pagePartitionsMax: 1_000,
-  pageTurnMs: 250,
-  pagePartitionsMin: 64,
-  aheadMax: 8,
-};
 
 /** Adds all problems, each a sentence that names the field as the API spells it. */
 export function checkQuery(query: ReadQuery, limits: ReadLimits, problems: Problems): void {

@@ -10,7 +10,7 @@ import { OriginalOpener } from "../../tests/support/original-opener.ts";
 import type { SizeReport } from "../ports/partition-sizes.ts";
 import { PageTokens } from "./page-tokens.ts";
 import { EventReader } from "./read-events.ts";
-import { DEFAULT_READ_LIMITS } from "./read-query.ts";
+import { DEFAULT_READ_LIMITS } from "./read-limits.ts";
 import { encodeEvent } from "../wire/event-record.ts";
 import { frameLength } from "../wire/frames.ts";
 import { ReadSizes } from "./read-sizes.ts";

@@ -14,7 +14,7 @@
  */
 import { z } from "zod";
 import type { Clock } from "../lib/clock.ts";
-import { OwnerLiveness } from "../lib/owner-liveness.ts";
+import { LEASE_MS, OwnerLiveness } from "../lib/owner-liveness.ts";
 import type { Catalog } from "../ports/catalog.ts";
 import { decodeStored, encodeStored, storedObject } from "./stored-json.ts";
 
@@ -25,7 +25,6 @@ export interface LeasesOptions {
 }
 
 const SPACE = "leases";
-const LEASE_MS = 10_000;
 
 /** The leases that one process wants. */
 export class Leases {

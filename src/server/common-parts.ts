@@ -11,6 +11,7 @@ import { SliceOwnership } from "../namespaces/slice-ownership.ts";
 import { timeMargins } from "../model/time-margins.ts";
 import type { TimeMargins } from "../model/time-margins.ts";
 import type { BlockedId } from "../model/namespace.ts";
+import type { Engine } from "../ports/engine.ts";
 import type { Catalog } from "../ports/catalog.ts";
 import type { EventStore } from "../ports/event-store.ts";
 import type { WorkQueue } from "../ports/work-queue.ts";
@@ -22,15 +23,14 @@ import { KnownNamespaces } from "./known-namespaces.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import { declareProcessMetrics } from "./process-metrics.ts";
 import type { ProcessMetrics } from "./process-metrics.ts";
-import { openStorage } from "./storage.ts";
-import type { Storage } from "./storage.ts";
+import { openEngine } from "./open-engine.ts";
 import type { Runtime } from "./runtime.ts";
 
 export interface CommonParts {
   readonly metrics: Metrics;
   readonly measures: ProcessMetrics;
   readonly known: KnownNamespaces;
-  readonly storage: Storage;
+  readonly storage: Engine;
   readonly store: EventStore;
   readonly catalog: Catalog;
   readonly views: NamespaceViews;
@@ -52,7 +52,7 @@ export async function startCommonParts(
   const metrics = new Metrics();
   metrics.addProcess();
   const measures = declareProcessMetrics(metrics, config);
-  const storage = await openStorage(config, runtime, metrics, lifecycle);
+  const storage = await openEngine(config, runtime, metrics, lifecycle);
   const { store, catalog } = storage;
   const configuredBlocks = blocksOf(config, clock.nowMicros());
   const margins = timeMargins({

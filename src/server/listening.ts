@@ -1,7 +1,7 @@
 /** The one port of a server: the limits of calls, and the listener that answers them. */
 import type { Listener } from "../api/listen.ts";
 import type { Method } from "../api/methods/method.ts";
-import type { ReadyDetail } from "../api/pages.ts";
+import type { ReadyDetail } from "../api/http-pages.ts";
 import { doubtMessage } from "../namespaces/believed-time.ts";
 import type { BelievedTime } from "../namespaces/believed-time.ts";
 import { formatTime } from "../wire/time-text.ts";

@@ -5,7 +5,7 @@ import type { Writing } from "../api/methods/write-events.ts";
 import { ServiceError } from "../lib/errors.ts";
 import type { EventReader } from "../read/read-events.ts";
 import type { ReadPage } from "../read/read-page.ts";
-import type { ReadLimits } from "../read/read-query.ts";
+import type { ReadLimits } from "../read/read-limits.ts";
 import type { WriteBatch } from "../wire/write-request.ts";
 import type { WriteResult } from "../write/write-events.ts";
 import type { LiveLatency } from "./live-latency.ts";

@@ -2,7 +2,7 @@
 import type { Writing } from "../api/methods/write-events.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
 import { ServiceError } from "../lib/errors.ts";
-import type { EventLimits } from "../wire/validate-event.ts";
+import type { EventLimits } from "../wire/event-limits.ts";
 import type { WriteBatch } from "../wire/write-request.ts";
 import { EventWriter } from "../write/write-events.ts";
 import { DEFAULT_WRITE_QUEUE_OPTIONS, WriteQueue } from "../write/write-queue.ts";

@@ -19,7 +19,8 @@ import {
 import type { EventBytes } from "./event-record.ts";
 import { parseTime } from "./time-text.ts";
 import { validateEvent } from "./validate-event.ts";
-import type { EventLimits, EventProblem } from "./validate-event.ts";
+import type { EventProblem } from "./validate-event.ts";
+import type { EventLimits } from "./event-limits.ts";
 import { varintLength, writeVarint } from "./varint.ts";
 
 /**

@@ -11,7 +11,7 @@ import { writeFramesJson } from "./event-json.ts";
 import type { EventBytes } from "./event-record.ts";
 import { JsonBytes } from "./json-bytes.ts";
 import { formatTime } from "./time-text.ts";
-import { CONTRACT_EVENT_LIMITS } from "./validate-event.ts";
+import { CONTRACT_EVENT_LIMITS } from "./event-limits.ts";
 import { parseWriteJson } from "./write-json.ts";
 import type { WriteBatch } from "./write-request.ts";
 

@@ -7,7 +7,8 @@ import { utf8 } from "../lib/bytes.ts";
 import { encodeEvent, itemsOf, locateEvent } from "./event-record.ts";
 import type { EventBytes } from "./event-record.ts";
 import { eventOfFrame, frameLength, writeFrame } from "./frames.ts";
-import { CONTRACT_EVENT_LIMITS, validateEvent } from "./validate-event.ts";
+import { validateEvent } from "./validate-event.ts";
+import { CONTRACT_EVENT_LIMITS } from "./event-limits.ts";
 import type { EventProblem } from "./validate-event.ts";
 
 const id = fc.string({ minLength: 1, maxLength: 60, unit: "binary" }).filter(isWellFormed);

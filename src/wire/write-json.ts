@@ -18,7 +18,8 @@ import {
   OPEN_BRACKET,
   QUOTE,
 } from "./json-walk.ts";
-import type { EventLimits, EventProblem } from "./validate-event.ts";
+import type { EventProblem } from "./validate-event.ts";
+import type { EventLimits } from "./event-limits.ts";
 import { STEP_BYTES, tooManyEvents } from "./write-request.ts";
 import type { WriteBatch } from "./write-request.ts";
 

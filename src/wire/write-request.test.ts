@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { utf8 } from "../lib/bytes.ts";
 import { ServiceError } from "../lib/errors.ts";
 import { encodeEvent } from "./event-record.ts";
-import { CONTRACT_EVENT_LIMITS } from "./validate-event.ts";
+import { CONTRACT_EVENT_LIMITS } from "./event-limits.ts";
 import { parseWriteRequest } from "./write-request.ts";
 
 const { bytes } = encodeEvent(utf8("s"), 1, utf8("e"), []);

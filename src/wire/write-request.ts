@@ -9,7 +9,8 @@ import { inSteps } from "../lib/in-steps.ts";
 import { Problems } from "../lib/problems.ts";
 import type { EventBytes } from "./event-record.ts";
 import { validateEvent } from "./validate-event.ts";
-import type { EventLimits, EventProblem } from "./validate-event.ts";
+import type { EventProblem } from "./validate-event.ts";
+import type { EventLimits } from "./event-limits.ts";
 import { VarintReader } from "./varint.ts";
 
 export interface WriteBatch {

@@ -8,7 +8,7 @@ import { readNamespace } from "../../src/records/namespace-records.ts";
 import { listSplits, readSplit, slicesWithSplits } from "../../src/records/split-records.ts";
 import type { SplitRecord } from "../../src/model/split.ts";
 import type { Catalog } from "../../src/ports/catalog.ts";
-import { LEASE_MS } from "../../src/splits/work/split-context.ts";
+import { LEASE_MS } from "../../src/lib/owner-liveness.ts";
 import type { BraidProcess } from "../support/braid-processes.ts";
 import { eventually } from "../e2e/splits-support.ts";
 import { metricsOf } from "./splits-metrics.ts";

@@ -15,6 +15,7 @@ import type { EventBytes } from "../../src/wire/event-record.ts";
 import { eventsOfRun, positionOf } from "../../src/wire/frames.ts";
 import type { Position, Run } from "../../src/wire/frames.ts";
 import { MemoryCatalog } from "../support/memory-catalog.ts";
+import { readyRecord } from "../support/ready-record.ts";
 import { MemoryStore } from "../support/memory-store.ts";
 import { joinedSlices, staticView } from "../support/static-view.ts";
 import { VirtualClock } from "../support/virtual-clock.ts";
@@ -47,21 +48,7 @@ export class OnePartition extends ServedReads {
     const parts = { store: new MemoryStore(), catalog: new MemoryCatalog(), clock };
     const world = new OnePartition(view, parts);
     await world.makeTables();
-    await writeNamespace(world.catalog, {
-      ...view.namespace,
-      phase: "READY",
-      settled: { epoch: 0, floor: 0 },
-      reopening: null,
-      slicesChange: 0,
-      changing: null,
-      blockedChange: 0,
-      blockedChanging: [],
-      blockedCount: 0,
-      idStrategyChange: 0,
-      idStrategyChanging: [],
-      idStrategyCount: 0,
-      version: 0,
-    });
+    await writeNamespace(world.catalog, readyRecord(view.namespace));
     for (const slice of view.slices) {
       await writeSlice(world.catalog, location.namespaceId, {
         ...slice,

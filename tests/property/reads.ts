@@ -15,7 +15,7 @@ import { PageTokens } from "../../src/read/page-tokens.ts";
 import type { PartitionRead } from "../../src/partition/partition-read.ts";
 import { EventReader } from "../../src/read/read-events.ts";
 import type { ReadPage } from "../../src/read/read-page.ts";
-import { DEFAULT_READ_LIMITS } from "../../src/read/read-query.ts";
+import { DEFAULT_READ_LIMITS } from "../../src/read/read-limits.ts";
 import type { ReadQuery } from "../../src/read/read-query.ts";
 import { encodeEvent, itemsOf } from "../../src/wire/event-record.ts";
 import type { EventBytes } from "../../src/wire/event-record.ts";
@@ -83,6 +83,23 @@ export const query = fc.record({
   totalLimit: fc.oneof(fc.constant(0), fc.nat(30)),
   filter: fc.constantFrom(undefined, "ios", "tv", "", "none"),
 });
+
+type AnyQuery = typeof query extends fc.Arbitrary<infer Q> ? Q : never;
+
+export function readQueryOf(q: AnyQuery): ReadQuery {
+  return {
+    namespace: "plays",
+    seriesId: q.series,
+    start: START + q.from,
+    end: START + q.from + q.length,
+    filters: q.filter === undefined ? [] : [{ key: utf8("device"), value: utf8(q.filter) }],
+    order: q.order,
+    pageSize: q.pageSize,
+    totalLimit: q.totalLimit,
+    pageToken: "",
+    allowPartial: false,
+  };
+}
 
 /** More event buckets for one id, from some time on. */
 const steps = fc.oneof(
@@ -181,18 +198,7 @@ async function checkWorld(store: EventStore, input: WorldInput): Promise<void> {
     onPartitionRead: (read) => seen.push(read),
   });
   for (const q of input.queries) {
-    const readQuery: ReadQuery = {
-      namespace: "plays",
-      seriesId: q.series,
-      start: START + q.from,
-      end: START + q.from + q.length,
-      filters: q.filter === undefined ? [] : [{ key: utf8("device"), value: utf8(q.filter) }],
-      order: q.order,
-      pageSize: q.pageSize,
-      totalLimit: q.totalLimit,
-      pageToken: "",
-      allowPartial: false,
-    };
+    const readQuery = readQueryOf(q);
     const expected = answerOf(model, readQuery, q.filter);
     deepEqual(await readAllPages(reader, readQuery, input.pageBytesMax), expected);
     deepEqual(await streamAll(reader, readQuery), expected);

@@ -14,7 +14,6 @@ import type { SplitLayout } from "../../src/model/layouts.ts";
 import type { TimeSlice } from "../../src/model/time-slice.ts";
 import type { StoredBlock } from "../../src/ports/event-store.ts";
 import type { ReadQuery } from "../../src/read/read-query.ts";
-import { utf8 } from "../../src/lib/bytes.ts";
 import { EventWriter } from "../../src/write/write-events.ts";
 import { MemoryCatalog } from "../support/memory-catalog.ts";
 import { MemoryStore } from "../support/memory-store.ts";
@@ -132,18 +131,7 @@ async function checkQuery(
   input: WorldInput,
   q: WorldInput["queries"][number],
 ): Promise<void> {
-  const readQuery: ReadQuery = {
-    namespace: "plays",
-    seriesId: q.series,
-    start: START + q.from,
-    end: START + q.from + q.length,
-    filters: q.filter === undefined ? [] : [{ key: utf8("device"), value: utf8(q.filter) }],
-    order: q.order,
-    pageSize: q.pageSize,
-    totalLimit: q.totalLimit,
-    pageToken: "",
-    allowPartial: false,
-  };
+  const readQuery = reads.readQueryOf(q);
   const expected = reads.answerOf(model, readQuery, q.filter);
   const between = (): (() => Promise<void>) => {
     const changes = input.changes.values();

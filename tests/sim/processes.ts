@@ -14,7 +14,7 @@ import { Namespaces } from "../../src/namespaces/namespaces.ts";
 import { recordDetection } from "../../src/splits/detect/record-detection.ts";
 import { PageTokens } from "../../src/read/page-tokens.ts";
 import { EventReader } from "../../src/read/read-events.ts";
-import { DEFAULT_READ_LIMITS } from "../../src/read/read-query.ts";
+import { DEFAULT_READ_LIMITS } from "../../src/read/read-limits.ts";
 import { SliceReconciler } from "../../src/namespaces/slice-reconciler.ts";
 import type { ServeObserver } from "../../src/splits/serve/observer.ts";
 import { SplitServing } from "../../src/server/split-serving.ts";

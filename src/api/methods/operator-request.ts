@@ -6,7 +6,7 @@ import type { SplitLocation, OperatorRequest } from "../../splits/use-cases.ts";
 import { OPERATOR_HEADER } from "../caller.ts";
 import type { Caller } from "../caller.ts";
 import { namespaceIn } from "./request-fields.ts";
-import { CONTRACT_EVENT_LIMITS } from "../../wire/validate-event.ts";
+import { CONTRACT_EVENT_LIMITS } from "../../wire/event-limits.ts";
 
 const REASON_CHARACTERS_MAX = 1_024;
 /** No slice has a longer name. */

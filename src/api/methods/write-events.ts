@@ -5,7 +5,7 @@ import {
   WriteEventRecordsSyncResponseSchema,
 } from "../../gen/braid/v1/time_series_service_pb.js";
 import { parseWriteJson } from "../../wire/write-json.ts";
-import type { EventLimits } from "../../wire/validate-event.ts";
+import type { EventLimits } from "../../wire/event-limits.ts";
 import { parseWriteRequest } from "../../wire/write-request.ts";
 import type { WriteBatch } from "../../wire/write-request.ts";
 import type { WriteResult } from "../../write/write-events.ts";

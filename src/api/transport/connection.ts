@@ -7,6 +7,7 @@
  */
 import type { Socket } from "node:net";
 import type { Clock } from "../../lib/clock.ts";
+import { CONNECTIONS_RESERVED, IDLE_MS_MIN } from "./limits.ts";
 
 export interface ConnectionLimits {
   /** Connections that may use every method. */
@@ -16,12 +17,6 @@ export interface ConnectionLimits {
   /** Bytes of requests and answers that one connection may hold. */
   readonly bytesMax: number;
 }
-
-/** Connections beyond the limit that may use only health and control. */
-const RESERVE = 16;
-
-/** A connection that has been idle for less than this may be about to send a request. */
-const IDLE_MS_MIN = 1_000;
 
 export class Connection {
   readonly socket: Socket;
@@ -111,7 +106,11 @@ export class Connections implements Iterable<Connection> {
   /** Returns undefined and destroys the socket if there is no room even in the reserve. */
   add(socket: Socket): Connection | undefined {
     const full = this.#open.size >= this.#limits.connectionsMax;
-    if (full && !this.#makeRoom() && this.#open.size >= this.#limits.connectionsMax + RESERVE) {
+    if (
+      full &&
+      !this.#makeRoom() &&
+      this.#open.size >= this.#limits.connectionsMax + CONNECTIONS_RESERVED
+    ) {
       socket.destroy();
       return undefined;
     }

@@ -54,9 +54,6 @@ export class PeerGone extends Error {
  */
 const SLICE_BYTES = 64 * 1024;
 
-/** How long the rest of a request may still arrive after its answer was sent. */
-export const UNREAD_MS = 5_000;
-
 /** Writes an answer's bytes in slices and records when the peer last took one. */
 export class SlicedWriter {
   readonly #to: Writable;

@@ -10,13 +10,9 @@ import { ServiceError } from "../../lib/errors.ts";
 import type { Code } from "../../lib/errors.ts";
 import { errorJson } from "../error-map.ts";
 import type { Connection } from "./connection.ts";
-import { SlicedWriter, UNREAD_MS } from "./exchange.ts";
+import { SlicedWriter } from "./exchange.ts";
 import type { Exchange } from "./exchange.ts";
-
-/** Time for the headers to arrive: a slow sender must not hold a connection indefinitely. */
-const HEADERS_MS = 10_000;
-const KEEP_ALIVE_MS = 75_000;
-const HEADER_BYTES_MAX = 16 * 1024;
+import { HEADER_BYTES_MAX, HEADERS_MS, UNREAD_MS, KEEP_ALIVE_MS } from "./limits.ts";
 
 export class Http1 {
   readonly #server: Server;

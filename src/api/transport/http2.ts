@@ -17,33 +17,24 @@ import type { OutgoingHttpHeaders } from "node:http";
 import type { Clock } from "../../lib/clock.ts";
 import type { Random } from "../../lib/random.ts";
 import type { Connection } from "./connection.ts";
-import { SlicedWriter, UNREAD_MS } from "./exchange.ts";
+import { SlicedWriter } from "./exchange.ts";
 import type { Exchange } from "./exchange.ts";
-
-/**
- * With Node's 64 KiB, a large request waits one round trip per 64 KiB: little on loopback (8 MiB
- * requests were up to 15 % faster with these windows), most of its time on a network. A connection
- * may hold this many unread bytes.
- */
-const STREAM_WINDOW_BYTES = 4 * 1024 * 1024;
-const CONNECTION_WINDOW_BYTES = 8 * 1024 * 1024;
-const HEADER_LIST_BYTES_MAX = 16 * 1024;
-const HEADER_PAIRS_MAX = 100;
-const STREAMS_MAX = 256;
-/** The session ends after this many frames that break the protocol. */
-const INVALID_FRAMES_MAX = 100;
-/** In MiB: windows of received bytes, and slices of sent bytes. */
-const SESSION_MEMORY_MIB = 64;
-/** RST_STREAM frames by the peer: this many at once, and this many per second. */
-const RESET_BURST = 1_000;
-const RESET_RATE = 100;
-/** A peer that vanished is detected within these. */
-const PING_EVERY_MS = 60_000;
-const PING_ANSWER_MS = 20_000;
-/** A session without traffic for this long is ended. */
-const IDLE_MS = 300_000;
-/** A session ends at this age, plus or minus a tenth; streams in flight finish. */
-const AGE_MS = 3_600_000;
+import {
+  HEADER_BYTES_MAX,
+  HEADER_PAIRS_MAX,
+  STREAMS_MAX,
+  UNREAD_MS,
+  IDLE_MS,
+  AGE_MS,
+  PING_EVERY_MS,
+  PING_ANSWER_MS,
+  STREAM_WINDOW_BYTES,
+  CONNECTION_WINDOW_BYTES,
+  SESSION_MEMORY_MIB,
+  INVALID_FRAMES_MAX,
+  RESET_BURST,
+  RESET_RATE,
+} from "./limits.ts";
 
 export class Http2 {
   readonly #server: Http2Server;
@@ -64,7 +55,7 @@ export class Http2 {
       streamResetRate: RESET_RATE,
       settings: {
         initialWindowSize: STREAM_WINDOW_BYTES,
-        maxHeaderListSize: HEADER_LIST_BYTES_MAX,
+        maxHeaderListSize: HEADER_BYTES_MAX,
         maxConcurrentStreams: STREAMS_MAX,
         enablePush: false,
       },

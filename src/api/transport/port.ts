@@ -14,6 +14,7 @@ import type { ConnectionLimits } from "./connection.ts";
 import type { Exchange } from "./exchange.ts";
 import { Http1 } from "./http1.ts";
 import { Http2 } from "./http2.ts";
+import { SILENCE_MS, FAREWELL_MS } from "./limits.ts";
 
 export interface PortOptions extends ConnectionLimits {
   readonly clock: Clock;
@@ -23,12 +24,6 @@ export interface PortOptions extends ConnectionLimits {
   readonly port: number;
   readonly handle: (exchange: Exchange) => void;
 }
-
-/** A normal client sends its first bytes at once. */
-const SILENCE_MS = 10_000;
-
-/** How long connections have to close by themselves after the last answer. */
-const FAREWELL_MS = 500;
 
 const HTTP2_PREFACE = Buffer.from("PRI");
 

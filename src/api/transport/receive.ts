@@ -6,6 +6,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
 import { PeerGone } from "./exchange.ts";
 import type { Exchange } from "./exchange.ts";
+import { RECEIVE_MS } from "./limits.ts";
 
 export interface ReceiveOptions {
   readonly clock: Clock;
@@ -16,9 +17,6 @@ export interface ReceiveOptions {
   readonly peek?: (first: Buffer) => void;
   readonly signal: AbortSignal;
 }
-
-/** Time for a whole request to arrive. */
-const RECEIVE_MS = 30_000;
 
 /** Rejects with PeerGone if the peer leaves, otherwise with a ServiceError. Stops reading then. */
 export function receive(exchange: Exchange, options: ReceiveOptions): Promise<Buffer> {

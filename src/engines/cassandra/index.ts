@@ -9,11 +9,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
 import type { Random } from "../../lib/random.ts";
-import type { SliceRef } from "../../model/partition.ts";
-import type { Catalog } from "../../ports/catalog.ts";
-import type { EventStore } from "../../ports/event-store.ts";
-import type { Fragments } from "../../ports/fragments.ts";
-import type { PartitionSizes } from "../../ports/partition-sizes.ts";
+import type { Engine } from "../../ports/engine.ts";
 import { CassandraCatalog } from "./cassandra-catalog.ts";
 import { CassandraStore } from "./cassandra-store.ts";
 import type { ClusterOptions } from "./cluster-options.ts";
@@ -44,26 +40,9 @@ export interface CassandraEngineOptions extends ClusterOptions {
   readonly warn?: (message: string) => void;
 }
 
-export interface CassandraEngine {
-  readonly store: EventStore;
-  readonly catalog: Catalog;
-  readonly sizes: readonly PartitionSizes[];
-  /**
-   * Whether events have replicas in more than one data centre, which a local majority does not
-   * span.
-   */
-  readonly severalDatacenters: boolean;
-  /**
-   * In how many data files the slice's table lies; undefined if the nodes do not say. Never
-   * rejects.
-   */
-  fragments(slice: SliceRef): Promise<Fragments | undefined>;
-  /** Why no request can be served now, or undefined. */
-  notReady(): string | undefined;
+export interface CassandraEngine extends Engine {
+  /** Nodes that this process can reach now. */
   nodesUp(): number;
-  /** What time it is by the clocks of the nodes: the median of a few that are asked. */
-  clockMicros(): Promise<Micros | undefined>;
-  close(): Promise<void>;
 }
 
 /** Connects, and creates the catalog's tables if they are missing. */

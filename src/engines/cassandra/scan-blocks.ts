@@ -5,6 +5,7 @@
  * runs out of time, the next fetch asks for fewer. The bytes of blocks are views of the answer they
  * came in: they are not copied, because together they are nearly all of it.
  */
+import { FetchAhead } from "../../lib/fetch-ahead.ts";
 import type { PartitionKey } from "../../model/partition.ts";
 import type { BlockRange, StoredBlock } from "../../ports/event-store.ts";
 import { comparePositions } from "../../wire/frames.ts";
@@ -28,16 +29,11 @@ export async function* scanBlocks(
   signal: AbortSignal,
 ): AsyncGenerator<readonly StoredBlock[], void, undefined> {
   const fetcher = new Fetcher(new RowSelect(source, partition, signal), range);
-  // Reading ahead would be wasted on the many reads that need only one fetch.
-  let ahead: Promise<readonly StoredBlock[]> | undefined;
-  for (let fetches = 0; ; fetches++) {
-    const blocks = await (ahead ?? fetcher.fetch());
-    ahead = fetches > 0 && !fetcher.ended ? fetcher.fetch() : undefined;
-    // It is awaited later; until then a failure must not count as unhandled.
-    ahead?.catch(() => undefined);
+  const fetches = new FetchAhead(fetcher);
+  do {
+    const blocks = await fetches.next();
     if (blocks.length > 0) yield blocks;
-    if (ahead === undefined && fetcher.ended) return;
-  }
+  } while (!fetches.ended);
 }
 
 class Fetcher {

@@ -7,6 +7,7 @@
  * are stored.
  */
 import { utf8 } from "../../lib/bytes.ts";
+import { FetchAhead } from "../../lib/fetch-ahead.ts";
 import type { PartitionKey } from "../../model/partition.ts";
 import type { ScanRange } from "../../ports/event-store.ts";
 import { EventFrames } from "../../wire/event-frames.ts";
@@ -43,14 +44,9 @@ export async function* scanPartition(
   if (range.from >= range.to) return;
   const fetcher = new Fetcher(source, partition, range, signal);
   const frames = new EventFrames(utf8(partition.seriesId));
-  // Reading ahead would be wasted on the many reads that need only one fetch.
-  let ahead: Promise<readonly Row[]> | undefined;
-  for (let fetches = 0; ; fetches++) {
-    const rows = await (ahead ?? fetcher.fetch());
-    ahead = fetches > 0 && !fetcher.ended ? fetcher.fetch() : undefined;
-    // It is awaited later; until then a failure must not count as unhandled.
-    ahead?.catch(() => undefined);
-    for (const row of rows) {
+  const fetches = new FetchAhead(fetcher);
+  do {
+    for (const row of await fetches.next()) {
       const id = row["event_id"] as string;
       const items = (row["items"] as Buffer | null) ?? NONE;
       const time = timeOfRow(row);
@@ -59,8 +55,7 @@ export async function* scanPartition(
       frames.add(time, id, items);
     }
     if (frames.count > 0) yield frames.take();
-    if (ahead === undefined && fetcher.ended) return;
-  }
+  } while (!fetches.ended);
 }
 
 class Fetcher {

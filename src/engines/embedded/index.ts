@@ -7,8 +7,7 @@
 import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../lib/clock.ts";
-import type { Catalog } from "../../ports/catalog.ts";
-import type { EventStore } from "../../ports/event-store.ts";
+import type { Storage } from "../../ports/storage.ts";
 import { CheckedLevel } from "./checked-level.ts";
 import type { CommitObserver } from "./checked-level.ts";
 import { shareThreads } from "./disk-threads.ts";
@@ -43,9 +42,7 @@ export interface EmbeddedEngineOptions {
   readonly warn?: ((message: string, cause: unknown) => void) | undefined;
 }
 
-export interface EmbeddedEngine {
-  readonly store: EventStore;
-  readonly catalog: Catalog;
+export interface EmbeddedEngine extends Storage {
   /** Why the engine accepts no events now, or undefined. */
   readOnly(): string | undefined;
   /** Waits for operations under way and closes every file cleanly. */

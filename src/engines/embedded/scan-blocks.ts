@@ -5,6 +5,7 @@
  */
 import { utf8 } from "../../lib/bytes.ts";
 import { ServiceError } from "../../lib/errors.ts";
+import { FetchAhead } from "../../lib/fetch-ahead.ts";
 import type { PartitionKey } from "../../model/partition.ts";
 import type { BlockRange, StoredBlock } from "../../ports/event-store.ts";
 import type { Position } from "../../wire/frames.ts";
@@ -32,16 +33,11 @@ export async function* scanBlocks(
   const span = await spanOf(level, series, partition, range, signal);
   const fetcher = new Fetcher(level, partition, series, range, span, signal);
   try {
-    // Fetching ahead would be wasted on the many reads that need only one fetch.
-    let ahead: Promise<readonly StoredBlock[]> | undefined;
-    for (let fetches = 0; ; fetches++) {
-      const blocks = await (ahead ?? fetcher.fetch());
-      ahead = fetches > 0 && !fetcher.ended ? fetcher.fetch() : undefined;
-      // Awaited later; until then a failure must not count as unhandled.
-      ahead?.catch(() => undefined);
+    const fetches = new FetchAhead(fetcher);
+    do {
+      const blocks = await fetches.next();
       if (blocks.length > 0) yield blocks;
-      if (ahead === undefined && fetcher.ended) return;
-    }
+    } while (!fetches.ended);
   } finally {
     await fetcher.close();
   }

@@ -7,6 +7,7 @@
  */
 import { utf8 } from "../../lib/bytes.ts";
 import { ServiceError } from "../../lib/errors.ts";
+import { FetchAhead } from "../../lib/fetch-ahead.ts";
 import type { PartitionKey } from "../../model/partition.ts";
 import type { ScanRange } from "../../ports/event-store.ts";
 import type { EventBytes } from "../../wire/event-record.ts";
@@ -35,13 +36,9 @@ export async function* scanPartition(
   const fetcher = new Fetcher(level, partition, range, signal, check);
   try {
     let run = new RunBuilder();
-    // Fetching ahead would be wasted on the many reads that need only one fetch.
-    let ahead: Promise<Buffer[]> | undefined;
-    for (let fetches = 0; ; fetches++) {
-      const values = await (ahead ?? fetcher.fetch());
-      ahead = fetches > 0 && !fetcher.ended ? fetcher.fetch() : undefined;
-      // Awaited later; until then a failure must not count as unhandled.
-      ahead?.catch(() => undefined);
+    const fetches = new FetchAhead(fetcher);
+    do {
+      const values = await fetches.next();
       let cut = false;
       for (const value of values) {
         const frame = value.subarray(CHECKSUM_BYTES);
@@ -54,13 +51,11 @@ export async function* scanPartition(
         run.add(value, event);
       }
       // Events that did not fit join the next fetch, so that large and tiny runs do not alternate.
-      const last = fetcher.ended && ahead === undefined;
-      if (run.count > 0 && (!cut || last)) {
+      if (run.count > 0 && (!cut || fetches.ended)) {
         yield run.build();
         run = new RunBuilder();
       }
-      if (last) return;
-    }
+    } while (!fetches.ended);
   } finally {
     await fetcher.close();
   }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MemoryCatalog } from "../../../tests/support/memory-catalog.ts";
+import { readyRecord } from "../../../tests/support/ready-record.ts";
 import { joinedSlices, staticView, viewSource } from "../../../tests/support/static-view.ts";
 import { VirtualClock } from "../../../tests/support/virtual-clock.ts";
 import { utf8 } from "../../lib/bytes.ts";
@@ -181,23 +182,8 @@ test("an epoch ahead of the view is right if the catalog has it", async () => {
   const fixture = new Fixture();
   await fixture.handle({ epoch: 2 });
   const { namespace } = fixture.view;
-  await writeNamespace(fixture.catalog, {
-    ...namespace,
-    epoch: 2,
-    phase: "READY",
-    settled: { epoch: 0, floor: 0 },
-    reopening: null,
-    slicesChange: 0,
-    changing: null,
-    blockedChange: 0,
-    blockedChanging: [],
-    blockedCount: 0,
-    idStrategyChange: 0,
-    idStrategyChanging: [],
-    idStrategyCount: 0,
-    readMode: { ...FIRST_READ_MODE, since: 0 },
-    version: 0,
-  });
+  const readMode = { ...FIRST_READ_MODE, since: 0 };
+  await writeNamespace(fixture.catalog, readyRecord({ ...namespace, epoch: 2, readMode }));
   await fixture.handle({ epoch: 2 });
   await fixture.handle({ epoch: 3 });
   assert.deepEqual(fixture.outcomes, ["other_epoch", "recorded", "other_epoch"]);

@@ -6,7 +6,7 @@
  */
 import { hash32 } from "../../lib/hash.ts";
 import type { PartitionKey } from "../../model/partition.ts";
-import { CONTRACT_EVENT_LIMITS } from "../../wire/validate-event.ts";
+import { CONTRACT_EVENT_LIMITS } from "../../wire/event-limits.ts";
 
 const LOW_SEED = 1;
 const HIGH_SEED = 2;

@@ -7,13 +7,13 @@
  * garbage (rule C8).
  */
 import { LinkedAbort } from "../../lib/linked-abort.ts";
+import { LEASE_MS } from "../../lib/owner-liveness.ts";
 import { moveSplit } from "../record/move-split.ts";
 import { readSplit } from "../../records/split-records.ts";
 import { movedSplit } from "../../model/split-moves.ts";
 import type { MoveCause } from "../../model/move-cause.ts";
 import type { SplitRecord, SplitState } from "../../model/split.ts";
 import { Interruption, reopened } from "./interruption.ts";
-import { LEASE_MS } from "./split-context.ts";
 import type { SplitContext } from "./split-context.ts";
 
 /**

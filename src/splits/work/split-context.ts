@@ -90,6 +90,3 @@ export interface SplitContext {
   /** How many splits the worker works on at once. */
   readonly concurrency?: number;
 }
-
-/** An owner whose counter has not changed for this long is dead. */
-export const LEASE_MS = 10_000;

@@ -20,9 +20,8 @@ import { forEachBounded } from "../../lib/for-each-bounded.ts";
 import { partitionText } from "../../model/partition.ts";
 import type { PartitionKey } from "../../model/partition.ts";
 import type { SplitRecord } from "../../model/split.ts";
-import { OwnerLiveness } from "../../lib/owner-liveness.ts";
+import { LEASE_MS, OwnerLiveness } from "../../lib/owner-liveness.ts";
 import { isFree } from "./is-free.ts";
-import { LEASE_MS } from "./split-context.ts";
 import type { SplitContext } from "./split-context.ts";
 import { workOnSplit } from "./work-on-split.ts";
 

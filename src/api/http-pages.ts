@@ -8,7 +8,7 @@ import { JSON_TYPE } from "./protocols/json.ts";
 import { workerPage } from "./worker-page.ts";
 import type { Exchange } from "./transport/exchange.ts";
 
-export interface PagesOptions {
+export interface HttpPagesOptions {
   readonly metrics: Metrics;
   readonly methods: readonly DescMethod[];
   /** Why the server cannot serve now; undefined if it can. */
@@ -52,10 +52,10 @@ const SECURITY = {
   "referrer-policy": "no-referrer",
 };
 
-export class Pages {
+export class HttpPages {
   readonly #pages: ReadonlyMap<string, () => Page | Promise<Page>>;
 
-  constructor({ metrics, methods, notReady, readyDetail }: PagesOptions) {
+  constructor({ metrics, methods, notReady, readyDetail }: HttpPagesOptions) {
     // Both depend only on the descriptors, so each is made once, on first use.
     const description = once(() => JSON.stringify(openApi(methods)));
     // A worker has no methods: its page shows what it has instead.

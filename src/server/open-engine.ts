@@ -1,42 +1,20 @@
 /** Opens the configured engine. The only file that knows more than one. */
 import { openEmbeddedEngine } from "../engines/embedded/index.ts";
 import type { Metrics } from "../lib/metrics.ts";
-import type { Micros } from "../lib/time-units.ts";
-import type { SliceRef } from "../model/partition.ts";
-import type { Catalog } from "../ports/catalog.ts";
-import type { EventStore } from "../ports/event-store.ts";
-import type { Fragments } from "../ports/fragments.ts";
-import type { PartitionSizes } from "../ports/partition-sizes.ts";
+import type { Engine } from "../ports/engine.ts";
 import { threadPoolSize } from "./config.ts";
 import type { ServiceConfig } from "./config.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import { declareCassandraMetrics, declareEmbeddedMetrics } from "./process-metrics.ts";
 import type { Runtime } from "./runtime.ts";
 
-export interface Storage {
-  readonly store: EventStore;
-  readonly catalog: Catalog;
-  /** What the engine itself knows about the sizes of its partitions. */
-  readonly sizes: readonly PartitionSizes[];
-  /** Whether events are kept in more than one data centre. */
-  readonly severalDatacenters: boolean;
-  /** How fragmented a slice is on disk, where that matters and is known. Never rejects. */
-  fragments(slice: SliceRef): Promise<Fragments | undefined>;
-  /** Why the engine cannot serve now; undefined if it can. */
-  notReady(): string | undefined;
-  /** Why reads are answered and events are refused now, or undefined. */
-  readOnly?(): string | undefined;
-  /** What time it is by other machines' clocks, where the engine has some. */
-  clockMicros(): Promise<Micros | undefined>;
-}
-
 /** The lifecycle closes the storage. */
-export async function openStorage(
+export async function openEngine(
   config: ServiceConfig,
   runtime: Runtime,
   metrics: Metrics,
   lifecycle: Lifecycle,
-): Promise<Storage> {
+): Promise<Engine> {
   switch (config.engine) {
     case "embedded":
       return openEmbedded(config, runtime, metrics, lifecycle);
@@ -50,7 +28,7 @@ async function openEmbedded(
   { clock, log }: Runtime,
   metrics: Metrics,
   lifecycle: Lifecycle,
-): Promise<Storage> {
+): Promise<Engine> {
   const measures = declareEmbeddedMetrics(metrics);
   let openStores = 0;
   measures.openSlices.from(() => openStores);
@@ -88,7 +66,7 @@ async function openCassandra(
   { clock, random, log }: Runtime,
   metrics: Metrics,
   lifecycle: Lifecycle,
-): Promise<Storage> {
+): Promise<Engine> {
   // A server on the embedded engine need not load the driver.
   const { openCassandraEngine } = await import("../engines/cassandra/index.ts");
   const { contact_points, datacenter, replication, username, password, keyspace } =

@@ -1,0 +1,26 @@
+/** What a process needs from its storage engine, besides what the engine measures of itself. */
+import type { Micros } from "../lib/time-units.ts";
+import type { SliceRef } from "../model/partition.ts";
+import type { Fragments } from "./fragments.ts";
+import type { PartitionSizes } from "./partition-sizes.ts";
+import type { Storage } from "./storage.ts";
+
+export interface Engine extends Storage {
+  /** What the engine itself knows about the sizes of its partitions. */
+  readonly sizes: readonly PartitionSizes[];
+  /**
+   * Whether events have replicas in more than one data centre, which a local majority does not
+   * span.
+   */
+  readonly severalDatacenters: boolean;
+  /** How fragmented a slice is on disk, where that matters and is known. Never rejects. */
+  fragments(slice: SliceRef): Promise<Fragments | undefined>;
+  /** Why the engine cannot serve now; undefined if it can. */
+  notReady(): string | undefined;
+  /** Why reads are answered and events are refused now; undefined if they are not. */
+  readOnly?(): string | undefined;
+  /** What time it is by other machines' clocks, where the engine has some. */
+  clockMicros(): Promise<Micros | undefined>;
+  /** Waits for operations under way. */
+  close(): Promise<void>;
+}

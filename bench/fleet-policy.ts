@@ -102,7 +102,7 @@ function reportOf(outcomes: readonly Outcome[]): Report {
   const changes = outcomes.map(({ tuned }) => tuned.changes.length);
   report.add({
     name: "changes per namespace and year",
-    figure: `at most ${Math.max(...changes)}`,
+    figure: `at most ${Math.max(...changes)}; ${sum(outcomes.map(({ tuned }) => tuned.takenBack))} of ${sum(changes)} took one back`,
     value: sum(changes) / changes.length,
     goal: "-",
     met: true,

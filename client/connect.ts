@@ -19,6 +19,8 @@ import type {
   ClockStatus,
   ServerStatus,
   TimeSlice,
+  Tuning,
+  TuningList,
   WriteResult,
   WriteSyncResult,
 } from "./messages.ts";
@@ -238,6 +240,22 @@ export class BraidClient {
   ): Promise<PartitionHistogram> {
     const request = { namespace, timeSlice };
     return this.#control("GetHistogram", "reads", request, options);
+  }
+
+  /** What the tuner observed, proposed and changed, and what it would propose now. */
+  async listTunings(namespace: string, options?: CallOptions): Promise<TuningList> {
+    return this.#control("ListTunings", "reads", { namespace }, options);
+  }
+
+  /** Accepts a proposed tuning for future slices, or refuses it. */
+  async decideTuning(
+    namespace: string,
+    id: string,
+    decision: { readonly accept: boolean; readonly reason?: string },
+    options?: CallOptions,
+  ): Promise<Tuning> {
+    const { accept, reason = "" } = decision;
+    return this.#control("DecideTuning", "writes once", { namespace, id, accept, reason }, options);
   }
 
   /** Blocks reads and writes of these ids, until the block expires or is removed. */

@@ -6,6 +6,7 @@ import type {
   GetHistogramResponse,
   Given,
   ListSplitsResponse,
+  ListTuningsResponse,
   NamespaceConfig,
   PauseSplitsResponse,
   ReadModeMode,
@@ -37,6 +38,7 @@ export type {
   SplitsPause,
   TimePartition,
   TimeSlice,
+  Tuning,
   Verification,
 } from "./generated/messages.ts";
 
@@ -56,3 +58,4 @@ export type SeenLatency = SplitSeenLatency;
 export type PauseAnswer = PauseSplitsResponse;
 export type ResumeAnswer = ResumeSplitsResponse;
 export type SplitPage = ListSplitsResponse;
+export type TuningList = ListTuningsResponse;

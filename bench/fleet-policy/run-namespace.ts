@@ -29,6 +29,8 @@ export interface NamespaceYear {
   readonly changes: readonly Change[];
   /** Changes undone within three slices. */
   readonly thrashes: number;
+  /** Changes that the measured effect took back. */
+  readonly takenBack: number;
 }
 
 export interface SealedSlice {
@@ -63,6 +65,7 @@ export function runNamespace(namespace: SimulatedNamespace, tuned: boolean): Nam
   const sealed: SealedSlice[] = [];
   const changes: Change[] = [];
   let thrashes = 0;
+  let takenBack = 0;
   const grown = new Map<number, number>();
   const end = START + YEAR_DAYS * DAY;
   for (let now = START; now < end;) {
@@ -101,6 +104,8 @@ export function runNamespace(namespace: SimulatedNamespace, tuned: boolean): Nam
         const effect = measureEffect(each, usableHistograms(facts(), each.to), config.tuning);
         if (effect === undefined) return each;
         if (effect.worse) {
+          takenBack++;
+          if (sealed.length - (changes.at(-1)?.slice ?? 0) <= THRASH_SLICES) thrashes++;
           changes.push({ day, slice: sealed.length, from: each.to, to: each.from });
           config = { ...config, timePartition: each.from };
         }
@@ -131,7 +136,7 @@ export function runNamespace(namespace: SimulatedNamespace, tuned: boolean): Nam
       reads: readsOf(groups, slice.timePartition, config.widePartition.bytesMax, grown),
     });
   }
-  return { slices: sealed, changes, thrashes };
+  return { slices: sealed, changes, thrashes, takenBack };
 }
 
 function isBest(

@@ -44,6 +44,13 @@ export interface ControlServiceMethods {
    * other sources report.
    */
   readonly GetHistogram: { request: GetHistogramRequest; answer: GetHistogramResponse };
+  /**
+   * Lists what the tuner observed, proposed and changed in a namespace, and what it would propose
+   * now.
+   */
+  readonly ListTunings: { request: ListTuningsRequest; answer: ListTuningsResponse };
+  /** Accepts or refuses a proposal. An accepted one applies to slices that do not exist yet. */
+  readonly DecideTuning: { request: DecideTuningRequest; answer: Tuning };
   /** Lists the splits of one namespace or of all, page by page, without their parts. */
   readonly ListSplits: { request: ListSplitsRequest; answer: ListSplitsResponse };
   /** Returns one split with its parts, its sizes and latencies before and after, and its history. */
@@ -84,15 +91,6 @@ export interface ControlServiceMethods {
   readonly GetStatus: { request: GetStatusRequest; answer: ServerStatus };
   /** An operator says that the clock of this server's machine is right: its time is believed from now on. */
   readonly ConfirmClock: { request: ConfirmClockRequest; answer: ClockStatus };
-}
-
-/** How the events of one slice are distributed over partitions. Fixed when the slice is created. */
-export interface TimePartition {
-  readonly secondsPerTimeSlice: number;
-  /** Must divide seconds_per_time_slice. */
-  readonly secondsPerTimeBucket: number;
-  /** The number of partitions of a time bucket. The hash of the event id selects one. */
-  readonly eventBuckets: number;
 }
 
 /**
@@ -864,6 +862,15 @@ export interface SplitsPause {
   readonly namespace: string;
 }
 
+/** How the events of one slice are distributed over partitions. Fixed when the slice is created. */
+export interface TimePartition {
+  readonly secondsPerTimeSlice: number;
+  /** Must divide seconds_per_time_slice. */
+  readonly secondsPerTimeBucket: number;
+  /** The number of partitions of a time bucket. The hash of the event id selects one. */
+  readonly eventBuckets: number;
+}
+
 /** Writes and reads events. */
 export interface TimeSeriesServiceMethods {
   /** Writes a batch and returns when it is durable, with a reason for each event that failed. */
@@ -1010,6 +1017,101 @@ export interface ExplainedTotals {
   readonly events: string;
   readonly eventsReturned: string;
   readonly millis: number;
+}
+
+export interface ListTuningsRequest {
+  readonly namespace?: string;
+}
+
+export interface ListTuningsResponse {
+  /** Oldest first. */
+  readonly tunings: readonly Tuning[];
+  /** What the tuner would propose from the histograms that are stored now. It has no id. */
+  readonly next: Tuning;
+  /**
+   * Why it would propose nothing: FITS, TOO_LITTLE_EVIDENCE, NOT_READ, SLICES_DISAGREE,
+   * EFFECT_NOT_MEASURED, COOLING_DOWN, NOTHING_BETTER, DECIDED_BEFORE, CLOCK_IN_DOUBT or OFF.
+   * Empty if it would propose something.
+   */
+  readonly nothingWhy: string;
+}
+
+export interface DecideTuningRequest {
+  readonly namespace?: string;
+  /** As ListTunings shows it. */
+  readonly id?: string;
+  /** Applies the proposal to future slices; otherwise refuses it. */
+  readonly accept?: boolean;
+  readonly reason?: string;
+}
+
+/** An observation of partition sizes, and the partitioning of future slices that follows from it. */
+export interface Tuning {
+  readonly id: string;
+  readonly state: TuningState;
+  readonly direction: TuningDirection;
+  /** The slices whose histograms are the evidence. */
+  readonly evidence: readonly string[];
+  readonly observed: string;
+  readonly proposed: string;
+  readonly from: TimePartition;
+  readonly to: TimePartition;
+  readonly dryRun: TuningDryRun;
+  /** Event time from which slices have the new partitioning, once it is applied. */
+  readonly effectiveFrom: string;
+  /** What came out, once it is measured. */
+  readonly got: TuningSizes;
+  /** Oldest first. */
+  readonly history: readonly TuningMove[];
+  /** Of the last move. */
+  readonly why: string;
+}
+
+export type TuningState =
+  /** Waits for DecideTuning. */
+  | "PROPOSED"
+  /** In the configuration; its effect is not measured yet. */
+  | "APPLIED"
+  /** Measured after two sealed slices. */
+  | "EFFECTIVE"
+  /** It made things worse, and the former partitioning was restored for future slices. */
+  | "TAKEN_BACK"
+  | "REFUSED"
+  /** A newer observation or another change of the configuration took its place. */
+  | "SUPERSEDED";
+
+export type TuningDirection =
+  | "WIDEN"
+  | "NARROW";
+
+/** Bytes of one partition of the base strategy, before the factors of single ids. */
+export interface TuningSizes {
+  readonly p50: string;
+  readonly p95: string;
+  readonly p99: string;
+}
+
+/** What the recorded events would look like under the proposed partitioning. */
+export interface TuningDryRun {
+  readonly before: TuningSizes;
+  readonly after: TuningSizes;
+  /** Partitions of one id that a read of 24 h touches. */
+  readonly partitionsPerDayBefore: string;
+  readonly partitionsPerDayAfter: string;
+  /**
+   * How much longer than now events can be kept, because their slice is longer, and how many
+   * bytes that takes.
+   */
+  readonly keptLongerSeconds: string;
+  readonly keptLongerBytes: string;
+}
+
+export interface TuningMove {
+  readonly at: string;
+  /** An operator as claimed, or "tuner". */
+  readonly by: string;
+  readonly to: TuningState;
+  readonly why: string;
 }
 
 /**

@@ -4,6 +4,7 @@
  */
 import type { Example } from "./example.ts";
 import { SPLIT_EXAMPLES } from "./split-examples.ts";
+import { TUNING_EXAMPLES } from "./tuning-examples.ts";
 
 /** /docs replaces these with the present. */
 export const EXAMPLE_EVENT_TIME = "2026-11-15T10:00:00.000001Z";
@@ -217,4 +218,5 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     },
   },
   ...SPLIT_EXAMPLES,
+  ...TUNING_EXAMPLES,
 };

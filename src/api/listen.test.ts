@@ -133,6 +133,7 @@ async function open(options: {
   const methods = allMethods({
     namespaces,
     sizes: { of: notAsked },
+    tunings: { list: notAsked, decide: notAsked },
     splits: {
       list: notAsked,
       get: notAsked,

@@ -62,6 +62,7 @@ function hintFor(error: BraidError, namespace: string): string | undefined {
 const HINTS: Readonly<Record<string, string>> = {
   NAMESPACE_NOT_FOUND: "see what there is: braid ns ls; create it: braid ns create NAMESPACE",
   TIME_SLICE_NOT_FOUND: "see what there is: braid slices NAMESPACE",
+  TUNING_NOT_FOUND: "see what there is: braid tune ls NAMESPACE",
   SPLIT_NOT_FOUND: "see what there is: braid splits ls NAMESPACE",
   VERIFY_NOT_FOUND: "start one: braid verify NAMESPACE",
   NAMESPACE_EXISTS: "show it: braid ns get NAMESPACE; change it: braid ns update NAMESPACE",
@@ -100,6 +101,8 @@ const COMMANDS: Readonly<Record<string, string>> = {
   GetKillSwitch: "braid kill-switch status",
   SetKillSwitch: "braid kill-switch",
   GetHistogram: "braid histogram",
+  ListTunings: "braid tune ls",
+  DecideTuning: "braid tune accept|refuse",
   GetStatus: "braid status",
 };
 

@@ -26,6 +26,7 @@ import { addSplits } from "./splits.ts";
 import { addStatus } from "./status.ts";
 import { noteError } from "./style.ts";
 import type { Terminal } from "./terminal.ts";
+import { addTune } from "./tune.ts";
 import { addVerify } from "./verify.ts";
 import { addWrite } from "./write.ts";
 
@@ -141,6 +142,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 refused, 5 nothing c
   addExplain(program, terminal);
   addSlices(program, terminal);
   addHistogram(program, terminal);
+  addTune(program, terminal);
   addBlock(program, terminal);
   addSplits(program, terminal);
   addModes(program, terminal);

@@ -34,6 +34,7 @@ export const CODES = {
   PARTITION_NOT_FOUND: { http: 404, grpc: grpc.NOT_FOUND, retry: false },
   SPLIT_NOT_FOUND: { http: 404, grpc: grpc.NOT_FOUND, retry: false },
   VERIFY_NOT_FOUND: { http: 404, grpc: grpc.NOT_FOUND, retry: false },
+  TUNING_NOT_FOUND: { http: 404, grpc: grpc.NOT_FOUND, retry: false },
   METHOD_NOT_FOUND: { http: 404, grpc: grpc.UNIMPLEMENTED, retry: false },
   NAMESPACE_EXISTS: { http: 409, grpc: grpc.ALREADY_EXISTS, retry: false },
   CONFLICT: { http: 409, grpc: grpc.ABORTED, retry: true },

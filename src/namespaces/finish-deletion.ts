@@ -21,7 +21,16 @@ import { removeAll } from "../records/split-spaces.ts";
 /** Ids removed at a time: each batch lists them again, so memory stays small. */
 const BLOCKED_BATCH = 1_000;
 /** The namespace's other spaces in the catalog, beside its slices. */
-const SPACES = ["id-strategies", "evidence", "split-changes", "split-slices", "verify"];
+const SPACES = [
+  "id-strategies",
+  "evidence",
+  "split-changes",
+  "split-slices",
+  "verify",
+  "histograms",
+  "tunings",
+  "read-activity",
+];
 
 export async function finishDeletion(
   storage: Storage,

@@ -6,6 +6,7 @@
  * acceptLimit is in force only after all of rule C3's steps, which take `view_max_age` where the
  * catalog is shared. If the signal aborts before that, the slice reconciler does the rest.
  */
+import { isDeepStrictEqual } from "node:util";
 import { ServiceError } from "../lib/errors.ts";
 import { Problems } from "../lib/problems.ts";
 import type { ProblemCollector } from "../lib/problems.ts";
@@ -14,7 +15,7 @@ import { mergeConfig } from "../model/merge-config.ts";
 import type { MergedConfig, NamespaceConfigPatch } from "../model/merge-config.ts";
 import type { Namespace } from "../model/namespace.ts";
 import { DEFAULT_NAMESPACE_CONFIG } from "../model/namespace-config.ts";
-import type { NamespaceConfig } from "../model/namespace-config.ts";
+import type { NamespaceConfig, TimePartition } from "../model/namespace-config.ts";
 import { commonWidthSeconds } from "../model/plan-slices.ts";
 import { floorSettledAt } from "../model/time-margins.ts";
 import type { TimeSlice } from "../model/time-slice.ts";
@@ -39,6 +40,8 @@ export interface ConfigUpdate {
   readonly patch: NamespaceConfigPatch;
   /** Fields to reset to their defaults. */
   readonly reset: readonly string[];
+  /** The update is refused with CONFLICT if the namespace has another partitioning by now. */
+  readonly expected?: TimePartition;
 }
 
 const YEAR_SECONDS = 31_536_000;
@@ -72,6 +75,7 @@ async function changeConfig(
 ): Promise<RoundOutcome<NamespaceRecord>> {
   const { catalog, clock, margins, time } = context;
   const before = await readReadyNamespace(catalog, name);
+  requirePartitioning(before, update.expected);
   const slices = await readSlices(catalog, before.id);
   const problems = new Problems();
   const config = updatedConfig(context, before, slices, update, problems);
@@ -126,6 +130,21 @@ function updatedConfig(
 
 function addResetProblems(merged: MergedConfig, problems: Problems): void {
   for (const { problem, field } of merged.problems) problems.add(problem, field);
+}
+
+function requirePartitioning(
+  { name, config }: NamespaceRecord,
+  expected: TimePartition | undefined,
+): void {
+  if (expected === undefined || isDeepStrictEqual(config.timePartition, expected)) return;
+  throw new ServiceError(
+    "CONFLICT",
+    `the partitioning of namespace "${name}" was changed meanwhile`,
+    {
+      details: { namespace: name },
+      retryAfterMs: 1_000,
+    },
+  );
 }
 
 function written(record: NamespaceRecord | undefined): RoundOutcome<NamespaceRecord> {

@@ -24,6 +24,7 @@ import { startServing } from "./serving.ts";
 import type { Serving } from "./serving.ts";
 import { processName, startSplitting, thresholdsOf } from "./splitting.ts";
 import { StatusReporter } from "./status-reporter.ts";
+import { newTunings, startTuner } from "./tuning.ts";
 import { startVerifying } from "./verifying.ts";
 import { declareWorkerMetrics } from "./worker-metrics.ts";
 import { startWriting } from "./writing.ts";
@@ -73,6 +74,7 @@ async function startParts(
     reading: reading.methods,
     namespaces: new Namespaces({ ...parts, clock, random }),
     sizes: new SliceSizes({ catalog, clock, sources: [reading.sizes, ...storage.sizes] }),
+    tunings: newTunings(runtime, parts),
     splits: newSplits(context, serving, nudge),
     modes: newReadModes(context, serving),
     verify,
@@ -99,6 +101,7 @@ function startOwnWork(
     readLatencyMs: () => latency.recentMs(),
     confirmed: (partition) => serving.splits.changed(partition),
   });
+  startTuner(config, runtime, parts, lifecycle, measures);
   const nudge = (partition: PartitionKey): void => worker.nudge(partition);
   consumeOwnDetections({ ...parts, by, nudge }, runtime, measures, lifecycle);
   return nudge;

@@ -388,6 +388,13 @@ export const ConfigSchema = z.strictObject({
         .describe("Memory for routes and lists of parts."),
     })
     .prefault({}),
+  tuning: z
+    .strictObject({
+      every: durationSchema({ min: "100ms", max: "1d" })
+        .prefault("1m")
+        .describe("How often the tuner compares the histograms of sealed slices with the target."),
+    })
+    .prefault({}),
   block_ids: z
     .record(
       z.string().refine((name) => namespaceNameProblem(name) === undefined, {

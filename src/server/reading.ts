@@ -13,6 +13,7 @@ import { loadTokenKey } from "../records/token-key.ts";
 import { DetectionEmitter } from "../splits/detect/detection-emitter.ts";
 import type { ServiceConfig } from "./config.ts";
 import type { LiveLatency } from "./live-latency.ts";
+import { ReadActivity } from "./read-activity.ts";
 import { measuredReading } from "./measured-methods.ts";
 import type { ServerContext } from "./server-context.ts";
 
@@ -34,6 +35,11 @@ export async function startReading(
   const streamBudget = new ByteBudget(config.server.read_memory / 2);
   const sizes = new ReadSizes({ clock });
   const emitter = newEmitter(context);
+  const activity = new ReadActivity({
+    catalog,
+    clock,
+    onFailed: (error) => runtime.log.warn({ err: error }, "could not record that it was read"),
+  });
   const limits = readLimitsOf(config);
   const reader = new EventReader({
     clock,
@@ -51,6 +57,7 @@ export async function startReading(
       measures.partitionBytes.observe(read.bytes, read.view.namespace.name);
       emitter.note(read, read.view);
       sizes.note(read);
+      activity.note(read.view.namespace.id);
     },
   });
   measures.readBytes.from(() => budget.used + streamBudget.used);

@@ -11,6 +11,7 @@ import { openListener } from "./open-listener.ts";
 import { processName, startSplitting } from "./splitting.ts";
 import { comparisonOf } from "../splits/compare/comparison-of.ts";
 import { startRechecking } from "./rechecking.ts";
+import { startTuner } from "./tuning.ts";
 import { startVerifying } from "./verifying.ts";
 import type { Runtime } from "./runtime.ts";
 import { declareWorkerMetrics } from "./worker-metrics.ts";
@@ -24,6 +25,7 @@ export async function startWorker(config: ServiceConfig, runtime: Runtime): Prom
     const measures = declareWorkerMetrics(metrics);
     const by = processName("worker", runtime.random);
     const worker = startSplitting(config, runtime, parts, lifecycle, { by, measures });
+    startTuner(config, runtime, parts, lifecycle, measures);
     const nudge = (partition: PartitionKey): void => worker.nudge(partition);
     consumeDetections({ ...parts, by, nudge }, runtime, measures, lifecycle);
     const differences = startRechecking(parts, runtime, lifecycle, by);

@@ -12,6 +12,8 @@ import { readModeMethods } from "./read-modes.ts";
 import { splitMethods } from "./splits.ts";
 import { statusMethods } from "./status.ts";
 import type { StatusUseCase } from "./status.ts";
+import { tuningMethods } from "./tunings.ts";
+import type { TuningUseCases } from "./tunings.ts";
 import { verifyMethods } from "./verify.ts";
 import { writeMethods } from "./write-events.ts";
 import type { Writing } from "./write-events.ts";
@@ -21,6 +23,7 @@ export interface MethodDependencies {
   readonly reading: ReadMethods;
   readonly namespaces: NamespaceUseCases;
   readonly sizes: SizesUseCase;
+  readonly tunings: TuningUseCases;
   readonly splits: SplitUseCases;
   readonly modes: ReadModeUseCases;
   readonly verify: VerifyUseCases;
@@ -34,6 +37,7 @@ export function allMethods(deps: MethodDependencies): Method[] {
     ...namespaceMethods(deps.namespaces),
     ...blockedIdMethods(deps.namespaces),
     ...histogramMethods(deps.sizes),
+    ...tuningMethods(deps.tunings),
     ...splitMethods(deps.splits),
     ...readModeMethods(deps.modes),
     ...verifyMethods(deps.verify, (namespace, splitId) => deps.splits.locate(namespace, splitId)),

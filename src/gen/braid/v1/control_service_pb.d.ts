@@ -4,9 +4,11 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
+import type { TimePartition } from "./time_partition_pb.js";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import type { GetReadModeRequestSchema, ReadMode_Mode, ReadModeSchema, SetReadModeRequestSchema } from "./read_mode_pb.js";
 import type { GetKillSwitchRequestSchema, KillSwitchSchema, SetKillSwitchRequestSchema, SplitsPause } from "./switches_pb.js";
+import type { DecideTuningRequestSchema, ListTuningsRequestSchema, ListTuningsResponseSchema, TuningSchema } from "./tuning_pb.js";
 import type { GetSplitRequestSchema, ListSplitsRequestSchema, ListSplitsResponseSchema, PauseSplitsRequestSchema, PauseSplitsResponseSchema, RequestSplitRequestSchema, ResumeSplitsRequestSchema, ResumeSplitsResponseSchema, RetrySplitRequestSchema, RollbackSplitRequestSchema, SplitSchema } from "./split_pb.js";
 import type { GetVerifyRequestSchema, StartVerifyRequestSchema, StartVerifyResponseSchema, VerificationSchema } from "./verify_pb.js";
 import type { ClockStatusSchema, ConfirmClockRequestSchema, GetStatusRequestSchema, ServerStatusSchema } from "./status_pb.js";
@@ -15,38 +17,6 @@ import type { ClockStatusSchema, ConfirmClockRequestSchema, GetStatusRequestSche
  * Describes the file braid/v1/control_service.proto.
  */
 export declare const file_braid_v1_control_service: GenFile;
-
-/**
- * How the events of one slice are distributed over partitions. Fixed when the slice is created.
- *
- * @generated from message braid.v1.TimePartition
- */
-export declare type TimePartition = Message<"braid.v1.TimePartition"> & {
-  /**
-   * @generated from field: optional uint32 seconds_per_time_slice = 1;
-   */
-  secondsPerTimeSlice?: number | undefined;
-
-  /**
-   * Must divide seconds_per_time_slice.
-   *
-   * @generated from field: optional uint32 seconds_per_time_bucket = 2;
-   */
-  secondsPerTimeBucket?: number | undefined;
-
-  /**
-   * The number of partitions of a time bucket. The hash of the event id selects one.
-   *
-   * @generated from field: optional uint32 event_buckets = 3;
-   */
-  eventBuckets?: number | undefined;
-};
-
-/**
- * Describes the message braid.v1.TimePartition.
- * Use `create(TimePartitionSchema)` to create a new message.
- */
-export declare const TimePartitionSchema: GenMessage<TimePartition>;
 
 /**
  * The settings of a namespace. A field left out of a request keeps its value, or takes its default
@@ -1272,6 +1242,27 @@ export declare const ControlService: GenService<{
     methodKind: "unary";
     input: typeof GetHistogramRequestSchema;
     output: typeof GetHistogramResponseSchema;
+  },
+  /**
+   * Lists what the tuner observed, proposed and changed in a namespace, and what it would propose
+   * now.
+   *
+   * @generated from rpc braid.v1.ControlService.ListTunings
+   */
+  listTunings: {
+    methodKind: "unary";
+    input: typeof ListTuningsRequestSchema;
+    output: typeof ListTuningsResponseSchema;
+  },
+  /**
+   * Accepts or refuses a proposal. An accepted one applies to slices that do not exist yet.
+   *
+   * @generated from rpc braid.v1.ControlService.DecideTuning
+   */
+  decideTuning: {
+    methodKind: "unary";
+    input: typeof DecideTuningRequestSchema;
+    output: typeof TuningSchema;
   },
   /**
    * Lists the splits of one namespace or of all, page by page, without their parts.

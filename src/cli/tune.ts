@@ -1,0 +1,195 @@
+/** `braid tune`: what the tuner observed, proposed and changed in a namespace. */
+import { UsageError } from "./failures.ts";
+import type { Command } from "commander";
+import type { Tuning, TuningList } from "../../client/connect.ts";
+import { line, pairs, table } from "./blocks.ts";
+import type { Block } from "./blocks.ts";
+import { clientFor } from "./connection.ts";
+import type { GlobalOptions } from "./connection.ts";
+import { emit } from "./output.ts";
+import { count, duration, size } from "./print.ts";
+import { withRelative } from "./relative-time.ts";
+import type { Terminal } from "./terminal.ts";
+import { addWatchFlag, emitWatched } from "./watch.ts";
+import type { WatchFlags } from "./watch.ts";
+
+interface DecideOptions extends GlobalOptions {
+  readonly reason?: string;
+}
+
+export function addTune(program: Command, terminal: Terminal): void {
+  const tune = program
+    .command("tune")
+    .description("show and decide how future slices are partitioned")
+    .addHelpText(
+      "after",
+      "\nExample:\n  $ braid tune ls plays\n  $ braid tune accept plays 20261115",
+    );
+
+  addWatchFlag(tune.command("ls <namespace>"))
+    .description("list the tunings of a namespace, and what would be proposed now")
+    .addHelpText("after", "\nExample:\n  $ braid tune ls plays")
+    .action(async (namespace: string, _options: unknown, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions & WatchFlags>();
+      const client = clientFor(options, terminal);
+      await emitWatched(terminal, options, async () => {
+        const list = await client.listTunings(namespace, { signal: terminal.interrupted });
+        const blocks = listBlocks(list, namespace, terminal.clock.nowMicros());
+        return { value: list, records: list.tunings, blocks };
+      });
+    });
+
+  tune
+    .command("show <namespace> <id>")
+    .description("show one tuning with its dry run and its history")
+    .addHelpText("after", "\nExample:\n  $ braid tune show plays 20261115")
+    .action(async (namespace: string, id: string, _options: unknown, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions>();
+      const tuning = await findTuning(options, terminal, namespace, id);
+      const blocks = tuningBlocks(tuning, namespace, terminal.clock.nowMicros());
+      await emit(terminal, options, { value: tuning, blocks });
+    });
+
+  tune
+    .command("dry-run <namespace>")
+    .description("show what the recorded histograms ask for now, without changing anything")
+    .addHelpText("after", "\nExample:\n  $ braid tune dry-run plays")
+    .action(async (namespace: string, _options: unknown, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions>();
+      const client = clientFor(options, terminal);
+      const list = await client.listTunings(namespace, { signal: terminal.interrupted });
+      const { next } = list;
+      const blocks =
+        next === undefined
+          ? [line(nothingText(list.nothingWhy))]
+          : tuningBlocks(next, namespace, terminal.clock.nowMicros());
+      await emit(terminal, options, { value: next ?? { nothingWhy: list.nothingWhy }, blocks });
+    });
+
+  for (const accept of [true, false]) {
+    const verb = accept ? "accept" : "refuse";
+    tune
+      .command(`${verb} <namespace> <id>`)
+      .description(
+        accept
+          ? "use a proposed partitioning for slices that do not exist yet"
+          : "refuse a proposal; it returns only if the sizes change",
+      )
+      .option("--reason <text>", "reason to record with the decision")
+      .addHelpText("after", `\nExample:\n  $ braid tune ${verb} plays 20261115`)
+      .action(async (namespace: string, id: string, _options: unknown, command: Command) => {
+        const options = command.optsWithGlobals<DecideOptions>();
+        const client = clientFor(options, terminal);
+        const decision = { accept, reason: options.reason ?? "" };
+        const call = { signal: terminal.interrupted };
+        const tuning = await client.decideTuning(namespace, id, decision, call);
+        await emit(terminal, options, { value: tuning, blocks: [line(decidedText(tuning))] });
+      });
+  }
+}
+
+async function findTuning(
+  options: GlobalOptions,
+  terminal: Terminal,
+  namespace: string,
+  id: string,
+): Promise<Tuning> {
+  const client = clientFor(options, terminal);
+  const { tunings } = await client.listTunings(namespace, { signal: terminal.interrupted });
+  const found = tunings.find((each) => each.id === id);
+  if (found !== undefined) return found;
+  throw new UsageError(`there is no tuning ${id}; see what there is: braid tune ls ${namespace}`);
+}
+
+function listBlocks(list: TuningList, namespace: string, nowMicros: number): Block[] {
+  const rows = list.tunings.map(({ id, state, observed, proposed, history }) => [
+    id,
+    state,
+    withRelative(history.at(-1)?.at ?? "", nowMicros),
+    proposed,
+    observed,
+  ]);
+  const waiting = list.tunings.find(({ state }) => state === "PROPOSED");
+  return [
+    rows.length === 0
+      ? line("no tuning yet")
+      : table(["ID", "STATE", "SINCE", "PROPOSED", "OBSERVED"], rows),
+    ...(waiting === undefined
+      ? [line(list.next === undefined ? nothingText(list.nothingWhy) : nextText(list.next))]
+      : [
+          line(
+            `a proposal waits: braid tune show ${namespace} ${waiting.id}, then accept or refuse it`,
+          ),
+        ]),
+  ];
+}
+
+function tuningBlocks(tuning: Tuning, namespace: string, nowMicros: number): Block[] {
+  const { dryRun, got, history, evidence } = tuning;
+  const row = (name: string, of: { p50: string; p95: string; p99: string }, perDay?: string) => [
+    name,
+    size(of.p50),
+    size(of.p95),
+    size(of.p99),
+    perDay === undefined ? "" : count(perDay),
+  ];
+  return [
+    pairs([
+      ...(tuning.id === "" ? [] : ([["tuning", `${tuning.id} of ${namespace}`]] as const)),
+      ["state", tuning.state],
+      ["observed", tuning.observed],
+      ["proposed", tuning.proposed],
+      ["evidence", evidence.join(", ")],
+      ...keptLonger(tuning),
+    ]),
+    table(
+      ["PARTITIONS", ">P50", ">P95", ">P99", ">A READ OF 24 H TOUCHES"],
+      [
+        row("now", dryRun.before, dryRun.partitionsPerDayBefore),
+        row("proposed", dryRun.after, dryRun.partitionsPerDayAfter),
+        ...(got === undefined ? [] : [row("got", got)]),
+      ],
+    ),
+    ...(tuning.id === ""
+      ? []
+      : [
+          table(
+            ["WHEN", "BY", "STATE", "WHY"],
+            history.map(({ at, by, to, why }) => [withRelative(at, nowMicros), by, to, why]),
+          ),
+        ]),
+  ];
+}
+
+function keptLonger({ dryRun }: Tuning): [string, string][] {
+  if (dryRun.keptLongerSeconds === "0") return [];
+  const longer = duration(`${dryRun.keptLongerSeconds}s`);
+  return [["kept longer", `up to ${longer}, about ${size(dryRun.keptLongerBytes)} more`]];
+}
+
+function decidedText({ id, state, proposed, effectiveFrom }: Tuning): string {
+  if (state === "REFUSED") return `refused ${id}: slices stay as they are`;
+  return `accepted ${id}: ${proposed}, for slices from ${effectiveFrom ?? "now"} on`;
+}
+
+function nextText({ observed, proposed }: Tuning): string {
+  return `the tuner will propose: ${proposed} (${observed})`;
+}
+
+/** Codes that this version of the CLI does not know are shown as they are. */
+function nothingText(why: string): string {
+  return NOTHING[why] ?? `nothing to propose: ${why}`;
+}
+
+const NOTHING: Readonly<Record<string, string>> = {
+  OFF: "tuning is off: braid ns update NAMESPACE --tuning-mode PROPOSE turns it on",
+  CLOCK_IN_DOUBT: "nothing is decided while the server's clock is in doubt: braid clock confirm",
+  EFFECT_NOT_MEASURED: "the last change has not shown its effect in two sealed slices yet",
+  TOO_LITTLE_EVIDENCE: "nothing to propose: fewer than two sealed slices show enough events",
+  NOT_READ: "nothing to propose: nobody has read the namespace lately",
+  FITS: "nothing to propose: partitions have the target size",
+  SLICES_DISAGREE: "nothing to propose: the newest two sealed slices disagree",
+  COOLING_DOWN: "nothing to propose yet: the last change is too recent",
+  NOTHING_BETTER: "nothing to propose: no other partitioning comes closer to the target",
+  DECIDED_BEFORE: "nothing new to propose: the sizes have not changed since the last proposal",
+};

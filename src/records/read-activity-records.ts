@@ -1,0 +1,39 @@
+/**
+ * When callers last read a namespace: space `read-activity/<namespace id>`, one record. The tuner
+ * asks it, because partitions that nobody reads need no other size. It is exact to an hour.
+ */
+import { z } from "zod";
+import { LOST, tryCompareAndSet } from "../lib/compare-and-set.ts";
+import type { Catalog } from "../ports/catalog.ts";
+import { decodeStored, encodeStored, storedObject } from "./stored-json.ts";
+
+const KEY = "last";
+
+/** Microseconds; undefined if nobody did. */
+export async function lastReadAt(
+  catalog: Catalog,
+  namespaceId: string,
+): Promise<number | undefined> {
+  const space = spaceOf(namespaceId);
+  const stored = await catalog.read(space, KEY);
+  return stored === undefined ? undefined : decodeStored(activitySchema, space, stored).lastReadAt;
+}
+
+/** Only raises it. */
+export async function noteReadAt(catalog: Catalog, namespaceId: string, at: number): Promise<void> {
+  const space = spaceOf(namespaceId);
+  await tryCompareAndSet(async () => {
+    const stored = await catalog.read(space, KEY);
+    const known = stored === undefined ? undefined : decodeStored(activitySchema, space, stored);
+    if (known !== undefined && known.lastReadAt >= at) return;
+    const value = encodeStored({ ...known, lastReadAt: at });
+    const written = await catalog.write(space, KEY, value, stored?.version ?? 0);
+    return written === undefined ? LOST : undefined;
+  });
+}
+
+function spaceOf(namespaceId: string): string {
+  return `read-activity/${namespaceId}`;
+}
+
+const activitySchema = storedObject({ lastReadAt: z.number().int() });

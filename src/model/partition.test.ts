@@ -32,3 +32,19 @@ test("a factor does not multiply a slice's own buckets beyond what a read can as
     equal(count % eventBuckets, 0);
   }
 });
+
+test("C15: other event buckets for all ids do not multiply into an id that has many already", () => {
+  const steps = [{ from: START, factor: 16 }];
+  const bucketsIn = (eventBuckets: number, factorBase: number): number =>
+    eventBucketsOf({ ...sliceWith(eventBuckets), factorBase }, 0, steps);
+  // 1 became 8, and 8 became 1: the id keeps its 16 and its 128.
+  equal(bucketsIn(8, 1), 16);
+  equal(bucketsIn(1, 8), 128);
+  // Never fewer than every id has, and a multiple of that.
+  equal(bucketsIn(64, 1), 64);
+  equal(bucketsIn(12, 1), 24);
+  equal(bucketsIn(1_000, 1), 1_000);
+  const without = { ...sliceWith(8), factorBase: 1 };
+  equal(eventBucketsOf(without, 0, undefined), 8);
+  equal(eventBucketsOf(without, 0, [{ from: START + 90_000_000, factor: 2 }]), 8);
+});

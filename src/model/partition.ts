@@ -54,24 +54,35 @@ export function eventBucketsOf(
   timeBucket: number,
   steps: readonly IdStrategyStep[] | undefined,
 ): number {
-  const { eventBuckets } = slice.timePartition;
-  if (steps === undefined) return eventBuckets;
+  if (steps === undefined) return slice.timePartition.eventBuckets;
   const { start } = timeBucketRange(slice, timeBucket);
   let factor = 1;
   for (const step of steps) if (step.from <= start) factor = step.factor;
-  return multipliedBuckets(eventBuckets, factor);
+  return grownBuckets(slice, factor);
+}
+
+/** What decides how many event buckets an id with a factor has. */
+export type GrowingSlice = Pick<TimeSlice, "timePartition" | "factorBase">;
+
+/** The number that factors multiply: the same in every slice of a namespace. */
+export function factorBaseOf({ factorBase, timePartition }: GrowingSlice): number {
+  return factorBase ?? timePartition.eventBuckets;
 }
 
 /**
- * A slice's event buckets times an id's factor, which is halved until a read may ask that many. A
- * slice can have many event buckets of its own. Both numbers are frozen, so every caller gets the
- * same result.
+ * The event buckets of an id with a factor, which is halved until a read may ask that many: a slice
+ * can have many event buckets of its own. At least those of every id, and a multiple of them. All
+ * numbers are frozen, so every caller gets the same result.
  */
-export function multipliedBuckets(eventBuckets: number, factor: number): number {
+export function grownBuckets(slice: GrowingSlice, factor: number): number {
+  const { eventBuckets } = slice.timePartition;
+  if (factor === 1) return eventBuckets;
+  const base = factorBaseOf(slice);
   let allowed = factor;
-  while (allowed > 1 && eventBuckets * allowed > EVENT_BUCKETS_MAX)
-    allowed = Math.ceil(allowed / 2);
-  return eventBuckets * allowed;
+  while (allowed > 1 && base * allowed > EVENT_BUCKETS_MAX) allowed = Math.ceil(allowed / 2);
+  const wanted = Math.max(eventBuckets, base * allowed);
+  const multiple = Math.ceil(wanted / eventBuckets) * eventBuckets;
+  return multiple <= EVENT_BUCKETS_MAX ? multiple : multiple - eventBuckets;
 }
 
 /** The event time of a bucket of a slice: the start is included, the end is not. */

@@ -198,3 +198,18 @@ test("whatever changes, slices stay frozen, aligned and without gap or overlap",
     { numRuns: 200 },
   );
 });
+
+test("C15: slices with other event buckets keep the number that ids' factors multiply", () => {
+  const first = planSlices([], around(NOON, 0, DAY), strategy(DAY, 1));
+  const second = planSlices(first, around(NOON, 0, 3 * DAY), strategy(DAY, 8));
+  const third = planSlices([...first, ...second], around(NOON, 0, 5 * DAY), strategy(DAY, 1));
+  deepEqual(
+    [...first, ...second, ...third].map(({ factorBase }) => factorBase),
+    [undefined, undefined, 1, 1, undefined, undefined],
+  );
+  const fourth = planSlices([...first, ...second], around(NOON, 0, 5 * DAY), strategy(DAY, 4));
+  deepEqual(
+    fourth.map(({ factorBase }) => factorBase),
+    [1, 1],
+  );
+});

@@ -13,6 +13,7 @@ import { SLICES_MAX } from "./check-config.ts";
 import type { Namespace } from "./namespace.ts";
 import { SECOND_MICROS } from "./namespace-config.ts";
 import type { TimePartition } from "./namespace-config.ts";
+import { factorBaseOf } from "./partition.ts";
 import type { TimeSlice } from "./time-slice.ts";
 
 export interface SliceWindow {
@@ -43,13 +44,14 @@ export function planSlices(
   if (first === undefined || last === undefined) {
     return forward(alignDown(from, timePartition), window.to, timePartition, timePartition);
   }
+  const factorBase = factorBaseOf(last);
   const restart = alignDown(from, timePartition);
   if (countAcross(window.to - last.end, last.timePartition) > SLICES_MAX && restart > last.end) {
-    return forward(restart, window.to, timePartition, timePartition);
+    return forward(restart, window.to, timePartition, timePartition, factorBase);
   }
   return [
-    ...backward(first.start, from, first.timePartition, timePartition),
-    ...forward(last.end, window.to, last.timePartition, timePartition),
+    ...backward(first.start, from, first.timePartition, timePartition, factorBase),
+    ...forward(last.end, window.to, last.timePartition, timePartition, factorBase),
   ];
 }
 
@@ -122,12 +124,13 @@ function forward(
   to: number,
   present: TimePartition,
   wanted: TimePartition,
+  factorBase: number = wanted.eventBuckets,
 ): TimeSlice[] {
   const made: TimeSlice[] = [];
   let strategy = present;
   for (let at = start; at < to;) {
     if (at % widthMicros(wanted) === 0) strategy = wanted;
-    made.push(sliceFrom(at, strategy));
+    made.push(sliceFrom(at, strategy, factorBase));
     at += widthMicros(strategy);
     checkCount(made.length);
   }
@@ -139,13 +142,14 @@ function backward(
   from: number,
   present: TimePartition,
   wanted: TimePartition,
+  factorBase: number = wanted.eventBuckets,
 ): TimeSlice[] {
   const made: TimeSlice[] = [];
   let strategy = present;
   for (let at = start; at > from;) {
     if (at % widthMicros(wanted) === 0) strategy = wanted;
     at -= widthMicros(strategy);
-    made.push(sliceFrom(at, strategy));
+    made.push(sliceFrom(at, strategy, factorBase));
     checkCount(made.length);
   }
   return made;
@@ -160,12 +164,13 @@ function checkCount(count: number): void {
   );
 }
 
-function sliceFrom(start: number, timePartition: TimePartition): TimeSlice {
+function sliceFrom(start: number, timePartition: TimePartition, factorBase: number): TimeSlice {
   return {
     name: sliceName(start, timePartition.secondsPerTimeSlice),
     start,
     end: start + widthMicros(timePartition),
     timePartition,
+    ...(factorBase !== timePartition.eventBuckets && { factorBase }),
     state: "OPEN",
   };
 }

@@ -14,6 +14,12 @@ export interface TimeSlice {
   readonly end: number;
   readonly timePartition: TimePartition;
   /**
+   * The number that the factors of single ids multiply, where it is not `timePartition.eventBuckets`.
+   * It is the same in every slice of a namespace: a slice with another number of event buckets for
+   * all ids must not multiply it into ids that have many already (rule C15).
+   */
+  readonly factorBase?: number | undefined;
+  /**
    * OPEN can be read and written. CLOSED can be neither, but can be opened again. DROPPING is closed and past its
    * retention; until its grace ends it can be taken back (rule C26). DROPPED is final:
    * its name is never used again. (UPCOMING, ACTIVE and SEALED in the API follow from the time.)

@@ -3,7 +3,7 @@
  * ended. Pure and lazy: a long interval over short buckets has many.
  */
 import { SECOND_MICROS } from "../model/namespace-config.ts";
-import { multipliedBuckets, timeBucketOf, timeBucketRange } from "../model/partition.ts";
+import { grownBuckets, timeBucketOf, timeBucketRange } from "../model/partition.ts";
 import type { IdStrategyStep } from "../model/read-mode.ts";
 import type { TimeSlice } from "../model/time-slice.ts";
 import type { BucketSearch, Order } from "../ports/event-store.ts";
@@ -111,7 +111,7 @@ export function countPartitions(
     // previous one.
     const first = Math.max(0, Math.ceil((step.from - slice.start) / bucketMicros));
     const from = Math.max(start, slice.start + first * bucketMicros);
-    const after = multipliedBuckets(eventBuckets, step.factor);
+    const after = grownBuckets(slice, step.factor);
     partitions += countBuckets(slice, from, end) * (after - before);
     before = after;
   }
@@ -133,7 +133,7 @@ export function eventBucketsMax(
     // A later step can result in fewer, because it is halved more often.
     for (const { from, factor } of steps) {
       if (from < Math.min(end, slice.end)) {
-        most = Math.max(most, multipliedBuckets(eventBuckets, factor));
+        most = Math.max(most, grownBuckets(slice, factor));
       }
     }
   }

@@ -61,6 +61,7 @@ export const sliceFields = {
     secondsPerTimeBucket: count,
     eventBuckets: count,
   }),
+  factorBase: count.optional(),
   state: z.enum(["OPEN", "CLOSED", "DROPPING", "DROPPED"]),
 };
 

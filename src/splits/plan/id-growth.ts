@@ -11,6 +11,7 @@ import { SECOND_MICROS } from "../../model/namespace-config.ts";
 import type { TimePartition } from "../../model/namespace-config.ts";
 import type { IdStrategyStep } from "../../model/read-mode.ts";
 import type { TimeMargins } from "../../model/time-margins.ts";
+import { factorBaseOf, grownBuckets } from "../../model/partition.ts";
 import type { TimeSlice } from "../../model/time-slice.ts";
 
 /** Bounded, because every read of a time bucket reads all its event buckets. */
@@ -47,12 +48,11 @@ export function nextIdStep(growth: IdGrowth): IdStrategyStep | undefined {
   const width = timePartition.secondsPerTimeBucket;
   const expected = (partitionsNeeded(growth) * width) / slice.timePartition.secondsPerTimeBucket;
   // The maximum applies to this slice and to future slices: a new slice does not revert a step.
-  const buckets = Math.max(timePartition.eventBuckets, slice.timePartition.eventBuckets);
+  const factorBase = factorBaseOf(slice);
+  const future = { timePartition, factorBase };
+  const most = Math.max(factorBase, timePartition.eventBuckets, slice.timePartition.eventBuckets);
   let factor = before;
-  while (
-    expected > timePartition.eventBuckets * factor &&
-    buckets * factor * 2 <= EVENT_BUCKETS_MAX
-  ) {
+  while (expected > grownBuckets(future, factor) && most * factor * 2 <= EVENT_BUCKETS_MAX) {
     factor *= 2;
   }
   if (factor === before) return undefined;

@@ -8,7 +8,7 @@
 import { addIdStep, ID_CHANGE_FENCED_MS, readIdSteps } from "../../records/id-strategies.ts";
 import { durationOfMs } from "../../lib/time-units.ts";
 import type { Namespace } from "../../model/namespace.ts";
-import { eventBucketsOf } from "../../model/partition.ts";
+import { eventBucketsOf, factorBaseOf, grownBuckets } from "../../model/partition.ts";
 import type { SplitRecord } from "../../model/split.ts";
 import { nextIdStep, untouchedFrom } from "../plan/id-growth.ts";
 import type { SplitContext } from "./split-context.ts";
@@ -84,8 +84,9 @@ export async function growId(
     const { from, factor } = step;
     observe({ kind: "id step", namespace: namespace.name, partition, factor });
     // The configuration for new slices may have changed since this slice was created.
-    const { eventBuckets } = from < slice.end ? slice.timePartition : config.timePartition;
-    return { from, eventBuckets: eventBuckets * factor };
+    const { timePartition } = from < slice.end ? slice : config;
+    const grown = { timePartition, factorBase: factorBaseOf(slice) };
+    return { from, eventBuckets: grownBuckets(grown, factor) };
   } catch (error) {
     const what = "an id got no further event buckets";
     observe({ kind: "trouble", namespace: namespace.name, what, error });

@@ -1,0 +1,274 @@
+/**
+ * Checks a workload as a caller gives it, and fills in what is not given. Reports all problems at
+ * once, and says which inputs it assumed.
+ */
+import type { Problems } from "../lib/problems.ts";
+import { SECOND_MICROS } from "../model/namespace-config.ts";
+import type { NamespaceConfigPatch } from "../model/merge-config.ts";
+import { NAMED_SKEWS } from "./workload.ts";
+import type {
+  Estimate,
+  EstimateInput,
+  LatencyInput,
+  NamedSkew,
+  RatePercentile,
+  Skew,
+  Workload,
+  WorkloadInput,
+} from "./workload.ts";
+import { meanOfPercentiles } from "./id-groups.ts";
+
+export interface CheckedWorkload {
+  readonly workload: Workload;
+  /** What was not given, and what stands in for it: one sentence each. */
+  readonly assumed: readonly string[];
+}
+
+const CONFIDENCE = 0.9;
+const CONFIDENCE_MIN = 0.5;
+const CONFIDENCE_MAX = 0.99;
+const PERCENTILES_MAX = 50;
+const DAY_SECONDS = 86_400;
+const CENTURY_SECONDS = 100 * 365 * DAY_SECONDS;
+/** Of 15 days, events are deleted a day after they can no longer be read; never more than a day. */
+const DELETE_SHARE = 15;
+
+/** The field's range; it also bounds what the simulation has to compute. */
+interface Range {
+  readonly min: number;
+  readonly max: number;
+}
+
+/** Undefined if `problems` has a problem of this workload. */
+export function checkWorkload(
+  input: WorkloadInput,
+  problems: Problems,
+): CheckedWorkload | undefined {
+  const before = problems.count;
+  const check = new WorkloadCheck(problems);
+  const skew = check.skew(input.skew);
+  const ids = check.required("ids", input.ids, { min: 1, max: 1e12 });
+  const mean = "percentiles" in skew ? meanOfPercentiles(skew.percentiles, ids.mid) : undefined;
+  const workload: Workload = {
+    ids,
+    eventsPerDayPerId:
+      input.eventsPerDayPerId === undefined && mean !== undefined
+        ? certain(mean)
+        : check.required("eventsPerDayPerId", input.eventsPerDayPerId, { min: 1e-6, max: 1e12 }),
+    skew,
+    eventBytes: check.estimate("eventBytes", input.eventBytes, { min: 1, max: 1_048_576 }, 1_024),
+    burstiness: check.estimate("burstiness", input.burstiness, { min: 1, max: 1_000 }, 2),
+    readIntervalSeconds: check.estimate(
+      "readIntervalSeconds",
+      input.readIntervalSeconds,
+      { min: 1e-3, max: CENTURY_SECONDS },
+      DAY_SECONDS,
+    ),
+    eventsPerRead: check.estimate(
+      "eventsPerRead",
+      input.eventsPerRead,
+      { min: 1, max: 1e12 },
+      1_000,
+    ),
+    readsPerSecond: check.estimate("readsPerSecond", input.readsPerSecond, ZERO_TO_BILLION, {
+      low: 10,
+      mid: 100,
+      high: 1_000,
+      confidence: CONFIDENCE,
+    }),
+    writesPerSecond:
+      input.writesPerSecond === undefined
+        ? undefined
+        : check.estimate("writesPerSecond", input.writesPerSecond, ZERO_TO_BILLION, 0),
+    growthPercentPerMonth: check.estimate(
+      "growthPercentPerMonth",
+      input.growthPercentPerMonth,
+      { min: -50, max: 100 },
+      0,
+    ),
+    compressionRatio: check.estimate(
+      "compressionRatio",
+      input.compressionRatio,
+      { min: 0.01, max: 2 },
+      { low: 0.3, mid: 0.5, high: 0.8, confidence: CONFIDENCE },
+    ),
+    replication: check.whole("replication", input.replication, { min: 1, max: 10 }, 3),
+    zones: check.whole("zones", input.zones, { min: 1, max: 10 }, 3),
+    horizonMonths: check.whole("horizonMonths", input.horizonMonths, { min: 0, max: 60 }, 12),
+  };
+  check.seconds("retentionSeconds", input.retentionSeconds);
+  check.seconds("acceptLimitSeconds", input.acceptLimitSeconds);
+  if (problems.count > before) return undefined;
+  return { workload, assumed: check.assumed };
+}
+
+/** The part of a namespace's configuration that a workload decides without a simulation. */
+export function patchOfWorkload(input: WorkloadInput): NamespaceConfigPatch {
+  const { retentionSeconds, acceptLimitSeconds, slos, consistency } = input;
+  const latency = (given: LatencyInput | undefined): LatencyInput | undefined =>
+    given && { targetMs: given.targetMs, maxMs: given.maxMs };
+  return {
+    acceptLimitMicros: acceptLimitSeconds && Math.round(acceptLimitSeconds * SECOND_MICROS),
+    retention: retentionSeconds === undefined ? undefined : retentionOf(retentionSeconds),
+    slos: slos && { read: latency(slos.read), write: latency(slos.write) },
+    consistency,
+  };
+}
+
+function retentionOf(seconds: number): { closeAfterMicros: number; deleteAfterMicros: number } {
+  const grace = Math.max(1, Math.min(DAY_SECONDS, Math.round(seconds / DELETE_SHARE)));
+  const closeAfterMicros = Math.round(seconds * SECOND_MICROS);
+  return { closeAfterMicros, deleteAfterMicros: closeAfterMicros + grace * SECOND_MICROS };
+}
+
+/** An estimate of one number. */
+export function certain(value: number): Estimate {
+  return { low: value, mid: value, high: value, confidence: 1 };
+}
+
+export function isCertain({ low, high }: Estimate): boolean {
+  return low === high;
+}
+
+const ZERO_TO_BILLION: Range = { min: 0, max: 1e9 };
+const NOTHING: Estimate = certain(1);
+
+/** What the parameter of each named distribution means is in docs/operate/provisioning.md. */
+const SKEW_PARAMETERS: Readonly<Record<NamedSkew, Range & { readonly usual: number }>> = {
+  EVEN: { min: 0, max: 0, usual: 0 },
+  LOGNORMAL: { min: 0, max: 4, usual: 1 },
+  ZIPF: { min: 0, max: 3, usual: 1 },
+  PARETO: { min: 1.01, max: 100, usual: 1.5 },
+};
+
+class WorkloadCheck {
+  readonly assumed: string[] = [];
+  readonly #problems: Problems;
+
+  constructor(problems: Problems) {
+    this.#problems = problems;
+  }
+
+  required(field: string, given: EstimateInput | undefined, range: Range): Estimate {
+    if (given !== undefined) return this.#checked(field, given, range);
+    this.#problems.add(`workload.${field} is required; give at least its mid`);
+    return NOTHING;
+  }
+
+  estimate(
+    field: string,
+    given: EstimateInput | undefined,
+    range: Range,
+    usual: number | Estimate,
+  ): Estimate {
+    if (given !== undefined) return this.#checked(field, given, range);
+    const estimate = typeof usual === "number" ? certain(usual) : usual;
+    this.assumed.push(`${field} is not given: assumed ${estimateText(estimate)}`);
+    return estimate;
+  }
+
+  whole(field: string, given: number | undefined, { min, max }: Range, usual: number): number {
+    if (given === undefined || given === 0) return usual;
+    if (!Number.isInteger(given) || given < min || given > max) {
+      this.#problems.add(
+        `workload.${field} (${given}) must be a whole number from ${min} to ${max}`,
+      );
+    }
+    return given;
+  }
+
+  seconds(field: string, given: number | undefined): void {
+    if (given === undefined || (given > 0 && given <= CENTURY_SECONDS)) return;
+    this.#problems.add(`workload.${field} (${given}) must be above 0 and at most 100 years`);
+  }
+
+  skew(given: WorkloadInput["skew"]): Skew {
+    const { distribution = "", parameter, percentiles = [] } = given ?? {};
+    if (percentiles.length > 0) {
+      if (distribution !== "" || parameter !== undefined) {
+        this.#problems.add(
+          "workload.skew has percentiles and a distribution; give one of them and leave out the other",
+        );
+      }
+      return { percentiles: this.#percentiles(percentiles) };
+    }
+    if (distribution === "") {
+      if (parameter !== undefined) {
+        this.#problems.add("workload.skew.parameter needs a distribution; name one");
+      }
+      this.assumed.push("skew is not given: assumed LOGNORMAL with parameter 1");
+      return { distribution: "LOGNORMAL", parameter: certain(1) };
+    }
+    const named = NAMED_SKEWS.find((name) => name === distribution);
+    if (named === undefined) {
+      const name = JSON.stringify(distribution.slice(0, 40));
+      this.#problems.add(
+        `workload.skew.distribution (${name}) must be ${NAMED_SKEWS.join(" or ")}`,
+      );
+      return { distribution: "EVEN", parameter: NOTHING };
+    }
+    const { usual, ...range } = SKEW_PARAMETERS[named];
+    if (parameter === undefined) return { distribution: named, parameter: certain(usual) };
+    return {
+      distribution: named,
+      parameter: this.#checked("skew.parameter", parameter, range),
+    };
+  }
+
+  #percentiles(given: readonly RatePercentile[]): readonly RatePercentile[] {
+    const field = "workload.skew.percentiles";
+    if (given.length > PERCENTILES_MAX) {
+      this.#problems.add(
+        `${field} has ${given.length} entries, the limit is ${PERCENTILES_MAX}; leave some out`,
+      );
+      return [{ percentile: 50, eventsPerDay: 1 }];
+    }
+    const sorted = given.toSorted((a, b) => a.percentile - b.percentile);
+    for (const [at, { percentile, eventsPerDay }] of sorted.entries()) {
+      if (!(percentile > 0 && percentile <= 100)) {
+        this.#problems.add(`${field}: ${percentile} must be above 0 and at most 100`);
+      }
+      if (!(eventsPerDay > 0 && eventsPerDay <= 1e12)) {
+        this.#problems.add(`${field}: ${eventsPerDay} events a day must be above 0`);
+      }
+      const before = sorted[at - 1];
+      if (before === undefined) continue;
+      if (before.percentile === percentile || before.eventsPerDay > eventsPerDay) {
+        this.#problems.add(
+          `${field}: percentile ${percentile} must be above percentile ${before.percentile}, ` +
+            "with at least as many events a day",
+        );
+      }
+    }
+    return sorted;
+  }
+
+  #checked(field: string, given: EstimateInput, { min, max }: Range): Estimate {
+    const { mid, confidence = CONFIDENCE } = given;
+    const name = `workload.${field}`;
+    if (mid === undefined) {
+      this.#problems.add(`${name}.mid is required`);
+      return NOTHING;
+    }
+    const estimate = { low: given.low ?? mid, mid, high: given.high ?? mid, confidence };
+    for (const [part, value] of Object.entries({ low: estimate.low, mid, high: estimate.high })) {
+      if (value >= min && value <= max) continue;
+      this.#problems.add(`${name}.${part} (${value}) must be from ${min} to ${max}`);
+    }
+    if (!(estimate.low <= mid && mid <= estimate.high)) {
+      this.#problems.add(`${name}: low, mid and high must be in this order`);
+    }
+    if (!(confidence >= CONFIDENCE_MIN && confidence <= CONFIDENCE_MAX) && !isCertain(estimate)) {
+      this.#problems.add(
+        `${name}.confidence (${confidence}) must be from ${CONFIDENCE_MIN} to ${CONFIDENCE_MAX}`,
+      );
+    }
+    return estimate;
+  }
+}
+
+function estimateText(estimate: Estimate): string {
+  const { low, mid, high, confidence } = estimate;
+  if (isCertain(estimate)) return String(mid);
+  return `${mid}, from ${low} to ${high} with confidence ${confidence}`;
+}

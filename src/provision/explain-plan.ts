@@ -1,0 +1,71 @@
+/** Says in sentences why a partitioning was not chosen. Pure. */
+import { formatDurationMs } from "../lib/units.ts";
+import type { NamespaceConfig } from "../model/namespace-config.ts";
+import type { PartitionCost } from "./partition-cost.ts";
+import type { PartitionPlan } from "./plan.ts";
+
+/** Differences below this are not worth a sentence: a read 5 % longer is 0.07. */
+const DOUBLINGS_MIN = 0.05;
+
+export function explainRejection(
+  plan: PartitionPlan,
+  chosen: PartitionPlan,
+  config: NamespaceConfig,
+  refusals: readonly string[],
+): string {
+  const worse = (Object.keys(plan.costs) as (keyof PartitionCost)[])
+    .map((cost) => ({ cost, by: plan.costs[cost] - chosen.costs[cost] }))
+    .filter(({ by }) => by > DOUBLINGS_MIN)
+    .toSorted((a, b) => b.by - a.by)
+    .map(({ cost }) => sentence(cost, plan, chosen, config));
+  const nearly =
+    worse.length === 0 && refusals.length === 0
+      ? [`nearly as good: its regret is ${number(plan.regret)}, not ${number(chosen.regret)}`]
+      : [];
+  return [...worse, ...refusals, ...nearly].join("; ");
+}
+
+export function widthText(seconds: number): string {
+  return formatDurationMs(seconds * 1_000);
+}
+
+function sentence(
+  cost: keyof PartitionCost,
+  plan: PartitionPlan,
+  chosen: PartitionPlan,
+  config: NamespaceConfig,
+): string {
+  switch (cost) {
+    case "reads":
+      return (
+        `a read asks ${number(plan.partitionsPerRead.mid)} partitions ` +
+        `(${number(plan.readOverheadMs.mid)} ms) instead of ${number(chosen.partitionsPerRead.mid)}`
+      );
+    case "wide": {
+      const limit = number(config.widePartition.bytesMax / 2 ** 20);
+      return (
+        `${percent(plan.readsBeyondLimit.mid)} of reads meet a partition beyond the limit ` +
+        `(${limit} MiB), not ${percent(chosen.readsBeyondLimit.mid)}`
+      );
+    }
+    case "hotSpots":
+      return (
+        `the busiest id writes ${number(plan.peakWritesPerPartition.mid)} events/s to one ` +
+        `partition, a hot spot (chosen: ${number(chosen.peakWritesPerPartition.mid)})`
+      );
+    case "disk":
+      return `${percent(plan.diskBytes.mid / chosen.diskBytes.mid - 1)} more disk`;
+    case "tables":
+      return `${plan.tables} tables instead of ${chosen.tables}`;
+  }
+}
+
+export function percent(share: number): string {
+  if (share === 0) return "0 %";
+  return share < 0.0001 ? "less than 0.01 %" : `${number(share * 100)} %`;
+}
+
+function number(value: number): string {
+  if (value >= 100) return Math.round(value).toLocaleString("en-US");
+  return String(Number(value.toPrecision(2)));
+}

@@ -15,12 +15,15 @@ import type {
   ExplainedRead,
   Namespace,
   NamespaceChange,
+  NamespacePlan,
   PartitionHistogram,
+  PlanChoices,
   ClockStatus,
   ServerStatus,
   TimeSlice,
   Tuning,
   TuningList,
+  WorkloadDescription,
   WriteResult,
   WriteSyncResult,
 } from "./messages.ts";
@@ -180,12 +183,30 @@ export class BraidClient {
     return this.#control("ConfirmClock", "writes", {}, options);
   }
 
+  /** With a `workload`, the server chooses the partitioning by simulation. */
   async createNamespace(
     namespace: string,
     config: NamespaceChange = {},
-    options?: CallOptions,
+    options: CallOptions & { readonly workload?: WorkloadDescription } = {},
   ): Promise<Namespace> {
-    return this.#control("CreateNamespace", "writes once", { namespace, config }, options);
+    const { workload } = options;
+    const request = { namespace, config, ...(workload !== undefined && { workload }) };
+    return this.#control("CreateNamespace", "writes once", request, options);
+  }
+
+  /** Chooses partitioning and machines for a workload by simulation. Creates nothing. */
+  async planNamespace(
+    workload: WorkloadDescription,
+    options: CallOptions & PlanChoices = {},
+  ): Promise<NamespacePlan> {
+    const { seed, worlds, config, hardware } = options;
+    const choices = {
+      ...(seed !== undefined && { seed }),
+      ...(worlds !== undefined && { worlds }),
+      ...(config !== undefined && { config }),
+      ...(hardware !== undefined && { hardware }),
+    };
+    return this.#control("PlanNamespace", "reads", { workload, ...choices }, options);
   }
 
   async getNamespace(namespace: string, options?: CallOptions): Promise<Namespace> {

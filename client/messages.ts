@@ -9,11 +9,14 @@ import type {
   ListTuningsResponse,
   NamespaceConfig,
   PauseSplitsResponse,
+  PlanNamespaceRequest,
+  PlanNamespaceResponse,
   ReadModeMode,
   ResumeSplitsResponse,
   SizeReportSource,
   SplitSeenLatency,
   WriteEventRecordsResponse,
+  Workload,
   WriteEventRecordsSyncResponse,
 } from "./generated/messages.ts";
 
@@ -25,6 +28,8 @@ export type {
   Namespace,
   NamespaceConfig,
   Partition,
+  PartitionPlan,
+  ProvisionedPlan,
   ReadMode,
   ResponseContext,
   ClockStatus,
@@ -44,6 +49,9 @@ export type {
 
 /** A field that is left out keeps its value, or takes its default. */
 export type NamespaceChange = Given<NamespaceConfig>;
+/** A field that is left out is assumed; the answer says what. */
+export type WorkloadDescription = Given<Workload>;
+export type NamespacePlan = PlanNamespaceResponse;
 
 /** An event in proto3 JSON, as the API has it. */
 export type EventRecordJson = EventRecord;
@@ -59,3 +67,5 @@ export type PauseAnswer = PauseSplitsResponse;
 export type ResumeAnswer = ResumeSplitsResponse;
 export type SplitPage = ListSplitsResponse;
 export type TuningList = ListTuningsResponse;
+/** What `planNamespace` takes besides the workload. */
+export type PlanChoices = Omit<PlanNamespaceRequest, "workload">;

@@ -27,7 +27,7 @@ const SPLIT_STAGES = [
   "splits/operate",
   "splits/verify",
 ];
-const STAGES = ["namespaces", "write", "read", "tune", ...SPLIT_STAGES];
+const STAGES = ["namespaces", "write", "read", "tune", "provision", ...SPLIT_STAGES];
 const SPLIT_STAGE_MAY = [
   "splits/record",
   "splits/use-cases",
@@ -57,6 +57,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   write: STAGE_MAY,
   read: STAGE_MAY,
   tune: STAGE_MAY,
+  provision: STAGE_MAY,
   ...Object.fromEntries(SPLIT_STAGES.map((stage) => [stage, SPLIT_STAGE_MAY])),
   "splits/work": ["splits/plan", ...SPLIT_STAGE_MAY],
   "splits/compare": ["splits/serve", ...SPLIT_STAGE_MAY],
@@ -65,7 +66,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   client: [],
   api: ["gen", ...STAGES, ...SPLIT_STAGE_MAY],
   server: ["api", "gen", ...ENGINES, ...STAGES, ...SPLIT_STAGE_MAY],
-  cli: ["client", "server", "model", "wire", "lib", "gen"],
+  cli: ["client", "server", "provision", "model", "wire", "lib", "gen"],
 };
 
 /** The only places that may do a thing: a file, or a folder with everything in it. */

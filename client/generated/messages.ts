@@ -15,6 +15,11 @@ export type Given<T> = T extends readonly (infer E)[]
 export interface ControlServiceMethods {
   /** Creates a namespace. Events can be written as soon as this returns. */
   readonly CreateNamespace: { request: CreateNamespaceRequest; answer: Namespace };
+  /**
+   * Chooses the partitioning and the machines for a workload by simulation. Creates nothing. The same
+   * request has the same answer.
+   */
+  readonly PlanNamespace: { request: PlanNamespaceRequest; answer: PlanNamespaceResponse };
   /** Returns one namespace with its whole configuration. */
   readonly GetNamespace: { request: GetNamespaceRequest; answer: Namespace };
   /** Lists all namespaces by name, page by page. */
@@ -93,78 +98,6 @@ export interface ControlServiceMethods {
   readonly ConfirmClock: { request: ConfirmClockRequest; answer: ClockStatus };
 }
 
-/**
- * The settings of a namespace. A field left out of a request keeps its value, or takes its default
- * in CreateNamespace.
- */
-export interface NamespaceConfig {
-  readonly timePartition: TimePartition;
-  /** How late an event may be. */
-  readonly acceptLimit: string;
-  /** How early an event may be. */
-  readonly futureLimit: string;
-  readonly retention: NamespaceConfigRetention;
-  readonly slos: NamespaceConfigSlos;
-  readonly consistency: NamespaceConfigConsistencyLevel;
-  readonly widePartition: NamespaceConfigWidePartition;
-  readonly tuning: NamespaceConfigTuning;
-}
-
-export type NamespaceConfigConsistencyLevel =
-  | "READ_YOUR_WRITES"
-  | "EVENTUAL";
-
-export interface NamespaceConfigRetention {
-  /** The age at which a slice is closed: neither read nor written. It can be reopened. */
-  readonly closeAfter: string;
-  /** The age at which a slice is dropped and its disk space freed. */
-  readonly deleteAfter: string;
-}
-
-export interface NamespaceConfigLatency {
-  readonly target: string;
-  readonly max: string;
-}
-
-export interface NamespaceConfigSlos {
-  readonly read: NamespaceConfigLatency;
-  readonly write: NamespaceConfigLatency;
-}
-
-export interface NamespaceConfigWidePartition {
-  /** Whether reads report wide partitions. */
-  readonly detect: boolean;
-  /**
-   * A read that saw more than this of one partition reports it. Default: 10 MiB or 100,000
-   * events.
-   */
-  readonly bytesMax: string;
-  readonly eventsMax: string;
-  /** The size of a part. Default: 8 MiB; at most bytes_max. */
-  readonly targetBytes: string;
-  /** The number of parts of one partition. Default: 4,096. Beyond that, parts grow. */
-  readonly maxParts: number;
-  /** Default: PACKED. */
-  readonly layout: NamespaceConfigWidePartitionLayout;
-  /** AUTO (the default), EVENT_BUCKETS, TIME_BUCKETS or HASH. */
-  readonly strategy: string;
-}
-
-export type NamespaceConfigWidePartitionLayout =
-  | "PACKED"
-  | "ROWS";
-
-export interface NamespaceConfigTuning {
-  readonly mode: NamespaceConfigTuningMode;
-  readonly densityMinBytes: string;
-  readonly densityMaxBytes: string;
-}
-
-export type NamespaceConfigTuningMode =
-  | "PROPOSE"
-  | "OFF"
-  | "AUTO";
-
 export interface Namespace {
   readonly namespace: string;
   /** Unique to each creation: a namespace created again under an old name has a new id. */
@@ -181,11 +114,18 @@ export interface Namespace {
   readonly splitsPaused: boolean;
   /** Since when, by whom and why. Not given unless paused. */
   readonly splitsPause?: SplitsPause;
+  /** If it was created from a workload: what was expected then, and why. */
+  readonly provisioned?: ProvisionedPlan;
 }
 
 export interface CreateNamespaceRequest {
   readonly namespace?: string;
   readonly config?: Given<NamespaceConfig>;
+  /**
+   * Instead of config.time_partition: PlanNamespace chooses it. Other fields of config override
+   * those of the workload.
+   */
+  readonly workload?: Given<Workload>;
 }
 
 export interface GetNamespaceRequest {
@@ -416,6 +356,274 @@ export interface ResponseContext {
   readonly partial: boolean;
   /** Why the answer is partial; empty if it is not. */
   readonly partialReason: string;
+}
+
+/**
+ * The settings of a namespace. A field left out of a request keeps its value, or takes its default
+ * in CreateNamespace.
+ */
+export interface NamespaceConfig {
+  readonly timePartition: TimePartition;
+  /** How late an event may be. */
+  readonly acceptLimit: string;
+  /** How early an event may be. */
+  readonly futureLimit: string;
+  readonly retention: NamespaceConfigRetention;
+  readonly slos: NamespaceConfigSlos;
+  readonly consistency: NamespaceConfigConsistencyLevel;
+  readonly widePartition: NamespaceConfigWidePartition;
+  readonly tuning: NamespaceConfigTuning;
+}
+
+export type NamespaceConfigConsistencyLevel =
+  | "READ_YOUR_WRITES"
+  | "EVENTUAL";
+
+export interface NamespaceConfigRetention {
+  /** The age at which a slice is closed: neither read nor written. It can be reopened. */
+  readonly closeAfter: string;
+  /** The age at which a slice is dropped and its disk space freed. */
+  readonly deleteAfter: string;
+}
+
+export interface NamespaceConfigLatency {
+  readonly target: string;
+  readonly max: string;
+}
+
+export interface NamespaceConfigSlos {
+  readonly read: NamespaceConfigLatency;
+  readonly write: NamespaceConfigLatency;
+}
+
+export interface NamespaceConfigWidePartition {
+  /** Whether reads report wide partitions. */
+  readonly detect: boolean;
+  /**
+   * A read that saw more than this of one partition reports it. Default: 10 MiB or 100,000
+   * events.
+   */
+  readonly bytesMax: string;
+  readonly eventsMax: string;
+  /** The size of a part. Default: 8 MiB; at most bytes_max. */
+  readonly targetBytes: string;
+  /** The number of parts of one partition. Default: 4,096. Beyond that, parts grow. */
+  readonly maxParts: number;
+  /** Default: PACKED. */
+  readonly layout: NamespaceConfigWidePartitionLayout;
+  /** AUTO (the default), EVENT_BUCKETS, TIME_BUCKETS or HASH. */
+  readonly strategy: string;
+}
+
+export type NamespaceConfigWidePartitionLayout =
+  | "PACKED"
+  | "ROWS";
+
+export interface NamespaceConfigTuning {
+  readonly mode: NamespaceConfigTuningMode;
+  readonly densityMinBytes: string;
+  readonly densityMaxBytes: string;
+}
+
+export type NamespaceConfigTuningMode =
+  | "PROPOSE"
+  | "OFF"
+  | "AUTO";
+
+/** A number with its uncertainty. With mid alone it is certain. */
+export interface Estimate {
+  /** The truth is below low as often as above high. */
+  readonly low: number;
+  /** The median. */
+  readonly mid: number;
+  readonly high: number;
+  /** The probability that the truth lies between low and high: 0.5 to 0.99. Default: 0.9. */
+  readonly confidence: number;
+}
+
+/**
+ * What is known about a workload before there is data. Only ids and events_per_day_per_id are
+ * required; the answer says what it assumed for the others.
+ */
+export interface Workload {
+  readonly ids: Estimate;
+  /** The mean over all ids. */
+  readonly eventsPerDayPerId: Estimate;
+  /** Default: LOGNORMAL with 1. */
+  readonly skew: WorkloadSkew;
+  /** The size of an event as the API encodes it, with its ids. Default: 1 KiB. */
+  readonly eventBytes: Estimate;
+  /** The rate of an id's busiest hour of a day, in multiples of its mean rate. Default: 2. */
+  readonly burstiness: Estimate;
+  /** Default: a day. */
+  readonly readIntervalSeconds: Estimate;
+  /** A read ends after this many events, though its interval has more. Default: 1,000. */
+  readonly eventsPerRead: Estimate;
+  /** Default: 100, from 10 to 1,000. */
+  readonly readsPerSecond: Estimate;
+  /** For machines. Default: ids times events a day. */
+  readonly writesPerSecond: Estimate;
+  /** Of the number of ids, and with it of reads and writes. Default: 0. */
+  readonly growthPercentPerMonth: Estimate;
+  /** Bytes on disk for each byte of events, on one replica. Default: 0.5, from 0.3 to 0.8. */
+  readonly compressionRatio: Estimate;
+  /** Copies of each event. Default: 3. */
+  readonly replication: number;
+  /** Zones, of which one may be lost. Default: 3. */
+  readonly zones: number;
+  /** The machines are enough for this long. Default: 12. */
+  readonly horizonMonths: number;
+  /**
+   * How long events can be read: retention.close_after of the namespace. delete_after follows it by
+   * a fifteenth, at most a day. Default: that of a namespace.
+   */
+  readonly retention: string;
+  readonly acceptLimit: string;
+  readonly slos: NamespaceConfigSlos;
+  readonly consistency: NamespaceConfigConsistencyLevel;
+}
+
+/** How the events are distributed over ids: a distribution, or percentiles. */
+export interface WorkloadSkew {
+  /** EVEN, LOGNORMAL, ZIPF or PARETO. */
+  readonly distribution?: string;
+  /** LOGNORMAL: sigma; ZIPF: the exponent; PARETO: alpha, above 1. */
+  readonly parameter?: Estimate;
+  /** At most 50, instead of a distribution. They give the mean if events_per_day_per_id does not. */
+  readonly percentiles: readonly WorkloadSkewPercentile[];
+}
+
+export interface WorkloadSkewPercentile {
+  /** Above 0, at most 100, which is the busiest id. */
+  readonly percentile: number;
+  /** This percentage of the ids has at most this many events a day. */
+  readonly eventsPerDay: number;
+}
+
+/** The machines that a plan may use. */
+export interface Hardware {
+  /** The day of the figures. */
+  readonly asOf: string;
+  /** For Cassandra. */
+  readonly nodes: readonly HardwareShape[];
+  /** For servers and workers. */
+  readonly servers: readonly HardwareShape[];
+}
+
+export interface HardwareShape {
+  readonly name: string;
+  readonly cpus: number;
+  readonly memoryGib: number;
+  /** Local disk. For servers and workers: 0. */
+  readonly diskGib: number;
+  /** In any currency. Unless every shape has one, the fewest CPUs win. */
+  readonly monthlyCost: number;
+}
+
+export interface PlanNamespaceRequest {
+  readonly workload?: Given<Workload>;
+  /** Selects the worlds that are simulated. Default: 1. */
+  readonly seed?: number;
+  /** How many worlds are simulated, at most 1,024. Default: 256. */
+  readonly worlds?: number;
+  /**
+   * The rest of the namespace's configuration, such as the limits of wide partitions.
+   * time_partition must not be given.
+   */
+  readonly config?: Given<NamespaceConfig>;
+  /** Default: a small built-in table. */
+  readonly hardware?: Given<Hardware>;
+}
+
+/** From the fifth to the ninety-fifth percentile of the simulated worlds. */
+export interface PlanBand {
+  readonly low: number;
+  readonly mid: number;
+  readonly high: number;
+}
+
+/** A partitioning, and what the simulation expects of it. */
+export interface PartitionPlan {
+  readonly timePartition: TimePartition;
+  /** How much more it costs than the best partitioning of each world, in the mean. */
+  readonly regret: number;
+  readonly costs: PartitionPlanCosts;
+  /** Sizes of the partitions of a slice, in bytes of events. */
+  readonly p50Bytes: PlanBand;
+  readonly p99Bytes: PlanBand;
+  readonly maxBytes: PlanBand;
+  /** Shares from 0 to 1 beyond the limit of a partition: what splits have to repair. */
+  readonly idsBeyondLimit: PlanBand;
+  readonly readsBeyondLimit: PlanBand;
+  readonly bytesBeyondLimit: PlanBand;
+  /** The mean over all reads, and what asking them costs the nodes. */
+  readonly partitionsPerRead: PlanBand;
+  readonly readOverheadMs: PlanBand;
+  /** Events per second, of the busiest id in its busiest hour. */
+  readonly peakWritesPerPartition: PlanBand;
+  readonly tables: number;
+  /** At the horizon: all replicas, compressed, with the copies of splits. */
+  readonly diskBytes: PlanBand;
+}
+
+/** In doublings: of the time of reads, of a partition's limit, of disk, and so on. */
+export interface PartitionPlanCosts {
+  readonly reads: number;
+  readonly wide: number;
+  readonly hotSpots: number;
+  readonly disk: number;
+  readonly tables: number;
+}
+
+export interface RejectedPlan {
+  /** For example "public planner" or "wider time bucket". */
+  readonly name: string;
+  readonly plan: PartitionPlan;
+  readonly whyNot: string;
+}
+
+/** Machines that are enough in nine of ten worlds, at the horizon. */
+export interface Infrastructure {
+  readonly hardwareAsOf: string;
+  readonly zones: number;
+  readonly replication: number;
+  readonly cassandra: InfrastructureMachines;
+  readonly servers: InfrastructureMachines;
+  readonly workers: InfrastructureMachines;
+  readonly peakReadsPerSecond: number;
+  readonly peakWritesPerSecond: number;
+  /** All replicas, compressed, with the copies of splits. */
+  readonly diskBytes: number;
+  /** Whether one machine with the embedded engine is enough. */
+  readonly fitsOneMachine: boolean;
+}
+
+export interface InfrastructureMachines {
+  readonly shape: HardwareShape;
+  readonly count: number;
+  /** What decides the count: cpu, disk, or zones (the least number for zones and replicas). */
+  readonly decidedBy: string;
+}
+
+export interface PlanNamespaceResponse {
+  readonly chosen: PartitionPlan;
+  readonly alternatives: readonly RejectedPlan[];
+  readonly infrastructure: Infrastructure;
+  /** What was assumed, and what to know about the answer. */
+  readonly notes: readonly string[];
+  readonly seed: number;
+  readonly worlds: number;
+  /** How many partitionings were compared. */
+  readonly candidates: number;
+}
+
+/** The plan a namespace was created with. */
+export interface ProvisionedPlan {
+  readonly planTime: string;
+  readonly seed: number;
+  readonly plan: PartitionPlan;
+  /** For each alternative, why it was not chosen. */
+  readonly why: readonly string[];
 }
 
 /** How far the reads of a namespace trust its splits, and the evidence for it. */

@@ -31,5 +31,8 @@ const LEFT_OUT = new Set([
   "ListTunings.next",
   "DecideTuning.got",
   ...["GetSplit", "RequestSplit", "RetrySplit", "RollbackSplit"].map((name) => `${name}.dueTime`),
-  ...["CreateNamespace", "GetNamespace", "UpdateNamespace"].map((name) => `${name}.splitsPause`),
+  ...["CreateNamespace", "GetNamespace", "UpdateNamespace"].flatMap((name) => [
+    `${name}.splitsPause`,
+    `${name}.provisioned`,
+  ]),
 ]);

@@ -3,6 +3,7 @@
  * checks them.
  */
 import type { Example } from "./example.ts";
+import { PLAN_EXAMPLES } from "./plan-examples.ts";
 import { SPLIT_EXAMPLES } from "./split-examples.ts";
 import { TUNING_EXAMPLES } from "./tuning-examples.ts";
 
@@ -217,6 +218,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       ],
     },
   },
+  ...PLAN_EXAMPLES,
   ...SPLIT_EXAMPLES,
   ...TUNING_EXAMPLES,
 };

@@ -123,6 +123,9 @@ const namespaces: NamespaceUseCases = {
   listBlockedIds: () => Promise.resolve({ ids: [], nextPageToken: "" }),
 };
 
+const unasked = (): never => {
+  throw new Error("not asked here");
+};
 const notAsked = (): Promise<never> => Promise.reject(new Error("not asked here"));
 
 async function open(options: {
@@ -132,6 +135,7 @@ async function open(options: {
   const own = options.inFlightMax === 1_000 ? metrics : new Metrics();
   const methods = allMethods({
     namespaces,
+    planner: { check: () => undefined, plan: notAsked, keep: unasked },
     sizes: { of: notAsked },
     tunings: { list: notAsked, decide: notAsked },
     splits: {

@@ -103,6 +103,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   GetHistogram: "braid histogram",
   ListTunings: "braid tune ls",
   DecideTuning: "braid tune accept|refuse",
+  PlanNamespace: "braid plan",
   GetStatus: "braid status",
 };
 

@@ -1,5 +1,5 @@
 /** Shows a namespace to people. */
-import type { Namespace } from "../../client/connect.ts";
+import type { Namespace, ProvisionedPlan } from "../../client/connect.ts";
 import { pairs, table } from "./blocks.ts";
 import type { Block } from "./blocks.ts";
 import { count, duration, millis, size } from "./print.ts";
@@ -7,9 +7,9 @@ import { relative, withRelative } from "./relative-time.ts";
 
 /** Its configuration, one line per part. */
 export function describeNamespace(shown: Namespace, nowMicros: number): Block {
-  const { namespace, id, config, epoch, version, createTime } = shown;
+  const { namespace, id, config, epoch, version, createTime, provisioned } = shown;
   const { timePartition: layout, retention, slos, widePartition: wide, tuning } = config;
-  return pairs([
+  const rows: [string, string][] = [
     ["namespace", namespace],
     ["id", id],
     ["created", withRelative(createTime, nowMicros)],
@@ -43,7 +43,23 @@ export function describeNamespace(shown: Namespace, nowMicros: number): Block {
       "tuning",
       `${tuning.mode}, ${size(tuning.densityMinBytes)} to ${size(tuning.densityMaxBytes)}`,
     ],
-  ]);
+  ];
+  if (provisioned !== undefined) {
+    rows.push([
+      "expected",
+      `${expectedText(provisioned)}; planned ${withRelative(provisioned.planTime, nowMicros)}`,
+    ]);
+  }
+  return pairs(rows);
+}
+
+/** What its creation from a workload expected. */
+function expectedText({ plan }: ProvisionedPlan): string {
+  const { p50Bytes, p99Bytes, partitionsPerRead } = plan;
+  return (
+    `partitions of p50 ${size(Math.round(p50Bytes.mid))}, p99 ${size(Math.round(p99Bytes.mid))}; ` +
+    `${Number(partitionsPerRead.mid.toPrecision(2))} partitions a read`
+  );
 }
 
 function splitsLine({ readMode, splitsPause }: Namespace, nowMicros: number): string {

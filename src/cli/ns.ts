@@ -1,6 +1,6 @@
 /** `braid ns`: creates, shows, changes and deletes namespaces. */
 import type { Command } from "commander";
-import type { Namespace } from "../../client/connect.ts";
+import type { Namespace, WorkloadDescription } from "../../client/connect.ts";
 import { line } from "./blocks.ts";
 import { clientFor } from "./connection.ts";
 import type { GlobalOptions } from "./connection.ts";
@@ -24,13 +24,21 @@ export function addNs(program: Command, terminal: Terminal): void {
     .addHelpText(
       "after",
       "\nExample:\n  $ braid ns create plays --accept-limit 10m --slice 1d --bucket 1h --event-buckets 4" +
-        "\n  $ braid ns create plays --config-file plays.yaml --set slos.read.max=2s",
+        "\n  $ braid ns create plays --config-file plays.yaml --set slos.read.max=2s" +
+        "\n  $ braid ns create plays --workload workload.yaml",
+    )
+    .option(
+      "--workload <file>",
+      "YAML or JSON as braid plan takes it: the server chooses slices and buckets",
     )
     .action(async (name: string, _options: unknown, command: Command) => {
-      const options = command.optsWithGlobals<GlobalOptions & NamespaceFlags>();
+      const options = command.optsWithGlobals<
+        GlobalOptions & NamespaceFlags & { workload?: string }
+      >();
       const { interrupted: signal } = terminal;
       const config = await namespaceChange(options);
-      const made = await clientFor(options, terminal).createNamespace(name, config, { signal });
+      const call = { signal, ...(await workloadIn(options.workload)) };
+      const made = await clientFor(options, terminal).createNamespace(name, config, call);
       await show(terminal, options, made);
     });
 
@@ -106,6 +114,12 @@ export function addNs(program: Command, terminal: Terminal): void {
       await client.deleteNamespace(name, { signal });
       await emit(terminal, options, { value: {}, blocks: [line(`deleted ${name}`)] });
     });
+}
+
+async function workloadIn(file: string | undefined): Promise<{ workload?: WorkloadDescription }> {
+  if (file === undefined) return {};
+  const { readYaml, workloadFrom, workloadJson } = await import("./workload-file.ts");
+  return { workload: workloadJson(await workloadFrom(await readYaml("--workload", file), {})) };
 }
 
 const NONE = "there is no namespace yet; create one: braid ns create plays";

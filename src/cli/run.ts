@@ -18,6 +18,7 @@ import { addClock } from "./clock.ts";
 import { addKillSwitch } from "./kill-switch.ts";
 import { addModes } from "./modes.ts";
 import { addNs } from "./ns.ts";
+import { addPlan } from "./plan.ts";
 import { outputOption } from "./output.ts";
 import { addRead } from "./read.ts";
 import { addServe, addWorker } from "./serve.ts";
@@ -137,6 +138,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 refused, 5 nothing c
   addWorker(program, terminal);
   addStatus(program, terminal);
   addNs(program, terminal);
+  addPlan(program, terminal);
   addWrite(program, terminal);
   addRead(program, terminal);
   addExplain(program, terminal);

@@ -1,5 +1,6 @@
 /** A namespace as the catalog holds it, and a server's view of it. */
 import type { NamespaceConfig } from "./namespace-config.ts";
+import type { ProvisionedPlan } from "./partition-plan.ts";
 import type { IdStrategyStep, ReadModeState } from "./read-mode.ts";
 import type { TimeSlice } from "./time-slice.ts";
 
@@ -24,6 +25,8 @@ export interface Namespace {
    * C5).
    */
   readonly everEventual: boolean;
+  /** What was expected of its partitioning when it was created from a workload. */
+  readonly provisioned?: ProvisionedPlan | undefined;
   /** Raised by every change of this record. */
   readonly version: number;
 }

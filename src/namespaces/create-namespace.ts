@@ -15,6 +15,7 @@ import type { NamespaceConfigPatch } from "../model/merge-config.ts";
 import type { Namespace } from "../model/namespace.ts";
 import { DEFAULT_NAMESPACE_CONFIG } from "../model/namespace-config.ts";
 import type { NamespaceConfig } from "../model/namespace-config.ts";
+import type { ProvisionedPlan } from "../model/partition-plan.ts";
 import { planSlices } from "../model/plan-slices.ts";
 import { FIRST_READ_MODE } from "../model/read-mode.ts";
 import type { TimeSlice } from "../model/time-slice.ts";
@@ -41,6 +42,7 @@ export async function createNamespace(
   context: CreationContext,
   name: string,
   patch: NamespaceConfigPatch,
+  provisioned?: ProvisionedPlan,
 ): Promise<Namespace> {
   const { creating, ownership, margins } = context;
   const problems = new Problems();
@@ -51,7 +53,7 @@ export async function createNamespace(
   try {
     return await ownership.take(name, async () => {
       await clearName(context, name);
-      return createNew(context, name, config);
+      return createNew(context, name, config, provisioned);
     });
   } finally {
     creating.delete(name);
@@ -97,9 +99,13 @@ async function createNew(
   context: NamespaceContext,
   name: string,
   config: NamespaceConfig,
+  provisioned: ProvisionedPlan | undefined,
 ): Promise<Namespace> {
   const { catalog, ownership, margins, changed } = context;
-  const creating = await writeNamespace(catalog, newRecord(context, name, config));
+  const creating = await writeNamespace(catalog, {
+    ...newRecord(context, name, config),
+    ...(provisioned !== undefined && { provisioned }),
+  });
   if (creating === undefined) throw namespaceExists(name);
   const { floor, createdAt } = creating;
   const window = sliceWindow(config, floor, createdAt, margins.clockSkew.micros);

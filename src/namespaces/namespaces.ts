@@ -9,6 +9,7 @@ import { assert, ServiceError } from "../lib/errors.ts";
 import type { Problems } from "../lib/problems.ts";
 import type { NamespaceConfigPatch } from "../model/merge-config.ts";
 import type { BlockedId, Namespace } from "../model/namespace.ts";
+import type { ProvisionedPlan } from "../model/partition-plan.ts";
 import { listNamespaces, readReadyNamespace } from "../records/namespace-records.ts";
 import { BlockedIds, checkBlocks, checkUnblocks } from "./blocked-ids.ts";
 import type { BlockRequest } from "./blocked-ids.ts";
@@ -45,8 +46,14 @@ export class Namespaces {
     });
   }
 
-  create(name: string, patch: NamespaceConfigPatch): Promise<Namespace> {
-    return createNamespace({ ...this.#context, creating: this.#creating }, name, patch);
+  /** `provisioned`: the plan that the patch comes from, to be kept with the namespace. */
+  create(
+    name: string,
+    patch: NamespaceConfigPatch,
+    provisioned?: ProvisionedPlan,
+  ): Promise<Namespace> {
+    const context = { ...this.#context, creating: this.#creating };
+    return createNamespace(context, name, patch, provisioned);
   }
 
   /** Adds the problems for which `create` would refuse. */

@@ -1,9 +1,9 @@
 /** The partitionings that a plan is compared with in its report. Pure. */
-import { configProblems } from "../model/check-config.ts";
 import { DEFAULT_NAMESPACE_CONFIG, SECOND_MICROS } from "../model/namespace-config.ts";
 import type { NamespaceConfig, TimePartition } from "../model/namespace-config.ts";
 import { BUCKET_WIDTHS, isNested, SLICE_WIDTHS, widthBeside } from "../model/partition-widths.ts";
 import type { TimeMargins } from "../model/time-margins.ts";
+import { configProblems } from "./candidates.ts";
 import { widthText } from "./explain-plan.ts";
 import type { PlanRequest } from "./plan.ts";
 import { publicPlan } from "./public-planner.ts";
@@ -71,7 +71,7 @@ export function refusalsOf(
   timePartition: TimePartition,
   config: NamespaceConfig,
   margins: TimeMargins,
-): string[] {
+): readonly string[] {
   const problems = configProblems({ ...config, timePartition }, margins);
   const { secondsPerTimeSlice: slice } = timePartition;
   if (isNested(slice)) return problems;

@@ -29,6 +29,6 @@ export function rateLevels(burstiness: number, bucketSeconds: number): readonly 
   ];
 }
 
-export function burstSeconds(burstiness: number): number {
+function burstSeconds(burstiness: number): number {
   return Math.min(HOUR_SECONDS, DAY_SECONDS / burstiness);
 }

@@ -1,5 +1,6 @@
 /** The partitionings that the simulation compares. Pure. */
-import { configProblems } from "../model/check-config.ts";
+import { Problems } from "../lib/problems.ts";
+import { checkConfig } from "../model/check-config.ts";
 import type { NamespaceConfig, TimePartition } from "../model/namespace-config.ts";
 import { BUCKET_WIDTHS, SLICE_WIDTHS } from "../model/partition-widths.ts";
 import type { TimeMargins } from "../model/time-margins.ts";
@@ -30,4 +31,11 @@ export function candidatesFor(config: NamespaceConfig, margins: TimeMargins): Ca
     }
   }
   return { accepted, problems: problems ?? [] };
+}
+
+/** Why CreateNamespace would refuse a configuration. */
+export function configProblems(config: NamespaceConfig, margins: TimeMargins): readonly string[] {
+  const problems = new Problems();
+  checkConfig(config, margins, problems);
+  return problems.list();
 }

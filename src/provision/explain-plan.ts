@@ -1,8 +1,7 @@
 /** Says in sentences why a partitioning was not chosen. Pure. */
 import { formatDurationMs } from "../lib/units.ts";
 import type { NamespaceConfig } from "../model/namespace-config.ts";
-import type { PartitionCost } from "./partition-cost.ts";
-import type { PartitionPlan } from "./plan.ts";
+import type { PartitionCost, PartitionPlan } from "../model/partition-plan.ts";
 
 /** Differences below this are not worth a sentence: a read 5 % longer is 0.07. */
 const DOUBLINGS_MIN = 0.05;

@@ -6,6 +6,7 @@
  * each can be explained. A cost counts by the share of reads, events or bytes that pay it.
  */
 import type { NamespaceConfig, TimePartition } from "../model/namespace-config.ts";
+import type { PartitionCost } from "../model/partition-plan.ts";
 import { partitionsPerRead } from "../model/read-amplification.ts";
 import { rateLevels } from "./bursts.ts";
 import type { World } from "./worlds.ts";
@@ -19,7 +20,7 @@ const SLOW_MAX = 4;
 /** Each doubling beyond the limit counts this often: the splitter copies it, checks it, serves it. */
 const WIDE_WEIGHT = 2;
 /** Writes per second that one partition takes before its replicas are a hot spot. */
-export const PARTITION_WRITES_MAX = 1_000;
+const PARTITION_WRITES_MAX = 1_000;
 /** Key, index entry and filter of a partition, on disk. */
 const PARTITION_BYTES = 128;
 /** Cassandra suffers at some hundreds of tables: this many cost one doubling, by the square. */
@@ -43,14 +44,6 @@ export interface ShapeCost {
   /** The means over all reads. */
   readonly partitionsPerRead: number;
   readonly bytesPerRead: number;
-}
-
-export interface PartitionCost {
-  readonly reads: number;
-  readonly wide: number;
-  readonly hotSpots: number;
-  readonly disk: number;
-  readonly tables: number;
 }
 
 export function shapeCost(

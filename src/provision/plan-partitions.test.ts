@@ -2,8 +2,8 @@ import { deepEqual, equal, match, notDeepEqual, ok, throws } from "node:assert/s
 import { test } from "node:test";
 import fc from "fast-check";
 import { configOf, MARGINS, planned } from "../../tests/support/planned.ts";
-import { configProblems } from "../model/check-config.ts";
 import { isNested } from "../model/partition-widths.ts";
+import { configProblems } from "./candidates.ts";
 import type { NamespacePlan, RejectedPlan } from "./plan.ts";
 import type { EstimateInput, WorkloadInput } from "./workload.ts";
 

@@ -8,7 +8,9 @@
  */
 import { SECOND_MICROS } from "../model/namespace-config.ts";
 import type { NamespaceConfig, TimePartition } from "../model/namespace-config.ts";
-import { problemsError } from "../lib/problems.ts";
+import { ServiceError } from "../lib/errors.ts";
+import { Problems } from "../lib/problems.ts";
+import type { Band, PartitionCost, PartitionPlan } from "../model/partition-plan.ts";
 import { alternativesTo, refusalsOf } from "./alternatives.ts";
 import { candidatesFor } from "./candidates.ts";
 import { explainRejection } from "./explain-plan.ts";
@@ -21,17 +23,14 @@ import {
   tablesOf,
   totalCost,
 } from "./partition-cost.ts";
-import type { PartitionCost, ShapeCost } from "./partition-cost.ts";
+import type { ShapeCost } from "./partition-cost.ts";
 import { predictSizes } from "./partition-sizes.ts";
-import type { NamespacePlan, PartitionPlan, PlanRequest, RejectedPlan } from "./plan.ts";
+import type { NamespacePlan, PlanRequest, RejectedPlan } from "./plan.ts";
 import { bandOf } from "./quantiles.ts";
-import type { Band } from "./quantiles.ts";
 import type { Workload } from "./workload.ts";
 import { Worlds } from "./worlds.ts";
 import type { World } from "./worlds.ts";
 
-export const WORLDS_DEFAULT = 256;
-export const WORLDS_MAX = 1_024;
 /** Large regrets count more: twice the regret counts 2.3 times. */
 const REGRET_POWER = 1.2;
 /** What the model leaves out: sizes of single events, where a burst falls in its bucket. */
@@ -41,7 +40,7 @@ const MODEL_TOLERANCE = 0.15;
 export function* planPartitions(request: PlanRequest): Generator<void, NamespacePlan> {
   const { workload, config, margins, seed, worlds: count } = request;
   const { accepted, problems } = candidatesFor(config, margins);
-  if (accepted.length === 0) throw problemsError("CONFIG_INVALID", problems);
+  if (accepted.length === 0) refuse(problems);
   const retentionSeconds = config.retention.closeAfterMicros / SECOND_MICROS;
   const source = new Worlds(workload, { retentionSeconds, seed, count });
   const worlds: World[] = [];
@@ -76,6 +75,14 @@ export function* planPartitions(request: PlanRequest): Generator<void, Namespace
     worlds: count,
     candidates: accepted.length,
   };
+}
+
+function refuse(found: readonly string[]): never {
+  const problems = new Problems();
+  for (const problem of found) problems.add(problem);
+  problems.throwIfAny("CONFIG_INVALID");
+  // Each width fails for another reason: no list that all share.
+  throw new ServiceError("CONFIG_INVALID", "no slice width fits retention and limits; change them");
 }
 
 /** Every candidate's cost in one world. Its shape costs most, and slices of all widths share it. */

@@ -1,10 +1,9 @@
 /** A plan of a namespace's partitions and machines: what is asked, and what the simulation answers. */
-import type { NamespaceConfig, TimePartition } from "../model/namespace-config.ts";
+import type { NamespaceConfig } from "../model/namespace-config.ts";
+import type { PartitionPlan } from "../model/partition-plan.ts";
 import type { TimeMargins } from "../model/time-margins.ts";
 import type { HardwareTable } from "./hardware.ts";
 import type { Infrastructure } from "./infrastructure.ts";
-import type { PartitionCost } from "./partition-cost.ts";
-import type { Band } from "./quantiles.ts";
 import type { Workload } from "./workload.ts";
 
 export interface PlanRequest {
@@ -17,29 +16,6 @@ export interface PlanRequest {
   readonly hardware: HardwareTable;
   readonly seed: number;
   readonly worlds: number;
-}
-
-/** A partitioning with what the simulation expects of it. Bands are over the worlds. */
-export interface PartitionPlan {
-  readonly timePartition: TimePartition;
-  /** The mean over the worlds, in doublings. */
-  readonly regret: number;
-  readonly costs: PartitionCost;
-  readonly p50Bytes: Band;
-  readonly p99Bytes: Band;
-  readonly maxBytes: Band;
-  /** Shares from 0 to 1: what the splitter has to repair. */
-  readonly idsBeyondLimit: Band;
-  readonly readsBeyondLimit: Band;
-  readonly bytesBeyondLimit: Band;
-  /** The mean over all reads, and what asking them costs the nodes. */
-  readonly partitionsPerRead: Band;
-  readonly readOverheadMs: Band;
-  /** Of the busiest id, in its busiest hour. */
-  readonly peakWritesPerPartition: Band;
-  readonly tables: number;
-  /** At the horizon: all replicas, compressed, with copies of splits. */
-  readonly diskBytes: Band;
 }
 
 export interface RejectedPlan {

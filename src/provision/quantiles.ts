@@ -1,5 +1,7 @@
 /** Quantiles of numbers, each of the same weight. Pure. */
 
+import type { Band } from "../model/partition-plan.ts";
+
 /** Interpolated between the two nearest; 0 if there are none. */
 export function quantileOf(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
@@ -7,13 +9,6 @@ export function quantileOf(values: readonly number[], share: number): number {
   const below = sorted[Math.floor(at)] ?? 0;
   const above = sorted[Math.ceil(at)] ?? below;
   return below + (above - below) * (at - Math.floor(at));
-}
-
-/** From the fifth percentile to the ninety-fifth. */
-export interface Band {
-  readonly low: number;
-  readonly mid: number;
-  readonly high: number;
 }
 
 export function bandOf(values: readonly number[]): Band {

@@ -11,6 +11,7 @@ import { ServiceError } from "../lib/errors.ts";
 import { SPLIT_LAYOUTS } from "../model/layouts.ts";
 import type { Namespace } from "../model/namespace.ts";
 import type { NamespaceConfig } from "../model/namespace-config.ts";
+import type { ProvisionedPlan } from "../model/partition-plan.ts";
 import { READ_MODES } from "../model/read-mode.ts";
 import type { Catalog, CatalogRecord } from "../ports/catalog.ts";
 import { sliceChangeSchema, sliceFields } from "./slice-change.ts";
@@ -268,6 +269,36 @@ const configSchema: z.ZodType<NamespaceConfig> = storedObject({
   }),
 });
 
+const bandSchema = storedObject({ low: z.number(), mid: z.number(), high: z.number() });
+
+const provisionedSchema: z.ZodType<ProvisionedPlan> = storedObject({
+  plannedAt: z.number().int(),
+  seed: count,
+  plan: storedObject({
+    timePartition: sliceFields.timePartition,
+    regret: z.number(),
+    costs: storedObject({
+      reads: z.number(),
+      wide: z.number(),
+      hotSpots: z.number(),
+      disk: z.number(),
+      tables: z.number(),
+    }),
+    p50Bytes: bandSchema,
+    p99Bytes: bandSchema,
+    maxBytes: bandSchema,
+    idsBeyondLimit: bandSchema,
+    readsBeyondLimit: bandSchema,
+    bytesBeyondLimit: bandSchema,
+    partitionsPerRead: bandSchema,
+    readOverheadMs: bandSchema,
+    peakWritesPerPartition: bandSchema,
+    tables: count,
+    diskBytes: bandSchema,
+  }),
+  why: z.array(z.string()),
+});
+
 const recordSchema: z.ZodType<Omit<NamespaceRecord, "name" | "version">> = storedObject({
   id: z.string().min(1),
   config: configSchema,
@@ -297,6 +328,7 @@ const recordSchema: z.ZodType<Omit<NamespaceRecord, "name" | "version">> = store
     reason: z.string(),
   }).nullable(),
   everEventual: z.boolean(),
+  provisioned: provisionedSchema.optional(),
   idStrategyChange: count,
   idStrategyChanging: z.array(storedObject({ began: count, seriesId: z.string() })),
   idStrategyCount: count,

@@ -7,6 +7,7 @@ import { allMethods } from "../api/methods/all-methods.ts";
 import type { PartitionKey } from "../model/partition.ts";
 import { Namespaces } from "../namespaces/namespaces.ts";
 import { SliceSizes } from "../namespaces/slice-sizes.ts";
+import { Planner } from "../provision/planner.ts";
 import { holdsEvents } from "../splits/operate/holds-events.ts";
 import { Splits } from "../splits/operate/splits.ts";
 import { ReadModes } from "../splits/promote/read-modes.ts";
@@ -73,6 +74,7 @@ async function startParts(
     writing,
     reading: reading.methods,
     namespaces: new Namespaces({ ...parts, clock, random }),
+    planner: new Planner({ margins: parts.margins, clock }),
     sizes: new SliceSizes({ catalog, clock, sources: [reading.sizes, ...storage.sizes] }),
     tunings: newTunings(runtime, parts),
     splits: newSplits(context, serving, nudge),

@@ -6,6 +6,8 @@ import type { SizesUseCase } from "./histogram.ts";
 import type { Method } from "./method.ts";
 import { namespaceMethods } from "./namespaces.ts";
 import type { NamespaceUseCases } from "./namespaces.ts";
+import { planMethods } from "./plan.ts";
+import type { PlanUseCase } from "./plan.ts";
 import { readMethods } from "./read-events.ts";
 import type { ReadMethods } from "./read-events.ts";
 import { readModeMethods } from "./read-modes.ts";
@@ -22,6 +24,7 @@ export interface MethodDependencies {
   readonly writing: Writing;
   readonly reading: ReadMethods;
   readonly namespaces: NamespaceUseCases;
+  readonly planner: PlanUseCase;
   readonly sizes: SizesUseCase;
   readonly tunings: TuningUseCases;
   readonly splits: SplitUseCases;
@@ -34,7 +37,8 @@ export function allMethods(deps: MethodDependencies): Method[] {
   return [
     ...writeMethods(deps.writing),
     ...readMethods(deps.reading),
-    ...namespaceMethods(deps.namespaces),
+    ...namespaceMethods(deps.namespaces, deps.planner),
+    ...planMethods(deps.planner),
     ...blockedIdMethods(deps.namespaces),
     ...histogramMethods(deps.sizes),
     ...tuningMethods(deps.tunings),

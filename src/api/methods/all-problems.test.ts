@@ -12,6 +12,8 @@ import { blockedIdMethods } from "./blocked-ids.ts";
 import type { Method } from "./method.ts";
 import { namespaceMethods } from "./namespaces.ts";
 import { readMethods } from "./read-events.ts";
+import { Planner } from "../../provision/planner.ts";
+import { planMethods } from "./plan.ts";
 import { writeMethods } from "./write-events.ts";
 
 const never = new AbortController().signal;
@@ -20,11 +22,17 @@ const notReached = (): never => {
 };
 
 async function start() {
-  const { namespaces } = new ControlFixture().start();
+  const fixture = new ControlFixture();
+  const { namespaces } = fixture.start();
   await namespaces.create("plays", {});
+  const planner = new Planner(fixture);
   return {
     namespaces,
-    methods: [...namespaceMethods(namespaces), ...blockedIdMethods(namespaces)],
+    methods: [
+      ...namespaceMethods(namespaces, planner),
+      ...planMethods(planner),
+      ...blockedIdMethods(namespaces),
+    ],
   };
 }
 
@@ -82,7 +90,7 @@ test("CreateNamespace names a wrong shape, a wrong value, a wrong name and a wro
     },
   };
   deepEqual(await problemsOf(methods, "CreateNamespace", request), [
-    'unknown field "colour"; the known fields are namespace, config',
+    'unknown field "colour"; the known fields are namespace, config, workload',
     'config.acceptLimit must be a duration in seconds such as "3600s", not "1h"',
     "config.futureLimit is negative",
     "config.widePartition.bytesMax is too large",

@@ -4,12 +4,12 @@ import {
   NamespaceConfig_Consistency_Level as Level,
   NamespaceConfig_Tuning_Mode as Mode,
   NamespaceConfig_WidePartition_Layout as Layout,
-} from "../../gen/braid/v1/control_service_pb.js";
+} from "../../gen/braid/v1/namespace_config_pb.js";
 import type {
   NamespaceConfig as ConfigMessage,
   NamespaceConfig_Latency,
   NamespaceConfigSchema,
-} from "../../gen/braid/v1/control_service_pb.js";
+} from "../../gen/braid/v1/namespace_config_pb.js";
 import type { Problems } from "../../lib/problems.ts";
 import type { NamespaceConfigPatch } from "../../model/merge-config.ts";
 import type { LatencyTargets, NamespaceConfig } from "../../model/namespace-config.ts";

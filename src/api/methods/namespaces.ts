@@ -11,6 +11,9 @@ import type { Namespaces } from "../../namespaces/namespaces.ts";
 import { messageMethod } from "./method.ts";
 import type { UnaryMethod } from "./method.ts";
 import { configMessage, patchOf } from "./namespace-config.ts";
+import type { PlanUseCase } from "./plan.ts";
+import { provisionedMessage } from "./plan.ts";
+import { workloadOf } from "./workload-message.ts";
 import { namespaceIn, pageIn } from "./request-fields.ts";
 import { pauseMessage } from "./switch-messages.ts";
 import { timeOfMicros } from "./times.ts";
@@ -18,21 +21,34 @@ import { timeOfMicros } from "./times.ts";
 /** The interface of `Namespaces`. */
 export type NamespaceUseCases = Pick<Namespaces, keyof Namespaces>;
 
-export function namespaceMethods(namespaces: NamespaceUseCases): UnaryMethod[] {
+export function namespaceMethods(
+  namespaces: NamespaceUseCases,
+  planner: PlanUseCase,
+): UnaryMethod[] {
   const service = ControlService.method;
   return [
     messageMethod({
       desc: service.createNamespace,
       changes: true,
       namespaceOf: (request) => request.namespace,
-      argumentsOf: ({ namespace, config }, problems) => {
+      argumentsOf: ({ namespace, config, workload }, problems) => {
         const patch = patchOf(config, problems);
+        const request =
+          workload === undefined
+            ? undefined
+            : planner.check({ workload: workloadOf(workload, problems), patch }, problems);
         // Problems of the configuration alone are CONFIG_INVALID, which `create` throws.
         if (problems.count > 0) namespaces.checkCreation(namespace, patch, problems);
-        return { namespace, patch };
+        return { namespace, patch, request };
       },
-      handle: async ({ namespace, patch }) =>
-        namespaceMessage(await namespaces.create(namespace, patch)),
+      handle: async ({ namespace, patch, request }, signal) => {
+        if (request === undefined)
+          return namespaceMessage(await namespaces.create(namespace, patch));
+        const plan = await planner.plan(request, signal);
+        const { timePartition } = plan.chosen;
+        const config = { ...request.config, timePartition };
+        return namespaceMessage(await namespaces.create(namespace, config, planner.keep(plan)));
+      },
     }),
     messageMethod({
       desc: service.getNamespace,
@@ -108,7 +124,7 @@ export function namespaceMethods(namespaces: NamespaceUseCases): UnaryMethod[] {
 }
 
 function namespaceMessage(namespace: Namespace): MessageInitShape<typeof NamespaceSchema> {
-  const { splitsPaused } = namespace;
+  const { splitsPaused, provisioned } = namespace;
   return {
     namespace: namespace.name,
     id: namespace.id,
@@ -121,6 +137,7 @@ function namespaceMessage(namespace: Namespace): MessageInitShape<typeof Namespa
     ...(splitsPaused !== null && {
       splitsPause: pauseMessage({ namespace: namespace.name, ...splitsPaused }),
     }),
+    ...(provisioned !== undefined && { provisioned: provisionedMessage(provisioned) }),
   };
 }
 

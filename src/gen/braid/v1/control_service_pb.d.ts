@@ -4,10 +4,12 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { TimePartition } from "./time_partition_pb.js";
-import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import type { NamespaceConfig } from "./namespace_config_pb.js";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { GetReadModeRequestSchema, ReadMode_Mode, ReadModeSchema, SetReadModeRequestSchema } from "./read_mode_pb.js";
 import type { GetKillSwitchRequestSchema, KillSwitchSchema, SetKillSwitchRequestSchema, SplitsPause } from "./switches_pb.js";
+import type { PlanNamespaceRequestSchema, PlanNamespaceResponseSchema, ProvisionedPlan, Workload } from "./plan_pb.js";
+import type { TimePartition } from "./time_partition_pb.js";
 import type { DecideTuningRequestSchema, ListTuningsRequestSchema, ListTuningsResponseSchema, TuningSchema } from "./tuning_pb.js";
 import type { GetSplitRequestSchema, ListSplitsRequestSchema, ListSplitsResponseSchema, PauseSplitsRequestSchema, PauseSplitsResponseSchema, RequestSplitRequestSchema, ResumeSplitsRequestSchema, ResumeSplitsResponseSchema, RetrySplitRequestSchema, RollbackSplitRequestSchema, SplitSchema } from "./split_pb.js";
 import type { GetVerifyRequestSchema, StartVerifyRequestSchema, StartVerifyResponseSchema, VerificationSchema } from "./verify_pb.js";
@@ -17,308 +19,6 @@ import type { ClockStatusSchema, ConfirmClockRequestSchema, GetStatusRequestSche
  * Describes the file braid/v1/control_service.proto.
  */
 export declare const file_braid_v1_control_service: GenFile;
-
-/**
- * The settings of a namespace. A field left out of a request keeps its value, or takes its default
- * in CreateNamespace.
- *
- * @generated from message braid.v1.NamespaceConfig
- */
-export declare type NamespaceConfig = Message<"braid.v1.NamespaceConfig"> & {
-  /**
-   * @generated from field: optional braid.v1.TimePartition time_partition = 1;
-   */
-  timePartition?: TimePartition | undefined;
-
-  /**
-   * How late an event may be.
-   *
-   * @generated from field: optional google.protobuf.Duration accept_limit = 2;
-   */
-  acceptLimit?: Duration | undefined;
-
-  /**
-   * How early an event may be.
-   *
-   * @generated from field: optional google.protobuf.Duration future_limit = 3;
-   */
-  futureLimit?: Duration | undefined;
-
-  /**
-   * @generated from field: optional braid.v1.NamespaceConfig.Retention retention = 4;
-   */
-  retention?: NamespaceConfig_Retention | undefined;
-
-  /**
-   * @generated from field: optional braid.v1.NamespaceConfig.Slos slos = 5;
-   */
-  slos?: NamespaceConfig_Slos | undefined;
-
-  /**
-   * @generated from field: optional braid.v1.NamespaceConfig.Consistency.Level consistency = 6;
-   */
-  consistency?: NamespaceConfig_Consistency_Level | undefined;
-
-  /**
-   * @generated from field: optional braid.v1.NamespaceConfig.WidePartition wide_partition = 7;
-   */
-  widePartition?: NamespaceConfig_WidePartition | undefined;
-
-  /**
-   * @generated from field: optional braid.v1.NamespaceConfig.Tuning tuning = 8;
-   */
-  tuning?: NamespaceConfig_Tuning | undefined;
-};
-
-/**
- * Describes the message braid.v1.NamespaceConfig.
- * Use `create(NamespaceConfigSchema)` to create a new message.
- */
-export declare const NamespaceConfigSchema: GenMessage<NamespaceConfig>;
-
-/**
- * @generated from message braid.v1.NamespaceConfig.Consistency
- */
-export declare type NamespaceConfig_Consistency = Message<"braid.v1.NamespaceConfig.Consistency"> & {
-};
-
-/**
- * Describes the message braid.v1.NamespaceConfig.Consistency.
- * Use `create(NamespaceConfig_ConsistencySchema)` to create a new message.
- */
-export declare const NamespaceConfig_ConsistencySchema: GenMessage<NamespaceConfig_Consistency>;
-
-/**
- * @generated from enum braid.v1.NamespaceConfig.Consistency.Level
- */
-export enum NamespaceConfig_Consistency_Level {
-  /**
-   * @generated from enum value: UNSPECIFIED = 0;
-   */
-  UNSPECIFIED = 0,
-
-  /**
-   * @generated from enum value: READ_YOUR_WRITES = 1;
-   */
-  READ_YOUR_WRITES = 1,
-
-  /**
-   * @generated from enum value: EVENTUAL = 2;
-   */
-  EVENTUAL = 2,
-}
-
-/**
- * Describes the enum braid.v1.NamespaceConfig.Consistency.Level.
- */
-export declare const NamespaceConfig_Consistency_LevelSchema: GenEnum<NamespaceConfig_Consistency_Level>;
-
-/**
- * @generated from message braid.v1.NamespaceConfig.Retention
- */
-export declare type NamespaceConfig_Retention = Message<"braid.v1.NamespaceConfig.Retention"> & {
-  /**
-   * The age at which a slice is closed: neither read nor written. It can be reopened.
-   *
-   * @generated from field: optional google.protobuf.Duration close_after = 1;
-   */
-  closeAfter?: Duration | undefined;
-
-  /**
-   * The age at which a slice is dropped and its disk space freed.
-   *
-   * @generated from field: optional google.protobuf.Duration delete_after = 2;
-   */
-  deleteAfter?: Duration | undefined;
-};
-
-/**
- * Describes the message braid.v1.NamespaceConfig.Retention.
- * Use `create(NamespaceConfig_RetentionSchema)` to create a new message.
- */
-export declare const NamespaceConfig_RetentionSchema: GenMessage<NamespaceConfig_Retention>;
-
-/**
- * @generated from message braid.v1.NamespaceConfig.Latency
- */
-export declare type NamespaceConfig_Latency = Message<"braid.v1.NamespaceConfig.Latency"> & {
-  /**
-   * @generated from field: optional google.protobuf.Duration target = 1;
-   */
-  target?: Duration | undefined;
-
-  /**
-   * @generated from field: optional google.protobuf.Duration max = 2;
-   */
-  max?: Duration | undefined;
-};
-
-/**
- * Describes the message braid.v1.NamespaceConfig.Latency.
- * Use `create(NamespaceConfig_LatencySchema)` to create a new message.
- */
-export declare const NamespaceConfig_LatencySchema: GenMessage<NamespaceConfig_Latency>;
-
-/**
- * @generated from message braid.v1.NamespaceConfig.Slos
- */
-export declare type NamespaceConfig_Slos = Message<"braid.v1.NamespaceConfig.Slos"> & {
-  /**
-   * @generated from field: optional braid.v1.NamespaceConfig.Latency read = 1;
-   */
-  read?: NamespaceConfig_Latency | undefined;
-
-  /**
-   * @generated from field: optional braid.v1.NamespaceConfig.Latency write = 2;
-   */
-  write?: NamespaceConfig_Latency | undefined;
-};
-
-/**
- * Describes the message braid.v1.NamespaceConfig.Slos.
- * Use `create(NamespaceConfig_SlosSchema)` to create a new message.
- */
-export declare const NamespaceConfig_SlosSchema: GenMessage<NamespaceConfig_Slos>;
-
-/**
- * @generated from message braid.v1.NamespaceConfig.WidePartition
- */
-export declare type NamespaceConfig_WidePartition = Message<"braid.v1.NamespaceConfig.WidePartition"> & {
-  /**
-   * Whether reads report wide partitions.
-   *
-   * @generated from field: optional bool detect = 1;
-   */
-  detect?: boolean | undefined;
-
-  /**
-   * A read that saw more than this of one partition reports it. Default: 10 MiB or 100,000
-   * events.
-   *
-   * @generated from field: optional uint64 bytes_max = 2;
-   */
-  bytesMax?: bigint | undefined;
-
-  /**
-   * @generated from field: optional uint64 events_max = 3;
-   */
-  eventsMax?: bigint | undefined;
-
-  /**
-   * The size of a part. Default: 8 MiB; at most bytes_max.
-   *
-   * @generated from field: optional uint64 target_bytes = 4;
-   */
-  targetBytes?: bigint | undefined;
-
-  /**
-   * The number of parts of one partition. Default: 4,096. Beyond that, parts grow.
-   *
-   * @generated from field: optional uint32 max_parts = 5;
-   */
-  maxParts?: number | undefined;
-
-  /**
-   * Default: PACKED.
-   *
-   * @generated from field: optional braid.v1.NamespaceConfig.WidePartition.Layout layout = 6;
-   */
-  layout?: NamespaceConfig_WidePartition_Layout | undefined;
-
-  /**
-   * AUTO (the default), EVENT_BUCKETS, TIME_BUCKETS or HASH.
-   *
-   * @generated from field: optional string strategy = 7;
-   */
-  strategy?: string | undefined;
-};
-
-/**
- * Describes the message braid.v1.NamespaceConfig.WidePartition.
- * Use `create(NamespaceConfig_WidePartitionSchema)` to create a new message.
- */
-export declare const NamespaceConfig_WidePartitionSchema: GenMessage<NamespaceConfig_WidePartition>;
-
-/**
- * @generated from enum braid.v1.NamespaceConfig.WidePartition.Layout
- */
-export enum NamespaceConfig_WidePartition_Layout {
-  /**
-   * @generated from enum value: UNSPECIFIED = 0;
-   */
-  UNSPECIFIED = 0,
-
-  /**
-   * @generated from enum value: PACKED = 1;
-   */
-  PACKED = 1,
-
-  /**
-   * @generated from enum value: ROWS = 2;
-   */
-  ROWS = 2,
-}
-
-/**
- * Describes the enum braid.v1.NamespaceConfig.WidePartition.Layout.
- */
-export declare const NamespaceConfig_WidePartition_LayoutSchema: GenEnum<NamespaceConfig_WidePartition_Layout>;
-
-/**
- * @generated from message braid.v1.NamespaceConfig.Tuning
- */
-export declare type NamespaceConfig_Tuning = Message<"braid.v1.NamespaceConfig.Tuning"> & {
-  /**
-   * @generated from field: optional braid.v1.NamespaceConfig.Tuning.Mode mode = 1;
-   */
-  mode?: NamespaceConfig_Tuning_Mode | undefined;
-
-  /**
-   * @generated from field: optional uint64 density_min_bytes = 2;
-   */
-  densityMinBytes?: bigint | undefined;
-
-  /**
-   * @generated from field: optional uint64 density_max_bytes = 3;
-   */
-  densityMaxBytes?: bigint | undefined;
-};
-
-/**
- * Describes the message braid.v1.NamespaceConfig.Tuning.
- * Use `create(NamespaceConfig_TuningSchema)` to create a new message.
- */
-export declare const NamespaceConfig_TuningSchema: GenMessage<NamespaceConfig_Tuning>;
-
-/**
- * @generated from enum braid.v1.NamespaceConfig.Tuning.Mode
- */
-export enum NamespaceConfig_Tuning_Mode {
-  /**
-   * @generated from enum value: UNSPECIFIED = 0;
-   */
-  UNSPECIFIED = 0,
-
-  /**
-   * @generated from enum value: PROPOSE = 1;
-   */
-  PROPOSE = 1,
-
-  /**
-   * @generated from enum value: OFF = 2;
-   */
-  OFF = 2,
-
-  /**
-   * @generated from enum value: AUTO = 3;
-   */
-  AUTO = 3,
-}
-
-/**
- * Describes the enum braid.v1.NamespaceConfig.Tuning.Mode.
- */
-export declare const NamespaceConfig_Tuning_ModeSchema: GenEnum<NamespaceConfig_Tuning_Mode>;
 
 /**
  * @generated from message braid.v1.Namespace
@@ -380,6 +80,13 @@ export declare type Namespace = Message<"braid.v1.Namespace"> & {
    * @generated from field: optional braid.v1.SplitsPause splits_pause = 9;
    */
   splitsPause?: SplitsPause | undefined;
+
+  /**
+   * If it was created from a workload: what was expected then, and why.
+   *
+   * @generated from field: optional braid.v1.ProvisionedPlan provisioned = 20;
+   */
+  provisioned?: ProvisionedPlan | undefined;
 };
 
 /**
@@ -401,6 +108,14 @@ export declare type CreateNamespaceRequest = Message<"braid.v1.CreateNamespaceRe
    * @generated from field: braid.v1.NamespaceConfig config = 2;
    */
   config?: NamespaceConfig | undefined;
+
+  /**
+   * Instead of config.time_partition: PlanNamespace chooses it. Other fields of config override
+   * those of the workload.
+   *
+   * @generated from field: optional braid.v1.Workload workload = 3;
+   */
+  workload?: Workload | undefined;
 };
 
 /**
@@ -1139,6 +854,17 @@ export declare const ControlService: GenService<{
     methodKind: "unary";
     input: typeof CreateNamespaceRequestSchema;
     output: typeof NamespaceSchema;
+  },
+  /**
+   * Chooses the partitioning and the machines for a workload by simulation. Creates nothing. The same
+   * request has the same answer.
+   *
+   * @generated from rpc braid.v1.ControlService.PlanNamespace
+   */
+  planNamespace: {
+    methodKind: "unary";
+    input: typeof PlanNamespaceRequestSchema;
+    output: typeof PlanNamespaceResponseSchema;
   },
   /**
    * Returns one namespace with its whole configuration.

@@ -3,6 +3,8 @@
 /* eslint-disable */
 
 import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
+import { file_braid_v1_namespace_config } from "./namespace_config_pb.js";
+import { file_braid_v1_plan } from "./plan_pb.js";
 import { file_braid_v1_read_mode } from "./read_mode_pb.js";
 import { file_braid_v1_split } from "./split_pb.js";
 import { file_braid_v1_status } from "./status_pb.js";
@@ -10,181 +12,96 @@ import { file_braid_v1_switches } from "./switches_pb.js";
 import { file_braid_v1_time_partition } from "./time_partition_pb.js";
 import { file_braid_v1_tuning } from "./tuning_pb.js";
 import { file_braid_v1_verify } from "./verify_pb.js";
-import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file braid/v1/control_service.proto.
  */
 export const file_braid_v1_control_service = /*@__PURE__*/
-  fileDesc("Ch5icmFpZC92MS9jb250cm9sX3NlcnZpY2UucHJvdG8SCGJyYWlkLnYxIrYNCg9OYW1lc3BhY2VDb25maWcSNAoOdGltZV9wYXJ0aXRpb24YASABKAsyFy5icmFpZC52MS5UaW1lUGFydGl0aW9uSACIAQESNAoMYWNjZXB0X2xpbWl0GAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uSAGIAQESNAoMZnV0dXJlX2xpbWl0GAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uSAKIAQESOwoJcmV0ZW50aW9uGAQgASgLMiMuYnJhaWQudjEuTmFtZXNwYWNlQ29uZmlnLlJldGVudGlvbkgDiAEBEjEKBHNsb3MYBSABKAsyHi5icmFpZC52MS5OYW1lc3BhY2VDb25maWcuU2xvc0gEiAEBEkUKC2NvbnNpc3RlbmN5GAYgASgOMisuYnJhaWQudjEuTmFtZXNwYWNlQ29uZmlnLkNvbnNpc3RlbmN5LkxldmVsSAWIAQESRAoOd2lkZV9wYXJ0aXRpb24YByABKAsyJy5icmFpZC52MS5OYW1lc3BhY2VDb25maWcuV2lkZVBhcnRpdGlvbkgGiAEBEjUKBnR1bmluZxgIIAEoCzIgLmJyYWlkLnYxLk5hbWVzcGFjZUNvbmZpZy5UdW5pbmdIB4gBARpLCgtDb25zaXN0ZW5jeSI8CgVMZXZlbBIPCgtVTlNQRUNJRklFRBAAEhQKEFJFQURfWU9VUl9XUklURVMQARIMCghFVkVOVFVBTBACGpcBCglSZXRlbnRpb24SMwoLY2xvc2VfYWZ0ZXIYASABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25IAIgBARI0CgxkZWxldGVfYWZ0ZXIYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25IAYgBAUIOCgxfY2xvc2VfYWZ0ZXJCDwoNX2RlbGV0ZV9hZnRlchp5CgdMYXRlbmN5Ei4KBnRhcmdldBgBIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkgAiAEBEisKA21heBgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkgBiAEBQgkKB190YXJnZXRCBgoEX21heBqGAQoEU2xvcxI0CgRyZWFkGAEgASgLMiEuYnJhaWQudjEuTmFtZXNwYWNlQ29uZmlnLkxhdGVuY3lIAIgBARI1CgV3cml0ZRgCIAEoCzIhLmJyYWlkLnYxLk5hbWVzcGFjZUNvbmZpZy5MYXRlbmN5SAGIAQFCBwoFX3JlYWRCCAoGX3dyaXRlGvQCCg1XaWRlUGFydGl0aW9uEhMKBmRldGVjdBgBIAEoCEgAiAEBEhYKCWJ5dGVzX21heBgCIAEoBEgBiAEBEhcKCmV2ZW50c19tYXgYAyABKARIAogBARIZCgx0YXJnZXRfYnl0ZXMYBCABKARIA4gBARIWCgltYXhfcGFydHMYBSABKA1IBIgBARJDCgZsYXlvdXQYBiABKA4yLi5icmFpZC52MS5OYW1lc3BhY2VDb25maWcuV2lkZVBhcnRpdGlvbi5MYXlvdXRIBYgBARIVCghzdHJhdGVneRgHIAEoCUgGiAEBIi8KBkxheW91dBIPCgtVTlNQRUNJRklFRBAAEgoKBlBBQ0tFRBABEggKBFJPV1MQAkIJCgdfZGV0ZWN0QgwKCl9ieXRlc19tYXhCDQoLX2V2ZW50c19tYXhCDwoNX3RhcmdldF9ieXRlc0IMCgpfbWF4X3BhcnRzQgkKB19sYXlvdXRCCwoJX3N0cmF0ZWd5GvABCgZUdW5pbmcSOAoEbW9kZRgBIAEoDjIlLmJyYWlkLnYxLk5hbWVzcGFjZUNvbmZpZy5UdW5pbmcuTW9kZUgAiAEBEh4KEWRlbnNpdHlfbWluX2J5dGVzGAIgASgESAGIAQESHgoRZGVuc2l0eV9tYXhfYnl0ZXMYAyABKARIAogBASI3CgRNb2RlEg8KC1VOU1BFQ0lGSUVEEAASCwoHUFJPUE9TRRABEgcKA09GRhACEggKBEFVVE8QA0IHCgVfbW9kZUIUChJfZGVuc2l0eV9taW5fYnl0ZXNCFAoSX2RlbnNpdHlfbWF4X2J5dGVzQhEKD190aW1lX3BhcnRpdGlvbkIPCg1fYWNjZXB0X2xpbWl0Qg8KDV9mdXR1cmVfbGltaXRCDAoKX3JldGVudGlvbkIHCgVfc2xvc0IOCgxfY29uc2lzdGVuY3lCEQoPX3dpZGVfcGFydGl0aW9uQgkKB190dW5pbmcirAIKCU5hbWVzcGFjZRIRCgluYW1lc3BhY2UYASABKAkSCgoCaWQYAiABKAkSKQoGY29uZmlnGAMgASgLMhkuYnJhaWQudjEuTmFtZXNwYWNlQ29uZmlnEg0KBWVwb2NoGAQgASgEEi8KC2NyZWF0ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgd2ZXJzaW9uGAYgASgEEioKCXJlYWRfbW9kZRgHIAEoDjIXLmJyYWlkLnYxLlJlYWRNb2RlLk1vZGUSFQoNc3BsaXRzX3BhdXNlZBgIIAEoCBIwCgxzcGxpdHNfcGF1c2UYCSABKAsyFS5icmFpZC52MS5TcGxpdHNQYXVzZUgAiAEBQg8KDV9zcGxpdHNfcGF1c2UiVgoWQ3JlYXRlTmFtZXNwYWNlUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSKQoGY29uZmlnGAIgASgLMhkuYnJhaWQudjEuTmFtZXNwYWNlQ29uZmlnIigKE0dldE5hbWVzcGFjZVJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJIj4KFUxpc3ROYW1lc3BhY2VzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKA0SEgoKcGFnZV90b2tlbhgCIAEoCSJaChZMaXN0TmFtZXNwYWNlc1Jlc3BvbnNlEicKCm5hbWVzcGFjZXMYASADKAsyEy5icmFpZC52MS5OYW1lc3BhY2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJImUKFlVwZGF0ZU5hbWVzcGFjZVJlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEikKBmNvbmZpZxgCIAEoCzIZLmJyYWlkLnYxLk5hbWVzcGFjZUNvbmZpZxINCgVyZXNldBgDIAMoCSIrChZEZWxldGVOYW1lc3BhY2VSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCSIZChdEZWxldGVOYW1lc3BhY2VSZXNwb25zZSIqChVMaXN0VGltZVNsaWNlc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJIj0KFkxpc3RUaW1lU2xpY2VzUmVzcG9uc2USIwoGc2xpY2VzGAEgAygLMhMuYnJhaWQudjEuVGltZVNsaWNlIpMDCglUaW1lU2xpY2USDAoEbmFtZRgBIAEoCRIpCgVzdGFydBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJwoDZW5kGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgZzdGF0dXMYBCABKA4yGi5icmFpZC52MS5UaW1lU2xpY2UuU3RhdHVzEi8KDnRpbWVfcGFydGl0aW9uGAUgASgLMhcuYnJhaWQudjEuVGltZVBhcnRpdGlvbhINCgVieXRlcxgGIAEoBBIOCgZldmVudHMYByABKAQSMgoJZHJvcF90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgAiAEBImYKBlN0YXR1cxIPCgtVTlNQRUNJRklFRBAAEgwKCFVQQ09NSU5HEAESCgoGQUNUSVZFEAISCgoGU0VBTEVEEAMSCgoGQ0xPU0VEEAQSCwoHRFJPUFBFRBAFEgwKCERST1BQSU5HEAZCDAoKX2Ryb3BfdGltZSI/ChZVbmRyb3BUaW1lU2xpY2VSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRISCgp0aW1lX3NsaWNlGAIgASgJIoUCCglCbG9ja2VkSWQSFgoOdGltZV9zZXJpZXNfaWQYASABKAkSDgoGcmVhc29uGAIgASgJEjQKC2V4cGlyZV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgAiAEBEi4KCmJsb2NrX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEioKBnNvdXJjZRgFIAEoDjIaLmJyYWlkLnYxLkJsb2NrZWRJZC5Tb3VyY2UiLgoGU291cmNlEg8KC1VOU1BFQ0lGSUVEEAASBwoDQVBJEAESCgoGQ09ORklHEAJCDgoMX2V4cGlyZV90aW1lIkYKD0Jsb2NrSWRzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSIAoDaWRzGAIgAygLMhMuYnJhaWQudjEuQmxvY2tlZElkIjQKEEJsb2NrSWRzUmVzcG9uc2USIAoDaWRzGAEgAygLMhMuYnJhaWQudjEuQmxvY2tlZElkIj8KEVVuYmxvY2tJZHNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIXCg90aW1lX3Nlcmllc19pZHMYAiADKAkiJwoSVW5ibG9ja0lkc1Jlc3BvbnNlEhEKCXVuYmxvY2tlZBgBIAEoDSJRChVMaXN0QmxvY2tlZElkc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoDRISCgpwYWdlX3Rva2VuGAMgASgJIlMKFkxpc3RCbG9ja2VkSWRzUmVzcG9uc2USIAoDaWRzGAEgAygLMhMuYnJhaWQudjEuQmxvY2tlZElkEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSI8ChNHZXRIaXN0b2dyYW1SZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRISCgp0aW1lX3NsaWNlGAIgASgJIq8DChRHZXRIaXN0b2dyYW1SZXNwb25zZRINCgVjb3VudBgBIAEoBBI2CgdidWNrZXRzGAIgAygLMiUuYnJhaWQudjEuR2V0SGlzdG9ncmFtUmVzcG9uc2UuQnVja2V0EhAKA3A1MBgDIAEoBEgAiAEBEhAKA3A5ORgEIAEoBEgBiAEBEgsKA21heBgFIAEoBBIrCgZzb3VyY2UYBiABKA4yGy5icmFpZC52MS5TaXplUmVwb3J0LlNvdXJjZRISCgp0aW1lX3NsaWNlGAcgASgJEgwKBG1lYW4YCCABKAQSKQoFYXNfb2YYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCGNvdmVyYWdlGAogASgJEg0KBXRlbGxzGAsgASgJEhUKDWRvZXNfbm90X3RlbGwYDCABKAkSKgoMYWx0ZXJuYXRpdmVzGA0gAygLMhQuYnJhaWQudjEuU2l6ZVJlcG9ydBoxCgZCdWNrZXQSEwoLdXBfdG9fYnl0ZXMYASABKAQSEgoKcGFydGl0aW9ucxgCIAEoBEIGCgRfcDUwQgYKBF9wOTkiowIKClNpemVSZXBvcnQSKwoGc291cmNlGAEgASgOMhsuYnJhaWQudjEuU2l6ZVJlcG9ydC5Tb3VyY2USDgoGcmVhc29uGAIgASgJEg0KBWNvdW50GAMgASgEEhAKA3A1MBgEIAEoBEgAiAEBEhAKA3A5ORgFIAEoBEgBiAEBEgsKA21heBgGIAEoBBIMCgRtZWFuGAcgASgEEhAKCGNvdmVyYWdlGAggASgJEg0KBXRlbGxzGAkgASgJEhUKDWRvZXNfbm90X3RlbGwYCiABKAkiQgoGU291cmNlEg8KC1VOU1BFQ0lGSUVEEAASCQoFUkVBRFMQARITCg9UQUJMRV9FU1RJTUFURVMQAhIHCgNKTVgQA0IGCgRfcDUwQgYKBF9wOTky7w8KDkNvbnRyb2xTZXJ2aWNlEkgKD0NyZWF0ZU5hbWVzcGFjZRIgLmJyYWlkLnYxLkNyZWF0ZU5hbWVzcGFjZVJlcXVlc3QaEy5icmFpZC52MS5OYW1lc3BhY2USQgoMR2V0TmFtZXNwYWNlEh0uYnJhaWQudjEuR2V0TmFtZXNwYWNlUmVxdWVzdBoTLmJyYWlkLnYxLk5hbWVzcGFjZRJTCg5MaXN0TmFtZXNwYWNlcxIfLmJyYWlkLnYxLkxpc3ROYW1lc3BhY2VzUmVxdWVzdBogLmJyYWlkLnYxLkxpc3ROYW1lc3BhY2VzUmVzcG9uc2USSAoPVXBkYXRlTmFtZXNwYWNlEiAuYnJhaWQudjEuVXBkYXRlTmFtZXNwYWNlUmVxdWVzdBoTLmJyYWlkLnYxLk5hbWVzcGFjZRJWCg9EZWxldGVOYW1lc3BhY2USIC5icmFpZC52MS5EZWxldGVOYW1lc3BhY2VSZXF1ZXN0GiEuYnJhaWQudjEuRGVsZXRlTmFtZXNwYWNlUmVzcG9uc2USUwoOTGlzdFRpbWVTbGljZXMSHy5icmFpZC52MS5MaXN0VGltZVNsaWNlc1JlcXVlc3QaIC5icmFpZC52MS5MaXN0VGltZVNsaWNlc1Jlc3BvbnNlEkgKD1VuZHJvcFRpbWVTbGljZRIgLmJyYWlkLnYxLlVuZHJvcFRpbWVTbGljZVJlcXVlc3QaEy5icmFpZC52MS5UaW1lU2xpY2USQQoIQmxvY2tJZHMSGS5icmFpZC52MS5CbG9ja0lkc1JlcXVlc3QaGi5icmFpZC52MS5CbG9ja0lkc1Jlc3BvbnNlEkcKClVuYmxvY2tJZHMSGy5icmFpZC52MS5VbmJsb2NrSWRzUmVxdWVzdBocLmJyYWlkLnYxLlVuYmxvY2tJZHNSZXNwb25zZRJTCg5MaXN0QmxvY2tlZElkcxIfLmJyYWlkLnYxLkxpc3RCbG9ja2VkSWRzUmVxdWVzdBogLmJyYWlkLnYxLkxpc3RCbG9ja2VkSWRzUmVzcG9uc2USTQoMR2V0SGlzdG9ncmFtEh0uYnJhaWQudjEuR2V0SGlzdG9ncmFtUmVxdWVzdBoeLmJyYWlkLnYxLkdldEhpc3RvZ3JhbVJlc3BvbnNlEkoKC0xpc3RUdW5pbmdzEhwuYnJhaWQudjEuTGlzdFR1bmluZ3NSZXF1ZXN0Gh0uYnJhaWQudjEuTGlzdFR1bmluZ3NSZXNwb25zZRI/CgxEZWNpZGVUdW5pbmcSHS5icmFpZC52MS5EZWNpZGVUdW5pbmdSZXF1ZXN0GhAuYnJhaWQudjEuVHVuaW5nEkcKCkxpc3RTcGxpdHMSGy5icmFpZC52MS5MaXN0U3BsaXRzUmVxdWVzdBocLmJyYWlkLnYxLkxpc3RTcGxpdHNSZXNwb25zZRI2CghHZXRTcGxpdBIZLmJyYWlkLnYxLkdldFNwbGl0UmVxdWVzdBoPLmJyYWlkLnYxLlNwbGl0Ej4KDFJlcXVlc3RTcGxpdBIdLmJyYWlkLnYxLlJlcXVlc3RTcGxpdFJlcXVlc3QaDy5icmFpZC52MS5TcGxpdBI6CgpSZXRyeVNwbGl0EhsuYnJhaWQudjEuUmV0cnlTcGxpdFJlcXVlc3QaDy5icmFpZC52MS5TcGxpdBJACg1Sb2xsYmFja1NwbGl0Eh4uYnJhaWQudjEuUm9sbGJhY2tTcGxpdFJlcXVlc3QaDy5icmFpZC52MS5TcGxpdBJKCgtQYXVzZVNwbGl0cxIcLmJyYWlkLnYxLlBhdXNlU3BsaXRzUmVxdWVzdBodLmJyYWlkLnYxLlBhdXNlU3BsaXRzUmVzcG9uc2USTQoMUmVzdW1lU3BsaXRzEh0uYnJhaWQudjEuUmVzdW1lU3BsaXRzUmVxdWVzdBoeLmJyYWlkLnYxLlJlc3VtZVNwbGl0c1Jlc3BvbnNlEkoKC1N0YXJ0VmVyaWZ5EhwuYnJhaWQudjEuU3RhcnRWZXJpZnlSZXF1ZXN0Gh0uYnJhaWQudjEuU3RhcnRWZXJpZnlSZXNwb25zZRI/CglHZXRWZXJpZnkSGi5icmFpZC52MS5HZXRWZXJpZnlSZXF1ZXN0GhYuYnJhaWQudjEuVmVyaWZpY2F0aW9uEj8KC0dldFJlYWRNb2RlEhwuYnJhaWQudjEuR2V0UmVhZE1vZGVSZXF1ZXN0GhIuYnJhaWQudjEuUmVhZE1vZGUSPwoLU2V0UmVhZE1vZGUSHC5icmFpZC52MS5TZXRSZWFkTW9kZVJlcXVlc3QaEi5icmFpZC52MS5SZWFkTW9kZRJFCg1HZXRLaWxsU3dpdGNoEh4uYnJhaWQudjEuR2V0S2lsbFN3aXRjaFJlcXVlc3QaFC5icmFpZC52MS5LaWxsU3dpdGNoEkUKDVNldEtpbGxTd2l0Y2gSHi5icmFpZC52MS5TZXRLaWxsU3dpdGNoUmVxdWVzdBoULmJyYWlkLnYxLktpbGxTd2l0Y2gSPwoJR2V0U3RhdHVzEhouYnJhaWQudjEuR2V0U3RhdHVzUmVxdWVzdBoWLmJyYWlkLnYxLlNlcnZlclN0YXR1cxJECgxDb25maXJtQ2xvY2sSHS5icmFpZC52MS5Db25maXJtQ2xvY2tSZXF1ZXN0GhUuYnJhaWQudjEuQ2xvY2tTdGF0dXNCHgoIYnJhaWQudjFQAVoQYnJhaWQvdjE7YnJhaWR2MWIGcHJvdG8z", [file_braid_v1_read_mode, file_braid_v1_split, file_braid_v1_status, file_braid_v1_switches, file_braid_v1_time_partition, file_braid_v1_tuning, file_braid_v1_verify, file_google_protobuf_duration, file_google_protobuf_timestamp]);
-
-/**
- * Describes the message braid.v1.NamespaceConfig.
- * Use `create(NamespaceConfigSchema)` to create a new message.
- */
-export const NamespaceConfigSchema = /*@__PURE__*/
-  messageDesc(file_braid_v1_control_service, 0);
-
-/**
- * Describes the message braid.v1.NamespaceConfig.Consistency.
- * Use `create(NamespaceConfig_ConsistencySchema)` to create a new message.
- */
-export const NamespaceConfig_ConsistencySchema = /*@__PURE__*/
-  messageDesc(file_braid_v1_control_service, 0, 0);
-
-/**
- * Describes the enum braid.v1.NamespaceConfig.Consistency.Level.
- */
-export const NamespaceConfig_Consistency_LevelSchema = /*@__PURE__*/
-  enumDesc(file_braid_v1_control_service, 0, 0, 0);
-
-/**
- * @generated from enum braid.v1.NamespaceConfig.Consistency.Level
- */
-export const NamespaceConfig_Consistency_Level = /*@__PURE__*/
-  tsEnum(NamespaceConfig_Consistency_LevelSchema);
-
-/**
- * Describes the message braid.v1.NamespaceConfig.Retention.
- * Use `create(NamespaceConfig_RetentionSchema)` to create a new message.
- */
-export const NamespaceConfig_RetentionSchema = /*@__PURE__*/
-  messageDesc(file_braid_v1_control_service, 0, 1);
-
-/**
- * Describes the message braid.v1.NamespaceConfig.Latency.
- * Use `create(NamespaceConfig_LatencySchema)` to create a new message.
- */
-export const NamespaceConfig_LatencySchema = /*@__PURE__*/
-  messageDesc(file_braid_v1_control_service, 0, 2);
-
-/**
- * Describes the message braid.v1.NamespaceConfig.Slos.
- * Use `create(NamespaceConfig_SlosSchema)` to create a new message.
- */
-export const NamespaceConfig_SlosSchema = /*@__PURE__*/
-  messageDesc(file_braid_v1_control_service, 0, 3);
-
-/**
- * Describes the message braid.v1.NamespaceConfig.WidePartition.
- * Use `create(NamespaceConfig_WidePartitionSchema)` to create a new message.
- */
-export const NamespaceConfig_WidePartitionSchema = /*@__PURE__*/
-  messageDesc(file_braid_v1_control_service, 0, 4);
-
-/**
- * Describes the enum braid.v1.NamespaceConfig.WidePartition.Layout.
- */
-export const NamespaceConfig_WidePartition_LayoutSchema = /*@__PURE__*/
-  enumDesc(file_braid_v1_control_service, 0, 4, 0);
-
-/**
- * @generated from enum braid.v1.NamespaceConfig.WidePartition.Layout
- */
-export const NamespaceConfig_WidePartition_Layout = /*@__PURE__*/
-  tsEnum(NamespaceConfig_WidePartition_LayoutSchema);
-
-/**
- * Describes the message braid.v1.NamespaceConfig.Tuning.
- * Use `create(NamespaceConfig_TuningSchema)` to create a new message.
- */
-export const NamespaceConfig_TuningSchema = /*@__PURE__*/
-  messageDesc(file_braid_v1_control_service, 0, 5);
-
-/**
- * Describes the enum braid.v1.NamespaceConfig.Tuning.Mode.
- */
-export const NamespaceConfig_Tuning_ModeSchema = /*@__PURE__*/
-  enumDesc(file_braid_v1_control_service, 0, 5, 0);
-
-/**
- * @generated from enum braid.v1.NamespaceConfig.Tuning.Mode
- */
-export const NamespaceConfig_Tuning_Mode = /*@__PURE__*/
-  tsEnum(NamespaceConfig_Tuning_ModeSchema);
+  fileDesc("Ch5icmFpZC92MS9jb250cm9sX3NlcnZpY2UucHJvdG8SCGJyYWlkLnYxIvECCglOYW1lc3BhY2USEQoJbmFtZXNwYWNlGAEgASgJEgoKAmlkGAIgASgJEikKBmNvbmZpZxgDIAEoCzIZLmJyYWlkLnYxLk5hbWVzcGFjZUNvbmZpZxINCgVlcG9jaBgEIAEoBBIvCgtjcmVhdGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdmVyc2lvbhgGIAEoBBIqCglyZWFkX21vZGUYByABKA4yFy5icmFpZC52MS5SZWFkTW9kZS5Nb2RlEhUKDXNwbGl0c19wYXVzZWQYCCABKAgSMAoMc3BsaXRzX3BhdXNlGAkgASgLMhUuYnJhaWQudjEuU3BsaXRzUGF1c2VIAIgBARIzCgtwcm92aXNpb25lZBgUIAEoCzIZLmJyYWlkLnYxLlByb3Zpc2lvbmVkUGxhbkgBiAEBQg8KDV9zcGxpdHNfcGF1c2VCDgoMX3Byb3Zpc2lvbmVkIo4BChZDcmVhdGVOYW1lc3BhY2VSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIpCgZjb25maWcYAiABKAsyGS5icmFpZC52MS5OYW1lc3BhY2VDb25maWcSKQoId29ya2xvYWQYAyABKAsyEi5icmFpZC52MS5Xb3JrbG9hZEgAiAEBQgsKCV93b3JrbG9hZCIoChNHZXROYW1lc3BhY2VSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCSI+ChVMaXN0TmFtZXNwYWNlc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgNEhIKCnBhZ2VfdG9rZW4YAiABKAkiWgoWTGlzdE5hbWVzcGFjZXNSZXNwb25zZRInCgpuYW1lc3BhY2VzGAEgAygLMhMuYnJhaWQudjEuTmFtZXNwYWNlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJlChZVcGRhdGVOYW1lc3BhY2VSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIpCgZjb25maWcYAiABKAsyGS5icmFpZC52MS5OYW1lc3BhY2VDb25maWcSDQoFcmVzZXQYAyADKAkiKwoWRGVsZXRlTmFtZXNwYWNlUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkiGQoXRGVsZXRlTmFtZXNwYWNlUmVzcG9uc2UiKgoVTGlzdFRpbWVTbGljZXNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCSI9ChZMaXN0VGltZVNsaWNlc1Jlc3BvbnNlEiMKBnNsaWNlcxgBIAMoCzITLmJyYWlkLnYxLlRpbWVTbGljZSKTAwoJVGltZVNsaWNlEgwKBG5hbWUYASABKAkSKQoFc3RhcnQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEicKA2VuZBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKgoGc3RhdHVzGAQgASgOMhouYnJhaWQudjEuVGltZVNsaWNlLlN0YXR1cxIvCg50aW1lX3BhcnRpdGlvbhgFIAEoCzIXLmJyYWlkLnYxLlRpbWVQYXJ0aXRpb24SDQoFYnl0ZXMYBiABKAQSDgoGZXZlbnRzGAcgASgEEjIKCWRyb3BfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAIgBASJmCgZTdGF0dXMSDwoLVU5TUEVDSUZJRUQQABIMCghVUENPTUlORxABEgoKBkFDVElWRRACEgoKBlNFQUxFRBADEgoKBkNMT1NFRBAEEgsKB0RST1BQRUQQBRIMCghEUk9QUElORxAGQgwKCl9kcm9wX3RpbWUiPwoWVW5kcm9wVGltZVNsaWNlUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSEgoKdGltZV9zbGljZRgCIAEoCSKFAgoJQmxvY2tlZElkEhYKDnRpbWVfc2VyaWVzX2lkGAEgASgJEg4KBnJlYXNvbhgCIAEoCRI0CgtleHBpcmVfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAIgBARIuCgpibG9ja190aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIqCgZzb3VyY2UYBSABKA4yGi5icmFpZC52MS5CbG9ja2VkSWQuU291cmNlIi4KBlNvdXJjZRIPCgtVTlNQRUNJRklFRBAAEgcKA0FQSRABEgoKBkNPTkZJRxACQg4KDF9leHBpcmVfdGltZSJGCg9CbG9ja0lkc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEiAKA2lkcxgCIAMoCzITLmJyYWlkLnYxLkJsb2NrZWRJZCI0ChBCbG9ja0lkc1Jlc3BvbnNlEiAKA2lkcxgBIAMoCzITLmJyYWlkLnYxLkJsb2NrZWRJZCI/ChFVbmJsb2NrSWRzUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSFwoPdGltZV9zZXJpZXNfaWRzGAIgAygJIicKElVuYmxvY2tJZHNSZXNwb25zZRIRCgl1bmJsb2NrZWQYASABKA0iUQoVTGlzdEJsb2NrZWRJZHNSZXF1ZXN0EhEKCW5hbWVzcGFjZRgBIAEoCRIRCglwYWdlX3NpemUYAiABKA0SEgoKcGFnZV90b2tlbhgDIAEoCSJTChZMaXN0QmxvY2tlZElkc1Jlc3BvbnNlEiAKA2lkcxgBIAMoCzITLmJyYWlkLnYxLkJsb2NrZWRJZBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiPAoTR2V0SGlzdG9ncmFtUmVxdWVzdBIRCgluYW1lc3BhY2UYASABKAkSEgoKdGltZV9zbGljZRgCIAEoCSKvAwoUR2V0SGlzdG9ncmFtUmVzcG9uc2USDQoFY291bnQYASABKAQSNgoHYnVja2V0cxgCIAMoCzIlLmJyYWlkLnYxLkdldEhpc3RvZ3JhbVJlc3BvbnNlLkJ1Y2tldBIQCgNwNTAYAyABKARIAIgBARIQCgNwOTkYBCABKARIAYgBARILCgNtYXgYBSABKAQSKwoGc291cmNlGAYgASgOMhsuYnJhaWQudjEuU2l6ZVJlcG9ydC5Tb3VyY2USEgoKdGltZV9zbGljZRgHIAEoCRIMCgRtZWFuGAggASgEEikKBWFzX29mGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghjb3ZlcmFnZRgKIAEoCRINCgV0ZWxscxgLIAEoCRIVCg1kb2VzX25vdF90ZWxsGAwgASgJEioKDGFsdGVybmF0aXZlcxgNIAMoCzIULmJyYWlkLnYxLlNpemVSZXBvcnQaMQoGQnVja2V0EhMKC3VwX3RvX2J5dGVzGAEgASgEEhIKCnBhcnRpdGlvbnMYAiABKARCBgoEX3A1MEIGCgRfcDk5IqMCCgpTaXplUmVwb3J0EisKBnNvdXJjZRgBIAEoDjIbLmJyYWlkLnYxLlNpemVSZXBvcnQuU291cmNlEg4KBnJlYXNvbhgCIAEoCRINCgVjb3VudBgDIAEoBBIQCgNwNTAYBCABKARIAIgBARIQCgNwOTkYBSABKARIAYgBARILCgNtYXgYBiABKAQSDAoEbWVhbhgHIAEoBBIQCghjb3ZlcmFnZRgIIAEoCRINCgV0ZWxscxgJIAEoCRIVCg1kb2VzX25vdF90ZWxsGAogASgJIkIKBlNvdXJjZRIPCgtVTlNQRUNJRklFRBAAEgkKBVJFQURTEAESEwoPVEFCTEVfRVNUSU1BVEVTEAISBwoDSk1YEANCBgoEX3A1MEIGCgRfcDk5MsEQCg5Db250cm9sU2VydmljZRJICg9DcmVhdGVOYW1lc3BhY2USIC5icmFpZC52MS5DcmVhdGVOYW1lc3BhY2VSZXF1ZXN0GhMuYnJhaWQudjEuTmFtZXNwYWNlElAKDVBsYW5OYW1lc3BhY2USHi5icmFpZC52MS5QbGFuTmFtZXNwYWNlUmVxdWVzdBofLmJyYWlkLnYxLlBsYW5OYW1lc3BhY2VSZXNwb25zZRJCCgxHZXROYW1lc3BhY2USHS5icmFpZC52MS5HZXROYW1lc3BhY2VSZXF1ZXN0GhMuYnJhaWQudjEuTmFtZXNwYWNlElMKDkxpc3ROYW1lc3BhY2VzEh8uYnJhaWQudjEuTGlzdE5hbWVzcGFjZXNSZXF1ZXN0GiAuYnJhaWQudjEuTGlzdE5hbWVzcGFjZXNSZXNwb25zZRJICg9VcGRhdGVOYW1lc3BhY2USIC5icmFpZC52MS5VcGRhdGVOYW1lc3BhY2VSZXF1ZXN0GhMuYnJhaWQudjEuTmFtZXNwYWNlElYKD0RlbGV0ZU5hbWVzcGFjZRIgLmJyYWlkLnYxLkRlbGV0ZU5hbWVzcGFjZVJlcXVlc3QaIS5icmFpZC52MS5EZWxldGVOYW1lc3BhY2VSZXNwb25zZRJTCg5MaXN0VGltZVNsaWNlcxIfLmJyYWlkLnYxLkxpc3RUaW1lU2xpY2VzUmVxdWVzdBogLmJyYWlkLnYxLkxpc3RUaW1lU2xpY2VzUmVzcG9uc2USSAoPVW5kcm9wVGltZVNsaWNlEiAuYnJhaWQudjEuVW5kcm9wVGltZVNsaWNlUmVxdWVzdBoTLmJyYWlkLnYxLlRpbWVTbGljZRJBCghCbG9ja0lkcxIZLmJyYWlkLnYxLkJsb2NrSWRzUmVxdWVzdBoaLmJyYWlkLnYxLkJsb2NrSWRzUmVzcG9uc2USRwoKVW5ibG9ja0lkcxIbLmJyYWlkLnYxLlVuYmxvY2tJZHNSZXF1ZXN0GhwuYnJhaWQudjEuVW5ibG9ja0lkc1Jlc3BvbnNlElMKDkxpc3RCbG9ja2VkSWRzEh8uYnJhaWQudjEuTGlzdEJsb2NrZWRJZHNSZXF1ZXN0GiAuYnJhaWQudjEuTGlzdEJsb2NrZWRJZHNSZXNwb25zZRJNCgxHZXRIaXN0b2dyYW0SHS5icmFpZC52MS5HZXRIaXN0b2dyYW1SZXF1ZXN0Gh4uYnJhaWQudjEuR2V0SGlzdG9ncmFtUmVzcG9uc2USSgoLTGlzdFR1bmluZ3MSHC5icmFpZC52MS5MaXN0VHVuaW5nc1JlcXVlc3QaHS5icmFpZC52MS5MaXN0VHVuaW5nc1Jlc3BvbnNlEj8KDERlY2lkZVR1bmluZxIdLmJyYWlkLnYxLkRlY2lkZVR1bmluZ1JlcXVlc3QaEC5icmFpZC52MS5UdW5pbmcSRwoKTGlzdFNwbGl0cxIbLmJyYWlkLnYxLkxpc3RTcGxpdHNSZXF1ZXN0GhwuYnJhaWQudjEuTGlzdFNwbGl0c1Jlc3BvbnNlEjYKCEdldFNwbGl0EhkuYnJhaWQudjEuR2V0U3BsaXRSZXF1ZXN0Gg8uYnJhaWQudjEuU3BsaXQSPgoMUmVxdWVzdFNwbGl0Eh0uYnJhaWQudjEuUmVxdWVzdFNwbGl0UmVxdWVzdBoPLmJyYWlkLnYxLlNwbGl0EjoKClJldHJ5U3BsaXQSGy5icmFpZC52MS5SZXRyeVNwbGl0UmVxdWVzdBoPLmJyYWlkLnYxLlNwbGl0EkAKDVJvbGxiYWNrU3BsaXQSHi5icmFpZC52MS5Sb2xsYmFja1NwbGl0UmVxdWVzdBoPLmJyYWlkLnYxLlNwbGl0EkoKC1BhdXNlU3BsaXRzEhwuYnJhaWQudjEuUGF1c2VTcGxpdHNSZXF1ZXN0Gh0uYnJhaWQudjEuUGF1c2VTcGxpdHNSZXNwb25zZRJNCgxSZXN1bWVTcGxpdHMSHS5icmFpZC52MS5SZXN1bWVTcGxpdHNSZXF1ZXN0Gh4uYnJhaWQudjEuUmVzdW1lU3BsaXRzUmVzcG9uc2USSgoLU3RhcnRWZXJpZnkSHC5icmFpZC52MS5TdGFydFZlcmlmeVJlcXVlc3QaHS5icmFpZC52MS5TdGFydFZlcmlmeVJlc3BvbnNlEj8KCUdldFZlcmlmeRIaLmJyYWlkLnYxLkdldFZlcmlmeVJlcXVlc3QaFi5icmFpZC52MS5WZXJpZmljYXRpb24SPwoLR2V0UmVhZE1vZGUSHC5icmFpZC52MS5HZXRSZWFkTW9kZVJlcXVlc3QaEi5icmFpZC52MS5SZWFkTW9kZRI/CgtTZXRSZWFkTW9kZRIcLmJyYWlkLnYxLlNldFJlYWRNb2RlUmVxdWVzdBoSLmJyYWlkLnYxLlJlYWRNb2RlEkUKDUdldEtpbGxTd2l0Y2gSHi5icmFpZC52MS5HZXRLaWxsU3dpdGNoUmVxdWVzdBoULmJyYWlkLnYxLktpbGxTd2l0Y2gSRQoNU2V0S2lsbFN3aXRjaBIeLmJyYWlkLnYxLlNldEtpbGxTd2l0Y2hSZXF1ZXN0GhQuYnJhaWQudjEuS2lsbFN3aXRjaBI/CglHZXRTdGF0dXMSGi5icmFpZC52MS5HZXRTdGF0dXNSZXF1ZXN0GhYuYnJhaWQudjEuU2VydmVyU3RhdHVzEkQKDENvbmZpcm1DbG9jaxIdLmJyYWlkLnYxLkNvbmZpcm1DbG9ja1JlcXVlc3QaFS5icmFpZC52MS5DbG9ja1N0YXR1c0IeCghicmFpZC52MVABWhBicmFpZC92MTticmFpZHYxYgZwcm90bzM", [file_braid_v1_namespace_config, file_braid_v1_plan, file_braid_v1_read_mode, file_braid_v1_split, file_braid_v1_status, file_braid_v1_switches, file_braid_v1_time_partition, file_braid_v1_tuning, file_braid_v1_verify, file_google_protobuf_timestamp]);
 
 /**
  * Describes the message braid.v1.Namespace.
  * Use `create(NamespaceSchema)` to create a new message.
  */
 export const NamespaceSchema = /*@__PURE__*/
-  messageDesc(file_braid_v1_control_service, 1);
+  messageDesc(file_braid_v1_control_service, 0);
 
 /**
  * Describes the message braid.v1.CreateNamespaceRequest.
  * Use `create(CreateNamespaceRequestSchema)` to create a new message.
  */
 export const CreateNamespaceRequestSchema = /*@__PURE__*/
-  messageDesc(file_braid_v1_control_service, 2);
+  messageDesc(file_braid_v1_control_service, 1);
 
 /**
  * Describes the message braid.v1.GetNamespaceRequest.
  * Use `create(GetNamespaceRequestSchema)` to create a new message.
  */
 export const GetNamespaceRequestSchema = /*@__PURE__*/
-  messageDesc(file_braid_v1_control_service, 3);
+  messageDesc(file_braid_v1_control_service, 2);
 
 /**
  * Describes the message braid.v1.ListNamespacesRequest.
  * Use `create(ListNamespacesRequestSchema)` to create a new message.
  */
 export const ListNamespacesRequestSchema = /*@__PURE__*/
-  messageDesc(file_braid_v1_control_service, 4);
+  messageDesc(file_braid_v1_control_service, 3);
 
 /**
  * Describes the message braid.v1.ListNamespacesResponse.
  * Use `create(ListNamespacesResponseSchema)` to create a new message.
  */
 export const ListNamespacesResponseSchema = /*@__PURE__*/
-  messageDesc(file_braid_v1_control_service, 5);
+  messageDesc(file_braid_v1_control_service, 4);
 
 /**
  * Describes the message braid.v1.UpdateNamespaceRequest.
  * Use `create(UpdateNamespaceRequestSchema)` to create a new message.
  */
 export const UpdateNamespaceRequestSchema = /*@__PURE__*/
-  messageDesc(file_braid_v1_control_service, 6);
+  messageDesc(file_braid_v1_control_service, 5);
 
 /**
  * Describes the message braid.v1.DeleteNamespaceRequest.
  * Use `create(DeleteNamespaceRequestSchema)` to create a new message.
  */
 export const DeleteNamespaceRequestSchema = /*@__PURE__*/
-  messageDesc(file_braid_v1_control_service, 7);
+  messageDesc(file_braid_v1_control_service, 6);
 
 /**
  * Describes the message braid.v1.DeleteNamespaceResponse.
  * Use `create(DeleteNamespaceResponseSchema)` to create a new message.
  */
 export const DeleteNamespaceResponseSchema = /*@__PURE__*/
-  messageDesc(file_braid_v1_control_service, 8);
+  messageDesc(file_braid_v1_control_service, 7);
 
 /**
  * Describes the message braid.v1.ListTimeSlicesRequest.
  * Use `create(ListTimeSlicesRequestSchema)` to create a new message.
  */
 export const ListTimeSlicesRequestSchema = /*@__PURE__*/
-  messageDesc(file_braid_v1_control_service, 9);
+  messageDesc(file_braid_v1_control_service, 8);
 
 /**
  * Describes the message braid.v1.ListTimeSlicesResponse.
  * Use `create(ListTimeSlicesResponseSchema)` to create a new message.
  */
 export const ListTimeSlicesResponseSchema = /*@__PURE__*/
-  messageDesc(file_braid_v1_control_service, 10);
+  messageDesc(file_braid_v1_control_service, 9);
 
 /**
  * Describes the message braid.v1.TimeSlice.
  * Use `create(TimeSliceSchema)` to create a new message.
  */
 export const TimeSliceSchema = /*@__PURE__*/
-  messageDesc(file_braid_v1_control_service, 11);
+  messageDesc(file_braid_v1_control_service, 10);
 
 /**
  * Describes the enum braid.v1.TimeSlice.Status.
  */
 export const TimeSlice_StatusSchema = /*@__PURE__*/
-  enumDesc(file_braid_v1_control_service, 11, 0);
+  enumDesc(file_braid_v1_control_service, 10, 0);
 
 /**
  * @generated from enum braid.v1.TimeSlice.Status
@@ -197,20 +114,20 @@ export const TimeSlice_Status = /*@__PURE__*/
  * Use `create(UndropTimeSliceRequestSchema)` to create a new message.
  */
 export const UndropTimeSliceRequestSchema = /*@__PURE__*/
-  messageDesc(file_braid_v1_control_service, 12);
+  messageDesc(file_braid_v1_control_service, 11);
 
 /**
  * Describes the message braid.v1.BlockedId.
  * Use `create(BlockedIdSchema)` to create a new message.
  */
 export const BlockedIdSchema = /*@__PURE__*/
-  messageDesc(file_braid_v1_control_service, 13);
+  messageDesc(file_braid_v1_control_service, 12);
 
 /**
  * Describes the enum braid.v1.BlockedId.Source.
  */
 export const BlockedId_SourceSchema = /*@__PURE__*/
-  enumDesc(file_braid_v1_control_service, 13, 0);
+  enumDesc(file_braid_v1_control_service, 12, 0);
 
 /**
  * @generated from enum braid.v1.BlockedId.Source
@@ -223,76 +140,76 @@ export const BlockedId_Source = /*@__PURE__*/
  * Use `create(BlockIdsRequestSchema)` to create a new message.
  */
 export const BlockIdsRequestSchema = /*@__PURE__*/
-  messageDesc(file_braid_v1_control_service, 14);
+  messageDesc(file_braid_v1_control_service, 13);
 
 /**
  * Describes the message braid.v1.BlockIdsResponse.
  * Use `create(BlockIdsResponseSchema)` to create a new message.
  */
 export const BlockIdsResponseSchema = /*@__PURE__*/
-  messageDesc(file_braid_v1_control_service, 15);
+  messageDesc(file_braid_v1_control_service, 14);
 
 /**
  * Describes the message braid.v1.UnblockIdsRequest.
  * Use `create(UnblockIdsRequestSchema)` to create a new message.
  */
 export const UnblockIdsRequestSchema = /*@__PURE__*/
-  messageDesc(file_braid_v1_control_service, 16);
+  messageDesc(file_braid_v1_control_service, 15);
 
 /**
  * Describes the message braid.v1.UnblockIdsResponse.
  * Use `create(UnblockIdsResponseSchema)` to create a new message.
  */
 export const UnblockIdsResponseSchema = /*@__PURE__*/
-  messageDesc(file_braid_v1_control_service, 17);
+  messageDesc(file_braid_v1_control_service, 16);
 
 /**
  * Describes the message braid.v1.ListBlockedIdsRequest.
  * Use `create(ListBlockedIdsRequestSchema)` to create a new message.
  */
 export const ListBlockedIdsRequestSchema = /*@__PURE__*/
-  messageDesc(file_braid_v1_control_service, 18);
+  messageDesc(file_braid_v1_control_service, 17);
 
 /**
  * Describes the message braid.v1.ListBlockedIdsResponse.
  * Use `create(ListBlockedIdsResponseSchema)` to create a new message.
  */
 export const ListBlockedIdsResponseSchema = /*@__PURE__*/
-  messageDesc(file_braid_v1_control_service, 19);
+  messageDesc(file_braid_v1_control_service, 18);
 
 /**
  * Describes the message braid.v1.GetHistogramRequest.
  * Use `create(GetHistogramRequestSchema)` to create a new message.
  */
 export const GetHistogramRequestSchema = /*@__PURE__*/
-  messageDesc(file_braid_v1_control_service, 20);
+  messageDesc(file_braid_v1_control_service, 19);
 
 /**
  * Describes the message braid.v1.GetHistogramResponse.
  * Use `create(GetHistogramResponseSchema)` to create a new message.
  */
 export const GetHistogramResponseSchema = /*@__PURE__*/
-  messageDesc(file_braid_v1_control_service, 21);
+  messageDesc(file_braid_v1_control_service, 20);
 
 /**
  * Describes the message braid.v1.GetHistogramResponse.Bucket.
  * Use `create(GetHistogramResponse_BucketSchema)` to create a new message.
  */
 export const GetHistogramResponse_BucketSchema = /*@__PURE__*/
-  messageDesc(file_braid_v1_control_service, 21, 0);
+  messageDesc(file_braid_v1_control_service, 20, 0);
 
 /**
  * Describes the message braid.v1.SizeReport.
  * Use `create(SizeReportSchema)` to create a new message.
  */
 export const SizeReportSchema = /*@__PURE__*/
-  messageDesc(file_braid_v1_control_service, 22);
+  messageDesc(file_braid_v1_control_service, 21);
 
 /**
  * Describes the enum braid.v1.SizeReport.Source.
  */
 export const SizeReport_SourceSchema = /*@__PURE__*/
-  enumDesc(file_braid_v1_control_service, 22, 0);
+  enumDesc(file_braid_v1_control_service, 21, 0);
 
 /**
  * @generated from enum braid.v1.SizeReport.Source

@@ -1,0 +1,152 @@
+/** Shows a plan to people. */
+import { densityOf } from "../model/density.ts";
+import type { NamespaceConfig, TimePartition } from "../model/namespace-config.ts";
+import type { Band, PartitionPlan } from "../model/partition-plan.ts";
+import { percent } from "../provision/explain-plan.ts";
+import type { MachineGroup } from "../provision/infrastructure.ts";
+import type { NamespacePlan } from "../provision/plan.ts";
+import { line, pairs, table } from "./blocks.ts";
+import type { Block } from "./blocks.ts";
+import { count, millis, size } from "./print.ts";
+
+export function describePlan(plan: NamespacePlan, config: NamespaceConfig): Block[] {
+  const { chosen, alternatives, seed, worlds, candidates } = plan;
+  return [
+    pairs([
+      ["partitions", partitionText(chosen.timePartition)],
+      ["sizes", sizesText(chosen)],
+      ["density", densityText(chosen, config)],
+      ["splits", splitsText(chosen, config)],
+      ["reads", readsText(chosen)],
+      ["hot spots", `${busyText(chosen.peakWritesPerPartition)} events/s to one partition at most`],
+      ["tables", `${count(chosen.tables)} slices at a time`],
+      ...machineRows(plan),
+      ["create it", createCommand(chosen.timePartition, config)],
+      ["simulated", `${count(candidates)} candidates in ${count(worlds)} worlds, seed ${seed}`],
+    ]),
+    line(""),
+    table(
+      [
+        "=ALTERNATIVE",
+        ">SLICE",
+        ">BUCKET",
+        ">EVENT BUCKETS",
+        ">REGRET",
+        "?>P50",
+        ">P99",
+        ">READS WIDE",
+        ">PARTITIONS/READ",
+        "?>TABLES",
+        "?>DISK",
+      ],
+      [
+        ["(chosen)", ...cells(chosen)],
+        ...alternatives.map((each) => [each.name, ...cells(each.plan)]),
+      ],
+    ),
+    line(""),
+    ...alternatives.map(({ name, whyNot }) => line(`${name}: ${whyNot}`)),
+  ];
+}
+
+function partitionText({ secondsPerTimeSlice, secondsPerTimeBucket, eventBuckets }: TimePartition) {
+  const buckets = eventBuckets === 1 ? "1 event bucket" : `${count(eventBuckets)} event buckets`;
+  return `slices of ${width(secondsPerTimeSlice)}, buckets of ${width(secondsPerTimeBucket)}, ${buckets}`;
+}
+
+function sizesText({ p50Bytes, p99Bytes, maxBytes }: PartitionPlan): string {
+  return `p50 ${sizeBand(p50Bytes)}, p99 ${sizeBand(p99Bytes)}, largest ${sizeBand(maxBytes)}`;
+}
+
+function densityText({ p99Bytes }: PartitionPlan, { tuning }: NamespaceConfig): string {
+  const { densityMinBytes, densityMaxBytes } = tuning;
+  const target = `the target of ${size(densityMinBytes)} to ${size(densityMaxBytes)}`;
+  return `p99 is ${densityOf(p99Bytes.mid, tuning)} ${target}`;
+}
+
+function splitsText(plan: PartitionPlan, { widePartition }: NamespaceConfig): string {
+  const { idsBeyondLimit, readsBeyondLimit, bytesBeyondLimit } = plan;
+  return (
+    `${percent(idsBeyondLimit.mid)} of ids, ${percent(readsBeyondLimit.mid)} of reads and ` +
+    `${percent(bytesBeyondLimit.mid)} of bytes are beyond ${size(widePartition.bytesMax)} or ` +
+    `${count(widePartition.eventsMax)} events`
+  );
+}
+
+function readsText({ partitionsPerRead, readOverheadMs }: PartitionPlan): string {
+  const { low, mid, high } = partitionsPerRead;
+  const range = short(low) === short(high) ? "" : ` (${short(low)} to ${short(high)})`;
+  return `${short(mid)} partitions a read${range}, ${short(readOverheadMs.mid)} ms to ask them`;
+}
+
+function machineRows({ chosen, infrastructure }: NamespacePlan): [string, string][] {
+  const { zones, replication, cassandra, servers, workers, fitsOneMachine } = infrastructure;
+  const { hardwareAsOf, peakReadsPerSecond, peakWritesPerSecond } = infrastructure;
+  const rows: [string, string][] = [
+    ["disk", `${sizeBand(chosen.diskBytes)} with ${replication} copies and those of splits`],
+    [
+      "load",
+      `${count(Math.ceil(peakReadsPerSecond))} reads/s and ` +
+        `${count(Math.ceil(peakWritesPerSecond))} writes/s at the peak`,
+    ],
+    ["cassandra", `${machines(cassandra)} in ${zones} zones, by ${cassandra.decidedBy}`],
+    ["servers", machines(servers)],
+    ["workers", machines(workers)],
+    ["hardware", `figures of ${hardwareAsOf}; enough in 9 of 10 worlds, also without one zone`],
+  ];
+  if (fitsOneMachine) rows.push(["or", "one machine with the embedded engine is enough"]);
+  return rows;
+}
+
+function machines({ shape, count: number }: MachineGroup): string {
+  const disk = shape.diskGib === 0 ? "" : `, ${size(shape.diskGib * 2 ** 30)} disk`;
+  return `${count(number)} x ${shape.name} (${shape.cpus} CPUs, ${shape.memoryGib} GiB${disk})`;
+}
+
+function createCommand(timePartition: TimePartition, config: NamespaceConfig): string {
+  const { secondsPerTimeSlice, secondsPerTimeBucket, eventBuckets } = timePartition;
+  const { closeAfterMicros, deleteAfterMicros } = config.retention;
+  return (
+    `braid ns create NAMESPACE --slice ${width(secondsPerTimeSlice)} ` +
+    `--bucket ${width(secondsPerTimeBucket)} --event-buckets ${eventBuckets} ` +
+    `--accept-limit ${millis(config.acceptLimitMicros / 1_000)} ` +
+    `--close-after ${millis(closeAfterMicros / 1_000)} --delete-after ${millis(deleteAfterMicros / 1_000)}`
+  );
+}
+
+function cells(plan: PartitionPlan): string[] {
+  const { timePartition } = plan;
+  return [
+    width(timePartition.secondsPerTimeSlice),
+    width(timePartition.secondsPerTimeBucket),
+    count(timePartition.eventBuckets),
+    plan.regret.toFixed(2),
+    rounded(plan.p50Bytes.mid),
+    rounded(plan.p99Bytes.mid),
+    percent(plan.readsBeyondLimit.mid),
+    short(plan.partitionsPerRead.mid),
+    count(plan.tables),
+    rounded(plan.diskBytes.mid),
+  ];
+}
+
+function sizeBand({ low, mid, high }: Band): string {
+  return `${rounded(mid)} (${rounded(low)} to ${rounded(high)})`;
+}
+
+function busyText({ mid }: Band): string {
+  return short(mid);
+}
+
+function rounded(bytes: number): string {
+  return size(Math.round(bytes));
+}
+
+function width(seconds: number): string {
+  return millis(seconds * 1_000);
+}
+
+/** Two digits are all that an estimate has. */
+function short(value: number): string {
+  return value >= 100 ? count(Math.round(value)) : String(Number(value.toPrecision(2)));
+}

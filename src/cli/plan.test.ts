@@ -1,0 +1,174 @@
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fakeBraid } from "../../tests/support/fake-braid.ts";
+import { runBraid } from "../../tests/support/fake-terminal.ts";
+import { NAMESPACE } from "../../tests/support/namespace-json.ts";
+
+const FILE = `
+ids: { low: 500k, mid: 1M, high: 3M, confidence: 0.8 }
+events_per_day_per_id: 5,10,20@0.9
+skew: { distribution: ZIPF, parameter: 0.8 }
+eventBytes: 2KiB
+readInterval: 6h
+retention: 30d
+acceptLimit: 5m
+slos: { read: { target: 100ms } }
+consistency: EVENTUAL
+zones: 2
+`;
+
+async function withFiles(
+  files: Readonly<Record<string, string>>,
+  run: (path: (name: string) => string) => Promise<void>,
+): Promise<void> {
+  const directory = await mkdtemp(join(tmpdir(), "braid-cli-"));
+  try {
+    for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text);
+    await run((name) => join(directory, name));
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+}
+
+test("plan reports partitions, machines, and why each alternative was not chosen", async () => {
+  const line = "plan --ids 1M --events-per-day 10 --read-interval 1d --retention 30d --worlds 16";
+  const ran = await runBraid(line.split(" "));
+  equal(ran.code, 0, ran.err);
+  match(ran.out, /^partitions {2}slices of \w+, buckets of \w+, 1 event bucket$/m);
+  match(ran.out, /^sizes +p50 \S+ \S+ \(.*\), p99 .*, largest /m);
+  match(ran.out, /^cassandra +\d+ x i4i\.\w+ \(/m);
+  match(ran.out, /^hardware +figures of 2026-11-18/m);
+  match(
+    ran.out,
+    /^create it +braid ns create NAMESPACE --slice \w+ --bucket \w+ --event-buckets 1 /m,
+  );
+  match(ran.out, /^default: a read asks 25 partitions/m);
+  match(ran.out, /^public planner: /m);
+  match(ran.err, /^braid: eventBytes is not given: assumed 1024$/m);
+});
+
+test("the same flags and seed print the same plan, in the API's form", async () => {
+  const args = "plan --ids 10k --events-per-day 100,1k,10k@0.8 --worlds 8 --seed 7 --json".split(
+    " ",
+  );
+  const [first, second] = [await runBraid(args), await runBraid(args)];
+  equal(first.out, second.out);
+  const plan = JSON.parse(first.out);
+  deepEqual([plan.seed, plan.worlds], [7, 8]);
+  ok(
+    plan.chosen.timePartition.secondsPerTimeSlice %
+      plan.chosen.timePartition.secondsPerTimeBucket ===
+      0,
+  );
+  equal((await runBraid([...args.slice(0, -1), "-o", "yaml"])).out.startsWith("chosen:\n"), true);
+});
+
+test("a file has the same fields; flags win", async () => {
+  await withFiles({ "w.yaml": FILE }, async (path) => {
+    const file = await runBraid(["plan", path("w.yaml"), "--worlds", "4", "--json"]);
+    equal(file.code, 0, file.err);
+    equal(JSON.parse(file.out).infrastructure.zones, 2);
+    const zones = ["--zones", "1"];
+    const flags = await runBraid(["plan", path("w.yaml"), "--worlds", "4", "--json", ...zones]);
+    equal(JSON.parse(flags.out).infrastructure.zones, 1);
+  });
+});
+
+test("a sample gives the skew, and the ids and rates that are not given", async () => {
+  const rates = Array.from({ length: 1_000 }, (_, n) => `id${n},${n === 0 ? 1_000_000 : 10}`);
+  const hour = (n: number): string => new Date(Date.UTC(2026, 10, 1, n)).toISOString();
+  const events = Array.from({ length: 48 }, (_, n) =>
+    JSON.stringify({
+      timeSeriesId: n % 4 === 0 ? "a" : "b",
+      eventTime: hour(n),
+      eventId: String(n),
+    }),
+  );
+  const files = { rates: rates.join("\n"), events: events.join("\n"), bad: "1\n2\nthree\n" };
+  await withFiles(files, async (path) => {
+    const args = ["plan", "--worlds", "4", "--json"];
+    const plan = JSON.parse((await runBraid([...args, "--sample", path("rates")])).out);
+    match(
+      plan.notes.join("\n"),
+      /the busiest id is expected to have about [\d,]{7,9} events a day/,
+    );
+    const counted = await runBraid([...args, "--sample", path("events")]);
+    equal(counted.code, 0, counted.err);
+    match(counted.err, /the busiest id is expected to have about 1[789] events a day/);
+    const bad = await runBraid([...args, "--sample", path("bad")]);
+    equal(bad.code, 2);
+    match(bad.err, /line 3 is neither a number of events a day, nor id,number/);
+    const both = await runBraid([...args, "--sample", path("rates"), "--skew", "EVEN"]);
+    match(both.err, /leave out one of --sample and skew/);
+  });
+});
+
+test("a hardware table of the user's own replaces the built-in one", async () => {
+  const hardware = `
+asOf: 2027-01-01
+nodes: [{ name: box, cpus: 16, memoryGib: 64, diskGib: 2000 }]
+servers: [{ name: vm, cpus: 4, memoryGib: 8 }]
+`;
+  await withFiles({ "h.yaml": hardware, "bad.yaml": "nodes: []" }, async (path) => {
+    const args =
+      "plan --ids 1k --events-per-day 10 --reads-per-second 10 --worlds 4 --hardware".split(" ");
+    const ran = await runBraid([...args, path("h.yaml")]);
+    match(ran.out, /^cassandra +3 x box \(16 CPUs, 64 GiB, 2 TiB disk\) in 3 zones, by zones$/m);
+    match(ran.out, /^hardware +figures of 2027-01-01/m);
+    match(ran.out, /^or +one machine with the embedded engine is enough$/m);
+    const bad = await runBraid([...args, path("bad.yaml")]);
+    equal(bad.code, 2);
+    match(bad.err, /hardware.asOf: give the day.*\n.*hardware.nodes must have 1 to 100 shapes/);
+  });
+});
+
+test("wrong values are named, all of them, with what to give", async () => {
+  const line = "plan --ids many --events-per-day 1,2 --retention 30 --skew ZIPF:x --consistency no";
+  const ran = await runBraid(line.split(" "));
+  equal(ran.code, 2);
+  for (const problem of [
+    /--ids many: not a number, such as 250, 1.5, 20k or 3M/,
+    /--events-per-day 1,2: give one number, low,mid,high, or low,mid,high@confidence/,
+    /--retention 30: not a duration, such as 90s, 6h or 30d/,
+    /--skew x: not a number/,
+    /--consistency: must be READ_YOUR_WRITES or EVENTUAL/,
+  ]) {
+    match(ran.err, problem);
+  }
+  const missing = await runBraid(["plan"]);
+  match(missing.err, /ids is required; give at least its mid\n.*eventsPerDayPerId is required/);
+  const nothingFits = "plan --ids 1 --events-per-day 1 --retention 60s --accept-limit 10m";
+  match((await runBraid(nothingFits.split(" "))).err, /lower acceptLimit or raise retention/);
+});
+
+test("ns create --workload sends the workload in the API's form", async () => {
+  await withFiles({ "w.yaml": FILE, "bad.yaml": "colour: red" }, async (path) => {
+    await using server = await fakeBraid(() => NAMESPACE);
+    const { url } = server;
+    const args = ["ns", "create", "plays", "--set", "futureLimit=30s", "--workload"];
+    const ran = await runBraid([...args, path("w.yaml")], { url });
+    equal(ran.code, 0, ran.err);
+    deepEqual(server.requests[0]?.body, {
+      namespace: "plays",
+      config: { futureLimit: "30s" },
+      workload: {
+        ids: { low: 500_000, mid: 1_000_000, high: 3_000_000, confidence: 0.8 },
+        eventsPerDayPerId: { low: 5, mid: 10, high: 20, confidence: 0.9 },
+        skew: { distribution: "ZIPF", parameter: { mid: 0.8 } },
+        eventBytes: { mid: 2_048 },
+        readIntervalSeconds: { mid: 21_600 },
+        retention: "2592000s",
+        acceptLimit: "300s",
+        slos: { read: { target: "0.1s" } },
+        consistency: "EVENTUAL",
+        zones: 2,
+      },
+    });
+    const bad = await runBraid([...args, path("bad.yaml")], { url });
+    equal(bad.code, 2);
+    match(bad.err, /colour: not a field of a workload; there are ids, eventsPerDayPerId/);
+  });
+});

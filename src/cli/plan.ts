@@ -1,0 +1,137 @@
+/**
+ * `braid plan`: chooses the partitioning and the machines for a workload by simulation. Runs here,
+ * without a server.
+ */
+import type { Command } from "commander";
+import type { PlanInput } from "../provision/planner.ts";
+import type { NamespacePlan, PlanRequest } from "../provision/plan.ts";
+import type { WorkloadInput } from "../provision/workload.ts";
+import type { GlobalOptions } from "./connection.ts";
+import { UsageError } from "./failures.ts";
+import { emit } from "./output.ts";
+import type { Terminal } from "./terminal.ts";
+import { readYaml, workloadFlags, workloadFrom } from "./workload-file.ts";
+
+interface PlanFlags {
+  readonly sample?: string;
+  readonly hardware?: string;
+  readonly seed?: string;
+  readonly worlds?: string;
+  readonly [flag: string]: unknown;
+}
+
+export function addPlan(program: Command, terminal: Terminal): void {
+  const plan = program
+    .command("plan [file]")
+    .description(
+      "choose slices, buckets and machines for a workload, by simulation; needs no server",
+    );
+  for (const [flags, about] of workloadFlags()) plan.option(flags, about);
+  plan
+    .option(
+      "--sample <file>",
+      "skew from a sample: a line per id with its events a day, or events as braid write takes them",
+    )
+    .option("--hardware <file>", "YAML or JSON with machines to choose from; see the documentation")
+    .option("--seed <number>", "draws other worlds (default: 1)")
+    .option("--worlds <number>", "how many worlds to simulate, at most 1024 (default: 256)")
+    .addHelpText("after", HELP)
+    .action(async (file: string | undefined, _options: unknown, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions & PlanFlags>();
+      const request = await requestFrom(file, options);
+      const { describePlan } = await import("./plan-report.ts");
+      const answer = await simulate(request);
+      await emit(terminal, options, {
+        value: answer,
+        records: [{ name: "chosen", ...answer.chosen }, ...answer.alternatives.map(flat)],
+        blocks: describePlan(answer, request.config),
+        notes: answer.notes,
+      });
+    });
+}
+
+const HELP = `
+A value is one number (1M), or low,mid,high (500k,1M,3M), or with a confidence (500k,1M,3M@0.8).
+The file has the same fields: ids, eventsPerDayPerId, skew, eventBytes, burstiness, readInterval, eventsPerRead,
+readsPerSecond, writesPerSecond, retention, acceptLimit, slos, consistency, growthPercentPerMonth, …
+More: docs/operate/provisioning.md
+
+Example:
+  $ braid plan --ids 1M --events-per-day 10 --retention 30d
+  $ braid plan workload.yaml --sample events.ndjson -o yaml
+  $ braid plan --ids 10k,50k,200k@0.8 --events-per-day 100,2k,20k --skew ZIPF:1 --growth 5
+  $ braid ns create plays --workload workload.yaml`;
+
+async function requestFrom(file: string | undefined, flags: PlanFlags): Promise<PlanRequest> {
+  const content = file === undefined ? undefined : await readYaml("plan", file);
+  const workload = await workloadFrom(content, flags);
+  const { hardwareOf } = await import("./hardware-file.ts");
+  const input: PlanInput = {
+    workload: await withSample(workload, flags.sample),
+    patch: {},
+    ...(flags.seed !== undefined && { seed: Number(flags.seed) }),
+    ...(flags.worlds !== undefined && { worlds: Number(flags.worlds) }),
+    ...(flags.hardware !== undefined && {
+      hardware: hardwareOf(flags.hardware, await readYaml("--hardware", flags.hardware)),
+    }),
+  };
+  const { checkPlan } = await import("../provision/planner.ts");
+  const { Problems } = await import("../lib/problems.ts");
+  const { timeMargins } = await import("../model/time-margins.ts");
+  const problems = new Problems();
+  const request = checkPlan(input, timeMargins(DEFAULT_MARGINS), problems);
+  if (request !== undefined) return request;
+  throw new UsageError(
+    problems
+      .list()
+      .map((problem) => problem.replace(/^workload\./, ""))
+      .join("\n  "),
+  );
+}
+
+/** Those of a server whose configuration does not set others. */
+const DEFAULT_MARGINS = { clockSkewMs: 1_000, viewMaxAgeMs: 10_000, writeMaxMs: 10_000 };
+
+/** A sample gives the skew, and what the workload does not say about ids and their rates. */
+async function withSample(
+  workload: WorkloadInput,
+  path: string | undefined,
+): Promise<WorkloadInput> {
+  if (path === undefined) return workload;
+  if (workload.skew !== undefined) {
+    throw new UsageError("--sample gives the skew: leave out one of --sample and skew");
+  }
+  const { readRateSample } = await import("./rate-sample.ts");
+  const { open } = await import("node:fs/promises");
+  let sample;
+  try {
+    await using file = await open(path);
+    sample = await readRateSample(path, file.readLines());
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(`--sample ${path}: ${error instanceof Error ? error.message : ""}`);
+  }
+  return {
+    ids: { mid: sample.ids },
+    eventsPerDayPerId: { mid: sample.meanPerDay },
+    ...workload,
+    skew: { percentiles: sample.percentiles },
+  };
+}
+
+async function simulate(request: PlanRequest): Promise<NamespacePlan> {
+  const { planPartitions } = await import("../provision/plan-partitions.ts");
+  const { inSteps } = await import("../lib/in-steps.ts");
+  const { ServiceError } = await import("../lib/errors.ts");
+  try {
+    return await inSteps(planPartitions(request), true);
+  } catch (error) {
+    // Nothing fits the configuration: the message says what to change.
+    if (error instanceof ServiceError) throw new UsageError(error.message);
+    throw error;
+  }
+}
+
+function flat({ name, plan, whyNot }: NamespacePlan["alternatives"][number]): object {
+  return { name, ...plan, whyNot };
+}

@@ -7,7 +7,7 @@
  * `@needs cassandra` and `@needs kafka` also start that service for the whole run; a file that
  * starts its own says `@needs java` and runs alone.
  */
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { accessSync, constants, mkdtempSync, rmdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
@@ -48,6 +48,11 @@ const COMPONENTS: Readonly<Record<string, Component>> = {
     found: () => isOnPath("promtool"),
     howToGetIt: () => "install prometheus (Debian and Ubuntu: apt-get install prometheus)",
   },
+  python: {
+    what: "Python 3.9 or later with pip",
+    found: hasPip,
+    howToGetIt: () => "install python3 and pip (Debian and Ubuntu: apt-get install python3-pip)",
+  },
   tmpfs: {
     what: "the right to mount a small disk (tmpfs)",
     found: canMount,
@@ -75,6 +80,11 @@ export function reasonNotToRun(needs: readonly string[]): string | undefined {
     }
   }
   return undefined;
+}
+
+function hasPip(): boolean {
+  const check = "import sys, pip; assert sys.version_info >= (3, 9)";
+  return spawnSync("python3", ["-c", check], { stdio: "ignore" }).status === 0;
 }
 
 function canMount(): boolean {

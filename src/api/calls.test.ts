@@ -13,6 +13,7 @@ import { Calls } from "./calls.ts";
 import type { Call } from "./calls.ts";
 import type { Answer, UnaryMethod } from "./methods/method.ts";
 import { Connection } from "./transport/connection.ts";
+import { PeerGone } from "./transport/exchange.ts";
 import type { Exchange } from "./transport/exchange.ts";
 
 const IN_FLIGHT_MAX = 100;
@@ -95,6 +96,28 @@ test("an answer that nobody takes is cut off, a stream later while there is room
   fixture.stall(stream, 61_000);
   fixture.calls.cutStalled();
   deepEqual(fixture.cut, ["a", "a", "b"]);
+});
+
+test("C27: a call that is over takes neither bytes nor a share, whatever its work still does", async () => {
+  const fixture = new Fixture();
+  const late = fixture.begin(WRITE, "left");
+  late.admit();
+  let understood: (request: ReturnType<Fixture["answering"]>) => void = () => undefined;
+  const running = late.run(
+    new Promise((resolve) => {
+      understood = resolve;
+    }),
+  );
+  fixture.close("left");
+  // The caller has left while its request was decompressed, decoded or answered.
+  understood(fixture.answering("plays"));
+  await rejects(running, PeerGone);
+  throws(() => late.take(100), PeerGone);
+  late.takeAnswer(100);
+  late.giveAnswer(50);
+  equal(fixture.budget.used, 0);
+  equal(fixture.calls.inFlight, 0);
+  equal(fixture.calls.sharesHeld, 0);
 });
 
 const ANSWER: Answer = { binary: () => Buffer.alloc(0), json: () => "{}" };

@@ -63,6 +63,8 @@ const SLOW_SENDER_MS = 1_000;
 const STALL_MS = 10_000;
 const STREAM_STALL_MS = 60_000;
 const WATCH_MS = 1_000;
+/** Exchanges that are no calls. A caller may keep health's `Watch` open for ever. */
+const ASIDES_MAX = 256;
 
 /** Namespaces that do not exist have one share together. */
 const UNKNOWN_NAMESPACE = "";
@@ -71,6 +73,8 @@ export class Calls {
   readonly #options: CallsOptions;
   readonly #idPrefix: string;
   readonly #open = new Set<Call>();
+  /** Exchanges that are no calls, oldest first. */
+  readonly #asides = new Set<Exchange>();
   /** Calls whose request has not completely arrived, oldest first. */
   readonly #receiving = new Set<Call>();
   readonly #shares = new Map<string, number>();
@@ -89,6 +93,11 @@ export class Calls {
     return this.#data + this.#control;
   }
 
+  /** Slots that namespaces hold. */
+  get sharesHeld(): number {
+    return [...this.#shares.values()].reduce((sum, held) => sum + held, 0);
+  }
+
   /**
    * Begins a call. Never throws: `admit` decides about it. `deadlineMs` is the caller's, if it set
    * one; NaN if it is malformed.
@@ -103,6 +112,27 @@ export class Calls {
       call.closed(complete);
     });
     return call;
+  }
+
+  /**
+   * Watches over an exchange that is no call: a page, health, reflection, a refusal. It needs no
+   * slot, so that a full server still answers it. It is cut off if it stalls or if its connection
+   * has too many, and the oldest one is if there are too many in all.
+   */
+  aside(exchange: Exchange): boolean {
+    const { connection } = exchange;
+    if (!connection.tryBeginAside()) {
+      exchange.cut();
+      return false;
+    }
+    const [oldest] = this.#asides;
+    if (oldest !== undefined && this.#asides.size >= ASIDES_MAX) oldest.cut();
+    this.#asides.add(exchange);
+    exchange.onClosed(() => {
+      this.#asides.delete(exchange);
+      connection.endedAside();
+    });
+    return true;
   }
 
   /** Admits nothing from now on. Resolves when no call is in flight. */
@@ -126,6 +156,7 @@ export class Calls {
       const limitMs = call.streams && !short ? STREAM_STALL_MS : STALL_MS;
       if (call.exchange.stalledMs >= limitMs) call.exchange.cut();
     }
+    for (const exchange of this.#asides) if (exchange.stalledMs >= STALL_MS) exchange.cut();
   }
 
   admit(call: Call): void {
@@ -255,12 +286,17 @@ export class Call {
    */
   admit(): void {
     this.signal.throwIfAborted();
+    this.#mustNotBeOver();
     this.#calls.admit(this);
     this.#admitted = true;
   }
 
-  /** Charges bytes until the call is over. Throws OVERLOADED if there is no room. */
+  /**
+   * Charges bytes until the call is over. Throws OVERLOADED if there is no room, PeerGone if the
+   * call is over.
+   */
   take(bytes: number): void {
+    this.#mustNotBeOver();
     const { connection } = this.exchange;
     if (!connection.tryTake(bytes)) {
       throw overloaded("this connection has reached its limit of memory");
@@ -276,6 +312,7 @@ export class Call {
    * Charges an answer. Never refuses: the work is done, and the number of slots bounds what waits.
    */
   takeAnswer(bytes: number): void {
+    if (this.#over) return;
     this.exchange.connection.force(bytes);
     this.#options.budget.force(bytes);
     this.#bytes += bytes;
@@ -283,7 +320,7 @@ export class Call {
 
   /** Releases the bytes of a page that has left. */
   giveAnswer(bytes: number): void {
-    this.#give(bytes);
+    if (!this.#over) this.#give(bytes);
   }
 
   /**
@@ -359,9 +396,15 @@ export class Call {
 
   async #understood<R extends UnaryRequest | StreamRequest>(request: R | Promise<R>): Promise<R> {
     const understood = await request;
+    this.#mustNotBeOver();
     this.#namespace = understood.namespace;
     this.#share = this.#calls.enter(this, understood.namespace);
     return understood;
+  }
+
+  /** What a call takes after it was closed would never be released. */
+  #mustNotBeOver(): void {
+    if (this.#over) throw new PeerGone();
   }
 
   async #inQueue<T>(task: () => Promise<T>): Promise<T> {

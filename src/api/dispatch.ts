@@ -45,15 +45,29 @@ export class Dispatch {
   }
 
   #answer(exchange: Exchange): Promise<void> | void {
-    const { calls, pages, builtIn, allowedHosts } = this.#options;
+    const { calls, allowedHosts } = this.#options;
     const grpc = isGrpc(exchange.headers["content-type"]);
     const problem = browserProblem(exchange.headers, allowedHosts);
-    if (problem !== undefined) return refuse(exchange, grpc, "REQUEST_INVALID", problem);
     const { path, verb } = exchange;
     const method = this.#methods.get(path);
-    if (method !== undefined && verb === "POST") {
+    if (method !== undefined && verb === "POST" && problem === undefined) {
       if (!grpc) return answerJson(exchange, method, calls);
       if (exchange.httpVersion === 2) return answerGrpc(exchange, method, calls);
+    }
+    if (!calls.aside(exchange)) return;
+    if (problem !== undefined) return refuse(exchange, grpc, "REQUEST_INVALID", problem);
+    return this.#answerAside(exchange, method, grpc);
+  }
+
+  /** Everything but methods. */
+  #answerAside(
+    exchange: Exchange,
+    method: Method | undefined,
+    grpc: boolean,
+  ): Promise<void> | void {
+    const { pages, builtIn } = this.#options;
+    const { path, verb } = exchange;
+    if (method !== undefined && verb === "POST") {
       return refuse(exchange, false, "REQUEST_INVALID", "gRPC needs HTTP/2");
     }
     if (grpc && builtIn.has(path)) return builtIn.answer(exchange);

@@ -75,7 +75,7 @@ export class Listener {
       methods,
       calls,
       pages,
-      builtIn: new BuiltInMethods(health.methods, reflection.methods),
+      builtIn: new BuiltInMethods(options.clock, health.methods, reflection.methods),
       allowedHosts: options.allowedHosts,
       failed: (error) => log.error({ err: error }, "a bug made a request fail"),
     });

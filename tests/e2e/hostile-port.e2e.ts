@@ -14,6 +14,7 @@ import {
   frame,
   grpcHeaders,
   headerBlock,
+  countFrames,
   INITIAL_WINDOW_SIZE,
   message,
   openRaw,
@@ -217,6 +218,41 @@ test("answers that no client reads block no other caller, and are cut off", asyn
   });
   equal(served.status, 200, await served.text());
   await until(async () => (await metricOf(server.url, "braid_requests_in_flight")) === 0);
+  for (const socket of sockets) socket.destroy();
+  await assertUnharmed();
+});
+
+test("pages that no client reads are cut off", async () => {
+  const get = headerBlock({
+    ":method": "GET",
+    ":scheme": "http",
+    ":path": "/openapi.json",
+    ":authority": "127.0.0.1",
+  });
+  const socket = await openRaw(server.url, false);
+  const resets = countFrames(socket, FRAME.RST_STREAM);
+  const flags = FLAG.END_HEADERS | FLAG.END_STREAM;
+  const gets = Array.from({ length: 200 }, (_, i) => frame(FRAME.HEADERS, flags, i * 2 + 1, get));
+  await sent(socket, Buffer.concat([PREFACE, settings([[INITIAL_WINDOW_SIZE, 0]]), ...gets]));
+  // An answer that has not begun to leave still counts.
+  await until(() => resets.count === 200);
+  socket.destroy();
+  await assertUnharmed();
+});
+
+test("health checks that are never sent keep out no others", async () => {
+  const check = "/grpc.health.v1.Health/Check";
+  const sockets = [];
+  for (let connection = 0; connection < 20; connection++) {
+    const socket = await openRaw(server.url);
+    sockets.push(socket);
+    const opened = Array.from({ length: 200 }, (_, i) =>
+      frame(FRAME.HEADERS, FLAG.END_HEADERS, i * 2 + 1, grpcHeaders(check)),
+    );
+    await sent(socket, Buffer.concat([PREFACE, settings(), ...opened]));
+  }
+  const said = await trailersOf(openRawCall(server.url, check.slice(1), Buffer.alloc(0)));
+  equal(said["grpc-status"], "0");
   for (const socket of sockets) socket.destroy();
   await assertUnharmed();
 });

@@ -84,6 +84,22 @@ export async function openRaw(url: string, reads = true): Promise<Socket> {
   return socket;
 }
 
+/** Counts the frames of one type that arrive on a connection. */
+export function countFrames(socket: Socket, type: number): { readonly count: number } {
+  const counted = { count: 0 };
+  let held: Buffer = Buffer.alloc(0);
+  socket.on("data", (bytes: Buffer) => {
+    held = Buffer.concat([held, bytes]);
+    while (held.length >= 9) {
+      const length = held.readUIntBE(0, 3);
+      if (held.length < 9 + length) break;
+      if (held[3] === type) counted.count++;
+      held = held.subarray(9 + length);
+    }
+  });
+  return counted;
+}
+
 /** Resolves when all was handed to the system, or the peer has left. */
 export async function sent(socket: Socket, bytes: Uint8Array): Promise<void> {
   await new Promise<void>((resolve) => {

@@ -1,7 +1,9 @@
 /**
  * Health and reflection over gRPC: streams of small messages in both directions, bounded in size,
- * number and time. They need no slot, so that a full server still answers health checks.
+ * number and time. They need no slot, so that a full server still answers health checks; `Calls`
+ * bounds how many are open.
  */
+import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
 import { PeerGone } from "../transport/exchange.ts";
 import type { Exchange } from "../transport/exchange.ts";
@@ -18,14 +20,15 @@ const HEAD = { "content-type": "application/grpc+proto" };
 const MESSAGE_BYTES_MAX = 4 * 1024;
 /** Messages in one stream; a caller that needs more starts another. */
 const MESSAGES_MAX = 1_000;
-/** Streams of all connections together: a caller may keep `Watch` open indefinitely. */
-const OPEN_MAX = 256;
+/** Time for the first message to arrive. */
+const FIRST_MESSAGE_MS = 10_000;
 
 export class BuiltInMethods {
   readonly #methods: ReadonlyMap<string, BuiltInMethod>;
-  #open = 0;
+  readonly #clock: Clock;
 
-  constructor(...methods: readonly ReadonlyMap<string, BuiltInMethod>[]) {
+  constructor(clock: Clock, ...methods: readonly ReadonlyMap<string, BuiltInMethod>[]) {
+    this.#clock = clock;
     this.#methods = new Map(methods.flatMap((each) => [...each]));
   }
 
@@ -39,13 +42,12 @@ export class BuiltInMethods {
     const left = new AbortController();
     exchange.onClosed(() => left.abort(new PeerGone()));
     let begun = false;
-    this.#open++;
+    const stopTimer = this.#clock.after(FIRST_MESSAGE_MS, () => exchange.cut());
+    exchange.onClosed(stopTimer);
     try {
       if (method === undefined)
         throw new ServiceError("METHOD_NOT_FOUND", "this method does not exist");
-      if (this.#open > OPEN_MAX)
-        throw new ServiceError("OVERLOADED", "too many calls of health and reflection are open");
-      for await (const message of method(messagesOf(exchange), left.signal)) {
+      for await (const message of method(messagesOf(exchange, stopTimer), left.signal)) {
         if (!begun) exchange.begin(200, HEAD);
         begun = true;
         await exchange.send(prefixed(Buffer.from(message)));
@@ -57,8 +59,6 @@ export class BuiltInMethods {
         error instanceof PeerGone ? CANCELLED : errorTrailers(understoodError(error), "");
       if (begun) exchange.end(trailers);
       else exchange.answer(200, { ...HEAD, ...trailers }, "");
-    } finally {
-      this.#open--;
     }
   }
 }
@@ -68,7 +68,23 @@ function understoodError(error: unknown): ServiceError {
   return new ServiceError("REQUEST_INVALID", "the message cannot be decoded", { cause: error });
 }
 
-async function* messagesOf(exchange: Exchange): AsyncGenerator<Buffer, void, undefined> {
+async function* messagesOf(
+  exchange: Exchange,
+  arrived: () => void,
+): AsyncGenerator<Buffer, void, undefined> {
+  try {
+    for await (const message of eachMessage(exchange)) {
+      arrived();
+      yield message;
+    }
+    arrived();
+  } finally {
+    // What follows is discarded, not held.
+    exchange.body.resume();
+  }
+}
+
+async function* eachMessage(exchange: Exchange): AsyncGenerator<Buffer, void, undefined> {
   let held: Buffer = Buffer.alloc(0);
   let count = 0;
   // The caller may want only one message; the answer still leaves by the same stream.

@@ -7,7 +7,7 @@
  */
 import type { Socket } from "node:net";
 import type { Clock } from "../../lib/clock.ts";
-import { CONNECTIONS_RESERVED, IDLE_MS_MIN } from "./limits.ts";
+import { CONNECTION_ASIDES_MAX, CONNECTIONS_RESERVED, IDLE_MS_MIN } from "./limits.ts";
 
 export interface ConnectionLimits {
   /** Connections that may use every method. */
@@ -24,6 +24,7 @@ export class Connection {
   readonly #clock: Clock;
   #requests = 0;
   #bytes = 0;
+  #asides = 0;
   #activeAtMs: number;
   /** Whether it may use only health and control. */
   readonly reserved: boolean;
@@ -62,6 +63,17 @@ export class Connection {
   ended(): void {
     this.#requests--;
     this.#activeAtMs = this.#clock.monotonicMs();
+  }
+
+  /** The same for pages, health and reflection, which do not keep a connection busy. */
+  tryBeginAside(): boolean {
+    if (this.#asides >= CONNECTION_ASIDES_MAX) return false;
+    this.#asides++;
+    return true;
+  }
+
+  endedAside(): void {
+    this.#asides--;
   }
 
   /**

@@ -15,6 +15,7 @@ import type {
 } from "node:http2";
 import type { OutgoingHttpHeaders } from "node:http";
 import type { Clock } from "../../lib/clock.ts";
+import { nextTurn } from "../../lib/in-steps.ts";
 import type { Random } from "../../lib/random.ts";
 import type { Connection } from "./connection.ts";
 import { SlicedWriter } from "./exchange.ts";
@@ -95,6 +96,9 @@ export class Http2 {
     session.on("stream", (stream, headers) => {
       // Without this listener, an error that arrives with the stream would be uncaught.
       stream.on("error", () => undefined);
+      // A peer that resets a stream without an error code would otherwise leave it half open.
+      // Not at once: where this side ends the stream, it still has to tell the peer.
+      stream.once("aborted", () => void nextTurn().then(() => stream.destroy()));
       this.#handle(new Http2Exchange(stream, headers, connection, this.#clock));
     });
     void this.#keep(session, connection, ended.signal);
@@ -111,7 +115,8 @@ export class Http2 {
       await this.#clock.sleep(PING_EVERY_MS, signal);
       if (signal.aborted) return;
       if (this.#clock.monotonicMs() >= endsAtMs || connection.idleMs >= IDLE_MS) leave(session);
-      if (session.destroyed || session.closed) continue;
+      // Also while it closes: its streams may wait for a peer that has vanished.
+      if (session.destroyed) return;
       const answered = new AbortController();
       const asked = session.ping(() => answered.abort());
       if (asked) await this.#clock.sleep(PING_ANSWER_MS, answered.signal);
@@ -205,7 +210,7 @@ class Http2Exchange implements Exchange {
   }
 
   cut(): void {
-    if (!this.body.destroyed) this.body.close(constants.NGHTTP2_CANCEL);
+    if (!this.body.destroyed) this.body.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
     this.body.destroy();
   }
 

@@ -34,6 +34,8 @@ export const FAREWELL_MS = 500;
 
 /** Connections beyond the limit that may use only health and control. */
 export const CONNECTIONS_RESERVED = 16;
+/** Exchanges of one connection at a time that are no requests: pages, health, reflection. */
+export const CONNECTION_ASIDES_MAX = 64;
 /** A connection that has been idle for less than this may be about to send a request. */
 export const IDLE_MS_MIN = 1_000;
 

@@ -37,7 +37,7 @@ export const VIEW_MAX_AGE_MS = 4_000;
 const WRITE_MAX_MS = 3_000;
 const SKEW_MS = 500;
 /** The longest pause of a machine. */
-export const PAUSE_MAX_MS = 12_000;
+export const PAUSE_MAX_MS = 20_000;
 /** Pauses of one machine lie further apart than this, in which a floor settles. */
 export const PAUSES_APART_MS = VIEW_MAX_AGE_MS + WRITE_MAX_MS + PAUSE_MAX_MS;
 

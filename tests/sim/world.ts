@@ -410,16 +410,33 @@ class SimWorld {
 
   /** While a machine is paused its monotonic clock stands still (rule C24). */
   #pauseOften(): Promise<void> {
-    return this.#often(15_000, async () => {
+    return this.#often(10_000, async () => {
       if (this.#chaos === CALM) return;
       const random = this.#random;
-      const { machine } = random.one(random.chance(0.8) ? this.#servers : this.#workers);
+      const server = random.one(this.#servers);
+      const { machine } = random.chance(0.8) ? server : random.one(this.#workers);
+      const namespace = await readNamespace(this.#shared.catalog, NAMESPACE);
+      // It is stored after the pause, when the floor has passed it.
+      const late = (namespace?.config.acceptLimitMicros ?? 0) - random.below(SECOND);
+      const writing = this.#write(server, this.#eventsAt(this.#clock.nowMicros() - late));
+      // It is awaited at the end.
+      writing.catch(() => undefined);
       machine.pause();
       this.#shared.count("machine paused");
-      await this.#clock.sleep(random.below(PAUSE_MAX_MS));
+      await this.#clock.sleep(PAUSE_MAX_MS / 2 + random.below(PAUSE_MAX_MS / 2));
       machine.resume();
       await this.#clock.sleep(PAUSES_APART_MS);
+      await writing;
     });
+  }
+
+  #eventsAt(time: number): SimEvent[] {
+    return Array.from({ length: 3 }, (_, nth) => ({
+      series: "hot",
+      time: time + nth,
+      id: `e${(this.#written += 1).toString(36)}`,
+      padding: 1_000,
+    }));
   }
 
   async #quieten(): Promise<void> {

@@ -11,6 +11,7 @@ import type { JsonEvent, NewEvent } from "./events.ts";
 import type { ControlServiceMethods, TimeSeriesServiceMethods } from "./generated/messages.ts";
 import type {
   BlockedId,
+  DeletedNamespace,
   EventFailure,
   ExplainedRead,
   Namespace,
@@ -231,9 +232,36 @@ export class BraidClient {
     return this.#control("UpdateNamespace", "writes", request, options);
   }
 
-  /** Deletes the namespace with all its events. Cannot be undone. */
-  async deleteNamespace(namespace: string, options?: CallOptions): Promise<void> {
-    await this.#control("DeleteNamespace", "writes once", { namespace }, options);
+  /**
+   * Deletes the namespace. Until `restorableUntil` of the answer, `undeleteNamespace` restores it.
+   * With `purge` its events are removed at once; that also works by the id of a deleted namespace.
+   */
+  async deleteNamespace(
+    namespace: string | { readonly id: string },
+    options: CallOptions & { readonly purge?: boolean; readonly reason?: string } = {},
+  ): Promise<DeletedNamespace> {
+    const { purge = false, reason = "" } = options;
+    const request = { ...deletedRef(namespace), purge, reason };
+    return this.#control("DeleteNamespace", "writes once", request, options);
+  }
+
+  /**
+   * Restores a deleted namespace with all its events, by name or id; `asName` gives it another name.
+   */
+  async undeleteNamespace(
+    namespace: string | { readonly id: string },
+    options: CallOptions & { readonly asName?: string } = {},
+  ): Promise<Namespace> {
+    const request = { ...deletedRef(namespace), asName: options.asName ?? "" };
+    return this.#control("UndeleteNamespace", "writes", request, options);
+  }
+
+  /** The deleted namespaces that still take up space. */
+  async *listDeletedNamespaces(
+    options?: CallOptions,
+  ): AsyncGenerator<DeletedNamespace, void, undefined> {
+    const pages = this.#list("ListDeletedNamespaces", {}, options);
+    for await (const page of pages) yield* page.namespaces;
   }
 
   async listTimeSlices(namespace: string, options?: CallOptions): Promise<readonly TimeSlice[]> {
@@ -248,6 +276,15 @@ export class BraidClient {
     options?: CallOptions,
   ): Promise<TimeSlice> {
     return this.#control("UndropTimeSlice", "writes", { namespace, timeSlice }, options);
+  }
+
+  /** Drops a slice that is DROPPING now, without the rest of its grace. Cannot be undone. */
+  async purgeTimeSlice(
+    namespace: string,
+    timeSlice: string,
+    options?: CallOptions,
+  ): Promise<TimeSlice> {
+    return this.#control("PurgeTimeSlice", "writes", { namespace, timeSlice }, options);
   }
 
   /**
@@ -314,7 +351,7 @@ export class BraidClient {
     for await (const page of pages) yield* page.ids;
   }
 
-  async *#list<N extends "ListNamespaces" | "ListBlockedIds">(
+  async *#list<N extends "ListNamespaces" | "ListDeletedNamespaces" | "ListBlockedIds">(
     name: N,
     request: ControlServiceMethods[N]["request"],
     options?: CallOptions,
@@ -358,4 +395,12 @@ function throwFailures(failures: readonly EventFailure[], written: number): void
 /** The contract fixes the shape of an answer, so the client does not check it field by field. */
 function answer<T>(parsed: unknown): T {
   return parsed as T;
+}
+
+function deletedRef(namespace: string | { readonly id: string }): {
+  namespace: string;
+  id: string;
+} {
+  if (typeof namespace === "string") return { namespace, id: "" };
+  return { namespace: "", id: namespace.id };
 }

@@ -22,6 +22,8 @@ import type {
 
 export type {
   BlockedId,
+  DeletedNamespace,
+  DiskStatus,
   EventFailure,
   ExplainedPartition,
   KillSwitch,

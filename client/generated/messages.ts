@@ -29,8 +29,15 @@ export interface ControlServiceMethods {
    * not exist yet.
    */
   readonly UpdateNamespace: { request: UpdateNamespaceRequest; answer: Namespace };
-  /** Deletes a namespace with all its events. This cannot be undone. */
-  readonly DeleteNamespace: { request: DeleteNamespaceRequest; answer: DeleteNamespaceResponse };
+  /**
+   * Deletes a namespace. Its name is free at once; its events stay for drop_grace, and UndeleteNamespace
+   * restores it until then. With purge, or if it holds no event, its events are removed at once.
+   */
+  readonly DeleteNamespace: { request: DeleteNamespaceRequest; answer: DeletedNamespace };
+  /** Restores a deleted namespace with its events, splits and blocked ids. Page tokens of its reads stay valid. */
+  readonly UndeleteNamespace: { request: UndeleteNamespaceRequest; answer: Namespace };
+  /** Lists the deleted namespaces that still take up space, in the order of their ids, page by page. */
+  readonly ListDeletedNamespaces: { request: ListDeletedNamespacesRequest; answer: ListDeletedNamespacesResponse };
   /** Lists the time slices of a namespace by start, with their sizes. */
   readonly ListTimeSlices: { request: ListTimeSlicesRequest; answer: ListTimeSlicesResponse };
   /**
@@ -38,6 +45,8 @@ export interface ControlServiceMethods {
    * deleteAfter keeps it.
    */
   readonly UndropTimeSlice: { request: UndropTimeSliceRequest; answer: TimeSlice };
+  /** Drops a slice that is DROPPING now, without the rest of its grace. This cannot be undone. */
+  readonly PurgeTimeSlice: { request: PurgeTimeSliceRequest; answer: TimeSlice };
   /** Blocks ids: reads and writes of them fail until the block expires or is removed. */
   readonly BlockIds: { request: BlockIdsRequest; answer: BlockIdsResponse };
   /** Removes the blocks of ids, so that they can be read and written again. */
@@ -152,10 +161,55 @@ export interface UpdateNamespaceRequest {
 }
 
 export interface DeleteNamespaceRequest {
+  /** With purge, also the name of a deleted namespace, if no namespace has it now. */
   readonly namespace?: string;
+  /** Removes the events now: this cannot be undone. */
+  readonly purge?: boolean;
+  /** Instead of namespace, with purge: the id of a deleted namespace. */
+  readonly id?: string;
+  /** At most 1,024 characters. */
+  readonly reason?: string;
 }
 
-export type DeleteNamespaceResponse = Readonly<Record<string, never>>;
+/** A deleted namespace. */
+export interface DeletedNamespace {
+  readonly namespace: string;
+  readonly id: string;
+  readonly config: NamespaceConfig;
+  readonly deleteTime: string;
+  /**
+   * Until when UndeleteNamespace restores it. Not given if it is purged, or while the clock is in doubt: its
+   * grace begins when the doubt is over.
+   */
+  readonly restorableUntil?: string;
+  /** Its events are removed, or are being removed: nothing restores it. */
+  readonly purged: boolean;
+  readonly deletedBy: string;
+  readonly reason: string;
+  /** Approximate size when it was deleted. Not given if that is not known. */
+  readonly bytes?: string;
+  readonly events?: string;
+}
+
+export interface UndeleteNamespaceRequest {
+  /** The name it had; enough if exactly one deleted namespace had it. */
+  readonly namespace?: string;
+  /** Instead of namespace: its id. */
+  readonly id?: string;
+  /** Another name, for example if the old one is taken. Default: the name it had. */
+  readonly asName?: string;
+}
+
+export interface ListDeletedNamespacesRequest {
+  /** At most 1,000. Default: 100. */
+  readonly pageSize?: number;
+  readonly pageToken?: string;
+}
+
+export interface ListDeletedNamespacesResponse {
+  readonly namespaces: readonly DeletedNamespace[];
+  readonly nextPageToken: string;
+}
 
 export interface ListTimeSlicesRequest {
   readonly namespace?: string;
@@ -194,6 +248,11 @@ export type TimeSliceStatus =
   | "DROPPING";
 
 export interface UndropTimeSliceRequest {
+  readonly namespace?: string;
+  readonly timeSlice?: string;
+}
+
+export interface PurgeTimeSliceRequest {
   readonly namespace?: string;
   readonly timeSlice?: string;
 }
@@ -1014,12 +1073,25 @@ export interface ServerStatus {
   /** This server's clock when it answered. */
   readonly serverTime: string;
   readonly clock: ClockStatus;
+  readonly disk: DiskStatus;
 }
 
 /** The number of splits in one state. */
 export interface ServerStatusSplitCount {
   readonly state: SplitState;
   readonly count: string;
+}
+
+/** The disk of the embedded engine. Empty with another engine. */
+export interface DiskStatus {
+  /** Not given if it is not known. */
+  readonly freeBytes?: string;
+  /** Below this many free bytes events are refused (server.free_space_min). */
+  readonly freeBytesMin: string;
+  /** Events are refused now; reads and deletions continue. */
+  readonly readOnly: boolean;
+  /** What to do; empty unless read-only. */
+  readonly message: string;
 }
 
 /** How far a server believes its machine's clock. */

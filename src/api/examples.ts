@@ -54,6 +54,19 @@ const NAMESPACE = {
   splitsPaused: false,
 };
 
+const DELETED_NAMESPACE = {
+  namespace: "plays",
+  id: NAMESPACE.id,
+  config: NAMESPACE.config,
+  deleteTime: "2026-11-15T12:00:00Z",
+  restorableUntil: "2026-11-16T12:00:00Z",
+  purged: false,
+  deletedBy: "ann",
+  reason: "moved to shows",
+  bytes: "1048576",
+  events: "4096",
+};
+
 const BLOCKED = {
   timeSeriesId: "profile:666",
   reason: "a runaway client",
@@ -138,7 +151,15 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     },
     answer: NAMESPACE,
   },
-  DeleteNamespace: { request: { namespace: "plays" }, answer: {} },
+  DeleteNamespace: {
+    request: { namespace: "plays", reason: "moved to shows" },
+    answer: DELETED_NAMESPACE,
+  },
+  UndeleteNamespace: { request: { namespace: "plays" }, answer: NAMESPACE },
+  ListDeletedNamespaces: {
+    request: { pageSize: 100 },
+    answer: { namespaces: [DELETED_NAMESPACE], nextPageToken: "" },
+  },
   ListTimeSlices: {
     request: { namespace: "plays" },
     answer: {
@@ -154,6 +175,18 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
           dropTime: "2026-11-16T00:00:05Z",
         },
       ],
+    },
+  },
+  PurgeTimeSlice: {
+    request: { namespace: "plays", timeSlice: "data_20260811" },
+    answer: {
+      name: "data_20260811",
+      start: "2026-08-11T00:00:00Z",
+      end: "2026-08-12T00:00:00Z",
+      status: "DROPPED",
+      timePartition: NAMESPACE.config.timePartition,
+      bytes: "0",
+      events: "0",
     },
   },
   UndropTimeSlice: {

@@ -280,6 +280,12 @@ export const SPLIT_EXAMPLES: Readonly<Record<string, Example>> = {
       splitsTime: "2026-11-15T09:59:30Z",
       serverTime: "2026-11-15T10:00:00Z",
       clock: CLOCK_IN_DOUBT,
+      disk: {
+        freeBytes: "53687091200",
+        freeBytesMin: "268435456",
+        readOnly: false,
+        message: "",
+      },
     },
   },
   ConfirmClock: { request: {}, answer: CLOCK_IN_DOUBT },

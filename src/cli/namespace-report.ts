@@ -1,5 +1,5 @@
 /** Shows a namespace to people. */
-import type { Namespace, ProvisionedPlan } from "../../client/connect.ts";
+import type { DeletedNamespace, Namespace, ProvisionedPlan } from "../../client/connect.ts";
 import { pairs, table } from "./blocks.ts";
 import type { Block } from "./blocks.ts";
 import { count, duration, millis, size } from "./print.ts";
@@ -95,6 +95,32 @@ export function listNamespaces(namespaces: readonly Namespace[], nowMicros: numb
       relative(createTime, nowMicros),
     ]),
   );
+}
+
+/** One line per deleted namespace. */
+export function listDeletedNamespaces(
+  deleted: readonly DeletedNamespace[],
+  nowMicros: number,
+): Block {
+  return table(
+    ["=NAMESPACE", "=ID", "=DELETED", "=RESTORABLE UNTIL", ">SIZE", "?>EVENTS", "?=BY", "?=REASON"],
+    deleted.map((each) => [
+      each.namespace,
+      each.id,
+      relative(each.deleteTime, nowMicros),
+      restorable(each, nowMicros),
+      each.bytes === undefined ? "" : size(each.bytes),
+      each.events === undefined ? "" : count(each.events),
+      each.deletedBy,
+      each.reason,
+    ]),
+  );
+}
+
+function restorable({ purged, restorableUntil }: DeletedNamespace, nowMicros: number): string {
+  if (purged) return "never, it is being removed";
+  if (restorableUntil === undefined) return "the clock is in doubt";
+  return withRelative(restorableUntil, nowMicros);
 }
 
 function seconds(number: number): string {

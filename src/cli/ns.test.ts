@@ -77,3 +77,85 @@ test("ns rm asks a person for the name", async () => {
   equal((await runBraid(["ns", "rm", "plays"], { url, answer: "plays\n" })).code, 0);
   equal(server.requests.length, 1);
 });
+
+const DELETED = {
+  namespace: "plays",
+  id: "plays-0f3c",
+  config: NAMESPACE.config,
+  deleteTime: "2026-11-15T12:00:00Z",
+  restorableUntil: "2099-11-16T12:00:00Z",
+  purged: false,
+  deletedBy: "ann",
+  reason: "moved",
+  bytes: "1048576",
+  events: "4096",
+};
+
+test("ns rm says how to take it back and until when", async () => {
+  await using server = await fakeBraid(() => DELETED);
+  const line = "ns rm plays --yes --reason moved";
+  const { out } = await runBraid(line.split(" "), { url: server.url });
+  match(
+    out,
+    /^deleted plays; until 2099-11-16T12:00:00Z \(in .*\) restore it with: braid ns undelete plays$/m,
+  );
+  const request = { namespace: "plays", id: "", purge: false, reason: "moved" };
+  deepEqual(server.requests[0]?.body, request);
+});
+
+test("ns rm --purge takes the name, or the id of a deleted namespace", async () => {
+  await using server = await fakeBraid(() => ({ ...DELETED, purged: true }));
+  const { url } = server;
+  const unasked = await runBraid(["ns", "rm", "plays-0f3c", "--purge"], { url });
+  match(unasked.err, /deleted for good[^]*braid ns rm plays-0f3c --purge --yes\n/);
+  const { out } = await runBraid(["ns", "rm", "plays-0f3c", "--purge", "--yes"], { url });
+  match(out, /^deleted plays-0f3c with all its events$/m);
+  const request = { namespace: "", id: "plays-0f3c", purge: true, reason: "" };
+  deepEqual(server.requests[0]?.body, request);
+});
+
+test("ns undelete takes a name or an id, and another name", async () => {
+  await using server = await fakeBraid(() => NAMESPACE);
+  const { url } = server;
+  equal((await runBraid(["ns", "undelete", "plays"], { url })).code, 0);
+  const line = "ns undelete plays-0f3c --as-name plays_old";
+  match((await runBraid(line.split(" "), { url })).out, /^namespace +plays$/m);
+  deepEqual(
+    server.requests.map(({ body }) => body),
+    [
+      { namespace: "plays", id: "", asName: "" },
+      { namespace: "", id: "plays-0f3c", asName: "plays_old" },
+    ],
+  );
+});
+
+test("ns ls --deleted shows what can be restored, and until when", async () => {
+  let namespaces: unknown[] = [DELETED, { ...DELETED, purged: true, bytes: undefined }];
+  await using server = await fakeBraid(() => ({ namespaces, nextPageToken: "" }));
+  const { url } = server;
+  const { out } = await runBraid(["ns", "ls", "--deleted"], { url });
+  match(out, /^plays +plays-0f3c .*2099-11-16T12:00:00Z \(in .*1 ?MiB.*4,096 +ann +moved$/m);
+  match(out, /never, it is being removed/);
+  namespaces = [];
+  match((await runBraid(["ns", "ls", "--deleted"], { url })).err, /there is no deleted namespace/);
+});
+
+test("slices purge asks, unless --yes says so", async () => {
+  const slice = {
+    name: "data_20260811",
+    start: "2026-08-11T00:00:00Z",
+    end: "2026-08-12T00:00:00Z",
+    status: "DROPPED",
+    timePartition: NAMESPACE.config.timePartition,
+    bytes: "0",
+    events: "0",
+  };
+  await using server = await fakeBraid(() => slice);
+  const { url } = server;
+  const args = ["slices", "purge", "plays", "data_20260811"];
+  match((await runBraid(args, { url })).err, /braid slices purge plays data_20260811 --yes\n/);
+  equal((await runBraid(args, { url, answer: "no" })).code, 1);
+  equal(server.requests.length, 0);
+  match((await runBraid([...args, "--yes"], { url })).out, /^data_20260811 +DROPPED /m);
+  deepEqual(server.requests[0]?.body, { namespace: "plays", timeSlice: "data_20260811" });
+});

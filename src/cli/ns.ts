@@ -1,14 +1,15 @@
 /** `braid ns`: creates, shows, changes and deletes namespaces. */
 import type { Command } from "commander";
-import type { Namespace, WorkloadDescription } from "../../client/connect.ts";
+import type { DeletedNamespace, Namespace, WorkloadDescription } from "../../client/connect.ts";
 import { line } from "./blocks.ts";
 import { clientFor } from "./connection.ts";
 import type { GlobalOptions } from "./connection.ts";
 import { EXIT, ExitError, UsageError } from "./failures.ts";
 import { addNamespaceFlags, append, namespaceChange } from "./namespace-flags.ts";
 import type { NamespaceFlags } from "./namespace-flags.ts";
-import { describeNamespace, listNamespaces } from "./namespace-report.ts";
+import { describeNamespace, listDeletedNamespaces, listNamespaces } from "./namespace-report.ts";
 import { emit } from "./output.ts";
+import { withRelative } from "./relative-time.ts";
 import type { Terminal } from "./terminal.ts";
 import { addWatchFlag, emitWatched } from "./watch.ts";
 import type { WatchFlags } from "./watch.ts";
@@ -57,15 +58,24 @@ export function addNs(program: Command, terminal: Terminal): void {
 
   addWatchFlag(ns.command("ls"))
     .description("list namespaces")
+    .option("--deleted", "list the deleted namespaces that still take up space")
     .addHelpText(
       "after",
-      "\nExample:\n  $ braid ns ls\n  $ braid ns ls --json | jq -r '.namespaces[].namespace'",
+      "\nExample:\n  $ braid ns ls\n  $ braid ns ls --json | jq -r '.namespaces[].namespace'" +
+        "\n  $ braid ns ls --deleted",
     )
     .action(async (_options: unknown, command: Command) => {
-      const options = command.optsWithGlobals<GlobalOptions & WatchFlags>();
+      const options = command.optsWithGlobals<GlobalOptions & WatchFlags & { deleted?: boolean }>();
       const client = clientFor(options, terminal);
       const { interrupted: signal, clock } = terminal;
       await emitWatched(terminal, options, async () => {
+        if (options.deleted === true) {
+          const deleted: DeletedNamespace[] = [];
+          for await (const each of client.listDeletedNamespaces({ signal })) deleted.push(each);
+          const blocks = [listDeletedNamespaces(deleted, clock.nowMicros())];
+          const notes = deleted.length === 0 ? [NONE_DELETED] : [];
+          return { value: { namespaces: deleted }, records: deleted, blocks, notes };
+        }
         const namespaces: Namespace[] = [];
         for await (const namespace of client.listNamespaces({ signal })) namespaces.push(namespace);
         const blocks = [listNamespaces(namespaces, clock.nowMicros())];
@@ -103,16 +113,47 @@ export function addNs(program: Command, terminal: Terminal): void {
     });
 
   ns.command("rm <namespace>")
-    .description("delete a namespace with all its events; cannot be undone")
+    .description("delete a namespace; its events stay for drop_grace (24h)")
+    .option("--purge", "remove its events at once; cannot be undone")
+    .option("--reason <text>", "reason to record with the deletion")
     .option("-y, --yes", "delete without asking; required without a terminal")
-    .addHelpText("after", "\nExample:\n  $ braid ns rm plays --yes")
+    .addHelpText(
+      "after",
+      "\nDuring drop_grace (24h, at most a quarter of deleteAfter) braid ns undelete restores it with all" +
+        "\nits events. With --purge, the id of a deleted namespace (braid ns ls --deleted) or its name frees" +
+        "\nits space before that." +
+        "\n\nExample:\n  $ braid ns rm plays --yes\n  $ braid ns undelete plays\n  $ braid ns rm plays --purge",
+    )
     .action(async (name: string, _options: unknown, command: Command) => {
-      const options = command.optsWithGlobals<GlobalOptions & { yes?: boolean }>();
+      const options = command.optsWithGlobals<GlobalOptions & RmFlags>();
       const client = clientFor(options, terminal);
+      const { interrupted: signal, clock } = terminal;
+      const { purge = false, reason = "" } = options;
+      if (options.yes !== true) await confirmDeletion(name, purge, terminal);
+      const deleted = await client.deleteNamespace(nameOrId(name), { purge, reason, signal });
+      const blocks = [line(deletedLine(name, deleted, purge, clock.nowMicros()))];
+      await emit(terminal, options, { value: deleted, blocks });
+    });
+
+  ns.command("undelete <namespace-or-id>")
+    .description("restore a deleted namespace with all its events")
+    .option("--as-name <name>", "give it this name, for example because the old one is taken")
+    .addHelpText(
+      "after",
+      "\nIt works until the time that braid ns ls --deleted shows. Give the id if several deleted namespaces" +
+        "\nhad the same name." +
+        "\n\nExample:\n  $ braid ns undelete plays\n  $ braid ns undelete plays-00c1d29fa44be1e0 --as-name plays_old",
+    )
+    .action(async (name: string, _options: unknown, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions & { asName?: string }>();
       const { interrupted: signal } = terminal;
-      if (options.yes !== true) await confirmDeletion(name, terminal);
-      await client.deleteNamespace(name, { signal });
-      await emit(terminal, options, { value: {}, blocks: [line(`deleted ${name}`)] });
+      const { asName = "" } = options;
+      const client = clientFor(options, terminal);
+      await show(
+        terminal,
+        options,
+        await client.undeleteNamespace(nameOrId(name), { asName, signal }),
+      );
     });
 }
 
@@ -122,16 +163,49 @@ async function workloadIn(file: string | undefined): Promise<{ workload?: Worklo
   return { workload: workloadJson(await workloadFrom(await readYaml("--workload", file), {})) };
 }
 
+interface RmFlags {
+  readonly yes?: boolean;
+  readonly purge?: boolean;
+  readonly reason?: string;
+}
+
+/** No name has a hyphen, and every id has one. */
+function nameOrId(text: string): string | { readonly id: string } {
+  return text.includes("-") ? { id: text } : text;
+}
+
+function deletedLine(
+  name: string,
+  { purged, restorableUntil }: DeletedNamespace,
+  purge: boolean,
+  nowMicros: number,
+): string {
+  if (purge) return `deleted ${name} with all its events`;
+  if (purged) return `deleted ${name}; it held no events`;
+  const restore = `restore it with: braid ns undelete ${name}`;
+  if (restorableUntil === undefined) return `deleted ${name}; ${restore}`;
+  return `deleted ${name}; until ${withRelative(restorableUntil, nowMicros)} ${restore}`;
+}
+
+const NONE_DELETED = "there is no deleted namespace";
 const NONE = "there is no namespace yet; create one: braid ns create plays";
 
-async function confirmDeletion(name: string, { ask, note }: Terminal): Promise<void> {
+async function confirmDeletion(
+  name: string,
+  purge: boolean,
+  { ask, note }: Terminal,
+): Promise<void> {
+  const what = purge ? "and all its events would be deleted for good" : "would be deleted";
+  const flags = purge ? " --purge --yes" : " --yes";
   if (ask === undefined) {
     throw new UsageError(
-      `${name} and all its events would be deleted, and there is no terminal to ask on: ` +
-        `to delete it, run braid ns rm ${name} --yes`,
+      `${name} ${what}, and there is no terminal to ask on: to delete it, run braid ns rm ${name}${flags}`,
     );
   }
-  const answer = await ask(`This deletes ${name} with all its events. Type its name to confirm: `);
+  const question = purge
+    ? `This deletes ${name} with all its events and cannot be undone.`
+    : `This deletes ${name}; for a while, braid ns undelete ${name} restores it.`;
+  const answer = await ask(`${question} Type its name to confirm: `);
   if (answer.trim() === name) return;
   note("braid: nothing was deleted\n");
   throw new ExitError(EXIT.failed);

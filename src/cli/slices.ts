@@ -5,6 +5,7 @@ import { table } from "./blocks.ts";
 import type { Block } from "./blocks.ts";
 import { clientFor } from "./connection.ts";
 import type { GlobalOptions } from "./connection.ts";
+import { EXIT, ExitError, UsageError } from "./failures.ts";
 import { emit } from "./output.ts";
 import { count, millis, size } from "./print.ts";
 import type { Terminal } from "./terminal.ts";
@@ -39,6 +40,42 @@ export function addSlices(program: Command, terminal: Terminal): void {
       const kept = await clientFor(options, terminal).undropTimeSlice(namespace, slice, call);
       await emit(terminal, options, { value: kept, blocks: [listing([kept])] });
     });
+
+  list
+    .command("purge <namespace> <slice>")
+    .description("drop a slice that is DROPPING at once, to free its space; cannot be undone")
+    .option("-y, --yes", "purge without asking; required without a terminal")
+    .addHelpText(
+      "after",
+      "\nWithout it, retention drops the slice when its grace is over.\n\nExample:" +
+        "\n  $ braid slices purge plays data_20260328 --yes",
+    )
+    .action(async (namespace: string, slice: string, _options: unknown, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions & { yes?: boolean }>();
+      if (options.yes !== true) await confirmPurge(namespace, slice, terminal);
+      const call = { signal: terminal.interrupted };
+      const dropped = await clientFor(options, terminal).purgeTimeSlice(namespace, slice, call);
+      await emit(terminal, options, { value: dropped, blocks: [listing([dropped])] });
+    });
+}
+
+async function confirmPurge(
+  namespace: string,
+  slice: string,
+  { ask, note }: Terminal,
+): Promise<void> {
+  if (ask === undefined) {
+    throw new UsageError(
+      `the events of ${slice} would be deleted for good, and there is no terminal to ask on: to delete ` +
+        `them, run braid slices purge ${namespace} ${slice} --yes`,
+    );
+  }
+  const answer = await ask(
+    `This deletes the events of ${slice} for good. Type its name to confirm: `,
+  );
+  if (answer.trim() === slice) return;
+  note("braid: nothing was deleted\n");
+  throw new ExitError(EXIT.failed);
 }
 
 function listing(slices: readonly TimeSlice[]): Block {

@@ -7,7 +7,7 @@ import { clockLine } from "./clock.ts";
 import { clientFor, urlFor } from "./connection.ts";
 import type { GlobalOptions } from "./connection.ts";
 import { EXIT, ExitError } from "./failures.ts";
-import { count, duration } from "./print.ts";
+import { count, duration, size } from "./print.ts";
 import { relative } from "./relative-time.ts";
 import { killSwitchNotes, pauseNotes } from "./switch-notes.ts";
 import type { Terminal } from "./terminal.ts";
@@ -34,6 +34,7 @@ export function addStatus(program: Command, terminal: Terminal): void {
           ...killSwitchNotes(status.killSwitch, now),
           ...pauseNotes(status.paused, "", now),
           ...(status.clock.inDoubt ? [status.clock.message] : []),
+          ...(status.disk?.readOnly === true ? [status.disk.message] : []),
         ];
         return { value: status, blocks: [describe(status, url, now)], notes };
       });
@@ -48,6 +49,7 @@ function describe(status: ServerStatus, url: string, nowMicros: number): Block {
     ["state", status.ready ? "READY" : `NOT READY: ${status.notReady}`],
     ["up", `${roughly(status.uptime)}, since ${status.startTime}`],
     ["storage", `engine ${engine}, queue ${queue}, Node.js ${status.nodeVersion}`],
+    ...diskLines(status.disk),
     [
       "namespaces",
       `${count(namespaces)}, the oldest view ${duration(status.oldestViewAge)} of at most ` +
@@ -58,6 +60,13 @@ function describe(status: ServerStatus, url: string, nowMicros: number): Block {
     ["kill switch", killSwitch.on ? "ON" : "off"],
     ["clock", clockLine(status.clock)],
   ]);
+}
+
+/** None for an engine without a disk of its own. */
+function diskLines(disk: ServerStatus["disk"] | undefined): [string, string][] {
+  if (disk?.freeBytes === undefined) return [];
+  const state = disk.readOnly ? "READ ONLY, events are refused" : "events are taken";
+  return [["disk", `${size(disk.freeBytes)} free, at least ${size(disk.freeBytesMin)}; ${state}`]];
 }
 
 function splitsLine({ splits, splitsTime }: ServerStatus, nowMicros: number): string {

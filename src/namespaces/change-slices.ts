@@ -21,6 +21,7 @@ import { forEachBounded } from "../lib/for-each-bounded.ts";
 import type { TimeSlice } from "../model/time-slice.ts";
 import type { Catalog } from "../ports/catalog.ts";
 import type { Storage } from "../ports/storage.ts";
+import { readDeleted } from "../records/deleted-records.ts";
 import {
   namespaceConflict,
   readNamespace,
@@ -292,5 +293,8 @@ async function takeBack({ catalog, store, record, listed, created }: Work): Prom
   }
   if (created.size === 0) return;
   const current = await readNamespace(catalog, record.name);
-  if (current?.id !== namespaceId) await store.dropNamespace(namespaceId);
+  if (current?.id === namespaceId) return;
+  // Read after the namespace: a deletion writes this record before it frees the name.
+  const deleted = await readDeleted(catalog, namespaceId);
+  if (deleted === undefined) await store.dropNamespace(namespaceId);
 }

@@ -28,10 +28,12 @@ import {
 import type { NamespaceRecord } from "../records/namespace-records.ts";
 import { makeFirstSlices } from "./change-slices.ts";
 import { finishDeletion } from "./finish-deletion.ts";
+import { freeName } from "./leave-name.ts";
 import type { NamespaceContext } from "./namespace-context.ts";
 import { OWNER_WAIT_MS } from "./slice-ownership.ts";
 import { dropTables } from "./slice-tables.ts";
 import { floorFor, sliceWindow } from "./slice-window.ts";
+import { finishRestoring } from "./undelete-namespace.ts";
 
 export interface CreationContext extends NamespaceContext {
   /** Names this process is creating. */
@@ -74,6 +76,13 @@ export function checkCreation(
   return config;
 }
 
+const DOING = {
+  CREATING: "created",
+  DELETING: "deleted",
+  LEAVING: "deleted",
+  RESTORING: "restored",
+} as const;
+
 /** Makes sure that the name is free, and removes what a crash has left under it. */
 async function clearName(context: NamespaceContext, name: string): Promise<void> {
   const { catalog } = context;
@@ -83,11 +92,19 @@ async function clearName(context: NamespaceContext, name: string): Promise<void>
   // With a shared catalog another process may be working on it; the reconciler finishes what a dead
   // process left.
   if (catalog.shared) {
-    const doing = there.phase === "CREATING" ? "created" : "deleted";
+    const doing = DOING[there.phase];
     throw new ServiceError("CONFLICT", `namespace "${name}" is being ${doing}; try again soon`, {
       details: { namespace: name },
       retryAfterMs: 1_000,
     });
+  }
+  if (there.phase === "RESTORING") {
+    if ((await finishRestoring(catalog, there)) !== undefined) throw namespaceExists(name);
+    return;
+  }
+  if (there.phase === "LEAVING") {
+    await freeName(context, there);
+    return;
   }
   const marked = await updateNamespace(catalog, name, (current) =>
     current.id === there.id ? { ...current, phase: "DELETING" } : undefined,
@@ -148,6 +165,8 @@ function newRecord(
     createdAt: now,
     version: 0,
     phase: "CREATING",
+    deletion: null,
+    restores: null,
     reopening: null,
     slicesChange: 1,
     changing: null,

@@ -1,8 +1,8 @@
 /**
- * Removes everything of a namespace, once it is marked as DELETING and every process has seen the
- * mark (within view_max_age).
+ * Removes everything of a namespace that no process sees any more: one that is marked as DELETING,
+ * once every process has seen the mark (within view_max_age), or a deleted one that is PURGING.
  *
- * Safe to repeat from any point, also by two processes at once: the record of the namespace is
+ * Safe to repeat from any point, also by two processes at once: the record that has the mark is
  * removed last, and with it the reason to repeat. A process that is no longer the owner stops
  * before the next slice.
  */
@@ -32,7 +32,24 @@ const SPACES = [
   "read-activity",
 ];
 
+/** For a namespace that is marked as DELETING. */
 export async function finishDeletion(
+  storage: Storage,
+  record: NamespaceRecord,
+  isOwner: () => boolean,
+): Promise<void> {
+  const { catalog } = storage;
+  await destroyNamespace(storage, record, isOwner);
+  for (;;) {
+    const current = await readNamespace(catalog, record.name);
+    // Removed, or already another namespace under the same name.
+    if (current?.id !== record.id || current.phase !== "DELETING") return;
+    if (await removeNamespace(catalog, current)) return;
+  }
+}
+
+/** Everything but the record that has the mark. */
+export async function destroyNamespace(
   storage: Storage,
   record: NamespaceRecord,
   isOwner: () => boolean,
@@ -54,12 +71,6 @@ export async function finishDeletion(
   }
   await store.dropNamespace(namespaceId);
   if (catalog.shared) await removeOwnership(catalog, namespaceId);
-  for (;;) {
-    const current = await readNamespace(catalog, record.name);
-    // Removed, or already another namespace under the same name.
-    if (current?.id !== namespaceId || current.phase !== "DELETING") return;
-    if (await removeNamespace(catalog, current)) return;
-  }
 }
 
 async function removeSlices(

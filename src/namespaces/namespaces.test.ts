@@ -142,7 +142,7 @@ test("a namespace deleted while its slices are made leaves none of them", async 
   const fixture = new ControlFixture();
   const { namespaces, reconciler } = fixture.start();
   await namespaces.create("plays", {});
-  let deleting: Promise<void> | undefined;
+  let deleting: Promise<unknown> | undefined;
   fixture.store.before = (call) => {
     if (call === "createSlice") deleting ??= namespaces.delete("plays");
   };

@@ -16,11 +16,15 @@ import type { BlockRequest } from "./blocked-ids.ts";
 import { pageAfter, pageSizeOf, pageTokenAfter } from "./control-pages.ts";
 import type { ControlPage } from "./control-pages.ts";
 import { checkCreation, createNamespace } from "./create-namespace.ts";
-import { deleteNamespace } from "./delete-namespace.ts";
+import { deleteNamespace, purgeNamespace } from "./delete-namespace.ts";
+import type { DeletionRequest } from "./delete-namespace.ts";
+import { listDeletedNamespaces } from "./deleted-namespaces.ts";
+import type { DeletedNamespace, DeletedPage, DeletedRef } from "./deleted-namespaces.ts";
 import { listTimeSlices } from "./list-time-slices.ts";
 import type { SliceListing } from "./list-time-slices.ts";
 import type { NamespaceContext } from "./namespace-context.ts";
-import { undropSlice } from "./undrop-slice.ts";
+import { undeleteNamespace } from "./undelete-namespace.ts";
+import { purgeSlice, undropSlice } from "./undrop-slice.ts";
 import { checkUpdate, updateConfig } from "./update-config.ts";
 
 export interface NamespacesOptions extends NamespaceContext {
@@ -105,8 +109,33 @@ export class Namespaces {
     return checkUpdate(this.#context, name, { patch, reset }, problems);
   }
 
-  delete(name: string, signal?: AbortSignal): Promise<void> {
-    return deleteNamespace(this.#context, name, signal);
+  /**
+   * With `purge`, also one that is deleted already, if no other namespace has the name now.
+   * `id`: only a deleted one, to purge it.
+   */
+  async delete(
+    ref: string | { readonly id: string },
+    request: Partial<DeletionRequest> = {},
+    signal?: AbortSignal,
+  ): Promise<DeletedNamespace> {
+    const { by = "", reason = "", purge = false } = request;
+    if (typeof ref !== "string") return purgeNamespace(this.#context, ref, signal);
+    try {
+      return await deleteNamespace(this.#context, ref, { by, reason, purge }, signal);
+    } catch (error) {
+      if (!purge || !isNotFound(error)) throw error;
+      return purgeNamespace(this.#context, { name: ref }, signal);
+    }
+  }
+
+  /** Restores a deleted namespace, under another name if `asName` is not "". */
+  undelete(ref: DeletedRef, asName: string, signal?: AbortSignal): Promise<Namespace> {
+    return undeleteNamespace(this.#context, ref, asName, signal);
+  }
+
+  /** In the order of their ids. */
+  listDeleted(page: ControlPage): Promise<DeletedPage> {
+    return listDeletedNamespaces(this.#context, page);
   }
 
   listTimeSlices(name: string): Promise<readonly SliceListing[]> {
@@ -120,9 +149,23 @@ export class Namespaces {
     signal?: AbortSignal,
   ): Promise<SliceListing> {
     await undropSlice(this.#context, name, timeSlice, signal);
+    return this.#listed(name, timeSlice);
+  }
+
+  /** Drops a slice that is DROPPING now, and returns its new listing. */
+  async purgeTimeSlice(
+    name: string,
+    timeSlice: string,
+    signal?: AbortSignal,
+  ): Promise<SliceListing> {
+    await purgeSlice(this.#context, name, timeSlice, signal);
+    return this.#listed(name, timeSlice);
+  }
+
+  async #listed(name: string, timeSlice: string): Promise<SliceListing> {
     const slices = await this.listTimeSlices(name);
     const found = slices.find((slice) => slice.name === timeSlice);
-    assert(found !== undefined, "a slice that was taken back is listed");
+    assert(found !== undefined, "a slice that was moved is listed");
     return found;
   }
 
@@ -154,4 +197,8 @@ export class Namespaces {
 
 function tokenOf(namespaces: readonly Namespace[]): string {
   return pageTokenAfter(namespaces.at(-1)?.name ?? "");
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof ServiceError && error.code === "NAMESPACE_NOT_FOUND";
 }

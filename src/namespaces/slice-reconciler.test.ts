@@ -1,5 +1,6 @@
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
+import { placed } from "../../tests/conformance/event-store.ts";
 import {
   ControlFixture,
   DAY,
@@ -13,6 +14,7 @@ import type { ControlProcess } from "../../tests/support/control-fixture.ts";
 import { OneByOne, StopAfter } from "../../tests/support/stopped-process.ts";
 import { settle } from "../../tests/support/virtual-clock.ts";
 import { readNamespace, writeNamespace } from "../records/namespace-records.ts";
+import { readSlices } from "../records/slice-records.ts";
 import { listChanges, noteChange } from "../records/split-changes.ts";
 import { readSplit, writeSplit } from "../records/split-records.ts";
 import { newSplit } from "../model/split-moves.ts";
@@ -559,7 +561,7 @@ test("only the newest dropped slices are remembered, and still none is made agai
   ok(slices.length - dropped < 60);
 });
 
-test("thousands of namespaces with nothing to do cost one listing", async () => {
+test("thousands of namespaces with nothing to do cost one listing, and one of the deleted", async () => {
   const { fixture, namespaces, reconciler } = await start();
   for (let i = 0; i < 1_200; i++) await namespaces.create(`n${i}`, {});
   await reconciler.runOnce(never);
@@ -567,7 +569,7 @@ test("thousands of namespaces with nothing to do cost one listing", async () => 
   fixture.catalog.before = () => void calls++;
   const report = await reconciler.runOnce(never);
   equal(report.namespaces, 1_201);
-  equal(calls, 3);
+  equal(calls, 4);
 });
 
 test("on a shared catalog too, namespaces with nothing to do cost one listing and no lease", async () => {
@@ -578,8 +580,7 @@ test("on a shared catalog too, namespaces with nothing to do cost one listing an
   fixture.catalog.before = (call, space) => void calls.push(`${call} ${space}`);
   const report = await reconciler.runOnce(never);
   equal(report.namespaces, 1_001);
-  deepEqual(new Set(calls), new Set(["list namespaces"]));
-  equal(calls.length, 3);
+  deepEqual(calls, [...Array<string>(3).fill("list namespaces"), "list deleted"]);
 });
 
 test("raising the floor costs one write beside that of believed time, and no lease", async () => {
@@ -589,7 +590,7 @@ test("raising the floor costs one write beside that of believed time, and no lea
   const calls: string[] = [];
   fixture.catalog.before = (call, space) => void calls.push(`${call} ${space}`);
   await reconciler.runOnce(never);
-  deepEqual(calls, ["write service", "list namespaces", "write namespaces"]);
+  deepEqual(calls, ["write service", "list namespaces", "write namespaces", "list deleted"]);
   equal(await floorOf(fixture), fixture.clock.nowMicros() - 601 * SECOND_MICROS);
 });
 
@@ -722,12 +723,20 @@ const WEEKLY: NamespaceConfigPatch = {
   retention: { closeAfterMicros: 55 * DAY, deleteAfterMicros: 60 * DAY },
 };
 
-/** A namespace of weekly slices that has lived for ten weeks, with the default grace of a day. */
-async function tenWeeks(): Promise<ControlProcess & { fixture: ControlFixture }> {
+/**
+ * A namespace of weekly slices that has lived for ten weeks, with the default grace of a day. The
+ * first slice has an event, if `written`.
+ */
+async function tenWeeks(written = true): Promise<ControlProcess & { fixture: ControlFixture }> {
   const fixture = new ControlFixture({ dropGraceMs: DAY_MS });
   const process = { fixture, ...fixture.start() };
-  await process.namespaces.create("plays", WEEKLY);
+  const { id } = await process.namespaces.create("plays", WEEKLY);
   await live(process, 8 * 7 * DAY_MS, DAY_MS);
+  if (written) {
+    const [first] = await readSlices(fixture.catalog, id);
+    const ref = { namespaceId: id, slice: first?.name ?? "" };
+    await fixture.store.append(ref, [placed("a", NOON, "e")]);
+  }
   return process;
 }
 
@@ -792,4 +801,28 @@ test("C26: a longer retention takes DROPPING slices back by itself", async () =>
   await process.namespaces.update("plays", { retention: { deleteAfterMicros: 90 * DAY } }, []);
   await process.reconciler.runOnce(never);
   equal((await statuses(process))[0]?.slice(5), "CLOSED");
+});
+
+test("C26: a slice without events is dropped without a grace", async () => {
+  const process = await tenWeeks(false);
+  const first = (): Promise<string> => statuses(process).then(([status]) => status?.slice(5) ?? "");
+  for (let hours = 0; (await first()) !== "DROPPED"; hours++) {
+    ok(hours < 24 * 30, "it is dropped");
+    equal((await first()) === "DROPPING", false);
+    await live(process, 3_600_000);
+  }
+});
+
+test("C26: an operator purges a slice that is DROPPING, and no other", async () => {
+  const process = await tenWeeks();
+  const { namespaces } = process;
+  const name = await untilDropping(process);
+  equal((await namespaces.purgeTimeSlice("plays", name)).status, "DROPPED");
+  equal((await namespaces.purgeTimeSlice("plays", name)).status, "DROPPED");
+  await live(process, 30_000, 5_000);
+  ok(!process.fixture.store.sliceNames().some((each) => each.endsWith(name)));
+  await rejects(namespaces.undropTimeSlice("plays", name), { code: "TIME_SLICE_NOT_FOUND" });
+  const last = (await namespaces.listTimeSlices("plays")).at(-1)?.name ?? "";
+  await rejects(namespaces.purgeTimeSlice("plays", last), { code: "CONFLICT" });
+  await rejects(namespaces.purgeTimeSlice("plays", "data_x"), { code: "TIME_SLICE_NOT_FOUND" });
 });

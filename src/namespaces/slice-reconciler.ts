@@ -16,6 +16,7 @@ import { floorLookMs, floorSettleTime } from "../model/time-margins.ts";
 import type { TimeMargins } from "../model/time-margins.ts";
 import { Leases } from "../records/lease.ts";
 import type { Lease } from "../records/lease.ts";
+import { deletedPages } from "../records/deleted-records.ts";
 import { namespacePages } from "../records/namespace-records.ts";
 import type { NamespaceRecord } from "../records/namespace-records.ts";
 import type { Changing } from "./change-slices.ts";
@@ -24,10 +25,12 @@ import { dueChanges } from "./due-changes.ts";
 import { changeDueSlices } from "./reconcile/change-due-slices.ts";
 import { dropMarkedSlices, markedLongAgo } from "./reconcile/drop-marked-slices.ts";
 import { endDeadIdChanges } from "./reconcile/end-dead-id-changes.ts";
+import { finishLeaving, finishLeftRestoring } from "./reconcile/finish-moves.ts";
 import { finishLeftReopening } from "./reconcile/finish-left-reopening.ts";
 import { finishMarkedDeletion } from "./reconcile/finish-marked-deletion.ts";
 import { forgetDroppedSlices } from "./reconcile/forget-dropped-slices.ts";
 import { KnownSlices } from "./reconcile/known-slices.ts";
+import { purgeDue } from "./reconcile/purge-due.ts";
 import type { ReconcileRun, ReconcilerEvent, ReconcilerReport } from "./reconcile/reconcile-run.ts";
 import { RefusedDrops } from "./reconcile/refused-drops.ts";
 import { removeDeadCreation } from "./reconcile/remove-dead-creation.ts";
@@ -140,6 +143,7 @@ export class SliceReconciler {
         await forEachBounded(page, reconcile, NAMESPACES_AT_ONCE);
         if (!continues()) break;
       }
+      await this.#reconcileDeleted(run, continues);
       if (continues()) this.#forgetAllBut(known);
     } catch (error) {
       fail(run, "", error);
@@ -170,8 +174,27 @@ export class SliceReconciler {
         return removeDeadCreation(run, record);
       case "DELETING":
         return finishMarkedDeletion(run, record);
+      case "LEAVING":
+        return finishLeaving(run, record);
+      case "RESTORING":
+        return finishLeftRestoring(run, record);
       case "READY":
         return this.#reconcileReady(run, record);
+    }
+  }
+
+  async #reconcileDeleted(run: ReconcileRun, continues: () => boolean): Promise<void> {
+    for await (const page of deletedPages(run.catalog, run.wait.signal)) {
+      const reconcile = async ({ id, record }: (typeof page)[number]): Promise<void> => {
+        if (!continues()) return;
+        try {
+          if (record instanceof Error) throw record;
+          await purgeDue(run, record);
+        } catch (error) {
+          if (!(run.wait.signal?.aborted === true && isConflict(error))) fail(run, id, error);
+        }
+      };
+      await forEachBounded(page, reconcile, NAMESPACES_AT_ONCE);
     }
   }
 

@@ -5,6 +5,16 @@ import type { Fragments } from "./fragments.ts";
 import type { PartitionSizes } from "./partition-sizes.ts";
 import type { Storage } from "./storage.ts";
 
+/** The free space of an engine's own disk, for operators. */
+export interface DiskUsage {
+  /** Undefined if the disk has not answered yet. */
+  readonly freeBytes: number | undefined;
+  /** Below this many free bytes the engine accepts no events. */
+  readonly freeBytesMin: number;
+  /** Why the engine accepts no events now, or undefined. */
+  readonly readOnly: string | undefined;
+}
+
 export interface Engine extends Storage {
   /** What the engine itself knows about the sizes of its partitions. */
   readonly sizes: readonly PartitionSizes[];
@@ -19,6 +29,8 @@ export interface Engine extends Storage {
   notReady(): string | undefined;
   /** Why reads are answered and events are refused now; undefined if they are not. */
   readOnly?(): string | undefined;
+  /** The free space of the disk, where the engine watches it. */
+  disk?(): DiskUsage | undefined;
   /** What time it is by other machines' clocks, where the engine has some. */
   clockMicros(): Promise<Micros | undefined>;
   /** Waits for operations under way. */

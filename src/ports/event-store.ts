@@ -173,6 +173,12 @@ export interface EventStore {
 
   sliceStats(slice: SliceRef): Promise<SliceStats>;
 
+  /**
+   * Whether the slice certainly holds no event, so that nothing is lost by dropping it at once.
+   * False also if the engine cannot tell cheaply.
+   */
+  isEmpty(slice: SliceRef): Promise<boolean>;
+
   /** Waits for calls under way and releases everything. */
   close(): Promise<void>;
 }

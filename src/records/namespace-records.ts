@@ -1,9 +1,10 @@
 /**
  * Namespaces in the catalog: space `namespaces`, key = name. Every change is compare-and-set.
  *
- * A namespace is CREATING (its slices are being made; callers do not see it), READY or DELETING
- * (callers no longer see it; its data is being removed). A crash in the first or last phase leaves
- * a record that says what to clean up.
+ * Callers see a namespace only while it is READY. CREATING: its slices are being made. DELETING: a
+ * creation has failed, and what it made is being removed. LEAVING: it is being moved to
+ * `deleted/<id>` (`deleted-records.ts`), from where it can be restored. RESTORING: it is coming
+ * back from there. A crash in any of them leaves a record that says how to continue.
  */
 import { LOST, tryCompareAndSet } from "../lib/compare-and-set.ts";
 import { z } from "zod";
@@ -26,7 +27,11 @@ const SPACE = "namespaces";
 const NAMESPACES_PAGE = 500;
 
 export interface NamespaceRecord extends Namespace {
-  readonly phase: "CREATING" | "READY" | "DELETING";
+  readonly phase: "CREATING" | "READY" | "DELETING" | "LEAVING" | "RESTORING";
+  /** Of a LEAVING one; else null. */
+  readonly deletion: Deletion | null;
+  /** Of a RESTORING one: the version of the record in `deleted` that it was made from; else null. */
+  readonly restores: number | null;
   /**
    * A higher acceptLimit that is not in force yet: between the steps of rule C3 that raise the
    * epoch and begin to accept.
@@ -59,6 +64,18 @@ export interface NamespaceRecord extends Namespace {
   readonly idStrategyChanging: readonly IdStrategyChanging[];
   /** About how many ids have one; never too low. */
   readonly idStrategyCount: number;
+}
+
+/** Who deleted a namespace, when and why. */
+export interface Deletion {
+  /** Believed time. */
+  readonly at: number;
+  /** The clock was in doubt: the time may be wrong by any amount. */
+  readonly inDoubt: boolean;
+  readonly by: string;
+  readonly reason: string;
+  /** Without a grace. */
+  readonly purge: boolean;
 }
 
 /** A change of an id's strategy that is under way, by the `idStrategyChange` it began with. */
@@ -169,7 +186,7 @@ export function requireReady(record: NamespaceRecord | undefined, name: string):
   return record;
 }
 
-function namespaceNotFound(name: string): ServiceError {
+export function namespaceNotFound(name: string): ServiceError {
   return new ServiceError(
     "NAMESPACE_NOT_FOUND",
     `there is no namespace "${name.slice(0, 60)}"; create it first, or list the existing ones`,
@@ -299,14 +316,25 @@ const provisionedSchema: z.ZodType<ProvisionedPlan> = storedObject({
   why: z.array(z.string()),
 });
 
-const recordSchema: z.ZodType<Omit<NamespaceRecord, "name" | "version">> = storedObject({
+export const deletionFields: z.ZodType<Deletion> = storedObject({
+  at: z.number().int(),
+  inDoubt: z.boolean(),
+  by: z.string(),
+  reason: z.string(),
+  purge: z.boolean(),
+});
+
+/** A stored namespace beside its name. */
+export const namespaceFields: z.ZodType<Omit<NamespaceRecord, "name" | "version">> = storedObject({
   id: z.string().min(1),
   config: configSchema,
   epoch: count,
   floor: z.number().int(),
   settled: storedObject({ epoch: count, floor: count }).default({ epoch: 0, floor: 0 }),
   createdAt: z.number().int(),
-  phase: z.enum(["CREATING", "READY", "DELETING"]),
+  phase: z.enum(["CREATING", "READY", "DELETING", "LEAVING", "RESTORING"]),
+  deletion: deletionFields.nullable().default(null),
+  restores: count.nullable().default(null),
   reopening: storedObject({ acceptLimitMicros: count }).nullable(),
   slicesChange: count,
   changing: sliceChangeSchema.nullable(),
@@ -336,7 +364,7 @@ const recordSchema: z.ZodType<Omit<NamespaceRecord, "name" | "version">> = store
 
 function decode(stored: CatalogRecord): NamespaceRecord {
   return {
-    ...decodeStored(recordSchema, SPACE, stored),
+    ...decodeStored(namespaceFields, SPACE, stored),
     name: stored.key,
     version: stored.version,
   };

@@ -153,6 +153,8 @@ function logReconciler(log: Log, event: ReconcilerEvent): void {
       break;
     case "reopened":
     case "deleted":
+    case "restored":
+    case "purged":
       log.info({ namespace: event.namespace }, `namespace ${event.kind}`);
       break;
   }

@@ -265,7 +265,7 @@ export const ConfigSchema = z.strictObject({
   drop_grace: durationSchema({ min: "0ms", max: "365d" })
     .prefault("24h")
     .describe(
-      "How long a slice past its retention can be taken back. Also how long a clock must run evenly before any leap is believed.",
+      "How long a deleted namespace, or a slice past its retention, can be restored (at most a quarter of deleteAfter). Also how long a clock must run evenly before any leap is believed.",
     ),
   log_level: z
     .enum(LOG_LEVELS, {

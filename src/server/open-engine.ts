@@ -50,6 +50,11 @@ async function openEmbedded(
     },
     warn: (message, cause) => log.warn({ err: cause }, message),
   });
+  measures.diskFreeBytes.from(() => {
+    const { freeBytes } = engine.disk() ?? {};
+    return freeBytes === undefined ? [] : [{ value: freeBytes, labels: [] }];
+  });
+  measures.diskReadOnly.from(() => (engine.readOnly() === undefined ? 0 : 1));
   lifecycle.started("the engine", () => engine.close());
   return {
     ...engine,

@@ -67,6 +67,15 @@ export function declareEmbeddedMetrics(metrics: Metrics) {
       [],
     ),
     openSlices: metrics.gauge("braid_engine_open_slices", "Slices whose files are open."),
+    diskFreeBytes: metrics.gauges(
+      "braid_disk_free_bytes",
+      "Free space of the data directory's disk; missing if server.free_space_min is 0.",
+      [],
+    ),
+    diskReadOnly: metrics.gauge(
+      "braid_disk_read_only",
+      "1 while events are refused because the free space is below server.free_space_min.",
+    ),
   };
 }
 

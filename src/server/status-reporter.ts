@@ -60,6 +60,7 @@ export class StatusReporter implements StatusUseCase {
       paused,
       views: { ...views.ages(), maxAgeMs: view_max_age },
       clock: shownClock(time.status()),
+      disk: storage.disk?.(),
       splits,
     };
   }

@@ -83,6 +83,7 @@ function storeOf(store: EventStore, own: string): EventStore {
       store.scanBlocks(owned(partition), { ...range, level: range.level ?? PATIENT }, signal),
     walkPartitions: (slice, walk, signal) => store.walkPartitions(owned(slice), walk, signal),
     sliceStats: (slice) => store.sliceStats(owned(slice)),
+    isEmpty: (slice) => store.isEmpty(owned(slice)),
     close: () => store.close(),
   };
 }

@@ -238,7 +238,7 @@ test("D30: all servers read an event that one server wrote into a new slice", as
     }
     return slices.size >= 3;
   });
-  await a.client.deleteNamespace(name);
+  await a.client.deleteNamespace(name, { purge: true });
 });
 
 test("D25: a wide partition is recorded once, for any number of reads through any number of servers", async () => {

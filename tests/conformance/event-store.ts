@@ -318,6 +318,15 @@ export function eventStoreSuite(engine: string, make: () => Promise<StoreUnderTe
     assert.deepEqual(await read(store, { ...partition("a"), namespaceId: "other" }), []);
   });
 
+  claim(
+    "a slice with an event is never said to be empty, also after a restart",
+    async (store, under) => {
+      await store.append(SLICE, [placed("a", START, "e")]);
+      assert.equal(await store.isEmpty(SLICE), false);
+      assert.equal(await (await under.reopen()).isEmpty(SLICE), false);
+    },
+  );
+
   claim("an append to a slice that does not exist stores nothing", async (store) => {
     const missing = { ...SLICE, slice: "data_none" };
     await assert.rejects(

@@ -94,7 +94,7 @@ export class SplitScenario extends ControlFixture {
 
   static async open(
     patch: NamespaceConfigPatch = {},
-    options: { shared?: boolean } = {},
+    options: { shared?: boolean; dropGraceMs?: number } = {},
   ): Promise<SplitScenario> {
     const scenario = new SplitScenario(options);
     const { namespaces, reconciler } = scenario.control;

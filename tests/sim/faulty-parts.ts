@@ -108,6 +108,7 @@ export function faultyStore(store: EventStore, way: FaultyWay): EventStore {
     scanBlocks: (...args) => way.scan(() => store.scanBlocks(...args)),
     walkPartitions: (...args) => way.call(() => store.walkPartitions(...args)),
     sliceStats: (...args) => way.call(() => store.sliceStats(...args)),
+    isEmpty: (...args) => way.call(() => store.isEmpty(...args)),
     close: () => store.close(),
   };
 }

@@ -76,6 +76,7 @@ export function storeAround(store: EventStore, around: Around): EventStore {
     scanBlocks: (...call) => scanAround(() => store.scanBlocks(...call), around),
     walkPartitions: (...call) => around(() => store.walkPartitions(...call)),
     sliceStats: (...call) => around(() => store.sliceStats(...call)),
+    isEmpty: (...call) => around(() => store.isEmpty(...call)),
     close: () => store.close(),
   };
 }

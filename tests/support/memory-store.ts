@@ -42,7 +42,8 @@ export type StoreCall =
   | "appendBlocks"
   | "scanBlocks"
   | "walkPartitions"
-  | "sliceStats";
+  | "sliceStats"
+  | "isEmpty";
 
 export class MemoryStore implements EventStore {
   readonly #slices = new Map<string, StoredSlice>();
@@ -152,6 +153,12 @@ export class MemoryStore implements EventStore {
       if (full && name !== names.at(-1)) return { partitions, next: name, bytesRead };
     }
     return { partitions, next: undefined, bytesRead };
+  }
+
+  async isEmpty(slice: SliceRef): Promise<boolean> {
+    await this.#begin("isEmpty", slice);
+    const stored = this.#slices.get(nameOf(slice));
+    return [...(stored?.partitions.values() ?? [])].every((events) => events.length === 0);
   }
 
   async sliceStats(slice: SliceRef): Promise<SliceStats> {

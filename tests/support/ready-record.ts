@@ -7,6 +7,8 @@ export function readyRecord(namespace: Namespace): NamespaceRecord {
     ...namespace,
     phase: "READY",
     settled: { epoch: 0, floor: 0 },
+    deletion: null,
+    restores: null,
     reopening: null,
     slicesChange: 0,
     changing: null,

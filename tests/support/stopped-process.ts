@@ -72,6 +72,7 @@ export function gatedStore(store: EventStore, gate: Gate): EventStore {
     scanBlocks: (...call) => store.scanBlocks(...call),
     walkPartitions: (...call) => through(gate, () => store.walkPartitions(...call)),
     sliceStats: (...call) => through(gate, () => store.sliceStats(...call)),
+    isEmpty: (...call) => through(gate, () => store.isEmpty(...call)),
     close: () => store.close(),
   };
 }

@@ -3,14 +3,22 @@
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ControlService, TimeSlice_Status } from "../../gen/braid/v1/control_service_pb.js";
-import type { NamespaceSchema, TimeSliceSchema } from "../../gen/braid/v1/control_service_pb.js";
+import type {
+  DeletedNamespaceSchema,
+  NamespaceSchema,
+  TimeSliceSchema,
+} from "../../gen/braid/v1/control_service_pb.js";
 import { ReadMode_Mode } from "../../gen/braid/v1/read_mode_pb.js";
+import type { Problems } from "../../lib/problems.ts";
+import { namespaceNameProblem } from "../../model/check-config.ts";
 import type { Namespace } from "../../model/namespace.ts";
+import type { DeletedNamespace, DeletedRef } from "../../namespaces/deleted-namespaces.ts";
 import type { SliceListing } from "../../namespaces/list-time-slices.ts";
 import type { Namespaces } from "../../namespaces/namespaces.ts";
 import { messageMethod } from "./method.ts";
 import type { UnaryMethod } from "./method.ts";
 import { configMessage, patchOf } from "./namespace-config.ts";
+import { operatorRequestOf } from "./operator-request.ts";
 import type { PlanUseCase } from "./plan.ts";
 import { provisionedMessage } from "./plan.ts";
 import { workloadOf } from "./workload-message.ts";
@@ -89,10 +97,41 @@ export function namespaceMethods(
       desc: service.deleteNamespace,
       changes: true,
       namespaceOf: (request) => request.namespace,
-      argumentsOf: namespaceIn,
-      handle: async (namespace, signal) => {
-        await namespaces.delete(namespace, signal);
-        return {};
+      argumentsOf: (request, problems, caller) => {
+        const { purge, reason } = request;
+        const { by } = operatorRequestOf(reason, caller, problems);
+        if (request.id !== "" && !purge) {
+          problems.add("id is for a purge; give purge, or namespace", "id");
+        }
+        return { ref: deletedRefIn(request, problems), wanted: { by, reason, purge } };
+      },
+      handle: async ({ ref, wanted }, signal) =>
+        deletedMessage(await namespaces.delete("id" in ref ? ref : ref.name, wanted, signal)),
+    }),
+    messageMethod({
+      desc: service.undeleteNamespace,
+      changes: true,
+      namespaceOf: ({ namespace, asName }) => (asName === "" ? namespace : asName),
+      argumentsOf: (request, problems) => {
+        const { asName } = request;
+        const problem = asName === "" ? undefined : namespaceNameProblem(asName);
+        if (problem !== undefined) problems.add(problem, "asName");
+        return { ref: deletedRefIn(request, problems), asName };
+      },
+      handle: async ({ ref, asName }, signal) =>
+        namespaceMessage(await namespaces.undelete(ref, asName, signal)),
+    }),
+    messageMethod({
+      desc: service.listDeletedNamespaces,
+      changes: false,
+      namespaceOf: () => "",
+      argumentsOf: pageIn,
+      handle: async (wanted) => {
+        const page = await namespaces.listDeleted(wanted);
+        return {
+          namespaces: page.namespaces.map(deletedMessage),
+          nextPageToken: page.nextPageToken,
+        };
       },
     }),
     messageMethod({
@@ -109,16 +148,17 @@ export function namespaceMethods(
       desc: service.undropTimeSlice,
       changes: true,
       namespaceOf: (request) => request.namespace,
-      argumentsOf: (request, problems) => {
-        const namespace = namespaceIn(request, problems);
-        const { timeSlice } = request;
-        if (timeSlice === "") {
-          problems.add("timeSlice is missing; ListTimeSlices shows the names", "timeSlice");
-        }
-        return { namespace, timeSlice };
-      },
+      argumentsOf: sliceIn,
       handle: async ({ namespace, timeSlice }, signal) =>
         sliceMessage(await namespaces.undropTimeSlice(namespace, timeSlice, signal)),
+    }),
+    messageMethod({
+      desc: service.purgeTimeSlice,
+      changes: true,
+      namespaceOf: (request) => request.namespace,
+      argumentsOf: sliceIn,
+      handle: async ({ namespace, timeSlice }, signal) =>
+        sliceMessage(await namespaces.purgeTimeSlice(namespace, timeSlice, signal)),
     }),
   ];
 }
@@ -138,6 +178,46 @@ function namespaceMessage(namespace: Namespace): MessageInitShape<typeof Namespa
       splitsPause: pauseMessage({ namespace: namespace.name, ...splitsPaused }),
     }),
     ...(provisioned !== undefined && { provisioned: provisionedMessage(provisioned) }),
+  };
+}
+
+function sliceIn(
+  request: { readonly namespace: string; readonly timeSlice: string },
+  problems: Problems,
+): { readonly namespace: string; readonly timeSlice: string } {
+  const namespace = namespaceIn(request, problems);
+  const { timeSlice } = request;
+  if (timeSlice === "") {
+    problems.add("timeSlice is missing; ListTimeSlices shows the names", "timeSlice");
+  }
+  return { namespace, timeSlice };
+}
+
+/** By id or by name, not both. */
+function deletedRefIn(
+  request: { readonly namespace: string; readonly id: string },
+  problems: Problems,
+): DeletedRef {
+  const { namespace, id } = request;
+  if (id === "") return { name: namespaceIn(request, problems) };
+  if (namespace !== "") problems.add("give namespace or id, not both", "id");
+  return { id };
+}
+
+function deletedMessage(
+  deleted: DeletedNamespace,
+): MessageInitShape<typeof DeletedNamespaceSchema> {
+  const { restorableUntil, size } = deleted;
+  return {
+    namespace: deleted.name,
+    id: deleted.id,
+    config: configMessage(deleted.config),
+    deleteTime: timeOfMicros(deleted.deletedAt),
+    ...(restorableUntil !== undefined && { restorableUntil: timeOfMicros(restorableUntil) }),
+    purged: deleted.state === "purged",
+    deletedBy: deleted.by,
+    reason: deleted.reason,
+    ...(size && { bytes: BigInt(size.bytes), events: BigInt(size.events) }),
   };
 }
 

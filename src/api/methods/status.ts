@@ -2,7 +2,11 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ControlService } from "../../gen/braid/v1/control_service_pb.js";
 import { Split_State } from "../../gen/braid/v1/split_pb.js";
-import type { ClockStatusSchema, ServerStatusSchema } from "../../gen/braid/v1/status_pb.js";
+import type {
+  ClockStatusSchema,
+  DiskStatusSchema,
+  ServerStatusSchema,
+} from "../../gen/braid/v1/status_pb.js";
 import type { KillSwitchState } from "../../model/read-mode.ts";
 import type { SplitState } from "../../model/split.ts";
 import type { PausedNamespace } from "../../splits/use-cases.ts";
@@ -17,6 +21,15 @@ export interface ShownClock {
   readonly doubt: { readonly leapMicros: number; readonly evenForMs: number } | undefined;
   /** What it means and what to do; "" without doubt. */
   readonly message: string;
+}
+
+/** The free space of the embedded engine's disk. */
+export interface ShownDisk {
+  /** Undefined if it is not known. */
+  readonly freeBytes: number | undefined;
+  readonly freeBytesMin: number;
+  /** Why events are refused now, or undefined. */
+  readonly readOnly: string | undefined;
 }
 
 export interface ServiceStatus {
@@ -38,6 +51,8 @@ export interface ServiceStatus {
   /** The number of namespace views this process holds, and the age of the oldest. */
   readonly views: { readonly count: number; readonly oldestMs: number; readonly maxAgeMs: number };
   readonly clock: ShownClock;
+  /** Undefined if the engine does not watch a disk. */
+  readonly disk: ShownDisk | undefined;
   /** Undefined before the first count. */
   readonly splits:
     { readonly countedAt: number; readonly states: ReadonlyMap<SplitState, number> } | undefined;
@@ -88,12 +103,23 @@ function statusMessage(status: ServiceStatus): MessageInitShape<typeof ServerSta
     oldestViewAge: durationOfMicros(Math.round(views.oldestMs * 1000)),
     viewMaxAge: durationOfMicros(Math.round(views.maxAgeMs * 1000)),
     clock: clockMessage(status.clock),
+    disk: diskMessage(status.disk),
     ...(splits && {
       splitsTime: timeOfMicros(splits.countedAt),
       splits: [...splits.states].map(([state, count]) => {
         return { state: Split_State[state], count: BigInt(count) };
       }),
     }),
+  };
+}
+
+function diskMessage(disk: ShownDisk | undefined): MessageInitShape<typeof DiskStatusSchema> {
+  const { freeBytes, freeBytesMin = 0, readOnly } = disk ?? {};
+  return {
+    ...(freeBytes !== undefined && { freeBytes: BigInt(freeBytes) }),
+    freeBytesMin: BigInt(freeBytesMin),
+    readOnly: readOnly !== undefined,
+    message: readOnly ?? "",
   };
 }
 

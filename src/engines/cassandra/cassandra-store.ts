@@ -206,6 +206,12 @@ export class CassandraStore implements EventStore {
     }
   }
 
+  /** Counts may lack events, and a table can be searched only node by node. */
+  async isEmpty(): Promise<boolean> {
+    this.#requireOpen();
+    return false;
+  }
+
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;

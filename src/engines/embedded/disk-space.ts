@@ -11,6 +11,7 @@ import { open, rm, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
+import type { DiskUsage } from "../../ports/engine.ts";
 import { FILE_MODE } from "./data-directory.ts";
 
 export interface DiskSpaceOptions {
@@ -51,6 +52,11 @@ export class DiskSpace {
     return space;
   }
 
+  get usage(): DiskUsage {
+    const freeBytes = Number.isFinite(this.#freeBytes) ? this.#freeBytes : undefined;
+    return { freeBytes, freeBytesMin: this.#options.freeBytesMin, readOnly: this.readOnly };
+  }
+
   /** Why the engine accepts no events now, or undefined. */
   get readOnly(): string | undefined {
     if (!this.#low) return undefined;
@@ -58,7 +64,9 @@ export class DiskSpace {
     return (
       `the disk of ${directory} has ${mebibytes(this.#freeBytes)} free, less than ` +
       `${mebibytes(freeBytesMin)} (server.free_space_min): events are refused, reads and deletions ` +
-      "continue; free some space or delete a namespace"
+      "continue; free some space. What is deleted takes up space until its grace is over: " +
+      '"braid ns ls --deleted" and "braid slices NAMESPACE" list it, "braid ns rm --purge" and ' +
+      '"braid slices purge" remove it now'
     );
   }
 

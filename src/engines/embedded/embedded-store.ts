@@ -223,6 +223,11 @@ export class EmbeddedStore implements EventStore {
     }
   }
 
+  async isEmpty(slice: SliceRef): Promise<boolean> {
+    const name = this.#liveName(slice);
+    return name === undefined || this.#isEmpty(name);
+  }
+
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;

@@ -12,6 +12,7 @@ import { CheckedLevel } from "./checked-level.ts";
 import type { CommitObserver } from "./checked-level.ts";
 import { shareThreads } from "./disk-threads.ts";
 import { guardDirectory, isThere, syncDirectory } from "./data-directory.ts";
+import type { DiskUsage } from "../../ports/engine.ts";
 import { DiskSpace } from "./disk-space.ts";
 import { EmbeddedCatalog } from "./embedded-catalog.ts";
 import { EmbeddedStore } from "./embedded-store.ts";
@@ -45,6 +46,8 @@ export interface EmbeddedEngineOptions {
 export interface EmbeddedEngine extends Storage {
   /** Why the engine accepts no events now, or undefined. */
   readOnly(): string | undefined;
+  /** Undefined if the engine does not watch its disk. */
+  disk(): DiskUsage | undefined;
   /** Waits for operations under way and closes every file cleanly. */
   close(): Promise<void>;
 }
@@ -97,7 +100,7 @@ export async function openEmbeddedEngine(options: EmbeddedEngineOptions): Promis
         await guard.release();
       }
     };
-    return { store, catalog, readOnly: () => space?.readOnly, close };
+    return { store, catalog, readOnly: () => space?.readOnly, disk: () => space?.usage, close };
   } catch (error) {
     await catalogLevel?.close();
     await space?.close();

@@ -2,10 +2,12 @@
  * Makes slices ahead of need, opens, closes and marks them, and raises the floor and the settled
  * floor (rules C1 and C24), as far as time has made it due.
  */
+import { forEachBounded } from "../../lib/for-each-bounded.ts";
 import type { Micros } from "../../lib/time-units.ts";
 import { SECOND_MICROS } from "../../model/namespace-config.ts";
 import { settledFloorOf, writeNamespace } from "../../records/namespace-records.ts";
 import type { NamespaceRecord } from "../../records/namespace-records.ts";
+import { CHANGE_SLICES_MAX } from "../../records/slice-change.ts";
 import type { SliceRecord } from "../../records/slice-records.ts";
 import { changeSlices, finishChange } from "../change-slices.ts";
 import type { SlicesMoved } from "../change-slices.ts";
@@ -71,12 +73,15 @@ async function decide(
   due: DueChanges,
   at: Micros,
 ): Promise<void> {
+  // Bounded like the change itself: the next run decides on the rest.
+  const over = due.dropping.slice(0, CHANGE_SLICES_MAX);
+  const empty = await emptyOf(run, record, over);
   const change = {
     make: due.make,
     open: namesOf(due.open),
     close: namesOf(due.close),
-    drop: namesOf(due.drop),
-    dropping: namesOf(due.dropping),
+    drop: namesOf([...due.drop, ...empty]),
+    dropping: namesOf(over.filter((slice) => !empty.has(slice))),
     undrop: namesOf(due.undrop),
     at,
   };
@@ -84,6 +89,19 @@ async function decide(
   // Another process changed the namespace, or is changing its slices: the next run decides again.
   if (moved === "overtaken" || moved === "busy") return;
   await afterMove(run, record, moved);
+}
+
+/** Slices that certainly hold no event need no grace (rule C26). */
+async function emptyOf(
+  { store }: ReconcileRun,
+  { id }: NamespaceRecord,
+  slices: readonly SliceRecord[],
+): Promise<ReadonlySet<SliceRecord>> {
+  const empty = new Set<SliceRecord>();
+  await forEachBounded(slices, async (slice) => {
+    if (await store.isEmpty({ namespaceId: id, slice: slice.name })) empty.add(slice);
+  });
+  return empty;
 }
 
 async function afterMove(

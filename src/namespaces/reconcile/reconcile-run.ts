@@ -16,7 +16,10 @@ export type ReconcilerEvent =
       readonly namespace: string;
       readonly slices: readonly string[];
     }
-  | { readonly kind: "reopened" | "deleted"; readonly namespace: string }
+  | {
+      readonly kind: "reopened" | "deleted" | "restored" | "purged";
+      readonly namespace: string;
+    }
   | {
       /** Reported once, until the refusal is over. */
       readonly kind: "drops refused";

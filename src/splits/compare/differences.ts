@@ -229,7 +229,7 @@ export class Differences {
       case "OTHER_BYTES":
         differed(comparison);
         await fallBack(
-          comparison.namespace,
+          found.namespace,
           `${reasonOf(found)} in ${locationOf(comparison.partition)}`,
         );
         // Otherwise every later comparison would make the namespace fall back once more.

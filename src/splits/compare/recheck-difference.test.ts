@@ -2,6 +2,8 @@ import { equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { location, OnePartition } from "../../../tests/property/one-partition.ts";
 import { readRoute } from "../../records/route-records.ts";
+import { readDeleted, writeDeleted } from "../../records/deleted-records.ts";
+import { readNamespace, removeNamespace } from "../../records/namespace-records.ts";
 import { readSlice, removeSlice } from "../../records/slice-records.ts";
 import { isServed } from "./recheck-difference.ts";
 import { comparisonOf } from "./comparison-of.ts";
@@ -38,4 +40,32 @@ test("C14: a difference in a slice whose record is gone belongs to no copy that 
   equal(await isServed(fixture.catalog, comparisonOf(found)), true);
   await removeSlice(fixture.catalog, location.namespaceId, slice);
   equal(await isServed(fixture.catalog, comparisonOf(found)), false);
+});
+
+test("C26: a difference in a deleted namespace stays unsettled until the namespace is purged", async () => {
+  const fixture = await OnePartition.open();
+  await fixture.split({});
+  const { catalog } = fixture;
+  const segment = (await readRoute(catalog, location))?.segments[0];
+  const namespace = await readNamespace(catalog, "plays");
+  ok(segment !== undefined && namespace !== undefined);
+  const { from, to } = segment;
+  const found = { namespace: "plays", partition: location, round: 0, segment, from, to };
+  const deletion = { at: 0, inDoubt: false, by: "", reason: "", purge: false };
+  await writeDeleted(catalog, {
+    id: namespace.id,
+    phase: "DELETED",
+    namespace,
+    deletion,
+    graceFrom: 0,
+    size: null,
+    restoredOf: null,
+    version: 0,
+  });
+  await removeNamespace(catalog, namespace);
+  equal(await isServed(catalog, comparisonOf(found)), true);
+  const deleted = await readDeleted(catalog, namespace.id);
+  ok(deleted !== undefined);
+  await writeDeleted(catalog, { ...deleted, phase: "PURGING" });
+  equal(await isServed(catalog, comparisonOf(found)), false);
 });

@@ -6,7 +6,7 @@
  */
 import { fromUtf8 } from "../../lib/bytes.ts";
 import { ServiceError } from "../../lib/errors.ts";
-import { readNamespace } from "../../records/namespace-records.ts";
+import { locateNamespace } from "../../records/locate-namespace.ts";
 import { readRoute } from "../../records/route-records.ts";
 import { readSlice } from "../../records/slice-records.ts";
 import type { NamespaceConfig } from "../../model/namespace-config.ts";
@@ -25,6 +25,8 @@ import type { DifferenceVerdict } from "../serve/observer.ts";
 export interface Finding {
   readonly verdict: Exclude<DifferenceVerdict, "VANISHED" | "NOT_CHECKED">;
   readonly detail: string;
+  /** The name of the namespace, which may have been restored under another one. */
+  readonly namespace: string;
   readonly epoch: number;
 }
 
@@ -36,6 +38,7 @@ export type Recheck =
 
 /** The state of the namespace that a finding depends on. */
 interface Ground {
+  readonly name: string;
   readonly epoch: number;
   readonly config: NamespaceConfig;
 }
@@ -48,6 +51,13 @@ const NOT_SERVED: Recheck = {
 const REOPENED: Recheck = {
   verdict: "NOT_CHECKED",
   detail: "time of the namespace is being opened again",
+  served: true,
+};
+
+/** The copy is served again if the namespace is restored (rule C26). */
+const DELETED: Recheck = {
+  verdict: "NOT_CHECKED",
+  detail: "the namespace is deleted",
   served: true,
 };
 
@@ -64,7 +74,7 @@ export async function recheckDifference(
   const after = await groundOf(catalog, comparison);
   if ("verdict" in after) return after;
   if (after.epoch !== before.epoch) return REOPENED;
-  return { ...found, verdict: found.verdict, epoch: after.epoch };
+  return { ...found, verdict: found.verdict, namespace: after.name, epoch: after.epoch };
 }
 
 /** Whether servers may still follow that copy. */
@@ -79,16 +89,17 @@ async function groundOf(
   { namespace, partition, read }: Comparison,
 ): Promise<Ground | Recheck> {
   const { namespaceId, slice: sliceName } = partition;
-  const found = await readNamespace(catalog, namespace);
-  if (found?.phase !== "READY" || found.id !== namespaceId) return NOT_SERVED;
+  const found = await locateNamespace(catalog, namespaceId, namespace);
+  if (found === "gone") return NOT_SERVED;
+  if (found === "deleted") return DELETED;
   const slice = await readSlice(catalog, namespaceId, sliceName);
   if (slice === undefined || slice.state === "DROPPED") return NOT_SERVED;
   const route = await readRoute(catalog, partition);
   if (route?.segments.some((listed) => isSameCopy(listed, read.segment)) !== true) {
     return NOT_SERVED;
   }
-  const { epoch, config } = found;
-  return route.epoch === epoch ? { epoch, config } : REOPENED;
+  const { name, epoch, config } = found;
+  return route.epoch === epoch ? { name, epoch, config } : REOPENED;
 }
 
 interface Compared {

@@ -22,7 +22,7 @@ const DETECTED: SplitRecord = newSplit(
 );
 
 function finding(verdict: Finding["verdict"]): Finding {
-  return { verdict, detail: "missing block", epoch: 1 };
+  return { verdict, detail: "missing block", namespace: "plays", epoch: 1 };
 }
 
 /** As a worker leaves it: copied, confirmed, and so without failures. */

@@ -404,7 +404,7 @@ test("the splits of all namespaces are listed page by page, those of one that go
   // A token that ends in a namespace that is gone leads to the next one.
   const options = { state: undefined, pageSize: 1 };
   const { nextPageToken } = await fixture.splits.list("", { ...options, pageToken: "" });
-  await namespaces.delete("ads", new AbortController().signal);
+  await namespaces.delete("ads");
   const { splits } = await fixture.splits.list("", { ...options, pageToken: nextPageToken });
   assert.equal(splits[0]?.record.namespace, "plays");
   // And it is of no use for another list.

@@ -11,7 +11,8 @@ import type { Clock } from "../../lib/clock.ts";
 import { CODES, ServiceError } from "../../lib/errors.ts";
 import { LinkedAbort } from "../../lib/linked-abort.ts";
 import { mapBounded } from "../../lib/map-bounded.ts";
-import { readReadyNamespace } from "../../records/namespace-records.ts";
+import { locateNamespace } from "../../records/locate-namespace.ts";
+import { namespaceNotFound } from "../../records/namespace-records.ts";
 import type { NamespaceRecord } from "../../records/namespace-records.ts";
 import { readParts } from "../../records/part-records.ts";
 import { readSlice, readSlices } from "../../records/slice-records.ts";
@@ -258,16 +259,18 @@ export class Verification {
     epoch,
   }: SplitRecord): Promise<NamespaceRecord | undefined> {
     const { catalog } = this.#deps;
-    const found = await readReadyNamespace(catalog, namespace);
+    const found = await locateNamespace(catalog, partition.namespaceId, namespace);
+    // Started again after a restoration, the comparison continues here.
+    if (typeof found === "string") throw namespaceNotFound(namespace);
     const slice = await readSlice(catalog, partition.namespaceId, partition.slice);
-    const sameTime = found.id === partition.namespaceId && found.epoch === epoch;
+    const sameTime = found.epoch === epoch;
     return sameTime && slice !== undefined && slice.state !== "DROPPED" ? found : undefined;
   }
 
   /** Resolves when the difference is settled, however long that takes. */
   async #recheck(
-    { namespace, partition }: SplitRecord,
-    { readMode }: NamespaceRecord,
+    { partition }: SplitRecord,
+    { name: namespace, readMode }: NamespaceRecord,
     segment: RouteSegment,
     splitRange: SplitRange | Unlisted,
   ): Promise<void> {

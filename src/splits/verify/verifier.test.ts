@@ -122,6 +122,7 @@ function tampered(store: MemoryStore, tampering: Tampering): EventStore {
     appendBlocks: (partition, blocks) => store.appendBlocks(partition, blocks),
     walkPartitions: (...call) => store.walkPartitions(...call),
     sliceStats: (slice) => store.sliceStats(slice),
+    isEmpty: (slice) => store.isEmpty(slice),
     close: () => store.close(),
     async *scan(partition, range, signal) {
       assert.equal(range.level?.consistency, "ALL");

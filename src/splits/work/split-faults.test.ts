@@ -30,8 +30,11 @@ interface Copying {
 }
 
 /** In the middle of a copy: some parts are listed, others are not. */
-async function copying(patch: NamespaceConfigPatch = {}): Promise<Copying> {
-  const fixture = await SplitScenario.open(patch);
+async function copying(
+  patch: NamespaceConfigPatch = {},
+  options: { dropGraceMs?: number } = {},
+): Promise<Copying> {
+  const fixture = await SplitScenario.open(patch, options);
   await fixture.write({ events: EVENTS, bytes: 2_000, from: TEN, to: TEN + HOUR });
   const partition = await fixture.partitionAt(TEN);
   fixture.startWorker({ gate: () => fixture.clock.sleep(10) });
@@ -293,6 +296,27 @@ test("S19: a slice that is dropped in the middle of a copy takes the split with 
   );
   await fixture.close();
 });
+
+for (const asName of ["", "other"]) {
+  const how = asName === "" ? "restored" : "restored under another name";
+  test(`C26: a namespace that is deleted in the middle of a copy and ${how} has its split finished`, async () => {
+    const there = await copying({}, { dropGraceMs: 86_400_000 });
+    const { fixture, partition, record } = there;
+    const { namespaces } = fixture.control;
+    await fixture.passWhile(namespaces.delete(NAME));
+    await fixture.clock.advance(1_800_000);
+    const during = await fixture.record(partition);
+    assert.deepEqual([during?.segments.length, during?.owner], [1, null]);
+    assert.equal(during?.history.at(-1)?.reason, "the namespace is deleted");
+    await fixture.passWhile(namespaces.undelete({ name: NAME }, asName));
+    const finished = await fixture.until(partition, rests, 900);
+    assert.equal(finished.namespace, asName === "" ? NAME : asName);
+    assert.equal(finished.segments[0]?.events, EVENTS);
+    // What was listed before the deletion was not copied again.
+    assert.equal(finished.segments[0].generation, record.segments[0]?.generation);
+    await fixture.close();
+  });
+}
 
 test("S20: a namespace that is deleted in the middle of a copy leaves nothing of its splits", async () => {
   const { fixture, partition } = await copying();

@@ -50,15 +50,16 @@ export async function workOnSplit(
     await removeIfGone(context.catalog, clock, record);
     return;
   }
-  if (location === "closed") {
+  if (location === "closed" || location === "deleted") {
     const changes = { dueAt: clock.nowMicros() + CLOSED_SLICE_MICROS };
     const to = restingState(record);
-    const reason = "the slice is closed";
+    const reason = location === "closed" ? "the slice is closed" : "the namespace is deleted";
     await moveUnowned(context, record, { to, cause: "closed-slice", reason, changes });
     return;
   }
   const { namespace } = location;
-  await workAt(context, location, record, signal);
+  // A namespace that was restored may have another name.
+  await workAt(context, location, { ...record, namespace: namespace.name }, signal);
   await rescheduleIfSealedSooner(context, namespace, record.partition);
 }
 

@@ -219,9 +219,32 @@ export declare const UpdateNamespaceRequestSchema: GenMessage<UpdateNamespaceReq
  */
 export declare type DeleteNamespaceRequest = Message<"braid.v1.DeleteNamespaceRequest"> & {
   /**
+   * With purge, also the name of a deleted namespace, if no namespace has it now.
+   *
    * @generated from field: string namespace = 1;
    */
   namespace: string;
+
+  /**
+   * Removes the events now: this cannot be undone.
+   *
+   * @generated from field: bool purge = 2;
+   */
+  purge: boolean;
+
+  /**
+   * Instead of namespace, with purge: the id of a deleted namespace.
+   *
+   * @generated from field: string id = 3;
+   */
+  id: string;
+
+  /**
+   * At most 1,024 characters.
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
 };
 
 /**
@@ -231,16 +254,150 @@ export declare type DeleteNamespaceRequest = Message<"braid.v1.DeleteNamespaceRe
 export declare const DeleteNamespaceRequestSchema: GenMessage<DeleteNamespaceRequest>;
 
 /**
- * @generated from message braid.v1.DeleteNamespaceResponse
+ * A deleted namespace.
+ *
+ * @generated from message braid.v1.DeletedNamespace
  */
-export declare type DeleteNamespaceResponse = Message<"braid.v1.DeleteNamespaceResponse"> & {
+export declare type DeletedNamespace = Message<"braid.v1.DeletedNamespace"> & {
+  /**
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * @generated from field: string id = 2;
+   */
+  id: string;
+
+  /**
+   * @generated from field: braid.v1.NamespaceConfig config = 3;
+   */
+  config?: NamespaceConfig | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp delete_time = 4;
+   */
+  deleteTime?: Timestamp | undefined;
+
+  /**
+   * Until when UndeleteNamespace restores it. Not given if it is purged, or while the clock is in doubt: its
+   * grace begins when the doubt is over.
+   *
+   * @generated from field: optional google.protobuf.Timestamp restorable_until = 5;
+   */
+  restorableUntil?: Timestamp | undefined;
+
+  /**
+   * Its events are removed, or are being removed: nothing restores it.
+   *
+   * @generated from field: bool purged = 6;
+   */
+  purged: boolean;
+
+  /**
+   * @generated from field: string deleted_by = 7;
+   */
+  deletedBy: string;
+
+  /**
+   * @generated from field: string reason = 8;
+   */
+  reason: string;
+
+  /**
+   * Approximate size when it was deleted. Not given if that is not known.
+   *
+   * @generated from field: optional uint64 bytes = 9;
+   */
+  bytes?: bigint | undefined;
+
+  /**
+   * @generated from field: optional uint64 events = 10;
+   */
+  events?: bigint | undefined;
 };
 
 /**
- * Describes the message braid.v1.DeleteNamespaceResponse.
- * Use `create(DeleteNamespaceResponseSchema)` to create a new message.
+ * Describes the message braid.v1.DeletedNamespace.
+ * Use `create(DeletedNamespaceSchema)` to create a new message.
  */
-export declare const DeleteNamespaceResponseSchema: GenMessage<DeleteNamespaceResponse>;
+export declare const DeletedNamespaceSchema: GenMessage<DeletedNamespace>;
+
+/**
+ * @generated from message braid.v1.UndeleteNamespaceRequest
+ */
+export declare type UndeleteNamespaceRequest = Message<"braid.v1.UndeleteNamespaceRequest"> & {
+  /**
+   * The name it had; enough if exactly one deleted namespace had it.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * Instead of namespace: its id.
+   *
+   * @generated from field: string id = 2;
+   */
+  id: string;
+
+  /**
+   * Another name, for example if the old one is taken. Default: the name it had.
+   *
+   * @generated from field: string as_name = 3;
+   */
+  asName: string;
+};
+
+/**
+ * Describes the message braid.v1.UndeleteNamespaceRequest.
+ * Use `create(UndeleteNamespaceRequestSchema)` to create a new message.
+ */
+export declare const UndeleteNamespaceRequestSchema: GenMessage<UndeleteNamespaceRequest>;
+
+/**
+ * @generated from message braid.v1.ListDeletedNamespacesRequest
+ */
+export declare type ListDeletedNamespacesRequest = Message<"braid.v1.ListDeletedNamespacesRequest"> & {
+  /**
+   * At most 1,000. Default: 100.
+   *
+   * @generated from field: uint32 page_size = 1;
+   */
+  pageSize: number;
+
+  /**
+   * @generated from field: string page_token = 2;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message braid.v1.ListDeletedNamespacesRequest.
+ * Use `create(ListDeletedNamespacesRequestSchema)` to create a new message.
+ */
+export declare const ListDeletedNamespacesRequestSchema: GenMessage<ListDeletedNamespacesRequest>;
+
+/**
+ * @generated from message braid.v1.ListDeletedNamespacesResponse
+ */
+export declare type ListDeletedNamespacesResponse = Message<"braid.v1.ListDeletedNamespacesResponse"> & {
+  /**
+   * @generated from field: repeated braid.v1.DeletedNamespace namespaces = 1;
+   */
+  namespaces: DeletedNamespace[];
+
+  /**
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message braid.v1.ListDeletedNamespacesResponse.
+ * Use `create(ListDeletedNamespacesResponseSchema)` to create a new message.
+ */
+export declare const ListDeletedNamespacesResponseSchema: GenMessage<ListDeletedNamespacesResponse>;
 
 /**
  * @generated from message braid.v1.ListTimeSlicesRequest
@@ -408,6 +565,27 @@ export declare type UndropTimeSliceRequest = Message<"braid.v1.UndropTimeSliceRe
  * Use `create(UndropTimeSliceRequestSchema)` to create a new message.
  */
 export declare const UndropTimeSliceRequestSchema: GenMessage<UndropTimeSliceRequest>;
+
+/**
+ * @generated from message braid.v1.PurgeTimeSliceRequest
+ */
+export declare type PurgeTimeSliceRequest = Message<"braid.v1.PurgeTimeSliceRequest"> & {
+  /**
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * @generated from field: string time_slice = 2;
+   */
+  timeSlice: string;
+};
+
+/**
+ * Describes the message braid.v1.PurgeTimeSliceRequest.
+ * Use `create(PurgeTimeSliceRequestSchema)` to create a new message.
+ */
+export declare const PurgeTimeSliceRequestSchema: GenMessage<PurgeTimeSliceRequest>;
 
 /**
  * @generated from message braid.v1.BlockedId
@@ -898,14 +1076,35 @@ export declare const ControlService: GenService<{
     output: typeof NamespaceSchema;
   },
   /**
-   * Deletes a namespace with all its events. This cannot be undone.
+   * Deletes a namespace. Its name is free at once; its events stay for drop_grace, and UndeleteNamespace
+   * restores it until then. With purge, or if it holds no event, its events are removed at once.
    *
    * @generated from rpc braid.v1.ControlService.DeleteNamespace
    */
   deleteNamespace: {
     methodKind: "unary";
     input: typeof DeleteNamespaceRequestSchema;
-    output: typeof DeleteNamespaceResponseSchema;
+    output: typeof DeletedNamespaceSchema;
+  },
+  /**
+   * Restores a deleted namespace with its events, splits and blocked ids. Page tokens of its reads stay valid.
+   *
+   * @generated from rpc braid.v1.ControlService.UndeleteNamespace
+   */
+  undeleteNamespace: {
+    methodKind: "unary";
+    input: typeof UndeleteNamespaceRequestSchema;
+    output: typeof NamespaceSchema;
+  },
+  /**
+   * Lists the deleted namespaces that still take up space, in the order of their ids, page by page.
+   *
+   * @generated from rpc braid.v1.ControlService.ListDeletedNamespaces
+   */
+  listDeletedNamespaces: {
+    methodKind: "unary";
+    input: typeof ListDeletedNamespacesRequestSchema;
+    output: typeof ListDeletedNamespacesResponseSchema;
   },
   /**
    * Lists the time slices of a namespace by start, with their sizes.
@@ -926,6 +1125,16 @@ export declare const ControlService: GenService<{
   undropTimeSlice: {
     methodKind: "unary";
     input: typeof UndropTimeSliceRequestSchema;
+    output: typeof TimeSliceSchema;
+  },
+  /**
+   * Drops a slice that is DROPPING now, without the rest of its grace. This cannot be undone.
+   *
+   * @generated from rpc braid.v1.ControlService.PurgeTimeSlice
+   */
+  purgeTimeSlice: {
+    methodKind: "unary";
+    input: typeof PurgeTimeSliceRequestSchema;
     output: typeof TimeSliceSchema;
   },
   /**

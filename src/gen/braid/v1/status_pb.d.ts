@@ -152,6 +152,11 @@ export declare type ServerStatus = Message<"braid.v1.ServerStatus"> & {
    * @generated from field: braid.v1.ClockStatus clock = 19;
    */
   clock?: ClockStatus | undefined;
+
+  /**
+   * @generated from field: braid.v1.DiskStatus disk = 20;
+   */
+  disk?: DiskStatus | undefined;
 };
 
 /**
@@ -182,6 +187,47 @@ export declare type ServerStatus_SplitCount = Message<"braid.v1.ServerStatus.Spl
  * Use `create(ServerStatus_SplitCountSchema)` to create a new message.
  */
 export declare const ServerStatus_SplitCountSchema: GenMessage<ServerStatus_SplitCount>;
+
+/**
+ * The disk of the embedded engine. Empty with another engine.
+ *
+ * @generated from message braid.v1.DiskStatus
+ */
+export declare type DiskStatus = Message<"braid.v1.DiskStatus"> & {
+  /**
+   * Not given if it is not known.
+   *
+   * @generated from field: optional uint64 free_bytes = 1;
+   */
+  freeBytes?: bigint | undefined;
+
+  /**
+   * Below this many free bytes events are refused (server.free_space_min).
+   *
+   * @generated from field: uint64 free_bytes_min = 2;
+   */
+  freeBytesMin: bigint;
+
+  /**
+   * Events are refused now; reads and deletions continue.
+   *
+   * @generated from field: bool read_only = 3;
+   */
+  readOnly: boolean;
+
+  /**
+   * What to do; empty unless read-only.
+   *
+   * @generated from field: string message = 4;
+   */
+  message: string;
+};
+
+/**
+ * Describes the message braid.v1.DiskStatus.
+ * Use `create(DiskStatusSchema)` to create a new message.
+ */
+export declare const DiskStatusSchema: GenMessage<DiskStatus>;
 
 /**
  * How far a server believes its machine's clock.

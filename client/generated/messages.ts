@@ -455,6 +455,10 @@ export interface NamespaceConfigSlos {
   readonly write: NamespaceConfigLatency;
 }
 
+export type NamespaceConfigWhenHarmlessAction =
+  | "SPLIT"
+  | "LEAVE";
+
 export interface NamespaceConfigWidePartition {
   /** Whether reads report wide partitions. */
   readonly detect: boolean;
@@ -472,6 +476,11 @@ export interface NamespaceConfigWidePartition {
   readonly layout: NamespaceConfigWidePartitionLayout;
   /** AUTO (the default), EVENT_BUCKETS, TIME_BUCKETS or HASH. */
   readonly strategy: string;
+  /**
+   * What to do with a wide partition whose pages and whole range are read within
+   * slos.read.target: SPLIT it (the default), or LEAVE it and check again later.
+   */
+  readonly whenHarmless: NamespaceConfigWhenHarmlessAction;
 }
 
 export type NamespaceConfigWidePartitionLayout =

@@ -63,6 +63,7 @@ const FIELDS: Readonly<Record<string, Field>> = {
   "widePartition.maxParts": { kind: "number" },
   "widePartition.layout": { kind: "text" },
   "widePartition.strategy": { kind: "text" },
+  "widePartition.whenHarmless": { kind: "text" },
   "tuning.mode": { kind: "text" },
   "tuning.densityMinBytes": { kind: "bytes" },
   "tuning.densityMaxBytes": { kind: "bytes" },

@@ -35,7 +35,8 @@ export function describeNamespace(shown: Namespace, nowMicros: number): Block {
       "wide",
       wide.detect
         ? `over ${size(wide.bytesMax)} or ${count(wide.eventsMax)} events; ` +
-          `parts of ${size(wide.targetBytes)}, ${wide.layout}, ${wide.strategy}`
+          `parts of ${size(wide.targetBytes)}, ${wide.layout}, ${wide.strategy}` +
+          (wide.whenHarmless === "LEAVE" ? "; left alone while reads meet their target" : "")
         : "not detected",
     ],
     ["splits", splitsLine(shown, nowMicros)],

@@ -31,6 +31,7 @@ export const MOVE_CAUSES = [
   "covered",
   // It waits.
   "waiting",
+  "harmless",
   "paused",
   "reopened",
   "outage",

@@ -32,6 +32,8 @@ export interface NamespaceConfig {
     readonly maxParts: number;
     readonly layout: SplitLayout;
     readonly strategy: string;
+    /** What to do with a wide partition whose reads meet `slos.read.target`. */
+    readonly whenHarmless: "SPLIT" | "LEAVE";
   };
   readonly tuning: {
     readonly mode: "PROPOSE" | "OFF" | "AUTO";
@@ -60,6 +62,7 @@ export const DEFAULT_NAMESPACE_CONFIG: NamespaceConfig = {
     maxParts: 4_096,
     layout: "PACKED",
     strategy: "AUTO",
+    whenHarmless: "SPLIT",
   },
   tuning: { mode: "PROPOSE", densityMinBytes: 2_097_152, densityMaxBytes: 10_485_760 },
 };

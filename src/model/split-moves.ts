@@ -57,7 +57,7 @@ export const SPLIT_MOVES: Readonly<
     PLANNING: ["reopened"],
     PLANNED: ["plan"],
     COMPLETED: ["claim", "covered", "waiting", "paused", "reopened", "outage", ...REFUSAL_CAUSES],
-    PARKED: ["waiting", ...STOPPED],
+    PARKED: ["waiting", "harmless", ...STOPPED],
     REFUSED: REFUSAL_CAUSES,
     FAILED: ["unreadable"],
     INVALIDATED: TAKEN_BACK,

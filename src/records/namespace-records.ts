@@ -278,6 +278,7 @@ const configSchema: z.ZodType<NamespaceConfig> = storedObject({
     maxParts: count,
     layout: z.enum(SPLIT_LAYOUTS),
     strategy: z.string(),
+    whenHarmless: z.enum(["SPLIT", "LEAVE"]).default("SPLIT"),
   }),
   tuning: storedObject({
     mode: z.enum(["PROPOSE", "OFF", "AUTO"]),

@@ -16,6 +16,7 @@ export const CONFIG: NamespaceConfig = {
     maxParts: 4096,
     layout: "PACKED",
     strategy: "AUTO",
+    whenHarmless: "SPLIT",
   },
   tuning: { mode: "PROPOSE", densityMinBytes: "2097152", densityMaxBytes: "10485760" },
 };

@@ -3,6 +3,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import {
   NamespaceConfig_Consistency_Level as Level,
   NamespaceConfig_Tuning_Mode as Mode,
+  NamespaceConfig_WhenHarmless_Action as Action,
   NamespaceConfig_WidePartition_Layout as Layout,
 } from "../../gen/braid/v1/namespace_config_pb.js";
 import type {
@@ -59,6 +60,12 @@ export function patchOf(
       maxParts: widePartition.maxParts,
       layout: nameOf(widePartition.layout, LAYOUTS, "config.widePartition.layout", problems),
       strategy: widePartition.strategy,
+      whenHarmless: nameOf(
+        widePartition.whenHarmless,
+        ACTIONS,
+        "config.widePartition.whenHarmless",
+        problems,
+      ),
     },
     tuning: tuning && {
       mode: nameOf(tuning.mode, MODES, "config.tuning.mode", problems),
@@ -92,6 +99,7 @@ export function configMessage(
       eventsMax: BigInt(widePartition.eventsMax),
       targetBytes: BigInt(widePartition.targetBytes),
       layout: Layout[widePartition.layout],
+      whenHarmless: Action[widePartition.whenHarmless],
     },
     tuning: {
       mode: Mode[tuning.mode],
@@ -108,6 +116,10 @@ const CONSISTENCIES = new Map([
 const LAYOUTS = new Map([
   [Layout.PACKED, "PACKED" as const],
   [Layout.ROWS, "ROWS" as const],
+]);
+const ACTIONS = new Map([
+  [Action.SPLIT, "SPLIT" as const],
+  [Action.LEAVE, "LEAVE" as const],
 ]);
 const MODES = new Map([
   [Mode.PROPOSE, "PROPOSE" as const],

@@ -8,7 +8,7 @@ import type { Segment, SplitRecord } from "../../model/split.ts";
 import type { TimeSlice } from "../../model/time-slice.ts";
 import type { RefusalCause } from "../../model/move-cause.ts";
 import type { Fragments } from "../../ports/fragments.ts";
-import { planSegment, surveyBytes } from "./plan-segment.ts";
+import { planSegment, surveyLimits } from "./plan-segment.ts";
 import type { PlanInput, SplitPlan, Survey } from "./plan-segment.ts";
 
 const START = Date.UTC(2026, 2, 28) * 1000;
@@ -310,10 +310,46 @@ test("a survey reads no more than the decision needs", () => {
     ["open", {}, false, WIDE.targetBytes],
   ];
   for (const [name, change, closed, bytes] of table) {
-    assert.equal(surveyBytes(DEFAULT_NAMESPACE_CONFIG, recordOf(change), closed), bytes, name);
+    assert.equal(
+      surveyLimits(DEFAULT_NAMESPACE_CONFIG, recordOf(change), closed).bytes,
+      bytes,
+      name,
+    );
   }
   for (const strategy of ["TIME_BUCKETS", "HASH"]) {
-    const all = surveyBytes(configOf({ strategy }), recordOf(), true);
+    const all = surveyLimits(configOf({ strategy }), recordOf(), true).bytes;
     assert.equal(all, Number.MAX_SAFE_INTEGER, strategy);
   }
+});
+
+test("with whenHarmless LEAVE a partition is left alone while its reads meet their target", () => {
+  const config = configOf({ whenHarmless: "LEAVE" });
+  const { targetMs } = config.slos.read;
+  const fast = { reads: 6, meanMs: 5, maxMs: targetMs };
+  const record = recordOf({ latency: { before: fast, after: NO_LATENCY } });
+  const survey = { ...MUCH, whole: true, millis: targetMs };
+  const left = planWith({ config, record }, survey);
+  assert.ok(left.kind === "parked");
+  assert.equal(left.cause, "harmless");
+  assert.ok(left.recheckMicros > START + 9 * HOUR);
+  const slowPage = {
+    ...record,
+    latency: { before: { ...fast, maxMs: targetMs + 1 }, after: NO_LATENCY },
+  };
+  const harmful: [string, Partial<PlanInput>, Partial<Survey>?][] = [
+    ["SPLIT is the default", { config: configOf({}) }],
+    ["a slow page", { record: slowPage }],
+    ["no page was read", { record: recordOf() }],
+    ["a slow range", {}, { millis: targetMs + 1 }],
+    ["a range that was not read to its end", {}, { whole: false }],
+    ["an operator asked", { record: { ...record, askedBy: "ada" }, byOperator: true }],
+    ["it is begun", { record: { ...record, segments: [DONE] } }],
+  ];
+  for (const [name, change, measured] of harmful) {
+    const plan = planWith({ config, record, ...change }, { ...survey, ...measured });
+    assert.equal(plan.kind, "segment", name);
+  }
+  assert.deepEqual(surveyLimits(config, recordOf(), true), { bytes: 0, millis: targetMs });
+  assert.equal(surveyLimits(config, recordOf({ askedBy: "ada" }), true).millis, 0);
+  assert.equal(surveyLimits(configOf({}), recordOf(), true).millis, 0);
 });

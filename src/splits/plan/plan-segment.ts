@@ -56,7 +56,8 @@ export type SplitPlan =
   | ({ readonly kind: "refused" } & Refusal)
   | {
       readonly kind: "parked";
-      readonly cause: "waiting";
+      /** Too little is sealed, or reads of it meet their target. */
+      readonly cause: "waiting" | "harmless";
       readonly reason: string;
       /** A point in time, like `nowMicros`. */
       readonly recheckMicros: number;
@@ -69,6 +70,8 @@ interface Refusal {
 }
 
 const SECOND_MICROS = 1_000_000;
+/** A partition that does no harm may do some later: traffic grows, and files scatter. */
+const HARMLESS_RECHECK_MICROS = 3_600 * SECOND_MICROS;
 /** A closed partition in at least this many files is slow because it is scattered. */
 const FILES_MANY = 8;
 /** The shortest and the longest wait before a worker checks a growing range again. */
@@ -80,8 +83,29 @@ const LOOK_AGAIN_MICROS_MAX = 600 * SECOND_MICROS;
  */
 const SEALING_MICROS = 30 * SECOND_MICROS;
 
-/** The most bytes a survey must read before a decision is possible; 0: the survey reads nothing. */
-export function surveyBytes(config: NamespaceConfig, record: SplitRecord, closed: boolean): number {
+/** What a survey must read before a decision is possible. */
+export interface SurveyLimits {
+  /** It ends behind these many bytes; 0: it reads nothing. */
+  readonly bytes: number;
+  /** Until this much time has passed, it continues behind them. */
+  readonly millis: number;
+}
+
+export function surveyLimits(
+  config: NamespaceConfig,
+  record: SplitRecord,
+  closed: boolean,
+): SurveyLimits {
+  const millis = mayBeLeft(config, record) ? config.slos.read.targetMs : 0;
+  return { bytes: surveyBytes(config, record, closed), millis };
+}
+
+/** Whether a split is made only if reads miss their target. */
+function mayBeLeft({ widePartition }: NamespaceConfig, record: SplitRecord): boolean {
+  return widePartition.whenHarmless === "LEAVE" && record.askedBy === null && !isBegun(record);
+}
+
+function surveyBytes(config: NamespaceConfig, record: SplitRecord, closed: boolean): number {
   const { bytesMax, eventsMax, targetBytes } = config.widePartition;
   if (!chooseStrategy(config).strategy.onePass) return Number.MAX_SAFE_INTEGER;
   if (!closed) return targetBytes;
@@ -102,6 +126,11 @@ export function planSegment(input: PlanInput): SplitPlan {
   }
   const unworthy = input.closed ? whyNotWorthIt(input) : undefined;
   if (unworthy !== undefined) return { kind: "refused", ...unworthy };
+  const harmless = whyHarmless(input);
+  if (harmless !== undefined) {
+    const recheckMicros = input.nowMicros + HARMLESS_RECHECK_MICROS;
+    return { kind: "parked", cause: "harmless", reason: harmless, recheckMicros };
+  }
   return { kind: "segment", segment: segmentOf(input) };
 }
 
@@ -175,7 +204,8 @@ function whyNotWorthIt(input: PlanInput): Refusal | undefined {
   if (record.forced !== true && survey.bytes <= bytesMax && survey.events <= eventsMax) {
     return refusal(
       "too-small",
-      `too small: ${amount(survey)}; the limit is ${number(bytesMax)} bytes or ${number(eventsMax)} events`,
+      `too small: ${amount(survey)}; the limit is ${number(bytesMax)} bytes or ${number(eventsMax)} events` +
+        (byOperator ? "; a request with force (--force) splits it all the same" : ""),
     );
   }
   if (byOperator || survey.bytes > targetBytes) return undefined;
@@ -194,6 +224,19 @@ function whyNotWorthIt(input: PlanInput): Refusal | undefined {
     "fragmented",
     `only fragmented: ${amount(survey)} would be one part, but lies in ${filesText(fragments)}; ` +
       `compacting the slice cures it (${fragments.compactCommand}), a requested split is made all the same`,
+  );
+}
+
+/** Nobody suffers: a read of the whole range and every page were within the target. */
+function whyHarmless({ config, record, survey }: PlanInput): string | undefined {
+  const { before } = record.latency;
+  const { targetMs } = config.slos.read;
+  if (!mayBeLeft(config, record) || !survey.whole || before.reads === 0) return undefined;
+  if (survey.millis > targetMs || before.maxMs > targetMs) return undefined;
+  return (
+    `harmless: ${amount(survey)} are read in ${number(survey.millis)} ms and pages in at most ` +
+    `${number(before.maxMs)} ms, within the target of ${number(targetMs)} ms; ` +
+    "widePartition.whenHarmless is LEAVE"
   );
 }
 

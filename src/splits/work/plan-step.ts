@@ -4,7 +4,7 @@ import { movedSplit, restedSplit } from "../../model/split-moves.ts";
 import { coveredTo } from "../../model/split.ts";
 import type { SplitRecord } from "../../model/split.ts";
 import { settledLag } from "../../model/time-margins.ts";
-import { planSegment, surveyBytes } from "../plan/plan-segment.ts";
+import { planSegment, surveyLimits } from "../plan/plan-segment.ts";
 import type { SplitPlan, Survey } from "../plan/plan-segment.ts";
 import { restingState } from "./triage.ts";
 import { nextRangeAt, RANGE_MICROS_MIN } from "./reschedule.ts";
@@ -49,10 +49,10 @@ async function decide(job: SplitJob): Promise<Decision> {
   const from = coveredTo(record, bucket.start);
   const to = Math.min(settledFloor, bucket.end);
   const closed = to === bucket.end;
-  const bytesMax = surveyBytes(config, record, closed);
+  const limits = surveyLimits(config, record, closed);
   const range = { from, to };
-  const survey = await surveyRange(job, range, bytesMax);
-  const size = sizeOf(record, survey, closed && from === bucket.start && bytesMax > 0);
+  const survey = await surveyRange(job, range, limits);
+  const size = sizeOf(record, survey, closed && from === bucket.start && limits.bytes > 0);
   const nowMicros = clock.nowMicros();
   const input = {
     config,
@@ -69,7 +69,7 @@ async function decide(job: SplitJob): Promise<Decision> {
   };
   const plan = planSegment(input);
   // A split that waits for more sealed time is checked often and need not be measured each time.
-  if (plan.kind === "parked") return { plan, latency, size };
+  if (plan.kind === "parked" && plan.cause === "waiting") return { plan, latency, size };
   const measured = await probeOriginal({ ...context, partition, config }, range, owned.signal);
   const now = { ...latency, before: mergedLatency(latency.before, measured) };
   const last = planSegment({ ...input, record: { ...record, latency: now } });

@@ -1,17 +1,16 @@
 /**
  * Measures a range of a partition before it is planned, and reads no more than the planner needs.
  */
-import type { Survey } from "../plan/plan-segment.ts";
+import type { Survey, SurveyLimits } from "../plan/plan-segment.ts";
 import { framesOf } from "./run-builder.ts";
 import { originalRuns } from "./original-runs.ts";
 import type { OriginalRange } from "./original-runs.ts";
 import type { SplitJob } from "./split-job.ts";
 
-/** `bytesMax` 0: it reads no events. */
 export async function surveyRange(
   { context, owned, throttle, location }: SplitJob,
   range: OriginalRange,
-  bytesMax: number,
+  { bytes: bytesMax, millis: millisMax }: SurveyLimits,
 ): Promise<Survey> {
   const { clock } = context;
   const { config } = location.namespace;
@@ -20,7 +19,7 @@ export async function surveyRange(
   // The level of a caller's read, because the duration is measured for callers.
   const level = { consistency: config.consistency, ...config.slos.read };
   let [bytes, events, largestEventBytes, millis] = [0, 0, 0, 0];
-  if (bytesMax <= 0) {
+  if (bytesMax <= 0 && millisMax <= 0) {
     return { bytes, events, whole: range.from >= range.to, millis, largestEventBytes, fragments };
   }
   let startedMs = clock.monotonicMs();
@@ -32,7 +31,7 @@ export async function surveyRange(
     for (const { start, event } of framesOf(run)) {
       largestEventBytes = Math.max(largestEventBytes, event.end - start);
     }
-    if (bytes >= bytesMax) {
+    if (bytes >= bytesMax && millis >= millisMax) {
       whole = false;
       break;
     }

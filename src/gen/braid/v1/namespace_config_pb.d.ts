@@ -175,6 +175,45 @@ export declare type NamespaceConfig_Slos = Message<"braid.v1.NamespaceConfig.Slo
 export declare const NamespaceConfig_SlosSchema: GenMessage<NamespaceConfig_Slos>;
 
 /**
+ * What to do with a wide partition that does no harm.
+ *
+ * @generated from message braid.v1.NamespaceConfig.WhenHarmless
+ */
+export declare type NamespaceConfig_WhenHarmless = Message<"braid.v1.NamespaceConfig.WhenHarmless"> & {
+};
+
+/**
+ * Describes the message braid.v1.NamespaceConfig.WhenHarmless.
+ * Use `create(NamespaceConfig_WhenHarmlessSchema)` to create a new message.
+ */
+export declare const NamespaceConfig_WhenHarmlessSchema: GenMessage<NamespaceConfig_WhenHarmless>;
+
+/**
+ * @generated from enum braid.v1.NamespaceConfig.WhenHarmless.Action
+ */
+export enum NamespaceConfig_WhenHarmless_Action {
+  /**
+   * @generated from enum value: UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: SPLIT = 1;
+   */
+  SPLIT = 1,
+
+  /**
+   * @generated from enum value: LEAVE = 2;
+   */
+  LEAVE = 2,
+}
+
+/**
+ * Describes the enum braid.v1.NamespaceConfig.WhenHarmless.Action.
+ */
+export declare const NamespaceConfig_WhenHarmless_ActionSchema: GenEnum<NamespaceConfig_WhenHarmless_Action>;
+
+/**
  * @generated from message braid.v1.NamespaceConfig.WidePartition
  */
 export declare type NamespaceConfig_WidePartition = Message<"braid.v1.NamespaceConfig.WidePartition"> & {
@@ -225,6 +264,14 @@ export declare type NamespaceConfig_WidePartition = Message<"braid.v1.NamespaceC
    * @generated from field: optional string strategy = 7;
    */
   strategy?: string | undefined;
+
+  /**
+   * What to do with a wide partition whose pages and whole range are read within
+   * slos.read.target: SPLIT it (the default), or LEAVE it and check again later.
+   *
+   * @generated from field: optional braid.v1.NamespaceConfig.WhenHarmless.Action when_harmless = 8;
+   */
+  whenHarmless?: NamespaceConfig_WhenHarmless_Action | undefined;
 };
 
 /**

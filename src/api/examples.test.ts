@@ -31,7 +31,7 @@ const LEFT_OUT = new Set([
   "ListTunings.next",
   "DecideTuning.got",
   ...["GetSplit", "RequestSplit", "RetrySplit", "RollbackSplit"].map((name) => `${name}.dueTime`),
-  ...["CreateNamespace", "GetNamespace", "UpdateNamespace"].flatMap((name) => [
+  ...["CreateNamespace", "GetNamespace", "UpdateNamespace", "UndeleteNamespace"].flatMap((name) => [
     `${name}.splitsPause`,
     `${name}.provisioned`,
   ]),

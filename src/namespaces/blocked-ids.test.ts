@@ -28,7 +28,7 @@ async function blockedLater(fixture: ControlFixture, other: ControlProcess): Pro
 }
 
 for (const what of ["block", "unblock"] as const) {
-  test(`who dies anywhere in a change (${what}) leaves nothing stored that others do not see`, async () => {
+  test(`a process that dies anywhere in a change (${what}) leaves nothing stored that others do not see`, async () => {
     let dyings = 0;
     for (let died = true; died; dyings++) {
       const { fixture, id, other } = await start();

@@ -84,7 +84,7 @@ const MEANWHILE: Readonly<Record<string, Act>> = {
 
 for (const [doing, act] of Object.entries(ACTS)) {
   for (const [what, meanwhile] of Object.entries(MEANWHILE)) {
-    test(`${doing} that stops anywhere, while ${what}, and wakes late changes nothing that was not decided`, async () => {
+    test(`${doing} that stops anywhere, while ${what}, and resumes late changes nothing that was not decided`, async () => {
       for (let passes = 0; ; passes++) {
         ok(passes < 300, "the act ends");
         const fixture = await fixtureInUse();
@@ -116,7 +116,7 @@ function asRefusal(error: unknown): string {
   throw error;
 }
 
-test("a slice that was spared by a longer retention is not dropped by one who decided before", async () => {
+test("a slice that a longer retention keeps is not dropped by a process that decided earlier", async () => {
   for (let passes = 0; ; passes++) {
     const fixture = await fixtureInUse();
     const stop = new StopAfter(passes);

@@ -19,7 +19,7 @@ function countCalls(fixture: ControlFixture): Map<CatalogCall, number> {
   return calls;
 }
 
-test("a view is current only while it is younger than view_max_age, from the moment it was asked for", async () => {
+test("a view is current only while it is younger than view_max_age, counted from the request for it", async () => {
   const fixture = await fixtureWithPlays();
   const { views } = fixture.start();
   equal(views.current("plays"), undefined);
@@ -37,7 +37,7 @@ test("a view is current only while it is younger than view_max_age, from the mom
   equal(views.current("plays"), undefined);
 });
 
-test("an answer that took longer than view_max_age is not acted on", async () => {
+test("an answer that took longer than view_max_age is not used", async () => {
   const fixture = await fixtureWithPlays();
   const { views } = fixture.start();
   fixture.catalog.before = () => fixture.clock.sleep(VIEW_MAX_AGE_MS);
@@ -46,7 +46,7 @@ test("an answer that took longer than view_max_age is not acted on", async () =>
   await got;
 });
 
-test("who joins a question that was asked too long ago asks again himself", async () => {
+test("a caller that joins a request sent too long ago sends another", async () => {
   const fixture = await fixtureWithPlays();
   const { views } = fixture.start();
   let slow = true;
@@ -61,7 +61,7 @@ test("who joins a question that was asked too long ago asks again himself", asyn
   }
 });
 
-test("many who ask at once cost one request, and unknown names are not remembered", async () => {
+test("many callers at once cost one request, and unknown names are not remembered", async () => {
   const fixture = await fixtureWithPlays();
   const { views, namespaces } = fixture.start();
   const calls = countCalls(fixture);
@@ -93,7 +93,7 @@ test("slices and blocked ids are read again only when they have changed", async 
   equal(views.current("plays")?.slices.length, (slicesBefore?.length ?? 0) + 1);
 });
 
-test("a view made while slices change is not relied on for them", async () => {
+test("a view made while slices change is not used for them", async () => {
   const fixture = await fixtureWithPlays();
   const { views, reconciler } = fixture.start();
   const other = fixture.start();
@@ -153,7 +153,7 @@ test("if the catalog fails the view is used until it is as old as view_max_age, 
   await running;
 });
 
-test("after a failed refresh no view from before the change is given out", async () => {
+test("after a failed refresh no view from before the change is returned", async () => {
   const fixture = await fixtureWithPlays();
   const { views } = fixture.start();
   await views.get("plays");
@@ -164,7 +164,7 @@ test("after a failed refresh no view from before the change is given out", async
   equal(views.current("plays"), undefined);
 });
 
-test("in the background views in use stay young, deleted ones go, and idle ones are forgotten", async () => {
+test("in the background views in use are refreshed, and deleted and idle ones are removed", async () => {
   const fixture = await fixtureWithPlays();
   const other = fixture.start();
   await other.namespaces.create("other", {});
@@ -204,7 +204,7 @@ test("the number of views is bounded", async () => {
   ok(views.current("c"));
 });
 
-test("blocks of the configuration file stand beside those of the API and win", async () => {
+test("blocks of the configuration file apply beside those of the API and override them", async () => {
   const fixture = await fixtureWithPlays();
   const configured: BlockedId = {
     seriesId: "spam",

@@ -26,7 +26,7 @@ function leftIn({ catalog }: ControlFixture): string[] {
 
 const ACCEPT_3_DAYS = { acceptLimitMicros: 3 * DAY };
 
-test("a namespace has its slices, in the store too, before anyone sees it", async () => {
+test("a namespace has its slices, in the store too, before any process sees it", async () => {
   const fixture = new ControlFixture();
   const { namespaces, views } = fixture.start();
   fixture.store.before = async (call) => {
@@ -47,7 +47,7 @@ test("a namespace has its slices, in the store too, before anyone sees it", asyn
   ]);
 });
 
-test("a name is given once: of several who create it one succeeds", async () => {
+test("a name is used once: of several calls that create it one succeeds", async () => {
   const fixture = new ControlFixture();
   const { namespaces } = fixture.start();
   const results = await Promise.allSettled(
@@ -121,7 +121,7 @@ test("an update changes what is given and resets what is named", async () => {
   await rejects(namespaces.update("other", {}, []), { code: "NAMESPACE_NOT_FOUND" });
 });
 
-test("a change that came while slices were made is kept", async () => {
+test("a change made while slices are created is kept", async () => {
   const fixture = new ControlFixture();
   const { namespaces } = fixture.start();
   await namespaces.create("plays", {});
@@ -225,7 +225,7 @@ test("where others hold views, a raised acceptLimit is in force only view_max_ag
   equal((await updating).config.acceptLimitMicros, 3 * DAY);
 });
 
-test("lowering acceptLimit takes back one that is on its way", async () => {
+test("lowering acceptLimit cancels a raise that is not in force yet", async () => {
   const fixture = new ControlFixture({ shared: true });
   const { namespaces } = fixture.start();
   await namespaces.create("plays", {});
@@ -316,7 +316,7 @@ test("a deleted namespace is gone with all it had, and its name can be used agai
   equal((await views.get("plays")).blocked.size, 0);
 });
 
-test("the records around its splits go with a namespace", async () => {
+test("the records of its splits are removed with a namespace", async () => {
   const fixture = new ControlFixture();
   const { namespaces } = fixture.start();
   const { id } = await namespaces.create("plays", {});
@@ -336,7 +336,7 @@ test("the records around its splits go with a namespace", async () => {
   deepEqual(leftIn(fixture), []);
 });
 
-test("that a namespace was ever EVENTUAL is never forgotten", async () => {
+test("a namespace remembers for ever that it was EVENTUAL", async () => {
   const { namespaces } = new ControlFixture().start();
   const ever = async (name: string): Promise<boolean> => (await namespaces.get(name)).everEventual;
   await namespaces.create("plays", {});
@@ -355,7 +355,7 @@ test("that a namespace was ever EVENTUAL is never forgotten", async () => {
   }
 });
 
-test("what is left of a namespace in the store goes when all of its slices are gone", async () => {
+test("the rest of a namespace in the store is removed after all of its slices", async () => {
   const fixture = new ControlFixture();
   const { namespaces } = fixture.start();
   await namespaces.create("plays", {});
@@ -371,7 +371,7 @@ test("what is left of a namespace in the store goes when all of its slices are g
   equal(calls.at(-1), "dropNamespace ");
 });
 
-test("a slice that a late process moves while its namespace is deleted goes too", async () => {
+test("a slice that a late process changes while its namespace is deleted is removed too", async () => {
   const fixture = new ControlFixture();
   const { namespaces } = fixture.start();
   const { id } = await namespaces.create("plays", {});

@@ -38,7 +38,7 @@ test("a change that slices do not depend on is written at once, also while slice
   ok(step.record.everEventual);
 });
 
-test("a decision on slices that stands in the record comes before a change that needs slices", async () => {
+test("a decision on slices in the record is carried out before a change that needs slices", async () => {
   const { record, slices } = await created();
   const changing = boundedChange({});
   const decided = { ...record, changing };
@@ -91,7 +91,7 @@ test("a lower acceptLimit raises the floor by the difference", async () => {
   equal(step.record.epoch, record.epoch);
 });
 
-test("a limit that was on its way and is taken back gives up the re-opening", async () => {
+test("a limit that is cancelled before it is in force ends the re-opening", async () => {
   const { record, slices } = await created();
   const reopening = { ...record, reopening: { acceptLimitMicros: 8 * HOUR } };
   const step = next(reopening, slices, { acceptLimitMicros: 6 * HOUR });

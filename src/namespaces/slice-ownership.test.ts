@@ -4,7 +4,7 @@ import { MemoryCatalog } from "../../tests/support/memory-catalog.ts";
 import { VirtualClock, settle } from "../../tests/support/virtual-clock.ts";
 import { SliceOwnership } from "./slice-ownership.ts";
 
-test("turns of one namespace follow each other, those of others do not wait", async () => {
+test("calls for one namespace run one after another, and those for others do not wait", async () => {
   const ownership = new SliceOwnership({
     catalog: new MemoryCatalog(),
     clock: new VirtualClock(0),

@@ -58,7 +58,7 @@ async function floorOf(fixture: ControlFixture): Promise<number> {
   return (await readNamespace(fixture.catalog, "plays"))?.floor ?? Number.NaN;
 }
 
-test("slices are made ahead, so that an event of now always has a home", async () => {
+test("slices are made ahead, so that a current event always has a slice", async () => {
   const process = await start();
   await live(process, 5 * DAY_MS, DAY_MS / 4);
   deepEqual((await statuses(process)).slice(-2), ["0402 ACTIVE", "0403 UPCOMING"]);
@@ -94,7 +94,7 @@ test("the floor does not fall when the clock is set back, nor are old slices mad
   equal((await statuses(process)).length, slices.length);
 });
 
-test("C1: nor does it fall with a change of slices, which a clock that is set back makes due", async () => {
+test("C1: the floor does not fall with a change of slices that a clock set back makes due", async () => {
   const process = await start({
     retention: { closeAfterMicros: DAY, deleteAfterMicros: YEAR },
   });
@@ -218,7 +218,7 @@ test("the table for a slice's splits is made before the slice and dropped before
   }
 });
 
-test("which routes have changed is forgotten after an hour", async () => {
+test("entries of changed routes are removed after an hour", async () => {
   const process = await start({});
   const { fixture, namespaces } = process;
   const { id } = await namespaces.get("plays");
@@ -264,7 +264,7 @@ test("closed slices open again when closeAfter is raised, dropped ones never", a
   deepEqual((await statuses(process)).slice(0, 2), ["0328 DROPPED", "0329 SEALED"]);
 });
 
-test("a longer retention that comes between deciding and dropping saves the slices", async () => {
+test("a longer retention between the decision and the drop keeps the slices", async () => {
   const process = await start({ retention: { closeAfterMicros: DAY, deleteAfterMicros: 2 * DAY } });
   const { fixture, reconciler } = process;
   // Of another process: in this one they take turns.
@@ -290,7 +290,7 @@ const HOURLY: NamespaceConfigPatch = {
 
 for (const shared of [false, true]) {
   const where = shared ? "shared" : "its own";
-  test(`stopped, it leaves the slices it has not made to the next (catalog ${where})`, async () => {
+  test(`a stopped reconciler leaves the slices it has not made to the next (catalog ${where})`, async () => {
     const process = await start(HOURLY, { shared });
     const { fixture, reconciler, events } = process;
     const before = fixture.store.sliceNames().length;
@@ -312,7 +312,7 @@ for (const shared of [false, true]) {
     equal((await readNamespace(fixture.catalog, "plays"))?.changing, null);
   });
 
-  test(`stopped, it leaves the slices it has not dropped to the next (catalog ${where})`, async () => {
+  test(`a stopped reconciler leaves the slices it has not dropped to the next (catalog ${where})`, async () => {
     const process = await start(HOURLY, { shared });
     const { fixture, reconciler, events } = process;
     await live(process, 2 * DAY_MS, DAY_MS / 24);
@@ -331,7 +331,7 @@ for (const shared of [false, true]) {
   });
 }
 
-test("stopped, it leaves the rest of a deletion to the next", async () => {
+test("a stopped reconciler leaves the rest of a deletion to the next", async () => {
   const process = await start({ ...HOURLY, acceptLimitMicros: DAY / 2 }, { shared: true });
   const { fixture, reconciler, events } = process;
   const record = await readNamespace(fixture.catalog, "plays");
@@ -371,7 +371,7 @@ test("a clock that jumps months ahead drops nothing, closes nothing and does not
   equal((await statuses(process)).filter((status) => status.endsWith("DROPPED")).length, 0);
 });
 
-test("after a jump that nobody takes back the floor rises with the time that passes", async () => {
+test("after a jump of the clock that stays, the floor rises with the time that passes", async () => {
   const process = await start(HOURLY);
   const { fixture } = process;
   await live(process, DAY_MS, DAY_MS / 24);
@@ -382,7 +382,7 @@ test("after a jump that nobody takes back the floor rises with the time that pas
   ok(behind >= 601 * SECOND_MICROS && behind < 661 * SECOND_MICROS, String(behind));
 });
 
-test("a clock that is wrong at the start neither raises the floor nor begins behind a gap", async () => {
+test("a clock that is wrong at the start neither raises the floor nor leaves a gap between slices", async () => {
   const process = await start(HOURLY);
   const { fixture } = process;
   await live(process, DAY_MS, DAY_MS / 24);
@@ -426,7 +426,7 @@ test("C25: a step of the clock under an hour does not seal the future", async ()
   equal(process.time.inDoubt, false);
 });
 
-test("C25: small steps of the clock add up to doubt, and the floor keeps to the time that passes", async () => {
+test("C25: small steps of the clock add up to doubt, and the floor follows the time that passes", async () => {
   const process = await start();
   const { fixture } = process;
   await live(process, 60_000, 5_000);
@@ -473,7 +473,7 @@ test("the reconciler and an update never plan the same time twice", async () => 
   equal(config.acceptLimitMicros, 2 * DAY);
 });
 
-test("after a jump that is taken back the reconciler works as before", async () => {
+test("after a jump of the clock that is corrected the reconciler works as before", async () => {
   const process = await start(HOURLY);
   const { fixture } = process;
   await live(process, DAY_MS, DAY_MS / 24);
@@ -594,7 +594,7 @@ test("raising the floor costs one write beside that of believed time, and no lea
   equal(await floorOf(fixture), fixture.clock.nowMicros() - 601 * SECOND_MICROS);
 });
 
-test("where the catalog is not shared nobody takes a lease", async () => {
+test("where the catalog is not shared no process takes a lease", async () => {
   const process = await start();
   const { fixture, reconciler } = process;
   let asked = 0;
@@ -662,7 +662,7 @@ test("slow work on the slices of one namespace does not hold up the reconciler",
   await updating;
 });
 
-test("a reconciler that stops in order lets the next one begin at once", async () => {
+test("a reconciler that shuts down lets the next one begin at once", async () => {
   const { fixture, reconciler } = await start({}, { shared: true });
   const [stop, stopNext] = [new AbortController(), new AbortController()];
   const running = reconciler.run(stop.signal);
@@ -781,7 +781,7 @@ async function untilDropping(
   throw new Error("no slice is DROPPING");
 }
 
-test("C26: an operator takes a DROPPING slice back for one more grace; one that is dropped stays so", async () => {
+test("C26: an operator restores a DROPPING slice for one more grace; a dropped slice stays dropped", async () => {
   const process = await tenWeeks();
   const { namespaces } = process;
   const name = await untilDropping(process);
@@ -795,7 +795,7 @@ test("C26: an operator takes a DROPPING slice back for one more grace; one that 
   await rejects(namespaces.undropTimeSlice("plays", "data_x"), { code: "TIME_SLICE_NOT_FOUND" });
 });
 
-test("C26: a longer retention takes DROPPING slices back by itself", async () => {
+test("C26: a longer retention restores DROPPING slices by itself", async () => {
   const process = await tenWeeks();
   await untilDropping(process);
   await process.namespaces.update("plays", { retention: { deleteAfterMicros: 90 * DAY } }, []);

@@ -58,7 +58,7 @@ test("the histogram of the storage comes first, then our reads, then estimates",
   ]);
 });
 
-test("who has seen nothing comes behind who has, and answers if nobody has", async () => {
+test("a source that has seen nothing ranks after one that has, and answers if no source has", async () => {
   const [reads, jmx] = [report("READS", 5), report("JMX", 0)];
   deepEqual(await sourcesRanked(jmx, reads), ["READS", "JMX"]);
   deepEqual(await sourcesRanked(report("READS", 0), report("JMX", 0)), ["JMX", "READS"]);
@@ -79,7 +79,7 @@ test("the slice that takes events now is asked for by the namespace's internal i
   ]);
 });
 
-test("what is not there is not found, whatever its name looks like", async () => {
+test("a slice that does not exist is not found, whatever its name is", async () => {
   const control = new ControlFixture();
   await control.start().namespaces.create("plays", {});
   const sources = [new ReadSizes({ clock: control.clock })];
@@ -90,7 +90,7 @@ test("what is not there is not found, whatever its name looks like", async () =>
   }
 });
 
-test("a slice that was dropped is not found, and one that nobody can tell of is unavailable", async () => {
+test("a dropped slice is not found, and one that no source knows is unavailable", async () => {
   const control = new ControlFixture();
   const { id } = await control.start().namespaces.create("plays", {});
   const { catalog, clock } = control;

@@ -23,14 +23,14 @@ export interface SliceSizeAnswer {
   readonly others: readonly (SizeReport | NoSizes)[];
 }
 
-/** JMX knows every partition, this server's reads only some, and estimates have no percentiles. */
+/** JMX knows every partition, reads of this server only some, and estimates have no percentiles. */
 const BEST_FIRST: readonly SizeSource[] = ["JMX", "READS", "TABLE_ESTIMATES"];
 
 export class SliceSizes {
   readonly #options: SliceSizesOptions;
 
   constructor(options: SliceSizesOptions) {
-    assert(options.sources.length > 0, "somebody can be asked");
+    assert(options.sources.length > 0, "there is at least one source of sizes");
     this.#options = options;
   }
 
@@ -52,7 +52,7 @@ export class SliceSizes {
     );
     const ranked = answers.toSorted((a, b) => rankOf(a) - rankOf(b));
     const best = ranked.find((answer) => answer.kind === "sizes");
-    if (best === undefined) throw nobodyKnows(ranked);
+    if (best === undefined) throw sizesUnknown(ranked);
     return { timeSlice: slice, best, others: ranked.filter((answer) => answer !== best) };
   }
 }
@@ -83,11 +83,11 @@ function requireThere(
   );
 }
 
-function nobodyKnows(answers: readonly (SizeReport | NoSizes)[]): ServiceError {
+function sizesUnknown(answers: readonly (SizeReport | NoSizes)[]): ServiceError {
   const reasons = answers.flatMap((answer) => (answer.kind === "none" ? [answer.reason] : []));
   return new ServiceError(
     "STORAGE_UNAVAILABLE",
-    `nobody can tell the sizes now: ${reasons.join("; ")}`,
+    `no source knows the sizes now: ${reasons.join("; ")}`,
     { retryAfterMs: 1_000 },
   );
 }

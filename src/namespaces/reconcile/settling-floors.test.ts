@@ -29,7 +29,7 @@ test("C1: a floor is settled when it was seen for long enough, and not a moment 
   assert.equal(see(200), 100);
 });
 
-test("while the floor rises every second the settled floor follows, a settling behind", async () => {
+test("while the floor rises every second the settled floor follows, one settling time later", async () => {
   const { clock, see } = fixture();
   let settled = 0;
   for (let second = 1; second <= 120; second++) {

@@ -156,7 +156,7 @@ test("C14: both sides are read again at ALL", async () => {
   deepEqual(levels, ["READ_YOUR_WRITES", "READ_YOUR_WRITES", "ALL", "ALL"]);
 });
 
-test("a quarantined split is not served meanwhile, also while no process can recheck it", async () => {
+test("a quarantined split is not served, even while no process can recheck it", async () => {
   await fixture.split({ cuts: everySecond(60) });
   await fixture.proven();
   fixture.fraction = 0;
@@ -171,7 +171,7 @@ test("a quarantined split is not served meanwhile, also while no process can rec
   ok(fixture.count("fallback quarantined") > 0);
 });
 
-test("C14: while a difference cannot be looked into the evidence says so, and no longer", async () => {
+test("C14: evidence shows an unsettled difference while it cannot be rechecked, and not afterwards", async () => {
   await fixture.split({ keep: (event) => event.time !== START + 150 * SECOND });
   fixture.setMode("COMPARE");
   await fixture.filled();
@@ -199,7 +199,7 @@ test("C14: while a difference cannot be looked into the evidence says so, and no
   equal(await unsettledAt(), last);
 });
 
-test("C14: a look that takes long is not settled either", async () => {
+test("C14: a difference is not settled while its recheck takes long", async () => {
   await fixture.split({ keep: (event) => event.time !== START + 150 * SECOND });
   fixture.setMode("COMPARE");
   await fixture.filled();

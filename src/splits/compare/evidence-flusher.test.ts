@@ -57,7 +57,7 @@ function flusherOf(by = "server-1", kindsMax = 100): EvidenceFlusher {
   return new EvidenceFlusher({ catalog, clock, by, trouble, kindsMax });
 }
 
-test("evidence is kept by kind and written now and then; what fails is written later", async () => {
+test("evidence is kept by kind and written at intervals; a failed write is repeated later", async () => {
   const flusher = flusherOf();
   const leaving = new AbortController();
   const running = flusher.run(leaving.signal);
@@ -131,7 +131,7 @@ test("a difference counts even if the read had no events", async () => {
   deepEqual(await figures(), [["PACKED", 3, 1, 0, 1, 1, 1_000]]);
 });
 
-test("what is counted during a write is written by the next", async () => {
+test("evidence counted during a write is stored by the next one", async () => {
   const flusher = flusherOf();
   flusher.matched(comparisonOf({}));
   catalog.before = (call) => {
@@ -145,7 +145,7 @@ test("what is counted during a write is written by the next", async () => {
   equal((await readEvidence(catalog, "plays-1"))[0]?.readsCompared, 2);
 });
 
-test("nothing is written again that has not changed", async () => {
+test("unchanged evidence is not written again", async () => {
   const flusher = flusherOf();
   flusher.matched(comparisonOf({}));
   await flusher.flush();
@@ -155,7 +155,7 @@ test("nothing is written again that has not changed", async () => {
   equal(calls, 0);
 });
 
-test("a kind that was forgotten for others is counted on from what is stored", async () => {
+test("a kind that was evicted for others continues from its stored count", async () => {
   const flusher = flusherOf("server-1", 2);
   for (let n = 0; n < 5; n++) {
     for (const namespaceId of ["plays-1", "songs-1", "shows-1"]) {

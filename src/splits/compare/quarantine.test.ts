@@ -133,7 +133,7 @@ const GROUNDS: readonly (readonly [string, () => Promise<unknown>])[] = [
 ];
 
 for (const [what, change] of GROUNDS) {
-  test(`C14: what is found while ${what} is not a finding`, async () => {
+  test(`C14: a difference found while ${what} does not count`, async () => {
     await differs();
     atRecheck(change);
     await fixture.read({ pageSize: 1_000 });
@@ -148,7 +148,7 @@ for (const [what, change] of GROUNDS) {
   });
 }
 
-test("C14: an epoch that leaves the split alone leaves the suspicion, and the next look settles it", async () => {
+test("C14: an epoch that keeps the split keeps its quarantine, and the next recheck settles it", async () => {
   await differs();
   atRecheck(() => updateNamespace(fixture.catalog, "plays", (found) => ({ ...found, epoch: 2 })));
   await fixture.read({ pageSize: 1_000 });
@@ -224,7 +224,7 @@ async function looking(): Promise<Looking> {
   return { differences, trustStates, segment, verdicts, submit };
 }
 
-test("C14: that some positions agree by now says nothing of others that differed", async () => {
+test("C14: positions that agree now do not clear others that differed", async () => {
   await fixture.split({ keep: (event) => event.time !== START + 150 * SECOND });
   const { differences, trustStates, segment, verdicts, submit } = await looking();
   submit(START, START + 100 * SECOND);
@@ -238,7 +238,7 @@ test("C14: that some positions agree by now says nothing of others that differed
   await differences.close();
 });
 
-test("C14: of all that differs while a look is made, nothing is forgotten for what differs after it", async () => {
+test("C14: differences found during a recheck are not lost to later ones", async () => {
   await fixture.split({ keep: (event) => event.time !== START + 150 * SECOND });
   const { differences, verdicts, submit } = await looking();
   submit(START, START + 50 * SECOND);

@@ -49,13 +49,13 @@ test("a split that cannot be read is copied again after longer waits, and the th
   equal(unreadable(second, 500 * SECOND + DAY).failures, 1);
 });
 
-test("mismatches that came before count, too", () => {
+test("earlier mismatches count, too", () => {
   const failed = { ...DETECTED, failures: 2 };
   const { state, dueAt } = recopied(failed, 0, finding("UNREADABLE"), "server-1", 1);
   deepEqual([state, dueAt], ["FAILED", null]);
 });
 
-test("what surfaced in the original is copied again at once; soon after, only after a wait", () => {
+test("an event that surfaced in the original is copied at once; another soon after, only after a wait", () => {
   const surfaced = (record: SplitRecord, at: number): SplitRecord =>
     recopied(copied(record, at), 0, finding("ONLY_IN_ORIGINAL"), "server-1", at);
   const first = surfaced(DETECTED, 1);
@@ -65,7 +65,7 @@ test("what surfaced in the original is copied again at once; soon after, only af
   equal(surfaced(second, 3 + DAY).dueAt, 3 + DAY);
 });
 
-test("what an operator has asked for is copied again for the operator", () => {
+test("a recopy of a requested split keeps the operator's request", () => {
   const asked = copied({ ...DETECTED, askedBy: "ada" }, 1);
   for (const verdict of ["ONLY_IN_ORIGINAL", "UNREADABLE"] as const) {
     const { state, askedBy } = recopied(asked, 0, finding(verdict), "server-1", 2);
@@ -73,7 +73,7 @@ test("what an operator has asked for is copied again for the operator", () => {
   }
 });
 
-test("C14: the segment that differs and every later one are copied again; what lies before it stays", () => {
+test("C14: the segment that differs and every later one are copied again; earlier ones stay", () => {
   const segments = [0, 10, 20].map((from) => segmentFrom(from));
   const record = copied({ ...DETECTED, segments }, 1);
   for (const verdict of ["ONLY_IN_ORIGINAL", "UNREADABLE"] as const) {

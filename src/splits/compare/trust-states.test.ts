@@ -4,7 +4,7 @@ import { TrustStates } from "./trust-states.ts";
 
 const FIRST = { generation: 1, from: 0 };
 
-test("a copy is unseen until it is proven; another copy of the same time is another", () => {
+test("a copy is unseen until it is proven; another copy of the same time is unseen again", () => {
   const trustStates = new TrustStates();
   equal(trustStates.of("a", FIRST), "UNSEEN");
   trustStates.prove("a", FIRST);
@@ -17,7 +17,7 @@ test("a copy is unseen until it is proven; another copy of the same time is anot
   equal(trustStates.of("a", FIRST), "UNSEEN");
 });
 
-test("a quarantined split stays so whatever matches, until it is cleared; then it is unseen", () => {
+test("a quarantined split stays quarantined whatever matches, until it is cleared; then it is unseen", () => {
   const trustStates = new TrustStates();
   trustStates.prove("a", FIRST);
   equal(trustStates.quarantine("a", FIRST), true);
@@ -31,7 +31,7 @@ test("a quarantined split stays so whatever matches, until it is cleared; then i
   equal(trustStates.of("a", FIRST), "PROVEN");
 });
 
-test("what matched is forgotten for room, a quarantined split never", () => {
+test("proven copies are evicted to make room, a quarantined split never", () => {
   const trustStates = new TrustStates(3, 3);
   trustStates.quarantine("quarantined", FIRST);
   for (let n = 0; n < 10; n++) trustStates.prove(`proven ${n}`, FIRST);
@@ -40,7 +40,7 @@ test("what matched is forgotten for room, a quarantined split never", () => {
   equal(trustStates.of("proven 9", FIRST), "PROVEN");
 });
 
-test("where there is no room for another quarantined split no split is trusted until there is", () => {
+test("while there is no room for another quarantined split no split is trusted", () => {
   const trustStates = new TrustStates(10, 2);
   trustStates.prove("sound", FIRST);
   trustStates.prove("third", FIRST);

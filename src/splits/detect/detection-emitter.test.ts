@@ -48,7 +48,7 @@ test("it is immutable when the floor has passed the end of its bucket", () => {
   }
 });
 
-test("what is not worth it is not reported, and says why", () => {
+test("a partition that is not worth a split is not reported, and the reason is counted", () => {
   const off = { widePartition: { ...widePartition, detect: false } };
   assert.equal(detectWide(WIDE, viewWith({ config: off }), START), "off");
   assert.equal(detectWide(WIDE, viewWith({ slices: [] }), START), "gone");
@@ -61,7 +61,7 @@ test("what is not worth it is not reported, and says why", () => {
   assert.equal(typeof detectWide(WIDE, viewWith({ blocked: [until] }), START + 1), "object");
 });
 
-test("a slice that lives shortly is expiring for a share of its life only", () => {
+test("a slice with a short life counts as expiring for only a share of it", () => {
   const short = { ...retention, closeAfterMicros: HOUR };
   const view = viewWith({ config: { retention: short } });
   const closesAt = START + 24 * HOUR + HOUR;
@@ -118,7 +118,7 @@ test("another epoch and another namespace of the same name start over", () => {
   assert.deepEqual(fixture.outcomes, ["emitted", "emitted", "emitted"]);
 });
 
-test("what was dropped is tried again by the next read", () => {
+test("the next read repeats a dropped detection", () => {
   const fixture = new EmitterFixture();
   const emitter = fixture.emitter();
   fixture.answer = "dropped";
@@ -128,7 +128,7 @@ test("what was dropped is tried again by the next read", () => {
   assert.deepEqual(fixture.outcomes, ["dropped", "emitted"]);
 });
 
-test("its memory is bounded: the one emitted longest ago is forgotten", () => {
+test("the memory of detections is bounded: the oldest is forgotten", () => {
   const fixture = new EmitterFixture();
   const emitter = fixture.emitter(2);
   for (const id of ["a", "b", "c", "b", "a"]) {
@@ -137,7 +137,7 @@ test("its memory is bounded: the one emitted longest ago is forgotten", () => {
   assert.deepEqual(fixture.outcomes, ["emitted", "emitted", "emitted", "repeated", "emitted"]);
 });
 
-test("what is narrow is neither published nor counted, and what is refused is counted", () => {
+test("a narrow partition is neither published nor counted, and a refused one is counted", () => {
   const fixture = new EmitterFixture();
   const emitter = fixture.emitter();
   emitter.note(readOf("id", 1), viewWith());

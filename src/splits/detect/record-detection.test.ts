@@ -89,7 +89,7 @@ class Fixture {
   }
 }
 
-test("a detection makes one record, however often it comes", async () => {
+test("a detection makes one record, however often it is delivered", async () => {
   const fixture = new Fixture();
   assert.deepEqual(await fixture.handle(), { kind: "done" });
   await fixture.handle({ bytes: 12_000_000 });
@@ -139,14 +139,14 @@ test("a detection makes one record, however often it comes", async () => {
   assert.deepEqual(fixture.nudged, ["profile:123/7"]);
 });
 
-test("of two at once one makes the record, and both are done", async () => {
+test("of two detections at once one makes the record, and both are done", async () => {
   const fixture = new Fixture();
   await Promise.all([fixture.handle(), fixture.handle()]);
   assert.deepEqual(fixture.outcomes.toSorted(), ["known", "recorded"]);
   assert.equal((await fixture.records()).length, 1);
 });
 
-test("what cannot be decoded is malformed, and nothing else is", async () => {
+test("only a message that cannot be decoded is malformed", async () => {
   const fixture = new Fixture();
   const handled = await fixture.handleBytes("{}");
   assert.equal(handled.kind, "malformed");
@@ -154,7 +154,7 @@ test("what cannot be decoded is malformed, and nothing else is", async () => {
   assert.deepEqual(fixture.outcomes, []);
 });
 
-test("what no longer applies does nothing, and is done", async () => {
+test("a detection that no longer applies does nothing, and is done", async () => {
   const fixture = new Fixture();
   await fixture.handle({ epoch: 0 });
   await fixture.handle({ timeSlice: "data_20260327" });
@@ -189,7 +189,7 @@ test("an epoch ahead of the view is right if the catalog has it", async () => {
   assert.deepEqual(fixture.outcomes, ["other_epoch", "recorded", "other_epoch"]);
 });
 
-test("while the catalog fails the message comes again, and then is recorded", async () => {
+test("while the catalog fails the message is delivered again, and then recorded", async () => {
   const fixture = new Fixture();
   let failing = true;
   fixture.catalog.before = () => {
@@ -227,7 +227,7 @@ function segmentTo(to: number): Segment {
   };
 }
 
-test("one that is being worked on, waits or is held is left alone", async () => {
+test("a split that is in work, waits or is held is left alone", async () => {
   const held = { heldBy: "operator" };
   const table: [SplitState, Partial<SplitRecord>][] = [
     ["DETECTED", {}],
@@ -254,7 +254,7 @@ test("one that is being worked on, waits or is held is left alone", async () => 
   }
 });
 
-test("a split is looked at again when a read sees more outside of it", async () => {
+test("a split is due again when a read sees more outside of it", async () => {
   for (const dueAt of [null, START + HOUR]) {
     const fixture = new Fixture();
     await fixture.handle();
@@ -270,7 +270,7 @@ test("a split is looked at again when a read sees more outside of it", async () 
   }
 });
 
-test("what was refused is asked again after an hour, or when it has doubled", async () => {
+test("a refused split is detected again after an hour, or at twice the size", async () => {
   const fixture = new Fixture();
   await fixture.handle();
   await fixture.leave("REFUSED");

@@ -38,10 +38,7 @@ export function requested(
   force = false,
 ): Decision {
   if (record.heldBy !== null) {
-    throw refused(
-      record,
-      `is held (${record.heldBy}) until it is retried: RetrySplit lets it go on`,
-    );
+    throw refused(record, `is held (${record.heldBy}) until it is retried; RetrySplit releases it`);
   }
   // This includes the second read that confirms a COMPLETED segment: it would have to begin again.
   if (UNDER_WAY.has(record.state) || record.owner !== null) return undefined;

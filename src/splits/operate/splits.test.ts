@@ -83,7 +83,7 @@ class Fixture {
   }
 }
 
-test("a request makes a record that a worker finds, and says who and why", async () => {
+test("a request makes a record that a worker finds, with the operator and the reason", async () => {
   const fixture = await Fixture.open();
   const { record, parts } = await fixture.splits.request(fixture.location(), OPERATOR_REQUEST);
   const { state, bytes, events, epoch, dueAt, history, immutable } = record;
@@ -113,7 +113,7 @@ test("a request makes a record that a worker finds, and says who and why", async
   assert.deepEqual((await fixture.splits.get(fixture.location())).record, record);
 });
 
-test("a request for what cannot be is refused", async () => {
+test("a request for an impossible partition is refused", async () => {
   const fixture = await Fixture.open();
   const table: [Partial<SplitLocation>, string][] = [
     [{ namespace: "other" }, "NAMESPACE_NOT_FOUND"],
@@ -143,7 +143,7 @@ test("a request for what cannot be is refused", async () => {
 
 const UNDER_WAY = ["DETECTED", "PLANNING", "PLANNED", "SPLITTING", "VALIDATING"] as const;
 
-test("a request for what is there looks at it again, unless somebody is at it", async () => {
+test("a request for an existing split makes it due, unless a worker has it", async () => {
   const owner = { by: "worker", heartbeat: 3 };
   for (const state of UNDER_WAY) {
     const fixture = await Fixture.open();
@@ -175,7 +175,7 @@ test("a request for what is there looks at it again, unless somebody is at it", 
   }
 });
 
-test("what is split is still served while more of it is asked for", async () => {
+test("a split is served while more of it is requested", async () => {
   const fixture = await Fixture.open();
   await fixture.complete("wide", BUCKET + 10);
   const { record, parts } = await fixture.splits.request(fixture.location(), OPERATOR_REQUEST);
@@ -193,7 +193,7 @@ test("what is split is still served while more of it is asked for", async () => 
   assert.deepEqual(asked.record, whole);
 });
 
-test("a roll-back takes everything back and stays until a retry", async () => {
+test("a roll-back removes everything from use until a retry", async () => {
   const fixture = await Fixture.open();
   await fixture.complete();
   const left = await fixture.leave("COMPLETED", {
@@ -238,7 +238,7 @@ test("C23: a roll-back is acknowledged only once its route is published, also wh
   assert.deepEqual([await published(), fixture.changed], [0, ["wide"]]);
 });
 
-test("C23: a retry publishes what the roll-back before it could not", async () => {
+test("C23: a retry publishes the route that the roll-back before it could not", async () => {
   const fixture = await Fixture.open();
   await fixture.complete();
   fixture.catalog.before = (call, space) => {
@@ -250,7 +250,7 @@ test("C23: a retry publishes what the roll-back before it could not", async () =
   assert.deepEqual((await readRoute(fixture.catalog, fixture.partition()))?.segments, []);
 });
 
-test("a retry lets what came to a stop start over, and nothing else", async () => {
+test("a retry restarts a split that stopped, and no other", async () => {
   for (const state of ["FAILED", "REFUSED", "PARKED", "INVALIDATED"] as const) {
     const fixture = await Fixture.open();
     await fixture.splits.request(fixture.location(), OPERATOR_REQUEST);
@@ -266,7 +266,7 @@ test("a retry lets what came to a stop start over, and nothing else", async () =
   await assert.rejects(retry, { code: "REQUEST_INVALID" });
 });
 
-test("S24: a worker that writes at the same time does not lose the operator's word", async () => {
+test("S24: a worker that writes at the same time does not overwrite the operator's request", async () => {
   const fixture = await Fixture.open();
   await fixture.splits.request(fixture.location(), OPERATOR_REQUEST);
   await fixture.leave("SPLITTING", { owner: { by: "worker", heartbeat: 0 } });
@@ -358,7 +358,7 @@ test("lists are paged over slices, and by state", async () => {
   }
 });
 
-test("the splits of all namespaces are listed page by page, those of one that goes away aside", async () => {
+test("the splits of all namespaces are listed page by page, except those of a namespace deleted meanwhile", async () => {
   const fixture = await Fixture.open();
   const { namespaces } = fixture.control.start();
   await namespaces.create("ads", {});

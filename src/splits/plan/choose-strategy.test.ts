@@ -4,14 +4,14 @@ import { DEFAULT_NAMESPACE_CONFIG } from "../../model/namespace-config.ts";
 import { SPLIT_STRATEGIES } from "../../model/strategies/strategies.ts";
 import { chooseStrategy, onePassInstead } from "./choose-strategy.ts";
 
-test("AUTO takes the one that is ordered and needs one pass, and says why not the others", () => {
+test("AUTO takes the strategy that is ordered and needs one pass, and says why not the others", () => {
   const { name, strategy, why } = chooseStrategy(DEFAULT_NAMESPACE_CONFIG);
   assert.equal(name, "EVENT_BUCKETS");
   assert.ok(strategy.ordered && strategy.onePass);
   for (const each of SPLIT_STRATEGIES) assert.ok(why.includes(each));
 });
 
-test("what a namespace asks for is taken, unless it has to know a whole that was not measured", () => {
+test("the configured strategy is taken, unless it needs a size that was not measured", () => {
   const { widePartition } = DEFAULT_NAMESPACE_CONFIG;
   for (const strategy of SPLIT_STRATEGIES) {
     const config = { ...DEFAULT_NAMESPACE_CONFIG, widePartition: { ...widePartition, strategy } };

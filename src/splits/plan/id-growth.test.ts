@@ -68,7 +68,7 @@ test("the factor is the least power of two that makes partitions small enough", 
   }
 });
 
-test("an id that is wide by its events grows too, by whichever of the two asks for more", () => {
+test("an id that is wide by its events grows too, by the larger of the two factors", () => {
   const table: [number, number, number | undefined][] = [
     [1, 100_000, undefined],
     [1, 100_001, 2],
@@ -82,7 +82,7 @@ test("an id that is wide by its events grows too, by whichever of the two asks f
   }
 });
 
-test("it takes effect with the first bucket that nobody can have touched", () => {
+test("a step takes effect with the first bucket that no process can have written to", () => {
   const from = (nowMicros: number): number | undefined => nextIdStep(growthOf({ nowMicros }))?.from;
   // Before its start: the future limit, the skew, twice the age of a view and the time to store it.
   const margin = 101 * SECOND;
@@ -93,18 +93,18 @@ test("it takes effect with the first bucket that nobody can have touched", () =>
   assert.equal(from(START + 50.5 * HOUR), START + 51 * HOUR);
 });
 
-test("it is in time until its storing and a view without it may end too late", () => {
+test("a step is in time until storing it, or a view without it, may end too late", () => {
   const growth = growthOf();
   assert.equal(untouchedFrom(growth), growth.nowMicros + 91 * SECOND);
 });
 
-test("a step is later than those that are there", () => {
+test("a step is later than existing steps", () => {
   const steps = [{ from: START + 20 * HOUR, factor: 2 }];
   const step = nextIdStep(growthOf({ steps }));
   assert.deepEqual(step, { from: START + 21 * HOUR, factor: 4 });
 });
 
-test("the bucket it names is the first that has more", () => {
+test("the bucket that a step names is the first with more event buckets", () => {
   const growth = growthOf();
   const step = nextIdStep(growth);
   assert.ok(step);

@@ -118,7 +118,7 @@ function segmentFrom(plan: SplitPlan): Segment {
 const SMALL = { bytes: 3_211, events: 40 };
 const MANY_TINY = { bytes: 5 * MIB, events: 200_000 };
 
-test("each refusal has its cause, and a reason with the numbers it stands on", () => {
+test("each refusal has its cause, and a reason with the numbers behind it", () => {
   const closesAt = sliceOf().end + DEFAULT_NAMESPACE_CONFIG.retention.closeAfterMicros;
   const dropped = { slice: { ...sliceOf(), state: "DROPPED" } } as const;
   const table: [RefusalCause, Partial<PlanInput>, Partial<Survey>, string[]][] = [
@@ -145,7 +145,7 @@ test("each refusal has its cause, and a reason with the numbers it stands on", (
   }
 });
 
-test("what only looks like a reason is none", () => {
+test("an apparent reason to refuse does not refuse", () => {
   const closesAt = sliceOf().end + DEFAULT_NAMESPACE_CONFIG.retention.closeAfterMicros;
   const slowOnce = { before: { reads: 3, meanMs: 100, maxMs: 700 }, after: NO_LATENCY };
   const table: [string, Partial<PlanInput>, Partial<Survey>][] = [
@@ -198,7 +198,7 @@ test("a forced request is planned although it is small, but not if it is empty o
   assert.equal(planWith({ byOperator: true, record, blocked: true }, SMALL).kind, "refused");
 });
 
-test("a segment that failed leaves nothing begun: the measure decides again", () => {
+test("a failed segment leaves nothing begun: the size is measured again", () => {
   const record = recordOf({ segments: [{ ...DONE, state: "FAILED" }] });
   assert.equal(planWith({ record }, SMALL).kind, "refused");
 });
@@ -226,7 +226,7 @@ test("the plan freezes the range and begins with nothing copied", () => {
   assert.match(why, /TIME_BUCKETS costs .*; HASH costs /);
 });
 
-test("where maxParts binds the parts grow, and the plan says so", () => {
+test("if maxParts limits the number of parts they grow, and the plan says so", () => {
   const grown = segmentFrom(planWith({ config: configOf({ maxParts: 2 }) }, { bytes: 40 * MIB }));
   assert.equal(grown.partBytes, 20 * MIB);
   assert.match(grown.why, /grow from 8,388,608 to 20,971,520 bytes, because maxParts is 2$/);
@@ -243,7 +243,7 @@ test("where maxParts binds the parts grow, and the plan says so", () => {
   assert.match(rest.why, /1 parts are what is left \(maxParts is 4/);
 });
 
-test("the plan says in how many files a partition of several parts lies, and what compacting would do", () => {
+test("the plan says how many files hold a partition of several parts, and what compaction would do", () => {
   const whyIn = (files: number | undefined, bytes = 20 * MIB): string => {
     const fragments = files === undefined ? undefined : filesOf(files);
     return segmentFrom(planWith({ byOperator: true }, { bytes, events: 200_000, fragments })).why;
@@ -260,7 +260,7 @@ test("the plan says in how many files a partition of several parts lies, and wha
   assert.match(segmentFrom(seen).why, /; it lies in 9 SSTables: compacting/);
 });
 
-test("strategies that need the whole get the number of parts there will be", () => {
+test("strategies that need the whole size get the planned number of parts", () => {
   const time = segmentFrom(planWith({ config: configOf({ strategy: "TIME_BUCKETS" }) }));
   assert.deepEqual([time.strategy, time.partsPlanned], ["TIME_BUCKETS", 3]);
   assert.match(time.why, /the namespace asks for TIME_BUCKETS$/);
@@ -273,7 +273,7 @@ test("strategies that need the whole get the number of parts there will be", () 
   assert.match(unmeasured.why, /EVENT_BUCKETS instead/);
 });
 
-test("an open bucket waits until a part's worth is sealed, no longer than it takes", () => {
+test("an open bucket waits until enough for a part is sealed, and no longer", () => {
   const open = { closed: false, to: START + 7 * HOUR + 600 * SECOND };
   const now = START + 9 * HOUR;
   const recheckAt = (survey: Partial<Survey>, change: Partial<PlanInput> = {}): number => {

@@ -145,13 +145,13 @@ function whyNever({ slice, blocked, config, byOperator, record }: PlanInput): Re
   if (blocked) {
     return refusal(
       "blocked",
-      `blocked: nobody may read ${JSON.stringify(record.partition.seriesId)} while it is blocked; unblock it, then retry`,
+      `blocked: ${JSON.stringify(record.partition.seriesId)} cannot be read while it is blocked; unblock it, then retry`,
     );
   }
   if (!config.widePartition.detect && !byOperator) {
     return refusal(
       "detect-off",
-      "detect off: widePartition.detect is off, so nothing is split unless an operator asks for it",
+      "detect off: widePartition.detect is off, so nothing is split unless an operator requests it",
     );
   }
   return undefined;
@@ -162,11 +162,11 @@ function whyNotNow({ slice, config, nowMicros, from, to, closed }: PlanInput): R
   if (soon) {
     return refusal(
       "expiring",
-      `expiring: ${slice.name} is closed in ${seconds(leftMicros)}, the least worth the work is ${seconds(soonMicros)}`,
+      `expiring: ${slice.name} closes in ${seconds(leftMicros)}; a split needs at least ${seconds(soonMicros)}`,
     );
   }
   if (closed && from >= to) {
-    return refusal("empty", "empty: all of the bucket is split already, nothing is left");
+    return refusal("empty", "empty: all of the bucket is split already");
   }
   return undefined;
 }
@@ -223,7 +223,7 @@ function whyNotWorthIt(input: PlanInput): Refusal | undefined {
   return refusal(
     "fragmented",
     `only fragmented: ${amount(survey)} would be one part, but lies in ${filesText(fragments)}; ` +
-      `compacting the slice cures it (${fragments.compactCommand}), a requested split is made all the same`,
+      `compaction of the slice is enough (${fragments.compactCommand}); a requested split is made nevertheless`,
   );
 }
 

@@ -55,7 +55,7 @@ test("a mode advances when every kind has enough, all equal, for long enough", (
   assert.equal(decide("COMPARE", both).kind, "advance");
 });
 
-test("each thing that is missing keeps it where it is, and is named", () => {
+test("each missing condition keeps the mode, and is named", () => {
   const hash = { layout: "PACKED", layoutVersion: 1, strategy: "HASH" };
   const table: [ReadMode, Evidence[], { kinds?: KindInUse[]; now?: number }, string, string?][] = [
     ["OFF", [seen()], {}, "off"],
@@ -97,14 +97,14 @@ test("a kind that is no longer in use is not waited for", () => {
   assert.equal(decide("COMPARE", evidence, { kinds: inUse(seen()) }).kind, "advance");
 });
 
-test("evidence is for one version of a layout: another has to pass for itself", () => {
+test("evidence is for one version of a layout: another needs its own", () => {
   const next = { ...seen(), layoutVersion: 2 };
   const found = decide("COMPARE", [seen()], { kinds: inUse(seen(), next) });
   assert.ok(found.kind === "stay" && found.cause === "few-reads");
   assert.ok(found.why.startsWith("PACKED/2 EVENT_BUCKETS"), found.why);
 });
 
-test("C13: SERVE is for the kinds that passed; another is served when it has passed for itself", () => {
+test("C13: SERVE is for the kinds with enough evidence; another is served when it has its own", () => {
   const both = [seen(), seen({ layout: "ROWS", readsCompared: 49 })];
   const fromCompare = decide("COMPARE", both, { kinds: inUse(seen()) });
   assert.deepEqual(fromCompare.kind === "advance" && fromCompare.kinds, ["PACKED/1 EVENT_BUCKETS"]);
@@ -133,7 +133,7 @@ test("C13: SERVE is for the kinds that passed; another is served when it has pas
   });
 });
 
-test("C14: a difference that is not settled holds every mode back, until nobody has spoken of it for a while", () => {
+test("C14: a difference that is not settled holds every mode back, until no server has reported it for a while", () => {
   const unsettledAt = LONG_AFTER - 2_000_000;
   const settledAt = unsettledAt + UNSETTLED_FOR_MS * 1_000;
   const marked = seen({ layout: "ROWS", unsettledAt });

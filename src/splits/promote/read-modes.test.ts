@@ -137,7 +137,7 @@ function later(record: SplitRecord, change: Partial<SplitRecord>, moves = 1): Sp
   return { ...record, ...change, version: record.version + moves };
 }
 
-test("a report says what is there, what comes next and what is in the way", async () => {
+test("a report shows the mode, its evidence, the next mode and what blocks it", async () => {
   const fixture = await Fixture.open("plays");
   const first = await fixture.modes.get("plays");
   assert.deepEqual([first.state.mode, first.nextMode, first.evidence], ["SHADOW", "COMPARE", []]);
@@ -150,7 +150,7 @@ test("a report says what is there, what comes next and what is in the way", asyn
   await assert.rejects(fixture.modes.get("other"), { code: "NAMESPACE_NOT_FOUND" });
 });
 
-test("further goes one step at a time and on evidence, or by force; back goes at once", async () => {
+test("a mode advances one step at a time and on evidence, or by force; it goes back at once", async () => {
   const fixture = await Fixture.open("plays");
   await assert.rejects(fixture.set("COMPARE"), {
     code: "CONFLICT",
@@ -186,7 +186,7 @@ test("a new round begins without evidence, and the same mode stays in its round 
   assert.deepEqual([next.state.round, next.state.autoAdvance, next.evidence], [2, false, []]);
 });
 
-test("a fall-back between looking and setting wins over the request to advance", async () => {
+test("a fall-back between check and change wins over the request to advance", async () => {
   const fixture = await Fixture.open("plays");
   await fixture.see("plays");
   await fixture.clock.advance(60_000);
@@ -200,7 +200,7 @@ test("a fall-back between looking and setting wins over the request to advance",
   assert.equal(await fixture.modeOf("plays"), "SHADOW");
 });
 
-test("evidence moves namespaces on by itself, step by step", async () => {
+test("evidence advances namespaces by itself, step by step", async () => {
   const fixture = await Fixture.open("plays", "songs", "still");
   await updateNamespace(fixture.catalog, "songs", (current) => ({
     ...current,
@@ -378,7 +378,7 @@ test("C14: no mode advances while a server says that a difference is not settled
   assert.equal((await fixture.set("SERVE", { force: true })).state.mode, "SERVE");
 });
 
-test("a round that was over when it was to be moved on is left alone", async () => {
+test("a round that ended before its advance is left alone", async () => {
   const fixture = await Fixture.open("plays");
   await fixture.see("plays");
   await fixture.clock.advance(60_000);
@@ -394,7 +394,7 @@ test("a round that was over when it was to be moved on is left alone", async () 
   assert.deepEqual([state.mode, state.reason], ["SHADOW", "different bytes"]);
 });
 
-test("a namespace that cannot be looked at does not keep the others", async () => {
+test("a namespace that cannot be read does not delay the others", async () => {
   const fixture = await Fixture.open("bad", "plays");
   await fixture.see("plays");
   const { id } = await readReadyNamespace(fixture.catalog, "bad");
@@ -436,7 +436,7 @@ test("the reconciler runs until it is stopped", async () => {
   await running;
 });
 
-test("the kill switch is set with who and why", async () => {
+test("the kill switch is set with operator and reason", async () => {
   const fixture = await Fixture.open("plays");
   assert.deepEqual(await fixture.modes.killSwitch(), { on: false, at: 0, by: "", reason: "" });
   const set = { on: true, at: fixture.clock.nowMicros(), ...OPERATOR_REQUEST };

@@ -129,13 +129,13 @@ async function check({ fixture, partition }: Setting): Promise<void> {
   deepEqual([held.state, held.segments, held.heldBy, held.dueAt], ["INVALIDATED", [], "ann", null]);
 }
 
-test("what lies below the new line continues in the new epoch, the rest is invalidated", async () => {
+test("splits below the new floor continue in the new epoch, the rest is invalidated", async () => {
   const process = await setting();
   equal((await process.namespaces.update("plays", LATER, [])).floor, NEW_FLOOR);
   await check(process);
 });
 
-test("W21: it comes after the new epoch and before older events are accepted", async () => {
+test("W21: splits are invalidated after the new epoch and before older events are accepted", async () => {
   const process = await setting();
   const { fixture, namespaces } = process;
   const seen: string[] = [];
@@ -150,7 +150,7 @@ test("W21: it comes after the new epoch and before older events are accepted", a
   ok(seen.lastIndexOf("split") < seen.lastIndexOf("accepted"));
 });
 
-test("S26: a process that dies anywhere in it: the reconciler does the rest, before older events are accepted", async () => {
+test("S26: if a process dies anywhere in an invalidation, the reconciler does the rest before older events are accepted", async () => {
   for (let operation = 0; ; operation += 3) {
     const process = await setting(true);
     const { fixture, namespaces } = process;
@@ -179,7 +179,7 @@ test("S26: a process that dies anywhere in it: the reconciler does the rest, bef
   }
 });
 
-test("a re-opening that is given up half way takes the splits to its epoch too", async () => {
+test("a re-opening that is cancelled half way moves the splits to its epoch too", async () => {
   const process = await setting(true);
   const { fixture, namespaces } = process;
   // Its process dies when the new epoch has begun.
@@ -194,7 +194,7 @@ test("a re-opening that is given up half way takes the splits to its epoch too",
   await check(process);
 });
 
-test("C3: a raise that failed half way and is repeated takes nothing that lies below the new line", async () => {
+test("C3: a raise that failed half way and is repeated invalidates nothing below the new floor", async () => {
   for (const hours of [6, 7]) {
     const process = await setting(true);
     const { fixture, namespaces, partition } = process;
@@ -217,7 +217,7 @@ test("C3: a raise that failed half way and is repeated takes nothing that lies b
   }
 });
 
-test("C3: a split that missed an epoch keeps nothing, also of time that is sealed by now", async () => {
+test("C3: a split that missed an epoch keeps nothing, not even time that is sealed by now", async () => {
   const { fixture, namespaces, partition } = await setting();
   const missing = await readSplit(fixture.catalog, partition("sealed"));
   ok(missing);
@@ -253,7 +253,7 @@ test("a record that cannot be read keeps no time closed", async () => {
   equal((await readRoute(fixture.catalog, partition("both")))?.epoch, 0);
 });
 
-test("a slice that is dropped later is not looked at again", async () => {
+test("a slice that is dropped later is not read again", async () => {
   const { fixture, namespaces, reconciler } = await setting();
   await namespaces.update(
     "plays",

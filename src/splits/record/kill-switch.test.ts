@@ -6,7 +6,7 @@ import { KillSwitch, readKillSwitch, writeKillSwitch } from "./kill-switch.ts";
 
 const ON = { on: true, at: 5, by: "ann", reason: "to be sure" };
 
-test("it is off until an operator sets it, and each change counts", async () => {
+test("the kill switch is off until an operator sets it, and each change counts", async () => {
   const catalog = new MemoryCatalog();
   deepEqual(await readKillSwitch(catalog), { on: false, at: 0, by: "", reason: "" });
   await writeKillSwitch(catalog, ON);
@@ -15,7 +15,7 @@ test("it is off until an operator sets it, and each change counts", async () => 
   equal((await readKillSwitch(catalog)).on, false);
 });
 
-test("one that is so already keeps its first time, operator and reason", async () => {
+test("a switch that is already set so keeps its first time, operator and reason", async () => {
   const catalog = new MemoryCatalog();
   const never = await writeKillSwitch(catalog, { ...ON, on: false });
   deepEqual(never, { state: { on: false, at: 0, by: "", reason: "" }, unchanged: true });
@@ -27,7 +27,7 @@ test("one that is so already keeps its first time, operator and reason", async (
   deepEqual(await writeKillSwitch(catalog, off), { state: off, unchanged: false });
 });
 
-test("S15: a process that could not read it for view_max_age, from when it asked, takes it as on", async () => {
+test("S15: a process that could not read the switch for view_max_age, counted from its request, treats it as on", async () => {
   const catalog = new MemoryCatalog();
   const clock = new VirtualClock(0);
   const known = new KillSwitch({ catalog, clock, viewMaxAgeMs: 10_000 });
@@ -48,7 +48,7 @@ test("S15: a process that could not read it for view_max_age, from when it asked
   deepEqual([known.on(), known.stale()], [true, true]);
 });
 
-test("each process reads it within view_max_age, and continues when the catalog is back", async () => {
+test("each process reads the switch within view_max_age, and continues when the catalog is back", async () => {
   const catalog = new MemoryCatalog();
   const clock = new VirtualClock(0);
   const known = new KillSwitch({ catalog, clock, viewMaxAgeMs: 9_000 });
@@ -66,7 +66,7 @@ test("each process reads it within view_max_age, and continues when the catalog 
   await running;
 });
 
-test("an answer that comes late does not hide a later one", async () => {
+test("a late answer does not replace a newer one", async () => {
   const catalog = new MemoryCatalog();
   const clock = new VirtualClock(0);
   const known = new KillSwitch({ catalog, clock, viewMaxAgeMs: 60_000 });
@@ -86,7 +86,7 @@ test("an answer that comes late does not hide a later one", async () => {
   equal(known.on(), true);
 });
 
-test("a switch that cannot be read is reported, taken as on, and can be set", async () => {
+test("a switch that cannot be read is reported, treated as on, and can be set", async () => {
   const catalog = new MemoryCatalog();
   const known = new KillSwitch({ catalog, clock: new VirtualClock(0), viewMaxAgeMs: 10_000 });
   await catalog.write("service", "kill-switch", "{", 0);

@@ -178,7 +178,7 @@ test("a state that changes without a move is a bug, and is not stored", async ()
   equal((await readSplit(catalog, PARTITION))?.state, "DETECTED");
 });
 
-test("record, route, due time and change log go together", async () => {
+test("record, route, due time and change log change together", async () => {
   const fixture = await new Fixture().begin();
   const { catalog, clock } = fixture;
   await completed?.(fixture);
@@ -223,7 +223,7 @@ for (const [start, prepare] of Object.entries({ "a partition": none, "a split": 
     if (start === "a partition" && act !== "heartbeats") continue;
     const doing = start === "a partition" ? "is detected" : act;
     for (const [meanwhile, other] of Object.entries({ nothing: undefined, ...CHANGES })) {
-      test(`${start} that ${doing} by one who stops anywhere and wakes late, if at all, while it ${meanwhile}`, async () => {
+      test(`${start} that ${doing} by a process that stops anywhere and resumes late, if at all, while it ${meanwhile}`, async () => {
         for (let passes = 0; ; passes++) {
           let stopped = false;
           for (const [wakes, sweeps] of [
@@ -257,7 +257,7 @@ for (const [start, prepare] of Object.entries({ "a partition": none, "a split": 
   }
 }
 
-test("S23: many who move and sweep at once, in any order of their calls, lose nothing", async () => {
+test("S23: many processes that move and sweep at once, in any order of their calls, lose nothing", async () => {
   const change_ = fc.constantFrom(...Object.keys(CHANGES), "sweeps");
   // A failing run prints its seed.
   await fc.assert(
@@ -293,7 +293,7 @@ test("S23: many who move and sweep at once, in any order of their calls, lose no
   );
 });
 
-test("what is due of a slice that was dropped settles itself, and a late riser leaves no route", async () => {
+test("the due splits of a dropped slice are removed, and a process that resumes late leaves no route", async () => {
   for (let passes = 0; ; passes++) {
     const fixture = await new Fixture().begin();
     await completed?.(fixture);
@@ -318,7 +318,7 @@ test("what is due of a slice that was dropped settles itself, and a late riser l
   }
 });
 
-test("what was made when its slice was gone already is removed by the process that finds it, and not before", async () => {
+test("a split that was made after its slice was dropped is removed by the process that finds it, and not before", async () => {
   const fixture = await new Fixture().begin();
   const { catalog, clock } = fixture;
   await completed?.(fixture);

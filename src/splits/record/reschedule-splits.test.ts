@@ -47,7 +47,7 @@ async function setting() {
   return { fixture, namespaces, dueOf };
 }
 
-test("a lower acceptLimit brings forward what waits for time to be sealed, and nothing else", async () => {
+test("a lower acceptLimit makes splits due that wait for sealed time, and no others", async () => {
   const { fixture, namespaces, dueOf } = await setting();
   await namespaces.update("plays", LOWER, []);
   const soon = fixture.clock.nowMicros() + 60_000_000;
@@ -61,13 +61,13 @@ test("a lower acceptLimit brings forward what waits for time to be sealed, and n
   for (const name of Object.keys(WAITING)) ok(found.includes(name), `${name} is found by then`);
 });
 
-test("no other change of a namespace does", async () => {
+test("no other change of a namespace makes splits due", async () => {
   const { namespaces, dueOf } = await setting();
   await namespaces.update("plays", { slos: { read: { targetMs: 300 } } }, []);
   for (const name of Object.keys(WAITING)) equal(await dueOf(name), LATER, name);
 });
 
-test("the limit is lowered even if the splits cannot be brought forward", async () => {
+test("the limit is lowered even if the splits cannot be rescheduled", async () => {
   const { fixture, namespaces, dueOf } = await setting();
   fixture.catalog.before = (call, space) => {
     if (call === "list" && space.startsWith("split-slices/")) {

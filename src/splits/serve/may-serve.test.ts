@@ -34,7 +34,7 @@ function verdict(
   return mayServe({ ...FACTS, ...change }, SEGMENT, trust);
 }
 
-test("a segment is served only if nothing at all holds it back", () => {
+test("a segment is served only if nothing holds it back", () => {
   equal(verdict({}), "YES");
   equal(verdict({ route: undefined }), "NOT_SPLIT");
   equal(verdict({ route: { ...ROUTE, segments: [] } }), "TAKEN_BACK");

@@ -91,7 +91,8 @@ const CASES: readonly (readonly [string, Parameters<typeof plan>[0], readonly st
 ];
 
 for (const [what, change, expected] of CASES) {
-  test(`what is read from where: ${what}`, () => deepEqual(plan(change), expected));
+  test(`which ranges a read takes from split and original: ${what}`, () =>
+    deepEqual(plan(change), expected));
 }
 
 test("a route says which kind of split still lacks evidence", () => {
@@ -100,7 +101,7 @@ test("a route says which kind of split still lacks evidence", () => {
   deepEqual([route.route, fallback], ["ORIGINAL_HELD", undefined]);
 });
 
-test("the route is named for what is read", () => {
+test("the route names what is read", () => {
   const name = (change: Parameters<typeof planned>[0]) => planned(change).route.route;
   equal(name({}), "SPLIT_AND_ORIGINAL");
   equal(name({ range: { from: 0, to: 80, order: "NEWEST_FIRST", after: undefined } }), "SPLIT");

@@ -12,7 +12,7 @@ import { RouteCache } from "./route-cache.ts";
 
 const never = new AbortController().signal;
 
-test("many who ask at once are one question, and who comes later is none", async () => {
+test("many callers at once cost one request, and a later caller none", async () => {
   const fixture = await Fixture.open();
   await fixture.split(1);
   const asked = fixture.countReads();
@@ -22,7 +22,7 @@ test("many who ask at once are one question, and who comes later is none", async
   equal(asked.routes, 1);
 });
 
-test("that there is no route is remembered too", async () => {
+test("the absence of a route is cached too", async () => {
   const fixture = await Fixture.open();
   const asked = fixture.countReads();
   equal((await fixture.cache.get(locationOf(1))).route, undefined);
@@ -30,7 +30,7 @@ test("that there is no route is remembered too", async () => {
   equal(asked.routes, 1);
 });
 
-test("C3: an entry as old as view_max_age is not given out, counted from when it was asked for", async () => {
+test("C3: an entry as old as view_max_age, counted from its request, is not returned", async () => {
   const fixture = await Fixture.open();
   await fixture.split(1);
   fixture.catalog.before = async () => {
@@ -46,7 +46,7 @@ test("C3: an entry as old as view_max_age is not given out, counted from when it
   equal(fixture.cache.current(locationOf(1)), undefined);
 });
 
-test("those in use are asked for again ahead of time, the others grow old", async () => {
+test("entries in use are refreshed ahead of time, the others expire", async () => {
   const fixture = await Fixture.open();
   await fixture.cache.get(locationOf(1));
   await fixture.cache.get(locationOf(2));
@@ -60,7 +60,7 @@ test("those in use are asked for again ahead of time, the others grow old", asyn
   ok(fixture.cache.bytes > 0);
 });
 
-test("after a change that this process has heard of, no older answer is kept", async () => {
+test("after a change that this process knows of, no older answer is kept", async () => {
   const fixture = await Fixture.open();
   await fixture.split(1);
   await fixture.cache.get(locationOf(1));
@@ -84,7 +84,7 @@ test("after a change that this process has heard of, no older answer is kept", a
   equal((await fixture.cache.get(locationOf(1))).route?.segments.length, 0);
 });
 
-test("parts are asked for once, and never again", async () => {
+test("parts are read once, and never again", async () => {
   const fixture = await Fixture.open();
   const segment = await fixture.split(1);
   const asked = fixture.countReads();
@@ -98,14 +98,14 @@ test("parts are asked for once, and never again", async () => {
   equal(asked.parts, 1);
 });
 
-test("a part that is listed and has no record is a doubt", async () => {
+test("a listed part without a record is an integrity error", async () => {
   const fixture = await Fixture.open();
   const segment = await fixture.split(1);
   const more = { ...segment, partRanges: [{ start: 0, count: 5 }] };
   await rejects(fixture.cache.parts(locationOf(1), more), IntegrityError);
 });
 
-test("memory is bounded: what was asked for longest ago is forgotten", async () => {
+test("memory is bounded: the least recently used entry is evicted", async () => {
   const fixture = await Fixture.open(20_000);
   for (let n = 0; n < 200; n++) {
     await fixture.cache.get(locationOf(n));
@@ -117,7 +117,7 @@ test("memory is bounded: what was asked for longest ago is forgotten", async () 
   equal(fixture.cache.current(locationOf(0)), undefined);
 });
 
-test("a catalog that fails is the caller's to know, and is asked again by the next", async () => {
+test("a failure of the catalog reaches the caller, and the next call tries again", async () => {
   const fixture = await Fixture.open();
   fixture.catalog.before = () => {
     throw new Error("down");

@@ -32,7 +32,7 @@ beforeEach(async () => {
   fixture = await OnePartition.open();
 });
 
-test("S9: a route that cannot be asked for means the original", async () => {
+test("S9: if a route cannot be read, the original is read", async () => {
   await fixture.split({});
   await fixture.filled();
   fixture.serving.changed(location);
@@ -43,7 +43,7 @@ test("S9: a route that cannot be asked for means the original", async () => {
   equal(fixture.count("fallback route"), 1);
 });
 
-test("S15: reads of a split while namespace or kill switch cannot be asked for are counted", async () => {
+test("S15: reads of a split while namespace or kill switch cannot be read are counted", async () => {
   await fixture.split({});
   await fixture.proven();
   fixture.told.clear();
@@ -63,7 +63,7 @@ test("S15: reads of a split while namespace or kill switch cannot be asked for a
   await stale.close();
 });
 
-test("S7: a missing record of a part means the original, and the split is copied again", async () => {
+test("S7: if the record of a part is missing, the original is read, and the split is copied again", async () => {
   await fixture.split({ cuts: [START + 50 * SECOND] });
   await fixture.proven();
   const [space, record] = fixture.catalog
@@ -87,7 +87,7 @@ test("S7: a missing record of a part means the original, and the split is copied
 
 for (const layout of ["PACKED", "ROWS"] as const) {
   for (const order of ["NEWEST_FIRST", "OLDEST_FIRST"] as const) {
-    test(`S10, R14: storage of a split that fails means the original (${layout}, ${order})`, async () => {
+    test(`S10, R14: if the storage of a split fails, the original is read (${layout}, ${order})`, async () => {
       await fixture.split({ layout, cuts: everySecond(20) });
       await fixture.proven();
       let calls = 0;
@@ -103,7 +103,7 @@ for (const layout of ["PACKED", "ROWS"] as const) {
   }
 }
 
-test("S4, C9: a missing block means the original, and the split is copied again", async () => {
+test("S4, C9: if a block is missing, the original is read, and the split is copied again", async () => {
   await fixture.split({ cuts: everySecond(60) });
   await fixture.proven();
   // Every third block is gone for good.
@@ -137,7 +137,7 @@ async function assertIntegrityError(
   deepEqual(fixture.fallBacks, []);
 }
 
-test("S5: a damaged block means the original, and the split is copied again", () =>
+test("S5: if a block is damaged, the original is read, and the split is copied again", () =>
   assertIntegrityError((blocks) =>
     blocks.map(({ key, bytes }) => {
       const damaged = Uint8Array.from(bytes);
@@ -147,12 +147,12 @@ test("S5: a damaged block means the original, and the split is copied again", ()
     }),
   ));
 
-test("S6: a sound block in the place of another means the original, and the split is copied again", () =>
+test("S6: if a sound block is in the place of another, the original is read, and the split is copied again", () =>
   assertIntegrityError((blocks) =>
     blocks.map(({ key }, nth) => ({ key, bytes: blocks[nth === 0 ? 1 : 0]?.bytes ?? EMPTY })),
   ));
 
-test("C9: what a part gives that it gave before, or that is outside of what was asked for, means the original", async () => {
+test("C9: if a part returns an event twice, or outside of the requested range, the original is read", async () => {
   for (const wrong of [{ after: undefined }, { from: START }]) {
     const other = await OnePartition.open();
     await other.split({ layout: "ROWS" });
@@ -167,7 +167,7 @@ test("C9: what a part gives that it gave before, or that is outside of what was 
   }
 });
 
-test("what was handed on and turns out wrong at the end is an error, and the repeat is right", async () => {
+test("if returned events turn out wrong at the end, the read fails, and a repeat is right", async () => {
   await fixture.split({ layout: "ROWS" });
   await fixture.proven();
   fixture.hideEvent(START + 100 * SECOND, "SPLIT");
@@ -178,7 +178,7 @@ test("what was handed on and turns out wrong at the end is an error, and the rep
   deepEqual(idsOf(await fixture.read(whole)), ids(EVENTS).toReversed());
 });
 
-test("a stream that handed on what turns out wrong ends with a code after which no caller continues", async () => {
+test("a stream whose returned events turn out wrong ends with a code after which no caller continues", async () => {
   await fixture.split({ layout: "ROWS" });
   await fixture.proven();
   fixture.hideEvent(START + 100 * SECOND, "SPLIT");
@@ -249,7 +249,7 @@ for (const [what, route, prepare] of FALLEN) {
   });
 }
 
-test("C23: a route whose answer took too long is not acted on in the middle of a stream", async () => {
+test("C23: a route whose answer took too long is not used in the middle of a stream", async () => {
   await fixture.split({ cuts: everySecond(20) });
   await fixture.proven();
   const { viewMaxAge } = MARGINS;

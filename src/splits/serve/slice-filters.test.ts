@@ -11,7 +11,7 @@ import { SliceFilters } from "./slice-filters.ts";
 import type { SliceFiltersOptions } from "./slice-filters.ts";
 import { timeMargins } from "../../model/time-margins.ts";
 
-test("a slice is loaded when it is first asked for, and says so until then", async () => {
+test("a slice's filter is loaded at its first use, and answers that it is not loaded until then", async () => {
   const fixture = await Fixture.open();
   await fixture.split(1);
   equal(fixture.filters.check(locationOf(1)), "NOT_LOADED");
@@ -22,14 +22,14 @@ test("a slice is loaded when it is first asked for, and says so until then", asy
   equal(fixture.filters.check({ ...locationOf(1), eventBucket: 1 }), "MISS");
 });
 
-test("of a slice without splits nothing is held and nothing is hashed", async () => {
+test("a slice without splits takes no memory and no hashing", async () => {
   const fixture = await Fixture.open();
   await fixture.loaded();
   equal(fixture.filters.check(locationOf(1)), "NONE");
   deepEqual([...fixture.filters.sizes()], []);
 });
 
-test("a split that completes is known after the next look at the changes, and reported once", async () => {
+test("a completed split is known after the next read of the changes, and reported once", async () => {
   const fixture = await Fixture.open();
   await fixture.loaded();
   await fixture.split(1);
@@ -52,7 +52,7 @@ test("a change by a process whose clock is behind is seen", async () => {
   equal(fixture.filters.check(locationOf(1)), "HIT");
 });
 
-test("S25: what completes while a filter is being filled is not lost", async () => {
+test("S25: a split that completes while a filter is being filled is not lost", async () => {
   const fixture = await Fixture.open();
   // Another slice is there already, so that the changes are followed meanwhile.
   fixture.filters.check({ ...locationOf(1), slice: "data_1" });
@@ -96,7 +96,7 @@ test("more changes than are followed count as seen only when the filter was fill
   equal(fixture.filters.check(locationOf(1)), "HIT");
 });
 
-test("what is followed while a filter is filled again is not lost when the filling ends first", async () => {
+test("changes read while a filter is filled again are not lost when the filling ends first", async () => {
   const fixture = await Fixture.open();
   await fixture.split(0);
   await fixture.loaded();
@@ -130,7 +130,7 @@ test("what is followed while a filter is filled again is not lost when the filli
   for (let n = 1; n <= 40; n++) equal(fixture.filters.check(locationOf(n)), "HIT");
 });
 
-test("it is filled again from time to time, and forgets what is no longer split", async () => {
+test("a filter is filled again from time to time, and drops what is no longer split", async () => {
   const fixture = await Fixture.open();
   await fixture.split(1);
   await fixture.split(2);
@@ -145,7 +145,7 @@ test("it is filled again from time to time, and forgets what is no longer split"
   equal(fixture.filters.check(locationOf(2)), "HIT");
 });
 
-test("a filter that grows beyond what it was made for is made again", async () => {
+test("a filter that outgrows its size is made again", async () => {
   const fixture = await Fixture.open();
   await fixture.split(0);
   await fixture.loaded();
@@ -163,7 +163,7 @@ test("a filter that grows beyond what it was made for is made again", async () =
   ok(mistaken <= 50, `${mistaken} of 5,000`);
 });
 
-test("a slice that nobody reads any more is forgotten; of too many the first", async () => {
+test("a slice that is no longer read is evicted; if there are too many, the least recently read", async () => {
   const fixture = await Fixture.open({ slicesMax: 2 });
   await fixture.split(1);
   await fixture.loaded();

@@ -54,7 +54,7 @@ test("no byte of a block can change unseen, and none can be missing", async () =
   }
 });
 
-test("a block of another place or copy is none of this one", async () => {
+test("a block of another place or copy is refused", async () => {
   const bytes = await onlyBlock();
   const table: [string, Parameters<typeof decodeBlock>, RegExp][] = [
     ["copy", [LOCATION, GENERATION + 1, bytes], /generation 3 instead of 4/],
@@ -75,7 +75,7 @@ test("a frame of another series is damage", () => {
   assert.throws(() => decodeFrames(frame.subarray(0, 9), ORIGINAL.seriesId), Damage);
 });
 
-test("nothing here shares code with who reads and writes parts", () => {
+test("the decoder shares no code with the readers and writers of parts", () => {
   const folder = new URL(".", import.meta.url);
   const shared = /from "\.\.\/(?:partition\/|wire\/packed-block|wire\/event-record|wire\/frames)/;
   const files = readdirSync(folder).filter((name) => !name.endsWith(".test.ts"));

@@ -165,7 +165,7 @@ test("equal splits are found equal, whatever their layout and strategy", async (
   }
 });
 
-test("every kind of difference is found and said where", async () => {
+test("every kind of difference is found, with its position", async () => {
   for (const [name, shape] of SHAPES) {
     const fixture = await Fixture.open();
     await fixture.write(SIXTY);
@@ -305,7 +305,7 @@ test("one partition, one slice, or all of them", async () => {
   await fixture.stop();
 });
 
-test("one that runs is not started twice, and one that has ended is", async () => {
+test("a running comparison is not started twice, and an ended one can be started again", async () => {
   const fixture = await Fixture.open();
   const idle = new Verifier({
     catalog: fixture.catalog,
@@ -349,7 +349,7 @@ test("a process that continues repeats one range at most, and counts nothing twi
   await fixture.stop();
 });
 
-test("one that sleeps is taken over when its time is up, and does nothing when it wakes", async () => {
+test("a comparison whose process sleeps is taken over after a lease time, and the process does nothing when it wakes", async () => {
   const fixture = await Fixture.open();
   await fixture.write(SIXTY);
   await fixture.split();
@@ -380,7 +380,7 @@ test("one that sleeps is taken over when its time is up, and does nothing when i
   await fixture.stop();
 });
 
-test("storage that is away for a while delays it, and for long fails it; started again it continues", async () => {
+test("a short outage of storage delays a comparison, a long one fails it; started again it continues", async () => {
   const fixture = await Fixture.open();
   await fixture.write(SIXTY);
   await fixture.split();
@@ -410,7 +410,7 @@ test("storage that is away for a while delays it, and for long fails it; started
   await fixture.stop();
 });
 
-test("what nobody is served from is not compared, and the end says so", async () => {
+test("a split that serves no read is not compared, and the report says so", async () => {
   const fixture = await Fixture.open();
   await fixture.write(SIXTY);
   await fixture.split();
@@ -421,7 +421,7 @@ test("what nobody is served from is not compared, and the end says so", async ()
   assert.match(progress.reason, /^1 split was not compared/);
 });
 
-test("what goes away under a comparison is no difference", async () => {
+test("a split that is removed during a comparison is not a difference", async () => {
   const goings: [string, (fixture: Fixture) => Promise<unknown>][] = [
     [
       "time is opened again",
@@ -456,7 +456,7 @@ test("what goes away under a comparison is no difference", async () => {
   }
 });
 
-test("what has ended is kept, but not for ever", async () => {
+test("ended comparisons are kept, but not for ever", async () => {
   const fixture = await Fixture.open();
   const verifier = fixture.start();
   const ids: string[] = [];

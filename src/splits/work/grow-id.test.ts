@@ -21,7 +21,7 @@ const WIDE = { events: 200, bytes: 2_000, from: TEN, to: TEN + HOUR };
 const rests = ({ state, owner, dueAt }: SplitRecord): boolean =>
   state === "COMPLETED" && owner === null && dueAt === null;
 
-test("C15: a step counts from a bucket that nobody can have written to when the last older view ends", async () => {
+test("C15: a step counts from a bucket that no process can have written to when the last older view ends", async () => {
   const fixture = await SplitScenario.open();
   await fixture.write(WIDE);
   const partition = await fixture.partitionAt(TEN);
@@ -88,7 +88,7 @@ test("C15: a step that would be stored too late, because the catalog was slow, i
   await fixture.close();
 });
 
-test("C15: a step whose storing hangs until it is nearly fenced counts from a bucket that nobody can have written to by then", async () => {
+test("C15: a step whose storing hangs until it is nearly fenced counts from a bucket that no process can have written to by then", async () => {
   const fixture = await SplitScenario.open({}, { shared: true });
   await fixture.write(WIDE);
   const partition = await fixture.partitionAt(TEN);
@@ -118,7 +118,7 @@ test("C15: a step whose storing hangs until it is nearly fenced counts from a bu
   await fixture.close();
 });
 
-test("a burst at the start of a bucket gives an id no more event buckets; half of the bucket tells", async () => {
+test("a burst at the start of a bucket gives an id no more event buckets; half of the bucket decides", async () => {
   const fixture = await SplitScenario.open();
   const { catalog, clock } = fixture;
   // Two parts' worth in the first minute, and then nothing.

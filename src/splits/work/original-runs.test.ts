@@ -70,7 +70,7 @@ test("C5: where writes were ever acknowledged by one replica, the original is co
   await fixture.close();
 });
 
-test("C5: where a majority of one data centre is none of all, too; elsewhere a majority is enough", async () => {
+test("C5: the same where a majority of one data centre is not a majority of all; elsewhere a majority is enough", async () => {
   for (const copyAtAll of [true, false]) {
     const { fixture, partition } = await fixtureWithWide();
     const asked = watched(fixture);
@@ -82,7 +82,7 @@ test("C5: where a majority of one data centre is none of all, too; elsewhere a m
   }
 });
 
-test("S27, C5: while ALL cannot be had the split is parked with that reason, and continues when it can", async () => {
+test("S27, C5: while not all replicas answer the split is parked with that reason, and continues when they do", async () => {
   const { fixture, partition } = await fixtureWithWide();
   let away = true;
   const asked = watched(fixture, ({ level }) => {

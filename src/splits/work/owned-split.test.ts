@@ -114,7 +114,7 @@ function required<T>(value: T | undefined): T {
   return value;
 }
 
-test("of two that claim one gets it", async () => {
+test("of two workers that claim a split one gets it", async () => {
   const fixture = new Fixture();
   const record = await fixture.detected();
   const first = await fixture.claim(record, "w1");
@@ -130,7 +130,7 @@ test("of two that claim one gets it", async () => {
   await first.close();
 });
 
-test("who is alive is not taken over; who has died is, a lease's time later", async () => {
+test("the split of a live worker is not taken over; that of a dead one is, a lease time later", async () => {
   const fixture = new Fixture();
   const owned = await fixture.claimed();
   const owners = new OwnerLiveness(fixture.clock, LEASE_MS);
@@ -151,7 +151,7 @@ test("who is alive is not taken over; who has died is, a lease's time later", as
   await taken.close();
 });
 
-test("C16: a wall clock that is set, either way, neither ends a lease nor keeps it", async () => {
+test("C16: a step of the wall clock, either way, neither ends a lease nor prolongs it", async () => {
   const hour = 3_600_000_000;
   for (const step of [hour, -hour]) {
     const fixture = new Fixture();
@@ -166,7 +166,7 @@ test("C16: a wall clock that is set, either way, neither ends a lease nor keeps 
   }
 });
 
-test("C16: who takes a split over begins a lease of his own, also with the same count", async () => {
+test("C16: a worker that takes a split over begins a lease of its own, also with the same count", async () => {
   const fixture = new Fixture();
   const owners = new OwnerLiveness(fixture.clock, LEASE_MS);
   await (await fixture.claimed("w1")).close();
@@ -180,7 +180,7 @@ test("C16: who takes a split over begins a lease of his own, also with the same 
   assert.equal(isFree(taken, owners), false);
 });
 
-test("C8: an owner that was overtaken, be it by its own process, learns it at its next change, and writes nothing more", async () => {
+test("C8: an owner that was replaced, even by its own process, learns it at its next change, and writes nothing more", async () => {
   for (const by of ["w2", "w1"]) {
     const fixture = new Fixture();
     const first = await fixture.claimed("w1");
@@ -215,7 +215,7 @@ test("a change whose outcome is unknown is looked up before the next one is made
   }
 });
 
-test("a change is not taken for made because an earlier one, whose answer was lost, comes between", async () => {
+test("a change does not count as made because an earlier one, whose answer was lost, comes between", async () => {
   const fixture = new Fixture();
   const owned = await fixture.claimed();
   fixture.catalog.losesNext = true;
@@ -230,7 +230,7 @@ test("a change is not taken for made because an earlier one, whose answer was lo
   await owned.close();
 });
 
-test("a record that was touched without its fence is still ours", async () => {
+test("a worker still owns a record that changed without its fence", async () => {
   const fixture = new Fixture();
   const owned = await fixture.claimed();
   await writeSplit(fixture.catalog, await fixture.stored());
@@ -239,7 +239,7 @@ test("a record that was touched without its fence is still ours", async () => {
   await owned.close();
 });
 
-test("S13: in another epoch what was decided counts no more, but it can be let go", async () => {
+test("S13: in another epoch the worker's decisions do not count, but it can release the split", async () => {
   const fixture = new Fixture();
   const owned = await fixture.claimed();
   await writeSplit(fixture.catalog, { ...(await fixture.stored()), epoch: 2 });
@@ -249,7 +249,7 @@ test("S13: in another epoch what was decided counts no more, but it can be let g
   await owned.close();
 });
 
-test("changes that are asked for at once are made one after another", async () => {
+test("concurrent changes are made one after another", async () => {
   const fixture = new Fixture();
   const owned = await fixture.claimed();
   const raise = (record: SplitRecord): SplitRecord => ({

@@ -71,7 +71,7 @@ test("S21: mismatches are tried again twice", () => {
   assert.deepEqual(waits, [7 + 30 * SECOND, 7 + 300 * SECOND, null, null]);
 });
 
-test("a further range is looked at when it holds a target's worth, at the rate so far", () => {
+test("a further range is due when it holds the target size, at the rate so far", () => {
   const config = DEFAULT_NAMESPACE_CONFIG;
   const { targetBytes } = config.widePartition;
   const bucket = { start: 0, end: DAY };

@@ -13,7 +13,7 @@ function bytesOf(runs: readonly (Run | undefined)[]): Buffer {
   return Buffer.concat(runs.flatMap((run) => run?.chunks ?? []));
 }
 
-test("subranges, cut anywhere, are honest runs and together the whole", () => {
+test("subranges, cut anywhere, are valid runs and together the whole", () => {
   fc.assert(
     fc.property(anyEvents, fc.nat(7), fc.nat(7), fc.nat(7), (events, runEvents, chunk, cut) => {
       for (const run of runsOf(events, runEvents + 1, chunk + 1)) {
@@ -57,7 +57,7 @@ test("parts that follow one another are one run, others begin a new one", () => 
   assert.equal(countParts(runs), 6);
 });
 
-test("numbers of parts end", () => {
+test("part numbers are bounded", () => {
   const record = (nextPart: number): SplitRecord => ({ nextPart }) as SplitRecord;
   assert.deepEqual(reserveParts(record(5), 2), { nextPart: 7 });
   assert.throws(() => reserveParts(record(1 << 20), 1), { code: "CONFLICT" });

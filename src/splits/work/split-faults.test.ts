@@ -59,7 +59,7 @@ async function assertServed({ fixture, partition }: Copying): Promise<SplitRecor
   return record;
 }
 
-test("S12: a detection that comes again, during the copy and after it, starts nothing again", async () => {
+test("S12: a repeated detection, during the copy and after it, starts nothing", async () => {
   const there = await copying();
   const { fixture, partition, record } = there;
   for (let times = 0; times < 3; times++) await fixture.detect(partition);
@@ -90,7 +90,7 @@ test("S16: a wall clock that steps by hours, either way, in the middle of a copy
   }
 });
 
-test("S17, C16: a disk that is full while parts are written parks the split, as often as it takes, and counts as no failure", async () => {
+test("S17, C16: a full disk while parts are written parks the split, however often, and does not count as a failure", async () => {
   const there = await copying();
   const { fixture, partition } = there;
   fixture.store.before = (call, { slice }) => {
@@ -130,7 +130,7 @@ test("S18: a pause in the middle of a copy keeps what is listed, and the copy co
   await fixture.close();
 });
 
-test("a pause of hours writes nothing, is looked at seldom, and is over within seconds", async () => {
+test("during a pause of hours nothing is written and splits are rarely read, and work resumes within seconds", async () => {
   const there = await copying();
   const { fixture, partition } = there;
   await fixture.splits.pause(NAME, { by: "ada", reason: "busy" });
@@ -188,7 +188,7 @@ test("a route that was not published when its split was rolled back is published
   await fixture.close();
 });
 
-test("C16: while the second read fails the split waits longer each time, as what it is", async () => {
+test("C16: while the second read fails the split keeps its state and waits longer each time", async () => {
   const there = await copying();
   const { fixture, partition } = there;
   let failing = false;
@@ -214,7 +214,7 @@ test("C16: while the second read fails the split waits longer each time, as what
   await fixture.close();
 });
 
-test("C17: an operator request is not forgotten however long the history gets", async () => {
+test("C17: an operator request is kept however long the history gets", async () => {
   const fixture = await SplitScenario.open({ widePartition: { detect: false } });
   await fixture.write({ events: EVENTS, bytes: 2_000, from: TEN, to: TEN + HOUR });
   const partition = await fixture.partitionAt(TEN);
@@ -241,7 +241,7 @@ test("C17: an operator request is not forgotten however long the history gets", 
   await fixture.close();
 });
 
-test("a split that somebody makes when its slice is gone already is removed, and looked at no more", async () => {
+test("a split that is made after its slice was dropped is removed, and not read again", async () => {
   const retention = { closeAfterMicros: 2 * HOUR, deleteAfterMicros: 3 * HOUR };
   const timePartition = { secondsPerTimeSlice: 10_800, secondsPerTimeBucket: 3_600 };
   const { fixture, partition } = await copying({ retention, timePartition });

@@ -72,7 +72,7 @@ test("every layout and strategy ends with a copy that reads as the original", as
   }
 });
 
-test("each byte goes through every stage once", async () => {
+test("each byte passes every stage once", async () => {
   const { fixture, worker, record } = await split(WIDE);
   const seen = (stage: CopyStage): number =>
     worker.events.reduce(
@@ -87,7 +87,7 @@ test("each byte goes through every stage once", async () => {
   await fixture.close();
 });
 
-test("events of one microsecond are never parted", async () => {
+test("events of one microsecond are never separated", async () => {
   const done = await split({ ...WIDE, to: TEN });
   const parts = await done.fixture.parts(done.partition);
   assert.deepEqual(
@@ -132,7 +132,7 @@ test("an event larger than a part is a part of its own, or the end of one", asyn
   await done.fixture.close();
 });
 
-test("where parts run out on the way the last one takes the rest, and the plan says so", async () => {
+test("if part numbers run out during the copy the last part takes the rest, and the plan says so", async () => {
   const fixture = await SplitScenario.open({ widePartition: { maxParts: 2 } });
   await fixture.write({ ...WIDE, events: 40 });
   const partition = await fixture.partitionAt(TEN);
@@ -166,7 +166,7 @@ test("a bucket that grows while it is split ends as several segments without a g
   await fixture.close();
 });
 
-test("C10: a further range that is refused takes nothing from what is split", async () => {
+test("C10: a further range that is refused leaves what is split", async () => {
   const eleven = MIDNIGHT + 11 * HOUR;
   const fixture = await SplitScenario.open();
   await fixture.write({ ...WIDE, from: eleven, to: eleven + 40 * MINUTE });
@@ -205,7 +205,7 @@ test("a partition that is refused has the size that was measured, and a forced o
   assert.notEqual(forced.segments.length, 0);
 });
 
-test("an id that was wide just now gets more event buckets for time to come", async () => {
+test("an id that was wide lately gets more event buckets for future time", async () => {
   const { fixture, partition, record } = await split(WIDE);
   assert.equal(record.state, "COMPLETED");
   const steps = await readIdSteps(fixture.catalog, partition.namespaceId, partition.seriesId);
@@ -222,7 +222,7 @@ test("an id that was wide just now gets more event buckets for time to come", as
   await old.fixture.close();
 });
 
-test("S11: a nudge is followed at once, and without one the sweep finds the split", async () => {
+test("S11: a wake-up is followed at once, and without one the sweep finds the split", async () => {
   const fixture = await SplitScenario.open();
   await fixture.write(WIDE);
   const partition = await fixture.partitionAt(TEN);
@@ -306,7 +306,7 @@ async function reopen({ catalog }: SplitScenario): Promise<void> {
   await writeNamespace(catalog, beginReopening(namespace, 2 * config.acceptLimitMicros, floor));
 }
 
-test("C17: one that is held is left alone by every worker, due or not", async () => {
+test("C17: every worker leaves a held split alone, due or not", async () => {
   const fixture = await SplitScenario.open();
   await fixture.write(WIDE);
   const partition = await fixture.partitionAt(TEN);
@@ -324,7 +324,7 @@ test("C17: one that is held is left alone by every worker, due or not", async ()
   await fixture.close();
 });
 
-test("C16: more splits than may wait, that can only be left, do not keep out one that is due after them", async () => {
+test("C16: many splits that can only wait do not keep out one that is due after them", async () => {
   const fixture = await SplitScenario.open();
   const { catalog, clock } = fixture;
   await fixture.write(WIDE);

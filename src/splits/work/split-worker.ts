@@ -263,7 +263,7 @@ export class SplitWorker {
       if (error instanceof ServiceError && isUnreadable(error)) {
         this.#skip({ space: "splits", key: name, error });
       } else if (!signal.aborted) {
-        this.#trouble(namespace, "a split could not be looked at", error);
+        this.#trouble(namespace, "a split could not be read", error);
       }
     } finally {
       this.#active.delete(name);

@@ -59,7 +59,7 @@ function toOf(look: Triage): string {
   return look.kind === "leave" ? "leave" : `${look.kind} ${look.to}`;
 }
 
-test("the newest segment says what comes next", () => {
+test("the newest segment decides the next step", () => {
   const steps = (["PLANNED", "SPLITTING", "VALIDATING", "COMPLETED", "FAILED"] as const).map(
     (state) => nextStep(recordWith({ segments: [segmentWith({ state })] })),
   );
@@ -69,7 +69,7 @@ test("the newest segment says what comes next", () => {
   assert.equal(nextStep(recordWith({ segments: unconfirmed })), "confirm");
 });
 
-test("what is unfinished is gone on with, whatever the settled floor", () => {
+test("unfinished work continues, whatever the settled floor", () => {
   const at = (state: Segment["state"]): string =>
     toOf(
       lookAt(recordWith({ state: "PARKED", segments: [segmentWith({ state })] }), {
@@ -83,7 +83,7 @@ test("what is unfinished is gone on with, whatever the settled floor", () => {
   assert.equal(toOf(lookAt(unconfirmed, { settledFloor: 0 })), "claim COMPLETED");
 });
 
-test("what is sealed and not covered is planned; a split that has segments stays completed", () => {
+test("sealed time that is not covered is planned; a split that has segments stays completed", () => {
   assert.equal(toOf(lookAt(recordWith())), "claim PLANNING");
   assert.equal(toOf(lookAt(recordWith({ state: "INVALIDATED" }))), "claim PLANNING");
   const half = segmentWith({ to: 2_000 * SECOND });
@@ -93,7 +93,7 @@ test("what is sealed and not covered is planned; a split that has segments stays
   assert.equal(toOf(lookAt(recordWith({ state: "FAILED", segments: failed }))), "claim PLANNING");
 });
 
-test("what is not sealed waits, as what it is", () => {
+test("time that is not sealed waits, in the same state", () => {
   const settledFloor = BUCKET.start;
   assert.equal(toOf(lookAt(recordWith(), { settledFloor })), "move PARKED");
   assert.equal(
@@ -115,7 +115,7 @@ test("a bucket that is covered is done", () => {
   assert.ok(look.kind === "move" && look.changes.dueAt === null);
 });
 
-test("a pause leaves everything as it is, and due", () => {
+test("a pause leaves every split unchanged and due", () => {
   const splitsPaused = { at: 1, by: "ada", cause: "detection", reason: "busy" };
   const namespace = { ...NAMESPACE, splitsPaused };
   assert.equal(toOf(lookAt(recordWith(), { namespace })), "leave");
@@ -123,7 +123,7 @@ test("a pause leaves everything as it is, and due", () => {
   assert.equal(toOf(lookAt(recordWith({ segments }), { namespace })), "leave");
 });
 
-test("in another epoch nothing that was copied is relied on", () => {
+test("in another epoch no copy is used", () => {
   const later: Namespace & { reopening: null } = { ...NAMESPACE, epoch: 2, reopening: null };
   const fresh = lookAt(recordWith(), { namespace: later });
   assert.ok(fresh.kind === "move" && fresh.to === "DETECTED" && fresh.changes.epoch === 2);

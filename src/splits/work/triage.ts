@@ -84,7 +84,7 @@ function otherEpoch({ record, namespace }: TriageInput): Triage {
     const reason = `the namespace has begun epoch ${epoch}`;
     return move(record.state, "reopened", reason, { epoch });
   }
-  const reason = `the namespace has begun epoch ${epoch}: what was copied before is not relied on`;
+  const reason = `the namespace has begun epoch ${epoch}: earlier copies are not used`;
   return move("INVALIDATED", "reopened", reason, { epoch, segments: [] });
 }
 
@@ -112,14 +112,14 @@ function triageRange(input: TriageInput): Triage {
   const tooShort = to < bucket.end && to - from < shortestRange(record, bucket.start);
   if (to <= from || tooShort) {
     const dueAt = nextRangeAt({ record, bucket, config, lagMicros, nowMicros });
-    const what = to > from ? "too little behind" : "nothing behind";
-    const reason = `not enough sealed yet: ${what} ${formatTime(from)} is`;
+    const what = to > from ? "too little" : "nothing";
+    const reason = `not enough sealed yet: ${what} after ${formatTime(from)}`;
     return move(restingState(record), "waiting", reason, { dueAt });
   }
   // A split with completed segments stays COMPLETED while a worker plans the next range.
   const state = restingState(record) === "COMPLETED" ? "COMPLETED" : "PLANNING";
   const again = record.state === "INVALIDATED" ? "sealed again: " : "";
-  const reason = `${again}looking at the time from ${formatTime(from)} on`;
+  const reason = `${again}planning from ${formatTime(from)}`;
   return { kind: "claim", to: state, reason };
 }
 

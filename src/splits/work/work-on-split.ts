@@ -147,7 +147,7 @@ async function comeToRest({ context, owned }: SplitJob, error: unknown): Promise
   const stopping = owned.signal.aborted;
   const { namespace } = owned.record;
   if (!stopping && cause === "outage") {
-    observe({ kind: "trouble", namespace, what: "a split could not go on", error });
+    observe({ kind: "trouble", namespace, what: "a split could not continue", error });
   }
   const reason = bounded(error instanceof Error ? error.message : String(error));
   try {
@@ -176,7 +176,7 @@ function restedAfter(record: SplitRecord, stop: Stop): SplitRecord {
     case "reopened":
       return restedSplit(record, to, stop, { dueAt: at + SOON_MICROS });
     case "outage": {
-      const why = { ...stop, reason: `could not go on: ${reason}` };
+      const why = { ...stop, reason: `could not continue: ${reason}` };
       return movedSplit(record, to, why, { dueAt: at + outageMicros(record) });
     }
   }

@@ -71,7 +71,7 @@ async function stopEverywhere(patch: NamespaceConfigPatch, stride: number): Prom
   return passes;
 }
 
-test("S1, S3: a worker stopped at any call is taken over, and harms nothing when it wakes", async () => {
+test("S1, S3: a worker stopped at any call is replaced, and harms nothing when it resumes", async () => {
   const passes = await stopEverywhere({}, 1);
   assert.ok(passes > 100, `${passes}`);
 });
@@ -115,7 +115,7 @@ function randomnessOf(seed: number): () => number {
   };
 }
 
-test("S2: workers that overtake one another at every step end with one whole copy", async () => {
+test("S2: workers that replace one another at every step end with one whole copy", async () => {
   let takeOvers = 0;
   for (let seed = 0; seed < 12; seed++) {
     const { fixture, partition } = await fixtureWithWide();

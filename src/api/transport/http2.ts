@@ -115,8 +115,8 @@ export class Http2 {
       await this.#clock.sleep(PING_EVERY_MS, signal);
       if (signal.aborted) return;
       if (this.#clock.monotonicMs() >= endsAtMs || connection.idleMs >= IDLE_MS) leave(session);
-      // Also while it closes: its streams may wait for a peer that has vanished.
-      if (session.destroyed) return;
+      // A session that closes cannot ping. Its streams have time limits of their own.
+      if (session.destroyed || session.closed) return;
       const answered = new AbortController();
       const asked = session.ping(() => answered.abort());
       if (asked) await this.#clock.sleep(PING_ANSWER_MS, answered.signal);

@@ -14,7 +14,7 @@ import type { ConnectionLimits } from "./connection.ts";
 import type { Exchange } from "./exchange.ts";
 import { Http1 } from "./http1.ts";
 import { Http2 } from "./http2.ts";
-import { SILENCE_MS, FAREWELL_MS } from "./limits.ts";
+import { FAREWELL_MS, PING_EVERY_MS, SILENCE_MS } from "./limits.ts";
 
 export interface PortOptions extends ConnectionLimits {
   readonly clock: Clock;
@@ -41,7 +41,11 @@ export class Port {
     this.#connections = new Connections(options, clock);
     this.#http1 = new Http1(clock, handle);
     this.#http2 = new Http2(clock, random, handle);
-    this.#server = createServer({ noDelay: true }, (socket) => this.#greet(socket));
+    this.#server = createServer(
+      // The system detects a peer that vanished where HTTP cannot ask.
+      { noDelay: true, keepAlive: true, keepAliveInitialDelay: PING_EVERY_MS },
+      (socket) => this.#greet(socket),
+    );
     this.#server.on("error", () => undefined);
   }
 

@@ -5,12 +5,11 @@
 import type { Problems } from "../lib/problems.ts";
 import { SECOND_MICROS } from "../model/namespace-config.ts";
 import type { NamespaceConfigPatch } from "../model/merge-config.ts";
-import { NAMED_SKEWS } from "./workload.ts";
+import { NAMED_SKEWS, SKEW_PARAMETERS } from "./workload.ts";
 import type {
   Estimate,
   EstimateInput,
   LatencyInput,
-  NamedSkew,
   RatePercentile,
   Skew,
   Workload,
@@ -132,14 +131,6 @@ export function isCertain({ low, high }: Estimate): boolean {
 
 const ZERO_TO_BILLION: Range = { min: 0, max: 1e9 };
 const NOTHING: Estimate = certain(1);
-
-/** What the parameter of each named distribution means is in docs/operate/provisioning.md. */
-const SKEW_PARAMETERS: Readonly<Record<NamedSkew, Range & { readonly usual: number }>> = {
-  EVEN: { min: 0, max: 0, usual: 0 },
-  LOGNORMAL: { min: 0, max: 4, usual: 1 },
-  ZIPF: { min: 0, max: 3, usual: 1 },
-  PARETO: { min: 1.01, max: 100, usual: 1.5 },
-};
 
 class WorkloadCheck {
   readonly assumed: string[] = [];

@@ -1,11 +1,9 @@
 import { ok } from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { SeededRandom } from "../lib/seeded-random.ts";
 import { idGroups, meanOfPercentiles } from "./id-groups.ts";
 import type { DrawnSkew, IdGroups } from "./id-groups.ts";
-
-/** Where the busiest of the ids is as busy as expected. */
-const USUAL_TOP = 1 - Math.exp(-1);
 
 const named = fc.oneof(
   fc.constant({ distribution: "EVEN" as const, parameter: 0 }),
@@ -47,8 +45,9 @@ test("groups cover all ids once, busiest first, with the given mean", () => {
     fc.property(
       fc.oneof(named, percentiles),
       fc.integer({ min: 1, max: 1_000_000_000 }),
-      (skew: DrawnSkew, ids) => {
-        const groups = idGroups(skew, ids, USUAL_TOP);
+      fc.option(fc.nat(), { nil: undefined }),
+      (skew: DrawnSkew, ids, seed) => {
+        const groups = idGroups(skew, ids, seed === undefined ? seed : new SeededRandom(seed));
         const { idShare, relativeRate } = groups;
         ok(Math.abs(idShare.reduce((a, b) => a + b) - 1) < 1e-9);
         for (let group = 1; group < idShare.length; group++) {
@@ -67,7 +66,7 @@ function meanOf({ idShare, relativeRate }: IdGroups): number {
 
 test("named distributions have the shares of the textbook", () => {
   const topShare = (skew: DrawnSkew, of: number): number => {
-    const { idShare, relativeRate } = idGroups(skew, 1_000, USUAL_TOP);
+    const { idShare, relativeRate } = idGroups(skew, 1_000);
     let [ids, events] = [0, 0];
     for (const [group, share] of idShare.entries()) {
       if (ids > of * 0.999) break;
@@ -94,7 +93,18 @@ test("percentiles: the mean of ids between them, and the busiest id is the one g
     { percentile: 50, eventsPerDay: 10 },
     { percentile: 100, eventsPerDay: 1_000_000 },
   ];
-  const { relativeRate } = idGroups({ percentiles: skewed }, 100_000, USUAL_TOP);
+  const { relativeRate } = idGroups({ percentiles: skewed }, 100_000);
   const busiest = (relativeRate[0] as number) * meanOfPercentiles(skewed, 100_000);
-  ok(busiest > 300_000 && busiest < 1_000_001, String(busiest));
+  ok(Math.abs(busiest / 1_000_000 - 1) < 0.001, String(busiest));
+});
+
+test("drawn ids: the busiest of many worlds spread around the distribution's own", () => {
+  const skew = { distribution: "LOGNORMAL" as const, parameter: 1 };
+  const busiest = Array.from({ length: 400 }, (_, seed) => {
+    return idGroups(skew, 1_000, new SeededRandom(seed * 7_919)).relativeRate[0] as number;
+  }).toSorted((a, b) => a - b);
+  // The largest of 1,000 log-normal draws has a median z of 3.20, in multiples of the mean 1.65.
+  const median = busiest[200] as number;
+  ok(Math.abs(median / (Math.exp(3.2) / Math.exp(0.5)) - 1) < 0.1, String(median));
+  ok((busiest[380] as number) > median * 1.5 && (busiest[20] as number) < median / 1.3);
 });

@@ -5,6 +5,7 @@
  * Every distribution is given as the share of all events that the busiest `p` of the ids have. The
  * difference between two such shares is a group's part, exact also for one id of a billion.
  */
+import type { Random } from "../lib/random.ts";
 import { normalBelow, normalQuantile } from "./normal.ts";
 import type { NamedSkew, RatePercentile } from "./workload.ts";
 
@@ -21,39 +22,55 @@ export interface IdGroups {
 }
 
 /** Each group ends this much further down than the group above it. */
-const GROWTH = 10 ** (1 / 3);
-/** Below this many ids each group's mean is all there is to know. */
-const DRAWN_IDS_MIN = 10;
-
+const GROWTH = 10 ** (1 / 5);
 /**
- * `top`: where the busiest id of this world lies, as a fraction from 0 to 1; ids are drawn from the
- * distribution, and the busiest of them varies most. Ranked distributions do not use it.
+ * Without `random`, groups have the means of the distribution. With it, the ids of this world are
+ * drawn: the busiest ones differ most from world to world. Ranked ids (Zipf's law) and percentiles
+ * describe the ids there are, so nothing is drawn.
  */
-export function idGroups(skew: DrawnSkew, ids: number, top: number): IdGroups {
+export function idGroups(skew: DrawnSkew, ids: number, random?: Random): IdGroups {
   const shareOfTop = topShare(skew, ids);
   const ends = groupEnds(ids);
-  const idShare = new Float64Array(ends.length);
-  const relativeRate = new Float64Array(ends.length);
+  const idShare = Float64Array.from(ends, (end, group) => end - (ends[group - 1] ?? 0));
+  const drawn = random !== undefined && isDrawn(skew);
+  const positions = drawn ? drawnPositions(idShare, ids, random) : ends;
   let [before, shareBefore] = [0, 0];
-  for (const [group, end] of ends.entries()) {
-    const share = shareOfTop(end);
-    idShare[group] = end - before;
-    relativeRate[group] = Math.max(0, (share - shareBefore) / (end - before));
-    [before, shareBefore] = [end, share];
-  }
-  const ranked = "distribution" in skew && skew.distribution === "ZIPF";
-  if (ids >= DRAWN_IDS_MIN && !ranked) {
-    // The busiest of n draws lies in the top share E/n, where E is exponentially distributed.
-    const at = Math.min(0.5, -Math.log(1 - top) / ids);
-    relativeRate[0] = Math.max(relativeRate[1] ?? 0, rateAt(shareOfTop, at));
-    // The workload's mean is that of the ids there are.
-    const mean = idShare.reduce(
-      (sum, share, nth) => sum + share * (relativeRate[nth] as number),
-      0,
-    );
-    for (const [nth, rate] of relativeRate.entries()) relativeRate[nth] = rate / mean;
-  }
-  return { idShare, relativeRate };
+  const relativeRate = Float64Array.from(positions, (position) => {
+    const share = shareOfTop(position);
+    const rate = Math.max(0, (share - shareBefore) / (position - before));
+    [before, shareBefore] = [position, share];
+    return rate;
+  });
+  // The busiest id lies at its position, not between it and the top.
+  if (drawn && ids > 1) relativeRate[0] = rateAt(shareOfTop, positions[0] as number);
+  // The workload's mean is that of the ids there are.
+  const mean = idShare.reduce((sum, share, nth) => sum + share * (relativeRate[nth] as number), 0);
+  return { idShare, relativeRate: relativeRate.map((rate) => rate / mean) };
+}
+
+function isDrawn(skew: DrawnSkew): boolean {
+  return "distribution" in skew && skew.distribution !== "ZIPF";
+}
+
+/**
+ * Where the last id of each group lies in the distribution, as a share from the top: the order
+ * statistics of uniform draws, whose gaps are sums of exponential ones.
+ */
+function drawnPositions(idShare: Float64Array, ids: number, random: Random): Float64Array {
+  let sum = 0;
+  const sums = idShare.map((share) => {
+    sum += gammaDraw(Math.max(1, share * ids), random);
+    return sum;
+  });
+  return sums.map((each) => each / sum);
+}
+
+/** The sum of `count` exponential draws of mean 1. */
+function gammaDraw(count: number, random: Random): number {
+  if (count < 1.5) return -Math.log(1 - random.fraction());
+  // Wilson and Hilferty: the cube root is nearly normal.
+  const z = normalQuantile(random.fraction());
+  return count * Math.max(0.01, 1 - 1 / (9 * count) + z / (3 * Math.sqrt(count))) ** 3;
 }
 
 /** The mean events a day of this many ids that have these percentiles. */
@@ -70,9 +87,9 @@ function rateAt(shareOfTop: (top: number) => number, at: number): number {
 /** The lower ends of the groups, as shares of the ids from the top; the last is 1. */
 function groupEnds(ids: number): number[] {
   const ends: number[] = [];
-  for (let end = 1 / ids; end < 0.01; end *= GROWTH) ends.push(end);
+  for (let end = 1 / ids; end < 0.05; end *= GROWTH) ends.push(end);
   const last = ends.at(-1) ?? 0;
-  for (const end of [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]) {
+  for (const end of [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]) {
     if (end > last * 1.2 && end >= 1 / ids) ends.push(end);
   }
   return [...ends, 1];

@@ -7,7 +7,8 @@
  */
 import type { NamespaceConfig, TimePartition } from "../model/namespace-config.ts";
 import type { HardwareTable, MachineShape } from "./hardware.ts";
-import { BYTE_READ_MS, lingeringShare, PARTITION_READ_MS, shapeCost } from "./partition-cost.ts";
+import { BYTE_READ_MS, lingeringShare, PARTITION_READ_MS } from "./partition-cost.ts";
+import type { ShapeCost } from "./partition-cost.ts";
 import { quantileOf } from "./quantiles.ts";
 import type { Workload } from "./workload.ts";
 import type { World } from "./worlds.ts";
@@ -70,11 +71,10 @@ export interface Infrastructure {
 
 export function demandOf(
   world: World,
+  shape: ShapeCost,
   timePartition: TimePartition,
-  workload: Pick<Workload, "replication">,
-  config: NamespaceConfig,
+  { workload, config }: { readonly workload: Workload; readonly config: NamespaceConfig },
 ): Demand {
-  const shape = shapeCost(world, timePartition, config);
   const { wideShare, keysShare, bytesPerRead } = shape;
   const { replication } = workload;
   const eventsPerDay = world.ids * world.growth * world.eventsPerDay;

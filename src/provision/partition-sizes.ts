@@ -22,8 +22,14 @@ export interface PredictedSizes {
 const DAY_SECONDS = 86_400;
 /** Up to this mean every count is listed; above it the distribution is nearly normal. */
 const LISTED_MEAN_MAX = 12;
-/** The middles of nine equal shares of a normal distribution. */
-const STEPS: readonly number[] = Array.from({ length: 9 }, (_, n) => normalQuantile((n + 0.5) / 9));
+/** Shares of a nearly normal distribution, finer at the top: each is represented by its middle. */
+const SHARE_ENDS = [
+  0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 1,
+] as const;
+const STEPS = SHARE_ENDS.map((end, nth) => {
+  const start = SHARE_ENDS[nth - 1] ?? 0;
+  return { share: end - start, z: normalQuantile((start + end) / 2) };
+});
 
 export function predictSizes(
   world: World,
@@ -46,7 +52,8 @@ export function predictSizes(
       if (count <= 0) continue;
       sizes.addCounts(count, share * timeShare);
       const buckets = Math.max(1, (secondsPerTimeSlice / width) * timeShare) * eventBuckets;
-      max = Math.max(max, largestCount(count, Math.max(1, share * world.ids) * buckets));
+      const draws = Math.max(1, share * world.ids) * buckets;
+      max = Math.max(max, largestCount(count, draws, world.largest));
       if (beyondLimit(count / -Math.expm1(-count), world.eventBytes, limits) <= 1) continue;
       isBeyond = true;
       readsBeyond += readShare * timeShare * factor;
@@ -54,9 +61,10 @@ export function predictSizes(
     }
     if (isBeyond) idsBeyond += share;
   }
+  const [p50 = 0, p99 = 0] = sizes.percentiles([0.5, 0.99]);
   return {
-    p50: sizes.percentile(0.5) * world.eventBytes,
-    p99: sizes.percentile(0.99) * world.eventBytes,
+    p50: p50 * world.eventBytes,
+    p99: p99 * world.eventBytes,
     max: max * world.eventBytes,
     idsBeyondLimit: Math.min(1, idsBeyond),
     readsBeyondLimit: Math.min(1, readsBeyond),
@@ -64,22 +72,28 @@ export function predictSizes(
   };
 }
 
-/** The largest of this many Poisson counts: the count that one of them is expected to exceed. */
-function largestCount(mean: number, draws: number): number {
+/** A quantile of the largest of this many Poisson counts. */
+function largestCount(mean: number, draws: number, fraction: number): number {
+  // All draws are at most x with this probability where each exceeds x with this one.
+  const exceeds = -Math.log(fraction) / draws;
   if (mean > LISTED_MEAN_MAX) {
-    const z = Math.max(0, normalQuantile(1 - 0.5 / draws));
-    // With the first correction for the skew of a Poisson distribution.
-    return mean + z * Math.sqrt(mean) + (z * z - 1) / 6;
+    const z = normalQuantile(Math.max(0.001, 1 - exceeds));
+    return nearlyNormal(mean, z);
   }
   let probability = Math.exp(-mean);
   let above = 1 - probability;
   let count = 0;
-  while (above * draws > 0.7 && count < 200) {
+  while (above > exceeds && count < 200) {
     count++;
     probability *= mean / count;
     above -= probability;
   }
   return Math.max(1, count);
+}
+
+/** A quantile of a Poisson distribution, with the first correction for its skew. */
+function nearlyNormal(mean: number, z: number): number {
+  return mean + z * Math.sqrt(mean) + (z * z - 1) / 6;
 }
 
 /** Counts of events with the number of partitions that have them. */
@@ -89,9 +103,9 @@ class WeightedSizes {
   /** Partitions whose counts are Poisson distributed; those without an event do not exist. */
   addCounts(mean: number, partitions: number): void {
     if (mean > LISTED_MEAN_MAX) {
-      const weight = partitions / STEPS.length;
-      for (const z of STEPS) {
-        this.#points.push({ count: Math.max(1, mean + z * Math.sqrt(mean)), weight });
+      for (const { share, z } of STEPS) {
+        const count = Math.max(1, nearlyNormal(mean, z));
+        this.#points.push({ count, weight: partitions * share });
       }
       return;
     }
@@ -103,14 +117,17 @@ class WeightedSizes {
     }
   }
 
-  percentile(share: number): number {
+  /** The counts that these shares of the partitions do not exceed; `shares` ascend. */
+  percentiles(shares: readonly number[]): number[] {
     const sorted = this.#points.sort((a, b) => a.count - b.count);
     const whole = sorted.reduce((sum, { weight }) => sum + weight, 0);
-    let seen = 0;
-    for (const { count, weight } of sorted) {
-      seen += weight;
-      if (seen >= whole * share) return count;
-    }
-    return sorted.at(-1)?.count ?? 0;
+    const last = sorted.at(-1)?.count ?? 0;
+    let [seen, at] = [0, 0];
+    return shares.map((share) => {
+      while (at < sorted.length - 1 && seen + (sorted[at]?.weight ?? 0) < whole * share) {
+        seen += sorted[at++]?.weight ?? 0;
+      }
+      return sorted[at]?.count ?? last;
+    });
   }
 }

@@ -114,8 +114,9 @@ function* describe(
   timePartition: TimePartition,
   worlds: readonly World[],
   best: Float64Array,
-  { config, workload }: PlanRequest,
+  request: PlanRequest,
 ): Generator<void, { plan: PartitionPlan; demands: readonly Demand[] }> {
+  const { config } = request;
   const sizes = [];
   const costs: PartitionCost[] = [];
   const asked: number[] = [];
@@ -125,7 +126,7 @@ function* describe(
     const shape = shapeCost(world, timePartition, config);
     costs.push(partitionCost(shape, timePartition.secondsPerTimeSlice, config));
     asked.push(shape.partitionsPerRead);
-    demands.push(demandOf(world, timePartition, workload, config));
+    demands.push(demandOf(world, shape, timePartition, request));
     yield;
   }
   const mean = (of: (cost: PartitionCost) => number): number =>

@@ -24,6 +24,16 @@ export type Skew =
 export const NAMED_SKEWS = ["EVEN", "LOGNORMAL", "ZIPF", "PARETO"] as const;
 export type NamedSkew = (typeof NAMED_SKEWS)[number];
 
+/** What the parameter of each named distribution means is in docs/operate/provisioning.md. */
+export const SKEW_PARAMETERS: Readonly<
+  Record<NamedSkew, { readonly min: number; readonly max: number; readonly usual: number }>
+> = {
+  EVEN: { min: 0, max: 0, usual: 0 },
+  LOGNORMAL: { min: 0, max: 4, usual: 1 },
+  ZIPF: { min: 0, max: 3, usual: 1 },
+  PARETO: { min: 1.01, max: 100, usual: 1.5 },
+};
+
 /** This percentage of the ids has at most this many events a day. */
 export interface RatePercentile {
   readonly percentile: number;

@@ -5,7 +5,9 @@
  */
 import { idGroups } from "./id-groups.ts";
 import type { DrawnSkew, IdGroups } from "./id-groups.ts";
+import { SeededRandom } from "../lib/seeded-random.ts";
 import { estimateQuantile, fractionsOf } from "./sample-estimate.ts";
+import { SKEW_PARAMETERS } from "./workload.ts";
 import type { Estimate, Skew, Workload } from "./workload.ts";
 
 export interface World {
@@ -13,6 +15,8 @@ export interface World {
   /** The mean over all ids. */
   readonly eventsPerDay: number;
   readonly groups: IdGroups;
+  /** How lucky the largest of many draws is, as a fraction from 0 to 1. */
+  readonly largest: number;
   readonly eventBytes: number;
   readonly burstiness: number;
   readonly readSeconds: number;
@@ -60,8 +64,9 @@ export class Worlds {
       groups: idGroups(
         drawnSkew(workload.skew, this.#fraction("skew", nth)),
         ids,
-        this.#fraction("busiest id", nth),
+        new SeededRandom(Math.floor(this.#fraction("busy ids", nth) * 2 ** 32)),
       ),
+      largest: this.#fraction("largest", nth),
       eventBytes: Math.max(1, draw("eventBytes", workload.eventBytes)),
       burstiness,
       // Nobody reads further back than there are events.
@@ -91,7 +96,8 @@ export class Worlds {
 function drawnSkew(skew: Skew, fraction: number): DrawnSkew {
   if ("percentiles" in skew) return skew;
   const { distribution, parameter } = skew;
+  const { min, max } = SKEW_PARAMETERS[distribution];
   const drawn = estimateQuantile(parameter, fraction);
-  // An uncertain parameter may be drawn beyond its range: a mean exists only above 1.
-  return { distribution, parameter: distribution === "PARETO" ? Math.max(1.01, drawn) : drawn };
+  // An uncertain parameter may be drawn beyond its range.
+  return { distribution, parameter: Math.max(min, Math.min(max, drawn)) };
 }

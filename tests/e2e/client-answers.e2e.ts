@@ -41,6 +41,10 @@ const partition = {
 
 const REQUESTS: readonly (readonly [method: string, request: object])[] = [
   ["CreateNamespace", { namespace }],
+  [
+    "CreateNamespace",
+    { namespace: "visits", workload: { ids: { mid: 1 }, eventsPerDayPerId: { mid: 1 } } },
+  ],
   ["WriteEventRecordsSync", { namespace, events: [event, old] }],
   ["WriteEventRecords", { namespace, events: [event, old] }],
   ["ReadEventRecords", query],
@@ -61,6 +65,7 @@ const REQUESTS: readonly (readonly [method: string, request: object])[] = [
   ["SetReadMode", { namespace, mode: "OFF" }],
   ["GetKillSwitch", {}],
   ["SetKillSwitch", { on: true }],
+  ["PlanNamespace", { workload: { ids: { mid: 1 }, eventsPerDayPerId: { mid: 1 } }, worlds: 4 }],
   ["GetStatus", {}],
   ["ResumeSplits", { namespace }],
   ["StartVerify", { namespace }],

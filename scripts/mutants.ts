@@ -76,6 +76,8 @@ function mutantsOf(file: string, source: string): Mutant[] {
     add(test.start, test.end, "true");
     add(test.start, test.end, "false");
   };
+  /** Literals that are types: they do not run. */
+  const types = new Set<number>();
   new Visitor({
     BinaryExpression(node) {
       const flipped = FLIPPED[node.operator];
@@ -92,8 +94,9 @@ function mutantsOf(file: string, source: string): Mutant[] {
     },
     IfStatement: (node) => drop(node.test),
     ConditionalExpression: (node) => drop(node.test),
+    TSLiteralType: ({ literal }) => void types.add(literal.start),
     Literal(node) {
-      if (typeof node.value === "number") {
+      if (typeof node.value === "number" && !types.has(node.start)) {
         add(node.start, node.end, String(node.value + 1));
       }
     },
@@ -183,7 +186,7 @@ function testsFor(file: string): string[][] {
   const folder = dirname(file);
   const own = file.replace(/\.ts$/, ".test.ts");
   const near = [
-    existsSync(own) ? [own] : [],
+    existsSync(join(tree.root, own)) ? [own] : [],
     importers.get(file) ?? [],
     globSync(`${folder}/*.test.ts`, { cwd: tree.root }).toSorted(),
     [...(WIDER_TESTS[folder] ?? [])],

@@ -210,6 +210,11 @@ test("events out of order, out of range or miscounted are never listed", async (
   await rejects(disordered.addRun(runs[0] as Run), /newest first/);
   await rejects(disordered.addRun(runs[1] as Run), /newest first/);
 
+  const repeated = await fresh();
+  const [single] = runsOf(events.slice(0, 1), 10, 10);
+  await repeated.addRun(single as Run);
+  await rejects(repeated.addRun(single as Run), /newest first/);
+
   for (const [from, to] of [
     [FROM + 1, TO],
     [FROM, FROM + 29],

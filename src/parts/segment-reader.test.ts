@@ -291,7 +291,11 @@ test("parts that do not make up the whole segment are an integrity error before 
   const hashed = await byHash("PACKED", manyEvents(100), 3);
   const [a, b, c] = made.parts as [PartRecord, PartRecord, PartRecord];
   const [x, ...others] = hashed.parts as [PartRecord, ...PartRecord[]];
+  const one = await inOrder("PACKED", manyEvents(100), []);
+  const [whole] = one.parts as [PartRecord];
   const wrong: Segmented[] = [
+    { ...one, parts: [{ ...whole, from: whole.from + 1 }] },
+    { ...one, parts: [{ ...whole, to: whole.to - 1 }] },
     { ...made, parts: [a, c] },
     { ...made, parts: [a, b] },
     { ...made, parts: [b, c] },

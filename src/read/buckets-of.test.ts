@@ -108,6 +108,16 @@ test("no bucket counts more partitions than a read may ask", () => {
   }
 });
 
+test("a step of an id that begins behind the interval does not count for it", () => {
+  const [slice] = slices;
+  ok(slice !== undefined);
+  const range = { start: slice.start, end: slice.start + SECOND };
+  const step = (from: number) => [{ from, factor: 4 }];
+  const { eventBuckets } = slice.timePartition;
+  equal(eventBucketsMax([slice], range, step(range.end - 1)), 4 * eventBuckets);
+  equal(eventBucketsMax([slice], range, step(range.end)), eventBuckets);
+});
+
 function first(buckets: Iterable<BucketRange>): BucketRange {
   const [bucket] = [...buckets];
   ok(bucket !== undefined);

@@ -49,10 +49,26 @@ test("C11: events that a filter drops were examined all the same", () => {
   ok(page.examined && comparePositions(page.examined, run.last) === 0);
 });
 
+test("C20: a match of a filter is copied, and does not keep its whole run in memory", () => {
+  const run = runOf(0, 4);
+  const [source] = run.chunks;
+  const all = new PageBuilder(6, 1 << 20, [], "EVENT");
+  all.add(run);
+  ok(all.chunks.every((chunk) => chunk.buffer === source?.buffer));
+  for (const filters of [1, 2]) {
+    const items = Array.from({ length: filters }, () => ({ key: utf8("k"), value: utf8("v") }));
+    const page = new PageBuilder(6, 1 << 20, items, "EVENT");
+    const given = runOf(0, 4, items.slice(0, 1));
+    page.add(given);
+    equal(page.count, 4);
+    ok(page.chunks.every((chunk) => chunk.buffer !== given.chunks[0]?.buffer));
+  }
+});
+
 /** One chunk with `count` events. */
-function runOf(from: number, count: number): Run {
+function runOf(from: number, count: number, items: Parameters<typeof encodeEvent>[3] = []): Run {
   const events = Array.from({ length: count }, (_, n) =>
-    encodeEvent(utf8("s"), from + n, utf8("e"), []),
+    encodeEvent(utf8("s"), from + n, utf8("e"), items),
   );
   const bytes = events.reduce((sum, event) => sum + frameLength(event.end - event.start), 0);
   const chunk = new Uint8Array(bytes);

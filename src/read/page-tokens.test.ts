@@ -1,4 +1,5 @@
 import { deepEqual, equal, throws } from "node:assert/strict";
+import { createHmac } from "node:crypto";
 import { test } from "node:test";
 import fc from "fast-check";
 import { utf8 } from "../lib/bytes.ts";
@@ -71,11 +72,24 @@ test("R4: a token of another namespace, query or key is refused", () => {
     { totalLimit: 0 },
     { filters: [] },
     { filters: [{ key: utf8("devic"), value: utf8("eios") }] },
+    { filters: [{ key: utf8("device"), value: utf8("web") }] },
+    { filters: [{ key: utf8("model"), value: utf8("ios") }] },
   ];
   for (const other of others) refused("PAGE_TOKEN_INVALID", token, { ...query, ...other });
   refused("PAGE_TOKEN_INVALID", token, query, "plays-2");
   const foreign = new PageTokens(new Uint8Array(32).fill(8));
   refused("PAGE_TOKEN_INVALID", foreign.encode(query, "plays-1", state, NOW));
+});
+
+test("R3: a token of another version is refused, also if its signature is right", () => {
+  const body = Buffer.from(tokens.encode(query, "plays-1", state, NOW), "base64url").subarray(16);
+  const signed = (): string => {
+    const mac = createHmac("sha256", new Uint8Array(32).fill(7)).update(body).digest();
+    return Buffer.concat([mac.subarray(0, 16), body]).toString("base64url");
+  };
+  deepEqual(decode(signed()), state);
+  body[0] = 2;
+  refused("PAGE_TOKEN_INVALID", signed());
 });
 
 test("the page size and partial returns may change between pages", () => {

@@ -380,7 +380,7 @@ test("an explanation says how each partition is read", async () => {
   equal(route.parts, 2);
   match(route.why, /is split, the rest is not/);
   const other = await fixture.serving.opener.explain(fixture.view, { ...location, timeBucket: 1 });
-  equal(other.route, "ORIGINAL_FILTER_MISS");
+  deepEqual([other.route, other.parts], ["ORIGINAL_FILTER_MISS", 0]);
   await fixture.split({ from: START + 150 * SECOND });
   fixture.serving.changed(location);
   await fixture.proven();

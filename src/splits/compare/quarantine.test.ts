@@ -75,6 +75,17 @@ test("C14: a quarantined split stays so however long no process can recheck it, 
   equal((await readSplit(fixture.catalog, location))?.state, "INVALIDATED");
 });
 
+test("a server stops at once while a recheck cannot be made", async () => {
+  await differs();
+  fixture.catalog.before = (_, space) => {
+    if (space === "namespaces") throw new Error("away");
+  };
+  await fixture.read({ pageSize: 1_000, end: START + BUCKET });
+  await fixture.quiet();
+  ok(fixture.count("difference NOT_CHECKED") > 0);
+  await fixture.close();
+});
+
 test("C14: a quarantined split whose recheck failed is served again when a later recheck finds both sides equal", async () => {
   await fixture.split({ cuts: everySecond(60) });
   await fixture.proven();

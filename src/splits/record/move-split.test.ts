@@ -205,6 +205,12 @@ test("record, route, due time and change log change together", async () => {
   equal((await settleDue(catalog, clock, due))?.state, "PARKED");
 });
 
+test("an entry that is gone together with its record is settled", async () => {
+  const { catalog, clock } = await new Fixture().begin();
+  const due = { index: "split-work", dueAt: NOW, partition: PARTITION } as const;
+  equal(await settleDue(catalog, clock, due), undefined);
+});
+
 test("a route of an older version never replaces one of a newer, also where that is empty", async () => {
   const { catalog } = await new Fixture().begin();
   const old = { ...detected(NOW), segments: [segment(0, 5)], version: 3 };

@@ -1,7 +1,9 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import { ControlFixture, NOON } from "../../../tests/support/control-fixture.ts";
-import { setReadMode } from "./set-read-mode.ts";
+import { readReadyNamespace } from "../../records/namespace-records.ts";
+import type { NamespaceRecord } from "../../records/namespace-records.ts";
+import { addServedKinds, setReadMode } from "./set-read-mode.ts";
 
 test("a namespace begins in SHADOW, and every change of the mode begins a round", async () => {
   const fixture = new ControlFixture();
@@ -23,4 +25,28 @@ test("a namespace begins in SHADOW, and every change of the mode begins a round"
     setReadMode(fixture.catalog, "shows", () => serve),
     { code: "NAMESPACE_NOT_FOUND" },
   );
+});
+
+test("kinds are added to SERVE in the round that was seen; none that is served already", async () => {
+  const fixture = new ControlFixture();
+  const { namespaces } = fixture.start();
+  await namespaces.create("plays", {});
+  const add = (seen: NamespaceRecord, ...kinds: string[]) =>
+    addServedKinds(fixture.catalog, seen, kinds);
+  const shadow = await readReadyNamespace(fixture.catalog, "plays");
+  equal(await add(shadow, "A"), false, "not in SERVE");
+  const seen = await setReadMode(fixture.catalog, "plays", ({ readMode }) => ({
+    ...readMode,
+    mode: "SERVE",
+    kinds: ["A"],
+  }));
+  equal(await add(shadow, "B"), false, "of another round");
+  equal(await add({ ...seen, id: "other" }, "B"), false, "of another namespace");
+  equal(await add({ ...seen, readMode: { ...seen.readMode, autoAdvance: false } }, "B"), false);
+  const before = await readReadyNamespace(fixture.catalog, "plays");
+  equal(await add(seen, "A"), false, "nothing to add");
+  equal((await readReadyNamespace(fixture.catalog, "plays")).version, before.version);
+  equal(await add(seen, "B", "A"), true);
+  const { readMode } = await readReadyNamespace(fixture.catalog, "plays");
+  deepEqual([readMode.kinds, readMode.round], [["A", "B"], seen.readMode.round]);
 });

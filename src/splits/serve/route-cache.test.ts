@@ -117,6 +117,13 @@ test("memory is bounded: the least recently used entry is evicted", async () => 
   equal(fixture.cache.current(locationOf(0)), undefined);
 });
 
+test("a route that alone is larger than the memory for routes is not kept", async () => {
+  const fixture = await Fixture.open(400);
+  await fixture.split(1);
+  equal((await fixture.cache.get(locationOf(1))).route?.segments.length, 1);
+  ok(fixture.cache.bytes <= 400);
+});
+
 test("a failure of the catalog reaches the caller, and the next call tries again", async () => {
   const fixture = await Fixture.open();
   fixture.catalog.before = () => {

@@ -249,6 +249,30 @@ for (const [what, route, prepare] of FALLEN) {
   });
 }
 
+test("a source says what it has read so far, not what it planned to read", async () => {
+  await fixture.split({ to: START + 100 * SECOND });
+  await fixture.proven();
+  const range = { from: START, to: START + 200 * SECOND, after: undefined };
+  const run = { runBytesMax: 1 << 16, runEventsMax: 10 };
+  const opener = fixture.serving.opener;
+  const first = { OLDEST_FIRST: "SPLIT", NEWEST_FIRST: "ORIGINAL_NOT_SPLIT" } as const;
+  for (const order of ["OLDEST_FIRST", "NEWEST_FIRST"] as const) {
+    const source = opener.open(fixture.view, location, { ...range, ...run, order }, never);
+    ok((await source.next()) !== undefined);
+    equal(source.route.route, first[order], order);
+    while ((await source.next()) !== undefined);
+    equal(source.route.route, "SPLIT_AND_ORIGINAL", order);
+    await source.close();
+  }
+});
+
+test("an explanation says why a split is held back also while the filter is being filled", async () => {
+  await fixture.split({});
+  fixture.setMode("SHADOW");
+  const { route, parts } = await fixture.serving.opener.explain(fixture.view, location);
+  deepEqual([route, parts], ["ORIGINAL_HELD", 0]);
+});
+
 test("C23: a route whose answer took too long is not used in the middle of a stream", async () => {
   await fixture.split({ cuts: everySecond(20) });
   await fixture.proven();

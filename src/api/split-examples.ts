@@ -64,7 +64,7 @@ const SPLIT = {
       by: "worker-5f0c2a9d4b71",
       to: "DETECTED",
       cause: "detection",
-      reason: "a read saw 16000000 bytes in 160000 events",
+      reason: "a read saw 16,000,000 bytes in 160,000 events",
       times: 1,
     },
     {

@@ -1,7 +1,8 @@
 /** Formats values for people: sizes and durations with units, and no control characters. */
+import { formatCount } from "../lib/quantity.ts";
 
 export function count(number: number | string): string {
-  return Number(number).toLocaleString("en-US");
+  return formatCount(Number(number));
 }
 
 export function size(bytes: number | string): string {

@@ -112,7 +112,7 @@ EVENT BUCKET  FROM                  TO                       SIZE  EVENTS
 
 history:
 AT                    BY                   FROM       TO         CAUSE      REASON
-2026-11-14T08:10:40Z  worker-5f0c2a9d4b71             DETECTED   detection  a read saw 16000000 bytes in 160000 events
+2026-11-14T08:10:40Z  worker-5f0c2a9d4b71             DETECTED   detection  a read saw 16,000,000 bytes in 160,000 events
 2026-11-14T08:11:10Z  worker-5f0c2a9d4b71  COMPLETED  COMPLETED  confirmed  confirmed: a second read of the original agrees with the copy
 `,
   );

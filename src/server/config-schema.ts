@@ -6,6 +6,7 @@
  */
 import { z } from "zod";
 import { LOG_LEVELS } from "../lib/log.ts";
+import { formatCount } from "../lib/quantity.ts";
 import { bytesSchema, durationSchema } from "../lib/units.ts";
 import { namespaceNameProblem } from "../model/check-config.ts";
 import { SPLIT_MARKS_MAX } from "../model/split-marks.ts";
@@ -30,7 +31,7 @@ function count(options: { min: number; max: number }) {
 
 /** A number as documents write it: 1,000. */
 function grouped(value: number): string {
-  return value.toLocaleString("en");
+  return formatCount(value);
 }
 
 const flag = z

@@ -132,7 +132,7 @@ test("a detection makes one record, however often it is delivered", async () => 
         to: "DETECTED",
         cause: "detection",
         times: 1,
-        reason: "a read saw 11000000 bytes in 4321 events",
+        reason: "a read saw 11,000,000 bytes in 4,321 events",
       },
     ],
   });

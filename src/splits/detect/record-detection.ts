@@ -7,6 +7,7 @@
  * observer. Only a message that cannot be decoded is malformed. If the catalog fails, the handler
  * rejects and the queue delivers the message again.
  */
+import { quantity } from "../../lib/quantity.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
 import { readNamespace } from "../../records/namespace-records.ts";
@@ -106,7 +107,7 @@ function recordAfter(
 ): SplitRecord | undefined {
   const { epoch, bytes, events, immutable, detectedAt } = detection;
   const at = clock.nowMicros();
-  const reason = `a read saw ${bytes} bytes in ${events} events`;
+  const reason = `a read saw ${quantity(bytes, "byte")} in ${quantity(events, "event")}`;
   const why = { at, by, cause: "detection" as const, reason };
   const seen = { epoch, bytes, events, immutable, detectedAt };
   if (before === undefined) {

@@ -240,7 +240,7 @@ test("if maxParts limits the number of parts they grow, and the plan says so", (
   const begun = recordOf({ segments: [DONE] });
   const rest = segmentFrom(planWith({ config, record: begun, from: DONE.to }, { bytes: 40 * MIB }));
   assert.equal(rest.partBytes, 40 * MIB);
-  assert.match(rest.why, /1 parts are what is left \(maxParts is 4/);
+  assert.match(rest.why, /1 part is left \(maxParts is 4/);
 });
 
 test("the plan says how many files hold a partition of several parts, and what compaction would do", () => {

@@ -6,6 +6,7 @@
  * carries out the decision. A plan freezes the range before the worker copies anything (rule C7).
  * Every refusal is a whole sentence with its numbers, for the history of the record.
  */
+import { formatCount, quantity } from "../../lib/quantity.ts";
 import type { RefusalCause } from "../../model/move-cause.ts";
 import { sliceExpiry } from "../../model/slice-expiry.ts";
 import type { NamespaceConfig } from "../../model/namespace-config.ts";
@@ -190,7 +191,7 @@ function parkedUntilMoreIsSealed(input: PlanInput): SplitPlan {
     cause: "waiting",
     reason:
       `not enough sealed yet: ${amount(survey)} in ${seconds(sealedMicros)} of sealed time; ` +
-      `a part is cut at ${number(targetBytes)} bytes, or when the bucket is closed`,
+      `a part is cut at ${quantity(targetBytes, "byte")}, or when the bucket is closed`,
     recheckMicros: nowMicros + Math.ceil(Math.max(wait, LOOK_AGAIN_MICROS_MIN)),
   };
 }
@@ -204,7 +205,7 @@ function whyNotWorthIt(input: PlanInput): Refusal | undefined {
   if (record.forced !== true && survey.bytes <= bytesMax && survey.events <= eventsMax) {
     return refusal(
       "too-small",
-      `too small: ${amount(survey)}; the limit is ${number(bytesMax)} bytes or ${number(eventsMax)} events` +
+      `too small: ${amount(survey)}; the limit is ${quantity(bytesMax, "byte")} or ${quantity(eventsMax, "event")}` +
         (byOperator ? "; a request with force (--force) splits it all the same" : ""),
     );
   }
@@ -214,8 +215,8 @@ function whyNotWorthIt(input: PlanInput): Refusal | undefined {
   if (slowestMs <= targetMs) {
     return refusal(
       "no-impact",
-      `no impact: ${amount(survey)} would be one part of at most ${number(targetBytes)} bytes, ` +
-        `and it is read in ${number(slowestMs)} ms, within the target of ${number(targetMs)} ms`,
+      `no impact: ${amount(survey)} would be one part of at most ${quantity(targetBytes, "byte")}, ` +
+        `and it is read in ${formatCount(slowestMs)} ms, within the target of ${formatCount(targetMs)} ms`,
     );
   }
   const { fragments } = survey;
@@ -234,8 +235,8 @@ function whyHarmless({ config, record, survey }: PlanInput): string | undefined 
   if (!mayBeLeft(config, record) || !survey.whole || before.reads === 0) return undefined;
   if (survey.millis > targetMs || before.maxMs > targetMs) return undefined;
   return (
-    `harmless: ${amount(survey)} are read in ${number(survey.millis)} ms and pages in at most ` +
-    `${number(before.maxMs)} ms, within the target of ${number(targetMs)} ms; ` +
+    `harmless: ${amount(survey)} are read in ${formatCount(survey.millis)} ms and pages in at most ` +
+    `${formatCount(before.maxMs)} ms, within the target of ${formatCount(targetMs)} ms; ` +
     "widePartition.whenHarmless is LEAVE"
   );
 }
@@ -309,9 +310,9 @@ function whyLarger(
     strategy.partsMax === undefined ? "" : `, and of ${strategy.name} at most ${strategy.partsMax}`;
   const bound =
     partsMax === maxParts
-      ? `maxParts is ${number(maxParts)}`
-      : `${number(partsMax)} parts are what is left (maxParts is ${number(maxParts)}${most})`;
-  return `; parts grow from ${number(targetBytes)} to ${number(partBytes)} bytes, because ${bound}`;
+      ? `maxParts is ${formatCount(maxParts)}`
+      : `${quantity(partsMax, "part")} ${partsMax === 1 ? "is" : "are"} left (maxParts is ${formatCount(maxParts)}${most})`;
+  return `; parts grow from ${formatCount(targetBytes)} to ${quantity(partBytes, "byte")}, because ${bound}`;
 }
 
 /**
@@ -326,7 +327,7 @@ function whyScattered({ survey: { fragments } }: PlanInput): string {
 }
 
 function filesText({ files, fileWord }: Fragments): string {
-  return `${number(files)} ${fileWord}${files === 1 ? "" : "s"}`;
+  return quantity(files, fileWord);
 }
 
 /** Whether the route already covers some of the bucket. */
@@ -335,13 +336,9 @@ function isBegun(record: SplitRecord): boolean {
 }
 
 function amount({ bytes, events }: { readonly bytes: number; readonly events: number }): string {
-  return `${number(bytes)} bytes in ${number(events)} events`;
+  return `${quantity(bytes, "byte")} in ${quantity(events, "event")}`;
 }
 
 function seconds(micros: number): string {
-  return `${number(Math.max(0, Math.round(micros / SECOND_MICROS)))} s`;
-}
-
-function number(value: number): string {
-  return value.toLocaleString("en-US", { maximumFractionDigits: 0 });
+  return `${formatCount(Math.max(0, Math.round(micros / SECOND_MICROS)))} s`;
 }

@@ -8,6 +8,7 @@
  * settled yet (rule C14). Only an operator leaves OFF. SERVE applies to the kinds that have passed;
  * a kind that appears later must pass before it is served.
  */
+import { formatCount, quantity } from "../../lib/quantity.ts";
 import { UNSETTLED_FOR_MS } from "../../records/evidence-records.ts";
 import type { SummedEvidence } from "../../records/evidence-records.ts";
 import { READ_MODES } from "../../model/read-mode.ts";
@@ -97,7 +98,7 @@ export function advance(
   if (differed !== undefined) {
     return stay({
       cause: "differed",
-      why: `${kindName(differed)}: ${count(differed.bytesDiffered)} bytes differed in this round; find out why, then set the mode with force to begin again`,
+      why: `${kindName(differed)}: ${quantity(differed.bytesDiffered, "byte")} differed in this round; find out why, then set the mode with force to begin again`,
     });
   }
   for (const seen of evidence) {
@@ -180,17 +181,17 @@ function missingFor(
   const found = current.find((each) => isSame(each, kind));
   const reads = mode === "SHADOW" ? shadowReads : compareReads;
   if ((found?.readsCompared ?? 0) < reads) {
-    const why = `${count(found?.readsCompared ?? 0)} of at least ${count(reads)} reads compared`;
+    const why = `${formatCount(found?.readsCompared ?? 0)} of at least ${quantity(reads, "read")} compared`;
     return { cause: "few-reads", why };
   }
   if ((found?.bytesMatched ?? 0) < bytes) {
-    const why = `${count(found?.bytesMatched ?? 0)} of at least ${count(bytes)} bytes were equal`;
+    const why = `${formatCount(found?.bytesMatched ?? 0)} of at least ${quantity(bytes, "byte")} equal`;
     return { cause: "few-bytes", why };
   }
   // Where it is not known how many there are, there may be many.
   const distinct = Math.min(splits, kind.splits ?? splits);
   if ((found?.splitsCompared ?? 0) < distinct) {
-    const why = `reads of ${count(found?.splitsCompared ?? 0)} of at least ${count(distinct)} splits compared`;
+    const why = `reads of ${formatCount(found?.splitsCompared ?? 0)} of at least ${quantity(distinct, "split")} compared`;
     return { cause: "few-splits", why };
   }
   return undefined;
@@ -207,7 +208,7 @@ function tooSoon(
 }
 
 function differedIn({ bytesDiffered }: Evidence): Obstacle {
-  return { cause: "differed", why: `${count(bytesDiffered)} bytes differed in this round` };
+  return { cause: "differed", why: `${quantity(bytesDiffered, "byte")} differed in this round` };
 }
 
 function whatPassed(current: readonly Evidence[]): string {
@@ -216,7 +217,7 @@ function whatPassed(current: readonly Evidence[]): string {
     reads += readsCompared;
     bytes += bytesMatched;
   }
-  return `${count(reads)} reads compared, ${count(bytes)} bytes equal, none differed`;
+  return `${quantity(reads, "read")} compared, ${quantity(bytes, "byte")} equal, none differed`;
 }
 
 function isSame(a: SplitKind, b: SplitKind): boolean {
@@ -230,9 +231,5 @@ function stay({ cause, why }: Obstacle, before = ""): Advance {
 }
 
 function seconds(ms: number): string {
-  return `${count(Math.max(0, Math.floor(ms / 1_000)))} s`;
-}
-
-function count(value: number): string {
-  return value.toLocaleString("en-US", { maximumFractionDigits: 0 });
+  return `${formatCount(Math.max(0, Math.floor(ms / 1_000)))} s`;
 }

@@ -1,4 +1,5 @@
 /** Compares a range of an original with its copy, event by event, and says what differs. */
+import { formatCount, quantity } from "../../lib/quantity.ts";
 import type { Difference, SplitLocation } from "../use-cases.ts";
 import type { EventCursor } from "./event-cursor.ts";
 import { comparePlain, Damage } from "./plain-decoder.ts";
@@ -63,11 +64,11 @@ async function compare(
     const order = a === undefined ? 1 : b === undefined ? -1 : comparePlain(b, a);
     if (a !== undefined && order <= 0) {
       findings.count(a);
-      if (order < 0) findings.add("only in original", a, `${a.bytes.length} bytes`);
+      if (order < 0) findings.add("only in original", a, quantity(a.bytes.length, "byte"));
       original.next(a, findings);
     }
     if (b !== undefined && order >= 0) {
-      if (order > 0) findings.add("only in split", b, `${b.bytes.length} bytes`);
+      if (order > 0) findings.add("only in split", b, quantity(b.bytes.length, "byte"));
       else if (a !== undefined && !a.bytes.equals(b.bytes)) {
         findings.add("other bytes", b, whereBytesDiffer(a, b));
       }
@@ -158,5 +159,5 @@ function whereBytesDiffer(original: PlainEvent, split: PlainEvent): string {
   const [a, b] = [original.bytes, split.bytes];
   let at = 0;
   while (at < a.length && at < b.length && a[at] === b[at]) at++;
-  return `${a.length} bytes in the original, ${b.length} in the split, equal up to byte ${at}`;
+  return `${quantity(a.length, "byte")} in the original, ${formatCount(b.length)} in the split, equal up to byte ${at}`;
 }

@@ -1,5 +1,6 @@
 /** Compares a split's parts with what is listed, and describes a difference. */
 import { ServiceError } from "../../lib/errors.ts";
+import { quantity } from "../../lib/quantity.ts";
 import { readParts } from "../../records/part-records.ts";
 import type { PartitionKey } from "../../model/partition.ts";
 import type { PartRecord, Segment } from "../../model/split.ts";
@@ -13,14 +14,16 @@ export function requireSame(part: PartRecord, found: RangeDigest, where: string)
   const same = found.events === part.events && found.bytes === part.bytes;
   if (same && found.digest() === part.digest) return;
   const location = `part ${part.part} (${formatTime(part.from)} to ${formatTime(part.to)})`;
-  const what = same
-    ? "the same number of events and bytes, but other bytes"
-    : `${found.events} events of ${found.bytes} bytes`;
+  const what = same ? "the same number of events and bytes, but other bytes" : amountOf(found);
   throw new Interruption(
     "mismatch",
-    `${location}: ${where} has ${what}; listed are ${part.events} events of ${part.bytes} bytes`,
+    `${location}: ${where} has ${what}; listed are ${amountOf(part)}`,
     part,
   );
+}
+
+function amountOf({ events, bytes }: Pick<PartRecord, "events" | "bytes">): string {
+  return `${quantity(events, "event")} of ${quantity(bytes, "byte")}`;
 }
 
 /**

@@ -1,4 +1,5 @@
 /** The steps of an owned and planned split, one for each state it goes through. */
+import { quantity } from "../../lib/quantity.ts";
 import { movedSplit } from "../../model/split-moves.ts";
 import { routeSegmentOf } from "../../model/split.ts";
 import type { PartRecord, Segment, SplitRecord } from "../../model/split.ts";
@@ -69,7 +70,7 @@ function whyOf(
   // maximum number of parts.
   const ranOut = strategyOf(segment).onePass && parts.length >= maxParts;
   if (!ranOut || last === undefined || last.bytes < 2 * partBytes) return why;
-  return `${why}; part ${parts.length}, the last there may be, took the rest: ${last.bytes} bytes`;
+  return `${why}; part ${parts.length}, the last there may be, took the rest: ${quantity(last.bytes, "byte")}`;
 }
 
 export async function validateStep(job: SplitJob): Promise<void> {
@@ -124,7 +125,7 @@ export async function confirmStep(job: SplitJob): Promise<void> {
 function confirmedWhy(grown: GrownId | undefined): string {
   const why = "confirmed: a second read of the original agrees with the copy";
   if (grown === undefined) return why;
-  return `${why}; from ${formatTime(grown.from)} on the id has ${grown.eventBuckets} event buckets`;
+  return `${why}; from ${formatTime(grown.from)} on the id has ${quantity(grown.eventBuckets, "event bucket")}`;
 }
 
 /** Compares the listed parts, and reports a difference with the first event that differs. */
@@ -144,5 +145,6 @@ async function compareParts(
 }
 
 function amountOf({ partRanges, bytes, events }: Segment): string {
-  return `${countParts(partRanges)} parts, ${events} events, ${bytes} bytes`;
+  const parts = quantity(countParts(partRanges), "part");
+  return `${parts}, ${quantity(events, "event")}, ${quantity(bytes, "byte")}`;
 }

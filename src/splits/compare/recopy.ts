@@ -7,7 +7,7 @@
  * that happens again within a day.
  */
 import type { MoveCause } from "../../model/move-cause.ts";
-import { failedDueAt } from "../../model/split-retries.ts";
+import { failedDueAt, SURFACED_AGAIN_MICROS } from "../../model/split-waits.ts";
 import { movedSplit } from "../../model/split-moves.ts";
 import type { SplitRecord } from "../../model/split.ts";
 import type { Finding } from "./recheck-difference.ts";
@@ -21,7 +21,6 @@ const IN_WORDS: Readonly<Record<Finding["verdict"], string>> = {
 /** The holder of a split that differs from its original, as shown to operators. */
 const HELD_BY = "braid: differs from its original";
 const LATELY_MICROS = 86_400_000_000;
-const SURFACED_AGAIN_MICROS = 300_000_000;
 
 type Recopy = Extract<MoveCause, "recopy" | "unreadable">;
 

@@ -9,7 +9,9 @@
 import { formatCount, quantity } from "../../lib/quantity.ts";
 import type { RefusalCause } from "../../model/move-cause.ts";
 import { sliceExpiry } from "../../model/slice-expiry.ts";
+import { SECOND_MICROS } from "../../model/namespace-config.ts";
 import type { NamespaceConfig } from "../../model/namespace-config.ts";
+import { HARMLESS_MICROS, SURVEY_MICROS_MAX, SURVEY_MICROS_MIN } from "../../model/split-waits.ts";
 import { routeOf } from "../../model/split.ts";
 import type { Segment, SplitRecord } from "../../model/split.ts";
 import type { Strategy } from "../../model/strategies/strategy.ts";
@@ -70,14 +72,8 @@ interface Refusal {
   readonly reason: string;
 }
 
-const SECOND_MICROS = 1_000_000;
-/** A partition that does no harm may do some later: traffic grows, and files scatter. */
-const HARMLESS_RECHECK_MICROS = 3_600 * SECOND_MICROS;
 /** A closed partition in at least this many files is slow because it is scattered. */
 const FILES_MANY = 8;
-/** The shortest and the longest wait before a worker checks a growing range again. */
-const LOOK_AGAIN_MICROS_MIN = 10 * SECOND_MICROS;
-const LOOK_AGAIN_MICROS_MAX = 600 * SECOND_MICROS;
 /**
  * Event time older than the accept limit is sealed within this time: the floor rises in steps and
  * then settles.
@@ -129,7 +125,7 @@ export function planSegment(input: PlanInput): SplitPlan {
   if (unworthy !== undefined) return { kind: "refused", ...unworthy };
   const harmless = whyHarmless(input);
   if (harmless !== undefined) {
-    const recheckMicros = input.nowMicros + HARMLESS_RECHECK_MICROS;
+    const recheckMicros = input.nowMicros + HARMLESS_MICROS;
     return { kind: "parked", cause: "harmless", reason: harmless, recheckMicros };
   }
   return { kind: "segment", segment: segmentOf(input) };
@@ -185,14 +181,14 @@ function parkedUntilMoreIsSealed(input: PlanInput): SplitPlan {
   // Events that a detection has already counted need only become old enough.
   const old = record.detectedAt + acceptLimitMicros - nowMicros;
   const seen = record.bytes >= targetBytes ? Math.max(0, old) + SEALING_MICROS : Infinity;
-  const wait = Math.min(growing, untilClosed, seen, LOOK_AGAIN_MICROS_MAX);
+  const wait = Math.min(growing, untilClosed, seen, SURVEY_MICROS_MAX);
   return {
     kind: "parked",
     cause: "waiting",
     reason:
       `not enough sealed yet: ${amount(survey)} in ${seconds(sealedMicros)} of sealed time; ` +
       `a part is cut at ${quantity(targetBytes, "byte")}, or when the bucket is closed`,
-    recheckMicros: nowMicros + Math.ceil(Math.max(wait, LOOK_AGAIN_MICROS_MIN)),
+    recheckMicros: nowMicros + Math.ceil(Math.max(wait, SURVEY_MICROS_MIN)),
   };
 }
 

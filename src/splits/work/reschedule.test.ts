@@ -6,7 +6,7 @@ import { MOVE_CAUSES } from "../../model/move-cause.ts";
 import type { MoveCause } from "../../model/move-cause.ts";
 import type { Segment, SplitRecord } from "../../model/split.ts";
 import { nextRangeAt, outageMicros, shortestRange } from "./reschedule.ts";
-import { failedDueAt } from "../../model/split-retries.ts";
+import { failedDueAt } from "../../model/split-waits.ts";
 
 const SECOND = 1_000_000;
 const HOUR = 3_600 * SECOND;

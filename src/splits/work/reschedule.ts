@@ -1,29 +1,20 @@
 /** When a split is next due. Pure. Times are in microseconds. */
 import type { MoveCause } from "../../model/move-cause.ts";
+import { outageWait, RANGE_MICROS_MIN } from "../../model/split-waits.ts";
 import type { SplitMove, SplitRecord } from "../../model/split.ts";
 import type { NamespaceConfig } from "../../model/namespace-config.ts";
 import type { Micros } from "../../lib/time-units.ts";
 
-const SECOND = 1_000_000;
-const OUTAGE_FIRST = 5 * SECOND;
-const OUTAGE_MAX = 300 * SECOND;
 /** After 16 segments, each new one of an open bucket covers at least 1/8 of the time before it. */
 const FREE_SEGMENTS = 16;
 const RANGE_SHARE = 8;
-
-/** A worker waits at least this long before it reads a range again that was too small. */
-export const RANGE_MICROS_MIN = 30 * SECOND;
-/** The wait for something else that must happen first and soon will. */
-export const SOON_MICROS = 5 * SECOND;
-/** The wait while the slice is closed: it can be opened again, but rarely is. */
-export const CLOSED_SLICE_MICROS = 3_600 * SECOND;
 
 /** Causes of moves that may lie between two consecutive outages; any other cause ends the row. */
 const GOES_ON: readonly MoveCause[] = ["claim", "plan", "copy", "copied"];
 
 /** The wait after an outage: it doubles with each consecutive outage, up to a maximum. */
 export function outageMicros(record: SplitRecord): number {
-  return Math.min(OUTAGE_MAX, OUTAGE_FIRST * 2 ** Math.min(outagesInARow(record.history), 20));
+  return outageWait(outagesInARow(record.history));
 }
 
 function outagesInARow(history: readonly SplitMove[]): number {

@@ -1,4 +1,4 @@
-import { equal } from "node:assert/strict";
+import { equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import type { RouteSegment } from "../model/split.ts";
 import { partReadRange } from "./part-read-range.ts";
@@ -32,4 +32,17 @@ test("C5: parts are read by a majority also where the namespace is EVENTUAL, and
   equal(consistencyFor("EVENTUAL"), "READ_YOUR_WRITES");
   equal(consistencyFor("READ_YOUR_WRITES"), "READ_YOUR_WRITES");
   equal(consistencyFor("ALL"), "ALL");
+});
+
+test("C9: a part without blocks is read whole, because only then is it proven", () => {
+  const range = {
+    from: 0,
+    to: 10,
+    order: "NEWEST_FIRST",
+    after: undefined,
+    runEventsMax: 1,
+    runBytesMax: 1,
+  } as const;
+  ok((partReadRange(range, SEGMENT).subrangesAhead ?? 0) > 0);
+  equal(partReadRange(range, { ...SEGMENT, layout: "ROWS" }).subrangesAhead, undefined);
 });

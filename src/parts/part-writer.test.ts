@@ -168,6 +168,29 @@ for (const layout of SPLIT_LAYOUTS) {
     equal(appends, before);
   });
 
+  test(`${layout}: an append that waits for room does not begin after another has failed`, async () => {
+    const store = await storeWithTable();
+    const failure = new ServiceError("OUTCOME_UNKNOWN", "planted");
+    const held: PromiseWithResolvers<void>[] = [];
+    store.before = async () => {
+      const gate = Promise.withResolvers<void>();
+      held.push(gate);
+      await gate.promise;
+      throw failure;
+    };
+    const writer = new PartWriter({ ...TARGET, store, layout });
+    const adding = (async () => {
+      for (const run of runsOf(eventsOf(4_000, 1_000), 50, 50)) await writer.addRun(run);
+    })();
+    await until(() => held.length === 3);
+    // No timers are involved: after a few rounds of the event loop the next append waits for room.
+    for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate);
+    for (const gate of held) gate.resolve();
+    await rejects(adding, failure);
+    await rejects(writer.finish(FROM, TO), failure);
+    equal(held.length, 3);
+  });
+
   test(`${layout}: a part that fails with its last append is not finished`, async () => {
     const store = await storeWithTable();
     const writer = new PartWriter({ ...TARGET, store, layout });

@@ -414,6 +414,8 @@ test("an explanation reads up to the total limit, and a partition of two pages c
   );
   const events = told.partitions.reduce((sum, partition) => sum + partition.events, 0);
   equal(told.totals.events, events);
+  const bytes = told.partitions.reduce((sum, partition) => sum + partition.bytes, 0);
+  equal(told.totals.bytes, bytes);
   const all = await fixture.reader.explain(fixture.query({ totalLimit: 1_000 }), never);
   equal(all.totals.eventsReturned, 30);
   equal(all.totals.partitionsRead, all.totals.partitions);

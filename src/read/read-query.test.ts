@@ -2,8 +2,9 @@ import { deepEqual } from "node:assert/strict";
 import { test } from "node:test";
 import { utf8 } from "../lib/bytes.ts";
 import { Problems } from "../lib/problems.ts";
-import { CONTRACT_EVENT_LIMITS } from "../wire/validate-event.ts";
-import { checkQuery, DEFAULT_READ_LIMITS } from "./read-query.ts";
+import { CONTRACT_EVENT_LIMITS } from "../wire/event-limits.ts";
+import { DEFAULT_READ_LIMITS } from "./read-limits.ts";
+import { checkQuery } from "./read-query.ts";
 import type { ReadQuery } from "./read-query.ts";
 
 const QUERY: ReadQuery = {

@@ -6,6 +6,7 @@
  * it however often it is read, and it keeps the slices read last. When a sample is full, half of it
  * is dropped, and each remaining one represents twice as many.
  */
+import { quantity } from "../lib/quantity.ts";
 import { LRUCache } from "lru-cache";
 import { utf8 } from "../lib/bytes.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -132,7 +133,7 @@ class Sample {
 
 function coverageOf(sample: Sample, count: number): string {
   if (count === 0) return "this server has read no partition of this slice";
-  const all = `${count} partition${count === 1 ? "" : "s"} read by this server`;
+  const all = `${quantity(count, "partition")} read by this server`;
   const which = count === sample.size ? all : `a sample of ${sample.size} of about ${all}`;
   return `${which}, ${sample.wholes} of them to the end`;
 }

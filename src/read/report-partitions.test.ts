@@ -67,6 +67,7 @@ test("a partition was read whole if the query covers its bucket, the bucket ende
   equal(report(source("ORIGINAL_NOT_SPLIT", 100)).read?.whole, true);
   equal(report(source("ORIGINAL_NOT_SPLIT", 100), { progress: "UNDER_WAY" }).read?.whole, false);
   equal(report(source("ORIGINAL_NOT_SPLIT", 100), {}, 9).read?.whole, false);
+  equal(report(source("ORIGINAL_NOT_SPLIT", 100), {}, 10).read?.whole, true);
   equal(report(source("SPLIT_AND_ORIGINAL", 40)).read?.whole, false);
 });
 

@@ -263,6 +263,20 @@ test("a comparison becomes evidence for its kind of split and the current round 
   ok(evidence.every(({ bytesMatched }) => bytesMatched > 0));
 });
 
+test("C13: a comparison without events proves nothing: the next read is compared again", async () => {
+  const empty = { start: START + 10 * SECOND + 1, end: START + 10 * SECOND + 2 };
+  await fixture.split({});
+  await fixture.filled();
+  for (let reads = 1; reads <= 3; reads++) {
+    equal((await fixture.read(empty)).context.splitPartitionsRead, 0);
+    await fixture.quiet();
+    equal(fixture.count("compared MATCH"), reads);
+  }
+  equal((await fixture.read({ pageSize: 1_000 })).context.splitPartitionsRead, 0);
+  await fixture.quiet();
+  equal((await fixture.read(empty)).context.splitPartitionsRead, 1);
+});
+
 test("a comparison covers exactly the positions that were read", async () => {
   await fixture.split({ cuts: [START + 77 * SECOND] });
   fixture.setMode("COMPARE");
@@ -406,7 +420,8 @@ for (const [what, hold, why] of [
     const fresh = new ServedReads(fixture.view, fixture);
     fresh.killed = fixture.killed;
     await fresh.loaded([location]);
-    equal((await fresh.serving.opener.explain(fixture.view, location)).route, "ORIGINAL_HELD");
+    const again = await fresh.serving.opener.explain(fixture.view, location);
+    deepEqual([again.route, again.parts], ["ORIGINAL_HELD", 0]);
     await fresh.close();
   });
 }

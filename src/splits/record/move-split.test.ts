@@ -205,6 +205,20 @@ test("record, route, due time and change log change together", async () => {
   equal((await settleDue(catalog, clock, due))?.state, "PARKED");
 });
 
+test("C28: a move is done although the entry of its earlier due time cannot be decoded", async () => {
+  const fixture = await new Fixture().begin();
+  const { catalog, clock } = fixture;
+  const record = await moveSplit(catalog, clock, undefined, detected(NOW));
+  ok(record);
+  const [path = ""] = catalog.dump().filter((name) => name.startsWith("split-work/"));
+  const space = path.split("/").slice(0, 2).join("/");
+  const [entry] = catalog.peek(space);
+  ok(entry);
+  await catalog.write(space, entry.key, "{", entry.version);
+  const parked = inState(record, "PARKED", { dueAt: NOW + MINUTE });
+  equal((await moveSplit(catalog, clock, record, parked))?.state, "PARKED");
+});
+
 test("an entry that is gone together with its record is settled", async () => {
   const { catalog, clock } = await new Fixture().begin();
   const due = { index: "split-work", dueAt: NOW, partition: PARTITION } as const;

@@ -439,3 +439,68 @@ for (const [doing, { act, deletedFirst }] of Object.entries(LATE)) {
     });
   }
 }
+
+/** Either whole, or nothing of it is left anywhere. */
+async function checkAllOrNothing(
+  fixture: ControlFixture,
+  id: string,
+  at: string,
+): Promise<"whole" | "gone"> {
+  const found = await locateNamespace(fixture.catalog, id, "plays");
+  if (found === "gone") {
+    deepEqual(fixture.store.sliceNames(), [], at);
+    deepEqual(
+      fixture.catalog.dump().filter((key) => key.includes("plays")),
+      [],
+      at,
+    );
+    return "gone";
+  }
+  if (found === "deleted") {
+    await fixture.passWhile(fixture.start().namespaces.undelete({ id }, ""));
+  }
+  await checkWhole(fixture, id, at);
+  return "whole";
+}
+
+const RACES: Readonly<Record<string, { readonly late: Act; readonly meanwhile: Act }>> = {
+  "an undelete that stops anywhere, while it is purged": { late: restore, meanwhile: purge },
+  "a purge that stops anywhere, while it is restored": { late: purge, meanwhile: restore },
+  "a reconciler that finds the grace over and stops anywhere, while it is restored": {
+    late: ({ reconciler }) => reconciler.runOnce(never),
+    meanwhile: restore,
+  },
+};
+
+for (const [what, { late, meanwhile }] of Object.entries(RACES)) {
+  test(`C26: ${what}, restores all or nothing`, async () => {
+    const ends = new Set<string>();
+    for (let passes = 0; ; passes++) {
+      ok(passes < 300, "the act ends");
+      const { fixture, id, namespaces, time } = await start({ shared: true });
+      await fixture.passWhile(namespaces.delete("plays"));
+      // The grace passes, and the clock is not in doubt.
+      await fixture.clock.advance(DAY_MS);
+      await time.refresh("owner");
+      const stop = new StopAfter(passes);
+      const slow = fixture.start({ evenMs: 0, gate: stop.gate });
+      const acting = late(slow, id).catch(asRefusal);
+      for (let i = 0; i < VIEW_MAX_AGE_MS / 1_000 && !stop.stopped; i++) {
+        await fixture.clock.advance(1_000);
+      }
+      await fixture.passWhile(meanwhile(fixture.start(), id).catch(asRefusal));
+      stop.resume();
+      await fixture.passWhile(acting);
+      await acting;
+      const at = `stopped after ${passes} calls and answers`;
+      const { reconciler } = fixture.start();
+      for (let i = 0; i < 16; i++) {
+        await reconciler.runOnce(never);
+        await fixture.clock.advance(5_000);
+      }
+      ends.add(await checkAllOrNothing(fixture, id, at));
+      if (!stop.stopped) break;
+    }
+    deepEqual(ends, new Set(["whole", "gone"]), "either of them can be first");
+  });
+}

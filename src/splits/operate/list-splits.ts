@@ -121,7 +121,7 @@ class PageInProgress {
     for (const slice of [...slices].toSorted(byText)) {
       if (slice < from.slice) continue;
       const cursor = slice === from.slice ? from.cursor : "";
-      const behind = await this.#addSlice(id, slice, cursor);
+      const behind = await this.#addSlice(namespace, slice, cursor);
       if (behind !== undefined) return { namespace: name, slice, cursor: behind };
     }
     return undefined;
@@ -131,7 +131,11 @@ class PageInProgress {
    * Returns the cursor behind the last record that was read, or undefined if that was the last one
    * of the slice.
    */
-  async #addSlice(namespaceId: string, slice: string, from: string): Promise<string | undefined> {
+  async #addSlice(
+    { id: namespaceId, name }: NamespaceRecord,
+    slice: string,
+    from: string,
+  ): Promise<string | undefined> {
     const ref = { namespaceId, slice };
     let cursor = from;
     let timeSlice: TimeSlice | undefined;
@@ -145,7 +149,9 @@ class PageInProgress {
       if (page.records.length > 0) {
         timeSlice ??= await readSlice(this.#catalog, namespaceId, slice);
       }
-      const used = this.#take(page.records, timeSlice);
+      // Records of a namespace that was restored may still have another name.
+      const named = page.records.map((record) => ({ ...record, namespace: name }));
+      const used = this.#take(named, timeSlice);
       // Reads again only the records that were used, to get the cursor behind them.
       const taken = used === page.records.length ? page : await this.#list(ref, cursor, used);
       for (const entry of taken.skipped) this.#skip(entry);

@@ -77,7 +77,7 @@ export class Splits implements SplitUseCases {
   async get(location: SplitLocation): Promise<SplitDetail> {
     const { catalog } = this.#options;
     const { id } = await readReadyNamespace(catalog, location.namespace);
-    return this.#detail(await this.#read(partitionOf(id, location)));
+    return this.#detail(await this.#read(partitionOf(id, location)), location);
   }
 
   async locate(namespace: string, splitId: string): Promise<SplitLocation> {
@@ -117,7 +117,7 @@ export class Splits implements SplitUseCases {
       return newSplit(split, whyOf("requested", operatorRequest, at));
     });
     nudge?.(partition);
-    return this.#detail(record);
+    return this.#detail(record, location);
   }
 
   async retry(location: SplitLocation, operatorRequest: OperatorRequest): Promise<SplitDetail> {
@@ -128,7 +128,7 @@ export class Splits implements SplitUseCases {
       retried(before ?? notThere(partition), context),
     );
     nudge?.(partition);
-    return this.#detail(record);
+    return this.#detail(record, location);
   }
 
   async rollback(location: SplitLocation, operatorRequest: OperatorRequest): Promise<SplitDetail> {
@@ -137,7 +137,7 @@ export class Splits implements SplitUseCases {
     const record = await this.#change(partition, namespace, operatorRequest, (before, context) =>
       rolledBack(before ?? notThere(partition), context),
     );
-    return this.#detail(record);
+    return this.#detail(record, location);
   }
 
   async pause(
@@ -204,7 +204,9 @@ export class Splits implements SplitUseCases {
     return (await readSplit(this.#options.catalog, partition)) ?? notThere(partition);
   }
 
-  async #detail(record: SplitRecord): Promise<SplitDetail> {
+  /** The record of a namespace that was restored may still have another name. */
+  async #detail(stored: SplitRecord, { namespace }: SplitLocation): Promise<SplitDetail> {
+    const record = { ...stored, namespace };
     const parts: (readonly PartRecord[])[] = [];
     for (const { partRanges } of record.segments)
       parts.push(await this.#partsOf(record, partRanges));

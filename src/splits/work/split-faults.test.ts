@@ -309,8 +309,13 @@ for (const asName of ["", "other"]) {
     assert.deepEqual([during?.segments.length, during?.owner], [1, null]);
     assert.equal(during?.history.at(-1)?.reason, "the namespace is deleted");
     await fixture.passWhile(namespaces.undelete({ name: NAME }, asName));
+    const name = asName === "" ? NAME : asName;
+    const [listed] = (
+      await fixture.splits.list(name, { state: undefined, pageSize: 1, pageToken: "" })
+    ).splits;
+    assert.equal(listed?.record.namespace, name);
     const finished = await fixture.until(partition, rests, 900);
-    assert.equal(finished.namespace, asName === "" ? NAME : asName);
+    assert.equal(finished.namespace, name);
     assert.equal(finished.segments[0]?.events, EVENTS);
     // What was listed before the deletion was not copied again.
     assert.equal(finished.segments[0].generation, record.segments[0]?.generation);

@@ -19,6 +19,8 @@ import type {
   NamespacePlan,
   PartitionHistogram,
   PlanChoices,
+  PartitionOrder,
+  PartitionPage,
   ClockStatus,
   ServerStatus,
   TimeSlice,
@@ -289,14 +291,15 @@ export class BraidClient {
 
   /**
    * How large the partitions of a slice are. If `timeSlice` is "", the slice that accepts events
-   * now.
+   * now. With `history`, also what the last walk over each slice found.
    */
   async getHistogram(
     namespace: string,
     timeSlice = "",
-    options?: CallOptions,
+    options?: CallOptions & { readonly history?: boolean },
   ): Promise<PartitionHistogram> {
-    const request = { namespace, timeSlice };
+    const history = options?.history === true ? { history: true } : {};
+    const request = { namespace, timeSlice, ...history };
     return this.#control("GetHistogram", "reads", request, options);
   }
 
@@ -314,6 +317,24 @@ export class BraidClient {
   ): Promise<Tuning> {
     const { accept, reason = "" } = decision;
     return this.#control("DecideTuning", "writes once", { namespace, id, accept, reason }, options);
+  }
+
+  /**
+   * The largest partitions of a slice, page by page: `pageToken` is the `nextPageToken` of the page
+   * before. If `timeSlice` is "", the slice that accepts events now.
+   */
+  async listPartitions(
+    namespace: string,
+    timeSlice = "",
+    options?: CallOptions & {
+      readonly orderBy?: PartitionOrder;
+      readonly pageSize?: number;
+      readonly pageToken?: string;
+    },
+  ): Promise<PartitionPage> {
+    const { orderBy = "BYTES", pageSize = 0, pageToken = "" } = options ?? {};
+    const request = { namespace, timeSlice, orderBy, pageSize, pageToken };
+    return this.#control("ListPartitions", "reads", request, options);
   }
 
   /** Blocks reads and writes of these ids, until the block expires or is removed. */

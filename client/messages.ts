@@ -5,6 +5,8 @@ import type {
   ExplainReadResponse,
   GetHistogramResponse,
   Given,
+  ListPartitionsRequestOrderBy,
+  ListPartitionsResponse,
   ListSplitsResponse,
   ListTuningsResponse,
   NamespaceConfig,
@@ -36,7 +38,9 @@ export type {
   ResponseContext,
   ClockStatus,
   ServerStatus,
+  SizedPartition,
   SizeReport,
+  SliceHistogram,
   Split,
   SplitMove,
   SplitPart,
@@ -62,6 +66,8 @@ export type WriteSyncResult = WriteEventRecordsSyncResponse;
 export type WriteResult = WriteEventRecordsResponse;
 export type ExplainedRead = ExplainReadResponse;
 export type PartitionHistogram = GetHistogramResponse;
+export type PartitionPage = ListPartitionsResponse;
+export type PartitionOrder = ListPartitionsRequestOrderBy;
 export type SizeSource = SizeReportSource;
 export type ReadModeName = ReadModeMode;
 export type SeenLatency = SplitSeenLatency;

@@ -52,6 +52,7 @@ const GROUPS: Readonly<Record<string, string>> = {
   limits: "Limits of requests: `limits`",
   server: "Memory and load: `server`",
   splits: "Splits: `splits`",
+  walk: "Walks over slices, which measure partitions: `walk`",
 };
 
 function section([group, title]: [string, string], settings: readonly DescribedSetting[]): string {

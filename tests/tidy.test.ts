@@ -27,7 +27,7 @@ const SPLIT_STAGES = [
   "splits/operate",
   "splits/verify",
 ];
-const STAGES = ["namespaces", "write", "read", "tune", "provision", ...SPLIT_STAGES];
+const STAGES = ["namespaces", "write", "read", "sizes", "tune", "provision", ...SPLIT_STAGES];
 const SPLIT_STAGE_MAY = [
   "splits/record",
   "splits/use-cases",
@@ -56,6 +56,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   namespaces: ["splits/record", "records", ...BASE],
   write: STAGE_MAY,
   read: STAGE_MAY,
+  sizes: STAGE_MAY,
   tune: STAGE_MAY,
   provision: STAGE_MAY,
   ...Object.fromEntries(SPLIT_STAGES.map((stage) => [stage, SPLIT_STAGE_MAY])),

@@ -65,6 +65,11 @@ export interface ControlServiceMethods {
   readonly ListTunings: { request: ListTuningsRequest; answer: ListTuningsResponse };
   /** Accepts or refuses a proposal. An accepted one applies to slices that do not exist yet. */
   readonly DecideTuning: { request: DecideTuningRequest; answer: Tuning };
+  /**
+   * Lists the largest partitions of a slice, as the last walk over the slice found them, with what
+   * reads have detected since.
+   */
+  readonly ListPartitions: { request: ListPartitionsRequest; answer: ListPartitionsResponse };
   /** Lists the splits of one namespace or of all, page by page, without their parts. */
   readonly ListSplits: { request: ListSplitsRequest; answer: ListSplitsResponse };
   /** Returns one split with its parts, its sizes and latencies before and after, and its history. */
@@ -309,6 +314,54 @@ export interface GetHistogramRequest {
   readonly namespace?: string;
   /** Default: the slice that accepts events now. */
   readonly timeSlice?: string;
+  /** Whether to return the histograms of all slices, dropped ones too. */
+  readonly history?: boolean;
+}
+
+/** How sizes in bytes, or numbers of events, are distributed. */
+export interface Distribution {
+  readonly count: string;
+  /** The sum of all. */
+  readonly total: string;
+  readonly min: string;
+  readonly p50: string;
+  readonly p75: string;
+  readonly p95: string;
+  readonly p98: string;
+  readonly p99: string;
+  readonly max: string;
+  /** Only those that hold anything. */
+  readonly buckets: readonly DistributionBucket[];
+}
+
+export interface DistributionBucket {
+  /** The upper limit: these are larger than the previous bucket's limit and at most this. */
+  readonly upTo: string;
+  readonly count: string;
+}
+
+/** What the last walk over a slice found. */
+export interface SliceHistogram {
+  readonly timeSlice: string;
+  readonly start: string;
+  readonly end: string;
+  /** The partitioning of the slice. */
+  readonly timePartition: TimePartition;
+  /** When the walk began. */
+  readonly asOf: string;
+  readonly source: SizeReportSource;
+  /** The slice took no events any more: its sizes are final. */
+  readonly sealed: boolean;
+  /** False if the walk reached its time limit before the end of the slice. */
+  readonly complete: boolean;
+  /** What the numbers leave out. Empty if nothing. */
+  readonly excludes: readonly string[];
+  /** Of partitions, in bytes of events. */
+  readonly bytes: Distribution;
+  /** Of partitions. */
+  readonly events: Distribution;
+  /** Of each id and time bucket, all event buckets together, in bytes of events. */
+  readonly timeBucketBytes: Distribution;
 }
 
 export interface GetHistogramResponse {
@@ -331,6 +384,25 @@ export interface GetHistogramResponse {
   readonly doesNotTell: string;
   /** What the other sources report, or why they report nothing. */
   readonly alternatives: readonly SizeReport[];
+  /** In bytes. Not given if the source does not know. */
+  readonly min?: string;
+  readonly p75?: string;
+  readonly p95?: string;
+  readonly p98?: string;
+  /**
+   * What the last walk over the slice found, with events per partition. Not given before the first
+   * walk.
+   */
+  readonly walk?: SliceHistogram;
+  /** What the numbers of the answer leave out, if a walk is their source. */
+  readonly excludes: readonly string[];
+  /** Events per partition, of the walk. */
+  readonly events?: Distribution;
+  /** The size that a partition should have: the namespace's tuning. */
+  readonly densityMinBytes: string;
+  readonly densityMaxBytes: string;
+  /** If asked for: the last walk over each slice, oldest first, without buckets. */
+  readonly history: readonly SliceHistogram[];
 }
 
 export interface GetHistogramResponseBucket {
@@ -340,6 +412,56 @@ export interface GetHistogramResponseBucket {
    */
   readonly upToBytes: string;
   readonly partitions: string;
+}
+
+export interface ListPartitionsRequest {
+  readonly namespace?: string;
+  /** Default: the slice that accepts events now. */
+  readonly timeSlice?: string;
+  /** Default: BYTES. */
+  readonly orderBy?: ListPartitionsRequestOrderBy;
+  /** Default: 100; at most 1,000. */
+  readonly pageSize?: number;
+  readonly pageToken?: string;
+}
+
+export type ListPartitionsRequestOrderBy =
+  | "BYTES"
+  | "EVENTS";
+
+export interface ListPartitionsResponse {
+  readonly partitions: readonly SizedPartition[];
+  /**
+   * When the walk began. Not given if the slice was not walked yet: then only partitions that reads
+   * have detected are listed.
+   */
+  readonly asOf?: string;
+  /** Whether the walk reached the end of the slice. */
+  readonly complete: boolean;
+  readonly nextPageToken: string;
+  readonly timeSlice: string;
+  /** Of the whole slice, as the walk found it. */
+  readonly totalBytes: string;
+  readonly totalEvents: string;
+}
+
+export interface SizedPartition {
+  readonly timeSeriesId: string;
+  readonly timeBucket: number;
+  readonly eventBucket: number;
+  /** Bytes of events. */
+  readonly bytes: string;
+  readonly events: string;
+  /** The partition's share of the slice, in the order's unit: from 0 to 1. */
+  readonly share: number;
+  /** False: an estimate, or what a read has seen so far, which is a lower bound. */
+  readonly exact: boolean;
+  /** How a server with a proven split reads it now. */
+  readonly route: ExplainedPartitionRoute;
+  /** Not given if there is no split of the partition. */
+  readonly splitState?: SplitState;
+  /** Of its split, if there is one. */
+  readonly splitId: string;
 }
 
 export interface SizeReport {
@@ -357,6 +479,8 @@ export interface SizeReport {
 }
 
 export type SizeReportSource =
+  /** A walk over all partitions: bytes of events. */
+  | "WALK"
   /** What the server that answers has read: bytes of events. */
   | "READS"
   /** Cassandra's own estimates, over CQL. */

@@ -7,6 +7,38 @@ import { PLAN_EXAMPLES } from "./plan-examples.ts";
 import { SPLIT_EXAMPLES } from "./split-examples.ts";
 import { TUNING_EXAMPLES } from "./tuning-examples.ts";
 
+const WALKED_BYTES = {
+  count: "20",
+  total: "1071260",
+  min: "48200",
+  p50: "51012",
+  p75: "51012",
+  p95: "61214",
+  p98: "61214",
+  p99: "61214",
+  max: "61214",
+  buckets: [
+    { upTo: "51012", count: "15" },
+    { upTo: "61214", count: "5" },
+  ],
+};
+
+const WALKED_EVENTS = {
+  count: "20",
+  total: "7200",
+  min: "310",
+  p50: "372",
+  p75: "372",
+  p95: "412",
+  p98: "412",
+  p99: "412",
+  max: "412",
+  buckets: [
+    { upTo: "372", count: "15" },
+    { upTo: "446", count: "5" },
+  ],
+};
+
 /** /docs replaces these with the present. */
 export const EXAMPLE_EVENT_TIME = "2026-11-15T10:00:00.000001Z";
 export const EXAMPLE_INTERVAL = { start: "2026-11-15T10:00:00Z", end: "2026-11-15T11:00:00Z" };
@@ -218,7 +250,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     answer: { ids: [BLOCKED], nextPageToken: "" },
   },
   GetHistogram: {
-    request: { namespace: "plays", timeSlice: "data_20261115" },
+    request: { namespace: "plays", timeSlice: "data_20261115", history: false },
     answer: {
       count: "20",
       buckets: [
@@ -228,13 +260,13 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       p50: "51012",
       p99: "61214",
       max: "61214",
-      source: "JMX",
+      source: "WALK",
       timeSlice: "data_20261115",
       mean: "53563",
-      asOf: "2026-11-15T10:00:00Z",
-      coverage: "3 of 3 nodes answered",
-      tells: "the sizes of all partitions in the data files of the slice's table",
-      doesNotTell: "what is still in memory, until Cassandra flushes it",
+      asOf: "2026-11-16T00:12:00Z",
+      coverage: "the whole slice, walked after it was sealed",
+      tells: "the sizes of all partitions of the slice, in bytes of events as the API encodes them",
+      doesNotTell: "nothing is left out",
       alternatives: [
         {
           source: "READS",
@@ -249,6 +281,57 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
           doesNotTell: "partitions nobody has read, or only through other servers",
         },
       ],
+      min: "48200",
+      p75: "51012",
+      p95: "61214",
+      p98: "61214",
+      walk: {
+        timeSlice: "data_20261115",
+        start: "2026-11-15T00:00:00Z",
+        end: "2026-11-16T00:00:00Z",
+        timePartition: {
+          secondsPerTimeSlice: 86_400,
+          secondsPerTimeBucket: 3_600,
+          eventBuckets: 1,
+        },
+        asOf: "2026-11-16T00:12:00Z",
+        source: "WALK",
+        sealed: true,
+        complete: true,
+        excludes: [],
+        bytes: WALKED_BYTES,
+        events: WALKED_EVENTS,
+        timeBucketBytes: WALKED_BYTES,
+      },
+      excludes: [],
+      events: WALKED_EVENTS,
+      densityMinBytes: "2097152",
+      densityMaxBytes: "10485760",
+      history: [],
+    },
+  },
+  ListPartitions: {
+    request: { namespace: "plays", timeSlice: "data_20261115", orderBy: "BYTES", pageSize: 20 },
+    answer: {
+      partitions: [
+        {
+          timeSeriesId: "profile:123",
+          timeBucket: 7,
+          eventBucket: 0,
+          bytes: "61214",
+          events: "412",
+          share: 0.0571,
+          exact: true,
+          route: "ORIGINAL_NOT_SPLIT",
+          splitId: "",
+        },
+      ],
+      asOf: "2026-11-16T00:12:00Z",
+      complete: true,
+      nextPageToken: "",
+      timeSlice: "data_20261115",
+      totalBytes: "1071260",
+      totalEvents: "7200",
     },
   },
   ...PLAN_EXAMPLES,

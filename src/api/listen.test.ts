@@ -139,7 +139,8 @@ async function open(options: {
   const methods = allMethods({
     namespaces,
     planner: { check: () => undefined, plan: notAsked, keep: unasked },
-    sizes: { of: notAsked },
+    sizes: { of: notAsked, history: notAsked },
+    partitions: { list: notAsked },
     tunings: { list: notAsked, decide: notAsked },
     splits: {
       list: notAsked,

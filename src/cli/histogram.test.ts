@@ -69,3 +69,59 @@ test("a source without a histogram is shown without bars and percentiles", async
   const { out } = await runBraid(["histogram", "plays"], { url: server.url });
   match(out, /^slice {7}data_20261115\npartitions {2}25: mean 58\.6 KiB, max 86\.1 KiB\n/);
 });
+
+const BAND = { densityMinBytes: "65536", densityMaxBytes: "262144" };
+
+test("histogram draws the size that partitions should have, also where none lies there", async () => {
+  const buckets = [{ upToBytes: "30000", partitions: "10" }];
+  const events = { count: "10", min: "1", p50: "2", p75: "3", p95: "4", p98: "5", p99: "6" };
+  const walk = { min: "10", p75: "20000", p95: "25000", p98: "30000", source: "WALK" };
+  await using server = await fakeBraid(() => ({
+    ...HISTOGRAM,
+    ...BAND,
+    ...walk,
+    count: "10",
+    buckets,
+    events: { ...events, max: "1000" },
+    alternatives: [],
+  }));
+  const { out } = await runBraid(["histogram", "plays"], { url: server.url });
+  equal(
+    out.split("\n").slice(0, 8).join("\n"),
+    `  UP TO  PARTITIONS
+ 32 KiB          10     ${"#".repeat(40)}
+ 64 KiB           0
+128 KiB           0  |
+256 KiB           0  |
+slice       data_20261115
+partitions  10: min 10 B, p50 49.8 KiB, p75 19.5 KiB, p95 24.4 KiB, p98 29.3 KiB, p99 86.1 KiB, mean 58.6 KiB, max 86.1 KiB
+events      min 1, p50 2, p75 3, p95 4, p98 5, p99 6, max 1,000`,
+  );
+  match(out, /^target {6}64 KiB to 256 KiB$/m);
+});
+
+test("histogram --history has a line for each slice and says how it compares with the target", async () => {
+  const sizes = { count: "7", p50: "1000", p99: "2000", max: "9000" };
+  const past = {
+    timeSlice: "data_20261114",
+    sealed: true,
+    timePartition: { secondsPerTimeSlice: 86_400, secondsPerTimeBucket: 60, eventBuckets: 1 },
+    excludes: [],
+    bytes: sizes,
+    events: { ...sizes, p99: "30" },
+  };
+  const wide = { ...past, timeSlice: "data_20261115", bytes: { ...sizes, p99: "300000" } };
+  const good = { ...past, timeSlice: "data_20261116", bytes: { ...sizes, p99: "100000" } };
+  await using server = await fakeBraid(() => ({
+    ...HISTOGRAM,
+    ...BAND,
+    history: [past, wide, good],
+  }));
+  const { out } = await runBraid(["histogram", "plays", "--history"], { url: server.url });
+  deepEqual(server.requests[0]?.body, { namespace: "plays", timeSlice: "", history: true });
+  const lines = out.split("\n");
+  match(lines[0] ?? "", /^SLICE +SEALED +BUCKET .*P99 +MAX .*TARGET/);
+  match(lines[1] ?? "", /^data_20261114 +yes +1m .* 2 KiB +8\.8 KiB .*below/);
+  match(lines[2] ?? "", /^data_20261115 .*above/);
+  match(lines[3] ?? "", /^data_20261116 .*inside/);
+});

@@ -1,11 +1,11 @@
 /** `braid histogram`: how large the partitions of a slice are, with the source and its limits. */
 import type { Command } from "commander";
-import type { PartitionHistogram, SizeReport } from "../../client/connect.ts";
+import type { PartitionHistogram, SizeReport, SliceHistogram } from "../../client/connect.ts";
 import { line, pairs, table } from "./blocks.ts";
 import type { Block } from "./blocks.ts";
 import { clientFor } from "./connection.ts";
 import type { GlobalOptions } from "./connection.ts";
-import { count, size } from "./print.ts";
+import { count, millis, size } from "./print.ts";
 import { withRelative } from "./relative-time.ts";
 import type { Terminal } from "./terminal.ts";
 import { addWatchFlag, emitWatched } from "./watch.ts";
@@ -13,17 +13,33 @@ import type { WatchFlags } from "./watch.ts";
 
 const BAR_CHARS = 40;
 
+interface HistogramOptions extends GlobalOptions, WatchFlags {
+  readonly history?: boolean;
+}
+
 export function addHistogram(program: Command, terminal: Terminal): void {
   addWatchFlag(program.command("histogram <namespace> [slice]"))
     .description("show how large the partitions of a time slice are (default: the current one)")
-    .addHelpText("after", "\nExample:\n  $ braid histogram plays data_20261115")
+    .option("--history", "show the last measurement of every slice instead, dropped ones too")
+    .addHelpText(
+      "after",
+      "\nBars marked with | lie in the size that partitions should have: tuning.densityMinBytes to" +
+        "\ntuning.densityMaxBytes of the namespace." +
+        "\n\nExample:\n  $ braid histogram plays data_20261115\n  $ braid histogram plays --history",
+    )
     .action(
       async (namespace: string, slice: string | undefined, _options: unknown, command: Command) => {
-        const options = command.optsWithGlobals<GlobalOptions & WatchFlags>();
+        const options = command.optsWithGlobals<HistogramOptions>();
         const client = clientFor(options, terminal);
+        const history = options.history === true;
         await emitWatched(terminal, options, async () => {
-          const call = { signal: terminal.interrupted };
+          const call = { signal: terminal.interrupted, ...(history && { history }) };
           const histogram = await client.getHistogram(namespace, slice ?? "", call);
+          if (history) {
+            const blocks = [pastSlices(histogram)];
+            const notes = histogram.history.length === 0 ? [NOT_WALKED] : [];
+            return { value: histogram, records: histogram.history, blocks, notes };
+          }
           const blocks = describe(histogram, terminal.clock.nowMicros());
           return { value: histogram, records: histogram.buckets, blocks };
         });
@@ -31,13 +47,63 @@ export function addHistogram(program: Command, terminal: Terminal): void {
     );
 }
 
+const NOT_WALKED =
+  "no slice was measured yet: a server or worker measures each slice when it is sealed, and the " +
+  "current one every walk.current_every";
+
+/** One line per slice, oldest first. */
+function pastSlices({ history, ...band }: PartitionHistogram): Block {
+  const rows = history.map((past) => [
+    past.timeSlice,
+    past.sealed ? "yes" : "no",
+    past.timePartition === undefined ? "" : millis(past.timePartition.secondsPerTimeBucket * 1_000),
+    count(past.timePartition?.eventBuckets ?? 1),
+    count(past.bytes?.count ?? 0),
+    size(past.bytes?.p50 ?? 0),
+    size(past.bytes?.p99 ?? 0),
+    size(past.bytes?.max ?? 0),
+    count(past.events?.p99 ?? 0),
+    inTarget(past, targetOf(band)),
+    past.excludes.join("; "),
+  ]);
+  const heads = ["=SLICE", "SEALED", ">BUCKET", "?>EVENT BUCKETS", ">PARTITIONS", ">P50", ">P99"];
+  return table([...heads, ">MAX", "?>EVENTS P99", "TARGET", "?LEAVES OUT"], rows);
+}
+
+/** Where most partitions lie: a few large ones do not count, nor many small ones. */
+function inTarget({ bytes }: SliceHistogram, target: Target | undefined): string {
+  if (target === undefined || bytes === undefined || bytes.count === "0") return "";
+  if (Number(bytes.p99) < target.min) return "below";
+  return Number(bytes.p99) > target.max ? "above" : "inside";
+}
+
+interface Target {
+  readonly min: number;
+  readonly max: number;
+}
+
+function targetOf({
+  densityMinBytes,
+  densityMaxBytes,
+}: Pick<PartitionHistogram, "densityMinBytes" | "densityMaxBytes">): Target | undefined {
+  const [min, max] = [Number(densityMinBytes ?? 0), Number(densityMaxBytes ?? 0)];
+  return max > 0 ? { min, max } : undefined;
+}
+
 function describe(histogram: PartitionHistogram, nowMicros: number): Block[] {
-  const { source, timeSlice, asOf, coverage, tells, doesNotTell, alternatives } = histogram;
+  const { source, timeSlice, asOf, coverage, tells, doesNotTell, alternatives, events } = histogram;
+  const target = targetOf(histogram);
   return [
-    ...bars(histogram.buckets),
+    ...bars(histogram.buckets, target),
     pairs([
       ["slice", timeSlice],
       ["partitions", numbers(histogram)],
+      ...(events === undefined || events.count === "0"
+        ? []
+        : [["events", eventNumbers(events)] as const]),
+      ...(target === undefined
+        ? []
+        : [["target", `${size(target.min)} to ${size(target.max)}`] as const]),
       ["source", `${source} at ${withRelative(asOf, nowMicros)}: ${coverage}`],
       ["shows", tells],
       ["leaves out", doesNotTell],
@@ -53,31 +119,57 @@ function describeOther(report: SizeReport): Block {
   return line(`  ${report.source}: ${answer}`);
 }
 
-function numbers(report: Omit<SizeReport, "reason">): string {
-  const { p50, p99, mean, max } = report;
+function numbers(report: Omit<SizeReport, "reason"> | PartitionHistogram): string {
   if (report.count === "0") return "none seen";
-  const sizes = [
-    ...(p50 === undefined ? [] : [`p50 ${size(p50)}`]),
-    ...(p99 === undefined ? [] : [`p99 ${size(p99)}`]),
-    `mean ${size(mean)}`,
-    `max ${size(max)}`,
+  const { p50, p99, mean, max } = report;
+  const rest = "buckets" in report ? report : undefined;
+  const named: readonly (readonly [string, string | undefined])[] = [
+    ["min", rest?.min],
+    ["p50", p50],
+    ["p75", rest?.p75],
+    ["p95", rest?.p95],
+    ["p98", rest?.p98],
+    ["p99", p99],
+    ["mean", mean],
+    ["max", max],
   ];
-  return `${count(report.count)}: ${sizes.join(", ")}`;
+  const known = named.flatMap(([name, bytes]) =>
+    bytes === undefined ? [] : [`${name} ${size(bytes)}`],
+  );
+  return `${count(report.count)}: ${known.join(", ")}`;
+}
+
+function eventNumbers(events: NonNullable<PartitionHistogram["events"]>): string {
+  const names = ["min", "p50", "p75", "p95", "p98", "p99", "max"] as const;
+  return names.map((name) => `${name} ${count(events[name])}`).join(", ");
 }
 
 /** Merges buckets by powers of two: steps of a fifth are too fine for a screen. */
-function bars(buckets: PartitionHistogram["buckets"]): Block[] {
+function bars(buckets: PartitionHistogram["buckets"], target: Target | undefined): Block[] {
   const partitions = new Map<number, number>();
   for (const bucket of buckets) {
-    const power = Math.ceil(Math.log2(Number(bucket.upToBytes)));
+    const power = powerOf(Number(bucket.upToBytes));
     partitions.set(power, (partitions.get(power) ?? 0) + Number(bucket.partitions));
   }
   if (partitions.size === 0) return [];
   const most = Math.max(...partitions.values());
-  const rows = [...partitions].map(([power, number]) => [
-    size(2 ** power),
-    count(number),
-    "#".repeat(Math.ceil((number / most) * BAR_CHARS)),
-  ]);
-  return [table([">UP TO", ">PARTITIONS", ""], rows)];
+  const shown = [
+    ...partitions.keys(),
+    ...(target ? [powerOf(target.min) + 1, powerOf(target.max)] : []),
+  ];
+  const [first, last] = [Math.min(...shown), Math.max(...shown)];
+  const rows = Array.from({ length: last - first + 1 }, (_, nth) => {
+    const power = first + nth;
+    const number = partitions.get(power) ?? 0;
+    const bar = "#".repeat(Math.ceil((number / most) * BAR_CHARS));
+    if (target === undefined) return [size(2 ** power), count(number), bar];
+    const isTarget = 2 ** power > target.min && 2 ** (power - 1) < target.max;
+    return [size(2 ** power), count(number), isTarget ? "|" : "", bar];
+  });
+  const heads = [">UP TO", ">PARTITIONS"];
+  return [table(target === undefined ? [...heads, ""] : [...heads, "", ""], rows)];
+}
+
+function powerOf(bytes: number): number {
+  return Math.ceil(Math.log2(Math.max(1, bytes)));
 }

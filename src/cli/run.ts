@@ -19,6 +19,7 @@ import { addKillSwitch } from "./kill-switch.ts";
 import { addModes } from "./modes.ts";
 import { addNs } from "./ns.ts";
 import { addPlan } from "./plan.ts";
+import { addPartitions } from "./partitions.ts";
 import { outputOption } from "./output.ts";
 import { addRead } from "./read.ts";
 import { addServe, addWorker } from "./serve.ts";
@@ -145,6 +146,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 refused, 5 nothing c
   addSlices(program, terminal);
   addHistogram(program, terminal);
   addTune(program, terminal);
+  addPartitions(program, terminal);
   addBlock(program, terminal);
   addSplits(program, terminal);
   addModes(program, terminal);

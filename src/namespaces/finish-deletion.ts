@@ -16,6 +16,7 @@ import { readSlices, removeSlice } from "../records/slice-records.ts";
 import { dropTables } from "./slice-tables.ts";
 import { removeOwnership } from "./slice-ownership.ts";
 import { removeSplits } from "../records/split-records.ts";
+import { removeTopPartitions } from "../records/top-partition-records.ts";
 import { removeAll } from "../records/split-spaces.ts";
 
 /** Ids removed at a time: each batch lists them again, so memory stays small. */
@@ -86,6 +87,7 @@ async function removeSlices(
     if (!slice.storeDropped) {
       await dropTables(store, ref);
       await removeSplits(catalog, ref);
+      await removeTopPartitions(catalog, ref);
     }
     await removeSlice(catalog, namespaceId, slice);
   });

@@ -2,6 +2,7 @@
 import type { Micros } from "../lib/time-units.ts";
 import type { SliceRef } from "../model/partition.ts";
 import type { Fragments } from "./fragments.ts";
+import type { HistogramTable } from "./histogram-table.ts";
 import type { PartitionSizes } from "./partition-sizes.ts";
 import type { Storage } from "./storage.ts";
 
@@ -18,6 +19,8 @@ export interface DiskUsage {
 export interface Engine extends Storage {
   /** What the engine itself knows about the sizes of its partitions. */
   readonly sizes: readonly PartitionSizes[];
+  /** Where the engine shows histograms to people who query it directly, if it can. */
+  readonly histogramTable?: HistogramTable;
   /**
    * Whether events have replicas in more than one data centre, which a local majority does not
    * span.

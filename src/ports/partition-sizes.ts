@@ -10,10 +10,10 @@ import type { SliceRef } from "../model/partition.ts";
 import type { SizeHistogram } from "../model/size-histogram.ts";
 
 /**
- * READS: what this process has read, in bytes of events. JMX: the storage's histogram of what its
+ * WALK: a walk over all partitions of the slice, in bytes of events. READS: what this process has read, in bytes of events. JMX: the storage's histogram of what its
  * data files hold. TABLE_ESTIMATES: the storage's count, mean and largest, without a histogram.
  */
-export type SizeSource = "READS" | "TABLE_ESTIMATES" | "JMX";
+export type SizeSource = "WALK" | "READS" | "TABLE_ESTIMATES" | "JMX";
 
 export interface SizeReport {
   readonly kind: "sizes";

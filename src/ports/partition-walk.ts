@@ -35,7 +35,8 @@ export interface CountedSize {
 }
 
 /** "not counted": the request did not want it. "damaged": its bytes cannot be vouched for. */
-export type WalkedSize = CountedSize | { readonly kind: "not counted" | "damaged" };
+export type WalkedSize =
+  CountedSize | { readonly kind: "not counted" } | { readonly kind: "damaged" };
 
 export interface WalkedPartition extends PartitionInSlice {
   readonly size: WalkedSize;
@@ -46,6 +47,8 @@ export interface WalkPage {
   readonly partitions: readonly WalkedPartition[];
   /** Opaque: `after` of the next page, also after a restart. Undefined: the walk is at its end. */
   readonly next: string | undefined;
+  /** Whether the partitions of an id come one after another, also across pages. */
+  readonly idsTogether: boolean;
   /** Bytes of events that were read. */
   readonly bytesRead: number;
 }

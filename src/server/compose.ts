@@ -6,8 +6,9 @@ import type { Listener } from "../api/listen.ts";
 import { allMethods } from "../api/methods/all-methods.ts";
 import type { PartitionKey } from "../model/partition.ts";
 import { Namespaces } from "../namespaces/namespaces.ts";
-import { SliceSizes } from "../namespaces/slice-sizes.ts";
 import { Planner } from "../provision/planner.ts";
+import { PartitionListing } from "../sizes/list-partitions.ts";
+import { SliceSizes } from "../sizes/slice-sizes.ts";
 import { holdsEvents } from "../splits/operate/holds-events.ts";
 import { Splits } from "../splits/operate/splits.ts";
 import { ReadModes } from "../splits/promote/read-modes.ts";
@@ -24,9 +25,11 @@ import { declareServerMetrics } from "./server-metrics.ts";
 import { startServing } from "./serving.ts";
 import type { Serving } from "./serving.ts";
 import { processName, startSplitting, thresholdsOf } from "./splitting.ts";
+import { splitRouteOf } from "./split-route.ts";
 import { StatusReporter } from "./status-reporter.ts";
 import { newTunings, startTuner } from "./tuning.ts";
 import { startVerifying } from "./verifying.ts";
+import { startWalking } from "./walking.ts";
 import { declareWorkerMetrics } from "./worker-metrics.ts";
 import { startWriting } from "./writing.ts";
 
@@ -77,6 +80,7 @@ async function startParts(
     planner: new Planner({ margins: parts.margins, clock }),
     sizes: new SliceSizes({ catalog, clock, sources: [reading.sizes, ...storage.sizes] }),
     tunings: newTunings(runtime, parts),
+    partitions: newPartitionListing(context, serving),
     splits: newSplits(context, serving, nudge),
     modes: newReadModes(context, serving),
     verify,
@@ -104,9 +108,23 @@ function startOwnWork(
     confirmed: (partition) => serving.splits.changed(partition),
   });
   startTuner(config, runtime, parts, lifecycle, measures);
+  startWalking(config, runtime, parts, lifecycle, measures);
   const nudge = (partition: PartitionKey): void => worker.nudge(partition);
   consumeOwnDetections({ ...parts, by, nudge }, runtime, measures, lifecycle);
   return nudge;
+}
+
+function newPartitionListing(
+  { runtime: { clock, log }, parts }: ServerContext,
+  { killSwitch }: Serving,
+): PartitionListing {
+  return new PartitionListing({
+    catalog: parts.catalog,
+    clock,
+    routeOf: (namespace, slice, split) => splitRouteOf(namespace, slice, split, killSwitch.on()),
+    unreadable: ({ space, key, error }) =>
+      log.error({ space, key, err: error }, "a split cannot be decoded: lists omit it"),
+  });
 }
 
 function newSplits(

@@ -396,6 +396,34 @@ export const ConfigSchema = z.strictObject({
         .describe("How often the tuner compares the histograms of sealed slices with the target."),
     })
     .prefault({}),
+  walk: z
+    .strictObject({
+      every: durationSchema({ min: "100ms", max: "1d" })
+        .prefault("1m")
+        .describe("How often one process looks for slices whose partitions are to be measured."),
+      current_every: durationSchema({ min: "0ms", max: "365d" })
+        .prefault("1h")
+        .describe(
+          "How often the slices that take events are measured. 0: only when they are sealed.",
+        ),
+      bytes_per_second: bytesSchema({ min: "1KiB", max: "10GiB" })
+        .prefault("8MiB")
+        .describe(
+          "Rate at which events are counted. A quarter of it for slices that take events. One reader of a small cluster reads several times as much.",
+        ),
+      partitions_per_second: count({ min: 1, max: 10_000_000 })
+        .prefault(5_000)
+        .describe("Rate at which partitions are listed; likewise."),
+      bytes_max: bytesSchema({ min: "1MiB", max: "1PiB" })
+        .prefault("1GiB")
+        .describe(
+          "Bytes counted in one slice. Of a larger slice Braid counts a sample of the ids. The default takes two minutes at the default rate.",
+        ),
+      time_max: durationSchema({ min: "1s", max: "7d" })
+        .prefault("1h")
+        .describe("A walk over a slice ends after this, and its histogram says so."),
+    })
+    .prefault({}),
   block_ids: z
     .record(
       z.string().refine((name) => namespaceNameProblem(name) === undefined, {

@@ -73,6 +73,16 @@ export function declareWorkerMetrics(metrics: Metrics) {
         label("stage", allOf<CopyStage>({ read: 0, written: 0, validated: 0, confirmed: 0 })),
       ],
     ),
+    walkedPartitions: metrics.counter(
+      "braid_walked_partitions_total",
+      "Partitions that walks over slices have passed.",
+      [NAMESPACE],
+    ),
+    walkLag: metrics.gauges(
+      "braid_walk_lag_seconds",
+      "How long the oldest settled slice has waited for its walk. One process reports it.",
+      [NAMESPACE],
+    ),
     splitSizes: metrics.histogram(
       "braid_split_partition_bytes",
       "Sizes of partitions before a split and of their parts after it.",

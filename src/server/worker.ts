@@ -14,6 +14,7 @@ import { startRechecking } from "./rechecking.ts";
 import { startTuner } from "./tuning.ts";
 import { startVerifying } from "./verifying.ts";
 import type { Runtime } from "./runtime.ts";
+import { startWalking } from "./walking.ts";
 import { declareWorkerMetrics } from "./worker-metrics.ts";
 
 /** Its port has health and metrics only. */
@@ -26,6 +27,7 @@ export async function startWorker(config: ServiceConfig, runtime: Runtime): Prom
     const by = processName("worker", runtime.random);
     const worker = startSplitting(config, runtime, parts, lifecycle, { by, measures });
     startTuner(config, runtime, parts, lifecycle, measures);
+    startWalking(config, runtime, parts, lifecycle, measures);
     const nudge = (partition: PartitionKey): void => worker.nudge(partition);
     consumeDetections({ ...parts, by, nudge }, runtime, measures, lifecycle);
     const differences = startRechecking(parts, runtime, lifecycle, by);

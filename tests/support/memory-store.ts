@@ -150,9 +150,10 @@ export class MemoryStore implements EventStore {
       partitions.push({ ...partition, size });
       if (size.kind === "counted") bytesRead += Math.min(size.bytes, walk.countBytesMax);
       const full = partitions.length >= walk.partitionsMax || bytesRead > walk.bytesMax;
-      if (full && name !== names.at(-1)) return { partitions, next: name, bytesRead };
+      if (full && name !== names.at(-1))
+        return { partitions, next: name, idsTogether: false, bytesRead };
     }
-    return { partitions, next: undefined, bytesRead };
+    return { partitions, next: undefined, idsTogether: false, bytesRead };
   }
 
   async isEmpty(slice: SliceRef): Promise<boolean> {

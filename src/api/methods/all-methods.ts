@@ -8,6 +8,8 @@ import { namespaceMethods } from "./namespaces.ts";
 import type { NamespaceUseCases } from "./namespaces.ts";
 import { planMethods } from "./plan.ts";
 import type { PlanUseCase } from "./plan.ts";
+import { partitionMethods } from "./partitions.ts";
+import type { PartitionsUseCase } from "./partitions.ts";
 import { readMethods } from "./read-events.ts";
 import type { ReadMethods } from "./read-events.ts";
 import { readModeMethods } from "./read-modes.ts";
@@ -27,6 +29,7 @@ export interface MethodDependencies {
   readonly planner: PlanUseCase;
   readonly sizes: SizesUseCase;
   readonly tunings: TuningUseCases;
+  readonly partitions: PartitionsUseCase;
   readonly splits: SplitUseCases;
   readonly modes: ReadModeUseCases;
   readonly verify: VerifyUseCases;
@@ -42,6 +45,7 @@ export function allMethods(deps: MethodDependencies): Method[] {
     ...blockedIdMethods(deps.namespaces),
     ...histogramMethods(deps.sizes),
     ...tuningMethods(deps.tunings),
+    ...partitionMethods(deps.partitions),
     ...splitMethods(deps.splits),
     ...readModeMethods(deps.modes),
     ...verifyMethods(deps.verify, (namespace, splitId) => deps.splits.locate(namespace, splitId)),

@@ -2,19 +2,23 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ControlService, SizeReport_Source } from "../../gen/braid/v1/control_service_pb.js";
 import type {
+  DistributionSchema,
   GetHistogramResponseSchema,
   SizeReportSchema,
+  SliceHistogramSchema,
 } from "../../gen/braid/v1/control_service_pb.js";
-import type { SizeHistogram } from "../../model/size-histogram.ts";
+import type { Distribution, SizeHistogram } from "../../model/size-histogram.ts";
+import { exclusionsOf, percentilesOf } from "../../model/slice-histogram.ts";
+import type { SliceHistogram } from "../../model/slice-histogram.ts";
 import type { NoSizes, SizeReport } from "../../ports/partition-sizes.ts";
-import type { SliceSizeAnswer, SliceSizes } from "../../namespaces/slice-sizes.ts";
+import type { SliceSizeAnswer, SliceSizes } from "../../sizes/slice-sizes.ts";
 import { messageMethod } from "./method.ts";
 import type { UnaryMethod } from "./method.ts";
 import { namespaceIn } from "./request-fields.ts";
 import { timeOfMicros } from "./times.ts";
 
 /** The interface of `SliceSizes`. */
-export type SizesUseCase = Pick<SliceSizes, "of">;
+export type SizesUseCase = Pick<SliceSizes, "of" | "history">;
 
 export function histogramMethods(sizes: SizesUseCase): UnaryMethod[] {
   return [
@@ -25,27 +29,88 @@ export function histogramMethods(sizes: SizesUseCase): UnaryMethod[] {
       argumentsOf: (request, problems) => ({
         namespace: namespaceIn(request, problems),
         timeSlice: request.timeSlice,
+        history: request.history,
       }),
-      handle: async ({ namespace, timeSlice }, signal) =>
-        histogramMessage(await sizes.of(namespace, timeSlice, signal)),
+      handle: async ({ namespace, timeSlice, history }, signal) => {
+        const answer = await sizes.of(namespace, timeSlice, signal);
+        const walks = history ? await sizes.history(namespace) : [];
+        return histogramMessage(answer, walks);
+      },
     }),
   ];
 }
 
-function histogramMessage({
-  timeSlice,
-  best,
-  others,
-}: SliceSizeAnswer): MessageInitShape<typeof GetHistogramResponseSchema> {
+function histogramMessage(
+  { timeSlice, best, others, walk, target }: SliceSizeAnswer,
+  history: readonly SliceHistogram[],
+): MessageInitShape<typeof GetHistogramResponseSchema> {
   const buckets = best.histogram?.buckets() ?? [];
   return {
     ...numbersOf(best),
+    ...rareNumbersOf(best.histogram),
     timeSlice,
     buckets: buckets.map(({ upToBytes, partitions }) => {
       return { upToBytes: BigInt(upToBytes), partitions: BigInt(partitions) };
     }),
     asOf: timeOfMicros(best.asOf),
     alternatives: others.map(alternativeMessage),
+    ...(walk === undefined
+      ? {}
+      : {
+          walk: walkMessage(walk, distributionMessage),
+          events: distributionMessage(walk.partitions.events),
+        }),
+    excludes: walk !== undefined && best.source === walk.source ? exclusionsOf(walk) : [],
+    densityMinBytes: BigInt(target.minBytes),
+    densityMaxBytes: BigInt(target.maxBytes),
+    history: history.map((past) => walkMessage(past, withoutBuckets)),
+  };
+}
+
+/** `shown`: how a distribution is shown, whole or without its buckets. */
+function walkMessage(
+  walk: SliceHistogram,
+  shown: typeof distributionMessage,
+): MessageInitShape<typeof SliceHistogramSchema> {
+  const { timeSlice, start, end, timePartition, sealed, complete, partitions, timeBuckets } = walk;
+  return {
+    timeSlice,
+    start: timeOfMicros(start),
+    end: timeOfMicros(end),
+    timePartition,
+    asOf: timeOfMicros(walk.asOf),
+    source: SizeReport_Source[walk.source],
+    sealed,
+    complete,
+    excludes: exclusionsOf(walk),
+    bytes: shown(partitions.bytes),
+    events: shown(partitions.events),
+    timeBucketBytes: shown(timeBuckets.bytes),
+  };
+}
+
+/** Of hundreds of slices: the buckets of all of them would be too much for one answer. */
+function withoutBuckets(distribution: Distribution): MessageInitShape<typeof DistributionSchema> {
+  return distributionMessage(distribution, []);
+}
+
+function distributionMessage(
+  distribution: Distribution,
+  buckets: Distribution["buckets"] = distribution.buckets,
+): MessageInitShape<typeof DistributionSchema> {
+  const { count, total } = distribution;
+  const { min, p50, p75, p95, p98, p99, max } = percentilesOf(distribution);
+  return {
+    count: BigInt(count),
+    total: BigInt(total),
+    min: BigInt(min),
+    p50: BigInt(p50),
+    p75: BigInt(p75),
+    p95: BigInt(p95),
+    p98: BigInt(p98),
+    p99: BigInt(p99),
+    max: BigInt(max),
+    buckets: buckets.map(([upTo, held]) => ({ upTo: BigInt(upTo), count: BigInt(held) })),
   };
 }
 
@@ -63,7 +128,7 @@ function numbersOf(report: SizeReport) {
     count: BigInt(count),
     mean: BigInt(meanBytes),
     max: BigInt(maxBytes),
-    ...percentilesOf(histogram),
+    ...percentiles(histogram),
     coverage,
     tells,
     doesNotTell,
@@ -71,7 +136,18 @@ function numbersOf(report: SizeReport) {
 }
 
 /** Undefined where the source does not know: a 0 would look like a size. */
-function percentilesOf(histogram: SizeHistogram | undefined): { p50?: bigint; p99?: bigint } {
+function percentiles(histogram: SizeHistogram | undefined): { p50?: bigint; p99?: bigint } {
   if (histogram === undefined) return {};
   return { p50: BigInt(histogram.percentile(0.5)), p99: BigInt(histogram.percentile(0.99)) };
+}
+
+/** Those that only the best answer has. */
+function rareNumbersOf(histogram: SizeHistogram | undefined) {
+  if (histogram === undefined) return {};
+  return {
+    min: BigInt(histogram.minBytes),
+    p75: BigInt(histogram.percentile(0.75)),
+    p95: BigInt(histogram.percentile(0.95)),
+    p98: BigInt(histogram.percentile(0.98)),
+  };
 }

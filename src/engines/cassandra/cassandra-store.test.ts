@@ -45,7 +45,15 @@ function storeOn() {
   const catalog = new MemoryCatalog();
   const [register, other] = [1, 2].map(() => new SliceRegister(catalog, clock, 10_000));
   if (register === undefined || other === undefined) throw new Error("both stores exist");
-  const options = { session, register, clock, prefix: "braid", writeMaxMs: 10_000 };
+  const histogramTable = { removeNamespace: async () => undefined };
+  const options = {
+    session,
+    register,
+    clock,
+    prefix: "braid",
+    writeMaxMs: 10_000,
+    histogramTable,
+  };
   return { told, other, store: new CassandraStore(options) };
 }
 

@@ -25,6 +25,7 @@ import type { Run } from "../../wire/frames.ts";
 import { appendBlocks } from "./append-blocks.ts";
 import { appendEvents } from "./append-events.ts";
 import { isMissingTable, readFailure, unavailable } from "./driver-errors.ts";
+import type { CassandraHistogramTable } from "./histogram-table.ts";
 import { keyspaceOf, tableOf } from "./keyspaces.ts";
 import { scanBlocks } from "./scan-blocks.ts";
 import { scanPartition } from "./scan-partition.ts";
@@ -57,6 +58,8 @@ export interface CassandraStoreOptions {
   readonly clock: Clock;
   readonly prefix: string;
   readonly writeMaxMs: Millis;
+  /** Shows histograms of the namespace, which go with it. */
+  readonly histogramTable: Pick<CassandraHistogramTable, "removeNamespace">;
 }
 
 export class CassandraStore implements EventStore {
@@ -65,13 +68,15 @@ export class CassandraStore implements EventStore {
   readonly #clock: Clock;
   readonly #prefix: string;
   readonly #writeMaxMs: Millis;
+  readonly #histogramTable: CassandraStoreOptions["histogramTable"];
   readonly #counts: SliceCounts;
   readonly #writes: FairQueue;
   readonly #blockWrites: FairQueue;
   readonly #reads: FairQueue;
   #closed = false;
 
-  constructor({ session, register, clock, prefix, writeMaxMs }: CassandraStoreOptions) {
+  constructor(options: CassandraStoreOptions) {
+    const { session, register, clock, prefix, writeMaxMs } = options;
     this.#session = session;
     this.#writes = new FairQueue(clock, WRITES_IN_FLIGHT);
     this.#blockWrites = new FairQueue(clock, BLOCKS_IN_FLIGHT);
@@ -80,6 +85,7 @@ export class CassandraStore implements EventStore {
     this.#clock = clock;
     this.#prefix = prefix;
     this.#writeMaxMs = writeMaxMs;
+    this.#histogramTable = options.histogramTable;
     this.#counts = new SliceCounts(session, clock, prefix);
   }
 
@@ -114,6 +120,7 @@ export class CassandraStore implements EventStore {
     this.#requireOpen();
     const keyspace = keyspaceOf(this.#prefix, namespaceId);
     await this.#changeSchema(`DROP KEYSPACE IF EXISTS ${keyspace}`);
+    await this.#histogramTable.removeNamespace(namespaceId);
     await this.#register.forgetNamespace(namespaceId);
   }
 
@@ -182,7 +189,7 @@ export class CassandraStore implements EventStore {
       yield await walkPartitions(source, slice, walk, signal);
     };
     for await (const page of this.#ifThere(slice, signal, onePage)) return page;
-    return { partitions: [], next: undefined, bytesRead: 0 };
+    return { partitions: [], next: undefined, idsTogether: false, bytesRead: 0 };
   }
 
   scanBlocks(

@@ -14,9 +14,15 @@ import { CassandraCatalog } from "./cassandra-catalog.ts";
 import { CassandraStore } from "./cassandra-store.ts";
 import type { ClusterOptions } from "./cluster-options.ts";
 import { dataFilesOf } from "./data-files.ts";
+import { CassandraHistogramTable, HISTOGRAM_COLUMNS } from "./histogram-table.ts";
 import { keyspaceOf, tableOf } from "./keyspaces.ts";
 import { cassandraPartitionSizes } from "./partition-sizes.ts";
-import { createCatalogTable, createCountsTable, createKeyspace } from "./schema.ts";
+import {
+  createCatalogTable,
+  createCountsTable,
+  createHistogramTable,
+  createKeyspace,
+} from "./schema.ts";
 import type { Replication } from "./schema.ts";
 import { Session } from "./session.ts";
 import type { ObserveStatement } from "./session.ts";
@@ -59,14 +65,17 @@ export async function openCassandraEngine(
     requireReplication(keyspace, await session.replicationOf(keyspace), replication);
     await session.changeSchema(createCatalogTable(keyspace));
     await session.changeSchema(createCountsTable(keyspace));
+    await session.changeSchema(createHistogramTable(keyspace, HISTOGRAM_COLUMNS));
   } catch (error) {
     await session.close();
     throw error;
   }
   const catalog = new CassandraCatalog({ session, keyspace, clock, random });
   const register = new SliceRegister(catalog, clock, options.viewMaxAgeMs);
+  const histogramTable = new CassandraHistogramTable(session, keyspace);
   const store = new CassandraStore({
     session,
+    histogramTable,
     register,
     clock,
     prefix: keyspace,
@@ -77,6 +86,7 @@ export async function openCassandraEngine(
     store,
     catalog,
     sizes: cassandraPartitionSizes(nodes),
+    histogramTable,
     severalDatacenters: session.spansDatacenters,
     fragments: async (slice) => {
       const files = await dataFilesOf(nodes, slice);

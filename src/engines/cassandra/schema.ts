@@ -50,6 +50,11 @@ export function createCountsTable(keyspace: string): string {
   );
 }
 
+/** `columns`: see `histogram-table.ts`. */
+export function createHistogramTable(keyspace: string, columns: string): string {
+  return createTable(keyspace, "partition_histogram", columns);
+}
+
 function createTable(keyspace: string, table: string, columns: string, options = ""): string {
   const id = tableId(`${keyspace}.${table}`);
   const more = options === "" ? "" : ` AND ${options}`;

@@ -60,11 +60,11 @@ export async function walkPartitions(
     }
     const spent = bytesRead > walk.bytesMax || source.clock.monotonicMs() >= untilMs;
     if (spent && (listed.more || token !== listed.last)) {
-      return { partitions, next: String(token), bytesRead };
+      return { partitions, next: String(token), idsTogether: false, bytesRead };
     }
   }
   const next = listed.more && listed.last !== undefined ? String(listed.last) : undefined;
-  return { partitions, next, bytesRead };
+  return { partitions, next, idsTogether: false, bytesRead };
 }
 
 const NOT_COUNTED: WalkedSize = { kind: "not counted" };

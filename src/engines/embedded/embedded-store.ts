@@ -49,7 +49,12 @@ export interface EmbeddedStoreOptions {
   readonly openStoresChanged?: ((openStores: number) => void) | undefined;
 }
 
-const NO_PARTITIONS: WalkPage = { partitions: [], next: undefined, bytesRead: 0 };
+const NO_PARTITIONS: WalkPage = {
+  partitions: [],
+  next: undefined,
+  idsTogether: true,
+  bytesRead: 0,
+};
 
 export class EmbeddedStore implements EventStore {
   readonly #events: string;

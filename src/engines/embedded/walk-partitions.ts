@@ -41,7 +41,7 @@ export async function walkPartitions(
   let bytesRead = 0;
   for (;;) {
     const first = await entries.peek();
-    if (first === undefined) return { partitions, next: undefined, bytesRead };
+    if (first === undefined) return { partitions, next: undefined, idsTogether: true, bytesRead };
     const { prefix, partition } = partitionOf(first.key);
     const wanted = walk.counts(partition);
     const { size, bytes } = wanted
@@ -52,7 +52,7 @@ export async function walkPartitions(
     bytesRead += bytes;
     const full = partitions.length >= walk.partitionsMax || bytesRead > walk.bytesMax;
     if (full || clock.monotonicMs() >= untilMs) {
-      return { partitions, next: prefix.toString("base64url"), bytesRead };
+      return { partitions, next: prefix.toString("base64url"), idsTogether: true, bytesRead };
     }
   }
 }

@@ -1,12 +1,13 @@
 /**
  * Removes the events of a slice that is marked as dropped, once every process has had the time to
- * see the mark (rule C18): its tables first, then the records of its splits, then it updates the
- * slice's record.
+ * see the mark (rule C18): its tables first, then the records of its splits and of its largest
+ * partitions, then it updates the slice's record. Its histogram stays as long as the namespace.
  */
 import type { NamespaceRecord } from "../../records/namespace-records.ts";
 import { writeSlice } from "../../records/slice-records.ts";
 import type { SliceRecord } from "../../records/slice-records.ts";
 import { removeSplits } from "../../records/split-records.ts";
+import { removeTopPartitions } from "../../records/top-partition-records.ts";
 import { dropTables } from "../slice-tables.ts";
 import { asOwner, observeSlices } from "./reconcile-run.ts";
 import type { ReconcileRun } from "./reconcile-run.ts";
@@ -55,6 +56,7 @@ async function dropAll(
     const ref = { namespaceId: record.id, slice: slice.name };
     await dropTables(store, ref);
     await removeSplits(catalog, ref);
+    await removeTopPartitions(catalog, ref);
     await writeSlice(catalog, record.id, { ...slice, storeDropped: true });
     dropped.push(slice.name);
   }

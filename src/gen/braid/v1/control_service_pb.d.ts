@@ -10,8 +10,9 @@ import type { GetReadModeRequestSchema, ReadMode_Mode, ReadModeSchema, SetReadMo
 import type { GetKillSwitchRequestSchema, KillSwitchSchema, SetKillSwitchRequestSchema, SplitsPause } from "./switches_pb.js";
 import type { PlanNamespaceRequestSchema, PlanNamespaceResponseSchema, ProvisionedPlan, Workload } from "./plan_pb.js";
 import type { TimePartition } from "./time_partition_pb.js";
+import type { ExplainedPartition_Route } from "./time_series_service_pb.js";
+import type { GetSplitRequestSchema, ListSplitsRequestSchema, ListSplitsResponseSchema, PauseSplitsRequestSchema, PauseSplitsResponseSchema, RequestSplitRequestSchema, ResumeSplitsRequestSchema, ResumeSplitsResponseSchema, RetrySplitRequestSchema, RollbackSplitRequestSchema, Split_State, SplitSchema } from "./split_pb.js";
 import type { DecideTuningRequestSchema, ListTuningsRequestSchema, ListTuningsResponseSchema, TuningSchema } from "./tuning_pb.js";
-import type { GetSplitRequestSchema, ListSplitsRequestSchema, ListSplitsResponseSchema, PauseSplitsRequestSchema, PauseSplitsResponseSchema, RequestSplitRequestSchema, ResumeSplitsRequestSchema, ResumeSplitsResponseSchema, RetrySplitRequestSchema, RollbackSplitRequestSchema, SplitSchema } from "./split_pb.js";
 import type { GetVerifyRequestSchema, StartVerifyRequestSchema, StartVerifyResponseSchema, VerificationSchema } from "./verify_pb.js";
 import type { ClockStatusSchema, ConfirmClockRequestSchema, GetStatusRequestSchema, ServerStatusSchema } from "./status_pb.js";
 
@@ -798,6 +799,13 @@ export declare type GetHistogramRequest = Message<"braid.v1.GetHistogramRequest"
    * @generated from field: string time_slice = 2;
    */
   timeSlice: string;
+
+  /**
+   * Whether to return the histograms of all slices, dropped ones too.
+   *
+   * @generated from field: bool history = 3;
+   */
+  history: boolean;
 };
 
 /**
@@ -805,6 +813,185 @@ export declare type GetHistogramRequest = Message<"braid.v1.GetHistogramRequest"
  * Use `create(GetHistogramRequestSchema)` to create a new message.
  */
 export declare const GetHistogramRequestSchema: GenMessage<GetHistogramRequest>;
+
+/**
+ * How sizes in bytes, or numbers of events, are distributed.
+ *
+ * @generated from message braid.v1.Distribution
+ */
+export declare type Distribution = Message<"braid.v1.Distribution"> & {
+  /**
+   * @generated from field: uint64 count = 1;
+   */
+  count: bigint;
+
+  /**
+   * The sum of all.
+   *
+   * @generated from field: uint64 total = 2;
+   */
+  total: bigint;
+
+  /**
+   * @generated from field: uint64 min = 3;
+   */
+  min: bigint;
+
+  /**
+   * @generated from field: uint64 p50 = 4;
+   */
+  p50: bigint;
+
+  /**
+   * @generated from field: uint64 p75 = 5;
+   */
+  p75: bigint;
+
+  /**
+   * @generated from field: uint64 p95 = 6;
+   */
+  p95: bigint;
+
+  /**
+   * @generated from field: uint64 p98 = 7;
+   */
+  p98: bigint;
+
+  /**
+   * @generated from field: uint64 p99 = 8;
+   */
+  p99: bigint;
+
+  /**
+   * @generated from field: uint64 max = 9;
+   */
+  max: bigint;
+
+  /**
+   * Only those that hold anything.
+   *
+   * @generated from field: repeated braid.v1.Distribution.Bucket buckets = 10;
+   */
+  buckets: Distribution_Bucket[];
+};
+
+/**
+ * Describes the message braid.v1.Distribution.
+ * Use `create(DistributionSchema)` to create a new message.
+ */
+export declare const DistributionSchema: GenMessage<Distribution>;
+
+/**
+ * @generated from message braid.v1.Distribution.Bucket
+ */
+export declare type Distribution_Bucket = Message<"braid.v1.Distribution.Bucket"> & {
+  /**
+   * The upper limit: these are larger than the previous bucket's limit and at most this.
+   *
+   * @generated from field: uint64 up_to = 1;
+   */
+  upTo: bigint;
+
+  /**
+   * @generated from field: uint64 count = 2;
+   */
+  count: bigint;
+};
+
+/**
+ * Describes the message braid.v1.Distribution.Bucket.
+ * Use `create(Distribution_BucketSchema)` to create a new message.
+ */
+export declare const Distribution_BucketSchema: GenMessage<Distribution_Bucket>;
+
+/**
+ * What the last walk over a slice found.
+ *
+ * @generated from message braid.v1.SliceHistogram
+ */
+export declare type SliceHistogram = Message<"braid.v1.SliceHistogram"> & {
+  /**
+   * @generated from field: string time_slice = 1;
+   */
+  timeSlice: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp start = 2;
+   */
+  start?: Timestamp | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp end = 3;
+   */
+  end?: Timestamp | undefined;
+
+  /**
+   * The partitioning of the slice.
+   *
+   * @generated from field: braid.v1.TimePartition time_partition = 4;
+   */
+  timePartition?: TimePartition | undefined;
+
+  /**
+   * When the walk began.
+   *
+   * @generated from field: google.protobuf.Timestamp as_of = 5;
+   */
+  asOf?: Timestamp | undefined;
+
+  /**
+   * @generated from field: braid.v1.SizeReport.Source source = 6;
+   */
+  source: SizeReport_Source;
+
+  /**
+   * The slice took no events any more: its sizes are final.
+   *
+   * @generated from field: bool sealed = 7;
+   */
+  sealed: boolean;
+
+  /**
+   * False if the walk reached its time limit before the end of the slice.
+   *
+   * @generated from field: bool complete = 8;
+   */
+  complete: boolean;
+
+  /**
+   * What the numbers leave out. Empty if nothing.
+   *
+   * @generated from field: repeated string excludes = 9;
+   */
+  excludes: string[];
+
+  /**
+   * Of partitions, in bytes of events.
+   *
+   * @generated from field: braid.v1.Distribution bytes = 10;
+   */
+  bytes?: Distribution | undefined;
+
+  /**
+   * Of partitions.
+   *
+   * @generated from field: braid.v1.Distribution events = 11;
+   */
+  events?: Distribution | undefined;
+
+  /**
+   * Of each id and time bucket, all event buckets together, in bytes of events.
+   *
+   * @generated from field: braid.v1.Distribution time_bucket_bytes = 12;
+   */
+  timeBucketBytes?: Distribution | undefined;
+};
+
+/**
+ * Describes the message braid.v1.SliceHistogram.
+ * Use `create(SliceHistogramSchema)` to create a new message.
+ */
+export declare const SliceHistogramSchema: GenMessage<SliceHistogram>;
 
 /**
  * @generated from message braid.v1.GetHistogramResponse
@@ -886,6 +1073,69 @@ export declare type GetHistogramResponse = Message<"braid.v1.GetHistogramRespons
    * @generated from field: repeated braid.v1.SizeReport alternatives = 13;
    */
   alternatives: SizeReport[];
+
+  /**
+   * In bytes. Not given if the source does not know.
+   *
+   * @generated from field: optional uint64 min = 14;
+   */
+  min?: bigint | undefined;
+
+  /**
+   * @generated from field: optional uint64 p75 = 15;
+   */
+  p75?: bigint | undefined;
+
+  /**
+   * @generated from field: optional uint64 p95 = 16;
+   */
+  p95?: bigint | undefined;
+
+  /**
+   * @generated from field: optional uint64 p98 = 17;
+   */
+  p98?: bigint | undefined;
+
+  /**
+   * What the last walk over the slice found, with events per partition. Not given before the first
+   * walk.
+   *
+   * @generated from field: optional braid.v1.SliceHistogram walk = 18;
+   */
+  walk?: SliceHistogram | undefined;
+
+  /**
+   * What the numbers of the answer leave out, if a walk is their source.
+   *
+   * @generated from field: repeated string excludes = 19;
+   */
+  excludes: string[];
+
+  /**
+   * Events per partition, of the walk.
+   *
+   * @generated from field: optional braid.v1.Distribution events = 20;
+   */
+  events?: Distribution | undefined;
+
+  /**
+   * The size that a partition should have: the namespace's tuning.
+   *
+   * @generated from field: uint64 density_min_bytes = 21;
+   */
+  densityMinBytes: bigint;
+
+  /**
+   * @generated from field: uint64 density_max_bytes = 22;
+   */
+  densityMaxBytes: bigint;
+
+  /**
+   * If asked for: the last walk over each slice, oldest first, without buckets.
+   *
+   * @generated from field: repeated braid.v1.SliceHistogram history = 23;
+   */
+  history: SliceHistogram[];
 };
 
 /**
@@ -917,6 +1167,199 @@ export declare type GetHistogramResponse_Bucket = Message<"braid.v1.GetHistogram
  * Use `create(GetHistogramResponse_BucketSchema)` to create a new message.
  */
 export declare const GetHistogramResponse_BucketSchema: GenMessage<GetHistogramResponse_Bucket>;
+
+/**
+ * @generated from message braid.v1.ListPartitionsRequest
+ */
+export declare type ListPartitionsRequest = Message<"braid.v1.ListPartitionsRequest"> & {
+  /**
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * Default: the slice that accepts events now.
+   *
+   * @generated from field: string time_slice = 2;
+   */
+  timeSlice: string;
+
+  /**
+   * Default: BYTES.
+   *
+   * @generated from field: braid.v1.ListPartitionsRequest.OrderBy order_by = 3;
+   */
+  orderBy: ListPartitionsRequest_OrderBy;
+
+  /**
+   * Default: 100; at most 1,000.
+   *
+   * @generated from field: uint32 page_size = 4;
+   */
+  pageSize: number;
+
+  /**
+   * @generated from field: string page_token = 5;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message braid.v1.ListPartitionsRequest.
+ * Use `create(ListPartitionsRequestSchema)` to create a new message.
+ */
+export declare const ListPartitionsRequestSchema: GenMessage<ListPartitionsRequest>;
+
+/**
+ * @generated from enum braid.v1.ListPartitionsRequest.OrderBy
+ */
+export enum ListPartitionsRequest_OrderBy {
+  /**
+   * @generated from enum value: UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: BYTES = 1;
+   */
+  BYTES = 1,
+
+  /**
+   * @generated from enum value: EVENTS = 2;
+   */
+  EVENTS = 2,
+}
+
+/**
+ * Describes the enum braid.v1.ListPartitionsRequest.OrderBy.
+ */
+export declare const ListPartitionsRequest_OrderBySchema: GenEnum<ListPartitionsRequest_OrderBy>;
+
+/**
+ * @generated from message braid.v1.ListPartitionsResponse
+ */
+export declare type ListPartitionsResponse = Message<"braid.v1.ListPartitionsResponse"> & {
+  /**
+   * @generated from field: repeated braid.v1.SizedPartition partitions = 1;
+   */
+  partitions: SizedPartition[];
+
+  /**
+   * When the walk began. Not given if the slice was not walked yet: then only partitions that reads
+   * have detected are listed.
+   *
+   * @generated from field: optional google.protobuf.Timestamp as_of = 2;
+   */
+  asOf?: Timestamp | undefined;
+
+  /**
+   * Whether the walk reached the end of the slice.
+   *
+   * @generated from field: bool complete = 3;
+   */
+  complete: boolean;
+
+  /**
+   * @generated from field: string next_page_token = 4;
+   */
+  nextPageToken: string;
+
+  /**
+   * @generated from field: string time_slice = 5;
+   */
+  timeSlice: string;
+
+  /**
+   * Of the whole slice, as the walk found it.
+   *
+   * @generated from field: uint64 total_bytes = 6;
+   */
+  totalBytes: bigint;
+
+  /**
+   * @generated from field: uint64 total_events = 7;
+   */
+  totalEvents: bigint;
+};
+
+/**
+ * Describes the message braid.v1.ListPartitionsResponse.
+ * Use `create(ListPartitionsResponseSchema)` to create a new message.
+ */
+export declare const ListPartitionsResponseSchema: GenMessage<ListPartitionsResponse>;
+
+/**
+ * @generated from message braid.v1.SizedPartition
+ */
+export declare type SizedPartition = Message<"braid.v1.SizedPartition"> & {
+  /**
+   * @generated from field: string time_series_id = 1;
+   */
+  timeSeriesId: string;
+
+  /**
+   * @generated from field: uint32 time_bucket = 2;
+   */
+  timeBucket: number;
+
+  /**
+   * @generated from field: uint32 event_bucket = 3;
+   */
+  eventBucket: number;
+
+  /**
+   * Bytes of events.
+   *
+   * @generated from field: uint64 bytes = 4;
+   */
+  bytes: bigint;
+
+  /**
+   * @generated from field: uint64 events = 5;
+   */
+  events: bigint;
+
+  /**
+   * The partition's share of the slice, in the order's unit: from 0 to 1.
+   *
+   * @generated from field: double share = 6;
+   */
+  share: number;
+
+  /**
+   * False: an estimate, or what a read has seen so far, which is a lower bound.
+   *
+   * @generated from field: bool exact = 7;
+   */
+  exact: boolean;
+
+  /**
+   * How a server with a proven split reads it now.
+   *
+   * @generated from field: braid.v1.ExplainedPartition.Route route = 8;
+   */
+  route: ExplainedPartition_Route;
+
+  /**
+   * Not given if there is no split of the partition.
+   *
+   * @generated from field: optional braid.v1.Split.State split_state = 9;
+   */
+  splitState?: Split_State | undefined;
+
+  /**
+   * Of its split, if there is one.
+   *
+   * @generated from field: string split_id = 10;
+   */
+  splitId: string;
+};
+
+/**
+ * Describes the message braid.v1.SizedPartition.
+ * Use `create(SizedPartitionSchema)` to create a new message.
+ */
+export declare const SizedPartitionSchema: GenMessage<SizedPartition>;
 
 /**
  * @generated from message braid.v1.SizeReport
@@ -989,6 +1432,13 @@ export enum SizeReport_Source {
    * @generated from enum value: UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
+
+  /**
+   * A walk over all partitions: bytes of events.
+   *
+   * @generated from enum value: WALK = 4;
+   */
+  WALK = 4,
 
   /**
    * What the server that answers has read: bytes of events.
@@ -1198,6 +1648,17 @@ export declare const ControlService: GenService<{
     methodKind: "unary";
     input: typeof DecideTuningRequestSchema;
     output: typeof TuningSchema;
+  },
+  /**
+   * Lists the largest partitions of a slice, as the last walk over the slice found them, with what
+   * reads have detected since.
+   *
+   * @generated from rpc braid.v1.ControlService.ListPartitions
+   */
+  listPartitions: {
+    methodKind: "unary";
+    input: typeof ListPartitionsRequestSchema;
+    output: typeof ListPartitionsResponseSchema;
   },
   /**
    * Lists the splits of one namespace or of all, page by page, without their parts.

@@ -2,7 +2,10 @@ import { deepEqual, equal, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import { ControlFixture, never } from "../../tests/support/control-fixture.ts";
 import type { SliceRef } from "../model/partition.ts";
+import { SizeHistogram } from "../model/size-histogram.ts";
+import type { SliceHistogram } from "../model/slice-histogram.ts";
 import type { NoSizes, PartitionSizes, SizeReport, SizeSource } from "../ports/partition-sizes.ts";
+import { writeHistogram } from "../records/histogram-records.ts";
 import { ReadSizes } from "../read/read-sizes.ts";
 import { SliceSizes } from "./slice-sizes.ts";
 
@@ -35,13 +38,16 @@ function saying(answer: SizeReport | NoSizes, asked: SliceRef[] = []): Partition
   };
 }
 
+/** Without the walk, which none of these slices has had. */
 async function sourcesRanked(...answers: (SizeReport | NoSizes)[]): Promise<SizeSource[]> {
   const control = new ControlFixture();
   await control.start().namespaces.create("plays", {});
   const sources = answers.map((answer) => saying(answer));
   const sizes = new SliceSizes({ catalog: control.catalog, clock: control.clock, sources });
   const { best, others } = await sizes.of("plays", "", never);
-  return [best.source, ...others.map(({ source }) => source)];
+  const ranked = [best.source, ...others.map(({ source }) => source)];
+  equal(ranked.includes("WALK"), true);
+  return ranked.filter((source) => source !== "WALK");
 }
 
 test("the histogram of the storage comes first, then our reads, then estimates", async () => {
@@ -108,4 +114,55 @@ test("a dropped slice is not found, and one that no source knows is unavailable"
     code: "TIME_SLICE_NOT_FOUND",
     message: /was dropped/,
   });
+});
+
+function walkOf(timeSlice: string, partitions: number): SliceHistogram {
+  const sizes = new SizeHistogram();
+  sizes.add(1_000, partitions);
+  const unit = { bytes: sizes.distribution(), events: sizes.distribution() };
+  return {
+    timeSlice,
+    start: 0,
+    end: 1,
+    timePartition: { secondsPerTimeSlice: 86_400, secondsPerTimeBucket: 3_600, eventBuckets: 1 },
+    source: "WALK",
+    asOf: 5,
+    endedAt: 6,
+    sealed: true,
+    epoch: 0,
+    complete: true,
+    sampleShare: 1,
+    omissions: { notCounted: 0, estimated: 0, failed: 0 },
+    partitions: unit,
+    timeBuckets: unit,
+    widened: [],
+  };
+}
+
+test("a walk comes before every other source, with the target of the namespace", async () => {
+  const control = new ControlFixture();
+  const { id } = await control.start().namespaces.create("plays", {});
+  const { catalog, clock } = control;
+  await writeHistogram(catalog, id, walkOf("data_20260328", 9));
+  const sizes = new SliceSizes({ catalog, clock, sources: [saying(report("JMX", 7))] });
+  const { best, others, walk, target } = await sizes.of("plays", "", never);
+  deepEqual([best.source, best.count, best.asOf], ["WALK", 9, 5]);
+  deepEqual(
+    others.map(({ source }) => source),
+    ["JMX"],
+  );
+  equal(walk?.partitions.events.count, 9);
+  deepEqual(target, { minBytes: 2_097_152, maxBytes: 10_485_760 });
+});
+
+test("the histogram of a dropped slice is still there, and all of them are the history", async () => {
+  const control = new ControlFixture();
+  const { id } = await control.start().namespaces.create("plays", {});
+  const { catalog, clock } = control;
+  await writeHistogram(catalog, id, walkOf("data_20250101", 4));
+  await writeHistogram(catalog, id, walkOf("data_20260328", 9));
+  const sizes = new SliceSizes({ catalog, clock, sources: [saying(report("JMX", 7))] });
+  const { timeSlice, best, others } = await sizes.of("plays", "data_20250101", never);
+  deepEqual([timeSlice, best.source, best.count, others], ["data_20250101", "WALK", 4, []]);
+  equal((await sizes.history("plays")).length, 2);
 });

@@ -1,0 +1,61 @@
+/**
+ * Decides which slices of a namespace are to be walked now. Pure.
+ *
+ * A slice whose events can no longer change is walked once; again only if its time was re-opened,
+ * or if the last walk did not reach its end. A slice that still takes events is walked now and then.
+ */
+import type { Micros } from "../lib/time-units.ts";
+import type { Namespace } from "../model/namespace.ts";
+import type { SliceHistogram } from "../model/slice-histogram.ts";
+import type { TimeSlice } from "../model/time-slice.ts";
+
+export type LastWalk = Pick<SliceHistogram, "asOf" | "sealed" | "epoch" | "complete">;
+
+export interface DueWalk<S extends TimeSlice = TimeSlice> {
+  readonly slice: S;
+  readonly sealed: boolean;
+}
+
+export interface WalkTimes {
+  readonly now: Micros;
+  /** Event time below it can no longer change in this epoch. */
+  readonly settledFloor: number;
+  /** How often a slice that takes events is walked. */
+  readonly currentEvery: Micros;
+  /** When a walk that did not reach the end is repeated. */
+  readonly retryAfter: Micros;
+}
+
+/** The sealed ones first, newest first: they are the most useful; then those that take events. */
+export function dueWalks<S extends TimeSlice>(
+  { epoch }: Pick<Namespace, "epoch">,
+  slices: readonly S[],
+  lastWalk: (slice: S) => LastWalk | undefined,
+  times: WalkTimes,
+): DueWalk<S>[] {
+  const due: DueWalk<S>[] = [];
+  for (const slice of slices) {
+    // A slice that is about to be dropped, or was, is not worth a walk.
+    if (slice.state === "DROPPING" || slice.state === "DROPPED") continue;
+    if (slice.start > times.now) continue;
+    const sealed = slice.end <= times.settledFloor;
+    if (isDue(lastWalk(slice), sealed, epoch, times)) due.push({ slice, sealed });
+  }
+  return due.toSorted(
+    (a, b) => Number(b.sealed) - Number(a.sealed) || b.slice.start - a.slice.start,
+  );
+}
+
+function isDue(
+  last: LastWalk | undefined,
+  sealed: boolean,
+  epoch: number,
+  { now, currentEvery, retryAfter }: WalkTimes,
+): boolean {
+  if (last === undefined) return true;
+  // A clock that went back must not stop walks for long.
+  const age = Math.abs(now - last.asOf);
+  if (!sealed) return age >= currentEvery;
+  if (!last.sealed || last.epoch !== epoch) return true;
+  return !last.complete && age >= retryAfter;
+}

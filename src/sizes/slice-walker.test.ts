@@ -1,0 +1,242 @@
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { test } from "node:test";
+import { placed } from "../../tests/conformance/event-store.ts";
+import { ControlFixture, DAY, never, NOON } from "../../tests/support/control-fixture.ts";
+import { ServiceError } from "../lib/errors.ts";
+import type { SliceHistogram } from "../model/slice-histogram.ts";
+import { readHistogram, readHistograms } from "../records/histogram-records.ts";
+import { readTopPartitions } from "../records/top-partition-records.ts";
+import { updateNamespace } from "../records/namespace-records.ts";
+import { SliceWalker } from "./slice-walker.ts";
+import type { SliceWalkerOptions, WalkEvent } from "./slice-walker.ts";
+
+const TODAY = "data_20260328";
+const HOUR_MS = 3_600_000;
+
+/** A namespace with events of today in its store, and a walker. */
+async function open(options: Partial<SliceWalkerOptions> = {}) {
+  const fixture = new ControlFixture();
+  const { catalog, store, clock } = fixture;
+  const control = fixture.start();
+  const { id } = await control.namespaces.create("plays", {});
+  const events: WalkEvent[] = [];
+  const published: string[] = [];
+  const walker = new SliceWalker({
+    catalog,
+    store,
+    clock,
+    table: {
+      publish: async ({ name }, { timeSlice }) => void published.push(`${name} ${timeSlice}`),
+      remove: async ({ name }, timeSlice) => void published.push(`-${name} ${timeSlice}`),
+    },
+    everyMs: 60_000,
+    currentEveryMs: HOUR_MS,
+    rate: { bytesPerSecond: 1 << 30, partitionsPerSecond: 1e9 },
+    bytesMax: 1 << 30,
+    walkMsMax: HOUR_MS,
+    observe: (event) => events.push(event),
+    ...options,
+  });
+  const write = async (series: string, count: number, slice = TODAY): Promise<void> => {
+    const written = Array.from({ length: count }, (_, nth) =>
+      placed(series, NOON + nth, `e${nth}`),
+    );
+    await store.append({ namespaceId: id, slice }, written);
+  };
+  return {
+    fixture,
+    catalog,
+    store,
+    clock,
+    id,
+    walker,
+    events,
+    published,
+    write,
+    walk: async (): Promise<void> => {
+      await fixture.passWhile(walker.runOnce(never));
+    },
+    /** Lets a day and a bit pass, so that today's slice is settled. */
+    seal: async (): Promise<void> => {
+      await clock.advance((DAY + DAY / 8) / 1_000);
+      // A floor settles some time after it is stored.
+      for (let round = 0; round < 20; round++) {
+        await fixture.passWhile(control.reconciler.runOnce(never));
+        await clock.advance(2_000);
+      }
+    },
+    histogram: (slice = TODAY) => readHistogram(catalog, id, slice),
+    reconcile: () => fixture.passWhile(control.reconciler.runOnce(never)),
+    walked: () => events.filter((event) => event.kind === "walked"),
+  };
+}
+
+function summary(histogram: SliceHistogram | undefined): unknown {
+  if (histogram === undefined) return undefined;
+  const { sealed, complete, partitions } = histogram;
+  return { sealed, complete, count: partitions.bytes.count, events: partitions.events.total };
+}
+
+test("the slice that takes events is walked now and then, and once more when it is settled", async () => {
+  const world = await open();
+  await world.write("a", 3);
+  await world.walk();
+  deepEqual(summary(await world.histogram()), {
+    sealed: false,
+    complete: true,
+    count: 1,
+    events: 3,
+  });
+  await world.write("b", 2);
+  await world.walk();
+  equal((await world.histogram())?.partitions.bytes.count, 1, "it waits for an hour");
+  await world.clock.advance(HOUR_MS);
+  await world.walk();
+  equal((await world.histogram())?.partitions.bytes.count, 2);
+  await world.seal();
+  await world.walk();
+  deepEqual(summary(await world.histogram()), {
+    sealed: true,
+    complete: true,
+    count: 2,
+    events: 5,
+  });
+  const walks = world.walked().length;
+  await world.clock.advance(HOUR_MS / 2);
+  await world.walk();
+  equal(world.walked().length, walks, "a settled slice is walked once");
+});
+
+test("a slice without new events is not walked again", async () => {
+  const world = await open();
+  await world.write("a", 3);
+  await world.walk();
+  const first = await world.histogram();
+  await world.clock.advance(2 * HOUR_MS);
+  await world.walk();
+  equal((await world.histogram())?.asOf, first?.asOf);
+});
+
+test("the largest partitions are stored by name, and histograms are published", async () => {
+  const world = await open();
+  await world.write("small", 1);
+  await world.write("large", 50);
+  await world.walk();
+  const top = await readTopPartitions(world.catalog, { namespaceId: world.id, slice: TODAY });
+  deepEqual(
+    top?.partitions.map(({ seriesId, events, exact }) => `${seriesId} ${events} ${String(exact)}`),
+    ["large 50 true", "small 1 true"],
+  );
+  equal(top?.totalEvents, 51);
+  ok(world.published.includes(`plays ${TODAY}`));
+});
+
+test("a histogram outlives its slice, and the names of its partitions do not", async () => {
+  const world = await open();
+  await world.write("a", 3);
+  await world.seal();
+  await world.walk();
+  for (let day = 0; day < 20; day++) {
+    await world.clock.advance(DAY / 1_000);
+    await world.reconcile();
+  }
+  equal(
+    world.store.sliceNames().some((name) => name.endsWith(TODAY)),
+    false,
+    "it was dropped",
+  );
+  deepEqual(summary(await world.histogram()), {
+    sealed: true,
+    complete: true,
+    count: 1,
+    events: 3,
+  });
+  const ref = { namespaceId: world.id, slice: TODAY };
+  equal(await readTopPartitions(world.catalog, ref), undefined);
+});
+
+test("a walk stores nothing if its time was re-opened meanwhile, and is repeated", async () => {
+  const world = await open();
+  await world.write("a", 3);
+  await world.seal();
+  world.store.before = async (call) => {
+    if (call !== "walkPartitions") return;
+    world.store.before = () => undefined;
+    await updateNamespace(world.catalog, "plays", (record) => ({ ...record, epoch: 1 }));
+  };
+  await world.walk();
+  equal(await world.histogram(), undefined, "its time was re-opened meanwhile");
+  await world.walk();
+  equal((await world.histogram())?.epoch, 1);
+});
+
+test("a walk that loses its lease ends and stores nothing", async () => {
+  const world = await open();
+  await world.write("a", 3);
+  let owner = true;
+  world.store.before = (call) => {
+    if (call === "walkPartitions") owner = false;
+  };
+  await world.fixture.passWhile(world.walker.runOnce(never, () => owner));
+  deepEqual(await readHistograms(world.catalog, world.id), []);
+});
+
+test("a storage that fails for a while is asked again; a damaged slice does not stop the others", async () => {
+  const world = await open();
+  await world.write("a", 3);
+  let failures = 3;
+  world.store.before = (call) => {
+    if (call === "walkPartitions" && failures-- > 0) {
+      throw new ServiceError("STORAGE_UNAVAILABLE", "not now");
+    }
+  };
+  await world.walk();
+  equal((await world.histogram())?.partitions.bytes.count, 1);
+  await world.seal();
+  world.store.before = (call, { slice }) => {
+    if (call === "walkPartitions" && slice === TODAY) throw new ServiceError("DATA_LOSS", "gone");
+  };
+  await world.walk();
+  equal(world.events.filter(({ kind }) => kind === "failed").length, 1);
+  ok((await readHistograms(world.catalog, world.id)).length > 1, "the next slice was walked");
+});
+
+test("a large slice is counted for a sample of its ids, and says so", async () => {
+  const world = await open({ bytesMax: 1_000 });
+  for (let nth = 0; nth < 400; nth++) await world.write(`id${nth}`, 1);
+  await world.walk();
+  const histogram = await world.histogram();
+  ok(histogram !== undefined && histogram.sampleShare < 0.1);
+  equal(histogram.partitions.bytes.count, 400, "their number is exact");
+  ok(histogram.omissions.notCounted > 300);
+});
+
+test("a walk rests between pages as its rate demands, and ends at its time limit", async () => {
+  const world = await open({
+    rate: { bytesPerSecond: 1 << 30, partitionsPerSecond: 100 },
+    walkMsMax: 1_000,
+  });
+  for (let nth = 0; nth < 1_100; nth++) await world.write(`id${nth}`, 1);
+  await world.walk();
+  const histogram = await world.histogram();
+  equal(histogram?.complete, false);
+  // A page of 512 takes 20 s at a quarter of 100 a second.
+  ok((histogram?.endedAt ?? 0) - (histogram?.asOf ?? 0) >= 20_000_000);
+  ok((histogram?.partitions.bytes.count ?? 0) < 1_100);
+});
+
+test("the lag is the time that the oldest settled slice has waited", async () => {
+  const world = await open();
+  await world.write("a", 3);
+  await world.seal();
+  world.store.before = (call) => {
+    if (call === "walkPartitions") throw new ServiceError("DATA_LOSS", "gone");
+  };
+  await world.walk();
+  const lag = () =>
+    [...world.walker.lagSeconds()].find(({ labels }) => labels[0] === "plays")?.value;
+  ok((lag() ?? 0) > 3_600, `${lag()}`);
+  world.store.before = () => undefined;
+  await world.walk();
+  equal(lag(), 0);
+});

@@ -1,0 +1,281 @@
+/**
+ * Keeps the histograms and the largest partitions of every slice up to date: walks each slice when
+ * it is settled, and those that take events now and then. One process does it for all, under a
+ * lease, one slice at a time.
+ *
+ * A result is stored only if the slice is still there and no re-opening of its time came in between.
+ * A process that lost the lease stores nothing; a newer walk is never replaced by an older one.
+ */
+import { LRUCache } from "lru-cache";
+import type { Clock } from "../lib/clock.ts";
+import type { SliceRef } from "../model/partition.ts";
+import type { SliceHistogram } from "../model/slice-histogram.ts";
+import type { Catalog } from "../ports/catalog.ts";
+import type { EventStore } from "../ports/event-store.ts";
+import type { HistogramTable } from "../ports/histogram-table.ts";
+import { readHistogram, trimHistograms, writeHistogram } from "../records/histogram-records.ts";
+import { Leases } from "../records/lease.ts";
+import type { Lease } from "../records/lease.ts";
+import { eachNamespace, readNamespace, settledFloorOf } from "../records/namespace-records.ts";
+import type { NamespaceRecord } from "../records/namespace-records.ts";
+import { readSlice, readSlices } from "../records/slice-records.ts";
+import type { SliceRecord } from "../records/slice-records.ts";
+import { listSplits, slicesWithSplits } from "../records/split-records.ts";
+import { removeTopPartitions, writeTopPartitions } from "../records/top-partition-records.ts";
+import { dueWalks } from "./due-walks.ts";
+import type { DueWalk, LastWalk } from "./due-walks.ts";
+import { IdSample } from "./id-sample.ts";
+import { walkSlice } from "./walk-slice.ts";
+import type { SliceWalk, WalkRate } from "./walk-slice.ts";
+
+export interface SliceWalkerOptions {
+  readonly catalog: Catalog;
+  readonly store: EventStore;
+  readonly clock: Clock;
+  /** Where engines that have one show histograms to people. */
+  readonly table: HistogramTable | undefined;
+  /** How often it looks for slices that are due. */
+  readonly everyMs: number;
+  /** How often a slice that takes events is walked; 0: never. */
+  readonly currentEveryMs: number;
+  readonly rate: WalkRate;
+  /** Bytes counted in one walk; a larger slice is counted for a sample of its ids. */
+  readonly bytesMax: number;
+  /** A walk ends after this, wherever it is. */
+  readonly walkMsMax: number;
+  readonly observe: (event: WalkEvent) => void;
+}
+
+export type WalkEvent =
+  | { readonly kind: "paged"; readonly namespace: string; readonly partitions: number }
+  | { readonly kind: "walked"; readonly namespace: string; readonly histogram: SliceHistogram }
+  | {
+      readonly kind: "failed";
+      readonly namespace: string;
+      readonly slice: string;
+      readonly error: unknown;
+    };
+
+const LEASE = "slice-walks";
+const RETRY_MICROS = 3_600_000_000;
+/** A slice that takes events is walked at this share of the rate: writers come first. */
+const CURRENT_RATE = 0.25;
+/** Below this, a sample says too little. */
+const SHARE_MIN = 0.001;
+const KNOWN_IDS_MAX = 1_000;
+const REMEMBERED_MAX = 100_000;
+
+export class SliceWalker {
+  readonly #options: SliceWalkerOptions;
+  /** By namespace id and slice. */
+  readonly #last = new LRUCache<string, LastWalk>({ max: REMEMBERED_MAX });
+  /** Events of a slice when it was last walked: a slice without new ones is not walked again. */
+  readonly #events = new LRUCache<string, number>({ max: REMEMBERED_MAX });
+  /** By namespace: since when its oldest settled slice waits for a walk; Infinity if none does. */
+  #waiting = new Map<string, number>();
+
+  constructor(options: SliceWalkerOptions) {
+    this.#options = options;
+  }
+
+  /** Runs until the signal aborts. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, everyMs, observe } = this.#options;
+    const leases = new Leases(this.#options);
+    let lease: Lease | undefined;
+    while (!signal.aborted) {
+      // First: a process that starts has better things to do.
+      await clock.sleep(everyMs, signal);
+      if (signal.aborted) break;
+      try {
+        if (lease === undefined || lease.lost) lease = await leases.tryTake(LEASE);
+        const held = lease;
+        if (held?.held === true) await this.runOnce(signal, () => held.held);
+        else this.#forget();
+      } catch (error) {
+        if (!signal.aborted) observe({ kind: "failed", namespace: "", slice: "", error });
+      }
+    }
+    await lease?.release();
+  }
+
+  /** Walks every slice that is due, as long as `isOwner` says so. */
+  async runOnce(signal: AbortSignal, isOwner: () => boolean = () => true): Promise<void> {
+    const seen = new Set<string>();
+    for await (const { name, record } of eachNamespace(this.#options.catalog, signal)) {
+      if (signal.aborted || !isOwner()) return;
+      if (record instanceof Error || record.phase !== "READY") continue;
+      seen.add(name);
+      await this.#walkDue(record, signal, isOwner);
+    }
+    for (const name of this.#waiting.keys()) if (!seen.has(name)) this.#waiting.delete(name);
+  }
+
+  /** For each namespace, how long its oldest settled slice has waited for a walk, in seconds. */
+  *lagSeconds(): Generator<{ value: number; labels: [string] }, void, undefined> {
+    const now = this.#options.clock.nowMicros();
+    for (const [namespace, since] of this.#waiting) {
+      yield { value: Math.max(0, (now - since) / 1_000_000), labels: [namespace] };
+    }
+  }
+
+  async #walkDue(
+    record: NamespaceRecord,
+    signal: AbortSignal,
+    isOwner: () => boolean,
+  ): Promise<void> {
+    const due = await this.#due(record);
+    this.#noteWaiting(record, due);
+    for (const [nth, each] of due.entries()) {
+      if (signal.aborted || !isOwner()) return;
+      const slice = each.slice.name;
+      try {
+        await this.#walk(record, each, signal, isOwner);
+        this.#noteWaiting(record, due.slice(nth + 1));
+      } catch (error) {
+        if (signal.aborted) return;
+        // The next round finds it due again; the others must not wait for it.
+        this.#options.observe({ kind: "failed", namespace: record.name, slice, error });
+      }
+    }
+  }
+
+  async #due(record: NamespaceRecord): Promise<DueWalk<SliceRecord>[]> {
+    const { catalog, clock, currentEveryMs } = this.#options;
+    const slices = await readSlices(catalog, record.id);
+    const last = new Map<string, LastWalk>();
+    for (const { name, state } of slices) {
+      if (state === "DROPPED" || state === "DROPPING") continue;
+      const walked = await this.#lastWalk({ namespaceId: record.id, slice: name });
+      if (walked !== undefined) last.set(name, walked);
+    }
+    return dueWalks(record, slices, ({ name }) => last.get(name), {
+      now: clock.nowMicros(),
+      settledFloor: settledFloorOf(record),
+      currentEvery: currentEveryMs === 0 ? Infinity : currentEveryMs * 1_000,
+      retryAfter: RETRY_MICROS,
+    }).filter(({ sealed }) => sealed || currentEveryMs > 0);
+  }
+
+  async #lastWalk(ref: SliceRef): Promise<LastWalk | undefined> {
+    const name = nameOf(ref);
+    const known = this.#last.get(name);
+    if (known !== undefined) return known;
+    const stored = await readHistogram(this.#options.catalog, ref.namespaceId, ref.slice);
+    if (stored !== undefined) this.#remember(ref, stored);
+    return stored;
+  }
+
+  async #walk(
+    record: NamespaceRecord,
+    { slice, sealed }: DueWalk<SliceRecord>,
+    signal: AbortSignal,
+    isOwner: () => boolean,
+  ): Promise<void> {
+    const { store, rate, bytesMax, walkMsMax, observe } = this.#options;
+    const ref = { namespaceId: record.id, slice: slice.name };
+    const stats = await store.sliceStats(ref);
+    if (!sealed && this.#events.get(nameOf(ref)) === stats.events) return;
+    const share = Math.max(SHARE_MIN, bytesMax / Math.max(1, stats.bytes));
+    const slow = sealed ? 1 : CURRENT_RATE;
+    const walk = await walkSlice(
+      {
+        ...this.#options,
+        rate: {
+          bytesPerSecond: rate.bytesPerSecond * slow,
+          partitionsPerSecond: rate.partitionsPerSecond * slow,
+        },
+        msMax: walkMsMax,
+        sample: new IdSample(share, share < 1 ? await this.#knownIds(ref) : undefined),
+        paged: ({ partitions }) => {
+          observe({ kind: "paged", namespace: record.name, partitions: partitions.length });
+          return isOwner();
+        },
+      },
+      ref,
+      slice,
+      signal,
+    );
+    if (walk === undefined || !(await this.#isStillThere(record, slice))) return;
+    await this.#store(record, { slice, sealed }, walk);
+    this.#events.set(nameOf(ref), stats.events);
+  }
+
+  async #store(
+    record: NamespaceRecord,
+    { slice, sealed }: DueWalk<SliceRecord>,
+    { asOf, endedAt, complete, tally }: SliceWalk,
+  ): Promise<void> {
+    const { catalog, table, observe } = this.#options;
+    const { name: timeSlice, start, end, timePartition } = slice;
+    const histogram: SliceHistogram = {
+      timeSlice,
+      start,
+      end,
+      timePartition,
+      source: "WALK",
+      asOf,
+      endedAt,
+      sealed,
+      epoch: record.epoch,
+      complete,
+      ...tally.sizes(),
+    };
+    const ref = { namespaceId: record.id, slice: timeSlice };
+    const { bytes, events } = histogram.partitions;
+    const totals = { totalBytes: bytes.total, totalEvents: events.total };
+    const partitions = tally.top();
+    await writeTopPartitions(catalog, ref, { asOf, endedAt, complete, ...totals, partitions });
+    await writeHistogram(catalog, record.id, histogram);
+    this.#remember(ref, histogram);
+    const trimmed = await trimHistograms(catalog, record.id);
+    await table?.publish(record, histogram);
+    for (const old of trimmed) await table?.remove(record, old);
+    // It may have been dropped, with its records, since it was last checked.
+    if (!(await this.#isStillThere(record, slice))) await removeTopPartitions(catalog, ref);
+    observe({ kind: "walked", namespace: record.name, histogram });
+  }
+
+  /** Ids that have splits: a detection, or an operator, says that they are large. */
+  async #knownIds(ref: SliceRef): Promise<ReadonlySet<string>> {
+    const { catalog } = this.#options;
+    const ids = new Set<string>();
+    if (!(await slicesWithSplits(catalog, ref.namespaceId)).has(ref.slice)) return ids;
+    for await (const { partition } of listSplits(catalog, ref, () => undefined)) {
+      ids.add(partition.seriesId);
+      if (ids.size === KNOWN_IDS_MAX) break;
+    }
+    return ids;
+  }
+
+  /** Dropped, or re-opened: then what was found is not true any more. */
+  async #isStillThere(record: NamespaceRecord, slice: SliceRecord): Promise<boolean> {
+    const { catalog } = this.#options;
+    const current = await readNamespace(catalog, record.name);
+    if (current?.id !== record.id || current.phase !== "READY") return false;
+    if (current.epoch !== record.epoch) return false;
+    const stored = await readSlice(catalog, record.id, slice.name);
+    return stored !== undefined && stored.state !== "DROPPED";
+  }
+
+  #remember(ref: SliceRef, { asOf, sealed, epoch, complete }: LastWalk): void {
+    this.#last.set(nameOf(ref), { asOf, sealed, epoch, complete });
+  }
+
+  #noteWaiting(record: NamespaceRecord, due: readonly DueWalk[]): void {
+    const ends = due.filter(({ sealed }) => sealed).map(({ slice }) => slice.end);
+    const oldestFor = settledFloorOf(record) - Math.min(...ends);
+    this.#waiting.set(record.name, this.#options.clock.nowMicros() - oldestFor);
+  }
+
+  /** Another process walks, and what this one remembers grows old. */
+  #forget(): void {
+    this.#last.clear();
+    this.#events.clear();
+    this.#waiting.clear();
+  }
+}
+
+function nameOf({ namespaceId, slice }: SliceRef): string {
+  return `${namespaceId}/${slice}`;
+}

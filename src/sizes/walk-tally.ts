@@ -1,0 +1,149 @@
+/**
+ * Adds up what a walk of a slice finds: the histograms, and the largest partitions by name. Bounded
+ * in memory, however many partitions there are. Pure.
+ *
+ * Where only a sample of the ids is counted, the sample stands for the ids outside it, and ids that
+ * are known to be large stand for themselves.
+ */
+import { SizeHistogram } from "../model/size-histogram.ts";
+import type { SliceHistogram, WalkOmissions } from "../model/slice-histogram.ts";
+import type { TopPartition } from "../model/top-partition.ts";
+import type { TimePartition } from "../model/namespace-config.ts";
+import type { WalkPage, WalkedPartition } from "../ports/partition-walk.ts";
+import type { IdSample } from "./id-sample.ts";
+import { TimeBucketSizes, unitSizesOf, widenedSizesOf } from "./time-bucket-sizes.ts";
+import type { UnitHistograms } from "./time-bucket-sizes.ts";
+import { TopList } from "./top-list.ts";
+
+/** Of each order. */
+export const TOP_PARTITIONS_MAX = 1_000;
+
+export type TalliedSizes = Pick<
+  SliceHistogram,
+  "sampleShare" | "omissions" | "partitions" | "timeBuckets" | "widened"
+>;
+
+/** What one group of ids adds up to: the sample, or the known ones. */
+class Group {
+  readonly bytes = new SizeHistogram();
+  readonly events = new SizeHistogram();
+  readonly timeBuckets: TimeBucketSizes;
+
+  constructor(timePartition: TimePartition) {
+    this.timeBuckets = new TimeBucketSizes(timePartition);
+  }
+}
+
+export class WalkTally {
+  readonly #sample: IdSample;
+  readonly #sampled: Group;
+  readonly #known: Group;
+  readonly #byBytes = new TopList<TopPartition>(TOP_PARTITIONS_MAX, byBytes);
+  readonly #byEvents = new TopList<TopPartition>(TOP_PARTITIONS_MAX, byEvents);
+  /** The id of the last partition, where the partitions of an id come together. */
+  #lastId: string | undefined;
+  #walked = 0;
+  #notCounted = 0;
+  #estimated = 0;
+  #failed = 0;
+
+  constructor(timePartition: TimePartition, sample: IdSample) {
+    this.#sample = sample;
+    this.#sampled = new Group(timePartition);
+    this.#known = new Group(timePartition);
+  }
+
+  /** How many partitions were walked. */
+  get walked(): number {
+    return this.#walked;
+  }
+
+  add({ partitions, idsTogether }: Pick<WalkPage, "partitions" | "idsTogether">): void {
+    for (const partition of partitions) {
+      if (idsTogether) this.#finishBefore(partition.seriesId);
+      this.#add(partition);
+    }
+  }
+
+  sizes(): TalliedSizes {
+    const { share } = this.#sample;
+    const counted = this.#sampled.bytes.count;
+    // All partitions are listed, so their number is exact also where sizes are a sample's.
+    const scale = counted === 0 ? 1 : (counted + this.#notCounted) / counted;
+    const sampled = this.#sampled.timeBuckets.result();
+    const known = this.#known.timeBuckets.result();
+    const omissions: WalkOmissions = {
+      notCounted: this.#notCounted,
+      estimated: this.#estimated,
+      failed: this.#failed,
+    };
+    return {
+      sampleShare: share,
+      omissions,
+      partitions: unitSizesOf(together(this.#sampled, this.#known, scale)),
+      timeBuckets: unitSizesOf(together(sampled.sizes, known.sizes, scale)),
+      widened: sampled.widened.map(({ seconds, bytes }, nth) => {
+        const others = known.widened[nth]?.bytes ?? new SizeHistogram();
+        return widenedSizesOf({ seconds, bytes: added(bytes, others, scale) });
+      }),
+    };
+  }
+
+  /** The largest by bytes and the largest by events, each partition once, by bytes. */
+  top(): TopPartition[] {
+    const all = new Set([...this.#byBytes.items(), ...this.#byEvents.items()]);
+    return [...all].toSorted(byBytes);
+  }
+
+  #add({ seriesId, timeBucket, eventBucket, size }: WalkedPartition): void {
+    this.#walked++;
+    if (size.kind === "not counted") {
+      this.#notCounted++;
+      return;
+    }
+    if (size.kind === "damaged") {
+      this.#failed++;
+      return;
+    }
+    const { bytes, events, exact } = size;
+    if (!exact) this.#estimated++;
+    const group = this.#sample.isKnown(seriesId) ? this.#known : this.#sampled;
+    group.bytes.add(bytes);
+    group.events.add(events);
+    group.timeBuckets.add(seriesId, timeBucket, bytes, events);
+    const top = { seriesId, timeBucket, eventBucket, bytes, events, exact };
+    this.#byBytes.add(top);
+    this.#byEvents.add(top);
+  }
+
+  #finishBefore(seriesId: string): void {
+    const last = this.#lastId;
+    this.#lastId = seriesId;
+    if (last === undefined || last === seriesId) return;
+    this.#sampled.timeBuckets.finish(last);
+    this.#known.timeBuckets.finish(last);
+  }
+}
+
+function together(sampled: UnitHistograms, known: UnitHistograms, scale: number): UnitHistograms {
+  return {
+    bytes: added(sampled.bytes, known.bytes, scale),
+    events: added(sampled.events, known.events, scale),
+  };
+}
+
+/** The sample for all that it stands for, and the known ones as they are. */
+function added(sampled: SizeHistogram, known: SizeHistogram, scale: number): SizeHistogram {
+  const all = new SizeHistogram();
+  all.merge(scale === 1 ? sampled : sampled.scaled(scale));
+  all.merge(known);
+  return all;
+}
+
+function byBytes(a: TopPartition, b: TopPartition): number {
+  return b.bytes - a.bytes;
+}
+
+function byEvents(a: TopPartition, b: TopPartition): number {
+  return b.events - a.events;
+}

@@ -39,7 +39,7 @@ class Installation {
     }
   }
 
-  /** A process that was in order until now has stored the time. */
+  /** A process that worked until now has stored the time. */
   async lived(): Promise<Installation> {
     const process = this.start();
     await process.time.refresh("owner");

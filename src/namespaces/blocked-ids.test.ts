@@ -21,7 +21,7 @@ function storedIds(fixture: ControlFixture, id: string): string[] {
   return fixture.catalog.peek(`blocked/${id}`).map(({ key }) => key);
 }
 
-/** What another server goes by when its view from before is too old. */
+/** What another server uses when its earlier view is too old. */
 async function blockedLater(fixture: ControlFixture, other: ControlProcess): Promise<string[]> {
   await fixture.clock.advance(VIEW_MAX_AGE_MS);
   return [...(await other.views.get("plays")).blocked.keys()];
@@ -69,7 +69,7 @@ test("a change that fails halfway is counted before its caller gets the error", 
   await rejects(namespaces.blockIds("plays", requestsOf("a", "b")), /refused/);
   const record = await readNamespace(fixture.catalog, "plays");
   deepEqual(record?.blockedChanging, []);
-  // Two and not one: the one that failed may have been stored.
+  // Two instead of one: the write that failed may have been stored.
   equal(record?.blockedCount, 2);
   deepEqual([...(await views.get("plays")).blocked.keys()], ["a"]);
   deepEqual(await blockedLater(fixture, other), ["a"]);
@@ -85,7 +85,7 @@ test("one change that ends does not hide another that continues and dies", async
   const dying = dies.namespaces.blockIds("plays", requestsOf("a", "b"));
   await namespaces.blockIds("plays", requestsOf("z"));
   deepEqual((await blockedLater(fixture, other)).toSorted(), ["a", "z"]);
-  // It stores one more, and dies before it says so.
+  // It stores one more, and dies before it counts it.
   fixture.catalog.before = (_, space) => {
     if (space === "namespaces") throw new Error("crashed");
   };

@@ -32,7 +32,7 @@ const LONGER: NamespaceConfigPatch = {
 
 type Act = (process: ControlProcess, fixture: ControlFixture) => Promise<unknown>;
 
-/** Some days old, so that slices are to be made, closed and marked as dropped by the next run. */
+/** Some days old, so that the next run makes slices, closes some and marks some as dropped. */
 async function fixtureInUse(): Promise<ControlFixture> {
   const fixture = new ControlFixture({ shared: true });
   const { namespaces, reconciler } = fixture.start({ evenMs: 0 });
@@ -92,7 +92,7 @@ for (const [doing, act] of Object.entries(ACTS)) {
         const stop = new StopAfter(passes);
         const late = fixture.start({ evenMs: 0, gate: stop.gate, droppedKept: 1 });
         const acting = act(late, fixture).catch(asRefusal);
-        // It stops, or comes to its end.
+        // It stops, or it ends normally.
         for (let i = 0; i < VIEW_MAX_AGE_MS / 1_000 && !stop.stopped; i++) {
           await fixture.clock.advance(1_000);
         }
@@ -167,7 +167,7 @@ test("processes that change widths at once, in any order of their calls, never m
         for (let i = 0; !ended; i++) {
           await settle();
           const choice = choices[i % choices.length] ?? 0;
-          // Now and then nobody is let through for longer than a lease lasts.
+          // At times no process continues for longer than a lease lasts.
           if (calls.waiting === 0) await fixture.clock.advance(1_000);
           else if (choice % 20 === 0) await fixture.clock.advance(12_000);
           else calls.letThrough(choice);
@@ -192,7 +192,7 @@ test("a decision that a process left behind is carried out as it stands, by the 
     const stop = new StopAfter(0);
     let announced = false;
     fixture.catalog.before = async (call, space) => {
-      // Right behind the announcement.
+      // Right after the announcement.
       const record = call === "list" ? await readNamespace(fixture.catalog, "plays") : undefined;
       if (!announced && space.startsWith("slices/") && record?.changing) {
         announced = true;
@@ -237,7 +237,7 @@ test("when an update is in force its slices are open, whatever another process h
       .namespaces.update("plays", LATER, []);
     await fixture.clock.advance(0);
     if (!stop.stopped) {
-      // It has made its slices and waits for the others to know: nothing is half done.
+      // It has made its slices and waits until other processes know: nothing is half done.
       stop.resume();
       await fixture.passWhile(dead);
       return;

@@ -99,7 +99,8 @@ test("a view made while slices change is not used for them", async () => {
   const other = fixture.start();
   const before = (await other.views.get("plays")).slices.length;
   await fixture.clock.advance(86_400_000);
-  // The reconciler dies between listing the new slice and saying so; a view is made just before and
+  // The reconciler dies between listing the new slice and announcing it; a view is made just before
+  // and
   // just after.
   fixture.catalog.before = async (call, space) => {
     if (call !== "write" || !space.startsWith("slices/")) return;
@@ -119,7 +120,7 @@ test("a refresh after a change does not settle for an answer from before it", as
   const fixture = await fixtureWithPlays();
   const { views } = fixture.start();
   const other = fixture.start();
-  // The first request has read the record when the change comes.
+  // The first request has read the record when the change is made.
   let release = (): void => undefined;
   const held = new Promise<void>((resolve) => (release = resolve));
   fixture.catalog.before = (call, space) =>

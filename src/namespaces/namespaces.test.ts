@@ -344,7 +344,7 @@ test("a namespace remembers for ever that it was EVENTUAL", async () => {
   deepEqual([await ever("plays"), await ever("shows")], [false, true]);
   await namespaces.update("shows", { consistency: "READ_YOUR_WRITES" }, []);
   equal(await ever("shows"), true);
-  // Each of these is written in another way: alone, with other slices, with a re-opening.
+  // Each is written differently: alone, with other slices, with a re-opening.
   const others = [{}, { futureLimitMicros: HOUR }, ACCEPT_3_DAYS];
   for (const [i, other] of others.entries()) {
     const name = `n${i}`;
@@ -510,7 +510,7 @@ test("a clock that is far ahead does not make an update plan thousands of slices
   }
 });
 
-/** Runs `act` again and again, dying one operation later each time, until it comes through. */
+/** Repeats `act`, which dies one operation later each time, until it succeeds. */
 async function sweepCrashes(
   shared: boolean,
   prepare: (fixture: ControlFixture) => Promise<void>,

@@ -43,7 +43,7 @@ class World extends ControlFixture {
     return settledFloorOf(await readReadyNamespace(this.catalog, NAME));
   }
 
-  /** Lowers acceptLimit, and returns the floor that this gives. */
+  /** Lowers acceptLimit, and returns the resulting floor. */
   async leap({ namespaces, reconciler }: ControlProcess): Promise<number> {
     await namespaces.update(NAME, LOW, []);
     await reconciler.runOnce(never);
@@ -95,7 +95,7 @@ test("C1: a process that takes over keeps the settled floor, and waits itself fo
   equal(await world.settled(), before);
   await world.live(second, 1_000);
   ok((await world.settled()) >= floor);
-  // What the second has stored counts for a third at once.
+  // The floor that the second has stored counts at once for a third.
   const settled = await world.settled();
   await world.live(world.start(), 2_000);
   ok((await world.settled()) >= settled);
@@ -111,7 +111,7 @@ test("C1: a new epoch keeps of the settled floor what is below its own floor, an
   await namespaces.update(NAME, { acceptLimitMicros: 2 * HOUR }, []);
   const lowest = await world.floor();
   deepEqual([lowest < leapt, await world.settled()], [true, lowest]);
-  // In this epoch the floor has been where it leaps to for no time at all.
+  // In this epoch the new floor has not been in force for any time.
   await namespaces.update(NAME, LOW, []);
   await reconciler.runOnce(never);
   await world.live(world.first, world.settleMs - 1_000);
@@ -122,7 +122,7 @@ test("C1: a new epoch keeps of the settled floor what is below its own floor, an
 
 test("C1: after an epoch that a server of an older version began nothing is settled until the owner has waited", async () => {
   const world = await World.open(false);
-  // It keeps the fields that it does not know as they are.
+  // It keeps the fields that it does not know.
   await updateNamespace(world.catalog, NAME, (record) => ({ ...record, epoch: record.epoch + 1 }));
   equal(await world.settled(), 0);
   const floor = await world.floor();

@@ -267,7 +267,7 @@ test("closed slices open again when closeAfter is raised, dropped ones never", a
 test("a longer retention between the decision and the drop keeps the slices", async () => {
   const process = await start({ retention: { closeAfterMicros: DAY, deleteAfterMicros: 2 * DAY } });
   const { fixture, reconciler } = process;
-  // Of another process: in this one they take turns.
+  // By another process: within one process they run one after another.
   const other = fixture.start().namespaces;
   await live(process, 2 * DAY_MS);
   await fixture.clock.advance(DAY_MS);
@@ -302,7 +302,7 @@ for (const shared of [false, true]) {
       stop.abort();
     };
     await reconciler.runOnce(stop.signal);
-    // What was begun at the same time is finished.
+    // It finishes the slices that it has begun.
     ok(asked > 0 && asked <= 8 * TABLES_PER_SLICE, `${asked} were asked for`);
     equal(fixture.store.sliceNames().length, before + asked);
     ok(!events.some(({ kind }) => kind === "failed"));
@@ -365,7 +365,7 @@ test("a clock that jumps months ahead drops nothing, closes nothing and does not
   }
   equal(events.filter(({ kind }) => kind === "drops refused").length, 1, "reported once");
   equal(await floorOf(fixture), floor);
-  // Also when nobody has set it right for longer than it takes to settle.
+  // Also when the clock stays wrong for longer than a floor takes to settle.
   await live(process, 1_200_000, 300_000);
   for (const name of stored) ok(fixture.store.sliceNames().includes(name));
   equal((await statuses(process)).filter((status) => status.endsWith("DROPPED")).length, 0);
@@ -456,7 +456,7 @@ test("the reconciler and an update never plan the same time twice", async () => 
   const updating: Promise<unknown>[] = [];
   fixture.catalog.before = async (call, space) => {
     if (updating.length > 0 || call !== "write" || !space.startsWith("slices/")) return;
-    // Before the reconciler has written down any of the slices it has planned.
+    // Before the reconciler has stored any of the planned slices.
     updating.push(namespaces.update("plays", { timePartition: hourly }, []));
     updating.push(namespaces.update("plays", { acceptLimitMicros: 2 * DAY }, []));
     await settle();
@@ -494,12 +494,12 @@ test("after a long time without a reconciler much is dropped, once the clock has
   const next = { ...process, ...process.fixture.start() };
   equal((await next.reconciler.runOnce(never)).refused > 10, true);
   await live(next, 600_000, 60_000);
-  // Ten days are more than a clock is believed by itself.
+  // Ten days are more than Braid believes without a second opinion.
   equal((await statuses(next)).filter((status) => status.endsWith("DROPPED")).length, 0);
   await next.time.confirm();
   await live(next, 20_000, 5_000);
   const there = (await statuses(next)).filter((status) => !status.endsWith("DROPPED"));
-  // Two days of retention, the hour it is, and what is made ahead.
+  // Two days of retention, the current hour, and the slices made ahead.
   equal(there.length, 2 * 24 + 2);
   equal(next.fixture.store.sliceNames().length, there.length * TABLES_PER_SLICE);
 });

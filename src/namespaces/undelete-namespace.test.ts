@@ -292,7 +292,7 @@ const purge: Act = ({ namespaces }, id) => namespaces.delete({ id }, { purge: tr
 for (const shared of [false, true]) {
   const where = shared ? "a shared catalog" : "a catalog of its own";
 
-  /** Runs `act` again and again, dying one operation later each time, until it comes through. */
+  /** Repeats `act`, which dies one operation later each time, until it succeeds. */
   const sweepCrashes = async (
     deletedFirst: boolean,
     act: Act,

@@ -104,7 +104,7 @@ export class Fleet {
         BRAID_CASSANDRA_CONTACT_POINTS: cassandra.join(","),
         BRAID_CASSANDRA_KEYSPACE: this.#keyspace,
         BRAID_VIEW_MAX_AGE: `${viewMaxAgeMs}ms`,
-        // No machine is paused: the monotonic clock of a stopped process goes on.
+        // No machine is paused: the monotonic clock of a stopped process keeps running.
         BRAID_PAUSE_MAX: "1s",
         ...(kafka !== undefined && {
           BRAID_QUEUE: "kafka",

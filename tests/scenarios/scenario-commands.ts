@@ -1,6 +1,5 @@
 /**
- * The commands of a scenario, each with the answer it gives: what the texts beside this file are
- * made of.
+ * The commands of the scenarios beside this file, each with its answer.
  */
 import { ServiceError } from "../../src/lib/errors.ts";
 import type { NamespaceConfigPatch } from "../../src/model/merge-config.ts";
@@ -18,7 +17,7 @@ export class Scenario {
   #scenario: SplitScenario | undefined;
   readonly #workers = new Map<string, WorkerHandle>();
   readonly #stops = new Map<string, StopAfter>();
-  /** How many events of each worker were told. */
+  /** How many events of each worker were reported. */
   readonly #told = new Map<string, number>();
 
   async close(): Promise<void> {
@@ -85,7 +84,7 @@ export class Scenario {
       return "deleted";
     },
 
-    /** `dies-after`: it stops for good, or until it wakes, after that many calls and answers. */
+    /** `dies-after`: it stops for ever, or until it resumes, after that many calls and answers. */
     worker: async ({ name = "w1", "dies-after": passes, stepMs }) => {
       const stop = passes === undefined ? undefined : new StopAfter(Number(passes));
       if (stop !== undefined) this.#stops.set(name, stop);
@@ -103,7 +102,7 @@ export class Scenario {
       return this.#news();
     },
 
-    /** Lets time pass and tells what the workers did meanwhile. */
+    /** Lets time pass and reports what the workers did. */
     wait: async ({ "": time = "0s" }) => {
       await this.#there.clock.advance(durationOf(time) / 1_000);
       return this.#news();
@@ -115,7 +114,7 @@ export class Scenario {
         throw new ServiceError("STORAGE_UNAVAILABLE", "the storage is away");
       };
       const none = (): void => undefined;
-      // The split tables alone: originals are read on.
+      // Only the split tables: reads of originals continue.
       store.before = (_call, { slice }) => {
         if (what === "store" || (what === "parts" && slice.startsWith("wide_"))) fail();
       };
@@ -123,7 +122,7 @@ export class Scenario {
       return what === "over" ? "over" : `no ${what}`;
     },
 
-    /** Of one part of each of the next copies, right before it is read back. */
+    /** Damages one part of each of the next copies, right before it is read back. */
     damage: async ({ at = "", part = "0", copies = "1" }) => {
       const partition = await this.#partition(at);
       const damaged = new Set<number>();
@@ -137,7 +136,7 @@ export class Scenario {
       return "will be";
     },
 
-    /** An event comes to light in the original when the copy was read back already. */
+    /** An event surfaces in the original after the copy was read back. */
     surface: async ({ from = "" }) => {
       this.#beforeReadBack(async () => {
         const time = timeOf(from);
@@ -153,7 +152,7 @@ export class Scenario {
       return history === undefined ? recordText(record, this.#now()) : historyText(record);
     },
 
-    /** What servers would follow, against the original. */
+    /** Compares what servers would follow with the original. */
     read: async ({ at = "", series }) => {
       const partition = await this.#partition(at, series);
       const { from, to, events, parts, same } = await this.#there.compare(partition);
@@ -182,7 +181,7 @@ export class Scenario {
     let waiting = true;
     store.before = async (call) => {
       if (call !== "scanBlocks" || !waiting) return;
-      // What it does itself goes past it.
+      // Its own calls bypass it.
       waiting = false;
       waiting = await act();
     };
@@ -260,7 +259,7 @@ function clockText(time: number): string {
     .replace(/Z$/, "");
 }
 
-/** The clock is text enough in one day's scenario. */
+/** In a scenario of one day the time of day is enough. */
 function plain(text: string): string {
   return text.replaceAll(/2026-03-28T([\d:.]+)Z/g, "$1");
 }
@@ -282,7 +281,7 @@ function eventText(event: SplitEvent): string | undefined {
   }
 }
 
-/** Why one strategy and not another is the planner's own story. */
+/** The reasons for a strategy are a matter of the planner's tests. */
 function shortened(reason: string): string {
   return reason.replace(/; (?:EVENT_BUCKETS gives|the namespace asks).*?(?=; parts grow|$)/, "");
 }

@@ -1,10 +1,10 @@
 /**
- * Runs the texts beside this file: each is a conversation with a world of splits, one for each way
- * through the states.
+ * Runs the texts beside this file: each is a dialogue with a simulated set of splits, one for each
+ * path through the states.
  *
  * A step is a line of a command and its arguments (`name=value`, or one without a name), then
  * `----`, then the answer, up to an empty line. Lines that begin with # are for the reader. With
- * BRAID_REWRITE_SCENARIOS set the answers are written into the texts instead, to be read over as
+ * BRAID_REWRITE_SCENARIOS set the test writes the answers into the texts instead; review them as
  * prose.
  */
 import assert from "node:assert/strict";
@@ -31,7 +31,7 @@ test("an answer that is not the expected one is found", async () => {
   assert.equal(await answered(text), `namespace\n${LINE}\nit is 12:00:10\n`);
 });
 
-/** The text with the answers as they are. */
+/** The text with the actual answers. */
 async function answered(text: string): Promise<string> {
   const scenario = new Scenario();
   try {

@@ -1,6 +1,6 @@
 /**
  * A world in which partitions are split: one namespace on a catalog and a store in memory, a
- * virtual clock, a keeper, and as many workers as a test wants, which can be stopped anywhere.
+ * virtual clock, a slice reconciler, and any number of workers, which can be stopped anywhere.
  */
 import { utf8 } from "../../src/lib/bytes.ts";
 import type { Fragments } from "../../src/ports/fragments.ts";
@@ -36,7 +36,7 @@ export const SERIES = "profile:123";
 const SECOND = 1_000_000;
 export const MINUTE = 60 * SECOND;
 export const HOUR = 60 * MINUTE;
-/** Of the day that the world begins in, at noon. */
+/** Of the day on which the scenario begins, at noon. */
 export const MIDNIGHT = NOON - 12 * HOUR;
 export const TARGET_BYTES = 65_536;
 
@@ -46,7 +46,7 @@ export const MARGINS = timeMargins({
   clockSkewMs: 1_000,
 });
 
-/** Dice that always show the same. */
+/** Randomness that is always the same. */
 const EVEN: Random = {
   bytes: (length) => new Uint8Array(length),
   fraction: () => 0.5,
@@ -60,16 +60,16 @@ export interface Written {
   /** Event time: evenly from `from` on, before `to`. */
   readonly from: number;
   readonly to: number;
-  /** What its ids begin with. */
+  /** The prefix of its ids. */
   readonly id?: string;
-  /** The byte that all values are made of; without it each event has another. */
+  /** The byte that fills all values; without it each event has another. */
   readonly fill?: number;
 }
 
 export interface WorkerHandle {
   readonly worker: SplitWorker;
   readonly events: SplitEvent[];
-  /** As SIGTERM has it. */
+  /** As on SIGTERM. */
   stop(): Promise<void>;
 }
 
@@ -114,7 +114,7 @@ export class SplitScenario extends ControlFixture {
 
   async close(): Promise<void> {
     this.#stop.abort();
-    // Those that were stopped in the middle never end.
+    // Workers that were stopped in the middle never end.
     await this.#running;
   }
 
@@ -154,7 +154,7 @@ export class SplitScenario extends ControlFixture {
     return handle;
   }
 
-  /** Past every limit: straight into the store. */
+  /** Bypasses every limit: directly into the store. */
   async write(written: Written): Promise<number> {
     const { series = SERIES, events, bytes, from, to, id = "e", fill } = written;
     const byPartition = new Map<string, { slice: TimeSlice; placed: Placed[] }>();
@@ -197,7 +197,7 @@ export class SplitScenario extends ControlFixture {
     return { namespace: NAME, timeSlice: slice, seriesId, timeBucket, eventBucket };
   }
 
-  /** As a read of all of it would. What comes of it is given back. */
+  /** As a read of all of it would. Returns the outcome. */
   async detect(partition: PartitionKey, nudged?: SplitWorker): Promise<string> {
     const namespace = await readNamespace(this.catalog, NAME);
     const [bytes, events] = await this.#sizeOf(partition);
@@ -230,7 +230,7 @@ export class SplitScenario extends ControlFixture {
     return readSplit(this.catalog, partition);
   }
 
-  /** Lets a minute at most pass, until the record is as wanted. */
+  /** Lets at most a minute pass, until the record matches. */
   async until(
     partition: PartitionKey,
     claim: (record: SplitRecord) => boolean,

@@ -39,7 +39,7 @@ test("S14, C14: an event that only the original has leads to a recopy of that sp
   equal(record?.dueAt, fixture.clock.nowMicros());
   equal(record?.fence, 1);
   equal(record?.history.at(-1)?.cause, "recopy");
-  // What lies before it stays split.
+  // Earlier segments stay split.
   deepEqual(
     (await readRoute(fixture.catalog, location))?.segments.map(({ to }) => to),
     [START + 100 * SECOND],
@@ -124,7 +124,7 @@ test("C14: a difference that is gone at the recheck changes nothing", async () =
   const scan = fixture.store.scan.bind(fixture.store);
   let scans = 0;
   fixture.store.scan = async function* (partition, range, signal) {
-    // The first answer lacks what a replica had not got yet.
+    // The first answer lacks an event that a replica had not received yet.
     const from = ++scans === 1 ? range.from + 50 * SECOND : range.from;
     yield* scan(partition, { ...range, from }, signal);
   };
@@ -185,7 +185,7 @@ test("C14: evidence shows an unsettled difference while it cannot be rechecked, 
     (await readEvidence(fixture.catalog, "plays-1"))[0]?.unsettledAt ?? 0;
   await fixture.read({ pageSize: 1_000, end: START + BUCKET });
   await fixture.quiet();
-  // At once: others may have all the evidence they need.
+  // At once, because other servers may already have enough evidence.
   equal(await unsettledAt(), fixture.clock.nowMicros());
   for (let minutes = 0; minutes < 10; minutes++) {
     await fixture.clock.advance(60_000);

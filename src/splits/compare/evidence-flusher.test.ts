@@ -76,7 +76,7 @@ test("evidence is kept by kind and written at intervals; a failed write is repea
     ["PACKED", 3, 3, 16, 0, 1, 1_000],
     ["ROWS", 3, 1, 0, 7, 1, 1_000],
   ]);
-  // What is left is written when it ends; an older round's does not count any more.
+  // The rest is written when it ends; evidence of an older round no longer counts.
   flusher.matched(comparisonOf({ round: 4, bytes: 2 }));
   flusher.matched(comparisonOf({ round: 3, bytes: 2 }));
   leaving.abort();

@@ -32,7 +32,7 @@ beforeEach(async () => {
   fixture = await OnePartition.open();
 });
 
-/** Sees other bytes in the original, of which the split does not know. */
+/** Writes other bytes to the original, which the split does not have. */
 async function differs(): Promise<void> {
   await fixture.split({ cuts: everySecond(60) });
   await fixture.proven();
@@ -104,7 +104,7 @@ test("C14: a quarantined split whose recheck failed is served again when a later
   equal((await fixture.read({})).context.splitPartitionsRead, 0);
   await fixture.clock.advance(6_000);
   equal(fixture.count("difference VANISHED"), 1);
-  // The first read after it is compared, as of a split that was never seen.
+  // The first read afterwards is compared, as for an unseen split.
   equal((await fixture.read({})).context.splitPartitionsRead, 0);
   await fixture.quiet();
   equal((await fixture.read({})).context.splitPartitionsRead, 1);
@@ -179,11 +179,11 @@ interface Looking {
   readonly trustStates: TrustStates;
   readonly segment: RouteSegment;
   readonly verdicts: readonly DifferenceVerdict[];
-  /** Of what was read of that time, newest first, up to a position. */
+  /** What a read of that time returned, newest first, up to a position. */
   readonly submit: (from: number, to: number, last?: Position) => void;
 }
 
-/** Looks into what a test says has differed; the first segment of the split is what it is about. */
+/** Rechecks a difference that the test reports, in the first segment of the split. */
 async function looking(): Promise<Looking> {
   const verdicts: DifferenceVerdict[] = [];
   const trustStates = new TrustStates();
@@ -255,7 +255,7 @@ test("C14: differences found during a recheck are not lost to later ones", async
   submit(START, START + 50 * SECOND);
   submit(START + 100 * SECOND, START + BUCKET);
   submit(START + 50 * SECOND, START + 100 * SECOND);
-  // A page that ends before the event that is missing.
+  // A page that ends before the missing event.
   submit(START, START + BUCKET, { time: START + 190 * SECOND, id: new Uint8Array() });
   await fixture.quiet();
   await fixture.clock.advance(2_000);

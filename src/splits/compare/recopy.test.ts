@@ -42,7 +42,7 @@ test("a split that cannot be read is copied again after longer waits, and the th
   const third = unreadable(second, 500 * SECOND);
   deepEqual([third.state, third.failures, third.dueAt], ["FAILED", 3, null]);
   equal(third.history.at(-1)?.cause, "unreadable");
-  // An operator's word, and a day, restart the count.
+  // An operator request restarts the count, and so does a day.
   const asked = { at: 600 * SECOND, by: "ada", cause: "operator", reason: "retried" } as const;
   const retried = movedSplit(third, "DETECTED", asked, { failures: 0, dueAt: asked.at });
   equal(unreadable(retried, 700 * SECOND).failures, 1);

@@ -71,7 +71,7 @@ class Fixture {
     return this.#handler({ key: "k", value: utf8(text) }, this.signal);
   }
 
-  /** The record of the detection as others have left it. */
+  /** The record of the detection, as other processes left it. */
   async leave(state: SplitState, change: Partial<SplitRecord> = {}): Promise<SplitRecord> {
     const [before] = await this.records();
     assert.ok(before);
@@ -237,9 +237,9 @@ test("a split that is in work, waits or is held is left alone", async () => {
     ["INVALIDATED", held],
     ["REFUSED", held],
     ["COMPLETED", { ...held, segments: [segmentTo(BUCKET + 1)] }],
-    // All of its bucket is split: what a read of the original sees is nothing new.
+    // All of its bucket is split: a read of the original sees nothing new.
     ["COMPLETED", { segments: [segmentTo(BUCKET + HOUR)] }],
-    // It is looked at soon in any case.
+    // It is due soon in any case.
     ["COMPLETED", { segments: [segmentTo(BUCKET + 1)], dueAt: START + 50_000_000 }],
   ];
   for (const [state, change] of table) {

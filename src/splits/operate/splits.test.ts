@@ -63,7 +63,7 @@ class Fixture {
     return record;
   }
 
-  /** As others have left it. */
+  /** As other processes left it. */
   async leave(
     state: SplitState,
     change: Partial<SplitRecord> = {},
@@ -401,13 +401,13 @@ test("the splits of all namespaces are listed page by page, except those of a na
     );
     assert.deepEqual([...paused], ["zones"]);
   }
-  // A token that ends in a namespace that is gone leads to the next one.
+  // A token of a namespace that was deleted continues with the next one.
   const options = { state: undefined, pageSize: 1 };
   const { nextPageToken } = await fixture.splits.list("", { ...options, pageToken: "" });
   await namespaces.delete("ads");
   const { splits } = await fixture.splits.list("", { ...options, pageToken: nextPageToken });
   assert.equal(splits[0]?.record.namespace, "plays");
-  // And it is of no use for another list.
+  // It is not valid for another list.
   const other = fixture.splits.list("plays", { ...options, pageToken: nextPageToken });
   await assert.rejects(other, { code: "PAGE_TOKEN_INVALID" });
 });
@@ -445,7 +445,7 @@ test("a request for a partition without events makes no record", async () => {
   assert.deepEqual(listed, []);
   await splits.request(fixture.location(), { ...OPERATOR_REQUEST, force: true });
   assert.equal((await fixture.record()).forced, true);
-  // One that has a record was looked at before.
+  // A partition with a record was checked before.
   await splits.request(fixture.location(), OPERATOR_REQUEST);
   assert.deepEqual(asked, ["wdie", "wide"]);
 });

@@ -50,15 +50,15 @@ test("the factor is the least power of two that makes partitions small enough", 
     [1_000_000, {}, 1_024],
     [1_000_000, { eventBuckets: 3 }, 256],
     [1_000_000, { eventBuckets: 600 }, undefined],
-    // What it has counts, also if it is yet to come.
+    // Its steps count, also future ones.
     [33, { steps: [{ from: START, factor: 2 }] }, 8],
     [33, { steps: [{ from: START + 20 * HOUR, factor: 8 }] }, undefined],
     [64, { steps: [{ from: START, factor: 3 }] }, 12],
     [1_000_000, { steps: [{ from: START, factor: 1_024 }] }, undefined],
-    // The slices to come have more event buckets for all ids, which the factor does not multiply.
+    // Future slices have more event buckets for all ids, which the factor does not multiply.
     [33, { timePartition: { ...HOURLY, eventBuckets: 8 } }, undefined],
     [100, { timePartition: { ...HOURLY, eventBuckets: 8 } }, 16],
-    // The slices to come have other widths.
+    // Future slices have other widths.
     [8, { timePartition: { ...HOURLY, secondsPerTimeBucket: 7_200 } }, 2],
     [33, { timePartition: { ...HOURLY, secondsPerTimeBucket: 600 } }, undefined],
   ];

@@ -230,13 +230,13 @@ test("if maxParts limits the number of parts they grow, and the plan says so", (
   const grown = segmentFrom(planWith({ config: configOf({ maxParts: 2 }) }, { bytes: 40 * MIB }));
   assert.equal(grown.partBytes, 20 * MIB);
   assert.match(grown.why, /grow from 8,388,608 to 20,971,520 bytes, because maxParts is 2$/);
-  // What the survey has not seen a detection may have.
+  // A detection may have seen what the survey has not.
   const config = configOf({ maxParts: 4 });
   const record = recordOf({ bytes: 100 * MIB });
   const told = segmentFrom(planWith({ config, record }, { bytes: 0, events: 0, whole: false }));
   assert.equal(told.partBytes, 25 * MIB);
   assert.match(told.why, /at least 104,857,600 bytes in 4,321 events/);
-  // The parts that are there count.
+  // Existing parts count.
   const begun = recordOf({ segments: [DONE] });
   const rest = segmentFrom(planWith({ config, record: begun, from: DONE.to }, { bytes: 40 * MIB }));
   assert.equal(rest.partBytes, 40 * MIB);
@@ -255,7 +255,7 @@ test("the plan says how many files hold a partition of several parts, and what c
   assert.match(whyIn(7), /; it lies in 7 SSTables$/);
   assert.match(whyIn(1), /; it lies in 1 SSTable$/);
   for (const why of [whyIn(undefined), whyIn(12, 5 * MIB)]) assert.doesNotMatch(why, /SSTable/);
-  // What a read has seen counts where nothing was surveyed.
+  // Without a survey, the size that a read has seen counts.
   const seen = planWith({}, { bytes: 0, events: 0, whole: false, fragments: filesOf(9) });
   assert.match(segmentFrom(seen).why, /; it lies in 9 SSTables: compacting/);
 });
@@ -284,16 +284,16 @@ test("an open bucket waits until enough for a part is sealed, and no longer", ()
     return (plan.recheckMicros - now) / SECOND;
   };
   assert.equal(planWith(open, { bytes: 8 * MIB, whole: false }).kind, "segment");
-  // Four in ten minutes: the other four take ten more, which is the longest wait, too.
+  // Four in ten minutes: the other four take ten more, which is also the longest wait.
   assert.equal(recheckAt({ bytes: 4 * MIB }), 600);
   assert.equal(recheckAt({ bytes: 6 * MIB }), 200);
   assert.equal(recheckAt({ bytes: 8 * MIB - 1 }), 10);
   assert.equal(recheckAt({ bytes: 0, events: 0 }), 600);
-  // What a read has seen is sealed when it is old enough, and the line has followed.
+  // What a read has seen is sealed when it is old enough and the floor has followed.
   const config = { ...DEFAULT_NAMESPACE_CONFIG, acceptLimitMicros: 100 * SECOND };
   const seen = { config, record: recordOf({ detectedAt: now - 20 * SECOND }) };
   assert.equal(recheckAt({ bytes: 0, events: 0 }, seen), 80 + 30);
-  // The bucket is closed sooner.
+  // The bucket closes earlier.
   assert.equal(recheckAt({ bytes: 1 }, { to: START + 8 * HOUR - 30 * SECOND }), 30);
   // Nothing new is sealed.
   assert.equal(recheckAt({ bytes: 0, events: 0 }, { from: open.to }), 600);

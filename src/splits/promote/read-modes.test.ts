@@ -132,7 +132,7 @@ class Fixture {
   }
 }
 
-/** As if it had been moved since. */
+/** As if the mode had changed since. */
 function later(record: SplitRecord, change: Partial<SplitRecord>, moves = 1): SplitRecord {
   return { ...record, ...change, version: record.version + moves };
 }
@@ -238,7 +238,7 @@ test("C13: a kind of split that is served and was never compared holds the mode 
   await assert.rejects(fixture.set("COMPARE"), { code: "CONFLICT", message: /ROWS/ });
   await fixture.reconciler.runOnce();
   assert.deepEqual(fixture.moves, []);
-  // Once it is split no more nobody waits for it; that is known within a minute.
+  // When no split of the kind is left the mode does not wait for it; that is known within a minute.
   await publishRoute(fixture.catalog, later(rows, { segments: [] }));
   await fixture.clock.advance(60_000);
   await fixture.reconciler.runOnce();
@@ -267,7 +267,7 @@ test("C13: in SERVE a kind that comes later is named, and served when its own ev
   await fixture.reconciler.runOnce();
   assert.deepEqual((await fixture.modes.get("plays")).state, first);
   await fixture.clock.advance(60_000);
-  // Off, it waits for a word; a word that is not forced is that.
+  // In OFF the mode waits for a request; one without force is enough.
   await fixture.set("SERVE", { autoAdvance: false });
   const { kinds: told, round, since } = (await fixture.modes.get("plays")).state;
   assert.deepEqual(told, ["PACKED/1 EVENT_BUCKETS", "ROWS/1 EVENT_BUCKETS"]);

@@ -13,7 +13,7 @@ import { readSplit } from "../../records/split-records.ts";
 import { listDue } from "../../records/split-work.ts";
 
 const LATER = { acceptLimitMicros: 6 * HOUR };
-/** Where the line lies once events may be six hours late. */
+/** The floor once events may be six hours late. */
 const NEW_FLOOR = NOON - 6 * HOUR - 1_000_000;
 
 function segment(from: number, to: number, change: Partial<Segment> = {}): Segment {
@@ -167,7 +167,7 @@ test("S26: if a process dies anywhere in an invalidation, the reconciler does th
       await reconciler.runOnce(never);
       await fixture.clock.advance(5_000);
     }
-    // A route that was not published any more is of the old epoch until a sweeper comes.
+    // A route that was not published has the old epoch until a sweep.
     const now = fixture.clock.nowMicros();
     for (const due of (await listDue(fixture.catalog, "split-publish", now, 100)).due) {
       await settleDue(fixture.catalog, fixture.clock, due);
@@ -210,7 +210,8 @@ test("C3: a raise that failed half way and is repeated invalidates nothing below
     equal((await update).epoch, hours === 6 ? 1 : 2);
     if (hours === 6) await check(process);
     const sealed = await readSplit(fixture.catalog, partition("sealed"));
-    // One that ends below the first new line and not below the second is gone only then.
+    // A split that ends below the first new floor and not below the second is invalidated only
+    // then.
     deepEqual(sealed?.segments, hours === 6 ? [SEALED] : []);
     const detected = await readSplit(fixture.catalog, partition("far below"));
     equal(detected?.segments.length, 1);
@@ -222,8 +223,8 @@ test("C3: a split that missed an epoch keeps nothing, not even time that is seal
   const missing = await readSplit(fixture.catalog, partition("sealed"));
   ok(missing);
   await namespaces.update("plays", LATER, []);
-  // As if restored from a backup. Below both lines: only the epoch tells that it may have been open
-  // between.
+  // As if restored from a backup. Below both floors: only the epoch shows that it may have been
+  // open in between.
   const now = await readSplit(fixture.catalog, partition("sealed"));
   ok(now);
   const segments = [segment(NEW_FLOOR - 4 * HOUR, NEW_FLOOR - 3 * HOUR)];
@@ -249,7 +250,7 @@ test("a record that cannot be read keeps no time closed", async () => {
   const stored = await fixture.catalog.read(space, "both|5|0");
   await fixture.catalog.write(space, "both|5|0", "{", stored?.version ?? 0);
   await namespaces.update("plays", LATER, []);
-  // Of another epoch than the namespace: nobody follows it.
+  // Its epoch is not the namespace's: no server follows it.
   equal((await readRoute(fixture.catalog, partition("both")))?.epoch, 0);
 });
 

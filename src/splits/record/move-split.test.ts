@@ -48,7 +48,7 @@ class Fixture {
   readonly clock = new VirtualClock(NOW);
   readonly notes: string[] = [];
 
-  /** A slice, and a watch over what must hold after every single change. */
+  /** A slice, and checks of what must hold after every change. */
   async begin(): Promise<this> {
     const timePartition = {
       secondsPerTimeSlice: 86_400,
@@ -58,7 +58,7 @@ class Fixture {
     const slice = { name: SLICE.slice, start: 0, end: 1, timePartition, state: "OPEN" as const };
     await writeSlice(this.catalog, SLICE.namespaceId, newSliceRecord(slice));
     this.catalog.changed = (space) => {
-      // The hook comes before a removal is done.
+      // The hook runs before a removal.
       if (/^(?:split-work|splits\/)/.test(space)) queueMicrotask(() => this.#look());
     };
     return this;
@@ -90,7 +90,7 @@ class Fixture {
     }
   }
 
-  /** Long enough for a process in the middle of a move to be given up. */
+  /** Long enough that a process in the middle of a move counts as dead. */
   async sweepForLong(): Promise<void> {
     for (let i = 0; i < 4; i++) {
       await this.clock.advance(30_000);
@@ -109,7 +109,7 @@ class Fixture {
   }
 }
 
-/** What a server makes of a route. */
+/** What a server reads from a route. */
 function followed(route: Omit<RouteRecord, "partition"> | undefined): unknown {
   if (route === undefined || route.segments.length === 0) return "the original";
   return { epoch: route.epoch, segments: route.segments };
@@ -265,7 +265,7 @@ for (const [start, prepare] of Object.entries({ "a partition": none, "a split": 
             }
             await fixture.sweepForLong();
             const how = `${wakes ? "woken" : "dead"} after ${passes}, swept ${sweeps}`;
-            // One that was about to be made can still come, as long as its slice is there.
+            // A split that was about to be made can still appear while its slice exists.
             if (!wakes && (await readSplit(fixture.catalog, PARTITION)) === undefined) continue;
             await fixture.check(how);
           }
@@ -332,7 +332,7 @@ test("the due splits of a dropped slice are removed, and a process that resumes 
       .dump()
       .filter((path) => !/^split-(?:changes|work-w|publish-w)/.test(path));
     const made = left.filter((path) => path.startsWith("splits/")).length;
-    // A process that had not read the record yet makes a new one: it looks at the slice first.
+    // A process that had not read the record yet makes a new one: it reads the slice first.
     if (made === 0) deepEqual(left, [], `stopped after ${passes}`);
     if (!stop.stopped) return;
   }

@@ -112,7 +112,7 @@ test("the route names what is read", () => {
   equal(name({ epoch: 2 }), "ORIGINAL_FALLBACK");
   equal(planned({ noView: true }).fallback, "stale");
   equal(name({ noView: true }), "ORIGINAL_FALLBACK");
-  // Nothing is fallen back from where an operator does not want the split, or where there is none.
+  // It is no fallback if an operator does not want the split, or if there is none.
   equal(planned({ killed: true }).fallback, undefined);
   equal(planned({ noView: true, route: undefined }).fallback, undefined);
   equal(planned({ trustStates: ["QUARANTINED", "QUARANTINED"] }).fallback, "quarantined");

@@ -67,7 +67,7 @@ test("after a change that this process knows of, no older answer is kept", async
   let release = (): void => undefined;
   const held = new Promise<void>((resolve) => (release = resolve));
   await fixture.clock.advance(11_000);
-  // The answer is on its way when the change is made.
+  // The answer is in flight when the change is made.
   const read = fixture.catalog.read.bind(fixture.catalog);
   fixture.catalog.read = async (space, key) => {
     const answer = await read(space, key);

@@ -54,7 +54,7 @@ test("S15: reads of a split while namespace or kill switch cannot be read are co
   equal(fixture.count("fallback stale"), 1);
   await fixture.read({ seriesId: "not split" });
   equal(fixture.count("fallback stale"), 1);
-  // The page's view is at hand, but none that is young enough to follow a split by.
+  // The page's view is cached, but too old to follow a split.
   fixture.switchStale = false;
   const stale = new ServedReads(fixture.view, fixture, { serving: { views: NO_VIEWS } });
   await stale.loaded([location]);
@@ -106,7 +106,7 @@ for (const layout of ["PACKED", "ROWS"] as const) {
 test("S4, C9: if a block is missing, the original is read, and the split is copied again", async () => {
   await fixture.split({ cuts: everySecond(60) });
   await fixture.proven();
-  // Every third block is gone for good.
+  // Every third block is lost.
   let nth = 0;
   fixture.onBlocks((blocks) => blocks.filter(() => ++nth % 3 !== 2));
   const page = await fixture.read({ pageSize: 1_000 });
@@ -119,7 +119,7 @@ test("S4, C9: if a block is missing, the original is read, and the split is copi
   deepEqual(fixture.fallBacks, []);
 });
 
-/** Reads in both orders are right whatever becomes of the blocks, and the split does not stay. */
+/** Reads in both orders are right whatever happens to the blocks, and the split is removed. */
 async function assertIntegrityError(
   change: (blocks: readonly StoredBlock[]) => StoredBlock[],
 ): Promise<void> {
@@ -278,7 +278,7 @@ test("C23: a route whose answer took too long is not used in the middle of a str
   await fixture.proven();
   const { viewMaxAge } = MARGINS;
   fixture.catalog.before = async (_, space) => {
-    // The answer from before the roll-back arrives when it is too old.
+    // The answer from before the roll-back arrives too late.
     if (space.startsWith("routes/")) await fixture.clock.sleep(viewMaxAge.ms + 1, never);
   };
   const range = {

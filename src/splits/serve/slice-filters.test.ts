@@ -54,12 +54,12 @@ test("a change by a process whose clock is behind is seen", async () => {
 
 test("S25: a split that completes while a filter is being filled is not lost", async () => {
   const fixture = await Fixture.open();
-  // Another slice is there already, so that the changes are followed meanwhile.
+  // Another slice exists already, so that changes are read during this time.
   fixture.filters.check({ ...locationOf(1), slice: "data_1" });
   await fixture.quiet();
   let release = (): void => undefined;
   const held = new Promise<void>((resolve) => (release = resolve));
-  // The last shard's answer is waited for: the others have been listed by then.
+  // Waits for the last shard: the others have been listed by then.
   fixture.catalog.before = async (call, space) => {
     if (call === "list" && space.endsWith("/15")) await held;
   };
@@ -80,7 +80,7 @@ test("more changes than are followed count as seen only when the filter was fill
   await fixture.noteElsewhere(1_001);
   await fixture.clock.advance(1);
   await fixture.split(1);
-  // So late that they would not be looked at again once they counted as seen.
+  // So late that they would not be read again once they counted as seen.
   await fixture.clock.advance(60_000);
   fixture.catalog.before = (call, space) => {
     if (call === "list" && space.startsWith("routes/")) throw new Error("down");
@@ -104,7 +104,8 @@ test("changes read while a filter is filled again are not lost when the filling 
   const fill = Promise.withResolvers<undefined>();
   const follow = Promise.withResolvers<undefined>();
   let pages = 0;
-  // The routes have been listed but for the last shard; the changes, but for their second page.
+  // The routes have been listed except for the last shard; the changes, except for their second
+  // page.
   fixture.catalog.before = async (call, space) => {
     if (call === "list" && space.startsWith("routes/") && space.endsWith("/15")) await fill.promise;
     if (call === "list" && space.startsWith("split-changes/") && ++pages === 3) {
@@ -117,7 +118,7 @@ test("changes read while a filter is filled again are not lost when the filling 
   for (let n = 1; n <= 40; n++) await fixture.split(n);
   await fixture.clock.advance(60_000);
   await fixture.noteElsewhere(1_000);
-  // It is in use, so it is not forgotten.
+  // It is in use, so it is not evicted.
   fixture.filters.check(locationOf(0));
   const following = fixture.filters.refresh();
   await fixture.quiet();
@@ -189,7 +190,7 @@ test("a catalog that fails is reported, and the filter is filled by a later read
   equal(fixture.filters.check(locationOf(1)), "NOT_LOADED");
   await fixture.quiet();
   equal(fixture.troubles.length, 1);
-  // Reads that come at once do not ask again and again.
+  // Reads at the same time do not repeat the request.
   fixture.filters.check(locationOf(1));
   await fixture.quiet();
   equal(fixture.troubles.length, 1);
@@ -238,7 +239,7 @@ class Fixture {
     });
   }
 
-  /** Changes of a slice that nobody reads. */
+  /** Changes of a slice that is not read. */
   async noteElsewhere(count: number): Promise<void> {
     for (let n = 0; n < count; n++) {
       const partition = { ...locationOf(n), slice: "data_9" };

@@ -24,7 +24,7 @@ const BUCKET = NOON - HOUR;
 /** Several blocks to a part. */
 const VALUE_BYTES = 3_000;
 
-/** Puts itself between a comparison and its storage. */
+/** Wraps the storage of a comparison. */
 interface Tampering {
   runs?: (partition: PartitionKey, run: Run) => Run | undefined;
   blocks?: (blocks: readonly StoredBlock[]) => readonly StoredBlock[];
@@ -171,7 +171,7 @@ test("every kind of difference is found, with its position", async () => {
     await fixture.write(SIXTY);
     await fixture.split("wide", { ...shape, keep: ({ time }) => time !== BUCKET + 30 });
     await fixture.write([45], { value: 2 });
-    // Of the copy alone, as the original has lost it.
+    // Only in the copy, because the original lost it.
     fixture.tampering.runs = (partition, run) =>
       partition.slice === SLICE ? without(run, BUCKET + 10) : run;
     const { differences, differencesFound } = await fixture.compare();
@@ -446,7 +446,7 @@ test("a split that is removed during a comparison is not a difference", async ()
       gone = true;
       await goAway(fixture);
     };
-    // What is left of the original when its table goes.
+    // The rest of the original when its table is dropped.
     fixture.tampering.runs = (partition, run) =>
       gone && partition.slice === SLICE ? undefined : run;
     fixture.tampering.blocks = () => [];

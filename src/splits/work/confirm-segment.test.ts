@@ -67,7 +67,7 @@ for (const [what, time, patch] of [
     const { fixture, record } = await surfacing(WIDE, lateAt(time), 0, patch);
     const failed = record.history.find(({ to }) => to === "FAILED");
     assert.equal(failed?.cause, "mismatch");
-    // With the event that the copy lacks.
+    // Including the event that the copy lacks.
     assert.ok(failed.reason.includes("late-000000"), failed.reason);
     await fixture.close();
   });
@@ -89,7 +89,7 @@ test("C6: what surfaces in a range that was empty when it was copied is found by
   await fixture.close();
 });
 
-/** What a store does wrong in the same way at every scan of an original. */
+/** A fault of a store that is the same at every scan of an original. */
 const SCAN_FAULTS: Readonly<Record<string, (run: Run, range: ScanRange) => Run | undefined>> = {
   "loses an event newest first": (run, { order }) =>
     order === "NEWEST_FIRST" ? without(run, TEN + 30 * MINUTE) : run,

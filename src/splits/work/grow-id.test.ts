@@ -36,7 +36,7 @@ test("C15: a step counts from a bucket that no process can have written to when 
     fixture.clock.nowMicros() + futureLimitMicros + (1_000 + VIEW_MAX_AGE_MS) * 1_000;
   assert.ok(step.from > untouched);
   assert.equal((step.from - MIDNIGHT) % HOUR, 0);
-  // The history of the split that brought it about says so.
+  // The history of the split that caused it says so.
   const told = `from ${formatTime(step.from)} on the id has ${step.factor} event buckets`;
   assert.ok(history.at(-1)?.reason.endsWith(`agrees with the copy; ${told}`));
   await fixture.close();
@@ -94,7 +94,7 @@ test("C15: a step whose storing hangs until it is nearly fenced counts from a bu
   const partition = await fixture.partitionAt(TEN);
   const { catalog, clock } = fixture;
   fixture.startWorker();
-  // Were it stored at once, a step from one on would be in time.
+  // If it were stored at once, a step from one o'clock on would be in time.
   await clock.advance((TWELVE + 58 * MINUTE - clock.nowMicros()) / 1_000);
   const fencing = Promise.withResolvers<void>();
   const at: number[] = [];
@@ -102,7 +102,7 @@ test("C15: a step whose storing hangs until it is nearly fenced counts from a bu
     if (call !== "write" || !space.startsWith("id-strategies/")) return;
     at.push(clock.nowMicros());
     if (at.length === 1) return fencing.promise;
-    // The reconciler: it comes just too late.
+    // The reconciler, which runs just too late.
     fencing.resolve();
     await settle();
   };
@@ -121,7 +121,7 @@ test("C15: a step whose storing hangs until it is nearly fenced counts from a bu
 test("a burst at the start of a bucket gives an id no more event buckets; half of the bucket decides", async () => {
   const fixture = await SplitScenario.open();
   const { catalog, clock } = fixture;
-  // Two parts' worth in the first minute, and then nothing.
+  // Enough for two parts in the first minute, and then nothing.
   await fixture.write({ ...WIDE, events: 60, from: TWELVE, to: TWELVE + MINUTE });
   await clock.advance((TWELVE + 20 * MINUTE - clock.nowMicros()) / 1_000);
   const partition = await fixture.partitionAt(TWELVE);
@@ -148,7 +148,7 @@ test("a burst at the start of a bucket gives an id no more event buckets; half o
 
 test("an id that is wide by its events alone gets more event buckets too", async () => {
   const fixture = await SplitScenario.open({ widePartition: { eventsMax: 1_000 } });
-  // Far less than a part in bytes: nobody but an operator would have it split.
+  // Far less than a part in bytes: only an operator would request a split.
   await fixture.write({ ...WIDE, events: 1_100, bytes: 1 });
   const partition = await fixture.partitionAt(TEN);
   fixture.startWorker();

@@ -1,4 +1,4 @@
-/** How many replicas the copying asks (rule C5). */
+/** How many replicas a copy reads from (rule C5). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HOUR, MIDNIGHT, NAME, SplitScenario } from "../../../tests/scenarios/split-scenario.ts";
@@ -23,8 +23,7 @@ async function fixtureWithWide(): Promise<{ fixture: SplitScenario; partition: P
 }
 
 /**
- * The scans from now on of a reader that must see everything: a worker's measuring reads are as a
- * caller's.
+ * The scans from now on that must see everything; a worker's measuring reads are like a caller's.
  */
 function watched(
   { store }: SplitScenario,

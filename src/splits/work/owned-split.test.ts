@@ -27,7 +27,7 @@ const LEASE_MS = 10_000;
 const never = new AbortController().signal;
 
 /**
- * Can lose the answer to a write of a record that is then made later: right before the next one.
+ * Can lose the answer to a write, which then happens later: right before the next one.
  */
 class LateCatalog extends MemoryCatalog {
   losesNext = false;
@@ -223,7 +223,7 @@ test("a change does not count as made because an earlier one, whose answer was l
     owned.change((record) => ({ ...record, nextPart: record.nextPart + 1 })),
     { code: "STORAGE_UNAVAILABLE" },
   );
-  // It looks, finds the record as it was, and is refused: only then the first one is made.
+  // It reads the record, finds it unchanged, and is refused: only then the first write happens.
   const after = await owned.change((record) => ({ ...record, nextPart: record.nextPart + 10 }));
   assert.equal(after.nextPart, 11);
   assert.deepEqual(await fixture.stored(), after);

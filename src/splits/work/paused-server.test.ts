@@ -99,7 +99,7 @@ test("C24: so is one that was checked before the pause and stored after it", asy
   // It is only just not too old.
   const writing = world.write(now - 2 * HOUR + SECOND).then((result) => (taken = result.taken));
   machine.pause();
-  // Meanwhile the floor passes it, and a worker learns of the partition.
+  // During the pause the floor passes it, and a worker learns of the partition.
   await fixture.clock.advance(PAUSE_MS / 2);
   await fixture.detect(partition);
   await fixture.clock.advance(PAUSE_MS / 2);

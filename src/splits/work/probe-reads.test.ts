@@ -12,7 +12,7 @@ const WIDE = { events: 400, bytes: 2_000, from: TEN, to: TEN + HOUR };
 const rests = ({ state, owner, dueAt }: SplitRecord): boolean =>
   state === "COMPLETED" && owner === null && dueAt === null;
 
-/** Where a scan of the original takes so long, and a fetch of a part so long. */
+/** How long a scan of the original takes, and a fetch of a part. */
 function slowed(fixture: SplitScenario, originalMs: number, partMs: number): void {
   const { store, clock } = fixture;
   const scan = store.scan.bind(store);
@@ -55,7 +55,7 @@ test("S28: reads that hang cost two seconds and are left out; reads that fail ar
     const scan = store.scan.bind(store);
     store.scan = async function* (...call) {
       const [{ slice }, range] = call;
-      // Pages alone: the copy itself asks for more at a time.
+      // Only pages: the copy itself reads more at a time.
       if (slice === partition.slice && range.runEventsMax === 100) {
         if (fails) throw new Error("no page");
         await clock.sleep(3_600_000);

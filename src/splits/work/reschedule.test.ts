@@ -84,7 +84,7 @@ test("a further range is due when it holds the target size, at the rate so far",
   assert.equal(at(HOUR, slow), DAY + LAG, "at the latest when all is sealed");
   const all = recordWith({ segments: [segmentOf(0, DAY, targetBytes)] });
   assert.equal(at(2 * DAY, all), null);
-  // Nothing is split yet: what the detection saw tells the pace.
+  // Nothing is split yet: the detection gives the rate.
   const detected = recordWith({ bytes: 4 * targetBytes, detectedAt: HOUR });
   assert.equal(at(0, detected), 0.25 * HOUR + LAG);
   assert.equal(

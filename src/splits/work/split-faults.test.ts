@@ -1,6 +1,5 @@
 /**
- * What can go wrong in the middle of a copy, beside the death of its worker: see
- * `docs/specs/faults.md`.
+ * What can fail in the middle of a copy, besides its worker: see `docs/specs/faults.md`.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -109,7 +108,7 @@ test("S17, C16: a full disk while parts are written parks the split, however oft
   assert.equal((await readRoute(fixture.catalog, partition))?.segments.length ?? 0, 0);
   fixture.store.before = () => undefined;
   const { nextGeneration } = await assertServed(there);
-  // What was listed before the disk was full is part of it.
+  // The parts listed before the disk was full are part of it.
   assert.equal(nextGeneration, 1);
   await fixture.close();
 });
@@ -135,7 +134,7 @@ test("during a pause of hours nothing is written and splits are rarely read, and
   const { fixture, partition } = there;
   await fixture.splits.pause(NAME, { by: "ada", reason: "busy" });
   const paused = await fixture.until(partition, ({ state }) => state === "PARKED");
-  // Also for one that is found meanwhile.
+  // Also for a split that is detected during the pause.
   await fixture.write({ series: "other", events: 300, bytes: 2_000, from: TEN, to: TEN + HOUR });
   const other = await fixture.partitionAt(TEN, "other");
   await fixture.detect(other);
@@ -167,7 +166,7 @@ test("a route that was not published when its split was rolled back is published
   await fixture.splits.pause(NAME, { by: "ada", reason: "" });
   await fixture.detect(await fixture.partitionAt(TEN, "other"));
   await fixture.clock.advance(30_000);
-  // Those that are paused have just been looked at, and will not be for a while.
+  // Paused splits have just been read, and are not read again for a while.
   let looked = false;
   fixture.catalog.before = (call, space) => {
     looked ||= call === "read" && space.startsWith("splits/");
@@ -271,7 +270,7 @@ test("S19: a slice that is dropped in the middle of a copy takes the split with 
   const retention = { closeAfterMicros: 2 * HOUR, deleteAfterMicros: 3 * HOUR };
   const timePartition = { secondsPerTimeSlice: 10_800, secondsPerTimeBucket: 3_600 };
   const { fixture, partition } = await copying({ retention, timePartition });
-  // The storage hangs for as long as it takes until the slice is gone.
+  // The storage hangs until the slice is dropped.
   let hanging = true;
   const gone = Promise.withResolvers<void>();
   fixture.store.before = (call, { slice }) =>
@@ -317,7 +316,7 @@ for (const asName of ["", "other"]) {
     const finished = await fixture.until(partition, rests, 900);
     assert.equal(finished.namespace, name);
     assert.equal(finished.segments[0]?.events, EVENTS);
-    // What was listed before the deletion was not copied again.
+    // Parts listed before the deletion were not copied again.
     assert.equal(finished.segments[0].generation, record.segments[0]?.generation);
     await fixture.close();
   });

@@ -44,7 +44,7 @@ function rests({ state, owner, dueAt }: SplitRecord): boolean {
   return owner === null && (state === "REFUSED" || (state === "COMPLETED" && dueAt === null));
 }
 
-/** What was written, split to the end. */
+/** Written, and split completely. */
 async function split(written: Written, patch: NamespaceConfigPatch = {}): Promise<Split> {
   const fixture = await SplitScenario.open(patch);
   await fixture.write(written);
@@ -137,7 +137,7 @@ test("if part numbers run out during the copy the last part takes the rest, and 
   await fixture.write({ ...WIDE, events: 40 });
   const partition = await fixture.partitionAt(TEN);
   await fixture.detect(partition);
-  // More comes to light than the detection saw.
+  // There is more than the detection saw.
   await fixture.write({ ...WIDE, events: 300, id: "f" });
   fixture.startWorker();
   const { segments } = await fixture.until(partition, rests);
@@ -191,7 +191,7 @@ test("a partition that is refused has the size that was measured, and a forced o
   const partition = await fixture.partitionAt(TEN);
   const location = await fixture.placeAt(TEN);
   fixture.startWorker();
-  // Nobody has read it yet, so the request knows no size.
+  // It was not read yet, so the request knows no size.
   const { record } = await fixture.splits.request(location, { by: "alice", reason: "" });
   assert.deepEqual([record.bytes, record.events], [0, 0]);
   const { state, bytes, events } = await fixture.until(partition, rests);
@@ -231,7 +231,7 @@ test("S11: a wake-up is followed at once, and without one the sweep finds the sp
   await fixture.detect(partition, worker);
   await fixture.clock.advance(0);
   assert.equal((await fixture.record(partition))?.state, "COMPLETED");
-  // Nobody tells the worker of this one.
+  // No message wakes the worker for this one.
   await fixture.write({ ...WIDE, series: "untold" });
   const untold = await fixture.partitionAt(TEN, "untold");
   await fixture.detect(untold);
@@ -329,7 +329,7 @@ test("C16: many splits that can only wait do not keep out one that is due after 
   const { catalog, clock } = fixture;
   await fixture.write(WIDE);
   const partition = await fixture.partitionAt(TEN);
-  // Somebody is about to make each of them.
+  // Another process is about to make each of them.
   for (let nth = 0; nth < 1_200; nth++) {
     const about = { ...partition, seriesId: `left-${nth}` };
     const entry = {
@@ -341,7 +341,7 @@ test("C16: many splits that can only wait do not keep out one that is due after 
     await putDue(catalog, { ...entry, from: 0 });
   }
   await fixture.detect(partition);
-  // To look at one takes so long that there is never room for all.
+  // Each read takes so long that there is never room for all.
   catalog.before = async (call, space) => {
     if (call === "read" && space.startsWith("split-work/")) await clock.sleep(100);
   };

@@ -130,7 +130,7 @@ test("in another epoch no copy is used", () => {
   const copied = lookAt(recordWith({ segments: [segmentWith()] }), { namespace: later });
   assert.ok(copied.kind === "move" && copied.to === "INVALIDATED");
   assert.deepEqual(copied.changes, { epoch: 2, segments: [] });
-  // While time is being opened again its own steps see to the records.
+  // While time is re-opened, the steps of the re-opening update the records.
   const namespace = { ...later, reopening: { acceptLimitMicros: 1 } };
   assert.equal(toOf(lookAt(recordWith(), { namespace })), "leave");
   assert.equal(toOf(lookAt(recordWith({ epoch: 5 }), { namespace: later })), "leave");

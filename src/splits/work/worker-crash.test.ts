@@ -1,4 +1,4 @@
-/** Workers that stop anywhere, for good or for a while, and others that go on. */
+/** Workers that stop anywhere, for ever or for a while, and others that continue. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../lib/errors.ts";
@@ -20,7 +20,8 @@ async function fixtureWithWide(
 }
 
 /**
- * Done, nobody's, and published: who stops right behind his last change leaves that to the sweep.
+ * Done, without an owner, and published: a worker that stops right after its last change leaves
+ * that to the sweep.
  */
 async function untilServed(fixture: SplitScenario, partition: PartitionKey): Promise<SplitRecord> {
   const isDone = ({ state, owner, dueAt }: SplitRecord): boolean =>
@@ -54,7 +55,7 @@ async function stopAndTakeOver(patch: NamespaceConfigPatch, passes: number): Pro
   const at = `stopped after ${passes} calls and answers`;
   const done = await untilServed(fixture, partition);
   await assertServed(fixture, partition, at);
-  // The one that was stopped wakes up and continues as if nothing had happened.
+  // The stopped worker resumes as if nothing had happened.
   stop.resume();
   await fixture.clock.advance(30_000);
   const after = await fixture.record(partition);
@@ -127,7 +128,7 @@ test("S2: workers that replace one another at every step end with one whole copy
       record?.state === "COMPLETED" && record.owner === null && record.dueAt === null;
     for (let steps = 0; !isDone(await fixture.record(partition)); steps++) {
       assert.ok(steps < 60_000, `seed ${seed} does not end`);
-      // One of them stands still for a while, then another.
+      // One of them stops for a while, then another.
       const nth = randomness() % gates.length;
       const chosen = Math.floor(steps / 80) % gates.length === nth ? undefined : gates[nth];
       if (chosen !== undefined && chosen.waiting > 0) chosen.letThrough(randomness());

@@ -1,5 +1,5 @@
 /**
- * The server on Cassandra against its own floor: the driver used directly, on the same node, in the
+ * The server on Cassandra against its baseline: the driver used directly, on the same node, in the
  * same run.
  *
  * Each case is measured five times in turn with its floor, now one first and now the other, each on
@@ -44,7 +44,7 @@ export async function benchCassandra(): Promise<Report> {
     nodes: 1,
     directory,
     heapMiB: 2_048,
-    // As Cassandra comes: the log is synced every ten seconds.
+    // Cassandra's default: it syncs the log every ten seconds.
     commitLogSync: "periodic",
     jolokia: false,
     onProgress: note,
@@ -60,7 +60,7 @@ export async function benchCassandra(): Promise<Report> {
     await server.post("ControlService/CreateNamespace", {
       namespace: "bench",
       config: {
-        // One slice and one bucket around now, whatever the hour: an id's events are one partition.
+        // One slice and one bucket around the present, so that an id's events are one partition.
         timePartition: { secondsPerTimeSlice: 864_000, secondsPerTimeBucket: 864_000 },
         acceptLimit: "7200s",
         retention: { closeAfter: "8640000s", deleteAfter: "9000000s" },

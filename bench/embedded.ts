@@ -1,8 +1,8 @@
 /**
- * The embedded server against its own floor: LevelDB driven directly, in the same run.
+ * The embedded server against its baseline: LevelDB used directly, in the same run.
  *
- * Each case is measured five times in turn with its floor, and the median of the five ratios
- * counts: the machine may be noisy, but it is noisy for both.
+ * Each case is measured five times, alternating with its baseline, and the median of the five
+ * ratios counts: a noisy machine affects both.
  */
 import {
   makeEvent,
@@ -30,7 +30,7 @@ import {
 } from "./support/workload.ts";
 
 const ROUNDS = 5;
-/** Rounds before those that count: code gets compiled and stores get their shape. */
+/** Rounds that do not count: code is compiled, and stores reach their usual shape. */
 const WARM_UP = 3;
 const IN_FLIGHT = 8;
 
@@ -43,7 +43,7 @@ export async function benchEmbedded(): Promise<Report> {
     await server.post("ControlService/CreateNamespace", {
       namespace: "bench",
       config: {
-        // One slice and one bucket around now, whatever the hour: an id's events are one partition.
+        // One slice and one bucket around the present, so that an id's events are one partition.
         timePartition: { secondsPerTimeSlice: 864_000, secondsPerTimeBucket: 864_000 },
         acceptLimit: "7200s",
         retention: { closeAfter: "8640000s", deleteAfter: "9000000s" },
@@ -69,7 +69,7 @@ export async function benchEmbedded(): Promise<Report> {
   return report;
 }
 
-/** Queued writes at full speed, killed in the middle: how much of what was accepted is gone. */
+/** Queued writes at full speed, and a kill in the middle: how many accepted events are lost. */
 async function benchQueuedLoss(report: Report): Promise<void> {
   const losses: number[] = [];
   const milliseconds: number[] = [];
@@ -98,7 +98,7 @@ async function benchQueuedLoss(report: Report): Promise<void> {
     const bytes = await reading.call("TimeSeriesService/StreamEventRecords", frameMessage(read));
     reading.close();
     await server.stop();
-    // Events are of one size, and pages add little: bytes tell the number well enough.
+    // Events have one size, and pages add little, so the bytes give the number of events.
     const lost = Math.max(0, accepted - Math.floor(bytes / 253));
     losses.push(lost);
     milliseconds.push((1000 * took * lost) / accepted);

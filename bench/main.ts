@@ -11,7 +11,7 @@ import { benchThreads } from "./threads.ts";
 import type { Report } from "./support/report.ts";
 
 interface Bench {
-  /** What it takes beside --json. */
+  /** Its flags besides --json. */
   readonly flags: string;
   run(flags: readonly string[]): Promise<Report>;
 }

@@ -21,7 +21,7 @@ export const OVERLOAD_FLAGS = "[--only embedded,cassandra]";
 const READ = "TimeSeriesService/ReadEventRecords";
 const ROUNDS = 3;
 const ROUND_MS = 5_000;
-/** In flight when the server does as much as it can. */
+/** In flight when the server is saturated. */
 const SATURATING = 32;
 const EVENTS = 200_000;
 const PAGE = 100;
@@ -82,7 +82,7 @@ async function onServer(report: Report, engine: string, server: ServerProcess): 
       const from = start + Math.floor(nextRandom() * (end - start));
       return frameMessage(readRequest("hot", from, end, PAGE, "OLDEST_FIRST", namespace));
     };
-    // Code gets compiled, tables get opened.
+    // Code is compiled, and tables are opened.
     await load(server.port, SATURATING, page);
     for (const times of [10, 100]) await compare(report, engine, server, times, page);
     const { anonymous } = await server.peakMemoryMiB();
@@ -144,7 +144,7 @@ interface Loaded {
   quietAnswered: number;
 }
 
-/** Keeps so many reads in flight for a round; a refused one is repeated at once. */
+/** Keeps this many reads in flight for a round; a refused read is repeated at once. */
 async function load(
   port: number,
   width: number,
@@ -177,7 +177,7 @@ async function load(
         await quiet.call(READ, page("quiet"));
         loaded.quietAnswered++;
       } catch {
-        // Counted by what was asked.
+        // Counted by the requested load.
       }
       await new Promise((resolve) => setTimeout(resolve, QUIET_EVERY_MS));
     }

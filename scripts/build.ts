@@ -13,8 +13,7 @@ const built = await Promise.all([
 process.exitCode = built.every(Boolean) ? 0 : 1;
 
 /**
- * A library that others install: comments are in the types alone, and what nobody can reach is left
- * out.
+ * A library that others install: comments are only in the types, and unreachable code is left out.
  */
 async function buildClient(target: string): Promise<boolean> {
   rmSync(target, { recursive: true, force: true });

@@ -1,6 +1,6 @@
 /**
  * All checks that do not run the code: types, lint, form, dead code,
- * generated files, and the rules of the tree. Says nothing of what is in order but one line.
+ * generated files, and the rules of the tree. Prints one line for each check that passes.
  */
 import { runCommand } from "./run-command.ts";
 

@@ -1,8 +1,8 @@
 /**
- * What a test may need beyond the packages, and whether this machine has it.
+ * What tests may need besides the packages, and whether this machine has it.
  *
  * A test file says so in its opening comment: `@needs cc`. On a machine without it the file is left
- * out and named in the last lines of the run, never skipped in silence.
+ * out and named in the last lines of the run, never skipped silently.
  *
  * `@needs cassandra` and `@needs kafka` also start that service for the whole run; a file that
  * starts its own says `@needs java` and runs alone.

@@ -56,5 +56,5 @@ try {
   process.stderr.write(`demo: ${error instanceof Error ? error.message : String(error)}\n${USAGE}`);
   process.exit(2);
 }
-// What a step has left behind must not keep the process.
+// What a step has left open must not keep the process alive.
 process.exit(await demo(cassandra));

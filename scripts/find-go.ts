@@ -1,7 +1,7 @@
-/** Where Go is on this machine: on the path, or where its own archive puts it. */
+/** Finds Go on this machine: on the path, or where its archive installs it. */
 import { spawnSync } from "node:child_process";
 
-/** The first that fetches a newer toolchain by itself where a module wants one. */
+/** The first version that downloads a newer toolchain by itself if a module needs one. */
 const MINOR_MIN = 21;
 
 /** The command to run, or undefined if there is none that is new enough. */

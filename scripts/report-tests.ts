@@ -1,14 +1,14 @@
-/** Follows a test run: a line per file, and everything that is known of what failed. */
+/** Reports a test run: a line per file, and all details of what failed. */
 import { relative, resolve } from "node:path";
 import { finished } from "node:stream/promises";
 import type { run } from "node:test";
 import { inspect } from "node:util";
 
-/** What a failed file printed is shown from its end, this much of it. */
+/** How much of the output of a failed file is shown, from its end. */
 const OUTPUT_CHARS_MAX = 8_000;
 const ERROR_CHARS_MAX = 4_000;
 
-/** Follows one run after another; reports failures at the end, where they are seen. */
+/** Follows one run after another; reports failures at the end, where people look. */
 export class TestReport {
   readonly #outputs = new Map<string, string>();
   readonly #failures = new Map<string, string[]>();

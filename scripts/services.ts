@@ -1,7 +1,7 @@
 /**
  * Cassandra and Kafka for development, on loopback: `npm run services -- up`, `status`, `down`.
  *
- * What `up` starts keeps running after it; `down` stops exactly that. All of it is under
+ * What `up` starts keeps running; `down` stops exactly these processes. All of it is under
  * `.services/`: the jars, which are fetched once, and a folder each process with its configuration,
  * log and data.
  */
@@ -96,7 +96,7 @@ async function start(options: Options): Promise<ExitCode> {
     return 0;
   } catch (error) {
     const byUser = interrupted.signal.aborted;
-    // One that fails takes the other with it, so that nothing is half up.
+    // If one fails, the other is stopped too, so that nothing is half up.
     interrupted.abort(error);
     await Promise.allSettled(starting);
     await stopAll();

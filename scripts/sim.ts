@@ -39,7 +39,7 @@ if (flags.help) {
 }
 const first = flags.seed === undefined ? Date.now() % 1_000_000 : whole(flags.seed, 0);
 const worlds = whole(flags.worlds, 1);
-// In either case somebody may be watching.
+// In either case a person may be watching.
 const progress = flags.json ? process.stderr : process.stdout;
 const reports: SimReport[] = [];
 for (let seed = first; seed < first + worlds; seed++) {

@@ -1,6 +1,6 @@
 /**
  * The simulated fleet: namespaces of seven kinds, each with its traffic over a year and the
- * partitioning that somebody guessed for it. Seeded: the same seed gives the same fleet.
+ * partitioning that its owner guessed. Seeded: the same seed gives the same fleet.
  */
 import { DEFAULT_NAMESPACE_CONFIG, SECOND_MICROS } from "../../src/model/namespace-config.ts";
 import type { NamespaceConfig, TimePartition } from "../../src/model/namespace-config.ts";

@@ -1,4 +1,7 @@
-/** A Cassandra node, a Kafka broker, a server and a worker, each a process; gone when done. */
+/**
+ * A Cassandra node, a Kafka broker, a server and a worker, each a process; all are stopped at the
+ * end.
+ */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

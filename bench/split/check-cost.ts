@@ -1,6 +1,6 @@
 /**
- * What every read pays, for each partition, to learn whether it is split: the opener called
- * directly, against opening the original without asking.
+ * What every read pays per partition to learn whether it is split: the opener called directly,
+ * against opening the original.
  */
 import { MemoryCatalog } from "../../tests/support/memory-catalog.ts";
 import { MemoryStore } from "../../tests/support/memory-store.ts";
@@ -131,7 +131,7 @@ async function nanoseconds(
   return figures;
 }
 
-/** A filter is loaded behind the first read that asks. */
+/** The first read that needs a filter starts to load it. */
 async function untilLoaded(routeOf: () => Promise<string>): Promise<void> {
   for (let tries = 0; tries < 1_000; tries++) {
     if ((await routeOf()) !== "ORIGINAL_FILTER_MISS") return;

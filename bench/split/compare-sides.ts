@@ -17,7 +17,7 @@ export type SideName = "wide" | "packed" | "rows" | "narrow";
 export type Sides = Readonly<Record<SideName, Side>>;
 
 const READERS = 32;
-/** Sockets they share: one would be a queue of its own. */
+/** Sockets that they share: a single one would be a queue. */
 const CONNECTIONS = 8;
 
 interface Measured {
@@ -158,7 +158,7 @@ export async function compareWidths(
   addSlower(report, name, "p50", wide, narrow, 1.5);
 }
 
-/** One that is not split, read to its end page by page while others read it too. */
+/** A partition that is not split, read to its end page by page while others read it too. */
 export async function readToTheEnd(
   report: Report,
   what: string,

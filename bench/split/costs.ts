@@ -1,6 +1,7 @@
 /**
- * What splitting costs where nothing is split: processor time of the server a read and a write,
- * with it on and off, on one server by turns; and the check that every read makes, called directly.
+ * What splitting costs where nothing is split: processor time of the server per read and per write,
+ * with splitting on and off, alternating on one server; and the check of every read, called
+ * directly.
  */
 import { makeEvent, nextRandom, writeRequest } from "../support/events.ts";
 import { frameMessage, GrpcLoad } from "../support/grpc-load.ts";
@@ -30,7 +31,7 @@ interface Setting {
 
 const ON: Setting = { namespace: "split_on", detect: true, mode: "SERVE" };
 const OFF: Setting = { namespace: "split_off", detect: false, mode: "OFF" };
-/** Off too: what it differs by from the other is noise. */
+/** Also off: its difference from the other is noise. */
 const CONTROL: Setting = { namespace: "split_off_too", detect: false, mode: "OFF" };
 const SETTINGS = [ON, OFF, CONTROL];
 
@@ -69,8 +70,8 @@ export async function benchSplitCosts(report: Report, options: SplitBenchOptions
 }
 
 /**
- * Seconds of the server's processor time for each of the works, one list a round, another one first
- * each time.
+ * Seconds of the server's processor time for each kind of work, one list per round, each time with
+ * another kind first.
  */
 async function processorTimes(
   server: ServerProcess,
@@ -127,7 +128,7 @@ function readRequests(namespace: string, start: number, count: number): Uint8Arr
   });
 }
 
-/** The same events again and again: nothing grows. */
+/** The same events each time, so that nothing grows. */
 function writeRequests(namespace: string, start: number, count: number): Uint8Array[] {
   return Array.from({ length: count }, () => {
     const id = `id:${Math.floor(nextRandom() * IDS)}`;

@@ -66,7 +66,7 @@ async function benchEventSize(
   await splitRows(report, what, bench, spaces);
 
   const sides = sidesOf(spaces, "wide");
-  // Else who is read would be measured beside what the node still does with what was copied.
+  // Otherwise reads would be measured while the node still works on the copies.
   const took = await seconds(() => bench.figures.untilQuiet());
   note(`the node has settled (${took.toFixed(0)} s)`);
   await compareSides(report, `${what}, ${filesOf(options.quick)} files`, bench, options, sides, {
@@ -149,7 +149,7 @@ async function loadAll(
   for (const megabytes of widths(mb)) {
     await load(spaces.packed, `w${megabytes}`, megabytes, files);
   }
-  // As good as it gets: written in order, and compacted.
+  // The best case: written in order, and compacted.
   await load(spaces.narrow, "wide", mb, 1);
   await figures.compact(keyspaceOfSpace(spaces.narrow), spaces.narrow.slice);
 }

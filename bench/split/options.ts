@@ -1,4 +1,4 @@
-/** How much is measured, the same for every part. */
+/** How much is measured, the same for every part of the bench. */
 export interface SplitBenchOptions {
   /** Of the widest partition. */
   readonly mb: number;
@@ -11,7 +11,7 @@ export interface SplitBenchOptions {
   readonly eventSizes: readonly number[];
 }
 
-/** Views of a second instead of ten: what is measured is work, not the age of views. */
+/** Views of a second instead of ten: the bench measures work, not the age of views. */
 export const QUICK_VIEWS = { BRAID_VIEW_MAX_AGE: "1s", BRAID_WRITE_MAX: "1s" };
 
 /**
@@ -24,6 +24,9 @@ export const QUICK_VIEWS_CASSANDRA = {
   BRAID_PAUSE_MAX: "1s",
 };
 
-/** A part of eight megabytes, and wide from a part on, so that a short read detects. */
+/**
+ * Parts of eight megabytes, and partitions wide from that size on, so that a short read detects
+ * them.
+ */
 export const PART_BYTES = 8 << 20;
 export const WIDE = { bytesMax: String(PART_BYTES), targetBytes: String(PART_BYTES) };

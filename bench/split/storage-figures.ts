@@ -1,4 +1,4 @@
-/** What the node has to keep and to compact, wide and split. */
+/** What the node must store and compact, wide and split. */
 import type { Report } from "../support/report.ts";
 import { seconds } from "../support/stats.ts";
 import { keyspaceOfSpace } from "../support/wide-load.ts";

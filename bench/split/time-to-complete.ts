@@ -9,13 +9,13 @@ import type { SplitControl } from "../support/split-control.ts";
 import type { Place } from "../support/wide-space.ts";
 
 const WITHIN_MS = 1_200_000;
-/** Enough to go over the limit, and no more: the read is part of what is measured. */
+/** Just enough to exceed the limit: the read is part of the measurement. */
 const DETECTING_BYTES = 9.5e6;
 
 export interface Wide {
   readonly side: Side;
   readonly location: Place;
-  /** About, of all its events. */
+  /** Approximately, of all its events. */
   readonly bytes: number;
 }
 

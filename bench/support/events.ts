@@ -1,6 +1,5 @@
 /**
- * Events of a bench: 250 bytes each if not asked otherwise, with payloads that do not compress to
- * nothing.
+ * Events of a bench: 250 bytes each by default, with payloads that compress like real ones.
  */
 import { utf8 } from "../../src/lib/bytes.ts";
 import { encodeEvent } from "../../src/wire/event-record.ts";
@@ -98,7 +97,7 @@ export function writeJson(namespace: string, events: readonly BenchEvent[]): str
   });
 }
 
-/** Ordered by series, time and id, as any sensible raw use would have it. */
+/** Ordered by series, time and id, as a sensible direct use would order them. */
 export function rawEntry(event: BenchEvent): RawEntry {
   return {
     type: "put",

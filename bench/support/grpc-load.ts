@@ -1,6 +1,6 @@
 /**
- * A gRPC caller that costs next to nothing, so that the server is what is measured: a plain socket
- * that speaks just enough HTTP/2. Requests are encoded beforehand, answers are counted by their
+ * A gRPC caller that costs almost nothing, so that a bench measures the server: a plain socket that
+ * speaks just enough HTTP/2. Requests are encoded beforehand, answers are counted by their
  * frames and never decoded, and the flow-control windows are as large as they can be.
  *
  * It relies on the server taking a whole request at once (its windows are megabytes, and few are in
@@ -32,7 +32,7 @@ export class GrpcLoad {
   readonly #calls = new Map<number, Call>();
   readonly #heads = new Map<string, Buffer>();
   #received: Buffer = Buffer.alloc(0);
-  /** Bytes still to come of the DATA frame at hand. */
+  /** Bytes of the current DATA frame that have not arrived. */
   #passing = 0;
   #nextStream = 1;
   /** Since the connection's window was last filled up. */
@@ -86,8 +86,7 @@ export class GrpcLoad {
   }
 
   /**
-   * What a DATA frame holds is passed over as it comes; only what is smaller than a head is put
-   * together.
+   * Skips the content of DATA frames as it arrives; joins only bytes of a frame's head.
    */
   #take(chunk: Buffer): void {
     let at = Math.min(this.#passing, chunk.length);
@@ -110,7 +109,7 @@ export class GrpcLoad {
     this.#received = received.subarray(at);
   }
 
-  /** `payload`: of a DATA frame what is there of it. */
+  /** `payload`: of a DATA frame, the bytes that have arrived. */
   #takeFrame(
     type: number | undefined,
     flags: number,

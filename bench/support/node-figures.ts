@@ -10,7 +10,7 @@ const STORAGE = "org.apache.cassandra.db:type=StorageService";
 const PENDING_READS =
   "org.apache.cassandra.metrics:type=ThreadPools,path=request,scope=ReadStage,name=PendingTasks";
 const SAMPLE_MS = 100;
-/** Of one processor, in one look after another: a node that has nothing to do takes less. */
+/** Of one processor, in consecutive checks: an idle node takes less. */
 const QUIET_SHARE = 0.1;
 const QUIET_LOOKS = 3;
 const QUIET_LOOKS_MAX = 300;
@@ -63,8 +63,8 @@ export class NodeFigures {
   }
 
   /**
-   * Resolves when it is done with what it does behind its answers: flushing, compacting,
-   * collecting.
+   * Resolves when the node has finished its background work: flushing, compacting, garbage
+   * collection.
    */
   async untilQuiet(): Promise<void> {
     let quiet = 0;

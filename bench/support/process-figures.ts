@@ -1,7 +1,7 @@
-/** What the system knows of a process: processor time and memory, from /proc. */
+/** Processor time and memory of a process, from /proc. */
 import { readFile } from "node:fs/promises";
 
-/** The kernel counts processor time in ticks of this many a second, whatever its own clock does. */
+/** The kernel counts processor time in ticks, this many per second. */
 const TICKS = 100;
 
 /** Seconds of processor time a process has had, its threads included; 0 where there is no /proc. */

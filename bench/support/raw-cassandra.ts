@@ -1,6 +1,7 @@
 /**
- * The floor: the driver used directly, on the same node and with a table of the same shape, in the
- * best way known: prepared batches within a partition, values as buffers, pages by number of rows.
+ * The baseline: the driver used directly, on the same node and with a table of the same shape, in
+ * the best known way: prepared batches within a partition, values as buffers, pages by number of
+ * rows.
  */
 import cassandra from "cassandra-driver";
 import type { Client } from "cassandra-driver";
@@ -75,8 +76,8 @@ export class RawCassandra {
   }
 
   /**
-   * Until the node has nothing left to flush or compact: what one side wrote must not slow the
-   * other.
+   * Waits until the node has nothing left to flush or compact: the writes of one side must not slow
+   * the other.
    */
   async settled(): Promise<void> {
     const query = "SELECT name, active_tasks, pending_tasks FROM system_views.thread_pools";
@@ -120,7 +121,7 @@ export function insertInto(table: string, count: number): string {
   return count === 1 ? one : `BEGIN UNLOGGED BATCH ${`${one}; `.repeat(count)}APPLY BATCH`;
 }
 
-/** What `insertInto` wants of one event. */
+/** The parameters of `insertInto` for one event. */
 export function paramsOf(event: BenchEvent, timeBucket: number): Buffer[] {
   const { bytes, idStart, idEnd, itemsStart, end } = encodeBenchEvent(event);
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);

@@ -1,5 +1,5 @@
 /**
- * The floor: LevelDB driven directly, with the settings the server uses and nothing around it.
+ * The baseline: LevelDB used directly, with the settings of the server and nothing around it.
  *
  * One key and one value per event, synced batches; scans by values alone in large steps.
  */

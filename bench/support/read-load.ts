@@ -1,9 +1,9 @@
 /**
- * The reads that are compared: pages from anywhere and long ranges, of several sides by turns.
+ * The reads that are compared: pages from random positions and long ranges, of several sides,
+ * alternating.
  *
- * A side is one way of storing the same events. What fails is counted and never measured, and a
- * range that came back shorter than it is counts as failed: an error after the first page has bytes
- * too.
+ * A side is one way of storing the same events. A failed read is counted and not measured, and a
+ * range that came back too short counts as failed: an error after the first page has bytes too.
  */
 import { nextRandom } from "./events.ts";
 import { frameMessage } from "./grpc-load.ts";

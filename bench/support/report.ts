@@ -1,4 +1,4 @@
-/** What a bench found: a table for people, JSON for the rest. */
+/** The results of a bench: a table for people, JSON for programs. */
 import { arch, cpus, platform } from "node:os";
 
 export interface Finding {

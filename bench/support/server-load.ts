@@ -1,4 +1,4 @@
-/** Fills series through the server, as a caller would; and asks how a read is served. */
+/** Fills series through the server, as a caller would, and requests how a read is served. */
 import { formatTime } from "../../src/wire/time-text.ts";
 import { setTimeout as pause } from "node:timers/promises";
 import { makeEvent, writeRequest } from "./events.ts";

@@ -1,4 +1,4 @@
-/** A real server, or a worker, in its own process, on a free port; gone when done. */
+/** A real server, or a worker, in its own process, on a free port; stopped at the end. */
 import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** The splits and the read mode of one namespace, as the API tells of them. */
+/** The splits and the read mode of one namespace, as the API shows them. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { ServerProcess } from "./server-process.ts";
 import type { Place } from "./wide-space.ts";
@@ -65,7 +65,7 @@ export class SplitControl {
     return splits;
   }
 
-  /** Undefined if nobody has named it yet. */
+  /** Undefined until the API has returned it. */
   async get(partition: Place): Promise<SplitAnswer | undefined> {
     try {
       return (await this.#post("GetSplit", { partition })) as SplitAnswer;
@@ -128,7 +128,7 @@ export function isCompleted(split: SplitAnswer): boolean {
   return split.state === "COMPLETED";
 }
 
-/** And agreed with by a second read of the original: from here on it may be served. */
+/** A second read of the original agreed: from here on it may be served. */
 export function isConfirmed(split: SplitAnswer): boolean {
   return isCompleted(split) && split.segments.every(({ confirmed }) => confirmed);
 }

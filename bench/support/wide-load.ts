@@ -22,7 +22,7 @@ import { inFlight } from "./stats.ts";
 import type { WideSpace } from "./wide-space.ts";
 
 const STATEMENTS_IN_FLIGHT = 24;
-/** Events made at a time: all of them would be most of what the process holds. */
+/** Events made at a time: all of them at once would dominate the memory of the process. */
 const EVENTS_AT_ONCE = 64_000;
 const KEYSPACE_PREFIX = "braid";
 

@@ -62,7 +62,7 @@ export async function createSpace(
       acceptLimit: `${ACCEPT_SECONDS}s`,
       retention: { closeAfter: "8640000s", deleteAfter: "9000000s" },
       ...(widePartition === undefined ? {} : { widePartition }),
-      // Loading is no request that anybody waits for: on a busy machine a batch may take a while.
+      // No caller waits for the load: on a busy machine a batch may take a while.
       slos: { write: { target: "0.5s", max: "10s" } },
     },
   })) as { id: string };

@@ -13,7 +13,7 @@ export const BATCH = 100;
 export const WRITE = "TimeSeriesService/WriteEventRecordsSync";
 
 /**
- * Batches of events around now, of a thousand ids: `together` events of one id stand side by side.
+ * Batches of current events of a thousand ids, with `together` events of one id next to each other.
  */
 export function makeBatches(round: number, count: number, together: number): BenchEvent[][] {
   const now = Date.now() * 1000;
@@ -45,7 +45,7 @@ export async function loadSeries(
   const step = 500;
   const end = Date.now() * 1000;
   const start = end - count * step;
-  // Not all at once: a million of them would be the most of what the process holds.
+  // Not all at once: a million of them would dominate the memory of the process.
   for (let from = 0; from < count; from += 50_000) {
     const batches: BenchEvent[][] = [];
     for (let n = from; n < Math.min(from + 50_000, count); n += 1000) {

@@ -150,7 +150,7 @@ async function showRoute({ server }: DemoSetup, { side }: Width): Promise<void> 
   );
 }
 
-/** The demo would mislead if it let its numbers speak for every engine. */
+/** Without this, the demo would suggest that its numbers hold for every engine. */
 function notHelpedHere(): void {
   line(
     "\n  What a split does not help on the embedded engine: a page. It finds its place in a sorted file",

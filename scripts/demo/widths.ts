@@ -1,8 +1,9 @@
 /**
- * The ids of the demo by how wide they are, and how long their reads take from the original and from the split.
+ * The ids of the demo by width, and how long reads of the original and of the split take.
  *
- * Both are measured after the split, by turns: the kill switch serves originals again. So both are warm, and a
- * machine that becomes slower meanwhile slows both. The narrow ids were never split: they are the controls.
+ * Both are measured after the split, alternating: the kill switch makes reads use originals. So
+ * both are warm, and a machine that becomes slower affects both. The narrow ids were never split:
+ * they are the controls.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { nextRandom } from "../../bench/support/events.ts";
@@ -44,7 +45,10 @@ export function widthsOf({ namespace, start, end }: WideSpace): Width[] {
   });
 }
 
-/** Pages of 100 from anywhere and whole ranges, newest first: originals and splits by turns, every width in each. */
+/**
+ * Pages of 100 from random positions and whole ranges, newest first: originals and splits
+ * alternate, with every width in each round.
+ */
 export async function measureByTurns(
   setup: DemoSetup,
   widths: readonly Width[],
@@ -72,7 +76,10 @@ export async function measureByTurns(
   return measured;
 }
 
-/** Pages and the whole range, and what they show: the gain of the wide ids against that of the controls. */
+/**
+ * Pages and the whole range, and what they show: the gain of the wide ids against that of the
+ * controls.
+ */
 export function showMeasured(measured: Measured, isWide: (width: Width) => boolean): void {
   const controls = [...measured]
     .filter(([width]) => !isWide(width))

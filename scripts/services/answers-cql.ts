@@ -15,7 +15,7 @@ export async function answersCql(host: string, port: number, nodes: number): Pro
   const client = new Client({
     contactPoints: [one],
     localDataCenter: "datacenter1",
-    // The driver would go on to the other nodes by itself.
+    // The driver would continue with the other nodes by itself.
     policies: { loadBalancing: new AllowListPolicy(new RoundRobinPolicy(), [one]) },
     socketOptions: { connectTimeout: 2_000, readTimeout: 5_000 },
     isMetadataSyncEnabled: false,

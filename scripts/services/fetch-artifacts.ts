@@ -1,8 +1,8 @@
 /**
- * Brings the jars of a service onto this machine, once: `.services/lib/<name>-<version>`.
+ * Downloads the jars of a service once: `.services/lib/<name>-<version>`.
  *
- * A folder there is whole: Maven fills one with a temporary name, which is renamed at the end. What
- * was cut short is done again.
+ * A folder there is complete: Maven fills one with a temporary name, which is renamed at the end.
+ * An interrupted download is repeated.
  */
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
@@ -14,7 +14,7 @@ import { runTool } from "./run-tool.ts";
 /** With the configuration of each service. */
 export const SERVICES = fileURLToPath(new URL("../../services", import.meta.url));
 
-/** Everything that is made while running them; not in git. */
+/** Everything that is created while they run; not in git. */
 export const SERVICES_CACHE = fileURLToPath(new URL("../../.services", import.meta.url));
 
 const COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies";
@@ -64,7 +64,7 @@ export async function fetchArtifacts(
     const env = { JAVA_HOME: dirname(dirname(java)), NO_COLOR: "1" };
     await runTool(`fetching ${name} ${version} with Maven`, command, { env, signal });
     await rename(unfinished, lib).catch((error: unknown) => {
-      // Somebody else was faster: theirs is whole too.
+      // Another process was faster: its folder is complete too.
       if (!existsSync(lib)) throw error;
     });
   } finally {

@@ -2,7 +2,7 @@
  * Finds the Java that Cassandra runs on, and Maven, which fetches it.
  *
  * Exactly Java 17: Cassandra 5.0 is made for 11 and 17, and from 18 on its security manager is
- * refused. Kafka 4 runs on 17 as well, so one Java does for both.
+ * refused. Kafka 4 runs on 17 as well, so one Java is enough for both.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, globSync } from "node:fs";

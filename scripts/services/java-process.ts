@@ -2,7 +2,8 @@
  * One Java service as a process: started, paused, killed, started again.
  *
  * It ends with the process that started it, however that ends, unless it is to live on its own. A
- * small shell sees to it: it reads from a pipe that only our process holds, so the pipe closes even
+ * small shell ensures this: it reads from a pipe that only our process holds, so the pipe closes
+ * even
  * when we are killed, and then the shell kills the service. Both stand outside our process group,
  * so that Ctrl-C reaches us alone and we can stop things in order.
  */
@@ -32,7 +33,7 @@ export interface Command {
 /** A process ends with the one that started it, or lives on its own until it is stopped. */
 export type Lifetime = "parent" | "own";
 
-/** Within this much a service answers, also on a small machine that does other things. */
+/** A service answers within this time, also on a small, busy machine. */
 const READY_MS_MAX = 300_000;
 const POLL_MS = 200;
 const LOG_LINES_SHOWN = 25;
@@ -139,7 +140,7 @@ export function endWithUs(pid: number, child: ReturnType<typeof spawn>): void {
     detached: true,
     stdio: ["pipe", "ignore", "ignore"],
   });
-  // Once the service has ended, its process id may become somebody else's.
+  // Once the service has ended, another process may get its id.
   child.once("exit", () => watch.kill("SIGKILL"));
   watch.unref();
   if (watch.stdin instanceof Socket) watch.stdin.unref();

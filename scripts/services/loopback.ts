@@ -1,6 +1,6 @@
 /**
  * Addresses on this machine. All of 127.0.0.0/8 is ours on Linux, so each cluster takes a network
- * of its own there and everybody can use the usual ports at once.
+ * of its own there, and all of them can use the usual ports at once.
  */
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
@@ -8,7 +8,7 @@ import { createConnection, createServer } from "node:net";
 
 const TRIES_MAX = 100;
 
-/** A network like "127.83.201" on whose first address nobody listens on these ports. */
+/** A network like "127.83.201" on whose first address these ports are free. */
 export async function freeNetwork(ports: readonly number[]): Promise<string> {
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const network = `127.${randomInt(1, 255)}.${randomInt(0, 255)}`;
@@ -32,20 +32,20 @@ export interface Address {
   readonly port: number;
 }
 
-/** Those of the addresses where nobody new can listen, each with the reason. */
+/** The addresses where no further process can listen, each with the reason. */
 export async function takenAddresses(addresses: readonly Address[]): Promise<string[]> {
   const reasons = await Promise.all(addresses.map(reasonNotToListen));
   return reasons.filter((reason) => reason !== undefined);
 }
 
-/** Whether somebody accepts a connection there. */
+/** Whether a process accepts connections there. */
 export async function accepts(host: string, port: number): Promise<boolean> {
   const socket = createConnection({ host, port });
   try {
     await once(socket, "connect");
     return true;
   } catch {
-    return false; // Nobody there yet.
+    return false; // No process listens there yet.
   } finally {
     socket.destroy();
   }

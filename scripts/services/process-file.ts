@@ -1,9 +1,9 @@
 /**
- * A process that was started, as a file beside its log, so that another command can stop exactly
- * it.
+ * A started process, recorded in a file beside its log, so that another command can stop exactly
+ * this process.
  *
- * A process id alone is used again by the system sooner or later. The time at which the process
- * began is kept with it: a process with this id that began at another time is somebody else's.
+ * The system reuses process ids. So the file also has the start time of the process: a process with
+ * this id and another start time is a different one.
  */
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ import { z } from "zod";
 const StartedProcess = z.strictObject({
   name: z.string(),
   pid: z.int().positive(),
-  /** As the system tells it; only ever compared. */
+  /** As the system reports it; used only for comparison. */
   began: z.string(),
   since: z.iso.datetime(),
   version: z.string(),

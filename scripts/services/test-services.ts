@@ -1,9 +1,9 @@
 /**
  * The one Cassandra node and the one Kafka broker that all tests of a run share.
  *
- * They get up in the background, giving way to the tests that need neither. Their addresses go to
- * the test files in the environment. A service whose address stands there already is somebody's
- * own: it is used as it is.
+ * They start in the background with low priority, beside the tests that need neither. The test
+ * files get their addresses in the environment. If an address is already set there, the tests use
+ * that service.
  */
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -68,7 +68,7 @@ async function start(
   } catch (error) {
     failing.abort(error);
     await Promise.allSettled(starting);
-    // After a failure the logs are wanted.
+    // After a failure people need the logs.
     if (signal.aborted) await remove();
     throw error;
   }

@@ -32,7 +32,7 @@ export const RETIRED_NAMES: Readonly<Record<string, string>> = {
   pace: "throttle",
 };
 
-/** In comments of the program, and in documents. */
+/** In comments, titles of tests and documents. */
 export const RETIRED_TERMS: readonly (readonly [pattern: RegExp, use: string])[] = [
   [/\b(?:split|partition|original) doors?\b/gi, "opener"],
   [/\bwish(?:es|ed)?\b/gi, "operator request"],
@@ -50,13 +50,18 @@ export const RETIRED_TERMS: readonly (readonly [pattern: RegExp, use: string])[]
   [/\bsent back\b/gi, "recopied"],
 ];
 
-/** In documents only, where code samples are rare: phrases, and the old name of `view_max_age`. */
+/** In the same places: phrases, and the old name of `view_max_age`. */
 export const RETIRED_PHRASES: readonly (readonly [pattern: RegExp, use: string])[] = [
   [/\bwhoever\b/gi, "the process that …"],
   [/\banew\b/gi, "again"],
   [/\bof before\b/gi, "earlier, or: issued before …"],
   [/\bamong it\b/gi, "including"],
   [/\b(?:is|are|was|were) told\b/gi, "say who reports what to whom"],
-  [/\b(?:goes|went) on\b/gi, "continues"],
+  [/\b(?:go|goes|going|gone|went) on\b/g, "continues"],
+  [/\b(?:some|any)body\b/gi, "another process, an operator, a caller"],
+  [/\b(?:he|him|his)\b/gi, "a process is it"],
+  [/\b(?:comes?|came) to light\b/gi, "surfaces"],
+  [/\bin (?:its|their|\w+'s) hands\b/gi, "owned by"],
+  [/\bpart's worth\b/gi, "enough for a part"],
   [/(?<![\w'-])L(?![\w'-])/g, "`view_max_age`"],
 ];

@@ -78,7 +78,7 @@ ${[...codesByStatus()]
 const SERVER = "http://127.0.0.1:8420";
 
 /**
- * A request as a shell command. Fixed times would be too old when somebody copies it, so the event
+ * A request as a shell command. Fixed times would be too old when a reader copies it, so the event
  * happens now and the interval is today. Everything is in single quotes, which the shell does not
  * expand.
  */

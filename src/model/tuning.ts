@@ -7,7 +7,7 @@ import type { TimePartition } from "./namespace-config.ts";
 /**
  * PROPOSED waits for an operator. APPLIED is in the configuration, and its effect is not measured
  * yet. EFFECTIVE and TAKEN_BACK are measured. REFUSED is an operator's no. SUPERSEDED was replaced
- * by a newer observation, or by an operator's own change, before anybody decided.
+ * by a newer observation, or by an operator's own change, before a decision.
  */
 export const TUNING_STATES = [
   "PROPOSED",

@@ -4,7 +4,8 @@
  *
  * Cassandra lists keys without reading rows, and counts nothing by itself: a partition's size is
  * counted by reading it, for those that the caller wants. Two partitions may have the same token
- * (one pair in about five billion partitions), so a page ends only between tokens. A position is the
+ * (one pair in about five billion partitions), so a page ends only between tokens. A position is
+ * the
  * last token.
  */
 import type { types } from "cassandra-driver";
@@ -53,7 +54,7 @@ export async function walkPartitions(
       const { size, bytes } = walk.counts(key)
         ? await countPartition(source, key, walk.countBytesMax, signal)
         : { size: NOT_COUNTED, bytes: 0 };
-      // Nothing of it is there: its rows were deleted by somebody else.
+      // Nothing of it is there: another process deleted its rows.
       if (size.kind === "counted" && size.events === 0) continue;
       partitions.push({ seriesId, timeBucket, eventBucket, size });
       bytesRead += bytes;

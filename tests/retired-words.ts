@@ -58,7 +58,7 @@ export const RETIRED_PHRASES: readonly (readonly [pattern: RegExp, use: string])
   [/\bamong it\b/gi, "including"],
   [/\b(?:is|are|was|were) told\b/gi, "say who reports what to whom"],
   [/\b(?:go|goes|going|gone|went) on\b/g, "continues"],
-  [/\b(?:some|any)body\b/gi, "another process, an operator, a caller"],
+  [/\bsomebody\b/gi, "another process, an operator, a caller"],
   [/\b(?:he|him|his)\b/gi, "a process is it"],
   [/\b(?:comes?|came) to light\b/gi, "surfaces"],
   [/\bin (?:its|their|\w+'s) hands\b/gi, "owned by"],

@@ -47,6 +47,8 @@ async function openEmbedded(
       openStoresChanged: (count) => {
         openStores = count;
       },
+      tableVerified: (bytes) => measures.verifiedBytes.add(bytes),
+      tableDamaged: () => measures.damagedTables.add(1),
     },
     warn: (message, cause) => log.warn({ err: cause }, message),
   });

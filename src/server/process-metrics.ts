@@ -66,6 +66,16 @@ export function declareEmbeddedMetrics(metrics: Metrics) {
       "Bytes of events committed.",
       [],
     ),
+    verifiedBytes: metrics.counter(
+      "braid_engine_verified_bytes_total",
+      "Bytes of tables that the background verification has read again.",
+      [],
+    ),
+    damagedTables: metrics.counter(
+      "braid_engine_damaged_tables_total",
+      "Tables that the background verification found damaged.",
+      [],
+    ),
     openSlices: metrics.gauge("braid_engine_open_slices", "Slices whose files are open."),
     diskFreeBytes: metrics.gauges(
       "braid_disk_free_bytes",

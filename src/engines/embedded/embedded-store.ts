@@ -6,7 +6,7 @@
  * drop is DATA_LOSS, not an empty slice.
  */
 import { mkdir, readdir, rename, rm, rmdir } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { utf8 } from "../../lib/bytes.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { KeyedMutex } from "../../lib/keyed-mutex.ts";
@@ -30,6 +30,7 @@ import { DIRECTORY_MODE, isThere, sizeOfDirectory, syncDirectory } from "./data-
 import type { DiskSpace } from "./disk-space.ts";
 import { findBucket } from "./find-bucket.ts";
 import { putBlock, putEvent } from "./key-codec.ts";
+import type { LevelDamage } from "./level-damage.ts";
 import { levelCode, openingError, unavailable } from "./level-errors.ts";
 import type { LevelOptions } from "./level-options.ts";
 import type { LevelBatch } from "./level.ts";
@@ -38,6 +39,7 @@ import { scanBlocks } from "./scan-blocks.ts";
 import { scanPartition } from "./scan-partition.ts";
 import type { SliceRegister } from "./slice-register.ts";
 import { StorePool } from "./store-pool.ts";
+import { verifyTablesAgain } from "./table-verifier.ts";
 import { walkPartitions } from "./walk-partitions.ts";
 
 export interface EmbeddedStoreOptions {
@@ -47,6 +49,13 @@ export interface EmbeddedStoreOptions {
   readonly level: Omit<CheckedLevelOptions, "directory" | "what">;
   readonly space?: DiskSpace | undefined;
   readonly openStoresChanged?: ((openStores: number) => void) | undefined;
+  readonly verification?: VerificationObserver | undefined;
+}
+
+/** What the background verification of tables finds. */
+export interface VerificationObserver {
+  tableVerified(bytes: number): void;
+  tableDamaged(): void;
 }
 
 const NO_PARTITIONS: WalkPage = {
@@ -69,6 +78,8 @@ export class EmbeddedStore implements EventStore {
   readonly #slices = new KeyedMutex();
   /** Slices for which this process knows whether they were ever written. */
   readonly #contents = new Map<string, "empty" | "written">();
+  readonly #closing = new AbortController();
+  #verifying: Promise<void> = Promise.resolve();
   #closed = false;
 
   private constructor(options: EmbeddedStoreOptions) {
@@ -101,6 +112,7 @@ export class EmbeddedStore implements EventStore {
     for (const name of options.register.dropped()) await store.#remove(name);
     // Only now: a forgotten name has no directory left.
     await options.register.forgetOldest();
+    store.#verifying = store.#verifyTables(options);
     return store;
   }
 
@@ -236,8 +248,31 @@ export class EmbeddedStore implements EventStore {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    this.#closing.abort();
+    await this.#verifying;
     await this.#slices.ended();
     await this.#pool.close();
+  }
+
+  /** Runs until the store closes. Never rejects. */
+  async #verifyTables({ level, verification }: EmbeddedStoreOptions): Promise<void> {
+    if (level.shared === undefined) return;
+    const options = {
+      tables: level.shared.verified,
+      clock: level.clock,
+      verified: (bytes: number) => verification?.tableVerified(bytes),
+      damaged: (directory: string, damage: LevelDamage) => {
+        verification?.tableDamaged();
+        const name = relative(this.#events, dirname(directory));
+        const error = openingError(damage, `slice ${name}`);
+        level.warn?.(`the background verification found that slice ${name} is damaged`, error);
+        // A failure to seal only costs a fuller check later.
+        this.#pool.lose(name, error).catch(() => undefined);
+      },
+      failed: (table: string, error: unknown) =>
+        level.warn?.(`the background verification cannot read ${table}`, error),
+    };
+    await verifyTablesAgain(options, this.#closing.signal);
   }
 
   async #write(

@@ -49,6 +49,9 @@ catalogSuite("embedded", async () => {
   return { catalog: engine.catalog, reopen: async () => (await reopen()).catalog, dispose };
 });
 
+/** These tests do not wait for the background verification. */
+const UNVERIFIED = { tableVerified: () => undefined, tableDamaged: () => undefined };
+
 test("a directory has one owner at a time, and the error names both", async () => {
   const directory = await freshDirectory();
   const engine = await openEmbeddedEngine({ directory, clock: systemClock });
@@ -84,7 +87,11 @@ test("more slices than may be open at once are all served", async () => {
     directory,
     clock: systemClock,
     openStoresMax: 2,
-    observer: { committed: () => undefined, openStoresChanged: (open) => sizes.push(open) },
+    observer: {
+      ...UNVERIFIED,
+      committed: () => undefined,
+      openStoresChanged: (open) => sizes.push(open),
+    },
   });
   const slices = [0, 1, 2, 3, 4].map((i) => ({ namespaceId: "n", slice: `data_${i}` }));
   for (const slice of slices) await engine.store.createSlice(slice);
@@ -101,6 +108,7 @@ test("more slices than may be in use at once wait for a place, and all are serve
   const directory = await freshDirectory();
   let most = 0;
   const observer = {
+    ...UNVERIFIED,
     committed: () => undefined,
     openStoresChanged: (open: number) => void (most = Math.max(most, open)),
   };
@@ -222,6 +230,7 @@ test("a slice that was never written is read without opening it, also after a re
   const limits = { runEventsMax: 10, runBytesMax: 1 << 20 };
   let opened = 0;
   const observer = {
+    ...UNVERIFIED,
     committed: () => undefined,
     openStoresChanged: (open: number) => void (opened = Math.max(opened, open)),
   };

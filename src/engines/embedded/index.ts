@@ -16,13 +16,14 @@ import type { DiskUsage } from "../../ports/engine.ts";
 import { DiskSpace } from "./disk-space.ts";
 import { EmbeddedCatalog } from "./embedded-catalog.ts";
 import { EmbeddedStore } from "./embedded-store.ts";
+import type { VerificationObserver } from "./embedded-store.ts";
 import { CATALOG_LEVEL_OPTIONS, LEVEL_OPTIONS, WRITE_BUFFERS_BYTES_MAX } from "./level-options.ts";
 import type { LevelOptions } from "./level-options.ts";
 import { SliceRegister } from "./slice-register.ts";
 import { VerifiedTables } from "./verified-tables.ts";
 import { WriteBuffers } from "./write-buffers.ts";
 
-export interface EmbeddedObserver extends CommitObserver {
+export interface EmbeddedObserver extends CommitObserver, VerificationObserver {
   openStoresChanged(openStores: number): void;
 }
 
@@ -90,6 +91,7 @@ export async function openEmbeddedEngine(options: EmbeddedEngineOptions): Promis
       openStoresMax: options.openStoresMax ?? OPEN_STORES_MAX,
       level: { ...common, shared, observer, tuning: { ...LEVEL_OPTIONS, ...options.level } },
       openStoresChanged: observer?.openStoresChanged.bind(observer),
+      verification: observer,
     });
     const close = async (): Promise<void> => {
       try {

@@ -88,6 +88,14 @@ export class StorePool {
     await this.#leave(name, entry, (level) => level.discard());
   }
 
+  /** Closes a damaged store: its users find it closed, and callers get the error for a while. */
+  async lose(name: string, error: ServiceError): Promise<void> {
+    this.#lost.set(name, { error, untilMs: this.#clock.monotonicMs() + LOSS_REMEMBERED_MS });
+    await this.#leaving.get(name);
+    const entry = this.#entries.get(name);
+    if (entry !== undefined) await this.#close(name, entry);
+  }
+
   /** Closes every store when its writes are done. Scans that still run find it closed. */
   async close(): Promise<void> {
     this.#closed = true;

@@ -24,6 +24,10 @@ export class VerifiedTables {
     tables.set(name, { identity: identityOf(stats), atMs });
   }
 
+  remove(directory: string, name: string): void {
+    this.#byDirectory.get(directory)?.delete(name);
+  }
+
   /** Forgets every table of a store except the named ones: compactions have removed the others. */
   keepOnly(directory: string, names: ReadonlySet<string>): void {
     const tables = this.#byDirectory.get(directory);

@@ -67,8 +67,11 @@ export async function verifyLevel(
   known?.tables.keepOnly(directory, live);
 }
 
-/** `size`: the size in the MANIFEST, if it was read. */
-async function verifyTableFile(
+/**
+ * Throws `LevelDamage` if the table is not what was written. `size`: the size in the MANIFEST;
+ * without it the table is read even if it is known.
+ */
+export async function verifyTableFile(
   directory: string,
   name: string,
   size: number | undefined,

@@ -22,6 +22,7 @@ import type {
   PartitionOrder,
   PartitionPage,
   ClockStatus,
+  Remedy,
   ServerStatus,
   TimeSlice,
   Tuning,
@@ -301,6 +302,11 @@ export class BraidClient {
     const history = options?.history === true ? { history: true } : {};
     const request = { namespace, timeSlice, ...history };
     return this.#control("GetHistogram", "reads", request, options);
+  }
+
+  /** Names a remedy for each problem of a namespace's partitions. */
+  async getRemedies(namespace: string, options?: CallOptions): Promise<readonly Remedy[]> {
+    return (await this.#control("GetRemedies", "reads", { namespace }, options)).remedies;
   }
 
   /** What the tuner observed, proposed and changed, and what it would propose now. */

@@ -35,6 +35,7 @@ export type {
   PartitionPlan,
   ProvisionedPlan,
   ReadMode,
+  Remedy,
   ResponseContext,
   ClockStatus,
   ServerStatus,

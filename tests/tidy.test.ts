@@ -27,7 +27,16 @@ const SPLIT_STAGES = [
   "splits/operate",
   "splits/verify",
 ];
-const STAGES = ["namespaces", "write", "read", "sizes", "tune", "provision", ...SPLIT_STAGES];
+const STAGES = [
+  "namespaces",
+  "write",
+  "read",
+  "sizes",
+  "tune",
+  "doctor",
+  "provision",
+  ...SPLIT_STAGES,
+];
 const SPLIT_STAGE_MAY = [
   "splits/record",
   "splits/use-cases",
@@ -58,6 +67,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   read: STAGE_MAY,
   sizes: STAGE_MAY,
   tune: STAGE_MAY,
+  doctor: ["tune", "splits/record", ...STAGE_MAY],
   provision: STAGE_MAY,
   ...Object.fromEntries(SPLIT_STAGES.map((stage) => [stage, SPLIT_STAGE_MAY])),
   "splits/work": ["splits/plan", ...SPLIT_STAGE_MAY],

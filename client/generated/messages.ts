@@ -70,6 +70,8 @@ export interface ControlServiceMethods {
    * reads have detected since.
    */
   readonly ListPartitions: { request: ListPartitionsRequest; answer: ListPartitionsResponse };
+  /** Looks at a namespace's sizes, splits and tunings and names a remedy for each problem. */
+  readonly GetRemedies: { request: GetRemediesRequest; answer: GetRemediesResponse };
   /** Lists the splits of one namespace or of all, page by page, without their parts. */
   readonly ListSplits: { request: ListSplitsRequest; answer: ListSplitsResponse };
   /** Returns one split with its parts, its sizes and latencies before and after, and its history. */
@@ -882,6 +884,38 @@ export interface SetReadModeRequest {
   /** Recorded with the change; at most 1,024 characters. */
   readonly reason?: string;
 }
+
+export interface GetRemediesRequest {
+  readonly namespace?: string;
+}
+
+export interface GetRemediesResponse {
+  /** One for each problem; one that says so if there is none. */
+  readonly remedies: readonly Remedy[];
+}
+
+/** A problem of a namespace's partitions, and what to do about it. */
+export interface Remedy {
+  readonly problem: string;
+  readonly remedy: RemedyKind;
+  readonly why: string;
+  /** What to run. Empty if there is nothing to do. */
+  readonly command: string;
+}
+
+export type RemedyKind =
+  /** Nobody suffers, or Braid does it by itself. */
+  | "NOTHING"
+  /** Callers that prefer an incomplete answer in time set allowPartial. */
+  | "PARTIAL"
+  /** The id should not exist: a test, a bot, a loop. */
+  | "BLOCK"
+  /** The slice lies in many files. */
+  | "COMPACT"
+  /** Most ids are wide, or most are tiny: other partitions for future slices. */
+  | "RETUNE"
+  /** A few ids are wide, and their readers need complete answers. */
+  | "SPLIT";
 
 /** One partition of a namespace. */
 export interface Partition {

@@ -142,6 +142,7 @@ async function open(options: {
     sizes: { of: notAsked, history: notAsked },
     partitions: { list: notAsked },
     tunings: { list: notAsked, decide: notAsked },
+    doctor: { remediesFor: notAsked },
     splits: {
       list: notAsked,
       get: notAsked,

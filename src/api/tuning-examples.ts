@@ -1,4 +1,4 @@
-/** Examples of the methods on tunings: see `examples.ts`. */
+/** Examples of the methods on tunings and remedies: see `examples.ts`. */
 import type { Example } from "./example.ts";
 
 const PROPOSED = {
@@ -30,6 +30,19 @@ const PROPOSED = {
 };
 
 export const TUNING_EXAMPLES: Readonly<Record<string, Example>> = {
+  GetRemedies: {
+    request: { namespace: "plays" },
+    answer: {
+      remedies: [
+        {
+          problem: "most partitions are too small",
+          remedy: "RETUNE",
+          why: "TimeSlices have p99 partitions below configured target of 2MiB. A proposal waits.",
+          command: "braid tune accept plays 20261114",
+        },
+      ],
+    },
+  },
   ListTunings: {
     request: { namespace: "plays" },
     answer: { tunings: [PROPOSED], nothingWhy: "DECIDED_BEFORE" },

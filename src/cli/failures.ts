@@ -108,6 +108,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   ListTunings: "braid tune ls",
   DecideTuning: "braid tune accept|refuse",
   PlanNamespace: "braid plan",
+  GetRemedies: "braid doctor",
   GetStatus: "braid status",
 };
 

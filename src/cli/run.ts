@@ -10,6 +10,7 @@ import { addCompletion } from "./completion.ts";
 import { addConfig } from "./config.ts";
 import { DEFAULT_URL } from "./connection.ts";
 import type { GlobalOptions } from "./connection.ts";
+import { addDoctor } from "./doctor.ts";
 import { addExplain } from "./explain.ts";
 import { EXIT, ExitError, exitCodeOf, explainFailure, UsageError } from "./failures.ts";
 import { findCommand, fullName } from "./find-command.ts";
@@ -147,6 +148,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 refused, 5 nothing c
   addHistogram(program, terminal);
   addTune(program, terminal);
   addPartitions(program, terminal);
+  addDoctor(program, terminal);
   addBlock(program, terminal);
   addSplits(program, terminal);
   addModes(program, terminal);

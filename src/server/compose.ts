@@ -3,6 +3,7 @@
  * does.
  */
 import type { Listener } from "../api/listen.ts";
+import { Doctor } from "../doctor/doctor.ts";
 import { allMethods } from "../api/methods/all-methods.ts";
 import type { PartitionKey } from "../model/partition.ts";
 import { Namespaces } from "../namespaces/namespaces.ts";
@@ -81,6 +82,7 @@ async function startParts(
     sizes: new SliceSizes({ catalog, clock, sources: [reading.sizes, ...storage.sizes] }),
     tunings: newTunings(runtime, parts),
     partitions: newPartitionListing(context, serving),
+    doctor: new Doctor({ catalog, fragments: (slice) => storage.fragments(slice) }),
     splits: newSplits(context, serving, nudge),
     modes: newReadModes(context, serving),
     verify,

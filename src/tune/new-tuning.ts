@@ -1,8 +1,8 @@
 /** The record of a decision, with its dry run and its words. Pure. */
-import { formatBytes } from "../lib/units.ts";
 import type { NamespaceConfig, TimePartition } from "../model/namespace-config.ts";
 import type { DryRun, Tuning } from "../model/tuning.ts";
 import type { ProposedTuning } from "./decide-tuning.ts";
+import { observedText } from "./observed-text.ts";
 import { partitionsPerDay } from "./predict-sizes.ts";
 
 export interface Decider {
@@ -19,7 +19,8 @@ export function newTuning(
   { at, by }: Decider,
 ): Tuning {
   const from = config.timePartition;
-  const observed = observedText(decision, config);
+  const verdict = decision.direction === "WIDEN" ? "TOO_NARROW" : "TOO_WIDE";
+  const observed = observedText(verdict, config.tuning);
   return {
     id,
     state: "PROPOSED",
@@ -49,13 +50,6 @@ function dryRunOf(decision: ProposedTuning, from: TimePartition): DryRun {
     keptLongerSeconds,
     keptLongerBytes: Math.round(keptLongerSeconds * bytesPerSecond),
   };
-}
-
-/** In the words of the original's log. */
-function observedText({ direction }: ProposedTuning, { tuning }: NamespaceConfig): string {
-  return direction === "WIDEN"
-    ? `TimeSlices have p99 partitions below configured target of ${formatBytes(tuning.densityMinBytes)}.`
-    : `TimeSlices have p95 partitions above configured target of ${formatBytes(tuning.densityMaxBytes)}.`;
 }
 
 function proposedText(from: TimePartition, to: TimePartition): string {

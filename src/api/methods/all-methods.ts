@@ -13,6 +13,8 @@ import type { PartitionsUseCase } from "./partitions.ts";
 import { readMethods } from "./read-events.ts";
 import type { ReadMethods } from "./read-events.ts";
 import { readModeMethods } from "./read-modes.ts";
+import { remedyMethods } from "./remedies.ts";
+import type { RemediesUseCase } from "./remedies.ts";
 import { splitMethods } from "./splits.ts";
 import { statusMethods } from "./status.ts";
 import type { StatusUseCase } from "./status.ts";
@@ -30,6 +32,7 @@ export interface MethodDependencies {
   readonly sizes: SizesUseCase;
   readonly tunings: TuningUseCases;
   readonly partitions: PartitionsUseCase;
+  readonly doctor: RemediesUseCase;
   readonly splits: SplitUseCases;
   readonly modes: ReadModeUseCases;
   readonly verify: VerifyUseCases;
@@ -46,6 +49,7 @@ export function allMethods(deps: MethodDependencies): Method[] {
     ...histogramMethods(deps.sizes),
     ...tuningMethods(deps.tunings),
     ...partitionMethods(deps.partitions),
+    ...remedyMethods(deps.doctor),
     ...splitMethods(deps.splits),
     ...readModeMethods(deps.modes),
     ...verifyMethods(deps.verify, (namespace, splitId) => deps.splits.locate(namespace, splitId)),

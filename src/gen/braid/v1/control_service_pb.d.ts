@@ -13,6 +13,7 @@ import type { TimePartition } from "./time_partition_pb.js";
 import type { ExplainedPartition_Route } from "./time_series_service_pb.js";
 import type { GetSplitRequestSchema, ListSplitsRequestSchema, ListSplitsResponseSchema, PauseSplitsRequestSchema, PauseSplitsResponseSchema, RequestSplitRequestSchema, ResumeSplitsRequestSchema, ResumeSplitsResponseSchema, RetrySplitRequestSchema, RollbackSplitRequestSchema, Split_State, SplitSchema } from "./split_pb.js";
 import type { DecideTuningRequestSchema, ListTuningsRequestSchema, ListTuningsResponseSchema, TuningSchema } from "./tuning_pb.js";
+import type { GetRemediesRequestSchema, GetRemediesResponseSchema } from "./remedies_pb.js";
 import type { GetVerifyRequestSchema, StartVerifyRequestSchema, StartVerifyResponseSchema, VerificationSchema } from "./verify_pb.js";
 import type { ClockStatusSchema, ConfirmClockRequestSchema, GetStatusRequestSchema, ServerStatusSchema } from "./status_pb.js";
 
@@ -1659,6 +1660,16 @@ export declare const ControlService: GenService<{
     methodKind: "unary";
     input: typeof ListPartitionsRequestSchema;
     output: typeof ListPartitionsResponseSchema;
+  },
+  /**
+   * Looks at a namespace's sizes, splits and tunings and names a remedy for each problem.
+   *
+   * @generated from rpc braid.v1.ControlService.GetRemedies
+   */
+  getRemedies: {
+    methodKind: "unary";
+    input: typeof GetRemediesRequestSchema;
+    output: typeof GetRemediesResponseSchema;
   },
   /**
    * Lists the splits of one namespace or of all, page by page, without their parts.

@@ -1,0 +1,122 @@
+/** Looks at one namespace and names a remedy for each problem of its partitions. */
+import { partitionText } from "../model/partition.ts";
+import type { PartitionKey, SliceRef } from "../model/partition.ts";
+import type { SliceHistogram } from "../model/slice-histogram.ts";
+import type { SplitRecord } from "../model/split.ts";
+import type { Catalog } from "../ports/catalog.ts";
+import type { Fragments } from "../ports/fragments.ts";
+import { readHistograms } from "../records/histogram-records.ts";
+import { readReadyNamespace } from "../records/namespace-records.ts";
+import type { NamespaceRecord } from "../records/namespace-records.ts";
+import { splitIdOf } from "../records/split-ids.ts";
+import { listSplits, slicesWithSplits } from "../records/split-records.ts";
+import { readTopPartitions } from "../records/top-partition-records.ts";
+import { readTunings } from "../records/tuning-records.ts";
+import { readKillSwitch } from "../splits/record/kill-switch.ts";
+import { judgeSizes } from "../tune/judge-sizes.ts";
+import { observedText } from "../tune/observed-text.ts";
+import { SizePrediction } from "../tune/predict-sizes.ts";
+import { remediesOf } from "./remedies.ts";
+import type { Remedy, WidePartition } from "./remedies.ts";
+
+export interface DoctorOptions {
+  readonly catalog: Catalog;
+  /** How scattered a slice lies in the storage; undefined where the engine cannot tell. */
+  readonly fragments: (slice: SliceRef) => Promise<Fragments | undefined>;
+}
+
+/** The widest partitions that get an entry of their own. */
+const WIDE_MAX = 20;
+/** Split records read: more say nothing new. */
+const RECORDS_MAX = 5_000;
+/** Slices asked for their widest partitions, newest first. */
+const SLICES_MAX = 5;
+
+export class Doctor {
+  readonly #options: DoctorOptions;
+
+  constructor(options: DoctorOptions) {
+    this.#options = options;
+  }
+
+  async remediesFor(namespace: string): Promise<readonly Remedy[]> {
+    const { catalog } = this.#options;
+    const record = await readReadyNamespace(catalog, namespace);
+    const histograms = await readHistograms(catalog, record.id);
+    const tunings = await readTunings(catalog, record.id);
+    const { on } = await readKillSwitch(catalog);
+    const newest = histograms.findLast(({ sealed, complete }) => sealed && complete);
+    return remediesOf({
+      namespace: record,
+      killSwitchOn: on,
+      sizes: newest === undefined ? undefined : judged(newest, record),
+      waitingTuning: tunings.find(({ state }) => state === "PROPOSED")?.id,
+      wide: await this.#widest(record, histograms),
+    });
+  }
+
+  async #widest(
+    { id, config }: NamespaceRecord,
+    histograms: readonly SliceHistogram[],
+  ): Promise<WidePartition[]> {
+    const { catalog } = this.#options;
+    const found = new Map<string, Seen>();
+    for (const { timeSlice } of histograms.slice(-SLICES_MAX)) {
+      const slice = { namespaceId: id, slice: timeSlice };
+      const top = await readTopPartitions(catalog, slice);
+      for (const { bytes, events, ...key } of top?.partitions ?? []) {
+        const { bytesMax, eventsMax } = config.widePartition;
+        if (bytes <= bytesMax && events <= eventsMax) continue;
+        const { seriesId, timeBucket, eventBucket } = key;
+        const partition = { ...slice, seriesId, timeBucket, eventBucket };
+        const share = bytes / Math.max(1, top?.totalBytes ?? bytes);
+        found.set(partitionText(partition), { partition, bytes, events, share, split: undefined });
+      }
+    }
+    for await (const split of this.#splits(id)) {
+      const { partition, bytes, events } = split;
+      const name = partitionText(partition);
+      const seen = found.get(name) ?? { partition, bytes, events, share: undefined };
+      found.set(name, { ...seen, split });
+    }
+    const widest = [...found.values()].sort((a, b) => b.bytes - a.bytes).slice(0, WIDE_MAX);
+    return Promise.all(widest.map((seen) => this.#describe(seen)));
+  }
+
+  async *#splits(namespaceId: string): AsyncGenerator<SplitRecord, void, undefined> {
+    const { catalog } = this.#options;
+    let left = RECORDS_MAX;
+    for (const slice of [...(await slicesWithSplits(catalog, namespaceId))].sort().toReversed()) {
+      // A record that cannot be decoded hides no other.
+      const skip = (): void => undefined;
+      for await (const split of listSplits(catalog, { namespaceId, slice }, skip)) {
+        if (left-- <= 0) return;
+        yield split;
+      }
+    }
+  }
+
+  async #describe({ partition, bytes, events, share, split }: Seen): Promise<WidePartition> {
+    const fragmented = split?.history.at(-1)?.cause === "fragmented";
+    const fragments = fragmented ? await this.#options.fragments(partition) : undefined;
+    return {
+      timeSlice: partition.slice,
+      timeSeriesId: partition.seriesId,
+      bytes,
+      events,
+      share,
+      splitId: splitIdOf(partition),
+      split,
+      compactCommand: fragments?.compactCommand,
+    };
+  }
+}
+
+interface Seen extends Pick<WidePartition, "bytes" | "events" | "share" | "split"> {
+  readonly partition: PartitionKey;
+}
+
+function judged(histogram: SliceHistogram, { config }: NamespaceRecord) {
+  const verdict = judgeSizes(new SizePrediction(histogram).present(), config.tuning);
+  return { verdict, observed: observedText(verdict, config.tuning) };
+}

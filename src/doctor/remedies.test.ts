@@ -23,7 +23,7 @@ function condition(change: Partial<NamespaceCondition> = {}): NamespaceCondition
       splitsPaused: null,
       everEventual: false,
       version: 1,
-    } as NamespaceCondition["namespace"],
+    },
     killSwitchOn: false,
     sizes: { verdict: "FITS", observed: "It fits." },
     waitingTuning: undefined,

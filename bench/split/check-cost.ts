@@ -158,6 +158,7 @@ function splitOf(partition: PartitionKey): SplitRecord {
     segments: [
       {
         ...range,
+        epoch: 0,
         ...size,
         state: "COMPLETED",
         generation: 1,

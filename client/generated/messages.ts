@@ -940,7 +940,7 @@ export interface Split {
   readonly segments: readonly SplitSegment[];
   /** The state of the newest segment. */
   readonly state: SplitState;
-  /** The epoch of the namespace when the record was created. */
+  /** The epoch of the namespace when the split last began. */
   readonly epoch: string;
   readonly latency: SplitLatency;
   /** Oldest first. A long history lacks its middle. */
@@ -998,7 +998,7 @@ export type SplitState =
   | "REFUSED"
   /** Copy and original differed. */
   | "FAILED"
-  /** Its time was reopened, an operator rolled it back, or a comparison found a difference. */
+  /** An operator rolled it back, or a comparison found a difference. */
   | "INVALIDATED";
 
 /** The original partition. */

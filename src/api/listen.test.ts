@@ -91,6 +91,8 @@ const plays: Namespace = {
   id: "plays-1",
   config: DEFAULT_NAMESPACE_CONFIG,
   epoch: 0,
+  epochStarts: [],
+  reopening: null,
   floor: 0,
   createdAt: 1_763_200_000_000_000,
   readMode: { ...FIRST_READ_MODE, since: 1_763_200_000_000_000 },

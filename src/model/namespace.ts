@@ -1,4 +1,5 @@
 /** A namespace as the catalog holds it, and a server's view of it. */
+import type { EpochStarts } from "./epochs.ts";
 import type { NamespaceConfig } from "./namespace-config.ts";
 import type { ProvisionedPlan } from "./partition-plan.ts";
 import type { IdStrategyStep, ReadModeState } from "./read-mode.ts";
@@ -11,6 +12,10 @@ export interface Namespace {
   readonly config: NamespaceConfig;
   /** Raised by every change that re-opens sealed time. */
   readonly epoch: number;
+  /** The floors with which epochs began, as far as a split may depend on them (rule C3). */
+  readonly epochStarts: EpochStarts;
+  /** A re-opening between its first and its last step (rule C3). */
+  readonly reopening: Reopening | null;
   /**
    * Event time below it is sealed: no server accepts an event there. It is stored, not computed
    * from a clock, and only rises within an epoch (rule C1).
@@ -29,6 +34,22 @@ export interface Namespace {
   readonly provisioned?: ProvisionedPlan | undefined;
   /** Raised by every change of this record. */
   readonly version: number;
+}
+
+/** Time that a new epoch opens, and that no server accepts events for yet. */
+export interface Reopening {
+  /** The limit that comes into force with the last step. */
+  readonly acceptLimitMicros: number;
+  /**
+   * The floor before the epoch. Until the last step no server accepts an event below it: some may
+   * still follow splits of that time.
+   */
+  readonly sealedBelow: number;
+}
+
+/** No server accepts an event before this time, whatever acceptLimit is. */
+export function closedBelow({ floor, reopening }: Pick<Namespace, "floor" | "reopening">): number {
+  return reopening === null ? floor : Math.max(floor, reopening.sealedBelow);
 }
 
 export interface SplitsPaused {

@@ -30,10 +30,10 @@ export interface NewSplit {
 
 /** Work ends before its next step. */
 const STOPPED: readonly MoveCause[] = ["paused", "reopened", "outage", "closed-slice"];
-/** A copy that is being served turns out wrong. */
-const COPIED_AGAIN: readonly MoveCause[] = ["recopy", "unreadable"];
-/** Servers no longer follow the copy. */
-const TAKEN_BACK: readonly MoveCause[] = ["operator", "reopened", "mismatch"];
+/** A copy that is being served turns out wrong, or its time was opened again and is sealed. */
+const COPIED_AGAIN: readonly MoveCause[] = ["reopened", "recopy", "unreadable"];
+/** Servers no longer follow the copy, until an operator retries it. */
+const TAKEN_BACK: readonly MoveCause[] = ["operator", "mismatch"];
 
 /**
  * Every move a record may make, and for which causes. A record whose segments are all completed
@@ -43,18 +43,17 @@ export const SPLIT_MOVES: Readonly<
   Record<SplitState, Readonly<Partial<Record<SplitState, readonly MoveCause[]>>>>
 > = {
   DETECTED: {
-    DETECTED: ["reopened", ...COPIED_AGAIN],
+    DETECTED: COPIED_AGAIN,
     PLANNING: ["claim"],
     SPLITTING: ["claim"],
     VALIDATING: ["claim"],
-    COMPLETED: ["claim", "covered", "waiting", "closed-slice"],
-    PARKED: ["waiting", "closed-slice"],
+    COMPLETED: ["claim", "covered", "waiting", "reopened", "closed-slice"],
+    PARKED: ["waiting", "reopened", "closed-slice"],
     FAILED: ["unreadable"],
     INVALIDATED: TAKEN_BACK,
   },
   PLANNING: {
     DETECTED: COPIED_AGAIN,
-    PLANNING: ["reopened"],
     PLANNED: ["plan"],
     COMPLETED: ["claim", "covered", "waiting", "paused", "reopened", "outage", ...REFUSAL_CAUSES],
     PARKED: ["waiting", "harmless", ...STOPPED],
@@ -116,7 +115,7 @@ export const SPLIT_MOVES: Readonly<
   FAILED: {
     DETECTED: ["operator", ...COPIED_AGAIN],
     PLANNING: ["claim"],
-    PARKED: ["waiting", "closed-slice"],
+    PARKED: ["waiting", "reopened", "closed-slice"],
     FAILED: ["unreadable"],
     INVALIDATED: TAKEN_BACK,
   },

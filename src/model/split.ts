@@ -6,8 +6,10 @@
  * The parts of a segment are listed when they are written whole (rule C8); an unlisted part is
  * garbage.
  */
+import { isSealed } from "./epochs.ts";
 import type { SplitLayout } from "./layouts.ts";
 import type { MoveCause } from "./move-cause.ts";
+import type { Namespace } from "./namespace.ts";
 import type { PartitionKey, SliceRef } from "./partition.ts";
 import type { SplitStrategyName } from "./strategies/strategies.ts";
 
@@ -57,6 +59,8 @@ export interface Segment {
   /** The event time it covers: frozen before anything is copied. */
   readonly from: number;
   readonly to: number;
+  /** The namespace's epoch in which the range was frozen. It never changes (rule C3). */
+  readonly epoch: number;
   readonly state: "PLANNED" | "SPLITTING" | "VALIDATING" | "COMPLETED" | "FAILED";
   /** The number of this copy; a recopy gets the next. Blocks carry it. */
   readonly generation: number;
@@ -113,9 +117,7 @@ export interface SplitRecord {
   /** The namespace's name, for readers of the record alone. */
   readonly namespace: string;
   readonly state: SplitState;
-  /**
-   * Of the namespace. A route is served only while the namespace still has this epoch (rule C3).
-   */
+  /** The namespace's epoch when the split last began. Each segment has its own. */
   readonly epoch: number;
   /** The size that the detection saw: a lower bound. */
   readonly bytes: number;
@@ -160,7 +162,6 @@ export const NO_LATENCY: SeenLatency = { reads: 0, meanMs: 0, maxMs: 0 };
 /** What servers follow: the completed segments, and nothing else (rule C19). */
 export interface RouteRecord {
   readonly partition: PartitionKey;
-  readonly epoch: number;
   /**
    * The version of the split it was derived from: an older one never replaces a newer one, so a
    * late publisher changes nothing.
@@ -173,6 +174,8 @@ export interface RouteRecord {
 export interface RouteSegment {
   readonly from: number;
   readonly to: number;
+  /** Served only if no later epoch has opened its time (`epochs.ts`). */
+  readonly epoch: number;
   readonly generation: number;
   readonly layout: SplitLayout;
   readonly strategy: SplitStrategyName;
@@ -191,20 +194,32 @@ export function routeOf(record: SplitRecord): Omit<RouteRecord, "partition"> {
     if (before !== undefined && before.to !== segment.from) break;
     segments.push(routeSegmentOf(segment));
   }
-  return { epoch: record.epoch, of: record.version, segments };
+  return { of: record.version, segments };
 }
 
 /** The fields of a segment that readers need. */
 export function routeSegmentOf(segment: Segment): RouteSegment {
-  const { from, to, generation, layout, strategy, partRanges, bytes, events } = segment;
+  const { from, to, epoch, generation, layout, strategy, partRanges, bytes, events } = segment;
   const confirmed = segment.confirmedAt !== null;
-  return { from, to, generation, layout, strategy, partRanges, bytes, events, confirmed };
+  return { from, to, epoch, generation, layout, strategy, partRanges, bytes, events, confirmed };
 }
 
-/** The end of the contiguous completed time; `start` if there is none. */
-export function coveredTo(record: SplitRecord, start: number): number {
-  return routeOf(record).segments.at(-1)?.to ?? start;
+/** The segments before the first whose time was opened again since it was frozen. */
+export function sealedSegments(
+  { segments }: Pick<SplitRecord, "segments">,
+  { epochStarts }: Reopenings,
+): readonly Segment[] {
+  const opened = segments.findIndex((segment) => !isSealed(epochStarts, segment));
+  return opened < 0 ? segments : segments.slice(0, opened);
 }
+
+/** The end of the contiguous, completed and sealed time; `start` if there is none. */
+export function coveredTo(record: SplitRecord, start: number, reopenings: Reopenings): number {
+  const segments = sealedSegments(record, reopenings);
+  return routeOf({ ...record, segments }).segments.at(-1)?.to ?? start;
+}
+
+type Reopenings = Pick<Namespace, "epochStarts">;
 
 /** The range of part numbers of one original partition. */
 export const PARTS_PER_PARTITION = 1 << 20;

@@ -159,6 +159,7 @@ function newRecord(
     id: `${name}-${Buffer.from(random.bytes(8)).toString("hex")}`,
     config,
     epoch: 0,
+    epochStarts: [],
     floor,
     // No process has a view of this namespace with a lower floor.
     settled: { epoch: 0, floor },
@@ -168,6 +169,7 @@ function newRecord(
     deletion: null,
     restores: null,
     reopening: null,
+    resealing: null,
     slicesChange: 1,
     changing: null,
     blockedChange: 0,

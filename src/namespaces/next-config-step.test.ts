@@ -59,7 +59,10 @@ test("a higher acceptLimit makes slices first, then begins an epoch with a lower
   equal(near.record.epoch, record.epoch + 1);
   equal(near.record.floor, NOON - 8 * HOUR - SKEW);
   equal(near.record.config.acceptLimitMicros, 6 * HOUR);
-  deepEqual(near.record.reopening, { acceptLimitMicros: 8 * HOUR });
+  deepEqual(near.record.epochStarts, [{ epoch: near.record.epoch, floor: near.record.floor }]);
+  const sealedBelow = record.floor;
+  deepEqual(near.record.reopening, { acceptLimitMicros: 8 * HOUR, sealedBelow });
+  deepEqual(near.record.resealing, { from: near.record.floor, to: record.floor });
 });
 
 test("C3: a raise that is repeated continues its epoch, and so does one to a lower limit above the present one", async () => {
@@ -70,17 +73,21 @@ test("C3: a raise that is repeated continues its epoch, and so does one to a low
     equal(step.kind, "write");
     deepEqual([step.record.epoch, step.record.floor], [begun.epoch, begun.floor]);
     equal(step.record.config.acceptLimitMicros, 6 * HOUR);
-    deepEqual(step.record.reopening, { acceptLimitMicros: hours * HOUR });
+    deepEqual(step.record.epochStarts, begun.epochStarts);
+    const sealedBelow = record.floor;
+    deepEqual(step.record.reopening, { acceptLimitMicros: hours * HOUR, sealedBelow });
   }
 });
 
-test("C3: a raise beyond the one under way begins another epoch, once no split misses the one before", async () => {
+test("C3: a raise beyond the one under way begins another epoch, and what was sealed before both stays closed", async () => {
   const { record, slices } = await created();
   const begun = next(record, slices, { acceptLimitMicros: 8 * HOUR }).record;
   const step = next(begun, slices, { acceptLimitMicros: 9 * HOUR });
-  equal(step.kind, "write after invalidation");
+  equal(step.kind, "write");
   equal(step.record.epoch, begun.epoch + 1);
-  deepEqual(step.record.reopening, { acceptLimitMicros: 9 * HOUR });
+  const sealedBelow = record.floor;
+  deepEqual(step.record.reopening, { acceptLimitMicros: 9 * HOUR, sealedBelow });
+  deepEqual(step.record.epochStarts, [{ epoch: begun.epoch + 1, floor: step.record.floor }]);
 });
 
 test("a lower acceptLimit raises the floor by the difference", async () => {
@@ -93,8 +100,9 @@ test("a lower acceptLimit raises the floor by the difference", async () => {
 
 test("a limit that is cancelled before it is in force ends the re-opening", async () => {
   const { record, slices } = await created();
-  const reopening = { ...record, reopening: { acceptLimitMicros: 8 * HOUR } };
-  const step = next(reopening, slices, { acceptLimitMicros: 6 * HOUR });
-  equal(step.kind, "write after invalidation");
+  const begun = next(record, slices, { acceptLimitMicros: 8 * HOUR }).record;
+  const step = next(begun, slices, { acceptLimitMicros: 6 * HOUR });
+  equal(step.kind, "write");
   equal(step.record.reopening, null);
+  ok(step.record.floor >= record.floor, "no event was let in below it");
 });

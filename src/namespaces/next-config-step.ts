@@ -7,12 +7,13 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Micros } from "../lib/time-units.ts";
 import type { NamespaceConfig } from "../model/namespace-config.ts";
+import { closedBelow } from "../model/namespace.ts";
 import { planSlices, writableFrom } from "../model/plan-slices.ts";
 import { configured, widestAcceptMicros } from "../records/namespace-records.ts";
 import type { NamespaceRecord } from "../records/namespace-records.ts";
 import type { SliceChange } from "../records/slice-change.ts";
 import type { SliceRecord } from "../records/slice-records.ts";
-import { beginReopening } from "./reopen.ts";
+import { beginEpoch } from "./reopen.ts";
 import { floorFor, sliceWindow } from "./slice-window.ts";
 
 export type ConfigStep =
@@ -22,11 +23,6 @@ export type ConfigStep =
       readonly record: NamespaceRecord;
       readonly due: Partial<SliceChange>;
     }
-  /**
-   * As "write", after the splits have moved to the epoch of a re-opening under way: the update
-   * cancels or replaces the re-opening, and a split that misses an epoch loses all its segments.
-   */
-  | { readonly kind: "write after invalidation"; readonly record: NamespaceRecord }
   /** The record with the new configuration; `reopening` holds a higher acceptLimit. */
   | { readonly kind: "write"; readonly record: NamespaceRecord };
 
@@ -52,21 +48,22 @@ export function nextConfigStep(
   if (make.length > 0) {
     return { kind: "change slices", record: keepingLonger(before, config), due: { make } };
   }
-  const write = before.reopening === null ? "write" : "write after invalidation";
   if (opens) {
     const inForce = { ...config, acceptLimitMicros: before.config.acceptLimitMicros };
     const present = configured(before, inForce);
     // A raise to a limit that is being opened continues that epoch, whose floor is low enough (rule
     // C3).
-    if (acceptLimitMicros <= (before.reopening?.acceptLimitMicros ?? 0)) {
-      return { kind: "write", record: { ...present, reopening: { acceptLimitMicros } } };
+    if (before.reopening !== null && acceptLimitMicros <= before.reopening.acceptLimitMicros) {
+      const reopening = { ...before.reopening, acceptLimitMicros };
+      return { kind: "write", record: { ...present, reopening } };
     }
-    return { kind: write, record: beginReopening(present, acceptLimitMicros, floor) };
+    return { kind: "write", record: beginEpoch(present, floor, acceptLimitMicros) };
   }
   const reached = floorFor(acceptLimitMicros, now, clockSkewMicros);
-  const raised = raisedFloor(before, acceptLimitMicros, reached);
+  // A re-opening that is given up has let no event in below the floor before it.
+  const raised = Math.max(raisedFloor(before, acceptLimitMicros, reached), closedBelow(before));
   const record = { ...configured(before, config), floor: raised, reopening: null };
-  return { kind: write, record };
+  return { kind: "write", record };
 }
 
 /**

@@ -121,10 +121,14 @@ test("C3: a re-opening that was left half done is in force only view_max_age aft
     (await readNamespace(fixture.catalog, "plays"))?.config.acceptLimitMicros;
   const before = await limitOf();
   // Its process dies when the new epoch has begun.
-  fixture.catalog.before = (call, space) => {
-    if (call === "list" && space.startsWith("split-slices/")) throw new Error("died");
+  fixture.catalog.changed = (space, _before, after) => {
+    if (space === "namespaces" && after?.value.includes('"reopening":{')) fixture.crashAt(0);
   };
-  await rejects(namespaces.update("plays", { acceptLimitMicros: 6 * HOUR }, []), /died/);
+  const update = namespaces.update("plays", { acceptLimitMicros: 6 * HOUR }, []);
+  const died = rejects(update, /crashed/);
+  await fixture.passWhile(died);
+  await died;
+  fixture.catalog.changed = () => undefined;
   fixture.recover();
   const { reconciler } = fixture.start();
   await reconciler.runOnce(never);

@@ -32,6 +32,7 @@ import { forgetDroppedSlices } from "./reconcile/forget-dropped-slices.ts";
 import { KnownSlices } from "./reconcile/known-slices.ts";
 import { purgeDue } from "./reconcile/purge-due.ts";
 import type { ReconcileRun, ReconcilerEvent, ReconcilerReport } from "./reconcile/reconcile-run.ts";
+import { ReopenedSplits } from "./reconcile/reopened-splits.ts";
 import { RefusedDrops } from "./reconcile/refused-drops.ts";
 import { removeDeadCreation } from "./reconcile/remove-dead-creation.ts";
 import { SettlingFloors } from "./reconcile/settling-floors.ts";
@@ -63,6 +64,7 @@ export class SliceReconciler {
   readonly #settlingFloors: SettlingFloors;
   readonly #trimmer: SplitChangesTrimmer;
   readonly #refusedDrops = new RefusedDrops();
+  readonly #reopenedSplits = new ReopenedSplits();
 
   constructor(options: SliceReconcilerOptions) {
     const { catalog, clock, margins } = options;
@@ -211,6 +213,7 @@ export class SliceReconciler {
     await dropMarkedSlices(run, record, marked);
     await forgetDroppedSlices(run, record, slices, this.#options.droppedKept ?? 1_000);
     await this.#trimmer.trim(record);
+    await this.#reopenedSplits.return(run, record, slices);
   }
 
   #forgetAllBut(known: ReadonlySet<string>): void {
@@ -218,6 +221,7 @@ export class SliceReconciler {
     this.#settlingFloors.forgetAllBut(known);
     this.#trimmer.forgetAllBut(known);
     this.#refusedDrops.forgetAllBut(known);
+    this.#reopenedSplits.forgetAllBut(known);
   }
 }
 

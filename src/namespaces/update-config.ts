@@ -27,7 +27,6 @@ import {
 } from "../records/namespace-records.ts";
 import type { NamespaceRecord } from "../records/namespace-records.ts";
 import { readSlices } from "../records/slice-records.ts";
-import { invalidateSplits } from "../splits/record/invalidate-splits.ts";
 import { rescheduleSplits } from "../splits/record/reschedule-splits.ts";
 import type { NamespaceContext } from "./namespace-context.ts";
 import { nextConfigStep } from "./next-config-step.ts";
@@ -73,7 +72,7 @@ async function changeConfig(
   update: ConfigUpdate,
   signal: AbortSignal | undefined,
 ): Promise<RoundOutcome<NamespaceRecord>> {
-  const { catalog, clock, margins, time } = context;
+  const { catalog, margins, time } = context;
   const before = await readReadyNamespace(catalog, name);
   requirePartitioning(before, update.expected);
   const slices = await readSlices(catalog, before.id);
@@ -84,9 +83,6 @@ async function changeConfig(
   switch (step.kind) {
     case "change slices":
       return changeSlicesInRound(context, step.record, step.due, signal);
-    case "write after invalidation":
-      await invalidateSplits(catalog, clock, before, signal);
-      return written(await writeNamespace(catalog, step.record));
     case "write":
       return written(await writeNamespace(catalog, step.record));
   }

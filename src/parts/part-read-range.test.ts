@@ -6,6 +6,7 @@ import { partReadRange } from "./part-read-range.ts";
 const SEGMENT: RouteSegment = {
   from: 0,
   to: 10,
+  epoch: 0,
   generation: 0,
   layout: "PACKED",
   strategy: "EVENT_BUCKETS",

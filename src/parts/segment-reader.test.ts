@@ -54,6 +54,7 @@ async function writeSegment(
   const segment: RouteSegment = {
     from: FROM,
     to: TO,
+    epoch: 0,
     generation: GENERATION,
     layout,
     strategy,

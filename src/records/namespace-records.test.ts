@@ -38,6 +38,15 @@ test("an update that always loses ends with CONFLICT", async () => {
   );
 });
 
+test("C3: an epoch that an older version began without its pair stops every copy of earlier epochs", async () => {
+  const { catalog } = await fixtureWithPlays();
+  const epochStarts = [{ epoch: 1, floor: 100 }];
+  await updateNamespace(catalog, "plays", (current) => ({ ...current, epoch: 2, epochStarts }));
+  deepEqual((await readNamespace(catalog, "plays"))?.epochStarts, [{ epoch: 2, floor: 0 }]);
+  await updateNamespace(catalog, "plays", (current) => ({ ...current, epoch: 1, epochStarts }));
+  deepEqual((await readNamespace(catalog, "plays"))?.epochStarts, epochStarts);
+});
+
 test("a record that does not parse is DATA_LOSS, and so is one that lacks a field", async () => {
   const { catalog } = await fixtureWithPlays();
   for (const value of ["{", "{}", '"text"']) {

@@ -9,6 +9,8 @@
 import { LOST, tryCompareAndSet } from "../lib/compare-and-set.ts";
 import { z } from "zod";
 import { ServiceError } from "../lib/errors.ts";
+import { withEpochStart } from "../model/epochs.ts";
+import type { EpochStarts } from "../model/epochs.ts";
 import { SPLIT_LAYOUTS } from "../model/layouts.ts";
 import type { Namespace } from "../model/namespace.ts";
 import type { NamespaceConfig } from "../model/namespace-config.ts";
@@ -33,10 +35,10 @@ export interface NamespaceRecord extends Namespace {
   /** Of a RESTORING one: the version of the record in `deleted` that it was made from; else null. */
   readonly restores: number | null;
   /**
-   * A higher acceptLimit that is not in force yet: between the steps of rule C3 that raise the
-   * epoch and begin to accept.
+   * Event time that was opened again, and whose splits have not returned to DETECTED yet. They do
+   * slice by slice, when the floor has passed it (rule C17); `from` rises with each slice.
    */
-  readonly reopening: { readonly acceptLimitMicros: number } | null;
+  readonly resealing: { readonly from: number; readonly to: number } | null;
   /**
    * The settled floor, below which workers may copy (rules C1 and C24), as `settledFloorOf` gives
    * it. It carries its epoch, because a server of an older version begins an epoch without it.
@@ -325,8 +327,7 @@ export const deletionFields: z.ZodType<Deletion> = storedObject({
   purge: z.boolean(),
 });
 
-/** A stored namespace beside its name. */
-export const namespaceFields: z.ZodType<Omit<NamespaceRecord, "name" | "version">> = storedObject({
+const storedFields = storedObject({
   id: z.string().min(1),
   config: configSchema,
   epoch: count,
@@ -336,7 +337,14 @@ export const namespaceFields: z.ZodType<Omit<NamespaceRecord, "name" | "version"
   phase: z.enum(["CREATING", "READY", "DELETING", "LEAVING", "RESTORING"]),
   deletion: deletionFields.nullable().default(null),
   restores: count.nullable().default(null),
-  reopening: storedObject({ acceptLimitMicros: count }).nullable(),
+  epochStarts: z.array(storedObject({ epoch: count, floor: z.number().int() })).default([]),
+  reopening: storedObject({
+    acceptLimitMicros: count,
+    sealedBelow: z.number().int().default(0),
+  }).nullable(),
+  resealing: storedObject({ from: z.number().int(), to: z.number().int() })
+    .nullable()
+    .default(null),
   slicesChange: count,
   changing: sliceChangeSchema.nullable(),
   blockedChange: count,
@@ -363,10 +371,26 @@ export const namespaceFields: z.ZodType<Omit<NamespaceRecord, "name" | "version"
   idStrategyCount: count,
 });
 
+/** A stored namespace beside its name. */
+export const namespaceFields: z.ZodType<Omit<NamespaceRecord, "name" | "version">> =
+  storedFields.transform((fields) => ({ ...fields, epochStarts: completeStarts(fields) }));
+
 function decode(stored: CatalogRecord): NamespaceRecord {
   return {
     ...decodeStored(namespaceFields, SPACE, stored),
     name: stored.key,
     version: stored.version,
   };
+}
+
+/**
+ * A server of an older version begins an epoch without its pair: then no copy of an earlier epoch
+ * counts.
+ */
+function completeStarts({
+  epoch,
+  epochStarts,
+}: Pick<Namespace, "epoch" | "epochStarts">): EpochStarts {
+  if ((epochStarts.at(-1)?.epoch ?? 0) >= epoch) return epochStarts;
+  return withEpochStart(epochStarts, { epoch, floor: 0 });
 }

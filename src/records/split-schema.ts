@@ -9,6 +9,8 @@ import { storedObject } from "./stored-json.ts";
 
 const count = z.number().int().nonnegative();
 const time = z.number().int();
+/** A server of an older version writes none: then the copy counts until time is re-opened. */
+const frozenIn = count.default(0);
 const state = z.enum(SPLIT_STATES);
 const layout = z.enum(SPLIT_LAYOUTS);
 const strategy = z.enum(SPLIT_STRATEGIES);
@@ -17,6 +19,7 @@ const partRanges = z.array(storedObject({ start: count, count }));
 const segment = storedObject({
   from: time,
   to: time,
+  epoch: frozenIn,
   state: z.enum(["PLANNED", "SPLITTING", "VALIDATING", "COMPLETED", "FAILED"]),
   generation: count,
   layout,
@@ -81,12 +84,12 @@ export const partSchema: z.ZodType<Omit<PartRecord, "part">> = storedObject({
 });
 
 export const routeSchema: z.ZodType<Omit<RouteRecord, "partition">> = storedObject({
-  epoch: count,
   of: count,
   segments: z.array(
     storedObject({
       from: time,
       to: time,
+      epoch: frozenIn,
       generation: count,
       layout,
       strategy,

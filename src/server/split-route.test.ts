@@ -1,5 +1,6 @@
 import { equal } from "node:assert/strict";
 import { test } from "node:test";
+import type { EpochStarts } from "../model/epochs.ts";
 import type { Namespace } from "../model/namespace.ts";
 import type { Segment, SplitRecord } from "../model/split.ts";
 import { newSplit } from "../model/split-moves.ts";
@@ -17,6 +18,7 @@ const SLICE: TimeSlice = {
 const SEGMENT: Segment = {
   from: 2 * HOUR,
   to: 3 * HOUR,
+  epoch: 0,
   state: "COMPLETED",
   generation: 0,
   layout: "PACKED",
@@ -48,11 +50,11 @@ function splitOf(segments: readonly Segment[]): SplitRecord {
 function routeIn(
   mode: Namespace["readMode"]["mode"],
   segments: readonly Segment[],
-  { killed = false, epoch = 0 } = {},
+  { killed = false, epochStarts = [] }: { killed?: boolean; epochStarts?: EpochStarts } = {},
 ): string {
   const readMode = { mode, autoAdvance: true, since: 0, by: "", reason: "", round: 0, kinds: null };
   // The fields that a route depends on.
-  const namespace = { epoch, readMode } as Namespace;
+  const namespace = { epochStarts, readMode } as Namespace;
   return splitRouteOf(namespace, SLICE, splitOf(segments), killed);
 }
 
@@ -64,5 +66,6 @@ test("a route follows the record, the read mode, the epoch and the kill switch",
   equal(routeIn("SHADOW", [SEGMENT]), "ORIGINAL_HELD");
   equal(routeIn("SERVE", [{ ...SEGMENT, confirmedAt: null }]), "ORIGINAL_HELD");
   equal(routeIn("SERVE", [SEGMENT], { killed: true }), "ORIGINAL_HELD");
-  equal(routeIn("SERVE", [SEGMENT], { epoch: 1 }), "ORIGINAL_FALLBACK");
+  const epochStarts = [{ epoch: 1, floor: SEGMENT.to - 1 }];
+  equal(routeIn("SERVE", [SEGMENT], { epochStarts }), "ORIGINAL_FALLBACK");
 });

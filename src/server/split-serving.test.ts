@@ -15,6 +15,7 @@ import { ServedReads } from "../../tests/property/served-reads.ts";
 import { moveSplit } from "../splits/record/move-split.ts";
 import { readEvidence } from "../records/evidence-records.ts";
 import { readSplit } from "../records/split-records.ts";
+import { reopened } from "../../tests/support/reopened.ts";
 
 const never = new AbortController().signal;
 
@@ -303,11 +304,10 @@ test("C6: an unconfirmed segment is not served", async () => {
   ok(fixture.count("fallback unconfirmed") > 0);
 });
 
-test("C3: a split of another epoch is not served", async () => {
+test("C3: a split whose time was opened again is not served", async () => {
   await fixture.split({});
   await fixture.proven();
-  const { namespace } = fixture.view;
-  fixture.view = { ...fixture.view, namespace: { ...namespace, epoch: 2 } };
+  fixture.view = { ...fixture.view, namespace: reopened(fixture.view.namespace) };
   const page = await fixture.read({});
   equal(page.context.splitPartitionsRead, 0);
   deepEqual(idsOf(page), ids(100));
@@ -326,10 +326,9 @@ const WITHDRAWALS: readonly (readonly [string, () => unknown])[] = [
     },
   ],
   [
-    "another epoch",
+    "an epoch that opens its time again",
     () => {
-      const { namespace } = fixture.view;
-      fixture.view = { ...fixture.view, namespace: { ...namespace, epoch: 2 } };
+      fixture.view = { ...fixture.view, namespace: reopened(fixture.view.namespace) };
     },
   ],
   [

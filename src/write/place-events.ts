@@ -3,7 +3,7 @@
  * time give the same answer, on arrival and in the check before the acknowledgement.
  */
 import type { EventCode } from "../lib/errors.ts";
-import { blockedMessage, blockOf } from "../model/namespace.ts";
+import { blockedMessage, blockOf, closedBelow } from "../model/namespace.ts";
 import type { NamespaceView } from "../model/namespace.ts";
 import { eventBucketOf, eventBucketsOf, timeBucketOf } from "../model/partition.ts";
 import { sliceAt } from "../model/time-slice.ts";
@@ -32,9 +32,8 @@ export interface Placement {
 }
 
 /** No event before this time is accepted: the floor, or the accept limit where that is later. */
-function acceptFrom(view: NamespaceView, nowMicros: number): number {
-  const { config, floor } = view.namespace;
-  return Math.max(nowMicros - config.acceptLimitMicros, floor);
+function acceptFrom({ namespace }: NamespaceView, nowMicros: number): number {
+  return Math.max(nowMicros - namespace.config.acceptLimitMicros, closedBelow(namespace));
 }
 
 /** So many failures of a batch are described; the others have their code and a short message. */

@@ -8,6 +8,7 @@
 import type { ByteBudget } from "../lib/byte-budget.ts";
 import type { Clock } from "../lib/clock.ts";
 import { ServiceError } from "../lib/errors.ts";
+import { closedBelow } from "../model/namespace.ts";
 import type { Namespace, NamespaceView, ViewSource } from "../model/namespace.ts";
 import type { EventStore } from "../ports/event-store.ts";
 import type { WriteBatch } from "../wire/write-request.ts";
@@ -203,15 +204,15 @@ export function overloaded(): ServiceError {
  * Below this event time an event may be missing from what others serve, so it is not acknowledged.
  *
  * A new epoch begins with a lower floor, but until every process knows of it some follow the splits
- * of the previous epoch. The view no longer says how far the previous floor had risen: it was no
- * further than the lowest limit in force allows.
+ * of the previous epoch. When the re-opening is complete, the view no longer says how far the
+ * previous floor had risen: it was no further than the lowest limit in force allows.
  */
 function sealedBelow(placed: Namespace, latest: Namespace | undefined, nowMicros: number): number {
   if (latest?.id !== placed.id) return Number.POSITIVE_INFINITY;
-  if (latest.epoch === placed.epoch) return latest.floor;
+  if (latest.epoch === placed.epoch) return closedBelow(latest);
   // A limit that was lowered before it was raised stays in force until the re-opening is complete.
   const limit = Math.min(placed.config.acceptLimitMicros, latest.config.acceptLimitMicros);
-  return Math.max(latest.floor, nowMicros - limit);
+  return Math.max(closedBelow(latest), nowMicros - limit);
 }
 
 /** Whether the store reported that nothing was stored. */

@@ -50,7 +50,7 @@ export async function addSegment(
   const generation = record.nextGeneration;
   const parts = await writeParts(building, partition, shape, record.nextPart, generation);
   for (const part of parts) await writePart(catalog, partition, part);
-  const segment = segmentOf(shape, generation, record.nextPart, parts);
+  const segment = segmentOf(shape, epoch, generation, record.nextPart, parts);
   const after = inState(record, "COMPLETED", {
     epoch,
     segments: [...record.segments, segment],
@@ -126,6 +126,7 @@ async function writeParts(
 
 function segmentOf(
   { from, to, layout, hashParts, confirmed }: SegmentShape,
+  epoch: number,
   generation: number,
   start: number,
   parts: readonly PartRecord[],
@@ -133,6 +134,7 @@ function segmentOf(
   return {
     from,
     to,
+    epoch,
     state: "COMPLETED",
     generation,
     layout,

@@ -23,6 +23,7 @@ import * as reads from "./reads.ts";
 import type { ModelEvent } from "./reads.ts";
 import { ServedReads } from "./served-reads.ts";
 import { addSegment, eventsIn, rollBack } from "./split-building.ts";
+import { reopened } from "../support/reopened.ts";
 
 const { START, SECOND } = reads;
 const HOUR = 3_600 * SECOND;
@@ -248,7 +249,13 @@ async function apply(
       served.setMode(namespace.readMode.mode === "SERVE" ? "SHADOW" : "SERVE");
       break;
     case "reopen":
-      served.view = { ...served.view, namespace: { ...namespace, epoch: namespace.epoch + 1 } };
+      served.view = {
+        ...served.view,
+        namespace: reopened(
+          namespace,
+          location.start + shape.covers * (location.end - location.start),
+        ),
+      };
       break;
     case "wait":
       await served.clock.advance(11_000);

@@ -30,6 +30,7 @@ import type { ControlProcess } from "../support/control-fixture.ts";
 import { gatedCatalog, gatedStore } from "../support/stopped-process.ts";
 import type { Gate } from "../support/stopped-process.ts";
 import { timeMargins } from "../../src/model/time-margins.ts";
+import { isSealed } from "../../src/model/epochs.ts";
 
 export const NAME = "plays";
 export const SERIES = "profile:123";
@@ -248,8 +249,10 @@ export class SplitScenario extends ControlFixture {
   async compare(partition: PartitionKey): Promise<Comparison> {
     const route = await readRoute(this.catalog, partition);
     const namespace = await readNamespace(this.catalog, NAME);
-    const segments = route?.epoch === namespace?.epoch ? (route?.segments ?? []) : [];
-    const served = segments.filter(({ confirmed }) => confirmed);
+    const starts = namespace?.epochStarts ?? [];
+    const served = (route?.segments ?? []).filter(
+      (segment) => segment.confirmed && isSealed(starts, segment),
+    );
     let split = Buffer.alloc(0);
     let parts = 0;
     for (const segment of served.toReversed()) {

@@ -10,6 +10,7 @@ export function readyRecord(namespace: Namespace): NamespaceRecord {
     deletion: null,
     restores: null,
     reopening: null,
+    resealing: null,
     slicesChange: 0,
     changing: null,
     blockedChange: 0,

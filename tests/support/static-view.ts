@@ -22,6 +22,8 @@ export function staticView(options: StaticViewOptions): NamespaceView {
       id: "plays-1",
       config: { ...DEFAULT_NAMESPACE_CONFIG, ...options.config },
       epoch: 1,
+      epochStarts: [],
+      reopening: null,
       floor: options.floor ?? 0,
       createdAt: 0,
       readMode: {

@@ -19,6 +19,7 @@ const PARTITION = { timeSlice: "data_20261114", timeSeriesId: "p", timeBucket: 7
 const SEGMENT: Segment = {
   from: START,
   to: START + HOUR,
+  epoch: 4,
   state: "COMPLETED",
   generation: 3,
   layout: "PACKED",

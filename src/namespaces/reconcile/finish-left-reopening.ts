@@ -1,21 +1,18 @@
 /**
- * Finishes a re-opening that a crash has left half done (rule C3): it invalidates what relies on
- * the old floor, waits for `view_max_age`, and then puts the new limit in force.
+ * Finishes a re-opening that a crash has left half done (rule C3): it waits for `view_max_age`, and
+ * then puts the new limit in force.
  */
 import type { NamespaceRecord } from "../../records/namespace-records.ts";
-import { invalidateSplits } from "../../splits/record/invalidate-splits.ts";
 import { finishReopening } from "../reopen.ts";
 import type { ReconcileRun } from "./reconcile-run.ts";
 
 /** Returns the resulting record. */
 export async function finishLeftReopening(
-  { catalog, clock, margins, sightings, wait, changed, observe }: ReconcileRun,
+  { catalog, margins, sightings, changed, observe }: ReconcileRun,
   record: NamespaceRecord,
 ): Promise<NamespaceRecord> {
   if (record.reopening === null) return record;
   const mark = `reopening/${record.id}/${record.epoch}`;
-  // A process that takes over repeats this: it cannot know how far its predecessor got.
-  if (!sightings.hasSeen(mark)) await invalidateSplits(catalog, clock, record, wait.signal);
   const waited = sightings.seenForMs(mark) >= margins.viewMaxAge.ms;
   if (catalog.shared && !waited) return record;
   const finished = await finishReopening(catalog, record);

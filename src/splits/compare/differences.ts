@@ -28,7 +28,7 @@ import type { ComparisonReaders } from "./comparison-readers.ts";
 import type { Comparison } from "../serve/comparison.ts";
 import type { ServeObserver } from "../serve/observer.ts";
 import { isSameCopy, isServed, recheckDifference } from "./recheck-difference.ts";
-import type { Finding, Recheck } from "./recheck-difference.ts";
+import type { Recheck } from "./recheck-difference.ts";
 import { held, reasonOf, recopied } from "./recopy.ts";
 import type { TrustStates } from "./trust-states.ts";
 
@@ -221,7 +221,7 @@ export class Differences {
         return !found.served;
       case "ONLY_IN_ORIGINAL":
       case "UNREADABLE":
-        await this.#change(comparison, found, (before, nth) =>
+        await this.#change(comparison, (before, nth) =>
           recopied(before, nth, found, by, clock.nowMicros()),
         );
         break;
@@ -233,9 +233,7 @@ export class Differences {
           `${reasonOf(found)} in ${locationOf(comparison.partition)}`,
         );
         // Otherwise every later comparison would make the namespace fall back once more.
-        await this.#change(comparison, found, (before) =>
-          held(before, found, by, clock.nowMicros()),
-        );
+        await this.#change(comparison, (before) => held(before, found, by, clock.nowMicros()));
     }
     // Another process may have changed the record, or its route may not be published yet.
     return !(await isServed(catalog, comparison));
@@ -243,14 +241,13 @@ export class Differences {
 
   async #change(
     { partition, read }: Comparison,
-    { epoch }: Finding,
     make: (before: SplitRecord, nth: number) => SplitRecord,
   ): Promise<void> {
     const { catalog, clock, changed } = this.#options;
     await tryCompareAndSet(async () => {
       const before = await readSplit(catalog, partition);
       const nth = before?.segments.findIndex((s) => isSameCopy(s, read.segment)) ?? -1;
-      if (before === undefined || before.epoch !== epoch) return undefined;
+      if (before === undefined) return undefined;
       if (nth < 0) {
         // The record has changed, yet servers follow that copy: the new route is not published
         // (rule C23).

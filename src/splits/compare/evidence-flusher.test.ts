@@ -22,6 +22,7 @@ function comparisonOf(read: Read): Comparison {
   const segment = {
     from: 0,
     to: 1,
+    epoch: 0,
     generation: 1,
     layout,
     strategy: "EVENT_BUCKETS",

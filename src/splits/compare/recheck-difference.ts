@@ -1,14 +1,16 @@
 /**
  * Reads both sides of a difference again, at ALL (rule C14), and classifies it.
  *
- * A difference is discarded if the split's epoch, slice or route changed during the recheck. So the
- * recheck asks before and after its reads whether servers still follow the split.
+ * A difference is discarded if the split's time was opened again, or its slice or route changed,
+ * during the recheck. So the recheck asks before and after its reads whether servers still follow
+ * the split.
  */
 import { fromUtf8 } from "../../lib/bytes.ts";
 import { ServiceError } from "../../lib/errors.ts";
 import { locateNamespace } from "../../records/locate-namespace.ts";
 import { readRoute } from "../../records/route-records.ts";
 import { readSlice } from "../../records/slice-records.ts";
+import { isSealed } from "../../model/epochs.ts";
 import type { NamespaceConfig } from "../../model/namespace-config.ts";
 import type { RouteSegment } from "../../model/split.ts";
 import { findDifference } from "../../parts/find-difference.ts";
@@ -21,13 +23,12 @@ import type { ComparisonReaders, Side } from "./comparison-readers.ts";
 import type { Comparison } from "../serve/comparison.ts";
 import type { DifferenceVerdict } from "../serve/observer.ts";
 
-/** What is wrong with a split, and the epoch in which the recheck saw it. */
+/** What is wrong with a split. */
 export interface Finding {
   readonly verdict: Exclude<DifferenceVerdict, "VANISHED" | "NOT_CHECKED">;
   readonly detail: string;
   /** The name of the namespace, which may have been restored under another one. */
   readonly namespace: string;
-  readonly epoch: number;
 }
 
 export type Recheck =
@@ -39,7 +40,6 @@ export type Recheck =
 /** The state of the namespace that a finding depends on. */
 interface Ground {
   readonly name: string;
-  readonly epoch: number;
   readonly config: NamespaceConfig;
 }
 
@@ -73,8 +73,7 @@ export async function recheckDifference(
   if (found.verdict === "VANISHED") return { ...found, verdict: found.verdict };
   const after = await groundOf(catalog, comparison);
   if ("verdict" in after) return after;
-  if (after.epoch !== before.epoch) return REOPENED;
-  return { ...found, verdict: found.verdict, namespace: after.name, epoch: after.epoch };
+  return { ...found, verdict: found.verdict, namespace: after.name };
 }
 
 /** Whether servers may still follow that copy. */
@@ -83,7 +82,7 @@ export async function isServed(catalog: Catalog, comparison: Comparison): Promis
   return ground !== NOT_SERVED;
 }
 
-/** The state that the catalog has now: a later epoch keeps the splits it did not touch. */
+/** The state that the catalog has now. */
 async function groundOf(
   catalog: Catalog,
   { namespace, partition, read }: Comparison,
@@ -98,8 +97,11 @@ async function groundOf(
   if (route?.segments.some((listed) => isSameCopy(listed, read.segment)) !== true) {
     return NOT_SERVED;
   }
-  const { name, epoch, config } = found;
-  return route.epoch === epoch ? { name, epoch, config } : REOPENED;
+  if (isSealed(found.epochStarts, read.segment)) {
+    return { name: found.name, config: found.config };
+  }
+  // Until the re-opening is complete, a server with an older view may follow the copy.
+  return found.reopening === null ? NOT_SERVED : REOPENED;
 }
 
 interface Compared {

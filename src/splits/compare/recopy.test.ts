@@ -22,7 +22,7 @@ const DETECTED: SplitRecord = newSplit(
 );
 
 function finding(verdict: Finding["verdict"]): Finding {
-  return { verdict, detail: "missing block", namespace: "plays", epoch: 1 };
+  return { verdict, detail: "missing block", namespace: "plays" };
 }
 
 /** As a worker leaves it: copied, confirmed, and so without failures. */
@@ -88,6 +88,7 @@ function segmentFrom(from: number): Segment {
   return {
     from,
     to: from + 10,
+    epoch: 1,
     state: "COMPLETED",
     generation: from,
     layout: "PACKED",

@@ -211,6 +211,7 @@ function segmentTo(to: number): Segment {
   return {
     from: BUCKET,
     to,
+    epoch: 1,
     state: "COMPLETED",
     generation: 0,
     layout: "PACKED",

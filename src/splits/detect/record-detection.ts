@@ -140,7 +140,7 @@ function hasMore(record: SplitRecord, view: NamespaceView, nowMicros: number): b
   const slice = view.slices.find(({ name }) => name === partition.slice);
   if (slice === undefined) return false;
   const bucket = timeBucketRange(slice, partition.timeBucket);
-  return coveredTo(record, bucket.start) < bucket.end;
+  return coveredTo(record, bucket.start, view.namespace) < bucket.end;
 }
 
 async function viewOf(views: ViewSource, name: string): Promise<NamespaceView | undefined> {

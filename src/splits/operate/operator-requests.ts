@@ -6,6 +6,7 @@
  */
 import { ServiceError } from "../../lib/errors.ts";
 import type { OperatorRequest } from "../use-cases.ts";
+import type { Namespace } from "../../model/namespace.ts";
 import { movedSplit } from "../../model/split-moves.ts";
 import type { MoveReason } from "../../model/split-moves.ts";
 import { coveredTo } from "../../model/split.ts";
@@ -23,8 +24,7 @@ const UNDER_WAY: ReadonlySet<SplitState> = new Set([
 export interface RequestContext {
   readonly operatorRequest: OperatorRequest;
   readonly nowMicros: number;
-  /** The epoch of the namespace. */
-  readonly epoch: number;
+  readonly namespace: Pick<Namespace, "epoch" | "epochStarts">;
 }
 
 /** The record to write, or undefined if there is nothing to change. */
@@ -42,9 +42,8 @@ export function requested(
   }
   // This includes the second read that confirms a COMPLETED segment: it would have to begin again.
   if (UNDER_WAY.has(record.state) || record.owner !== null) return undefined;
-  if (record.state === "COMPLETED" && coveredTo(record, bucket.start) >= bucket.end) {
-    return undefined;
-  }
+  const covered = coveredTo(record, bucket.start, context.namespace);
+  if (record.state === "COMPLETED" && covered >= bucket.end) return undefined;
   return begunAgain(record, context, "requested", force);
 }
 
@@ -91,8 +90,7 @@ function begunAgain(
   const { operatorRequest, nowMicros } = context;
   const why = whyOf(what, operatorRequest, nowMicros);
   return movedSplit(record, "DETECTED", why, {
-    // Copied segments belong to the epoch in which they were copied.
-    epoch: record.segments.length === 0 ? context.epoch : record.epoch,
+    epoch: context.namespace.epoch,
     owner: null,
     fence: record.fence + 1,
     heldBy: null,

@@ -177,7 +177,7 @@ export class Splits implements SplitUseCases {
    */
   async #change(
     partition: PartitionKey,
-    { epoch }: NamespaceRecord,
+    namespace: NamespaceRecord,
     operatorRequest: OperatorRequest,
     decide: (before: SplitRecord | undefined, context: RequestContext) => Decision,
   ): Promise<SplitRecord> {
@@ -188,7 +188,7 @@ export class Splits implements SplitUseCases {
     };
     return compareAndSet(conflict, async () => {
       const before = await readSplit(catalog, partition);
-      const after = decide(before, { operatorRequest, epoch, nowMicros: clock.nowMicros() });
+      const after = decide(before, { operatorRequest, namespace, nowMicros: clock.nowMicros() });
       const record =
         after === undefined
           ? (before ?? notThere(partition))

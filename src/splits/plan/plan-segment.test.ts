@@ -62,6 +62,7 @@ function recordOf(change: Partial<SplitRecord> = {}): SplitRecord {
 const DONE: Segment = {
   from: START + 7 * HOUR,
   to: START + 7.5 * HOUR,
+  epoch: 1,
   state: "COMPLETED",
   generation: 1,
   layout: "PACKED",
@@ -98,6 +99,7 @@ function planWith(change: Partial<PlanInput> = {}, survey: Partial<Survey> = {})
     slice: sliceOf(),
     record: recordOf(),
     bucket,
+    epoch: 1,
     from: bucket.start,
     to: bucket.end,
     closed: true,
@@ -209,6 +211,7 @@ test("the plan freezes the range and begins with nothing copied", () => {
   assert.deepEqual(rest, {
     from: START + 7 * HOUR,
     to: START + 8 * HOUR,
+    epoch: 1,
     state: "PLANNED",
     generation: 3,
     layout: "PACKED",

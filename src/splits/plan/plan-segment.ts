@@ -45,6 +45,8 @@ export interface PlanInput {
   readonly from: number;
   /** The settled floor or the end of the bucket, whichever is lower. */
   readonly to: number;
+  /** The namespace's epoch, of which the settled floor is. */
+  readonly epoch: number;
   /** Whether the whole bucket is sealed. */
   readonly closed: boolean;
   readonly blocked: boolean;
@@ -242,7 +244,7 @@ function refusal(cause: RefusalCause, reason: string): Refusal {
 }
 
 function segmentOf(input: PlanInput): Segment {
-  const { record, config, from, to, survey } = input;
+  const { record, config, from, to, epoch, survey } = input;
   const { targetBytes, maxParts, layout } = config.widePartition;
   const chosen = strategyFor(config, survey);
   const expectedBytes = survey.whole ? survey.bytes : Math.max(survey.bytes, record.bytes);
@@ -253,6 +255,7 @@ function segmentOf(input: PlanInput): Segment {
   return {
     from,
     to,
+    epoch,
     state: "PLANNED",
     generation: record.nextGeneration,
     layout,

@@ -7,6 +7,9 @@
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../lib/clock.ts";
+import { isSealed } from "../../model/epochs.ts";
+import type { EpochStarts } from "../../model/epochs.ts";
+import type { Namespace } from "../../model/namespace.ts";
 import { listRoutes } from "../../records/route-records.ts";
 import { readSlices } from "../../records/slice-records.ts";
 import { slicesWithSplits } from "../../records/split-records.ts";
@@ -46,15 +49,15 @@ export class KindsInUse {
   }
 
   /** Undefined if no split can be served. */
-  async of(namespace: {
-    readonly id: string;
-    readonly epoch: number;
-  }): Promise<readonly KindInUse[] | undefined> {
-    const { id, epoch } = namespace;
+  async of({
+    id,
+    epoch,
+    epochStarts,
+  }: Pick<Namespace, "id" | "epoch" | "epochStarts">): Promise<readonly KindInUse[] | undefined> {
     const askedAtMs = this.#clock.monotonicMs();
     const kept = this.#kept.get(id);
     if (kept?.epoch === epoch && askedAtMs - kept.askedAtMs < KEPT_MS) return kept.kinds;
-    const kinds = await this.#list(id, epoch);
+    const kinds = await this.#list(id, epochStarts);
     this.#kept.delete(id);
     // Not kept: the first split of a namespace must not be missed for a minute.
     if (kinds.length === 0) return undefined;
@@ -62,7 +65,7 @@ export class KindsInUse {
     return kinds;
   }
 
-  async #list(namespaceId: string, epoch: number): Promise<readonly KindInUse[]> {
+  async #list(namespaceId: string, starts: EpochStarts): Promise<readonly KindInUse[]> {
     const found = new FoundKinds();
     const noted = await slicesWithSplits(this.#catalog, namespaceId);
     if (noted.size === 0) return [];
@@ -73,9 +76,9 @@ export class KindsInUse {
     for (const { name } of read.toSorted((a, b) => b.start - a.start)) {
       for await (const route of listRoutes(this.#catalog, { namespaceId, slice: name })) {
         if (++listed > this.#routesMax) return found.kinds();
-        if (route.epoch !== epoch) continue;
         for (const segment of route.segments) {
-          if (segment.confirmed) found.add(kindOf(segment), route.partition);
+          if (!segment.confirmed || !isSealed(starts, segment)) continue;
+          found.add(kindOf(segment), route.partition);
         }
         if (found.isComplete()) return found.kinds();
       }

@@ -218,10 +218,9 @@ async function takeBack(catalog: Catalog, made: readonly DueEntry[]): Promise<vo
   }
 }
 
-/** All empty routes are equal, whatever their epoch, and equal to no route. */
+/** All empty routes are equal, and equal to no route. */
 function routeDiffers(before: SplitRecord | undefined, after: SplitRecord): boolean {
   const then = before === undefined ? undefined : routeOf(before);
   const now = routeOf(after);
-  if (now.segments.length === 0) return (then?.segments.length ?? 0) > 0;
-  return then?.epoch !== now.epoch || !isDeepStrictEqual(then.segments, now.segments);
+  return !isDeepStrictEqual(then?.segments ?? [], now.segments);
 }

@@ -16,6 +16,7 @@ const partition = {
 const SEGMENT: RouteSegment = {
   from: 0,
   to: 10,
+  epoch: 1,
   generation: 3,
   layout: "PACKED",
   strategy: "EVENT_BUCKETS",
@@ -24,8 +25,12 @@ const SEGMENT: RouteSegment = {
   events: 1,
   confirmed: true,
 };
-const ROUTE = { partition, epoch: 1, of: 1, segments: [SEGMENT] };
-const FACTS: ServeFacts = { namespace: { epoch: 1, readMode }, killed: false, route: ROUTE };
+const ROUTE = { partition, of: 1, segments: [SEGMENT] };
+const FACTS: ServeFacts = {
+  namespace: { epochStarts: [], readMode },
+  killed: false,
+  route: ROUTE,
+};
 
 function verdict(
   change: Partial<ServeFacts>,
@@ -42,12 +47,16 @@ test("a segment is served only if nothing holds it back", () => {
   equal(verdict({ route: { ...ROUTE, segments: [copiedAgain] } }), "TAKEN_BACK");
   equal(verdict({ killed: true }), "KILL_SWITCH");
   equal(verdict({ namespace: undefined }), "STALE");
-  equal(verdict({ namespace: { epoch: 2, readMode } }), "EPOCH");
+  const opened = (epoch: number, floor: number) =>
+    verdict({ namespace: { epochStarts: [{ epoch, floor }], readMode } });
+  equal(opened(2, SEGMENT.to - 1), "EPOCH");
+  equal(opened(2, SEGMENT.to), "YES");
+  equal(opened(1, 0), "YES");
   for (const mode of ["OFF", "SHADOW", "COMPARE"] as const) {
-    equal(verdict({ namespace: { epoch: 1, readMode: { ...readMode, mode } } }), "MODE");
+    equal(verdict({ namespace: { epochStarts: [], readMode: { ...readMode, mode } } }), "MODE");
   }
   equal(verdict({}, "QUARANTINED"), "QUARANTINED");
-  equal(verdict({ namespace: { epoch: 1, readMode: { ...readMode, kinds: [] } } }), "KIND");
+  equal(verdict({ namespace: { epochStarts: [], readMode: { ...readMode, kinds: [] } } }), "KIND");
   const unconfirmed = { ...SEGMENT, confirmed: false };
   equal(verdict({ route: { ...ROUTE, segments: [unconfirmed] } }), "UNCONFIRMED");
   equal(verdict({}, "UNSEEN"), "FIRST_COMPARISON");

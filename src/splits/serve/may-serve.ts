@@ -2,6 +2,7 @@
  * The one rule that decides whether a segment of a split may be served. Pure, and without
  * allocation: a read asks when it plans, and again before each fetch from the split.
  */
+import { isSealed } from "../../model/epochs.ts";
 import type { Namespace } from "../../model/namespace.ts";
 import { kindName, kindOf, servesKind } from "../../model/split-kind.ts";
 import type { RouteRecord, RouteSegment } from "../../model/split.ts";
@@ -19,7 +20,7 @@ export interface ServeFacts {
   /**
    * Undefined if the server has no view, or no kill switch, younger than `viewMaxAge` (rule C3).
    */
-  readonly namespace: Pick<Namespace, "epoch" | "readMode"> | undefined;
+  readonly namespace: Pick<Namespace, "epochStarts" | "readMode"> | undefined;
   readonly killed: boolean;
   readonly route: RouteRecord | undefined;
 }
@@ -33,7 +34,7 @@ export type HeldCause =
   | "KILL_SWITCH"
   /** The view of the namespace, or the kill switch, is older than `viewMaxAge`. */
   | "STALE"
-  /** Sealed time was re-opened after the copy was made. */
+  /** A later epoch has opened the time of the copy again (rule C3). */
   | "EPOCH"
   /** The read mode is not SERVE. */
   | "MODE"
@@ -74,6 +75,7 @@ export function mayServe(
   if (facts.route === undefined || facts.namespace === undefined) return "NOT_SPLIT";
   const listed = listedAs(facts.route, segment);
   if (listed === undefined) return "TAKEN_BACK";
+  if (!isSealed(facts.namespace.epochStarts, listed)) return "EPOCH";
   if (trust === "QUARANTINED") return "QUARANTINED";
   if (!servesKind(facts.namespace.readMode, segment)) return "KIND";
   if (!listed.confirmed) return "UNCONFIRMED";
@@ -86,7 +88,6 @@ export function heldWhole({ namespace, killed, route }: ServeFacts): HeldCause |
   if (route.segments.length === 0) return "TAKEN_BACK";
   if (killed) return "KILL_SWITCH";
   if (namespace === undefined) return "STALE";
-  if (route.epoch !== namespace.epoch) return "EPOCH";
   return namespace.readMode.mode === "SERVE" ? undefined : "MODE";
 }
 
@@ -112,7 +113,7 @@ function listedAs({ segments }: RouteRecord, segment: RouteSegment): RouteSegmen
 
 function heldWhy(
   cause: HeldCause,
-  { route, namespace }: ServeFacts,
+  { namespace }: ServeFacts,
   segment: RouteSegment | undefined,
 ): string {
   switch (cause) {
@@ -125,7 +126,7 @@ function heldWhy(
     case "STALE":
       return STALE_WHY;
     case "EPOCH":
-      return `the split is of epoch ${route?.epoch}, the namespace is at ${namespace?.epoch}: sealed time was opened again`;
+      return "its time was opened again after it was copied; it is copied again when it is sealed";
     case "MODE":
       return `the read mode is ${namespace?.readMode.mode}`;
     case "QUARANTINED":

@@ -10,7 +10,7 @@ export type FallbackReason =
   | "integrity"
   /** The storage of the split failed. */
   | "storage"
-  /** The split's epoch is not the namespace's. */
+  /** A later epoch has opened the split's time again. */
   | "epoch"
   /** This server's view of the namespace, or its kill switch, is older than `viewMaxAge`. */
   | "stale"

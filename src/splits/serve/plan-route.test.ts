@@ -40,7 +40,18 @@ const CASES: readonly (readonly [string, Parameters<typeof plan>[0], readonly st
   ["OFF", { mode: "OFF" }, ["0-80 ORIGINAL NO", "80-100 ORIGINAL NO"]],
   ["the kill switch", { killed: true }, ["0-80 ORIGINAL NO", "80-100 ORIGINAL NO"]],
   ["no young view", { noView: true }, ["0-80 ORIGINAL NO", "80-100 ORIGINAL NO"]],
-  ["another epoch", { epoch: 2 }, ["0-100 ORIGINAL NO"]],
+  ["all of it opened again", { opened: 39 }, ["0-100 ORIGINAL NO"]],
+  ["some of it opened again", { opened: 79 }, ["0-40 SPLIT NO", "40-100 ORIGINAL NO"]],
+  [
+    "some of it opened again, in COMPARE",
+    { opened: 79, mode: "COMPARE" },
+    ["0-40 ORIGINAL DIGEST", "40-100 ORIGINAL NO"],
+  ],
+  [
+    "time behind it opened again",
+    { opened: 80 },
+    ["0-40 SPLIT NO", "40-80 SPLIT NO", "80-100 ORIGINAL NO"],
+  ],
   ["no route", { route: undefined }, ["0-100 ORIGINAL NO"]],
   ["SHADOW", { mode: "SHADOW" }, ["0-80 ORIGINAL NO", "80-100 ORIGINAL NO"]],
   [
@@ -108,8 +119,13 @@ test("the route names what is read", () => {
   const behind = { from: 85, to: 95, order: "NEWEST_FIRST", after: undefined } as const;
   equal(name({ range: behind }), "ORIGINAL_NOT_SPLIT");
   equal(planned({}).route.parts, 5);
-  equal(planned({ epoch: 2 }).fallback, "epoch");
-  equal(name({ epoch: 2 }), "ORIGINAL_FALLBACK");
+  equal(planned({ opened: 39 }).fallback, "epoch");
+  equal(name({ opened: 39 }), "ORIGINAL_FALLBACK");
+  equal(name({ opened: 39, mode: "SHADOW" }), "ORIGINAL_FALLBACK");
+  equal(planned({ opened: 79 }).fallback, "epoch");
+  equal(name({ opened: 79 }), "SPLIT_AND_ORIGINAL");
+  equal(planned({ opened: 79, range: behind }).fallback, undefined);
+  equal(planned({ opened: 80 }).fallback, undefined);
   equal(planned({ noView: true }).fallback, "stale");
   equal(name({ noView: true }), "ORIGINAL_FALLBACK");
   // It is no fallback if an operator does not want the split, or if there is none.
@@ -141,7 +157,8 @@ test("a split that is held back is distinguished from none, with the reason", ()
 interface Given {
   readonly from?: number;
   readonly mode?: ReadMode;
-  readonly epoch?: number;
+  /** The floor with which a later epoch began. */
+  readonly opened?: number;
   readonly killed?: boolean;
   readonly noView?: boolean;
   readonly route?: RouteRecord | undefined;
@@ -161,10 +178,12 @@ function plan(given: Given): string[] {
 function planned(given: Given): ReturnType<typeof planRoute> {
   const { namespace } = staticView({ slices, readMode: given.mode ?? "SERVE" });
   const readMode = { ...namespace.readMode, kinds: given.kinds ?? null };
-  const current = { ...namespace, readMode, epoch: given.epoch ?? 1 };
+  const { opened } = given;
+  const epochStarts = opened === undefined ? [] : [{ epoch: 2, floor: opened }];
+  const current = { ...namespace, readMode, epochStarts };
   const second = given.confirmed ?? true;
   const segments = [segment(0, 40, true), segment(40, 80, second)];
-  const route = { partition, epoch: 1, of: 1, segments };
+  const route = { partition, of: 1, segments };
   const trustStates = given.trustStates ?? ["PROVEN", "PROVEN"];
   return planRoute({
     namespace: given.noView === true ? undefined : current,
@@ -184,5 +203,15 @@ function planned(given: Given): ReturnType<typeof planRoute> {
 function segment(from: number, to: number, confirmed: boolean): RouteSegment {
   const kind = { layout: "PACKED", strategy: "EVENT_BUCKETS" } as const;
   const partRanges = from === 0 ? [{ start: 0, count: 3 }] : [{ start: 4, count: 2 }];
-  return { from, to, generation: 1, ...kind, partRanges, bytes: 10, events: 1, confirmed };
+  return {
+    from,
+    to,
+    epoch: 1,
+    generation: 1,
+    ...kind,
+    partRanges,
+    bytes: 10,
+    events: 1,
+    confirmed,
+  };
 }

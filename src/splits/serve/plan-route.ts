@@ -4,6 +4,8 @@
  * Reads take what a split covers and may serve (`may-serve.ts`) from the split, and the rest from
  * the original. One range of time has one source.
  */
+import { isSealed } from "../../model/epochs.ts";
+import type { EpochStarts } from "../../model/epochs.ts";
 import type { ReadMode } from "../../model/read-mode.ts";
 import type { RouteRecord, RouteSegment } from "../../model/split.ts";
 import type { PartitionRoute } from "../../partition/partition-source.ts";
@@ -50,18 +52,40 @@ export interface RouteQuestion extends ServeFacts {
 export function planRoute(question: RouteQuestion): RoutePlan {
   const { namespace, route, range } = question;
   const held = heldWhole(question);
-  if (route === undefined || held === "TAKEN_BACK" || held === "EPOCH") {
-    // The range of a split of another epoch does not count as covered.
+  if (route === undefined || held === "TAKEN_BACK") {
     return heldPlan(held ?? "NOT_SPLIT", question, joinPlain(cutByTime([], range)));
   }
-  const cut = cutByTime(route.segments, range);
-  if (namespace === undefined || held === "KILL_SWITCH" || namespace.readMode.mode === "OFF") {
+  // Time that was opened again does not count as covered: it is neither served nor compared.
+  const starts = namespace?.epochStarts ?? [];
+  const segments = starts.length === 0 ? route.segments : sealedOnly(route.segments, starts);
+  const cut = cutByTime(segments, range);
+  if (namespace === undefined || held === "KILL_SWITCH") {
     return heldPlan(held ?? "STALE", question, joinPlain(cut));
   }
+  const opened = segments.length < route.segments.length && coverDiffers(route, cut, range);
+  if (opened && cut.every(({ segment }) => segment === undefined)) {
+    return heldPlan("EPOCH", question, joinPlain(cut));
+  }
   const { mode } = namespace.readMode;
+  if (mode === "OFF") return heldPlan("MODE", question, joinPlain(cut));
   const routeRanges = joinPlain(cut.map((routeRange) => decide(routeRange, mode, question)));
   if (held !== undefined) return heldPlan(held, question, routeRanges);
-  return servedPlan(route, routeRanges, question);
+  return servedPlan(segments, routeRanges, question, opened);
+}
+
+function sealedOnly(segments: readonly RouteSegment[], starts: EpochStarts): RouteSegment[] {
+  return segments.filter((segment) => isSealed(starts, segment));
+}
+
+/** Whether the read meets time that is split, but was opened again. */
+function coverDiffers(
+  { segments }: RouteRecord,
+  cut: readonly RouteRange[],
+  range: RouteQuestion["range"],
+): boolean {
+  const covered = (ranges: readonly RouteRange[]): number =>
+    ranges.filter(({ segment }) => segment !== undefined).length;
+  return covered(cutByTime(segments, range)) > covered(cut);
 }
 
 /** Reads everything from the original and compares nothing. */
@@ -114,15 +138,18 @@ function heldPlan(
   };
 }
 
+/** `opened`: some of what was asked for is split, but was opened again. */
 function servedPlan(
-  { segments }: RouteRecord,
+  segments: readonly RouteSegment[],
   routeRanges: readonly RouteRange[],
   facts: ServeFacts,
+  opened: boolean,
 ): RoutePlan {
   const split = routeRanges.filter(({ readFrom }) => readFrom === "SPLIT");
   const first = routeRanges.find(({ held }) => held !== undefined);
-  const held = first?.held === undefined ? undefined : heldRoute(first.held, facts, first.segment);
-  const fallback = first?.held === undefined ? undefined : fallbackFor(first.held);
+  const cause = opened ? "EPOCH" : first?.held;
+  const held = cause === undefined ? undefined : heldRoute(cause, facts, first?.segment);
+  const fallback = cause === undefined ? undefined : fallbackFor(cause);
   if (split.length === 0) return { route: held ?? outside(segments), routeRanges, fallback };
   const parts = split.reduce((sum, { segment }) => sum + partsOf(segment), 0);
   const whole = split.length === routeRanges.length;

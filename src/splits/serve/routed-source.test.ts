@@ -18,6 +18,7 @@ import { readRoute } from "../../records/route-records.ts";
 import { readSplit } from "../../records/split-records.ts";
 import type { ViewSource } from "../../model/namespace.ts";
 import type { StoredBlock } from "../../ports/event-store.ts";
+import { reopened } from "../../../tests/support/reopened.ts";
 
 const never = new AbortController().signal;
 const EMPTY = new Uint8Array();
@@ -199,12 +200,11 @@ test("a stream whose returned events turn out wrong ends with a code after which
 const FALLEN: readonly (readonly [string, string, () => Promise<unknown>])[] = [
   ["unconfirmed", "ORIGINAL_HELD", () => fixture.split({ confirmed: false })],
   [
-    "of another epoch",
+    "of time that was opened again",
     "ORIGINAL_FALLBACK",
     async () => {
       await fixture.split({});
-      const { namespace } = fixture.view;
-      fixture.view = { ...fixture.view, namespace: { ...namespace, epoch: 2 } };
+      fixture.view = { ...fixture.view, namespace: reopened(fixture.view.namespace) };
     },
   ],
   [

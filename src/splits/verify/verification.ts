@@ -17,6 +17,7 @@ import type { NamespaceRecord } from "../../records/namespace-records.ts";
 import { readParts } from "../../records/part-records.ts";
 import { readSlice, readSlices } from "../../records/slice-records.ts";
 import { listSplits, listSplitsPage, readSplit } from "../../records/split-records.ts";
+import { isSealed } from "../../model/epochs.ts";
 import type { ReportedDifference } from "../../model/reported-difference.ts";
 import { routeOf } from "../../model/split.ts";
 import type { RouteSegment, SplitRecord } from "../../model/split.ts";
@@ -180,8 +181,10 @@ export class Verification {
 
   /** Continues where it stopped, so it can be repeated. */
   async #compareSplit(record: SplitRecord): Promise<void> {
-    const { segments } = routeOf(record);
-    if ((await this.#servedIn(record)) === undefined) return this.#skip();
+    const found = await this.#servedIn(record);
+    if (found === undefined) return this.#skip();
+    const segments = routeOf(record).segments.filter((each) => isSealed(found.epochStarts, each));
+    if (segments.length === 0) return this.#skip();
     const name = nameOf(record);
     const copies = segments.map(({ generation }) => generation).join(",");
     const begun = this.#progress.now.checkpoint.begun[name];
@@ -195,7 +198,9 @@ export class Verification {
         // comparison.
         if (compared.differencesFound > 0) {
           const namespace = await this.#servedIn(record);
-          if (namespace === undefined) return this.#skip();
+          if (namespace === undefined || !isSealed(namespace.epochStarts, segment)) {
+            return this.#skip();
+          }
           this.#abort.signal.throwIfAborted();
           if (compared.differences.some(isOfSplit)) {
             await this.#recheck(record, namespace, segment, splitRange);
@@ -249,22 +254,14 @@ export class Verification {
     }
   }
 
-  /**
-   * The namespace, if a server could follow the split: its slice is there, and its time was not
-   * opened again.
-   */
-  async #servedIn({
-    partition,
-    namespace,
-    epoch,
-  }: SplitRecord): Promise<NamespaceRecord | undefined> {
+  /** The namespace, if a server could follow the split: its slice is there. */
+  async #servedIn({ partition, namespace }: SplitRecord): Promise<NamespaceRecord | undefined> {
     const { catalog } = this.#deps;
     const found = await locateNamespace(catalog, partition.namespaceId, namespace);
     // Started again after a restoration, the comparison continues here.
     if (typeof found === "string") throw namespaceNotFound(namespace);
     const slice = await readSlice(catalog, partition.namespaceId, partition.slice);
-    const sameTime = found.epoch === epoch;
-    return sameTime && slice !== undefined && slice.state !== "DROPPED" ? found : undefined;
+    return slice !== undefined && slice.state !== "DROPPED" ? found : undefined;
   }
 
   /** Resolves when the difference is settled, however long that takes. */

@@ -18,6 +18,7 @@ import type { EventStore, StoredBlock } from "../../ports/event-store.ts";
 import { encodeEvent } from "../../wire/event-record.ts";
 import type { Run } from "../../wire/frames.ts";
 import { Verifier } from "./verifier.ts";
+import { reopened } from "../../../tests/support/reopened.ts";
 
 const SLICE = "data_20260328";
 const BUCKET = NOON - HOUR;
@@ -413,9 +414,10 @@ test("a short outage of storage delays a comparison, a long one fails it; starte
 test("a split that serves no read is not compared, and the report says so", async () => {
   const fixture = await Fixture.open();
   await fixture.write(SIXTY);
-  await fixture.split();
+  await fixture.split("wide", {}, 1);
   await fixture.write(SIXTY, { seriesId: "other" });
-  await fixture.split("other", {}, 7);
+  await fixture.split("other", {}, 0);
+  await updateNamespace(fixture.catalog, "plays", (now) => reopened(now));
   const progress = await fixture.compare();
   assert.deepEqual([progress.state, progress.eventsCompared], ["DONE", 60]);
   assert.match(progress.reason, /^1 split was not compared/);
@@ -425,7 +427,7 @@ test("a split that is removed during a comparison is not a difference", async ()
   const goings: [string, (fixture: Fixture) => Promise<unknown>][] = [
     [
       "time is opened again",
-      (fixture) => updateNamespace(fixture.catalog, "plays", (now) => ({ ...now, epoch: 1 })),
+      (fixture) => updateNamespace(fixture.catalog, "plays", (now) => reopened(now)),
     ],
     [
       "the slice is dropped",

@@ -9,7 +9,7 @@ import type { PartRecord } from "../../model/split.ts";
  * overtaken: another worker owns the split, or an operator has stopped it. The worker writes
  * nothing more.
  * paused: an operator has paused the namespace's splits.
- * reopened: the namespace has a new epoch, so the time being copied may be open again (rule C3).
+ * reopened: a new epoch of the namespace opens the time that is being copied (rule C3).
  * gone: the namespace or the slice is dropped, and the record with it.
  * mismatch: the copy differs from what it should be. Counts as a failure for the retries (rule
  * C16).
@@ -32,7 +32,7 @@ export class Interruption extends Error {
 export function reopened(): Interruption {
   return new Interruption(
     "reopened",
-    "the namespace has begun another epoch: its sealed time is being opened again",
+    "the namespace has begun another epoch, which opens this time again",
   );
 }
 

@@ -239,17 +239,7 @@ test("a worker still owns a record that changed without its fence", async () => 
   await owned.close();
 });
 
-test("S13: in another epoch the worker's decisions do not count, but it can release the split", async () => {
-  const fixture = new Fixture();
-  const owned = await fixture.claimed();
-  await writeSplit(fixture.catalog, { ...(await fixture.stored()), epoch: 2 });
-  await assert.rejects(owned.move("PLANNED", "plan", "below the old line"), { kind: "reopened" });
-  const rested = await owned.rest((record) => ({ ...record, dueAt: 5 }));
-  assert.deepEqual([rested.epoch, rested.owner, rested.state], [2, null, "PLANNING"]);
-  await owned.close();
-});
-
-test("concurrent changes are made one after another", async () => {
+test("changes that are asked for at once are made one after another", async () => {
   const fixture = new Fixture();
   const owned = await fixture.claimed();
   const raise = (record: SplitRecord): SplitRecord => ({

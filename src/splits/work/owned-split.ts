@@ -13,7 +13,7 @@ import { readSplit } from "../../records/split-records.ts";
 import { movedSplit } from "../../model/split-moves.ts";
 import type { MoveCause } from "../../model/move-cause.ts";
 import type { SplitRecord, SplitState } from "../../model/split.ts";
-import { Interruption, reopened } from "./interruption.ts";
+import { Interruption } from "./interruption.ts";
 import type { SplitContext } from "./split-context.ts";
 
 /**
@@ -26,8 +26,6 @@ export class OwnedSplit {
   readonly #context: SplitContext;
   readonly #stop: LinkedAbort;
   readonly #heartbeats: Promise<void>;
-  /** The record's epoch at the claim. */
-  readonly #epoch: number;
   #record: SplitRecord;
   #changes: Promise<unknown> = Promise.resolve();
   /** A change has failed, but the catalog may have stored it. */
@@ -43,7 +41,6 @@ export class OwnedSplit {
   private constructor(context: SplitContext, record: SplitRecord, signal: AbortSignal) {
     this.#context = context;
     this.#record = record;
-    this.#epoch = record.epoch;
     this.#stop = new LinkedAbort(signal);
     this.#changedAtMs = context.clock.monotonicMs();
     this.#heartbeats = this.#keepAlive();
@@ -93,15 +90,11 @@ export class OwnedSplit {
   }
 
   /**
-   * Rejects as overtaken if this process no longer owns the split. Rejects as reopened if the
-   * record has another epoch than at the claim: decisions from the old epoch are no longer valid
-   * (rule C3). If it rejects with any other error, the catalog may have stored the change.
+   * Rejects as overtaken if this process no longer owns the split. If it rejects with any other
+   * error, the catalog may have stored the change.
    */
   change(make: (record: SplitRecord) => SplitRecord): Promise<SplitRecord> {
-    return this.#inTurn((record) => {
-      if (record.epoch !== this.#epoch) throw reopened();
-      return make(record);
-    });
+    return this.#inTurn(make);
   }
 
   /** Changes the state and records the reason. */
@@ -121,10 +114,7 @@ export class OwnedSplit {
     return after;
   }
 
-  /**
-   * Makes the last change, in any epoch, and releases the split. The caller must still call
-   * `close`.
-   */
+  /** Makes the last change and releases the split. The caller must still call `close`. */
   async rest(make: (record: SplitRecord) => SplitRecord): Promise<SplitRecord> {
     let before = this.#record;
     const after = await this.#inTurn((record) => {

@@ -47,7 +47,7 @@ async function decide(job: SplitJob): Promise<Decision> {
   // A failed segment is planned again and does not count.
   const record = { ...owned.record, segments: completedSegments(owned.record) };
   const { partition, latency } = record;
-  const from = coveredTo(record, bucket.start);
+  const from = coveredTo(record, bucket.start, namespace);
   const to = Math.min(settledFloor, bucket.end);
   const closed = to === bucket.end;
   const limits = surveyLimits(config, record, closed);
@@ -62,6 +62,7 @@ async function decide(job: SplitJob): Promise<Decision> {
     bucket,
     from,
     to,
+    epoch: namespace.epoch,
     closed,
     blocked: blockOf(view, partition.seriesId, nowMicros) !== undefined,
     nowMicros,

@@ -25,6 +25,7 @@ function segmentOf(from: number, to: number, bytes: number): Segment {
   return {
     from,
     to,
+    epoch: 1,
     state: "COMPLETED",
     generation: 0,
     layout: "PACKED",

@@ -9,7 +9,7 @@ import {
   updateNamespace,
   writeNamespace,
 } from "../../records/namespace-records.ts";
-import { beginReopening } from "../../namespaces/reopen.ts";
+import { beginEpoch } from "../../namespaces/reopen.ts";
 import { keyOf, spaceOf } from "../../records/split-spaces.ts";
 import { readRoute } from "../../records/route-records.ts";
 import { readSplit } from "../../records/split-records.ts";
@@ -275,35 +275,40 @@ test("C1: a worker copies nothing above the settled floor, although the floor is
   await fixture.close();
 });
 
-test("C3: a copy is not completed when the epoch is over, also if its record was not invalidated yet", async () => {
-  const fixture = await SplitScenario.open();
-  const { catalog } = fixture;
-  await fixture.write(WIDE);
-  const partition = await fixture.partitionAt(TEN);
-  const states: (string | undefined)[] = [];
-  catalog.changed = (space, _before, after) => {
-    if (space.startsWith("splits/"))
-      states.push(/"state":"([A-Z]+)"/.exec(after?.value ?? "")?.[1]);
-  };
-  let reopened = false;
-  catalog.before = async () => {
-    if (states.at(-1) !== "VALIDATING" || reopened) return;
-    reopened = true;
-    await reopen(fixture);
-  };
-  fixture.startWorker();
-  await fixture.detect(partition);
-  await fixture.until(partition, ({ owner }) => reopened && owner === null);
-  assert.ok(!states.includes("COMPLETED"), states.join(" "));
-  await fixture.close();
-});
+for (const [what, floor] of [
+  ["is not completed when a new epoch has opened its time", TEN],
+  ["whose time stays sealed completes in a new epoch, with its own epoch", TEN + 60 * MINUTE],
+] as const) {
+  test(`S13, C3: a copy ${what}`, async () => {
+    const fixture = await SplitScenario.open();
+    const { catalog } = fixture;
+    await fixture.write(WIDE);
+    const partition = await fixture.partitionAt(TEN);
+    const states: (string | undefined)[] = [];
+    catalog.changed = (space, _before, after) => {
+      if (space.startsWith("splits/"))
+        states.push(/"state":"([A-Z]+)"/.exec(after?.value ?? "")?.[1]);
+    };
+    let reopened = false;
+    catalog.before = async () => {
+      if (states.at(-1) !== "VALIDATING" || reopened) return;
+      reopened = true;
+      await reopen(fixture, floor);
+    };
+    fixture.startWorker();
+    await fixture.detect(partition);
+    const { segments } = await fixture.until(partition, ({ owner }) => reopened && owner === null);
+    assert.equal(states.includes("COMPLETED"), floor > TEN, states.join(" "));
+    assert.equal(segments[0]?.epoch, 0);
+    await fixture.close();
+  });
+}
 
 /** The second step of a re-opening, and no more. */
-async function reopen({ catalog }: SplitScenario): Promise<void> {
+async function reopen({ catalog }: SplitScenario, floor: number): Promise<void> {
   const namespace = await readNamespace(catalog, NAME);
   assert.ok(namespace);
-  const { config, floor } = namespace;
-  await writeNamespace(catalog, beginReopening(namespace, 2 * config.acceptLimitMicros, floor));
+  await writeNamespace(catalog, beginEpoch(namespace, floor));
 }
 
 test("C17: every worker leaves a held split alone, due or not", async () => {

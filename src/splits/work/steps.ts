@@ -76,7 +76,7 @@ function whyOf(
 export async function validateStep(job: SplitJob): Promise<void> {
   const { owned, throttle } = job;
   await compareParts(job, validateSegment);
-  // The namespace must still have the epoch of the copy (rule C3).
+  // No later epoch may have opened the time of the copy (rule C3).
   await throttle.ask();
   const reason = `validated: the copy, read back, is ${amountOf(segmentOf(job))}`;
   await owned.move("COMPLETED", "validated", reason, (record) =>

@@ -10,10 +10,7 @@ import type { Triage, TriageInput } from "./triage.ts";
 const SECOND = 1_000_000;
 const BUCKET = { start: 1_000 * SECOND, end: 4_600 * SECOND };
 const NOW = 10_000 * SECOND;
-const NAMESPACE: TriageInput["namespace"] = {
-  ...staticView({ slices: [] }).namespace,
-  reopening: null,
-};
+const NAMESPACE: Namespace = staticView({ slices: [] }).namespace;
 
 function recordWith(changes: Partial<SplitRecord> = {}): SplitRecord {
   const partition = { namespaceId: "n", slice: "s", seriesId: "a", timeBucket: 0, eventBucket: 0 };
@@ -26,6 +23,7 @@ function segmentWith(changes: Partial<Segment> = {}): Segment {
   return {
     from: BUCKET.start,
     to: BUCKET.end,
+    epoch: 1,
     state: "COMPLETED",
     generation: 0,
     layout: "PACKED",
@@ -123,15 +121,63 @@ test("a pause leaves every split unchanged and due", () => {
   assert.equal(toOf(lookAt(recordWith({ segments }), { namespace })), "leave");
 });
 
-test("in another epoch no copy is used", () => {
-  const later: Namespace & { reopening: null } = { ...NAMESPACE, epoch: 2, reopening: null };
-  const fresh = lookAt(recordWith(), { namespace: later });
-  assert.ok(fresh.kind === "move" && fresh.to === "DETECTED" && fresh.changes.epoch === 2);
-  const copied = lookAt(recordWith({ segments: [segmentWith()] }), { namespace: later });
-  assert.ok(copied.kind === "move" && copied.to === "INVALIDATED");
-  assert.deepEqual(copied.changes, { epoch: 2, segments: [] });
-  // While time is re-opened, the steps of the re-opening update the records.
-  const namespace = { ...later, reopening: { acceptLimitMicros: 1 } };
-  assert.equal(toOf(lookAt(recordWith(), { namespace })), "leave");
-  assert.equal(toOf(lookAt(recordWith({ epoch: 5 }), { namespace: later })), "leave");
+/** A later epoch began with that floor. */
+function openedFrom(floor: number, changes: Partial<Namespace> = {}): Namespace {
+  return { ...NAMESPACE, epoch: 2, epochStarts: [{ epoch: 2, floor }], ...changes };
+}
+
+const HALF = 2_000 * SECOND;
+const HALVES = [
+  segmentWith({ to: HALF }),
+  segmentWith({ from: HALF, state: "SPLITTING", confirmedAt: null }),
+];
+
+test("C3: an epoch that opens none of a split's time changes nothing", () => {
+  const namespace = openedFrom(BUCKET.end);
+  const record = recordWith({ state: "SPLITTING", segments: HALVES });
+  assert.equal(toOf(lookAt(record, { namespace })), "claim SPLITTING");
+  const copied = recordWith({ segments: [segmentWith()] });
+  assert.equal(toOf(lookAt(copied, { namespace })), "move COMPLETED");
+  const inIt = recordWith({ segments: [segmentWith({ epoch: 2 })] });
+  assert.equal(toOf(lookAt(inIt, { namespace: openedFrom(0) })), "move COMPLETED");
+});
+
+test("C17: what was opened again is detected again when it is sealed, and keeps what stayed sealed", () => {
+  const namespace = openedFrom(BUCKET.end - 1);
+  const record = recordWith({ state: "PARKED", segments: HALVES, askedBy: "ada" });
+  const look = lookAt(record, { namespace });
+  assert.ok(look.kind === "move" && look.to === "DETECTED" && look.cause === "reopened");
+  const { epoch, segments, dueAt, askedBy } = look.changes;
+  assert.deepEqual([epoch, segments, dueAt, askedBy], [2, HALVES.slice(0, 1), NOW, "ada"]);
+});
+
+test("C3: what was opened again waits until it is sealed, in the same state", () => {
+  const namespace = openedFrom(HALF);
+  const settledFloor = BUCKET.end - 1;
+  const looks = (
+    [
+      ["COMPLETED", [segmentWith()]],
+      ["SPLITTING", HALVES],
+      ["FAILED", [segmentWith({ state: "FAILED" })]],
+      ["DETECTED", [segmentWith({ confirmedAt: null })]],
+    ] as const
+  ).map(([state, segments]) =>
+    lookAt(recordWith({ state, segments }), { namespace, settledFloor }),
+  );
+  assert.deepEqual(looks.map(toOf), [
+    "move COMPLETED",
+    "move PARKED",
+    "move PARKED",
+    "move COMPLETED",
+  ]);
+  for (const look of looks) {
+    assert.ok(look.kind === "move" && (look.changes.dueAt ?? 0) > NOW);
+    assert.equal(look.changes.segments, undefined);
+  }
+});
+
+test("while time is being opened again, nothing that it touches moves", () => {
+  const record = recordWith({ segments: [segmentWith()] });
+  const reopening = { acceptLimitMicros: 1, sealedBelow: BUCKET.end };
+  assert.equal(toOf(lookAt(record, { namespace: openedFrom(HALF, { reopening }) })), "leave");
 });

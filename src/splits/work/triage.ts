@@ -6,9 +6,11 @@
  */
 import type { MoveCause } from "../../model/move-cause.ts";
 import type { Namespace } from "../../model/namespace.ts";
-import { coveredTo } from "../../model/split.ts";
+import { coveredTo, sealedSegments } from "../../model/split.ts";
 import type { SplitRecord, SplitState } from "../../model/split.ts";
 import { formatTime } from "../../wire/time-text.ts";
+import { begunAgain } from "../record/return-reopened.ts";
+import { RANGE_MICROS_MIN } from "../../model/split-waits.ts";
 import { nextRangeAt, shortestRange } from "./reschedule.ts";
 import { newestSegment } from "./newest-segment.ts";
 import type { Micros } from "../../lib/time-units.ts";
@@ -30,7 +32,7 @@ export type Triage =
 
 export interface TriageInput {
   readonly record: SplitRecord;
-  readonly namespace: Namespace & { readonly reopening: object | null };
+  readonly namespace: Namespace;
   readonly bucket: { readonly start: number; readonly end: number };
   /** Event time below it can no longer change in this epoch. */
   readonly settledFloor: number;
@@ -64,28 +66,27 @@ export function restingState({ state, segments }: SplitRecord): SplitState {
 
 export function triage(input: TriageInput): Triage {
   const { record, namespace } = input;
-  if (record.epoch > namespace.epoch) return { kind: "leave" };
-  if (record.epoch < namespace.epoch) return otherEpoch(input);
   // A pause may last for weeks: the worker writes nothing for it, and at its end every record is
   // unchanged.
   if (namespace.splitsPaused !== null) return { kind: "leave" };
+  if (sealedSegments(record, namespace).length < record.segments.length) return reopened(input);
   const step = nextStep(record);
   return step === "plan" ? triageRange(input) : claimFor(step, record);
 }
 
-/**
- * The steps of a re-opening update the records (rule C3). A record that they missed was made by a
- * late detection. If it has segments all the same, their time may have been open since the copy.
- */
-function otherEpoch({ record, namespace }: TriageInput): Triage {
-  if (namespace.reopening !== null) return { kind: "leave" };
-  const { epoch } = namespace;
-  if (record.segments.length === 0) {
-    const reason = `the namespace has begun epoch ${epoch}`;
-    return move(record.state, "reopened", reason, { epoch });
+/** Segments of a split were opened again: it begins again when the first of them is sealed. */
+function reopened(input: TriageInput): Triage {
+  const { record, namespace, settledFloor, lagMicros, nowMicros } = input;
+  const opened = record.segments[sealedSegments(record, namespace).length];
+  if (opened === undefined || namespace.reopening !== null) return { kind: "leave" };
+  if (opened.to <= settledFloor) {
+    const { reason, changes } = begunAgain(record, namespace);
+    return move("DETECTED", "reopened", reason, { ...changes, dueAt: nowMicros });
   }
-  const reason = `the namespace has begun epoch ${epoch}: earlier copies are not used`;
-  return move("INVALIDATED", "reopened", reason, { epoch, segments: [] });
+  const sealedAt = opened.to + namespace.config.acceptLimitMicros + lagMicros;
+  const reason = `time from ${formatTime(opened.from)} on was opened again`;
+  const dueAt = Math.max(sealedAt, nowMicros + RANGE_MICROS_MIN);
+  return move(restingState(record), "reopened", reason, { dueAt });
 }
 
 function claimFor(step: Exclude<SplitStep, "plan">, record: SplitRecord): Triage {
@@ -102,7 +103,7 @@ function claimFor(step: Exclude<SplitStep, "plan">, record: SplitRecord): Triage
 
 function triageRange(input: TriageInput): Triage {
   const { record, namespace, bucket, settledFloor, lagMicros, nowMicros } = input;
-  const from = coveredTo(record, bucket.start);
+  const from = coveredTo(record, bucket.start, namespace);
   if (from >= bucket.end) {
     const reason = "all of the bucket is split";
     return move("COMPLETED", "covered", reason, { dueAt: null });
@@ -118,8 +119,7 @@ function triageRange(input: TriageInput): Triage {
   }
   // A split with completed segments stays COMPLETED while a worker plans the next range.
   const state = restingState(record) === "COMPLETED" ? "COMPLETED" : "PLANNING";
-  const again = record.state === "INVALIDATED" ? "sealed again: " : "";
-  const reason = `${again}planning from ${formatTime(from)}`;
+  const reason = `planning from ${formatTime(from)}`;
   return { kind: "claim", to: state, reason };
 }
 

@@ -19,7 +19,7 @@ import { interruptionOf } from "./interruption.ts";
 import { triage, nextStep, restingState } from "./triage.ts";
 import type { Triage } from "./triage.ts";
 import { outageMicros } from "./reschedule.ts";
-import { withNewest } from "./newest-segment.ts";
+import { newestSegment, withNewest } from "./newest-segment.ts";
 import { copyLevel } from "./original-runs.ts";
 import { OwnedSplit } from "./owned-split.ts";
 import { planStep } from "./plan-step.ts";
@@ -82,7 +82,10 @@ async function workAt(
   }
   const owned = await OwnedSplit.claim(context, record, look.to, look.reason, signal);
   if (owned === undefined) return;
-  const throttle = new WorkThrottle(context, owned.record, namespace);
+  const newest = nextStep(record) === "plan" ? undefined : newestSegment(record);
+  // The range that the next plan may freeze at most.
+  const planned = { epoch: namespace.epoch, to: Math.min(settledFloor, bucket.end) };
+  const throttle = new WorkThrottle(context, owned.record, newest ?? planned, namespace);
   const level = copyLevel(namespace, copyAtAll);
   try {
     await carryOn({ context, owned, location, throttle, settledFloor, level });

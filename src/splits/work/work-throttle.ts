@@ -1,11 +1,14 @@
 /**
  * Decides after each page of the work whether it may continue, and how soon.
  *
- * A pause, a new epoch or the end of the namespace stops the work within one page. The throttle
+ * A pause, a new epoch that opens the time again or the end of the namespace stops the work within
+ * one page. The throttle
  * checks this process's view each time, and the catalog a few times a second, because a view shows
  * changes of other processes late.
  */
 import { readNamespace } from "../../records/namespace-records.ts";
+import { isSealed } from "../../model/epochs.ts";
+import type { FrozenRange } from "../../model/epochs.ts";
 import type { Namespace } from "../../model/namespace.ts";
 import type { SplitRecord } from "../../model/split.ts";
 import { Interruption, reopened } from "./interruption.ts";
@@ -17,14 +20,23 @@ const ASK_MS = 250;
 export class WorkThrottle {
   readonly #context: SplitContext;
   readonly #record: SplitRecord;
+  readonly #range: FrozenRange;
   #namespace: Namespace;
   #askedAtMs: number;
   #pageAtMs: number;
 
-  /** `namespace`: as the catalog has it now. */
-  constructor(context: SplitContext, record: SplitRecord, namespace: Namespace) {
+  /**
+   * `range`: the time that is worked on, and its epoch. `namespace`: as the catalog has it now.
+   */
+  constructor(
+    context: SplitContext,
+    record: SplitRecord,
+    range: FrozenRange,
+    namespace: Namespace,
+  ) {
     this.#context = context;
     this.#record = record;
+    this.#range = range;
     this.#namespace = namespace;
     this.#askedAtMs = context.clock.monotonicMs();
     this.#pageAtMs = this.#askedAtMs;
@@ -69,7 +81,7 @@ export class WorkThrottle {
     if (namespace.splitsPaused !== null && namespace.version >= this.#namespace.version) {
       throw paused(namespace);
     }
-    if (namespace.epoch > this.#record.epoch) throw reopened();
+    if (!isSealed(namespace.epochStarts, this.#range)) throw reopened();
   }
 }
 

@@ -77,7 +77,7 @@ export declare type Split = Message<"braid.v1.Split"> & {
   state: Split_State;
 
   /**
-   * The epoch of the namespace when the record was created.
+   * The epoch of the namespace when the split last began.
    *
    * @generated from field: uint64 epoch = 4;
    */
@@ -665,7 +665,7 @@ export enum Split_State {
   FAILED = 9,
 
   /**
-   * Its time was reopened, an operator rolled it back, or a comparison found a difference.
+   * An operator rolled it back, or a comparison found a difference.
    *
    * @generated from enum value: INVALIDATED = 10;
    */

@@ -17,6 +17,8 @@ function condition(change: Partial<NamespaceCondition> = {}): NamespaceCondition
       id: "plays-1",
       config: DEFAULT_NAMESPACE_CONFIG,
       epoch: 0,
+      epochStarts: [],
+      reopening: null,
       floor: 0,
       createdAt: 0,
       readMode: { ...FIRST_READ_MODE, mode: "SERVE", since: 0 },

@@ -1,5 +1,10 @@
 /** Shows a namespace to people. */
-import type { DeletedNamespace, Namespace, ProvisionedPlan } from "../../client/connect.ts";
+import type {
+  DeletedNamespace,
+  Namespace,
+  ProvisionedPlan,
+  TimePartition,
+} from "../../client/connect.ts";
 import { pairs, table } from "./blocks.ts";
 import type { Block } from "./blocks.ts";
 import { count, duration, millis, size } from "./print.ts";
@@ -48,18 +53,23 @@ export function describeNamespace(shown: Namespace, nowMicros: number): Block {
   if (provisioned !== undefined) {
     rows.push([
       "expected",
-      `${expectedText(provisioned)}; planned ${withRelative(provisioned.planTime, nowMicros)}`,
+      `${expectedText(provisioned, layout)}; planned ${withRelative(provisioned.planTime, nowMicros)}`,
     ]);
   }
   return pairs(rows);
 }
 
 /** What its creation from a workload expected. */
-function expectedText({ plan }: ProvisionedPlan): string {
-  const { p50Bytes, p99Bytes, partitionsPerRead } = plan;
+function expectedText({ plan }: ProvisionedPlan, now: TimePartition): string {
+  const { p50Bytes, p99Bytes, partitionsPerRead, timePartition: then } = plan;
+  const same =
+    then.secondsPerTimeSlice === now.secondsPerTimeSlice &&
+    then.secondsPerTimeBucket === now.secondsPerTimeBucket &&
+    then.eventBuckets === now.eventBuckets;
   return (
     `partitions of p50 ${size(Math.round(p50Bytes.mid))}, p99 ${size(Math.round(p99Bytes.mid))}; ` +
-    `${Number(partitionsPerRead.mid.toPrecision(2))} partitions a read`
+    `${Number(partitionsPerRead.mid.toPrecision(2))} partitions a read` +
+    (same ? "" : ", before the partitioning was changed")
   );
 }
 

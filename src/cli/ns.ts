@@ -32,13 +32,14 @@ export function addNs(program: Command, terminal: Terminal): void {
       "--workload <file>",
       "YAML or JSON as braid plan takes it: the server chooses slices and buckets",
     )
+    .option("--sample <file>", "skew of the workload from a sample, as braid plan takes it")
     .action(async (name: string, _options: unknown, command: Command) => {
       const options = command.optsWithGlobals<
-        GlobalOptions & NamespaceFlags & { workload?: string }
+        GlobalOptions & NamespaceFlags & { workload?: string; sample?: string }
       >();
       const { interrupted: signal } = terminal;
       const config = await namespaceChange(options);
-      const call = { signal, ...(await workloadIn(options.workload)) };
+      const call = { signal, ...(await workloadIn(options)) };
       const made = await clientFor(options, terminal).createNamespace(name, config, call);
       await show(terminal, options, made);
     });
@@ -157,10 +158,22 @@ export function addNs(program: Command, terminal: Terminal): void {
     });
 }
 
-async function workloadIn(file: string | undefined): Promise<{ workload?: WorkloadDescription }> {
-  if (file === undefined) return {};
+async function workloadIn({
+  workload: file,
+  sample,
+}: {
+  readonly workload?: string;
+  readonly sample?: string;
+}): Promise<{ workload?: WorkloadDescription }> {
+  if (file === undefined) {
+    if (sample === undefined) return {};
+    throw new UsageError("--sample needs --workload");
+  }
   const { readYaml, workloadFrom, workloadJson } = await import("./workload-file.ts");
-  return { workload: workloadJson(await workloadFrom(await readYaml("--workload", file), {})) };
+  const given = await workloadFrom(await readYaml("--workload", file), {});
+  if (sample === undefined) return { workload: workloadJson(given) };
+  const { withSample } = await import("./rate-sample.ts");
+  return { workload: workloadJson(await withSample(given, sample)) };
 }
 
 interface RmFlags {

@@ -144,6 +144,41 @@ test("wrong values are named, all of them, with what to give", async () => {
   match((await runBraid(nothingFits.split(" "))).err, /lower acceptLimit or raise retention/);
 });
 
+test("ns create takes a sample for its workload; ns get shows what was expected", async () => {
+  const band = { low: 1, mid: 2_048, high: 4_096 };
+  const plan = {
+    timePartition: NAMESPACE.config.timePartition,
+    p50Bytes: band,
+    p99Bytes: { ...band, mid: 1_048_576 },
+    partitionsPerRead: { ...band, mid: 1.14 },
+  };
+  const provisioned = { planTime: "2026-11-15T11:00:00Z", seed: 1, plan, why: [] };
+  await withFiles({ "w.yaml": "retention: 30d", rates: "5\n5\n20\n" }, async (path) => {
+    await using server = await fakeBraid(() => ({ ...NAMESPACE, provisioned }));
+    const { url } = server;
+    const args = ["ns", "create", "plays", "--sample", path("rates")];
+    const made = await runBraid([...args, "--workload", path("w.yaml")], { url });
+    match(
+      made.out,
+      /^expected +partitions of p50 2 KiB, p99 1 MiB; 1.1 partitions a read; planned /m,
+    );
+    deepEqual(server.requests[0]?.body["workload"], {
+      ids: { mid: 3 },
+      eventsPerDayPerId: { mid: 10 },
+      retention: "2592000s",
+      skew: {
+        percentiles: [1, 5, 10, 20, 30, 40, 50, 60, 100].map((percentile) => {
+          return { percentile, eventsPerDay: percentile === 100 ? 20 : 5 };
+        }),
+      },
+    });
+    match((await runBraid(args, { url })).err, /--sample needs --workload/);
+    plan.timePartition = { ...plan.timePartition, eventBuckets: 9 };
+    const changed = await runBraid(["ns", "get", "plays"], { url });
+    match(changed.out, /1.1 partitions a read, before the partitioning was changed; planned /m);
+  });
+});
+
 test("ns create --workload sends the workload in the API's form", async () => {
   await withFiles({ "w.yaml": FILE, "bad.yaml": "colour: red" }, async (path) => {
     await using server = await fakeBraid(() => NAMESPACE);

@@ -5,7 +5,6 @@
 import type { Command } from "commander";
 import type { PlanInput } from "../provision/planner.ts";
 import type { NamespacePlan, PlanRequest } from "../provision/plan.ts";
-import type { WorkloadInput } from "../provision/workload.ts";
 import type { GlobalOptions } from "./connection.ts";
 import { UsageError } from "./failures.ts";
 import { emit } from "./output.ts";
@@ -66,8 +65,9 @@ async function requestFrom(file: string | undefined, flags: PlanFlags): Promise<
   const content = file === undefined ? undefined : await readYaml("plan", file);
   const workload = await workloadFrom(content, flags);
   const { hardwareOf } = await import("./hardware-file.ts");
+  const { withSample } = await import("./rate-sample.ts");
   const input: PlanInput = {
-    workload: await withSample(workload, flags.sample),
+    workload: flags.sample === undefined ? workload : await withSample(workload, flags.sample),
     patch: {},
     ...(flags.seed !== undefined && { seed: Number(flags.seed) }),
     ...(flags.worlds !== undefined && { worlds: Number(flags.worlds) }),
@@ -91,33 +91,6 @@ async function requestFrom(file: string | undefined, flags: PlanFlags): Promise<
 
 /** Those of a server whose configuration does not set others. */
 const DEFAULT_MARGINS = { clockSkewMs: 1_000, viewMaxAgeMs: 10_000, writeMaxMs: 10_000 };
-
-/** A sample gives the skew, and what the workload does not say about ids and their rates. */
-async function withSample(
-  workload: WorkloadInput,
-  path: string | undefined,
-): Promise<WorkloadInput> {
-  if (path === undefined) return workload;
-  if (workload.skew !== undefined) {
-    throw new UsageError("--sample gives the skew: leave out one of --sample and skew");
-  }
-  const { readRateSample } = await import("./rate-sample.ts");
-  const { open } = await import("node:fs/promises");
-  let sample;
-  try {
-    await using file = await open(path);
-    sample = await readRateSample(path, file.readLines());
-  } catch (error) {
-    if (error instanceof UsageError) throw error;
-    throw new UsageError(`--sample ${path}: ${error instanceof Error ? error.message : ""}`);
-  }
-  return {
-    ids: { mid: sample.ids },
-    eventsPerDayPerId: { mid: sample.meanPerDay },
-    ...workload,
-    skew: { percentiles: sample.percentiles },
-  };
-}
 
 async function simulate(request: PlanRequest): Promise<NamespacePlan> {
   const { planPartitions } = await import("../provision/plan-partitions.ts");

@@ -5,7 +5,7 @@
  * takes it: then the events of each id are counted and divided by the days that the sample covers.
  * Memory holds a number per id.
  */
-import type { RatePercentile } from "../provision/workload.ts";
+import type { RatePercentile, WorkloadInput } from "../provision/workload.ts";
 import { UsageError } from "./failures.ts";
 
 const PERCENTILES = [
@@ -16,16 +16,35 @@ const IDS_MAX = 5_000_000;
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
-export interface RateSample {
+interface RateSample {
   readonly ids: number;
   readonly meanPerDay: number;
   readonly percentiles: readonly RatePercentile[];
 }
 
-export async function readRateSample(
-  path: string,
-  lines: AsyncIterable<string>,
-): Promise<RateSample> {
+/** A sample gives the skew, and what the workload does not say about ids and their rates. */
+export async function withSample(workload: WorkloadInput, path: string): Promise<WorkloadInput> {
+  if (workload.skew !== undefined) {
+    throw new UsageError("--sample gives the skew: leave out one of --sample and skew");
+  }
+  const { open } = await import("node:fs/promises");
+  let sample;
+  try {
+    await using file = await open(path);
+    sample = await readRateSample(path, file.readLines());
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(`--sample ${path}: ${error instanceof Error ? error.message : ""}`);
+  }
+  return {
+    ids: { mid: sample.ids },
+    eventsPerDayPerId: { mid: sample.meanPerDay },
+    ...workload,
+    skew: { percentiles: sample.percentiles },
+  };
+}
+
+async function readRateSample(path: string, lines: AsyncIterable<string>): Promise<RateSample> {
   const rates: number[] = [];
   const counts = new Map<string, number>();
   let [first, last, number] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0];

@@ -82,6 +82,26 @@ test("CreateNamespace from a workload takes the plan, and keeps what was expecte
   deepEqual(provisioned.plan, planned.chosen);
   match(provisioned.why[0], /^public planner: /);
   equal(provisioned.planTime, "2026-03-28T12:00:00Z");
+  const changed = await call("UpdateNamespace", {
+    namespace: "plays",
+    config: { futureLimit: "9s" },
+  });
+  deepEqual(changed.provisioned, provisioned);
+});
+
+test("other work runs between the worlds of a plan", async () => {
+  const { call } = start();
+  let turns = 0;
+  let planned = false;
+  const count = (): void => {
+    turns++;
+    if (!planned) setImmediate(count);
+  };
+  setImmediate(count);
+  await call("PlanNamespace", { workload: WORKLOAD, worlds: 50 });
+  planned = true;
+  // Each world once for all candidates, and once for each plan that is reported.
+  ok(turns >= 100, `${turns} turns`);
 });
 
 test("a namespace that was created without a workload has no plan", async () => {

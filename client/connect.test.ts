@@ -353,3 +353,20 @@ test("control calls send the operator's name, and other calls do not", async () 
     throws(() => connect(server.url, { operator }), /operator/);
   }
 });
+
+test("a workload is sent with the choices that were made, to plan and to create", async () => {
+  await using server = await fakeBraid(() => ({ chosen: {} }));
+  const braid = connect(server.url);
+  const workload = { ids: { mid: 1_000 }, eventsPerDayPerId: { mid: 10 }, retention: "2592000s" };
+  await braid.planNamespace(workload);
+  await braid.planNamespace(workload, { seed: 7, worlds: 16 });
+  await braid.createNamespace("plays", { futureLimit: "30s" }, { workload });
+  deepEqual(
+    server.requests.map(({ method, body }) => [method, body]),
+    [
+      ["PlanNamespace", { workload }],
+      ["PlanNamespace", { workload, seed: 7, worlds: 16 }],
+      ["CreateNamespace", { namespace: "plays", config: { futureLimit: "30s" }, workload }],
+    ],
+  );
+});

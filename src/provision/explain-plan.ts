@@ -1,7 +1,7 @@
 /** Says in sentences why a partitioning was not chosen. Pure. */
 import { formatDurationMs } from "../lib/units.ts";
 import type { NamespaceConfig } from "../model/namespace-config.ts";
-import type { PartitionCost, PartitionPlan } from "../model/partition-plan.ts";
+import type { Band, PartitionCost, PartitionPlan } from "../model/partition-plan.ts";
 
 /** Differences below this are not worth a sentence: a read 5 % longer is 0.07. */
 const DOUBLINGS_MIN = 0.05;
@@ -35,32 +35,44 @@ function sentence(
   config: NamespaceConfig,
 ): string {
   switch (cost) {
-    case "reads":
+    case "reads": {
+      const [at, prefix] = worseAt(plan.partitionsPerRead, chosen.partitionsPerRead);
       return (
-        `a read asks ${number(plan.partitionsPerRead.mid)} partitions ` +
-        `(${number(plan.readOverheadMs.mid)} ms) instead of ${number(chosen.partitionsPerRead.mid)}`
-      );
-    case "wide": {
-      const limit = number(config.widePartition.bytesMax / 2 ** 20);
-      return (
-        `${percent(plan.readsBeyondLimit.mid)} of reads meet a partition beyond the limit ` +
-        `(${limit} MiB), not ${percent(chosen.readsBeyondLimit.mid)}`
+        `a read asks ${prefix}${number(plan.partitionsPerRead[at])} partitions ` +
+        `(${number(plan.readOverheadMs[at])} ms) instead of ${number(chosen.partitionsPerRead[at])}`
       );
     }
-    case "hotSpots":
+    case "wide": {
+      const [at, prefix] = worseAt(plan.readsBeyondLimit, chosen.readsBeyondLimit);
+      const limit = number(config.widePartition.bytesMax / 2 ** 20);
       return (
-        `the busiest id writes ${number(plan.peakWritesPerPartition.mid)} events/s to one ` +
-        `partition, a hot spot (chosen: ${number(chosen.peakWritesPerPartition.mid)})`
+        `${prefix}${percent(plan.readsBeyondLimit[at])} of reads meet a partition beyond the limit ` +
+        `(${limit} MiB), not ${percent(chosen.readsBeyondLimit[at])}`
       );
-    case "disk":
-      return `${percent(plan.diskBytes.mid / chosen.diskBytes.mid - 1)} more disk`;
+    }
+    case "hotSpots": {
+      const [at, prefix] = worseAt(plan.peakWritesPerPartition, chosen.peakWritesPerPartition);
+      return (
+        `the busiest id writes ${prefix}${number(plan.peakWritesPerPartition[at])} events/s to one ` +
+        `partition, a hot spot (chosen: ${number(chosen.peakWritesPerPartition[at])})`
+      );
+    }
+    case "disk": {
+      const [at, prefix] = worseAt(plan.diskBytes, chosen.diskBytes);
+      return `${prefix}${percent(plan.diskBytes[at] / chosen.diskBytes[at] - 1)} more disk`;
+    }
     case "tables":
       return `${plan.tables} tables instead of ${chosen.tables}`;
   }
 }
 
+/** The middle of the worlds, or their high end where only that is worse. */
+function worseAt(plan: Band, chosen: Band): readonly ["mid" | "high", string] {
+  return plan.mid > chosen.mid * 1.02 ? ["mid", ""] : ["high", "up to "];
+}
+
 export function percent(share: number): string {
-  if (share === 0) return "0 %";
+  if (share <= 0) return "0 %";
   return share < 0.0001 ? "less than 0.01 %" : `${number(share * 100)} %`;
 }
 

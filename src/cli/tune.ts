@@ -1,6 +1,6 @@
 /** `braid tune`: what the tuner observed, proposed and changed in a namespace. */
-import { UsageError } from "./failures.ts";
 import type { Command } from "commander";
+import { BraidError } from "../../client/connect.ts";
 import type { Tuning, TuningList } from "../../client/connect.ts";
 import { line, pairs, table } from "./blocks.ts";
 import type { Block } from "./blocks.ts";
@@ -98,7 +98,10 @@ async function findTuning(
   const { tunings } = await client.listTunings(namespace, { signal: terminal.interrupted });
   const found = tunings.find((each) => each.id === id);
   if (found !== undefined) return found;
-  throw new UsageError(`there is no tuning ${id}; see what there is: braid tune ls ${namespace}`);
+  throw new BraidError(
+    "TUNING_NOT_FOUND",
+    `there is no tuning "${id}" in namespace "${namespace}"`,
+  );
 }
 
 function listBlocks(list: TuningList, namespace: string, nowMicros: number): Block[] {

@@ -1,0 +1,66 @@
+import { deepEqual, equal, match } from "node:assert/strict";
+import { test } from "node:test";
+import { fakeBraid } from "../../tests/support/fake-braid.ts";
+import { runBraid } from "../../tests/support/fake-terminal.ts";
+import { EXAMPLES } from "../api/examples.ts";
+
+const LIST = EXAMPLES["ListTunings"]?.answer as { tunings: readonly object[] };
+const DECIDED = EXAMPLES["DecideTuning"]?.answer;
+const REMEDIES = EXAMPLES["GetRemedies"]?.answer;
+
+test("tune ls shows each tuning, and what to do with one that waits", async () => {
+  await using server = await fakeBraid(() => LIST);
+  const ran = await runBraid(["tune", "ls", "plays"], { url: server.url });
+  equal(ran.code, 0, ran.err);
+  match(ran.out, /^20261114 +PROPOSED +2026-11-15T10:00:00Z .*60s -> 86400s/m);
+  match(ran.out, /a proposal waits: braid tune show plays 20261114/);
+});
+
+test("tune ls says why nothing would be proposed, also in words it does not know", async () => {
+  let nothingWhy = "FITS";
+  await using server = await fakeBraid(() => ({ tunings: [], nothingWhy }));
+  const { url } = server;
+  const fits = await runBraid(["tune", "ls", "plays"], { url });
+  match(fits.out, /no tuning yet\nnothing to propose: partitions have the target size/);
+  nothingWhy = "ANOTHER_REASON";
+  match((await runBraid(["tune", "dry-run", "plays"], { url })).out, /ANOTHER_REASON/);
+});
+
+test("tune show has the dry run and the history, and an unknown id is not found", async () => {
+  await using server = await fakeBraid(() => LIST);
+  const { url } = server;
+  const ran = await runBraid(["tune", "show", "plays", "20261114"], { url });
+  equal(ran.code, 0, ran.err);
+  match(ran.out, /^now +1 KiB +4 KiB +8 KiB +1,440$/m);
+  match(ran.out, /^proposed +1\.4 MiB +5 MiB +7 MiB +1$/m);
+  match(ran.out, /^2026-11-15T10:00:00Z .*tuner +PROPOSED/m);
+  const unknown = await runBraid(["tune", "show", "plays", "nothing"], { url });
+  equal(unknown.code, 3);
+  match(unknown.err, /braid tune ls plays/);
+});
+
+test("tune accept and refuse send the decision with its reason", async () => {
+  await using server = await fakeBraid(() => DECIDED);
+  const { url } = server;
+  const accepted = await runBraid(["tune", "accept", "plays", "20261114", "--reason", "why"], {
+    url,
+  });
+  equal(accepted.code, 0, accepted.err);
+  match(accepted.out, /^accepted 20261114: .*, for slices from 2026-11-17T00:00:00Z on\n$/);
+  const sent = { namespace: "plays", id: "20261114", accept: true, reason: "why" };
+  deepEqual(server.requests.at(-1)?.body, sent);
+  await runBraid(["tune", "refuse", "plays", "20261114"], { url });
+  deepEqual(server.requests.at(-1)?.body, { ...sent, accept: false, reason: "" });
+});
+
+test("doctor prints the remedy, the reason and the command", async () => {
+  await using server = await fakeBraid(() => REMEDIES);
+  const { url } = server;
+  const ran = await runBraid(["doctor", "plays"], { url });
+  equal(ran.code, 0, ran.err);
+  match(
+    ran.out,
+    /^RETUNE +most partitions are too small\n.*\n +\$ braid tune accept plays 20261114\n$/,
+  );
+  deepEqual(JSON.parse((await runBraid(["doctor", "plays", "--json"], { url })).out), REMEDIES);
+});

@@ -122,6 +122,17 @@ export class SizeHistogram {
     return scaled;
   }
 
+  /** The same partitions, each `factor` times as large; as exact as the buckets are. */
+  resized(factor: number): SizeHistogram {
+    const resized = new SizeHistogram();
+    for (let bucket = 0; bucket < SIZE_BUCKETS; bucket++) {
+      resized.add(Math.round(Math.min(upTo(bucket), this.#maxBytes) * factor), this.#at(bucket));
+    }
+    resized.#bytes = this.#bytes * factor;
+    resized.#minBytes = Math.round(this.#minBytes * factor);
+    return resized;
+  }
+
   /** A size that this share of the partitions does not exceed; 0 if there are none. */
   percentile(share: number): number {
     const wanted = Math.max(1, Math.ceil(this.#count * share));

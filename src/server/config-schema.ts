@@ -420,8 +420,10 @@ export const ConfigSchema = z.strictObject({
           "Bytes counted in one slice. Of a larger slice Braid counts a sample of the ids. The default takes two minutes at the default rate.",
         ),
       time_max: durationSchema({ min: "1s", max: "7d" })
-        .prefault("1h")
-        .describe("A walk over a slice ends after this, and its histogram says so."),
+        .prefault("2h")
+        .describe(
+          "A walk over a slice ends after this, its histogram says so, and it is repeated a day later. The default is enough for 36 million partitions.",
+        ),
     })
     .prefault({}),
   block_ids: z

@@ -57,7 +57,8 @@ export type WalkEvent =
     };
 
 const LEASE = "slice-walks";
-const RETRY_MICROS = 3_600_000_000;
+/** A slice that is too large for one walk would otherwise be walked all the time. */
+const RETRY_MICROS = 86_400_000_000;
 /** A slice that takes events is walked at this share of the rate: writers come first. */
 const CURRENT_RATE = 0.25;
 /** Below this, a sample says too little. */

@@ -26,6 +26,7 @@ import {
 import type { Replication } from "./schema.ts";
 import { Session } from "./session.ts";
 import type { ObserveStatement } from "./session.ts";
+import { inEventBytes } from "./sizes-in-event-bytes.ts";
 import { SliceRegister } from "./slice-register.ts";
 import type { Micros, Millis } from "../../lib/time-units.ts";
 
@@ -85,7 +86,9 @@ export async function openCassandraEngine(
   return {
     store,
     catalog,
-    sizes: cassandraPartitionSizes(nodes),
+    sizes: cassandraPartitionSizes(nodes).map((source) =>
+      inEventBytes(source, (slice) => store.sliceStats(slice)),
+    ),
     histogramTable,
     severalDatacenters: session.spansDatacenters,
     fragments: async (slice) => {

@@ -1,13 +1,16 @@
 /** The partition sizes that a real Cassandra reports match what was written. @needs cassandra */
-import { equal, match, ok } from "node:assert/strict";
+import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { openCassandraEngine } from "../../../src/engines/cassandra/index.ts";
 import { keyspaceOf } from "../../../src/engines/cassandra/keyspaces.ts";
 import { cassandraPartitionSizes } from "../../../src/engines/cassandra/partition-sizes.ts";
 import { Session } from "../../../src/engines/cassandra/session.ts";
+import type { Row } from "../../../src/engines/cassandra/session.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { systemRandom } from "../../../src/lib/random.ts";
 import type { NoSizes, SizeReport, SizeSource } from "../../../src/ports/partition-sizes.ts";
+import { IdSample } from "../../../src/sizes/id-sample.ts";
+import { WalkTally } from "../../../src/sizes/walk-tally.ts";
 import { placed } from "../../conformance/event-store.ts";
 import { freePort } from "../../support/fake-braid.ts";
 import { testCassandra, testJolokia, uniqueName } from "../../support/services.ts";
@@ -16,6 +19,18 @@ const START = 1_774_656_000_000_000;
 const EVENT_BYTES = 10_000;
 /** Events of each partition: 30 small ones, 10 of 100 KB, one of 2 MB. */
 const PARTITIONS = [...Array<number>(30).fill(1), ...Array<number>(10).fill(10), 200];
+const HOURLY = { secondsPerTimeSlice: 86_400, secondsPerTimeBucket: 3_600, eventBuckets: 1 };
+const WALKED = {
+  start: START,
+  end: START + 86_400_000_000,
+  timePartition: HOURLY,
+  source: "WALK",
+  asOf: START,
+  endedAt: START,
+  sealed: true,
+  epoch: 0,
+  complete: true,
+} as const;
 const never = new AbortController().signal;
 const clock = systemClock;
 
@@ -54,6 +69,10 @@ async function open() {
     ): Promise<SizeReport | NoSizes | undefined> => {
       const sources = cassandraPartitionSizes({ session, prefix, clock, jolokiaPort });
       return sources.find((each) => each.source === source)?.sizesOf(slice, never);
+    },
+    histograms: async (namespace: string): Promise<readonly Row[]> => {
+      const query = `SELECT * FROM ${prefix}.partition_histogram WHERE namespace = ?`;
+      return (await session.execute("sizes", query, [namespace], {})).rows;
     },
     async [Symbol.asyncDispose]() {
       await engine.store.dropNamespace(slice.namespaceId);
@@ -132,6 +151,40 @@ test("a slice's data files are counted, and a cluster that cannot say returns no
   match(after?.compactCommand ?? "", /^nodetool compact /);
   equal(await engine.fragments({ ...slice, slice: "data_none" }), undefined);
   equal(engine.severalDatacenters, false);
+});
+
+test("a histogram can be read with plain CQL, is replaced by the next walk, and goes with its namespace", async () => {
+  await using world = await open();
+  for (const [nth, events] of PARTITIONS.entries()) await world.write(`s${nth}`, 0, events);
+  const { store, histogramTable } = world.engine;
+  const tally = new WalkTally(HOURLY, new IdSample(1));
+  const walk = { partitionsMax: 7, bytesMax: 1e9, msMax: 60_000, countBytesMax: 1e9 };
+  for (let after: string | undefined; ;) {
+    const page = await store.walkPartitions(
+      world.slice,
+      { ...walk, after, counts: () => true },
+      never,
+    );
+    tally.add(page);
+    if (page.next === undefined) break;
+    after = page.next;
+  }
+  const namespace = { name: "plays", id: world.slice.namespaceId };
+  const histogram = { ...WALKED, timeSlice: world.slice.slice, ...tally.sizes() };
+  await histogramTable?.publish(namespace, { ...histogram, sealed: false });
+  await histogramTable?.publish(namespace, histogram);
+  const [row, ...others] = await world.histograms("plays");
+  equal(others.length, 0);
+  equal(row?.["time_slice"], "data_20260328");
+  equal(row?.["sealed"], true);
+  equal(Number(row?.["partitions"]), PARTITIONS.length);
+  equal(Number(row?.["events_max"]), 200);
+  equal(Number(row?.["events_p50"]), 1);
+  ok(Number(row?.["bytes_max"]) > 2_000_000);
+  ok(Object.keys(row?.["bytes_buckets"] ?? {}).length >= 3);
+  equal(row?.["excludes"], "");
+  await store.dropNamespace(world.slice.namespaceId);
+  deepEqual(await world.histograms("plays"), []);
 });
 
 test("without an agent there is a reason, and the estimates are still available", async () => {

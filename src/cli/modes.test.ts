@@ -72,6 +72,11 @@ test("a mode that the evidence does not allow is reported with what to do, witho
     ran.err,
     "braid: 41 of at least 100 reads compared; --force skips the evidence\n  (CONFLICT)\n",
   );
+  await using stepwise = await fakeBraid((_request, response) =>
+    refuse(response, 409, "CONFLICT", { message: "set COMPARE first, or set the mode with force" }),
+  );
+  const again = await runBraid("modes set plays serve".split(" "), { url: stepwise.url });
+  equal(again.err, "braid: set COMPARE first, or set the mode with --force\n  (CONFLICT)\n");
 });
 
 test("kill-switch on, off and status", async () => {

@@ -81,8 +81,9 @@ async function setMode(
   } catch (error) {
     if (!(error instanceof BraidError) || error.code !== "CONFLICT") throw error;
     // Evidence takes time to collect: a hint to retry in a second would mislead.
-    const hint = force ? "" : "; --force skips the evidence";
-    throw new BraidError(error.code, `${error.message}${hint}`, { details: error.details });
+    const message = error.message.replaceAll("with force", "with --force");
+    const hint = force || message.includes("--force") ? "" : "; --force skips the evidence";
+    throw new BraidError(error.code, `${message}${hint}`, { details: error.details });
   }
 }
 

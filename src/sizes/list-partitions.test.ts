@@ -107,7 +107,7 @@ test("pages continue each other, also where sizes are equal", async () => {
   equal(whole.length, 25);
 });
 
-test("an unknown slice is not found, and a token of another list is refused", async () => {
+test("an unknown slice is not found, and a malformed token is refused", async () => {
   const world = await open();
   await rejects(world.listing.list("plays", { ...QUERY, timeSlice: "data_19990101" }), {
     code: "TIME_SLICE_NOT_FOUND",

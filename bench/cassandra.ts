@@ -2,17 +2,13 @@
  * The server on Cassandra against its baseline: the driver used directly, on the same node, in the
  * same run.
  *
- * Each case is measured five times in turn with its floor, now one first and now the other, each on
- * a node that has nothing left to do from before; the median of the five ratios counts. The floor
- * has one process beside the node, the server two (itself and its caller): on few cores that is
- * part of its price.
+ * Each case is measured five times, alternating with its baseline, and each side on an idle node;
+ * the median of the five ratios counts. The baseline has one process beside the node, the server
+ * two (itself and its caller): on few cores that is part of its cost.
  */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { startCassandra } from "../scripts/services/cassandra-cluster.ts";
 import { nextRandom, writeRequest } from "./support/events.ts";
 import { frameMessage, GrpcLoad } from "./support/grpc-load.ts";
+import { startOneNode } from "./support/one-node.ts";
 import { RawCassandra } from "./support/raw-cassandra.ts";
 import { note, Report } from "./support/report.ts";
 import { startServer } from "./support/server-process.ts";
@@ -39,17 +35,8 @@ interface Sides {
 
 export async function benchCassandra(): Promise<Report> {
   const report = new Report("cassandra");
-  const directory = await mkdtemp(join(tmpdir(), "braid-bench-cassandra-"));
-  const cluster = await startCassandra({
-    nodes: 1,
-    directory,
-    heapMiB: 2_048,
-    // Cassandra's default: it syncs the log every ten seconds.
-    commitLogSync: "periodic",
-    jolokia: false,
-    onProgress: note,
-  });
-  const contactPoint = `${cluster.contactPoints[0]}:${cluster.port}`;
+  const node = await startOneNode("cassandra");
+  const { contactPoint } = node;
   const server = await startServer({
     BRAID_ENGINE: "cassandra",
     BRAID_CASSANDRA_CONTACT_POINTS: contactPoint,
@@ -83,8 +70,7 @@ export async function benchCassandra(): Promise<Report> {
     grpc.close();
     await raw.close();
     await server.stop();
-    await cluster.stop();
-    await rm(directory, { recursive: true, force: true });
+    await node.stop();
   }
   return report;
 }

@@ -4,12 +4,9 @@
  *
  * Each load is measured in turn with the load that saturates, and the medians of the ratios count.
  */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { startCassandra } from "../scripts/services/cassandra-cluster.ts";
 import { nextRandom, writeRequest } from "./support/events.ts";
 import { frameMessage, GrpcLoad } from "./support/grpc-load.ts";
+import { startOneNode } from "./support/one-node.ts";
 import { note, Report } from "./support/report.ts";
 import { startServer } from "./support/server-process.ts";
 import type { ServerProcess } from "./support/server-process.ts";
@@ -39,24 +36,15 @@ export async function benchOverload(flags: readonly string[]): Promise<Report> {
 }
 
 async function onCassandra(report: Report): Promise<void> {
-  const directory = await mkdtemp(join(tmpdir(), "braid-bench-overload-"));
-  const cluster = await startCassandra({
-    nodes: 1,
-    directory,
-    heapMiB: 2_048,
-    commitLogSync: "periodic",
-    jolokia: false,
-    onProgress: note,
-  });
+  const node = await startOneNode("overload");
   try {
     const server = await startServer({
       BRAID_ENGINE: "cassandra",
-      BRAID_CASSANDRA_CONTACT_POINTS: `${cluster.contactPoints[0]}:${cluster.port}`,
+      BRAID_CASSANDRA_CONTACT_POINTS: node.contactPoint,
     });
     await onServer(report, "cassandra", server);
   } finally {
-    await cluster.stop();
-    await rm(directory, { recursive: true, force: true });
+    await node.stop();
   }
 }
 

@@ -755,6 +755,7 @@ export interface PartitionPlan {
   readonly readOverheadMs: PlanBand;
   /** Events per second, of the busiest id in its busiest hour. */
   readonly peakWritesPerPartition: PlanBand;
+  /** Tables that exist at a time, two for each slice. */
   readonly tables: number;
   /** At the horizon: all replicas, compressed, with the copies of splits. */
   readonly diskBytes: PlanBand;

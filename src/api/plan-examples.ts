@@ -16,7 +16,7 @@ const CHOSEN = {
   partitionsPerRead: band(1.8, 2.3, 2.9),
   readOverheadMs: band(0.9, 1.2, 1.5),
   peakWritesPerPartition: band(2, 16, 90),
-  tables: 33,
+  tables: 66,
   diskBytes: band(3.5e12, 4e13, 2.8e14),
 };
 

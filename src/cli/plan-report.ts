@@ -19,7 +19,7 @@ export function describePlan(plan: NamespacePlan, config: NamespaceConfig): Bloc
       ["splits", splitsText(chosen, config)],
       ["reads", readsText(chosen)],
       ["hot spots", `${busyText(chosen.peakWritesPerPartition)} events/s to one partition at most`],
-      ["tables", `${count(chosen.tables)} slices at a time`],
+      ["tables", `${count(chosen.tables)} at a time, two for each slice`],
       ...machineRows(plan),
       ["create it", createCommand(chosen.timePartition, config)],
       ["simulated", `${count(candidates)} candidates in ${count(worlds)} worlds, seed ${seed}`],

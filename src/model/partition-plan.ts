@@ -36,6 +36,7 @@ export interface PartitionPlan {
   readonly readOverheadMs: Band;
   /** Of the busiest id, in its busiest hour. */
   readonly peakWritesPerPartition: Band;
+  /** That exist at a time, two for each slice. */
   readonly tables: number;
   /** At the horizon: all replicas, compressed, with copies of splits. */
   readonly diskBytes: Band;

@@ -24,7 +24,7 @@ const PARTITION_WRITES_MAX = 1_000;
 /** Key, index entry and filter of a partition, on disk. */
 const PARTITION_BYTES = 128;
 /** Cassandra suffers at some hundreds of tables: this many cost one doubling, by the square. */
-const TABLES_DOUBLING = 200;
+const TABLES_DOUBLING = 400;
 /** Schema changes: this many new slices a day cost one doubling. */
 const SLICES_PER_DAY_DOUBLING = 100;
 const DAY_SECONDS = 86_400;
@@ -104,13 +104,13 @@ export function partitionCost(
   sliceSeconds: number,
   { retention, acceptLimitMicros }: Pick<NamespaceConfig, "retention" | "acceptLimitMicros">,
 ): PartitionCost {
-  const slices = tablesOf(sliceSeconds, { retention, acceptLimitMicros });
+  const tables = tablesOf(sliceSeconds, { retention, acceptLimitMicros });
   return {
     reads,
     wide,
     hotSpots,
     disk: Math.log2(1 + wideShare + keysShare + lingeringShare(sliceSeconds, retention)),
-    tables: (slices / TABLES_DOUBLING) ** 2 + DAY_SECONDS / sliceSeconds / SLICES_PER_DAY_DOUBLING,
+    tables: (tables / TABLES_DOUBLING) ** 2 + DAY_SECONDS / sliceSeconds / SLICES_PER_DAY_DOUBLING,
   };
 }
 
@@ -137,13 +137,16 @@ export function beyondLimit(
   return Math.max((events * eventBytes) / bytesMax, events / eventsMax);
 }
 
-/** Slices that exist at a time, the current one and the one ahead included. */
+/** Each slice has one for its events and one for its splits (rule C18). */
+const TABLES_PER_SLICE = 2;
+
+/** Tables that exist at a time, those of the current slice and of the one ahead included. */
 export function tablesOf(
   sliceSeconds: number,
   { retention, acceptLimitMicros }: Pick<NamespaceConfig, "retention" | "acceptLimitMicros">,
 ): number {
   const seconds = Math.max(retention.deleteAfterMicros, acceptLimitMicros) / 1e6;
-  return Math.ceil(seconds / sliceSeconds) + 2;
+  return (Math.ceil(seconds / sliceSeconds) + 2) * TABLES_PER_SLICE;
 }
 
 /** A slice is dropped as a whole: its oldest events stay for up to a slice longer than they must. */

@@ -468,6 +468,8 @@ export declare type PartitionPlan = Message<"braid.v1.PartitionPlan"> & {
   peakWritesPerPartition?: PlanBand | undefined;
 
   /**
+   * Tables that exist at a time, two for each slice.
+   *
    * @generated from field: uint32 tables = 13;
    */
   tables: number;

@@ -116,6 +116,14 @@ test("a step of an id that begins behind the interval does not count for it", ()
   const { eventBuckets } = slice.timePartition;
   equal(eventBucketsMax([slice], range, step(range.end - 1)), 4 * eventBuckets);
   equal(eventBucketsMax([slice], range, step(range.end)), eventBuckets);
+  // Slices that only touch the interval do not count either.
+  const many = { ...slice, timePartition: { ...slice.timePartition, eventBuckets: 8 } };
+  const outside = [
+    { start: slice.end, end: slice.end + SECOND },
+    { start: slice.start - SECOND, end: slice.start },
+  ];
+  for (const each of outside) equal(eventBucketsMax([many], each, undefined), 1);
+  equal(eventBucketsMax([many], range, undefined), 8);
 });
 
 function first(buckets: Iterable<BucketRange>): BucketRange {

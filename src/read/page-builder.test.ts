@@ -32,6 +32,29 @@ test("cut at runs, a run that fits no page at all is cut at an event: pages make
   equal(small.count, 1);
 });
 
+test("cut at runs, a page of one event is not filled up from a run that does not fit", () => {
+  const page = new PageBuilder(6, 1 << 20, [], "RUN");
+  page.add(runOf(0, 1));
+  const next = runOf(1, 6);
+  equal(page.add(next), next);
+  equal(page.count, 1);
+});
+
+test("cut at events, a page takes as many as its bytes allow, and not one more", () => {
+  const [first, second] = [runOf(1, 4), runOf(5, 4)];
+  const each = first.bytes / 4;
+  for (const [bytesMax, count] of [
+    [6 * each, 6],
+    [6 * each - 1, 5],
+    [6 * each + 1, 6],
+  ] as const) {
+    const page = new PageBuilder(100, bytesMax, [], "EVENT");
+    page.add(first);
+    equal(page.add(second)?.count, 8 - count);
+    equal(page.count, count);
+  }
+});
+
 test("cut at events, a page is as full as it can be", () => {
   const page = new PageBuilder(6, 1 << 20, [], "EVENT");
   page.add(runOf(0, 4));

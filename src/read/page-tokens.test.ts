@@ -98,6 +98,7 @@ test("the page size and partial returns may change between pages", () => {
 });
 
 test("R5: a token older than a day is expired, and the error says what to do", () => {
+  equal(TOKEN_LIFE_MICROS, 86_400_000_000);
   const token = tokens.encode(query, "plays-1", state, NOW - TOKEN_LIFE_MICROS - 1);
   refused("PAGE_TOKEN_EXPIRED", token);
   deepEqual(decode(tokens.encode(query, "plays-1", state, NOW - TOKEN_LIFE_MICROS)), state);

@@ -14,7 +14,7 @@ import type { PartitionSource } from "../partition/partition-source.ts";
 import type { TimeSlice } from "../model/time-slice.ts";
 import type { EventStore } from "../ports/event-store.ts";
 import { encodeEvent } from "../wire/event-record.ts";
-import { eventOfFrame } from "../wire/frames.ts";
+import { eventOfFrame, frameLength } from "../wire/frames.ts";
 import { PageTokens } from "./page-tokens.ts";
 import type { PartitionRead } from "../partition/partition-read.ts";
 import { EventReader } from "./read-events.ts";
@@ -438,8 +438,10 @@ test("C10: of four event buckets with three split, only the fourth is found wide
     slices: joinedSlices(START, [strategy]),
     config: { widePartition: { ...widePartition, eventsMax: 10 } },
   });
+  let bytes = 0;
   for (let n = 0; n < 60; n++) {
     const event = encodeEvent(utf8("s"), START + n * SECOND, utf8(idOf(n)), []);
+    if (n % 4 === 2) bytes += frameLength(event.end - event.start);
     const slice = { namespaceId: "plays-1", slice: "data_0" };
     await fixture.store.append(slice, [{ event, timeBucket: 0, eventBucket: n % 4 }]);
   }
@@ -459,6 +461,8 @@ test("C10: of four event buckets with three split, only the fourth is found wide
         .reduce((events, read) => Math.max(events, read.events), 0),
     );
     const [first, second, third = 0, fourth] = most;
+    const widest = Math.max(...fixture.reads.map((read) => read.bytes));
+    ok(Math.abs(widest - bytes) <= (pageSize === 60 ? 0 : bytes / 5), `${widest} of ${bytes}`);
     deepEqual([first, second, fourth, wide], [0, 0, 0, true], `pages of ${pageSize}`);
     // It has 15; events for which a page had no room are counted by their share, rounded.
     ok(Math.abs(third - 15) <= (pageSize === 60 ? 0 : 3), `${third} of 15, pages of ${pageSize}`);

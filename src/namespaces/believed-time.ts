@@ -85,18 +85,18 @@ export class BelievedTime {
 
   /** The time to act on. Rises evenly; behind the wall clock while that is in doubt. */
   nowMicros(): Micros {
-    this.#belief.look();
+    this.#belief.update();
     return this.#belief.nowMicros;
   }
 
   /** While true, no irreversible action may depend on the clock. */
   get inDoubt(): boolean {
-    this.#belief.look();
+    this.#belief.update();
     return this.#version === undefined || this.#belief.doubt() !== undefined;
   }
 
   status(): ClockStatus {
-    this.#belief.look();
+    this.#belief.update();
     const { wallMicros, believedMicros } = this.#belief;
     return { wallMicros, believedMicros, doubt: this.#belief.doubt() };
   }
@@ -107,7 +107,7 @@ export class BelievedTime {
    */
   async refresh(owner: "owner" | "other", signal?: AbortSignal): Promise<void> {
     const doubted = this.#version !== undefined && this.#belief.doubt() !== undefined;
-    this.#belief.look();
+    this.#belief.update();
     await this.#follow(owner);
     let why: DoubtEnd = "corrected";
     if (this.#belief.doubt() !== undefined) {
@@ -166,7 +166,7 @@ export class BelievedTime {
     if (this.#belief.doubt()?.needsOpinion !== true) return undefined;
     for (const opinion of this.#opinions) {
       const micros = await opinion(signal);
-      this.#belief.look();
+      this.#belief.update();
       const agrees =
         micros !== undefined && Math.abs(micros - this.#belief.wallMicros) <= AGREES_MICROS_MAX;
       if (agrees && this.#belief.endDoubt({ opinionAgrees: true })) return "second opinion";

@@ -39,11 +39,11 @@ import {
   writeSlice,
 } from "../records/slice-records.ts";
 import type { SliceRecord } from "../records/slice-records.ts";
-import { dropTables, makeTables } from "./slice-tables.ts";
+import { dropTables, makeTables } from "./make-tables.ts";
 import type { OwnerWait, SliceOwnership } from "./slice-ownership.ts";
 
 /** Three passes suffice without a concurrent change. */
-const LOOKS_MAX = 50;
+const PASSES_MAX = 50;
 
 export interface Changing extends Storage {
   readonly ownership: SliceOwnership;
@@ -141,7 +141,7 @@ async function carryOut(
   if (change === null) return moved;
   const made = { listed: new Map<string, SliceRecord>(), created: new Set<string>() };
   const work: Work = { catalog, store, record, change, isOwner, moved, ...made };
-  for (let look = 0; look < LOOKS_MAX; look++) {
+  for (let pass = 0; pass < PASSES_MAX; pass++) {
     const steps = stepsLeft(change, await readSlices(catalog, record.id));
     // Read after the slices: this decision is about the slices as they were then.
     const current = await readNamespace(catalog, record.name);

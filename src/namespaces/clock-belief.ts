@@ -78,7 +78,7 @@ export class ClockBelief {
 
   /** Believes the wall clock from now on. */
   believeWall(): void {
-    this.look();
+    this.update();
     this.#expectedMicros = this.#wallMicros;
     this.#doubtedAtMs = undefined;
   }
@@ -87,7 +87,7 @@ export class ClockBelief {
    * Reads both clocks. Doubt begins here, and ends when the wall clock is back at its expected
    * time.
    */
-  look(): void {
+  update(): void {
     const { wallMicros, atMs } = readClocks(this.#options.clock);
     const passedMicros = (atMs - this.#atMs) * 1_000;
     this.#atMs = atMs;
@@ -116,7 +116,7 @@ export class ClockBelief {
     return true;
   }
 
-  /** As of the last `look`. */
+  /** As of the last `update`. */
   doubt(): ClockDoubt | undefined {
     if (this.#doubtedAtMs === undefined) return undefined;
     const { evenMs, believeMaxMicros } = this.#options;
@@ -145,7 +145,7 @@ export class ClockBelief {
   }
 
   #compareWith(storedMicros: Micros, leapMicrosMax: Micros): void {
-    this.look();
+    this.update();
     const gap = this.#wallMicros - storedMicros;
     if (gap + this.#toleranceMicros >= 0 && gap <= leapMicrosMax) {
       this.#expectedMicros = this.#wallMicros;

@@ -31,7 +31,7 @@ import { finishDeletion } from "./finish-deletion.ts";
 import { freeName } from "./leave-name.ts";
 import type { NamespaceContext } from "./namespace-context.ts";
 import { OWNER_WAIT_MS } from "./slice-ownership.ts";
-import { dropTables } from "./slice-tables.ts";
+import { dropTables } from "./make-tables.ts";
 import { floorFor, sliceWindow } from "./slice-window.ts";
 import { finishRestoring } from "./undelete-namespace.ts";
 

@@ -13,7 +13,7 @@ import type { Storage } from "../ports/storage.ts";
 import { readNamespace, removeNamespace } from "../records/namespace-records.ts";
 import type { NamespaceRecord } from "../records/namespace-records.ts";
 import { readSlices, removeSlice } from "../records/slice-records.ts";
-import { dropTables } from "./slice-tables.ts";
+import { dropTables } from "./make-tables.ts";
 import { removeOwnership } from "./slice-ownership.ts";
 import { removeSplits } from "../records/split-records.ts";
 import { removeTopPartitions } from "../records/top-partition-records.ts";

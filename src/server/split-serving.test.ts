@@ -407,6 +407,8 @@ test("an explanation says how each partition is read", async () => {
   match(route.why, /is split, the rest is not/);
   const other = await fixture.serving.opener.explain(fixture.view, { ...location, timeBucket: 1 });
   deepEqual([other.route, other.parts], ["ORIGINAL_FILTER_MISS", 0]);
+  const dropped = await fixture.serving.opener.explain(fixture.view, { ...location, slice: "x" });
+  deepEqual([dropped.route, dropped.parts], ["ORIGINAL_NOT_SPLIT", 0]);
   await fixture.split({ from: START + 150 * SECOND });
   fixture.serving.changed(location);
   await fixture.proven();

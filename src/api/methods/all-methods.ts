@@ -12,7 +12,7 @@ import { partitionMethods } from "./partitions.ts";
 import type { PartitionsUseCase } from "./partitions.ts";
 import { readMethods } from "./read-events.ts";
 import type { ReadMethods } from "./read-events.ts";
-import { readModeMethods } from "./read-modes.ts";
+import { readModeMethods } from "./read-mode-methods.ts";
 import { remedyMethods } from "./remedies.ts";
 import type { RemediesUseCase } from "./remedies.ts";
 import { splitMethods } from "./splits.ts";

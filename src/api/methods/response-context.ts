@@ -1,20 +1,11 @@
 /** The cost of an answer, as every data method reports it, in both forms. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ResponseContextSchema } from "../../gen/braid/v1/event_pb.js";
+import type { ReadContext } from "../../read/read-page.ts";
 import { durationOfMicros, formatDuration } from "./times.ts";
 
-export interface AnswerContext {
-  readonly namespace: string;
-  readonly timeTakenMs: number;
-  readonly partitionsRead: number;
-  readonly splitPartitionsRead: number;
-  readonly bytesRead: number;
-  readonly partial: boolean;
-  readonly partialReason: string;
-}
-
 /** The context of an answer that read nothing. */
-export function writeContext(namespace: string, timeTakenMs: number): AnswerContext {
+export function writeContext(namespace: string, timeTakenMs: number): ReadContext {
   return {
     namespace,
     timeTakenMs,
@@ -27,7 +18,7 @@ export function writeContext(namespace: string, timeTakenMs: number): AnswerCont
 }
 
 export function contextMessage(
-  context: AnswerContext,
+  context: ReadContext,
 ): MessageInitShape<typeof ResponseContextSchema> {
   return {
     namespace: context.namespace,
@@ -40,7 +31,7 @@ export function contextMessage(
   };
 }
 
-export function contextJson(context: AnswerContext): string {
+export function contextJson(context: ReadContext): string {
   return (
     `{"namespace":${JSON.stringify(context.namespace)}` +
     `,"timeTaken":"${formatDuration(microsOf(context.timeTakenMs))}"` +

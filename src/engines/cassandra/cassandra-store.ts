@@ -8,7 +8,7 @@
 import { FairQueue } from "../../lib/fair-queue.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
-import { isSplitTable } from "../../model/slice-tables.ts";
+import { isSplitTable } from "../../model/table-names.ts";
 import type { PartitionKey, SliceRef } from "../../model/partition.ts";
 import type {
   BlockRange,

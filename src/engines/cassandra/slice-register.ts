@@ -14,7 +14,7 @@ import { z } from "zod";
 import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
 import type { SliceRef } from "../../model/partition.ts";
-import { compareTables } from "../../model/slice-tables.ts";
+import { compareTables } from "../../model/table-names.ts";
 import type { Catalog } from "../../ports/catalog.ts";
 
 export interface SliceEntry {

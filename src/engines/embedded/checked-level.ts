@@ -142,7 +142,7 @@ export class CheckedLevel {
   }
 
   /** Whether the store was reopened, so that a caller can replace an iterator it found closed. */
-  isOpenedAnew(since: number): boolean {
+  wasReopened(since: number): boolean {
     return this.#generation !== since && this.#state !== "closed";
   }
 

@@ -4,7 +4,7 @@
  */
 import { ServiceError } from "../../lib/errors.ts";
 import { hash32 } from "../../lib/hash.ts";
-import { compareTables } from "../../model/slice-tables.ts";
+import { compareTables } from "../../model/table-names.ts";
 import type { CheckedLevel } from "./checked-level.ts";
 import { systemKey } from "./system-keys.ts";
 

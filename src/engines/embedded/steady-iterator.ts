@@ -34,7 +34,7 @@ export class SteadyIterator {
         if (
           isClosed(error) &&
           this.#iterator !== undefined &&
-          this.#level.isOpenedAnew(this.#generation)
+          this.#level.wasReopened(this.#generation)
         ) {
           this.#iterator = undefined;
           continue;

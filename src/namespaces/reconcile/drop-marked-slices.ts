@@ -8,7 +8,7 @@ import { writeSlice } from "../../records/slice-records.ts";
 import type { SliceRecord } from "../../records/slice-records.ts";
 import { removeSplits } from "../../records/split-records.ts";
 import { removeTopPartitions } from "../../records/top-partition-records.ts";
-import { dropTables } from "../slice-tables.ts";
+import { dropTables } from "../make-tables.ts";
 import { asOwner, observeSlices } from "./reconcile-run.ts";
 import type { ReconcileRun } from "./reconcile-run.ts";
 

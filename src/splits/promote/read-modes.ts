@@ -48,7 +48,7 @@ export class ReadModes implements ReadModeUseCases {
 
   async get(namespace: string): Promise<ReadModeReport> {
     const record = await readReadyNamespace(this.#options.catalog, namespace);
-    return (await this.#look(record)).report;
+    return (await this.#assess(record)).report;
   }
 
   async set(
@@ -59,7 +59,7 @@ export class ReadModes implements ReadModeUseCases {
   ): Promise<ReadModeReport> {
     const { catalog, clock, namespaceChanged } = this.#options;
     const seen = await readReadyNamespace(catalog, namespace);
-    const { report, next: onEvidence } = await this.#look(seen);
+    const { report, next: onEvidence } = await this.#assess(seen);
     if (!options.force) checkAllowed(report, mode);
     const changed = await updateNamespace(catalog, namespace, (current) => {
       const { readMode } = requireReady(current, namespace);
@@ -77,7 +77,7 @@ export class ReadModes implements ReadModeUseCases {
       return next === undefined ? undefined : { ...current, readMode: next };
     });
     await namespaceChanged?.(namespace);
-    return (await this.#look(changed)).report;
+    return (await this.#assess(changed)).report;
   }
 
   killSwitch(): Promise<KillSwitchState> {
@@ -96,7 +96,7 @@ export class ReadModes implements ReadModeUseCases {
     return { ...state, unchanged };
   }
 
-  async #look(
+  async #assess(
     namespace: NamespaceRecord,
   ): Promise<{ readonly report: ReadModeReport; readonly next: Advance }> {
     const { catalog, clock } = this.#options;

@@ -1,6 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
-import { compareTables, sliceOfTable } from "./slice-tables.ts";
+import { compareTables, sliceOfTable } from "./table-names.ts";
 import { splitTableOf } from "./split.ts";
 
 test("a split table belongs to its slice, however short the slice", () => {

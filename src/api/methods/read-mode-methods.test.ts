@@ -5,7 +5,7 @@ import { SetReadModeRequestSchema } from "../../gen/braid/v1/read_mode_pb.js";
 import type { ReadMode_Mode } from "../../gen/braid/v1/read_mode_pb.js";
 import type { ReadModeReport, ReadModeUseCases } from "../../splits/use-cases.ts";
 import type { Caller } from "../caller.ts";
-import { readModeMethods } from "./read-modes.ts";
+import { readModeMethods } from "./read-mode-methods.ts";
 
 const never = new AbortController().signal;
 const NOON = Date.UTC(2026, 10, 15, 12) * 1000;

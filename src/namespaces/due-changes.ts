@@ -1,6 +1,6 @@
 /**
- * The changes that time has made due in one namespace: a higher floor, slices to make, close,
- * reopen or drop. A pure decision.
+ * The changes that time has made due in one namespace: a higher floor, or one to take back, slices
+ * to make, close, reopen or drop. A pure decision.
  *
  * The floor follows believed time, so a step of the wall clock does not move it (rule C25). While
  * the clock is in doubt, the reconciler closes and drops nothing, and makes no slices that begin
@@ -10,7 +10,8 @@ import { widestAcceptMicros } from "../records/namespace-records.ts";
 import type { NamespaceRecord } from "../records/namespace-records.ts";
 import type { SliceRecord } from "../records/slice-records.ts";
 import { floorFor, sliceWindow } from "./slice-window.ts";
-import { planSlices } from "../model/plan-slices.ts";
+import { SECOND_MICROS } from "../model/namespace-config.ts";
+import { planSlices, writableFrom } from "../model/plan-slices.ts";
 import type { TimeSlice } from "../model/time-slice.ts";
 import type { TimeMargins } from "../model/time-margins.ts";
 import type { Micros } from "../lib/time-units.ts";
@@ -26,6 +27,8 @@ export interface TimeSeen {
 
 export interface DueChanges {
   readonly floor: number;
+  /** The floor of a new epoch, if a wrong clock has raised the present one (rule C25). */
+  readonly takenBackFloor: number | undefined;
   readonly make: readonly TimeSlice[];
   readonly close: readonly SliceRecord[];
   readonly open: readonly SliceRecord[];
@@ -39,6 +42,11 @@ export interface DueChanges {
   readonly refused: number;
 }
 
+/**
+ * A floor that is no further ahead than this and twice the clock skew stays: believed time reaches
+ * it soon, and two owners of the slices need not agree exactly.
+ */
+const FLOOR_AHEAD_MICROS_MAX = 60 * SECOND_MICROS;
 /** Three weeks of hourly slices: a plausible downtime of a server. */
 const MADE_IN_DOUBT_MAX = 500;
 
@@ -52,7 +60,11 @@ export function dueChanges(
   const { closeAfterMicros, deleteAfterMicros } = record.config.retention;
   const config = { ...record.config, acceptLimitMicros: widestAcceptMicros(record) };
   const reached = floorFor(config.acceptLimitMicros, believedMicros, clockSkewMicros);
-  const window = sliceWindow(config, record.floor, wallMicros, clockSkewMicros);
+  const lowest = Math.max(reached, writableFrom(slices));
+  const ahead = record.floor - lowest > FLOOR_AHEAD_MICROS_MAX + 2 * clockSkewMicros;
+  const takeBack = ahead && !inDoubt && record.reopening === null;
+  const from = takeBack ? lowest : record.floor;
+  const window = sliceWindow(config, from, wallMicros, clockSkewMicros);
   const planned = planSlices(slices, window, config.timePartition);
   // Slices that begin after a gap give up the time in the gap permanently, and thousands of slices
   // are a burden for as long as they are kept.
@@ -78,6 +90,8 @@ export function dueChanges(
   );
   return {
     floor: Math.max(record.floor, reached),
+    // Its slices are made first.
+    takenBackFloor: takeBack && planned.length === 0 ? lowest : undefined,
     make: inDoubt && rash ? [] : planned,
     // Readers would miss the slices that a wrong clock closes, if only for a while.
     close: inDoubt ? [] : close,

@@ -11,6 +11,7 @@ import { SliceOwnership } from "../namespaces/slice-ownership.ts";
 import { timeMargins } from "../model/time-margins.ts";
 import type { TimeMargins } from "../model/time-margins.ts";
 import type { BlockedId } from "../model/namespace.ts";
+import { formatTime } from "../wire/time-text.ts";
 import type { Engine } from "../ports/engine.ts";
 import type { Catalog } from "../ports/catalog.ts";
 import type { EventStore } from "../ports/event-store.ts";
@@ -151,6 +152,12 @@ function logReconciler(log: Log, event: ReconcilerEvent): void {
     case "slices":
       log.info({ namespace: event.namespace, slices: event.slices }, `slices ${event.action}`);
       break;
+    case "floor taken back": {
+      const [from, to] = [formatTime(event.from), formatTime(event.to)];
+      const message = "a wrong clock had sealed the future: the floor is taken back";
+      log.warn({ namespace: event.namespace, from, to }, message);
+      break;
+    }
     case "reopened":
     case "deleted":
     case "restored":

@@ -13,6 +13,7 @@ import { changeSlices, finishChange } from "../change-slices.ts";
 import type { SlicesMoved } from "../change-slices.ts";
 import { changesSlices } from "../due-changes.ts";
 import type { DueChanges } from "../due-changes.ts";
+import { beginEpoch } from "../reopen.ts";
 import { seeMark } from "./drop-marked-slices.ts";
 import { inTurn, observeSlices } from "./reconcile-run.ts";
 import type { ReconcileRun } from "./reconcile-run.ts";
@@ -34,6 +35,8 @@ export async function changeDueSlices(
     await inTurn(run, record, () => finishDecision(run, record));
   } else if (changesSlices(due)) {
     await inTurn(run, record, () => decide(run, raised, due, believedMicros));
+  } else if (due.takenBackFloor !== undefined) {
+    await takeBackFloor(run, record, due.takenBackFloor);
   } else {
     await writeIfWorth(run, record, raised);
   }
@@ -60,6 +63,21 @@ async function writeIfWorth(
   if (raised.floor - record.floor < step && settledBy < SETTLED_STEPS * step) return;
   const written = await writeNamespace(catalog, raised);
   if (written !== undefined) settlingFloors.observe(written);
+}
+
+/**
+ * A wrong clock was believed and has raised the floor: servers refuse the events of now. The next
+ * runs take the other steps of rule C3, as after a raise of acceptLimit.
+ */
+async function takeBackFloor(
+  { catalog, observe, changed }: ReconcileRun,
+  record: NamespaceRecord,
+  floor: number,
+): Promise<void> {
+  const begun = await writeNamespace(catalog, beginEpoch(record, floor));
+  if (begun === undefined) return;
+  observe({ kind: "floor taken back", namespace: record.name, from: record.floor, to: floor });
+  await changed(record.name);
 }
 
 async function finishDecision(run: ReconcileRun, record: NamespaceRecord): Promise<void> {

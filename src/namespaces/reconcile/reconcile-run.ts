@@ -1,5 +1,6 @@
 /** One run of the slice reconciler over all namespaces, as each of its tasks gets it. */
 import type { Clock } from "../../lib/clock.ts";
+import type { Micros } from "../../lib/time-units.ts";
 import type { TimeMargins } from "../../model/time-margins.ts";
 import type { NamespaceRecord } from "../../records/namespace-records.ts";
 import type { Changing } from "../change-slices.ts";
@@ -19,6 +20,13 @@ export type ReconcilerEvent =
   | {
       readonly kind: "reopened" | "deleted" | "restored" | "purged";
       readonly namespace: string;
+    }
+  | {
+      /** A wrong clock had raised it (rule C25). Event time. */
+      readonly kind: "floor taken back";
+      readonly namespace: string;
+      readonly from: Micros;
+      readonly to: Micros;
     }
   | {
       /** Reported once, until the refusal is over. */

@@ -21,10 +21,12 @@ function due(
   slices: readonly TimeSlice[],
   last: Readonly<Record<string, LastWalk>> = {},
 ): string[] {
-  const walks = dueWalks({ epoch: 2 }, slices, ({ name }) => last[name], TIMES);
+  const walks = dueWalks({ epochStarts: [REOPENED] }, slices, ({ name }) => last[name], TIMES);
   return walks.map((walk) => `${walk.slice.name} ${walk.sealed ? "sealed" : "current"}`);
 }
 
+/** Epoch 2 opened time again, from the middle of day 9 on. */
+const REOPENED = { epoch: 2, floor: 9.5 * DAY };
 const SEALED: LastWalk = { asOf: 10.2 * DAY, sealed: true, epoch: 2, complete: true };
 
 test("settled slices come first, the newest of them first; the future and dropped ones never", () => {
@@ -40,6 +42,7 @@ test("a settled slice is walked once, and again if a re-opening or its time limi
   deepEqual(due([slice(9)], { day9: SEALED }), []);
   deepEqual(due([slice(9)], { day9: { ...SEALED, sealed: false } }), ["day9 sealed"]);
   deepEqual(due([slice(9)], { day9: { ...SEALED, epoch: 1 } }), ["day9 sealed"]);
+  deepEqual(due([slice(8)], { day8: { ...SEALED, epoch: 1 } }), [], "day 8 was not opened");
   deepEqual(due([slice(9)], { day9: { ...SEALED, complete: false } }), ["day9 sealed"]);
   const recent = { ...SEALED, complete: false, asOf: TIMES.now - HOUR / 2 };
   deepEqual(due([slice(9)], { day9: recent }), []);

@@ -4,6 +4,7 @@
  * A slice whose events can no longer change is walked once; again only if its time was re-opened,
  * or if the last walk did not reach its end. A slice that still takes events is walked now and then.
  */
+import { isSealed } from "../model/epochs.ts";
 import type { Micros } from "../lib/time-units.ts";
 import type { Namespace } from "../model/namespace.ts";
 import type { SliceHistogram } from "../model/slice-histogram.ts";
@@ -28,7 +29,7 @@ export interface WalkTimes {
 
 /** The sealed ones first, newest first: they are the most useful; then those that take events. */
 export function dueWalks<S extends TimeSlice>(
-  { epoch }: Pick<Namespace, "epoch">,
+  { epochStarts }: Pick<Namespace, "epochStarts">,
   slices: readonly S[],
   lastWalk: (slice: S) => LastWalk | undefined,
   times: WalkTimes,
@@ -39,23 +40,24 @@ export function dueWalks<S extends TimeSlice>(
     if (slice.state === "DROPPING" || slice.state === "DROPPED") continue;
     if (slice.start > times.now) continue;
     const sealed = slice.end <= times.settledFloor;
-    if (isDue(lastWalk(slice), sealed, epoch, times)) due.push({ slice, sealed });
+    const last = lastWalk(slice);
+    const final = last?.sealed === true && isSealed(epochStarts, { ...last, to: slice.end });
+    if (isDue(last, { sealed, final }, times)) due.push({ slice, sealed });
   }
   return due.toSorted(
     (a, b) => Number(b.sealed) - Number(a.sealed) || b.slice.start - a.slice.start,
   );
 }
 
+/** `final`: the last walk found the slice sealed, and no re-opening came since. */
 function isDue(
   last: LastWalk | undefined,
-  sealed: boolean,
-  epoch: number,
+  { sealed, final }: { readonly sealed: boolean; readonly final: boolean },
   { now, currentEvery, retryAfter }: WalkTimes,
 ): boolean {
   if (last === undefined) return true;
   // A clock that went back must not stop walks for long.
   const age = Math.abs(now - last.asOf);
   if (!sealed) return age >= currentEvery;
-  if (!last.sealed || last.epoch !== epoch) return true;
-  return !last.complete && age >= retryAfter;
+  return !final || (!last.complete && age >= retryAfter);
 }

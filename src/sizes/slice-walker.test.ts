@@ -162,7 +162,11 @@ test("a walk stores nothing if its time was re-opened meanwhile, and is repeated
   world.store.before = async (call) => {
     if (call !== "walkPartitions") return;
     world.store.before = () => undefined;
-    await updateNamespace(world.catalog, "plays", (record) => ({ ...record, epoch: 1 }));
+    await updateNamespace(world.catalog, "plays", (record) => ({
+      ...record,
+      epoch: 1,
+      epochStarts: [{ epoch: 1, floor: NOON }],
+    }));
   };
   await world.walk();
   equal(await world.histogram(), undefined, "its time was re-opened meanwhile");

@@ -8,6 +8,7 @@
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../lib/clock.ts";
+import { isSealed } from "../model/epochs.ts";
 import type { SliceRef } from "../model/partition.ts";
 import type { SliceHistogram } from "../model/slice-histogram.ts";
 import type { Catalog } from "../ports/catalog.ts";
@@ -197,7 +198,7 @@ export class SliceWalker {
       slice,
       signal,
     );
-    if (walk === undefined || !(await this.#isStillThere(record, slice))) return;
+    if (walk === undefined || !(await this.#isStillTrue(record, { slice, sealed }))) return;
     await this.#store(record, { slice, sealed }, walk);
     this.#events.set(nameOf(ref), stats.events);
   }
@@ -233,7 +234,9 @@ export class SliceWalker {
     await table?.publish(record, histogram);
     for (const old of trimmed) await table?.remove(record, old);
     // It may have been dropped, with its records, since it was last checked.
-    if (!(await this.#isStillThere(record, slice))) await removeTopPartitions(catalog, ref);
+    if (!(await this.#isStillTrue(record, { slice, sealed }))) {
+      await removeTopPartitions(catalog, ref);
+    }
     observe({ kind: "walked", namespace: record.name, histogram });
   }
 
@@ -249,12 +252,16 @@ export class SliceWalker {
     return ids;
   }
 
-  /** Dropped, or re-opened: then what was found is not true any more. */
-  async #isStillThere(record: NamespaceRecord, slice: SliceRecord): Promise<boolean> {
+  /** Not if the slice was dropped, or if time that seemed sealed was re-opened. */
+  async #isStillTrue(
+    record: NamespaceRecord,
+    { slice, sealed }: DueWalk<SliceRecord>,
+  ): Promise<boolean> {
     const { catalog } = this.#options;
     const current = await readNamespace(catalog, record.name);
     if (current?.id !== record.id || current.phase !== "READY") return false;
-    if (current.epoch !== record.epoch) return false;
+    const walked = { epoch: record.epoch, to: slice.end };
+    if (sealed && !isSealed(current.epochStarts, walked)) return false;
     const stored = await readSlice(catalog, record.id, slice.name);
     return stored !== undefined && stored.state !== "DROPPED";
   }

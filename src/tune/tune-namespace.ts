@@ -7,6 +7,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { formatBytes } from "../lib/units.ts";
+import { isSealed } from "../model/epochs.ts";
 import type { Tuning } from "../model/tuning.ts";
 import { readHistograms } from "../records/histogram-records.ts";
 import type { NamespaceRecord } from "../records/namespace-records.ts";
@@ -68,7 +69,7 @@ export async function factsOf(
   return {
     config: record.config,
     createdAt: record.createdAt,
-    isReopened: ({ epoch }) => epoch < record.epoch,
+    isReopened: ({ epoch, end }) => !isSealed(record.epochStarts, { epoch, to: end }),
     lastReadAt: await lastReadAt(catalog, record.id),
     clockInDoubt: time.inDoubt,
     histograms: await readHistograms(catalog, record.id, unreadable),

@@ -1,4 +1,4 @@
-import { deepEqual, equal, rejects } from "node:assert/strict";
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import { VirtualClock } from "../../tests/support/virtual-clock.ts";
 import { FairQueue } from "./fair-queue.ts";
@@ -51,6 +51,39 @@ test("a task that would wait too long is refused on arrival", async () => {
   await tasks.end();
   await tasks.end();
   deepEqual([await first, await second], [{ result: "first" }, { result: "second" }]);
+});
+
+test("the estimate follows how fast tasks end while others wait, not only how long they take", async () => {
+  const clock = new VirtualClock(0);
+  const queue = new FairQueue(clock, 100);
+  const tasks = new Tasks();
+  const running = Array.from({ length: 400 }, () => queue.run("a", 1e9, NEVER, tasks.task("a")));
+  // By their duration alone, a hundred at a time, the next one would wait 40 ms for 300.
+  for (let i = 0; i < 300; i++) {
+    await clock.advance(10);
+    await tasks.end();
+  }
+  await Promise.all(running.slice(0, 300));
+  const more = Array.from({ length: 50 }, () => queue.run("a", 1e9, NEVER, tasks.task("a")));
+  ok(queue.expectedWaitMs("a") > 300, `${queue.expectedWaitMs("a")} ms`);
+  equal(await queue.run("a", 300, NEVER, tasks.task("late")), undefined);
+  for (let i = 0; i < 150; i++) await tasks.end();
+  await Promise.all([...running, ...more]);
+});
+
+test("a task that has waited too long is refused when its turn comes, and the next one runs", async () => {
+  const clock = new VirtualClock(0);
+  const queue = new FairQueue(clock, 1);
+  const tasks = new Tasks();
+  const first = queue.run("a", 100, NEVER, tasks.task("first"));
+  const late = queue.run("a", 100, NEVER, tasks.task("late"));
+  const patient = queue.run("a", 1e9, NEVER, tasks.task("patient"));
+  await clock.advance(150);
+  await tasks.end();
+  equal(await late, undefined);
+  await tasks.end();
+  deepEqual([await first, await patient], [{ result: "first" }, { result: "patient" }]);
+  deepEqual([queue.running, queue.queued], [0, 0]);
 });
 
 test("a task that is aborted while it waits makes room and never runs", async () => {

@@ -98,7 +98,8 @@ async function compare(
   const inTime: number[] = [];
   const quiet: number[] = [];
   let refused = 0;
-  const before = await refusals(server);
+  let answered = 0;
+  const before = await timesOf(server);
   for (let round = 0; round < ROUNDS; round++) {
     const peak = await load(server.port, SATURATING, page);
     const over = await load(server.port, SATURATING * times, page);
@@ -106,6 +107,7 @@ async function compare(
     inTime.push(over.inTime / over.answered);
     quiet.push(over.quietAnswered / over.quietAsked);
     refused += over.refused;
+    answered += over.answered;
     note(
       `${engine} ${times}x round ${round}: ${over.answered} of ${peak.answered}, refused ${over.refused}`,
     );
@@ -119,7 +121,18 @@ async function compare(
   add("answers within slos.read.max", inTimeNow, ">= 0.99", inTimeNow >= 0.99, "");
   const quietNow = median(quiet);
   add("another namespace's reads answered", quietNow, ">= 0.99", quietNow >= 0.99, "");
-  const after = await refusals(server);
+  const after = await timesOf(server);
+  // What waits unread in a socket is not admitted yet: only the caller counts it.
+  const slow = after.slow - before.slow;
+  const inTimeHere = 1 - slow / answered;
+  const goal = inTimeHere >= 0.99;
+  add(
+    "answers within slos.read.max, by the server's clock",
+    inTimeHere,
+    ">= 0.99",
+    goal,
+    `${slow} later`,
+  );
   const late = lateShare(before, after);
   add("refusals later than 10 ms", late, "<= 0.01", late <= 0.01, "by the server's clock");
 }
@@ -175,8 +188,16 @@ async function load(
   return loaded;
 }
 
-/** The server's histogram of refusals: how many within 10 ms, and how many in all. */
-async function refusals(server: ServerProcess): Promise<{ soon: number; all: number }> {
+interface Times {
+  /** Refusals within 10 ms, and in all. */
+  readonly soon: number;
+  readonly all: number;
+  /** Reads, refused or not, that took longer than `slos.read.max`. */
+  readonly slow: number;
+}
+
+/** By the server's own histograms. */
+async function timesOf(server: ServerProcess): Promise<Times> {
   const text = await (await fetch(`http://127.0.0.1:${server.port}/metrics`)).text();
   const valueOf = (series: string): number =>
     Number(
@@ -186,16 +207,17 @@ async function refusals(server: ServerProcess): Promise<{ soon: number; all: num
         ?.split(" ")
         .at(-1) ?? 0,
     );
+  const reads = 'method="ReadEventRecords"';
   return {
+    slow:
+      valueOf(`braid_request_seconds_count{${reads}}`) -
+      valueOf(`braid_request_seconds_bucket{le="1",${reads}}`),
     soon: valueOf('braid_refusal_seconds_bucket{le="0.01"}'),
     all: valueOf("braid_refusal_seconds_count"),
   };
 }
 
-function lateShare(
-  before: { soon: number; all: number },
-  after: { soon: number; all: number },
-): number {
+function lateShare(before: Times, after: Times): number {
   const all = after.all - before.all;
   return all === 0 ? 0 : 1 - (after.soon - before.soon) / all;
 }

@@ -31,6 +31,7 @@ import { faultyCatalog, FaultyWay, faultyStore } from "./faulty-parts.ts";
 import type { Chaos } from "./faulty-parts.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 import type { SimQueue } from "./sim-queue.ts";
+import type { Withdrawals } from "./withdrawals.ts";
 
 export const NAMESPACE = "plays";
 export const VIEW_MAX_AGE_MS = 4_000;
@@ -56,6 +57,7 @@ export interface Shared {
   readonly queue: SimQueue;
   readonly random: SeededRandom;
   readonly count: (what: string) => void;
+  readonly withdrawals: Withdrawals;
   /** What a process could not do. Only injected faults are not bugs. */
   readonly trouble: (error: unknown) => void;
 }
@@ -153,6 +155,7 @@ export function startServer(shared: Shared, name: string, chaos: Chaos): SimServ
     others: { clockSkewMicros: MARGINS.clockSkew.micros, refreshView: changed },
     onPartitionRead: (read) => {
       if (read.route === "SPLIT" || read.route === "SPLIT_AND_ORIGINAL") shared.count("served");
+      void shared.withdrawals.check(process, read.partition, read.route);
       emitter.note(read, read.view);
     },
   });

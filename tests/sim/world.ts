@@ -3,8 +3,8 @@
  * clock, with crashes, delays, sleeping processes, paused machines, failing and lost calls, and a
  * queue that loses and repeats.
  *
- * Every read is checked against what was acknowledged before it began. At the end the faults stop;
- * then every split must come to rest, everything served must still be right, and no split may
+ * Every read is checked against what was acknowledged before it began: events that were written,
+ * and splits that an operator withdrew. At the end the faults stop; then every split must come to rest, everything served must still be right, and no split may
  * differ from its original.
  */
 import { ServiceError } from "../../src/lib/errors.ts";
@@ -40,6 +40,7 @@ import {
 import type { Shared, SimServer, SimWorker } from "./processes.ts";
 import { SeededRandom } from "./seeded-random.ts";
 import { SimQueue } from "./sim-queue.ts";
+import { Withdrawals } from "./withdrawals.ts";
 
 const START = Date.UTC(2026, 2, 28, 12) * 1_000;
 const SECOND = 1_000_000;
@@ -106,9 +107,11 @@ class SimWorld {
           lost: this.#random.one([0, 0.005, 0.02]),
         }
       : CALM;
+    const world = { clock: this.#clock, catalog: new MemoryCatalog({ shared: true }) };
+    const fail = (what: string): void => this.#fail(what);
     this.#shared = {
-      clock: this.#clock,
-      catalog: new MemoryCatalog({ shared: true }),
+      ...world,
+      withdrawals: new Withdrawals(world, VIEW_MAX_AGE_MS, fail),
       store: new MemoryStore(),
       queue: new SimQueue(this.#clock, this.#random.fork()),
       random: this.#random.fork(),
@@ -320,16 +323,19 @@ class SimWorld {
     };
     const frames: Uint8Array[] = [];
     if (streamed) {
-      await this.#call(async (signal) => {
-        for await (const page of server.reader.stream(query, signal))
-          addFrames(frames, page.chunks);
-      });
+      await this.#call((signal) =>
+        this.#shared.withdrawals.begin(server, async () => {
+          for await (const page of server.reader.stream(query, signal))
+            addFrames(frames, page.chunks);
+        }),
+      );
     } else {
       let pageToken = "";
       do {
         const from = random.chance(0.3) ? this.#reading() : server;
+        const read = { ...query, pageToken };
         const page = await this.#call((signal) =>
-          from.reader.readPage({ ...query, pageToken }, signal),
+          this.#shared.withdrawals.begin(from, () => from.reader.readPage(read, signal)),
         );
         addFrames(frames, page.chunks);
         ({ nextPageToken: pageToken } = page);
@@ -346,6 +352,7 @@ class SimWorld {
       const random = this.#random;
       const server = random.one(this.#servers);
       const operatorRequest = { by: "operator", reason: "why not" };
+      const { withdrawals } = this.#shared;
       switch (random.below(8)) {
         case 0:
           await this.#call(() => server.splits.pause(NAMESPACE, operatorRequest));
@@ -363,15 +370,20 @@ class SimWorld {
         case 3: {
           const acceptLimitMicros = random.one(ACCEPT_SECONDS) * SECOND;
           await this.#call(() => server.namespaces.update(NAMESPACE, { acceptLimitMicros }, []));
+          await withdrawals.isReopened(this.#servers, NAMESPACE, await this.#records());
           this.#shared.count("acceptLimit set");
           break;
         }
         case 4:
           this.#shared.queue.replay();
           break;
-        case 5:
-          await this.#call(() => server.modes.setKillSwitch(random.chance(0.3), operatorRequest));
+        case 5: {
+          const on = random.chance(0.3);
+          withdrawals.forgetKillSwitch();
+          await this.#call(() => server.modes.setKillSwitch(on, operatorRequest));
+          if (on) withdrawals.killSwitchIsOn(this.#servers);
           break;
+        }
         default:
           await this.#meddle(server);
       }
@@ -384,13 +396,13 @@ class SimWorld {
     const records = await this.#records();
     if (records.length === 0) return;
     const place = locationOf(random.one(records));
-    await this.#call(() =>
-      random.chance(0.4)
-        ? server.splits.rollback(place, operatorRequest)
-        : random.chance(0.5)
-          ? server.splits.retry(place, operatorRequest)
-          : server.splits.request(place, operatorRequest),
-    );
+    if (random.chance(0.4)) {
+      const { record } = await this.#call(() => server.splits.rollback(place, operatorRequest));
+      this.#shared.withdrawals.isRolledBack(this.#servers, record);
+      return;
+    }
+    const again = random.chance(0.5) ? "retry" : "request";
+    await this.#call(() => server.splits[again](place, operatorRequest));
   }
 
   #crashOften(): Promise<void> {
@@ -444,6 +456,7 @@ class SimWorld {
     const [server] = this.#servers;
     const operatorRequest = { by: "operator", reason: "the end" };
     const options = { force: true, autoAdvance: true };
+    this.#shared.withdrawals.forgetKillSwitch();
     const calm = async (): Promise<void> => {
       await server?.splits.resume(NAMESPACE);
       await server?.modes.setKillSwitch(false, operatorRequest);

@@ -3,7 +3,7 @@
  * no read that begins more than `view_max_age` later is served from the split. The time counts on
  * each server in its own running time.
  *
- * It knows only what an operator was told, and asks the catalog whether a newer copy was begun since.
+ * It knows only the acknowledgements, and asks the catalog whether a newer copy was begun since.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { isSealed } from "../../src/model/epochs.ts";
@@ -24,7 +24,7 @@ interface RunningServer {
   readonly machine: PausableMachine;
 }
 
-/** When each server was told, by its own monotonic clock. */
+/** The time of an acknowledgement, by each server's own monotonic clock. */
 type Moment = (server: RunningServer) => number;
 
 interface Withdrawal {

@@ -1,5 +1,6 @@
 /** Shows a plan to people. */
 import { densityOf } from "../model/density.ts";
+import { DEFAULT_NAMESPACE_CONFIG as DEFAULTS } from "../model/namespace-config.ts";
 import type { NamespaceConfig, TimePartition } from "../model/namespace-config.ts";
 import type { Band, PartitionPlan } from "../model/partition-plan.ts";
 import { percent } from "../provision/explain-plan.ts";
@@ -106,11 +107,15 @@ function machines({ shape, count: number }: MachineGroup): string {
 function createCommand(timePartition: TimePartition, config: NamespaceConfig): string {
   const { secondsPerTimeSlice, secondsPerTimeBucket, eventBuckets } = timePartition;
   const { closeAfterMicros, deleteAfterMicros } = config.retention;
+  const limits = (["bytesMax", "targetBytes", "eventsMax"] as const)
+    .filter((field) => config.widePartition[field] !== DEFAULTS.widePartition[field])
+    .map((field) => ` --set widePartition.${field}=${config.widePartition[field]}`);
   return (
     `braid ns create NAMESPACE --slice ${width(secondsPerTimeSlice)} ` +
     `--bucket ${width(secondsPerTimeBucket)} --event-buckets ${eventBuckets} ` +
     `--accept-limit ${millis(config.acceptLimitMicros / 1_000)} ` +
-    `--close-after ${millis(closeAfterMicros / 1_000)} --delete-after ${millis(deleteAfterMicros / 1_000)}`
+    `--close-after ${millis(closeAfterMicros / 1_000)} --delete-after ${millis(deleteAfterMicros / 1_000)}` +
+    limits.join("")
   );
 }
 

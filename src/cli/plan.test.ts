@@ -125,6 +125,21 @@ servers: [{ name: vm, cpus: 4, memoryGib: 8 }]
   });
 });
 
+test("the limit of a partition is the plan's, and part of the command that creates it", async () => {
+  const args = "plan --ids 1 --events-per-day 1M --skew EVEN --worlds 4 --bytes-max".split(" ");
+  const narrow = await runBraid([...args, "1MiB", "--events-max", "5000"]);
+  match(narrow.out, /^partitions +slices of 1d, buckets of 1m, 2 event buckets$/m);
+  match(narrow.out, / are beyond 1 MiB or 5,000 events$/m);
+  match(
+    narrow.out,
+    /--set widePartition.bytesMax=1048576 --set widePartition.targetBytes=1048576 --set widePartition.eventsMax=5000$/m,
+  );
+  const wrong = await runBraid([...args, "much"]);
+  match(wrong.err, /--bytes-max much: not a size; give 20MiB/);
+  const tiny = await runBraid([...args, "1KiB"]);
+  match(tiny.err, /widePartition.bytesMax \(1024 bytes\) must be from 65536 bytes/);
+});
+
 test("wrong values are named, all of them, with what to give", async () => {
   const line = "plan --ids many --events-per-day 1,2 --retention 30 --skew ZIPF:x --consistency no";
   const ran = await runBraid(line.split(" "));

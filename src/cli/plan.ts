@@ -3,6 +3,7 @@
  * without a server.
  */
 import type { Command } from "commander";
+import type { NamespaceConfigPatch } from "../model/merge-config.ts";
 import type { PlanInput } from "../provision/planner.ts";
 import type { NamespacePlan, PlanRequest } from "../provision/plan.ts";
 import type { GlobalOptions } from "./connection.ts";
@@ -16,6 +17,8 @@ interface PlanFlags {
   readonly hardware?: string;
   readonly seed?: string;
   readonly worlds?: string;
+  readonly bytesMax?: string;
+  readonly eventsMax?: string;
   readonly [flag: string]: unknown;
 }
 
@@ -32,6 +35,8 @@ export function addPlan(program: Command, terminal: Terminal): void {
       "skew from a sample: a line per id with its events a day, or events as braid write takes them",
     )
     .option("--hardware <file>", "YAML or JSON with machines to choose from; see the documentation")
+    .option("--bytes-max <size>", "the namespace's widePartition.bytesMax (default: 10MiB)")
+    .option("--events-max <number>", "the namespace's widePartition.eventsMax (default: 100000)")
     .option("--seed <number>", "draws other worlds (default: 1)")
     .option("--worlds <number>", "how many worlds to simulate, at most 1024 (default: 256)")
     .addHelpText("after", HELP)
@@ -68,7 +73,7 @@ async function requestFrom(file: string | undefined, flags: PlanFlags): Promise<
   const { withSample } = await import("./rate-sample.ts");
   const input: PlanInput = {
     workload: flags.sample === undefined ? workload : await withSample(workload, flags.sample),
-    patch: {},
+    patch: await limitsOf(flags),
     ...(flags.seed !== undefined && { seed: Number(flags.seed) }),
     ...(flags.worlds !== undefined && { worlds: Number(flags.worlds) }),
     ...(flags.hardware !== undefined && {
@@ -87,6 +92,23 @@ async function requestFrom(file: string | undefined, flags: PlanFlags): Promise<
       .map((problem) => problem.replace(/^workload\./, ""))
       .join("\n  "),
   );
+}
+
+/** A part of a split is never larger than a partition may be. */
+async function limitsOf({ bytesMax, eventsMax }: PlanFlags): Promise<NamespaceConfigPatch> {
+  const { parseBytes } = await import("../lib/units.ts");
+  const { DEFAULT_NAMESPACE_CONFIG } = await import("../model/namespace-config.ts");
+  const bytes = bytesMax === undefined ? undefined : parseBytes(bytesMax);
+  if (bytesMax !== undefined && bytes === undefined) {
+    throw new UsageError(`--bytes-max ${bytesMax}: not a size; give 20MiB`);
+  }
+  const { targetBytes } = DEFAULT_NAMESPACE_CONFIG.widePartition;
+  return {
+    widePartition: {
+      ...(bytes !== undefined && { bytesMax: bytes, targetBytes: Math.min(targetBytes, bytes) }),
+      ...(eventsMax !== undefined && { eventsMax: Number(eventsMax) }),
+    },
+  };
 }
 
 /** Those of a server whose configuration does not set others. */

@@ -3,7 +3,7 @@
  *
  * Processors follow square-root staffing: an offered load of a cores needs a + Q √a, so that few
  * requests wait. The machines of the remaining zones carry the peak when a zone is lost. What each
- * request costs was measured (docs/performance.md).
+ * request costs is rounded up from few measurements (docs/performance.md).
  */
 import type { NamespaceConfig, TimePartition } from "../model/namespace-config.ts";
 import type { HardwareTable, MachineShape } from "./hardware.ts";

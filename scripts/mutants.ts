@@ -30,7 +30,7 @@ const WIDER_TESTS: Readonly<Record<string, readonly string[]>> = {
   "src/splits/compare": ["src/server/split-serving.test.ts", "src/server/rechecking.test.ts"],
   "src/splits/record": ["src/splits/operate/splits.test.ts"],
   "src/parts": ["src/splits/work/confirm-segment.test.ts", "tests/property/splits-memory.test.ts"],
-  "src/read": ["tests/property/reads-memory.test.ts"],
+  "src/read": ["tests/property/reads-memory.test.ts", "src/server/split-serving.test.ts"],
 };
 
 /** For each round of tests of one mutant, which may make them wait for ever. */

@@ -10,7 +10,8 @@ import { allOf, label, NAMESPACE, openLabel } from "../lib/metrics.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { READ_MODES } from "../model/read-mode.ts";
 import type { DetectionOutcome } from "../splits/detect/detection-emitter.ts";
-import type { ComparisonResult, FallbackReason, FilterAnswer } from "../splits/serve/observer.ts";
+import type { FallbackReason } from "../splits/serve/fallback-reason.ts";
+import type { ComparisonResult, FilterAnswer } from "../splits/serve/observer.ts";
 
 /** Outcomes of a request that are the server's fault, not its caller's. */
 const ALERTABLE_CODES: readonly Code[] = [

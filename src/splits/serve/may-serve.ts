@@ -7,7 +7,7 @@ import type { Namespace } from "../../model/namespace.ts";
 import { kindName, kindOf, servesKind } from "../../model/split-kind.ts";
 import type { RouteRecord, RouteSegment } from "../../model/split.ts";
 import type { PartitionRoute, RouteName } from "../../partition/partition-source.ts";
-import type { FallbackReason } from "./observer.ts";
+import type { FallbackReason } from "./fallback-reason.ts";
 
 /**
  * UNSEEN: this server has compared nothing of the copy yet. QUARANTINED: a difference is being
@@ -49,7 +49,7 @@ export type HeldCause =
 /**
  * HELD is a decision, FALLBACK is a problem; `fallback` is the reason under which it is counted.
  */
-const TOLD: Readonly<Record<HeldCause, { route: RouteName; fallback?: FallbackReason }>> = {
+const HELD_AS: Readonly<Record<HeldCause, { route: RouteName; fallback?: FallbackReason }>> = {
   NOT_SPLIT: { route: "ORIGINAL_NOT_SPLIT" },
   // The route alone does not show why it is empty: `explain` reads the split's record.
   TAKEN_BACK: { route: "ORIGINAL_NOT_SPLIT" },
@@ -96,11 +96,11 @@ export function heldRoute(
   facts: ServeFacts,
   segment?: RouteSegment,
 ): PartitionRoute {
-  return { route: TOLD[cause].route, why: heldWhy(cause, facts, segment), parts: 0 };
+  return { route: HELD_AS[cause].route, why: heldWhy(cause, facts, segment), parts: 0 };
 }
 
 export function fallbackFor(cause: HeldCause): FallbackReason | undefined {
-  return TOLD[cause].fallback;
+  return HELD_AS[cause].fallback;
 }
 
 /** Finds the same copy of the same time: a recopy has another generation. */

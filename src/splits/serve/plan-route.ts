@@ -15,7 +15,7 @@ import { formatTime } from "../../wire/time-text.ts";
 import type { Position } from "../../wire/frames.ts";
 import { fallbackFor, heldRoute, heldWhole, mayServe } from "./may-serve.ts";
 import type { HeldCause, ServeFacts, TrustState } from "./may-serve.ts";
-import type { FallbackReason } from "./observer.ts";
+import type { FallbackReason } from "./fallback-reason.ts";
 
 /** A range of event time with one source, `from` included, `to` not. */
 export interface RouteRange {

@@ -22,7 +22,7 @@ import { comparePositions } from "../../wire/frames.ts";
 import type { Position, Run } from "../../wire/frames.ts";
 import type { Comparison, ReadRange } from "./comparison.ts";
 import { mayServe } from "./may-serve.ts";
-import type { FallbackReason } from "./observer.ts";
+import type { FallbackReason } from "./fallback-reason.ts";
 import { plainPlan } from "./plan-route.ts";
 import type { RoutePlan, RouteRange } from "./plan-route.ts";
 import type { KnownRoute } from "./route-cache.ts";

@@ -68,7 +68,8 @@ export async function rollBack(
 ): Promise<void> {
   const before = await readSplit(catalog, partition);
   if (before === undefined) return;
-  const after = inState(before, "INVALIDATED", { segments: [], heldBy: "operator" });
+  const change = { segments: [], heldBy: "operator" };
+  const after = inState(before, "INVALIDATED", change, clock.nowMicros());
   moved(await moveSplit(catalog, clock, before, after));
 }
 

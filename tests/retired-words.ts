@@ -48,6 +48,7 @@ export const RETIRED_TERMS: readonly (readonly [pattern: RegExp, use: string])[]
   [/\bfirst looks?\b/gi, "triage"],
   [/\blook(?:s|ed)? again\b/gi, "reschedule, or: try again"],
   [/\bsent back\b/gi, "recopied"],
+  [/\bsealed lines?\b/gi, "floor, settled floor"],
 ];
 
 /** In the same places: phrases, and the old name of `view_max_age`. */

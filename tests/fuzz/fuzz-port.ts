@@ -76,7 +76,7 @@ const OTHER_PATHS = [
 
 /** A call that is not over by then is left, as an impatient client would. */
 const PATIENCE_MS = 2_000;
-const ANSWER_MS = 50;
+const ANSWER_MS = 300;
 
 export async function fuzzPort(url: string, options: FuzzOptions): Promise<FuzzReport> {
   const { calls, seed, from = 0, atOnce = 24, onProgress } = options;

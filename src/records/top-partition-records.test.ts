@@ -25,7 +25,7 @@ function walkAt(asOf: number, count: number): TopPartitions {
   return { asOf, endedAt: asOf + 5, complete: true, ...totals, partitions };
 }
 
-test("the largest partitions come back in their order, in records of bounded size", async () => {
+test("C19: the largest partitions come back in their order, in records of bounded size", async () => {
   const { catalog } = new ControlFixture();
   equal(await readTopPartitions(catalog, SLICE), undefined);
   await writeTopPartitions(catalog, SLICE, walkAt(1_000, 1_234));

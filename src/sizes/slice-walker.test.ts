@@ -229,6 +229,20 @@ test("a walk rests between pages as its rate demands, and ends at its time limit
   ok((histogram?.partitions.bytes.count ?? 0) < 1_100);
 });
 
+test("C28: a slice whose histogram is of a newer version is left alone, and the others are walked", async () => {
+  const world = await open();
+  await world.write("a", 3);
+  await world.catalog.write(`histograms/${world.id}`, TODAY, '{"format":99}', 0);
+  await world.seal();
+  await world.walk();
+  deepEqual(
+    world.events.filter(({ kind }) => kind === "failed"),
+    [],
+  );
+  const others = await readHistograms(world.catalog, world.id);
+  ok(others.length > 0 && others.every(({ timeSlice }) => timeSlice !== TODAY));
+});
+
 test("the lag is the time that the oldest settled slice has waited", async () => {
   const world = await open();
   await world.write("a", 3);
@@ -240,7 +254,13 @@ test("the lag is the time that the oldest settled slice has waited", async () =>
   const lag = () =>
     [...world.walker.lagSeconds()].find(({ labels }) => labels[0] === "plays")?.value;
   ok((lag() ?? 0) > 3_600, `${lag()}`);
+  const failures = (): number => world.events.filter(({ kind }) => kind === "failed").length;
+  const before = failures();
+  await world.walk();
+  equal(failures(), before, "a slice that failed is left alone for a while");
+  ok((lag() ?? 0) > 3_600, "and still waits");
   world.store.before = () => undefined;
+  await world.clock.advance(600_000);
   await world.walk();
   equal(lag(), 0);
 });

@@ -8,6 +8,7 @@
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../lib/clock.ts";
+import { isUnreadable } from "../lib/stored-format.ts";
 import { isSealed } from "../model/epochs.ts";
 import type { SliceRef } from "../model/partition.ts";
 import type { SliceHistogram } from "../model/slice-histogram.ts";
@@ -58,6 +59,8 @@ export type WalkEvent =
     };
 
 const LEASE = "slice-walks";
+/** Opening a damaged slice checks all of it: not in every round. */
+const FAILED_RETRY_MS = 600_000;
 /** A slice that is too large for one walk would otherwise be walked all the time. */
 const RETRY_MICROS = 86_400_000_000;
 /** A slice that takes events is walked at this share of the rate: writers come first. */
@@ -73,6 +76,8 @@ export class SliceWalker {
   readonly #last = new LRUCache<string, LastWalk>({ max: REMEMBERED_MAX });
   /** Events of a slice when it was last walked: a slice without new ones is not walked again. */
   readonly #events = new LRUCache<string, number>({ max: REMEMBERED_MAX });
+  /** Slices whose walk failed: when it may be tried again, on the monotonic clock. */
+  readonly #failed = new LRUCache<string, number>({ max: REMEMBERED_MAX });
   /** By namespace: since when its oldest settled slice waits for a walk; Infinity if none does. */
   #waiting = new Map<string, number>();
 
@@ -108,7 +113,13 @@ export class SliceWalker {
       if (signal.aborted || !isOwner()) return;
       if (record instanceof Error || record.phase !== "READY") continue;
       seen.add(name);
-      await this.#walkDue(record, signal, isOwner);
+      try {
+        await this.#walkDue(record, signal, isOwner);
+      } catch (error) {
+        if (signal.aborted) return;
+        // One namespace must not stop the others.
+        this.#options.observe({ kind: "failed", namespace: name, slice: "", error });
+      }
     }
     for (const name of this.#waiting.keys()) if (!seen.has(name)) this.#waiting.delete(name);
   }
@@ -126,18 +137,25 @@ export class SliceWalker {
     signal: AbortSignal,
     isOwner: () => boolean,
   ): Promise<void> {
+    const { clock, observe } = this.#options;
     const due = await this.#due(record);
-    this.#noteWaiting(record, due);
-    for (const [nth, each] of due.entries()) {
+    const waiting = new Set(due);
+    this.#noteWaiting(record, waiting);
+    for (const each of due) {
       if (signal.aborted || !isOwner()) return;
       const slice = each.slice.name;
+      const name = nameOf({ namespaceId: record.id, slice });
+      if (clock.monotonicMs() < (this.#failed.get(name) ?? 0)) continue;
       try {
         await this.#walk(record, each, signal, isOwner);
-        this.#noteWaiting(record, due.slice(nth + 1));
+        this.#failed.delete(name);
+        waiting.delete(each);
+        this.#noteWaiting(record, waiting);
       } catch (error) {
         if (signal.aborted) return;
-        // The next round finds it due again; the others must not wait for it.
-        this.#options.observe({ kind: "failed", namespace: record.name, slice, error });
+        // A later round finds it due again; the others must not wait for it.
+        this.#failed.set(name, clock.monotonicMs() + FAILED_RETRY_MS);
+        observe({ kind: "failed", namespace: record.name, slice, error });
       }
     }
   }
@@ -163,9 +181,16 @@ export class SliceWalker {
     const name = nameOf(ref);
     const known = this.#last.get(name);
     if (known !== undefined) return known;
-    const stored = await readHistogram(this.#options.catalog, ref.namespaceId, ref.slice);
-    if (stored !== undefined) this.#remember(ref, stored);
-    return stored;
+    const { catalog, clock } = this.#options;
+    try {
+      const stored = await readHistogram(catalog, ref.namespaceId, ref.slice);
+      if (stored !== undefined) this.#remember(ref, stored);
+      return stored;
+    } catch (error) {
+      if (!isUnreadable(error)) throw error;
+      // Of a newer version, which walks by itself: this one must not overwrite it (rule C28).
+      return { asOf: clock.nowMicros(), sealed: true, epoch: Infinity, complete: true };
+    }
   }
 
   async #walk(
@@ -270,8 +295,8 @@ export class SliceWalker {
     this.#last.set(nameOf(ref), { asOf, sealed, epoch, complete });
   }
 
-  #noteWaiting(record: NamespaceRecord, due: readonly DueWalk[]): void {
-    const ends = due.filter(({ sealed }) => sealed).map(({ slice }) => slice.end);
+  #noteWaiting(record: NamespaceRecord, waiting: ReadonlySet<DueWalk>): void {
+    const ends = [...waiting].filter(({ sealed }) => sealed).map(({ slice }) => slice.end);
     const oldestFor = settledFloorOf(record) - Math.min(...ends);
     this.#waiting.set(record.name, this.#options.clock.nowMicros() - oldestFor);
   }
@@ -280,6 +305,7 @@ export class SliceWalker {
   #forget(): void {
     this.#last.clear();
     this.#events.clear();
+    this.#failed.clear();
     this.#waiting.clear();
   }
 }

@@ -1506,9 +1506,9 @@ export interface Tuning {
   readonly to: TimePartition;
   readonly dryRun: TuningDryRun;
   /** Event time from which slices have the new partitioning, once it is applied. */
-  readonly effectiveFrom: string;
+  readonly effectiveFrom?: string;
   /** What came out, once it is measured. */
-  readonly got: TuningSizes;
+  readonly got?: TuningSizes;
   /** Oldest first. */
   readonly history: readonly TuningMove[];
   /** Of the last move. */

@@ -1,4 +1,4 @@
-import { deepEqual, equal, match } from "node:assert/strict";
+import { deepEqual, doesNotMatch, equal, match } from "node:assert/strict";
 import { test } from "node:test";
 import { fakeBraid } from "../../tests/support/fake-braid.ts";
 import { runBraid } from "../../tests/support/fake-terminal.ts";
@@ -34,9 +34,16 @@ test("tune show has the dry run and the history, and an unknown id is not found"
   match(ran.out, /^now +1 KiB +4 KiB +8 KiB +1,440$/m);
   match(ran.out, /^proposed +1\.4 MiB +5 MiB +7 MiB +1$/m);
   match(ran.out, /^2026-11-15T10:00:00Z .*tuner +PROPOSED/m);
+  doesNotMatch(ran.out, /in force/);
   const unknown = await runBraid(["tune", "show", "plays", "nothing"], { url });
   equal(unknown.code, 3);
   match(unknown.err, /braid tune ls plays/);
+});
+
+test("tune show says from when on slices have what was applied", async () => {
+  await using server = await fakeBraid(() => ({ tunings: [DECIDED], nothingWhy: "" }));
+  const ran = await runBraid(["tune", "show", "plays", "20261114"], { url: server.url });
+  match(ran.out, /^in force +for slices from 2026-11-17T00:00:00Z .*on$/m);
 });
 
 test("tune accept and refuse send the decision with its reason", async () => {

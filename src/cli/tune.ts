@@ -143,6 +143,7 @@ function tuningBlocks(tuning: Tuning, namespace: string, nowMicros: number): Blo
       ["observed", tuning.observed],
       ["proposed", tuning.proposed],
       ["evidence", evidence.join(", ")],
+      ...inForce(tuning, nowMicros),
       ...keptLonger(tuning),
     ]),
     table(
@@ -162,6 +163,11 @@ function tuningBlocks(tuning: Tuning, namespace: string, nowMicros: number): Blo
           ),
         ]),
   ];
+}
+
+function inForce({ effectiveFrom }: Tuning, nowMicros: number): [string, string][] {
+  if (effectiveFrom === undefined) return [];
+  return [["in force", `for slices from ${withRelative(effectiveFrom, nowMicros)} on`]];
 }
 
 function keptLonger({ dryRun }: Tuning): [string, string][] {

@@ -51,6 +51,7 @@ export class Doctor {
       killSwitchOn: on,
       sizes: newest === undefined ? undefined : judged(newest, record),
       waitingTuning: tunings.find(({ state }) => state === "PROPOSED")?.id,
+      appliedTuning: tunings.find(({ state }) => state === "APPLIED")?.id,
       wide: await this.#widest(record, histograms),
     });
   }

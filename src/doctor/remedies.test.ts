@@ -29,6 +29,7 @@ function condition(change: Partial<NamespaceCondition> = {}): NamespaceCondition
     killSwitchOn: false,
     sizes: { verdict: "FITS", observed: "It fits." },
     waitingTuning: undefined,
+    appliedTuning: undefined,
     wide: [],
     ...change,
   };
@@ -100,6 +101,7 @@ test("most partitions of the wrong size ask for tuning, by what the namespace al
     remediesOf(condition({ sizes, ...change }))[0]?.command;
   equal(command({}), "braid tune ls plays");
   equal(command({ waitingTuning: "20261114" }), "braid tune accept plays 20261114");
+  equal(command({ appliedTuning: "20261114" }), "braid tune show plays 20261114");
   const { namespace } = condition();
   const { config } = namespace;
   const off = {

@@ -39,6 +39,8 @@ export interface NamespaceCondition {
   readonly sizes: { readonly verdict: SizeVerdict; readonly observed: string } | undefined;
   /** The id of a tuning that waits for an operator. */
   readonly waitingTuning: string | undefined;
+  /** The id of a tuning that is applied and has not shown its effect. */
+  readonly appliedTuning: string | undefined;
   /** Largest first. */
   readonly wide: readonly WidePartition[];
 }
@@ -85,7 +87,8 @@ function switchRemedies({ namespace, killSwitchOn, wide }: NamespaceCondition): 
   return found;
 }
 
-function tuningRemedies({ namespace, sizes, waitingTuning }: NamespaceCondition): Remedy[] {
+function tuningRemedies(condition: NamespaceCondition): Remedy[] {
+  const { namespace, sizes, waitingTuning, appliedTuning } = condition;
   const { name, config } = namespace;
   if (sizes === undefined || sizes.verdict === "FITS") return [];
   const problem =
@@ -98,6 +101,10 @@ function tuningRemedies({ namespace, sizes, waitingTuning }: NamespaceCondition)
   }
   if (waitingTuning !== undefined) {
     return retune("A proposal waits.", `braid tune accept ${name} ${waitingTuning}`);
+  }
+  if (appliedTuning !== undefined) {
+    const why = "A change is applied; two sealed slices will show its effect.";
+    return retune(why, `braid tune show ${name} ${appliedTuning}`);
   }
   return retune(
     "The tuner proposes a change when two sealed slices agree.",

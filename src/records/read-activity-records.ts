@@ -1,12 +1,14 @@
 /**
  * When callers last read a namespace: space `read-activity/<namespace id>`, one record. The tuner
- * asks it, because partitions that nobody reads need no other size. It is exact to an hour.
+ * asks it, because partitions that nobody reads need no other size.
  */
 import { z } from "zod";
 import { LOST, tryCompareAndSet } from "../lib/compare-and-set.ts";
 import type { Catalog } from "../ports/catalog.ts";
 import { decodeStored, encodeStored, storedObject } from "./stored-json.ts";
 
+/** How much later than recorded the last read may be: a server records it no more often. */
+export const READ_ACTIVITY_MICROS = 3_600_000_000;
 const KEY = "last";
 
 /** Microseconds; undefined if nobody did. */

@@ -5,7 +5,7 @@
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../lib/clock.ts";
 import type { Catalog } from "../ports/catalog.ts";
-import { noteReadAt } from "../records/read-activity-records.ts";
+import { noteReadAt, READ_ACTIVITY_MICROS } from "../records/read-activity-records.ts";
 
 export interface ReadActivityOptions {
   readonly catalog: Catalog;
@@ -14,7 +14,7 @@ export interface ReadActivityOptions {
   readonly everyMs?: number;
 }
 
-const EVERY_MS = 3_600_000;
+const EVERY_MS = READ_ACTIVITY_MICROS / 1_000;
 const NAMESPACES_MAX = 20_000;
 
 export class ReadActivity {

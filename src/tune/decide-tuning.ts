@@ -14,6 +14,7 @@ import { SECOND_MICROS } from "../model/namespace-config.ts";
 import type { SliceHistogram } from "../model/slice-histogram.ts";
 import type { TimeMargins } from "../model/time-margins.ts";
 import type { Tuning, TunedSizes } from "../model/tuning.ts";
+import { READ_ACTIVITY_MICROS } from "../records/read-activity-records.ts";
 import { choosePartitioning } from "./choose-partitioning.ts";
 import { differ, judgeSizes } from "./judge-sizes.ts";
 import { SizePrediction } from "./predict-sizes.ts";
@@ -24,7 +25,10 @@ export interface TuningFacts {
   readonly createdAt: number;
   /** Whether a later epoch re-opened a slice after it was observed (rule C3). */
   readonly isReopened: (histogram: SliceHistogram) => boolean;
-  /** When a caller last read the namespace; undefined if nobody did. */
+  /**
+   * When a caller last read the namespace, or up to READ_ACTIVITY_MICROS before that; undefined if
+   * nobody did.
+   */
   readonly lastReadAt: number | undefined;
   /** Rule C25. */
   readonly clockInDoubt: boolean;
@@ -59,7 +63,11 @@ export interface ProposedTuning {
   readonly automatic: boolean;
 }
 
-export type TuningDecision = ProposedTuning | { readonly kind: "none"; readonly why: NoTuning };
+export type TuningDecision =
+  | ProposedTuning
+  /** AUTO may apply a proposal that waits: a process died, or the mode was PROPOSE. */
+  | { readonly kind: "apply"; readonly id: string }
+  | { readonly kind: "none"; readonly why: NoTuning };
 
 const EVIDENCE_SLICES = 2;
 /** Fewer (id, time bucket)s say nothing of the next slice. */
@@ -81,7 +89,7 @@ export function decideTuning(facts: TuningFacts): TuningDecision {
   const first = evidence[0];
   if (first === undefined || evidence.length < EVIDENCE_SLICES || !evidence.every(isEnough(config)))
     return none("TOO_LITTLE_EVIDENCE");
-  if (facts.lastReadAt === undefined || facts.lastReadAt < first.start) return none("NOT_READ");
+  if ((facts.lastReadAt ?? -Infinity) + READ_ACTIVITY_MICROS < first.start) return none("NOT_READ");
 
   const predictions = evidence.map((histogram) => new SizePrediction(histogram));
   const verdicts = new Set(predictions.map((slice) => judgeSizes(slice.present(), tuning)));
@@ -106,7 +114,15 @@ export function decideTuning(facts: TuningFacts): TuningDecision {
   const newest = predictions.at(-1);
   if (to === undefined || newest === undefined) return none("NOTHING_BETTER");
   const before = newest.present();
-  if (isDecidedBefore(tunings, to, before)) return none("DECIDED_BEFORE");
+  const same = tunings.filter((each) => isSame(each, to, before));
+  if (same.some(({ state }) => state === "REFUSED" || state === "TAKEN_BACK"))
+    return none("DECIDED_BEFORE");
+  const waiting = same.find(({ state }) => state === "PROPOSED");
+  if (waiting !== undefined) {
+    return tuning.mode === "AUTO" && automatic !== undefined
+      ? { kind: "apply", id: waiting.id }
+      : none("DECIDED_BEFORE");
+  }
   return {
     kind: "propose",
     direction,
@@ -154,17 +170,8 @@ function isCoolingDown(
 }
 
 /** What was refused or taken back needs sizes that differ from those of then. */
-function isDecidedBefore(
-  tunings: readonly Tuning[],
-  to: TimePartition,
-  sizes: TunedSizes,
-): boolean {
-  return tunings.some(
-    (each) =>
-      (each.state === "REFUSED" || each.state === "TAKEN_BACK" || each.state === "PROPOSED") &&
-      isDeepStrictEqual(each.to, to) &&
-      !differ(each.dryRun.before, sizes),
-  );
+function isSame(tuning: Tuning, to: TimePartition, sizes: TunedSizes): boolean {
+  return isDeepStrictEqual(tuning.to, to) && !differ(tuning.dryRun.before, sizes);
 }
 
 function none(why: NoTuning): TuningDecision {

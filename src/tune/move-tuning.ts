@@ -7,7 +7,9 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { ServiceError } from "../lib/errors.ts";
-import type { NamespaceConfig } from "../model/namespace-config.ts";
+import { SECOND_MICROS } from "../model/namespace-config.ts";
+import type { NamespaceConfig, TimePartition } from "../model/namespace-config.ts";
+import { commonWidthSeconds } from "../model/plan-slices.ts";
 import type { TuningState } from "../model/tuning.ts";
 import { readSlices } from "../records/slice-records.ts";
 import { writeTuning } from "../records/tuning-records.ts";
@@ -53,8 +55,7 @@ export async function applyTuning(
   by: string,
   why: string,
 ): Promise<TuningRecord | undefined> {
-  // Slices that exist are frozen: the new partitioning begins after them.
-  const effectiveFrom = await endOfSlices(context, namespace.id);
+  const effectiveFrom = await beginningOf(context, namespace.id, tuning.to);
   await context.setPartitioning(namespace.name, tuning.from, tuning.to);
   return moveTuning(context, namespace, tuning, { by, to: "APPLIED", why }, { effectiveFrom });
 }
@@ -85,7 +86,7 @@ export async function settleTuning(
   const isFrom = isDeepStrictEqual(timePartition, tuning.from);
   const isTo = isDeepStrictEqual(timePartition, tuning.to);
   if (tuning.state === "PROPOSED" && isTo) {
-    const effectiveFrom = await endOfSlices(context, namespace.id);
+    const effectiveFrom = await beginningOf(context, namespace.id, tuning.to);
     const why = "the configuration has the proposed partitioning";
     const move = { by, to: "APPLIED", why } as const;
     return (await moveTuning(context, namespace, tuning, move, { effectiveFrom })) ?? tuning;
@@ -101,6 +102,18 @@ export function isConflict(error: unknown): boolean {
   return error instanceof ServiceError && error.code === "CONFLICT";
 }
 
-async function endOfSlices({ catalog }: TuneContext, namespaceId: string): Promise<number> {
-  return (await readSlices(catalog, namespaceId)).at(-1)?.end ?? 0;
+/**
+ * Event time from which slices have this partitioning. Slices that exist are frozen: it begins after
+ * them, and slices of another width begin where both widths do.
+ */
+async function beginningOf(
+  { catalog }: TuneContext,
+  namespaceId: string,
+  to: TimePartition,
+): Promise<number> {
+  const last = (await readSlices(catalog, namespaceId)).at(-1);
+  if (last === undefined) return 0;
+  if (last.timePartition.secondsPerTimeSlice === to.secondsPerTimeSlice) return last.end;
+  const boundary = commonWidthSeconds(last.timePartition, to) * SECOND_MICROS;
+  return Math.ceil(last.end / boundary) * boundary;
 }

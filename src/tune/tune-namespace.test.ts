@@ -183,6 +183,47 @@ test("a process that dies between proposal and change is continued, and one afte
   deepEqual((await record()).config.timePartition, DAILY);
 });
 
+test("AUTO applies a proposal that waits: a process died, or the mode was PROPOSE", async () => {
+  const { tune, walked, states, record, failApply, tunings } = await fixture({
+    tuning: { mode: "AUTO" },
+  });
+  await walked(0, SPARSE, MINUTES);
+  await walked(1, SPARSE, MINUTES);
+  failApply(true);
+  await rejects(tune(), /the process dies here/);
+  failApply(false);
+  const { next, nothing } = await tunings.list("plays");
+  deepEqual([next, nothing], [undefined, "DECIDED_BEFORE"]);
+  await tune();
+  deepEqual(await states(), ["APPLIED"]);
+  deepEqual((await record()).config.timePartition, DAILY);
+});
+
+test("AUTO leaves a proposal of much longer slices to an operator, and they begin where both widths do", async () => {
+  const days = 30 * DAY;
+  const { tune, walked, states, record, stored, tunings } = await fixture({
+    tuning: { mode: "AUTO" },
+    timePartition: DAILY,
+    retention: { closeAfterMicros: days - DAY, deleteAfterMicros: days },
+  });
+  const rare = { ...SPARSE, bytesPerDay: 5_000 };
+  await walked(0, rare, DAILY);
+  await walked(1, rare, DAILY);
+  await tune();
+  await tune();
+  deepEqual(await states(), ["PROPOSED"]);
+  const [proposed] = await stored();
+  ok(proposed);
+  equal(proposed.history.length, 1);
+  deepEqual((await record()).config.timePartition, DAILY);
+
+  const accept = { id: proposed.id, accept: true, by: "ada", reason: "" };
+  const { effectiveFrom } = await tunings.decide("plays", accept);
+  const width = proposed.to.secondsPerTimeSlice * 1_000_000;
+  ok(width > DAY && effectiveFrom > NOON);
+  equal(effectiveFrom % width, 0);
+});
+
 test("an operator's own change ends a tuning", async () => {
   const { tune, walked, states, context } = await fixture();
   await walked(0, SPARSE, MINUTES);

@@ -52,6 +52,11 @@ export async function tuneNamespace(
   if (tookBack) return { kind: "none", why: "COOLING_DOWN" };
   const decision = decideTuning({ ...facts, tunings: measured });
   if (decision.kind === "none") return decision;
+  if (decision.kind === "apply") {
+    const waiting = measured.find(({ id }) => id === decision.id);
+    if (waiting !== undefined) await applyUnlessChanged(context, record, waiting);
+    return decision;
+  }
   const made = await propose(context, record, measured, decision);
   if (made !== undefined && config.tuning.mode === "AUTO" && decision.automatic) {
     await applyUnlessChanged(context, record, made);

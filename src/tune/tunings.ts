@@ -40,6 +40,7 @@ export class Tunings {
     const tunings = await readTunings(catalog, record.id, unreadable);
     const decision = decideTuning(await factsOf(this.#context, record, tunings));
     if (decision.kind === "none") return { tunings, next: undefined, nothing: decision.why };
+    if (decision.kind === "apply") return { tunings, next: undefined, nothing: "DECIDED_BEFORE" };
     const by = { at: Math.round(time.nowMicros()), by: TUNER };
     return { tunings, next: newTuning("", decision, record.config, by), nothing: undefined };
   }

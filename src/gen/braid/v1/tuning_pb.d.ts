@@ -153,14 +153,14 @@ export declare type Tuning = Message<"braid.v1.Tuning"> & {
   /**
    * Event time from which slices have the new partitioning, once it is applied.
    *
-   * @generated from field: google.protobuf.Timestamp effective_from = 10;
+   * @generated from field: optional google.protobuf.Timestamp effective_from = 10;
    */
   effectiveFrom?: Timestamp | undefined;
 
   /**
    * What came out, once it is measured.
    *
-   * @generated from field: braid.v1.Tuning.Sizes got = 11;
+   * @generated from field: optional braid.v1.Tuning.Sizes got = 11;
    */
   got?: Tuning_Sizes | undefined;
 

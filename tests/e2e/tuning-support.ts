@@ -1,0 +1,180 @@
+/**
+ * Shared by the tests of tuning through a real server: short intervals, steady traffic, and
+ * conditions to wait for.
+ */
+import { deepEqual, ok } from "node:assert/strict";
+import { setTimeout as pause } from "node:timers/promises";
+import type {
+  BraidClient,
+  NamespaceChange,
+  TimeSlice,
+  Tuning,
+  TuningList,
+} from "../../client/connect.ts";
+import { formatTime } from "../../src/wire/time-text.ts";
+import type { Ledger } from "./splits-ledger.ts";
+import { eventually } from "./splits-support.ts";
+
+/** Slices are sealed, walked and judged soon after they end. */
+export const TUNED_SOON = {
+  BRAID_VIEW_MAX_AGE: "500ms",
+  BRAID_WRITE_MAX: "1s",
+  BRAID_CLOCK_SKEW: "0ms",
+  BRAID_WALK_EVERY: "200ms",
+  BRAID_WALK_CURRENT_EVERY: "0ms",
+  BRAID_TUNING_EVERY: "200ms",
+} as const;
+
+/** Seconds. The narrowest time bucket that Braid chooses, so that it takes no wider slices. */
+export const SLICE = 10;
+
+/** What a namespace is written: each id has as many events a second. */
+export interface Traffic {
+  readonly ids: number;
+  readonly eventsPerSecond: number;
+  readonly eventBytes: number;
+}
+
+/** A namespace of short slices, which are not made longer: a tenth of deleteAfter is too short. */
+export function shortSlices(
+  timePartition: { readonly secondsPerTimeBucket: number },
+  tuning: NonNullable<NamespaceChange["tuning"]>,
+): NamespaceChange {
+  return {
+    timePartition: { secondsPerTimeSlice: SLICE, ...timePartition },
+    tuning,
+    acceptLimit: "2s",
+    futureLimit: "1s",
+    retention: { closeAfter: "1000s", deleteAfter: "2000s" },
+  };
+}
+
+/** One second of an id is far below the target, and ten seconds are in it. */
+export const TOO_NARROW = {
+  traffic: { ids: 24, eventsPerSecond: 1, eventBytes: 400 },
+  partition: { secondsPerTimeBucket: 1 },
+  target: { densityMinBytes: "4096", densityMaxBytes: "65536" },
+} as const;
+
+function idOf(nth: number): string {
+  return `id-${nth}`;
+}
+
+/** Writes events of every id as time passes, until it is disposed. */
+export function keepWriting(
+  client: BraidClient,
+  namespace: string,
+  ledger: Ledger,
+  { ids, eventsPerSecond, eventBytes }: Traffic,
+): AsyncDisposable {
+  const stepMs = 1_000 / eventsPerSecond;
+  let going = true;
+  const write = async (): Promise<void> => {
+    let atMs = Date.now();
+    while (going) {
+      // What a stalled machine has missed would be too old.
+      atMs = Math.max(atMs, Date.now() - 1_000);
+      for (; atMs <= Date.now(); atMs += stepMs) {
+        const events = Array.from({ length: ids }, (_, nth) =>
+          ledger.event(idOf(nth), Math.floor(atMs * 1_000) + nth, eventBytes),
+        );
+        const { failures } = await client.writeSync(namespace, events, { failures: "return" });
+        for (const { code } of failures) {
+          ok(code === "EVENT_TOO_OLD" || code === "OVERLOADED", code);
+        }
+        ledger.acknowledge(events, new Set(failures.map(({ index }) => index)));
+      }
+      await pause(20);
+    }
+  };
+  const writing = write();
+  return {
+    async [Symbol.asyncDispose]() {
+      going = false;
+      await writing;
+    },
+  };
+}
+
+/** Reads as a caller does: the tuner leaves a namespace alone that nobody reads. */
+export async function readOnce(client: BraidClient, namespace: string): Promise<void> {
+  const nowMicros = Date.now() * 1_000;
+  const interval = { start: formatTime(nowMicros - SLICE * 1_000_000), end: formatTime(nowMicros) };
+  for await (const _ of client.read(namespace, { timeSeriesId: idOf(0), ...interval })) break;
+}
+
+/** Resolves when the first tuning has this state. */
+export async function untilTuning(
+  client: BraidClient,
+  namespace: string,
+  state: Tuning["state"],
+): Promise<Tuning> {
+  const { tunings } = await eventually<TuningList>(
+    `a tuning of ${namespace} is ${state}`,
+    () => client.listTunings(namespace),
+    (list) => list.tunings.some((tuning) => tuning.state === state),
+  );
+  const found = tunings.find((tuning) => tuning.state === state);
+  if (found === undefined) throw new Error("it was there a moment ago");
+  return found;
+}
+
+/** Sealed slices that begin at this time or later. */
+export async function sealedSince(
+  client: BraidClient,
+  namespace: string,
+  since: string,
+): Promise<TimeSlice[]> {
+  const slices = await client.listTimeSlices(namespace);
+  return slices.filter(
+    ({ status, start }) => status === "SEALED" && Date.parse(start) >= Date.parse(since),
+  );
+}
+
+export interface SliceCost {
+  /** That one read of an id over the whole slice touches. */
+  readonly partitions: number;
+  /** Of the largest of them. */
+  readonly bytesMax: number;
+  /** As the server measured it; for people, never asserted. */
+  readonly timeTaken: string;
+}
+
+/** What it costs to read one id over a whole slice. */
+export async function costOf(
+  client: BraidClient,
+  namespace: string,
+  { start, end }: TimeSlice,
+): Promise<SliceCost> {
+  const query = { timeSeriesId: idOf(0), start, end, pageSize: 10_000 };
+  const { partitions } = await client.explain(namespace, query);
+  const { value: page } = await client.read(namespace, query).pages().next();
+  ok(page !== undefined && page.nextPageToken === "");
+  deepEqual(page.context?.partitionsRead, partitions.length);
+  return {
+    partitions: partitions.length,
+    bytesMax: Math.max(...partitions.map(({ bytes }) => Number(bytes))),
+    timeTaken: page.context?.timeTaken ?? "",
+  };
+}
+
+export function costText({ partitions, bytesMax, timeTaken }: SliceCost): string {
+  return `${partitions} partitions, the largest of ${bytesMax} bytes, in ${timeTaken}`;
+}
+
+/** Every event of every id that was acknowledged is read, over all slices. */
+export async function readsEverything(
+  client: BraidClient,
+  namespace: string,
+  ledger: Ledger,
+  { ids }: Traffic,
+): Promise<void> {
+  const slices = await client.listTimeSlices(namespace);
+  const from = Math.min(...slices.map(({ start }) => Date.parse(start))) * 1_000;
+  const to = Math.max(...slices.map(({ end }) => Date.parse(end))) * 1_000;
+  for (let nth = 0; nth < ids; nth++) {
+    const query = { series: idOf(nth), from, to, order: "OLDEST_FIRST", over: 1_000 } as const;
+    ok((await ledger.read([client], namespace, query)) > 0);
+  }
+  deepEqual(ledger.wrong, []);
+}

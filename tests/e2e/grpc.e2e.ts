@@ -267,6 +267,14 @@ const REFUSALS: readonly Refusal[] = [
     }),
   },
   {
+    code: "TUNING_NOT_FOUND",
+    http: 404,
+    grpc: status.NOT_FOUND,
+    retry: false,
+    method: `${CONTROL}/DecideTuning`,
+    body: () => ({ namespace: QUERY.namespace, id: "1", accept: true }),
+  },
+  {
     code: "VERIFY_NOT_FOUND",
     http: 404,
     grpc: status.NOT_FOUND,

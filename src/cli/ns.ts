@@ -1,6 +1,11 @@
 /** `braid ns`: creates, shows, changes and deletes namespaces. */
 import type { Command } from "commander";
-import type { DeletedNamespace, Namespace, WorkloadDescription } from "../../client/connect.ts";
+import type {
+  DeletedNamespace,
+  Namespace,
+  Tuning,
+  WorkloadDescription,
+} from "../../client/connect.ts";
 import { line } from "./blocks.ts";
 import { clientFor } from "./connection.ts";
 import type { GlobalOptions } from "./connection.ts";
@@ -11,6 +16,7 @@ import { describeNamespace, listDeletedNamespaces, listNamespaces } from "./name
 import { emit } from "./output.ts";
 import { withRelative } from "./relative-time.ts";
 import type { Terminal } from "./terminal.ts";
+import { waitingText } from "./tune.ts";
 import { addWatchFlag, emitWatched } from "./watch.ts";
 import type { WatchFlags } from "./watch.ts";
 
@@ -50,11 +56,10 @@ export function addNs(program: Command, terminal: Terminal): void {
     .action(async (name: string, _options: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
       const { interrupted: signal } = terminal;
-      await show(
-        terminal,
-        options,
-        await clientFor(options, terminal).getNamespace(name, { signal }),
-      );
+      const client = clientFor(options, terminal);
+      const namespace = await client.getNamespace(name, { signal });
+      const { tunings } = await client.listTunings(name, { signal });
+      await show(terminal, options, namespace, tunings);
     });
 
   addWatchFlag(ns.command("ls"))
@@ -228,7 +233,10 @@ async function show(
   terminal: Terminal,
   options: GlobalOptions,
   namespace: Namespace,
+  tunings: readonly Tuning[] = [],
 ): Promise<void> {
-  const blocks = [describeNamespace(namespace, terminal.clock.nowMicros())];
+  const waiting = tunings.find(({ state }) => state === "PROPOSED");
+  const note = waiting === undefined ? [] : [line(waitingText(namespace.namespace, waiting.id))];
+  const blocks = [describeNamespace(namespace, terminal.clock.nowMicros()), ...note];
   await emit(terminal, options, { value: namespace, blocks });
 }

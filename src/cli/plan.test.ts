@@ -169,7 +169,7 @@ test("ns create takes a sample for its workload; ns get shows what was expected"
   };
   const provisioned = { planTime: "2026-11-15T11:00:00Z", seed: 1, plan, why: [] };
   await withFiles({ "w.yaml": "retention: 30d", rates: "5\n5\n20\n" }, async (path) => {
-    await using server = await fakeBraid(() => ({ ...NAMESPACE, provisioned }));
+    await using server = await fakeBraid(() => ({ ...NAMESPACE, provisioned, tunings: [] }));
     const { url } = server;
     const args = ["ns", "create", "plays", "--sample", path("rates")];
     const made = await runBraid([...args, "--workload", path("w.yaml")], { url });

@@ -268,7 +268,7 @@ test("splits pause and resume say what they did, also if nothing changed, and ns
   await using server = await fakeBraid(({ method }) =>
     method === "GetNamespace"
       ? { ...NAMESPACE, splitsPaused: true, splitsPause: pause }
-      : { ...(method === "PauseSplits" && { pause }), wasPaused },
+      : { ...(method === "PauseSplits" && { pause }), wasPaused, tunings: [] },
   );
   const { url } = server;
   const paused = await runBraid("splits pause plays --reason test".split(" "), { url });
@@ -284,7 +284,7 @@ test("splits pause and resume say what they did, also if nothing changed, and ns
     "the splits of plays were paused already, by ada at 2026-11-15T10:00:00Z (2h ago): a test\n",
   );
   const resumed = await runBraid("splits resume plays --json".split(" "), { url });
-  deepEqual(JSON.parse(resumed.out), { wasPaused: true });
+  deepEqual(JSON.parse(resumed.out), { wasPaused: true, tunings: [] });
   const shown = await runBraid(["ns", "get", "plays"], { url });
   match(
     shown.out,

@@ -2,6 +2,7 @@ import { deepEqual, doesNotMatch, equal, match } from "node:assert/strict";
 import { test } from "node:test";
 import { fakeBraid } from "../../tests/support/fake-braid.ts";
 import { runBraid } from "../../tests/support/fake-terminal.ts";
+import { NAMESPACE } from "../../tests/support/namespace-json.ts";
 import { EXAMPLES } from "../api/examples.ts";
 
 const LIST = EXAMPLES["ListTunings"]?.answer as { tunings: readonly object[] };
@@ -14,6 +15,19 @@ test("tune ls shows each tuning, and what to do with one that waits", async () =
   equal(ran.code, 0, ran.err);
   match(ran.out, /^20261114 +PROPOSED +2026-11-15T10:00:00Z .*60s -> 86400s/m);
   match(ran.out, /a proposal waits: braid tune show plays 20261114/);
+});
+
+test("ns get says that a proposal waits, and nothing once it is decided", async () => {
+  let { tunings } = LIST;
+  await using server = await fakeBraid(({ method }) =>
+    method === "GetNamespace" ? NAMESPACE : { tunings },
+  );
+  const { url } = server;
+  const waits = await runBraid(["ns", "get", "plays"], { url });
+  equal(waits.code, 0, waits.err);
+  match(waits.out, /^tuning: a proposal waits: braid tune show plays 20261114, /m);
+  tunings = [DECIDED as object];
+  doesNotMatch((await runBraid(["ns", "get", "plays"], { url })).out, /proposal/);
 });
 
 test("tune ls says why nothing would be proposed, also in words it does not know", async () => {

@@ -88,6 +88,11 @@ export function addTune(program: Command, terminal: Terminal): void {
   }
 }
 
+/** What an operator is to do with a proposal. */
+export function waitingText(namespace: string, id: string): string {
+  return `tuning: a proposal waits: braid tune show ${namespace} ${id}, then accept or refuse it`;
+}
+
 async function findTuning(
   options: GlobalOptions,
   terminal: Terminal,
@@ -119,11 +124,7 @@ function listBlocks(list: TuningList, namespace: string, nowMicros: number): Blo
       : table(["ID", "STATE", "SINCE", "PROPOSED", "OBSERVED"], rows),
     ...(waiting === undefined
       ? [line(list.next === undefined ? nothingText(list.nothingWhy) : nextText(list.next))]
-      : [
-          line(
-            `a proposal waits: braid tune show ${namespace} ${waiting.id}, then accept or refuse it`,
-          ),
-        ]),
+      : [line(waitingText(namespace, waiting.id))]),
   ];
 }
 

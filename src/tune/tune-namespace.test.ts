@@ -224,6 +224,23 @@ test("AUTO leaves a proposal of much longer slices to an operator, and they begi
   equal(effectiveFrom % width, 0);
 });
 
+test("C3: a re-opening leaves out the slices above its floor alone", async () => {
+  const { walked, context, record } = await fixture();
+  for (const day of [0, 1, 2]) await walked(day, SPARSE, MINUTES);
+  const decided = async (floor: number) => {
+    const reopened = { epoch: 1, epochStarts: [{ epoch: 1, floor }] };
+    return tuneNamespace(context, { ...(await record()), ...reopened });
+  };
+  const none = { kind: "none", why: "TOO_LITTLE_EVIDENCE" };
+  deepEqual(await decided(FIRST_DAY + 2 * DAY - 1), none);
+  const decision = await decided(FIRST_DAY + 2 * DAY);
+  ok(decision.kind === "propose");
+  deepEqual(
+    decision.evidence.map(({ start }) => start),
+    [FIRST_DAY, FIRST_DAY + DAY],
+  );
+});
+
 test("an operator's own change ends a tuning", async () => {
   const { tune, walked, states, context } = await fixture();
   await walked(0, SPARSE, MINUTES);

@@ -90,6 +90,7 @@ suite("tuning", { concurrency: true }, () => {
     const list = await shown(`tune ls ${name}`);
     match(list, new RegExp(`^${id} +PROPOSED .*1s -> ${SLICE}s`, "m"));
     match(list, new RegExp(`braid tune show ${name} ${id}`));
+    match(await shown(`ns get ${name}`), new RegExp(`^tuning: a proposal waits: .* ${id}, `, "m"));
     const report = await shown(`tune show ${name} ${id}`);
     match(report, /^now .*86,400$/m);
     match(report, /^proposed .*8,640$/m);

@@ -108,11 +108,13 @@ export async function untilTuning(
   client: BraidClient,
   namespace: string,
   state: Tuning["state"],
+  withinMs?: number,
 ): Promise<Tuning> {
   const { tunings } = await eventually<TuningList>(
     `a tuning of ${namespace} is ${state}`,
     () => client.listTunings(namespace),
     (list) => list.tunings.some((tuning) => tuning.state === state),
+    withinMs,
   );
   const found = tunings.find((tuning) => tuning.state === state);
   if (found === undefined) throw new Error("it was there a moment ago");

@@ -119,7 +119,10 @@ test("ns undelete takes a name or an id, and another name", async () => {
   const { url } = server;
   equal((await runBraid(["ns", "undelete", "plays"], { url })).code, 0);
   const line = "ns undelete plays-0f3c --as-name plays_old";
-  match((await runBraid(line.split(" "), { url })).out, /^namespace +plays$/m);
+  match(
+    (await runBraid(line.split(" "), { url })).out,
+    /^restored plays with its events\nnamespace +plays$/m,
+  );
   deepEqual(
     server.requests.map(({ body }) => body),
     [

@@ -152,14 +152,15 @@ export function addNs(program: Command, terminal: Terminal): void {
     )
     .action(async (name: string, _options: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions & { asName?: string }>();
-      const { interrupted: signal } = terminal;
+      const { interrupted: signal, clock } = terminal;
       const { asName = "" } = options;
       const client = clientFor(options, terminal);
-      await show(
-        terminal,
-        options,
-        await client.undeleteNamespace(nameOrId(name), { asName, signal }),
-      );
+      const restored = await client.undeleteNamespace(nameOrId(name), { asName, signal });
+      const blocks = [
+        line(`restored ${restored.namespace} with its events`),
+        describeNamespace(restored, clock.nowMicros()),
+      ];
+      await emit(terminal, options, { value: restored, blocks });
     });
 }
 

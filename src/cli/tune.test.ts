@@ -36,6 +36,9 @@ test("tune ls says why nothing would be proposed, also in words it does not know
   const { url } = server;
   const fits = await runBraid(["tune", "ls", "plays"], { url });
   match(fits.out, /no tuning yet\nnothing to propose: partitions have the target size/);
+  nothingWhy = "OFF";
+  const off = await runBraid(["tune", "ls", "plays"], { url });
+  match(off.out, /^tuning is off: braid ns update plays --set tuning\.mode=PROPOSE turns it on$/m);
   nothingWhy = "ANOTHER_REASON";
   match((await runBraid(["tune", "dry-run", "plays"], { url })).out, /ANOTHER_REASON/);
 });

@@ -61,7 +61,7 @@ export function addTune(program: Command, terminal: Terminal): void {
       const { next } = list;
       const blocks =
         next === undefined
-          ? [line(nothingText(list.nothingWhy))]
+          ? [line(nothingText(list.nothingWhy, namespace))]
           : tuningBlocks(next, namespace, terminal.clock.nowMicros());
       await emit(terminal, options, { value: next ?? { nothingWhy: list.nothingWhy }, blocks });
     });
@@ -73,7 +73,7 @@ export function addTune(program: Command, terminal: Terminal): void {
       .description(
         accept
           ? "use a proposed partitioning for slices that do not exist yet"
-          : "refuse a proposal; it returns only if the sizes change",
+          : "refuse a proposal; it is proposed again only if the sizes change",
       )
       .option("--reason <text>", "reason to record with the decision")
       .addHelpText("after", `\nExample:\n  $ braid tune ${verb} plays 20261115`)
@@ -123,7 +123,11 @@ function listBlocks(list: TuningList, namespace: string, nowMicros: number): Blo
       ? line("no tuning yet")
       : table(["ID", "STATE", "SINCE", "PROPOSED", "OBSERVED"], rows),
     ...(waiting === undefined
-      ? [line(list.next === undefined ? nothingText(list.nothingWhy) : nextText(list.next))]
+      ? [
+          line(
+            list.next === undefined ? nothingText(list.nothingWhy, namespace) : nextText(list.next),
+          ),
+        ]
       : [line(waitingText(namespace, waiting.id))]),
   ];
 }
@@ -187,15 +191,16 @@ function nextText({ observed, proposed }: Tuning): string {
 }
 
 /** Codes that this version of the CLI does not know are shown as they are. */
-function nothingText(why: string): string {
-  return NOTHING[why] ?? `nothing to propose: ${why}`;
+function nothingText(why: string, namespace: string): string {
+  return NOTHING[why]?.replace("NAMESPACE", namespace) ?? `nothing to propose: ${why}`;
 }
 
 const NOTHING: Readonly<Record<string, string>> = {
-  OFF: "tuning is off: braid ns update NAMESPACE --tuning-mode PROPOSE turns it on",
+  OFF: "tuning is off: braid ns update NAMESPACE --set tuning.mode=PROPOSE turns it on",
   CLOCK_IN_DOUBT: "nothing is decided while the server's clock is in doubt: braid clock confirm",
   EFFECT_NOT_MEASURED: "the last change has not shown its effect in two sealed slices yet",
-  TOO_LITTLE_EVIDENCE: "nothing to propose: fewer than two sealed slices show enough events",
+  TOO_LITTLE_EVIDENCE:
+    "nothing to propose: the two newest sealed slices hold too little, or there are not two yet",
   NOT_READ: "nothing to propose: nobody has read the namespace lately",
   FITS: "nothing to propose: partitions have the target size",
   SLICES_DISAGREE: "nothing to propose: the newest two sealed slices disagree",

@@ -35,7 +35,7 @@ const ESTIMATES: Readonly<Record<string, EstimateField>> = {
   burstiness: {
     unit: "number",
     flag: "--burstiness",
-    about: "rate of the busiest hour of a day by the mean rate (default: 2)",
+    about: "rate of the busiest hour of a day divided by the mean rate (default: 2)",
   },
   readInterval: {
     unit: "seconds",
@@ -66,7 +66,7 @@ const ESTIMATES: Readonly<Record<string, EstimateField>> = {
   compressionRatio: {
     unit: "number",
     flag: "--compression",
-    about: "bytes on disk for a byte of events (default: 0.3,0.5,0.8@0.9)",
+    about: "bytes on disk per byte of events (default: 0.3,0.5,0.8@0.9)",
   },
 };
 

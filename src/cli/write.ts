@@ -46,7 +46,7 @@ With --text values are text, and items may be an object:
   {"timeSeriesId":"profile:123","eventTime":"2026-11-15T10:00:00Z","eventId":"e-1","items":{"device":"ios"}}
 
 The first ten lines that cannot be written are shown, the rest counted by code. The same event twice is one:
-to repeat a write is safe.
+repeating a write is safe.
 
 Example:
   $ braid write plays events.ndjson

@@ -213,3 +213,11 @@ test("C15: slices with other event buckets keep the number that ids' factors mul
     [1, 1],
   );
 });
+
+test("slices that became shorter before a long downtime restart at the window too", () => {
+  const days = planSlices([], around(NOON, 0, DAY), strategy(DAY));
+  const later = NOON + seconds(9 * DAY);
+  const made = planSlices(days, around(later, 3_600, 60), strategy(60));
+  ok(made.length < 100);
+  ok(made.some(({ start, end }) => start <= later && later < end));
+});

@@ -46,7 +46,12 @@ export function planSlices(
   }
   const factorBase = factorBaseOf(last);
   const restart = alignDown(from, timePartition);
-  if (countAcross(window.to - last.end, last.timePartition) > SLICES_MAX && restart > last.end) {
+  // A change to shorter slices may be under way: the narrower width says how many they would be.
+  const count = Math.max(
+    countAcross(window.to - last.end, last.timePartition),
+    countAcross(window.to - last.end, timePartition),
+  );
+  if (count > SLICES_MAX && restart > last.end) {
     return forward(restart, window.to, timePartition, timePartition, factorBase);
   }
   return [

@@ -12,6 +12,7 @@ import type { Micros, Millis } from "../lib/time-units.ts";
 import type { TimeMargins } from "../model/time-margins.ts";
 import type { Catalog } from "../ports/catalog.ts";
 import { readBelievedTime, writeBelievedTime } from "../records/believed-time.ts";
+import type { BelievedLeap } from "../records/believed-time.ts";
 import { ClockBelief, START_LEAP_MICROS_MAX } from "./clock-belief.ts";
 import type { ClockDoubt } from "./clock-belief.ts";
 
@@ -45,6 +46,8 @@ export interface ClockStatus {
 }
 
 const EVEN_MS = 600_000;
+/** A machine that restarts every night leaps once a day; graces are much shorter than this. */
+const LEAPS_MAX = 64;
 const STORE_EVERY_MS = 60_000;
 /** A process that does not own the reconciler reads the stored time this often. */
 const READ_EVERY_MS = 60_000;
@@ -59,6 +62,7 @@ export class BelievedTime {
   readonly #opinions: SecondOpinion[];
   /** Version of the stored record that this process last read or wrote. Undefined: not read yet. */
   #version: number | undefined;
+  #leaps: readonly BelievedLeap[] = [];
   #storedAtMs = -Infinity;
   #readAtMs = -Infinity;
   #reportedDoubt = false;
@@ -87,6 +91,19 @@ export class BelievedTime {
   nowMicros(): Micros {
     this.#belief.update();
     return this.#belief.nowMicros;
+  }
+
+  /**
+   * How much of a grace that began at `since` is over: believed time without the leaps that nobody
+   * confirmed. A clock that is a day ahead must not end every grace at once (rule C26).
+   */
+  graceElapsed(since: Micros): Micros {
+    return elapsedSince(since, this.nowMicros(), this.#leaps);
+  }
+
+  /** Leaps that no grace counts. */
+  get leaps(): readonly BelievedLeap[] {
+    return this.#leaps;
   }
 
   /** While true, no irreversible action may depend on the clock. */
@@ -130,6 +147,7 @@ export class BelievedTime {
     const { catalog } = this.#options;
     const stored = await readBelievedTime(catalog);
     this.#version = stored?.version ?? 0;
+    this.#leaps = stored?.leaps ?? this.#leaps;
     this.#belief.believeWall();
     // If another process stores a time concurrently, it finds this one, or this one is repeated.
     if (!(await this.#store())) {
@@ -151,6 +169,7 @@ export class BelievedTime {
     if (!first && !inDoubt && !due) return;
     const stored = await readBelievedTime(catalog);
     this.#readAtMs = nowMs;
+    this.#leaps = stored?.leaps ?? this.#leaps;
     if (stored !== undefined && stored.version !== this.#version) {
       if (first) this.#belief.start(stored.micros);
       else {
@@ -162,7 +181,11 @@ export class BelievedTime {
   }
 
   async #tryEnd(owner: "owner" | "other", signal?: AbortSignal): Promise<DoubtEnd | undefined> {
-    if (owner === "owner" && this.#belief.endDoubt({ opinionAgrees: false })) return "ran evenly";
+    const leapMicros = this.#belief.doubt()?.leapMicros ?? 0;
+    if (owner === "owner" && this.#belief.endDoubt({ opinionAgrees: false })) {
+      this.#noteLeap(leapMicros);
+      return "ran evenly";
+    }
     if (this.#belief.doubt()?.needsOpinion !== true) return undefined;
     for (const opinion of this.#opinions) {
       const micros = await opinion(signal);
@@ -181,7 +204,7 @@ export class BelievedTime {
     const { catalog, clock } = this.#options;
     const micros = this.#belief.believedMicros;
     const version = this.#version ?? 0;
-    const written = await writeBelievedTime(catalog, { micros, version });
+    const written = await writeBelievedTime(catalog, { micros, leaps: this.#leaps, version });
     if (written !== undefined) {
       this.#version = written;
       this.#storedAtMs = clock.monotonicMs();
@@ -190,7 +213,14 @@ export class BelievedTime {
     const stored = await readBelievedTime(catalog);
     if (stored !== undefined) this.#belief.adopt(stored.micros, STORED_AGO_MICROS_MAX);
     this.#version = stored?.version ?? 0;
+    this.#leaps = stored?.leaps ?? this.#leaps;
     return false;
+  }
+
+  #noteLeap(micros: Micros): void {
+    if (micros <= 0) return;
+    const leap = { at: Math.floor(this.#belief.believedMicros), micros: Math.ceil(micros) };
+    this.#leaps = [...this.#leaps, leap].slice(-LEAPS_MAX);
   }
 
   #report(why: DoubtEnd): void {
@@ -204,6 +234,17 @@ export class BelievedTime {
       observe?.({ kind: "doubt began", leapMicros, message: doubtMessage(leapMicros) });
     }
   }
+}
+
+/** Time that has passed since then, without what unconfirmed leaps jumped over. */
+export function elapsedSince(
+  since: Micros,
+  believedMicros: Micros,
+  leaps: readonly BelievedLeap[],
+): Micros {
+  let elapsed = believedMicros - since;
+  for (const { at, micros } of leaps) if (at > since) elapsed -= micros;
+  return elapsed;
 }
 
 /** The message for an operator while the clock is in doubt. */

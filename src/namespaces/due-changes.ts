@@ -6,6 +6,8 @@
  * the clock is in doubt, the reconciler closes and drops nothing, and makes no slices that begin
  * after a gap (rule C26).
  */
+import type { BelievedLeap } from "../records/believed-time.ts";
+import { elapsedSince } from "./believed-time.ts";
 import { widestAcceptMicros } from "../records/namespace-records.ts";
 import type { NamespaceRecord } from "../records/namespace-records.ts";
 import type { SliceRecord } from "../records/slice-records.ts";
@@ -23,6 +25,8 @@ export interface TimeSeen {
   /** The time to act on. */
   readonly believedMicros: Micros;
   readonly inDoubt: boolean;
+  /** Leaps that no grace counts (rule C26). */
+  readonly leaps: readonly BelievedLeap[];
 }
 
 export interface DueChanges {
@@ -53,7 +57,7 @@ const MADE_IN_DOUBT_MAX = 500;
 export function dueChanges(
   record: NamespaceRecord,
   slices: readonly SliceRecord[],
-  { wallMicros, believedMicros, inDoubt }: TimeSeen,
+  { wallMicros, believedMicros, inDoubt, leaps }: TimeSeen,
   margins: Pick<TimeMargins, "clockSkew" | "dropGrace">,
 ): DueChanges {
   const clockSkewMicros = margins.clockSkew.micros;
@@ -64,11 +68,11 @@ export function dueChanges(
   const ahead = record.floor - lowest > FLOOR_AHEAD_MICROS_MAX + 2 * clockSkewMicros;
   const takeBack = ahead && !inDoubt && record.reopening === null;
   const from = takeBack ? lowest : record.floor;
-  const window = sliceWindow(config, from, wallMicros, clockSkewMicros);
-  const planned = planSlices(slices, window, config.timePartition);
-  // Slices that begin after a gap give up the time in the gap permanently, and thousands of slices
-  // are a burden for as long as they are kept.
-  const rash = leavesGap(slices, planned) || planned.length > MADE_IN_DOUBT_MAX;
+  const plannedFor = (now: Micros): TimeSlice[] =>
+    planSlices(slices, sliceWindow(config, from, now, clockSkewMicros), config.timePartition);
+  const byWallClock = plannedFor(wallMicros);
+  // A wrong clock must not keep the slices from being made that believed time needs.
+  const planned = inDoubt && isRash(slices, byWallClock) ? plannedFor(believedMicros) : byWallClock;
   const there = slices.filter(({ state }) => state !== "DROPPED");
   const isOver = ({ end }: TimeSlice, now: Micros): boolean => end + deleteAfterMicros <= now;
   const over = there.filter(
@@ -76,7 +80,8 @@ export function dueChanges(
   );
   const graceMicros = dropGraceOf(record, margins);
   const hadGrace = ({ state, droppingSince }: SliceRecord): boolean =>
-    graceMicros === 0 || (state === "DROPPING" && droppingSince + graceMicros <= believedMicros);
+    graceMicros === 0 ||
+    (state === "DROPPING" && elapsedSince(droppingSince, believedMicros, leaps) >= graceMicros);
   const drop = inDoubt ? [] : over.filter(hadGrace);
   const dropping = inDoubt
     ? []
@@ -92,7 +97,7 @@ export function dueChanges(
     floor: Math.max(record.floor, reached),
     // Its slices are made first.
     takenBackFloor: takeBack && planned.length === 0 ? lowest : undefined,
-    make: inDoubt && rash ? [] : planned,
+    make: inDoubt && isRash(slices, planned) ? [] : planned,
     // Readers would miss the slices that a wrong clock closes, if only for a while.
     close: inDoubt ? [] : close,
     open: there.filter(
@@ -117,6 +122,14 @@ export function dropGraceOf(
   { dropGrace }: Pick<TimeMargins, "dropGrace">,
 ): Micros {
   return Math.min(dropGrace.micros, Math.floor(config.retention.deleteAfterMicros / 4));
+}
+
+/**
+ * Slices that begin after a gap give up the time in the gap permanently, and thousands of slices
+ * are a burden for as long as they are kept.
+ */
+function isRash(slices: readonly TimeSlice[], planned: readonly TimeSlice[]): boolean {
+  return leavesGap(slices, planned) || planned.length > MADE_IN_DOUBT_MAX;
 }
 
 function leavesGap(slices: readonly TimeSlice[], planned: readonly TimeSlice[]): boolean {

@@ -204,8 +204,13 @@ export class SliceReconciler {
     const { clock, margins, time } = run;
     const record = await endDeadIdChanges(run, await finishLeftReopening(run, found));
     const slices = await this.#knownSlices.of(record);
-    const { inDoubt } = time;
-    const seen = { wallMicros: clock.nowMicros(), believedMicros: time.nowMicros(), inDoubt };
+    const { inDoubt, leaps } = time;
+    const seen = {
+      wallMicros: clock.nowMicros(),
+      believedMicros: time.nowMicros(),
+      inDoubt,
+      leaps,
+    };
     const due = dueChanges(record, slices, seen, margins);
     this.#refusedDrops.note(run, record, due.refused);
     const marked = markedLongAgo(run, record, slices);

@@ -154,8 +154,8 @@ async function makeDueSlices(
   const { catalog, clock, margins, time } = context;
   const record = await readReadyNamespace(catalog, name);
   const slices = await readSlices(catalog, record.id);
-  const { inDoubt } = time;
-  const seen = { wallMicros: clock.nowMicros(), believedMicros: time.nowMicros(), inDoubt };
+  const { inDoubt, leaps } = time;
+  const seen = { wallMicros: clock.nowMicros(), believedMicros: time.nowMicros(), inDoubt, leaps };
   const { make } = dueChanges(record, slices, seen, margins);
   if (make.length === 0 && record.changing === null) return { done: true };
   return changeSlicesInRound(context, record, { make }, signal);

@@ -10,8 +10,17 @@ import { decodeStored, encodeStored, storedObject } from "./stored-json.ts";
 const SPACE = "service";
 const KEY = "believed-time";
 
+/** A step of the wall clock that was believed because the clock ran evenly afterwards. */
+export interface BelievedLeap {
+  /** Believed time right after it. */
+  readonly at: Micros;
+  readonly micros: Micros;
+}
+
 export interface StoredBelief {
   readonly micros: Micros;
+  /** The newest ones, oldest first: no grace counts the time that they jumped over (rule C26). */
+  readonly leaps: readonly BelievedLeap[];
   /** 0: not written yet. */
   readonly version: number;
 }
@@ -26,9 +35,12 @@ export async function readBelievedTime(catalog: Catalog): Promise<StoredBelief |
 /** Writes over the version that was read. Returns the new one; undefined if it has changed. */
 export function writeBelievedTime(
   catalog: Catalog,
-  { micros, version }: StoredBelief,
+  { micros, leaps, version }: StoredBelief,
 ): Promise<number | undefined> {
-  return catalog.write(SPACE, KEY, encodeStored({ micros: Math.floor(micros) }), version);
+  return catalog.write(SPACE, KEY, encodeStored({ micros: Math.floor(micros), leaps }), version);
 }
 
-const beliefSchema = storedObject({ micros: z.number().int().nonnegative() });
+const beliefSchema = storedObject({
+  micros: z.number().int().nonnegative(),
+  leaps: z.array(storedObject({ at: z.number().int(), micros: z.number().int() })).default([]),
+});

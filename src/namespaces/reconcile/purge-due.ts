@@ -32,5 +32,5 @@ async function isGraceOver(
     await writeDeleted(catalog, { ...record, graceFrom: now });
     return false;
   }
-  return record.graceFrom + dropGraceOf(record.namespace, margins) <= now;
+  return time.graceElapsed(record.graceFrom) >= dropGraceOf(record.namespace, margins);
 }

@@ -16,7 +16,7 @@ import { abortable } from "../../lib/abortable.ts";
 import { LOST, tryCompareAndSet } from "../../lib/compare-and-set.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { moveSplit, publishSplit } from "../record/move-split.ts";
-import { readNamespace } from "../../records/namespace-records.ts";
+import { locateNamespace } from "../../records/locate-namespace.ts";
 import { markUnsettled, UNSETTLED_EVERY_MS } from "../../records/evidence-records.ts";
 import { readSplit } from "../../records/split-records.ts";
 import { partitionText } from "../../model/partition.ts";
@@ -164,9 +164,10 @@ export class Differences {
     const { catalog, clock, observe } = this.#options;
     const { namespaceId } = partition;
     try {
-      const found = await readNamespace(catalog, namespace);
+      // It may have been restored under another name.
+      const found = await locateNamespace(catalog, namespaceId, namespace);
       // A namespace that is being deleted must leave no evidence behind.
-      if (found?.phase !== "READY" || found.id !== namespaceId) return;
+      if (found === "deleted" || found === "gone") return;
       const kind = kindOf(read.segment);
       await markUnsettled(catalog, namespaceId, { ...kind, round }, clock.nowMicros());
     } catch (error) {

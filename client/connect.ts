@@ -237,7 +237,7 @@ export class BraidClient {
 
   /**
    * Deletes the namespace. Until `restorableUntil` of the answer, `undeleteNamespace` restores it.
-   * With `purge` its events are removed at once; that also works by the id of a deleted namespace.
+   * With `purge` its events are removed at once. A deleted namespace is purged by its id alone.
    */
   async deleteNamespace(
     namespace: string | { readonly id: string },

@@ -168,7 +168,7 @@ export interface UpdateNamespaceRequest {
 }
 
 export interface DeleteNamespaceRequest {
-  /** With purge, also the name of a deleted namespace, if no namespace has it now. */
+  /** The namespace that has the name now. With purge too, a deleted one is named by its id alone. */
   readonly namespace?: string;
   /** Removes the events now: this cannot be undone. */
   readonly purge?: boolean;

@@ -56,6 +56,8 @@ function hintFor(error: BraidError, namespace: string): string | undefined {
   }
   const { retryAfterMs } = error;
   if (retryAfterMs !== undefined) return `try again in ${Math.ceil(retryAfterMs / 1000)}s`;
+  // The message names the command.
+  if (error.code === "NAMESPACE_NOT_FOUND" && error.details["ids"] !== undefined) return undefined;
   return HINTS[error.code]?.replaceAll("NAMESPACE", printable(namespace));
 }
 
@@ -72,7 +74,9 @@ const HINTS: Readonly<Record<string, string>> = {
 
 /** Replaces API methods and fields in a server's message with CLI commands and flags. */
 function inCommands(message: string): string {
-  const text = printable(message).replaceAll(API_NAMES, (name) => COMMANDS[name] ?? name);
+  const text = printable(message)
+    .replaceAll(PURGE_BY_ID, "braid ns rm $1 --purge")
+    .replaceAll(API_NAMES, (name) => COMMANDS[name] ?? name);
   return text.replaceAll(API_FIELDS, (field) => FLAGS[field.replace(/^ids\[\d+\]\./, "")] ?? field);
 }
 
@@ -120,5 +124,6 @@ const FLAGS: Readonly<Record<string, string>> = {
   expireTime: "the end of the block",
 };
 
+const PURGE_BY_ID = /\bDeleteNamespace (\S+) with purge\b/g;
 const API_FIELDS = /\b(?:timeInterval\.(?:start|end)|pageSize|ids\[\d+\]\.expireTime)\b/g;
 const API_NAMES = new RegExp(`\\b(${Object.keys(COMMANDS).join("|")})\\b`, "g");

@@ -1,9 +1,9 @@
-import { deepEqual, equal, match } from "node:assert/strict";
+import { deepEqual, doesNotMatch, equal, match } from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fakeBraid } from "../../tests/support/fake-braid.ts";
+import { fakeBraid, refuse } from "../../tests/support/fake-braid.ts";
 import { runBraid } from "../../tests/support/fake-terminal.ts";
 import { NAMESPACE } from "../../tests/support/namespace-json.ts";
 
@@ -109,9 +109,24 @@ test("ns rm --purge takes the name, or the id of a deleted namespace", async () 
   const unasked = await runBraid(["ns", "rm", "plays-0f3c", "--purge"], { url });
   match(unasked.err, /deleted for good[^]*braid ns rm plays-0f3c --purge --yes\n/);
   const { out } = await runBraid(["ns", "rm", "plays-0f3c", "--purge", "--yes"], { url });
-  match(out, /^deleted plays-0f3c with all its events$/m);
+  match(out, /^purged plays \(plays-0f3c\) with all its events$/m);
   const request = { namespace: "", id: "plays-0f3c", purge: true, reason: "" };
   deepEqual(server.requests[0]?.body, request);
+});
+
+test("ns rm --purge of a name that only deleted namespaces had names the command", async () => {
+  const message =
+    'there is no namespace "plays"; deleted namespaces had this name: plays-0f3c, plays-1234; ' +
+    "purge one by its id: DeleteNamespace plays-0f3c with purge";
+  const details = { namespace: "plays", ids: "plays-0f3c,plays-1234" };
+  await using server = await fakeBraid((_request, response) =>
+    refuse(response, 404, "NAMESPACE_NOT_FOUND", { message, details }),
+  );
+  const { url } = server;
+  const { code, err } = await runBraid(["ns", "rm", "plays", "--purge", "--yes"], { url });
+  equal(code, 3);
+  match(err, /name: plays-0f3c, plays-1234; purge one by its id: braid ns rm plays-0f3c --purge\n/);
+  doesNotMatch(err, /create it/);
 });
 
 test("ns undelete takes a name or an id, and another name", async () => {

@@ -126,9 +126,9 @@ export function addNs(program: Command, terminal: Terminal): void {
     .addHelpText(
       "after",
       "\nDuring drop_grace (24h, at most a quarter of deleteAfter) braid ns undelete restores it with all" +
-        "\nits events. With --purge, the id of a deleted namespace (braid ns ls --deleted) or its name frees" +
-        "\nits space before that." +
-        "\n\nExample:\n  $ braid ns rm plays --yes\n  $ braid ns undelete plays\n  $ braid ns rm plays --purge",
+        "\nits events. --purge with the id of a deleted namespace (braid ns ls --deleted) frees its space" +
+        "\nbefore that; with a name it purges the namespace that has the name now, and no deleted one." +
+        "\n\nExample:\n  $ braid ns rm plays --yes\n  $ braid ns undelete plays\n  $ braid ns rm plays-00c1d29fa44be1e0 --purge",
     )
     .action(async (name: string, _options: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions & RmFlags>();
@@ -195,11 +195,11 @@ function nameOrId(text: string): string | { readonly id: string } {
 
 function deletedLine(
   name: string,
-  { purged, restorableUntil }: DeletedNamespace,
+  { namespace, id, purged, restorableUntil }: DeletedNamespace,
   purge: boolean,
   nowMicros: number,
 ): string {
-  if (purge) return `deleted ${name} with all its events`;
+  if (purge) return `purged ${namespace} (${id}) with all its events`;
   if (purged) return `deleted ${name}; it held no events`;
   const restore = `restore it with: braid ns undelete ${name}`;
   if (restorableUntil === undefined) return `deleted ${name}; ${restore}`;

@@ -8,10 +8,15 @@
  */
 import { readDeleted } from "../records/deleted-records.ts";
 import type { DeletedRecord } from "../records/deleted-records.ts";
-import { requireReady, slicesBusy, updateNamespace } from "../records/namespace-records.ts";
+import {
+  beingMoved,
+  requireReady,
+  slicesBusy,
+  updateNamespace,
+} from "../records/namespace-records.ts";
 import type { NamespaceRecord } from "../records/namespace-records.ts";
 import { describeDeleted, findDeleted } from "./deleted-namespaces.ts";
-import type { DeletedNamespace, DeletedRef } from "./deleted-namespaces.ts";
+import type { DeletedNamespace } from "./deleted-namespaces.ts";
 import { finishDeletion } from "./finish-deletion.ts";
 import { freeName, holdsName, recordDeletion } from "./leave-name.ts";
 import type { NamespaceContext } from "./namespace-context.ts";
@@ -41,6 +46,10 @@ export async function deleteNamespace(
   // namespace is marked. Another process finds the mark, and removes what it has made.
   const marked = await ownership.take(name, () =>
     updateNamespace(catalog, name, (current) => {
+      if (current.phase === "LEAVING" && purge && current.deletion?.purge !== true) {
+        // Its grace was promised: only its id purges it, once it is deleted.
+        throw beingMoved(name, "deleted");
+      }
       if (current.phase === "DELETING" || current.phase === "LEAVING") return undefined;
       return { ...requireReady(current, name), phase: "LEAVING", deletion };
     }),
@@ -63,10 +72,10 @@ export async function deleteNamespace(
  */
 export async function purgeNamespace(
   context: NamespaceContext,
-  ref: DeletedRef,
+  id: string,
   signal: AbortSignal | undefined,
 ): Promise<DeletedNamespace> {
-  const deleted = await findDeleted(context.catalog, ref);
+  const deleted = await findDeleted(context.catalog, { id });
   const marked = await markPurging(context.catalog, deleted);
   if (marked !== undefined && (await holdsName(context.catalog, marked))) {
     await waitForViews(context, signal);

@@ -89,18 +89,42 @@ export async function findDeleted(catalog: Catalog, ref: DeletedRef): Promise<De
     if (found === undefined) throw notDeleted(ref.id);
     return found;
   }
-  const found: DeletedRecord[] = [];
-  for await (const page of deletedPages(catalog)) {
-    for (const { record } of page) {
-      // A record that cannot be read may have the name: its id still finds it.
-      if (record instanceof ServiceError || record.namespace.name !== ref.name) continue;
-      if (record.phase === "DELETED") found.push(record);
-    }
-  }
+  const found = await deletedOf(catalog, ref.name);
   const [only, ...others] = found;
   if (only === undefined) throw notDeleted(ref.name);
   if (others.length > 0) throw severalDeleted(ref.name, found);
   return only;
+}
+
+/** The answer to a purge by name if only deleted namespaces had the name; undefined if none had. */
+export async function onlyDeleted(
+  catalog: Catalog,
+  name: string,
+): Promise<ServiceError | undefined> {
+  const ids = shownIds(await deletedOf(catalog, name));
+  if (ids.length === 0) return undefined;
+  return new ServiceError(
+    "NAMESPACE_NOT_FOUND",
+    `there is no namespace "${name}"; deleted namespaces had this name: ${ids.join(", ")}; ` +
+      `purge one by its id: DeleteNamespace ${ids[0]} with purge`,
+    { details: { namespace: name, ids: ids.join(",") } },
+  );
+}
+
+async function deletedOf(catalog: Catalog, name: string): Promise<readonly DeletedRecord[]> {
+  const found: DeletedRecord[] = [];
+  for await (const page of deletedPages(catalog)) {
+    for (const { record } of page) {
+      // A record that cannot be read may have the name: its id still finds it.
+      if (record instanceof ServiceError || record.namespace.name !== name) continue;
+      if (record.phase === "DELETED") found.push(record);
+    }
+  }
+  return found;
+}
+
+function shownIds(found: readonly DeletedRecord[]): readonly string[] {
+  return found.slice(0, SHOWN_IDS_MAX).map(({ id }) => id);
 }
 
 function notDeleted(nameOrId: string): ServiceError {
@@ -113,7 +137,7 @@ function notDeleted(nameOrId: string): ServiceError {
 }
 
 function severalDeleted(name: string, found: readonly DeletedRecord[]): ServiceError {
-  const ids = found.slice(0, SHOWN_IDS_MAX).map(({ id }) => id);
+  const ids = shownIds(found);
   return new ServiceError(
     "REQUEST_INVALID",
     `${found.length} deleted namespaces had the name "${name}"; give the id of one of them: ${ids.join(", ")}`,

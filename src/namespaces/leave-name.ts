@@ -75,6 +75,10 @@ async function recordOnce(
   const before = await readDeleted(catalog, id);
   const namespace = await readNamespace(catalog, name);
   if (namespace?.id !== id || namespace.phase !== "LEAVING") return undefined;
+  // It was restored under another name: it is alive there, and only this name is left over.
+  if (before?.phase === "RESTORED" && before.namespace.name !== name) {
+    return { namespace, deleted: before };
+  }
   const { deletion } = namespace;
   if (deletion === null) throw namespaceConflict(name);
   const isRecorded = before !== undefined && before.phase !== "RESTORED";
@@ -101,7 +105,7 @@ async function withSize(
   { catalog, store }: Leaving,
   deleted: DeletedRecord,
 ): Promise<DeletedRecord | undefined> {
-  if (deleted.size !== null || deleted.phase === "PURGING") return deleted;
+  if (deleted.size !== null || deleted.phase !== "DELETED") return deleted;
   const measured = await measure({ catalog, store }, deleted.id);
   if (measured === undefined) return deleted;
   const { empty, ...size } = measured;

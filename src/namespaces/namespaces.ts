@@ -18,7 +18,7 @@ import type { ControlPage } from "./control-pages.ts";
 import { checkCreation, createNamespace } from "./create-namespace.ts";
 import { deleteNamespace, purgeNamespace } from "./delete-namespace.ts";
 import type { DeletionRequest } from "./delete-namespace.ts";
-import { listDeletedNamespaces } from "./deleted-namespaces.ts";
+import { listDeletedNamespaces, onlyDeleted } from "./deleted-namespaces.ts";
 import type { DeletedNamespace, DeletedPage, DeletedRef } from "./deleted-namespaces.ts";
 import { listTimeSlices } from "./list-time-slices.ts";
 import type { SliceListing } from "./list-time-slices.ts";
@@ -110,8 +110,7 @@ export class Namespaces {
   }
 
   /**
-   * With `purge`, also one that is deleted already, if no other namespace has the name now.
-   * `id`: only a deleted one, to purge it.
+   * By name only one that is not deleted, also with `purge`. `id`: only a deleted one, to purge it.
    */
   async delete(
     ref: string | { readonly id: string },
@@ -119,12 +118,12 @@ export class Namespaces {
     signal?: AbortSignal,
   ): Promise<DeletedNamespace> {
     const { by = "", reason = "", purge = false } = request;
-    if (typeof ref !== "string") return purgeNamespace(this.#context, ref, signal);
+    if (typeof ref !== "string") return purgeNamespace(this.#context, ref.id, signal);
     try {
       return await deleteNamespace(this.#context, ref, { by, reason, purge }, signal);
     } catch (error) {
       if (!purge || !isNotFound(error)) throw error;
-      return purgeNamespace(this.#context, { name: ref }, signal);
+      throw (await onlyDeleted(this.#context.catalog, ref)) ?? error;
     }
   }
 

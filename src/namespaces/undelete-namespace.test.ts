@@ -11,9 +11,9 @@ import {
 import type { ControlProcess } from "../../tests/support/control-fixture.ts";
 import { StopAfter } from "../../tests/support/stopped-process.ts";
 import { ServiceError } from "../lib/errors.ts";
-import { readDeleted } from "../records/deleted-records.ts";
+import { readDeleted, writeDeleted } from "../records/deleted-records.ts";
 import { locateNamespace } from "../records/locate-namespace.ts";
-import { readNamespace } from "../records/namespace-records.ts";
+import { readNamespace, writeNamespace } from "../records/namespace-records.ts";
 import { readSlices } from "../records/slice-records.ts";
 import { SECOND_MICROS } from "../model/namespace-config.ts";
 
@@ -41,6 +41,17 @@ async function write({ store }: ControlFixture, id: string): Promise<void> {
 
 async function eventsOf({ store }: ControlFixture, id: string): Promise<number> {
   return (await store.sliceStats({ namespaceId: id, slice: SLICE })).events;
+}
+
+/** Like `rejects`; time passes meanwhile. */
+async function refuses(
+  fixture: ControlFixture,
+  work: Promise<unknown>,
+  expected: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const refused = rejects(work, expected);
+  await fixture.passWhile(refused);
+  await refused;
 }
 
 async function live({ fixture, reconciler }: Started, ms: number, step = ms): Promise<void> {
@@ -134,15 +145,23 @@ test("C26: a namespace without events has no grace, and a purge skips it", async
   );
 });
 
-test("C26: what is deleted already can be purged, by name or id", async () => {
+test("C26: what is deleted already can be purged by its id, not by its name", async () => {
   const { fixture, namespaces, id } = await start();
   await namespaces.delete("plays");
-  equal((await namespaces.delete("plays", { purge: true })).id, id);
-  deepEqual(fixture.store.sliceNames(), []);
-  await rejects(namespaces.delete("plays", { purge: true }), { code: "NAMESPACE_NOT_FOUND" });
+  await rejects(namespaces.delete("plays", { purge: true }), {
+    code: "NAMESPACE_NOT_FOUND",
+    message:
+      `there is no namespace "plays"; deleted namespaces had this name: ${id}; ` +
+      `purge one by its id: DeleteNamespace ${id} with purge`,
+  });
+  equal(await eventsOf(fixture, id), 1);
   const second = await namespaces.create("plays", {});
   await write(fixture, second.id);
   await namespaces.delete("plays");
+  await rejects(namespaces.delete("plays", { purge: true }), (error) => {
+    ok(error instanceof ServiceError);
+    return [id, second.id].every((each) => error.message.includes(each));
+  });
   const third = await namespaces.create("plays", {});
   await write(fixture, third.id);
   equal((await namespaces.delete({ id: second.id }, { purge: true })).state, "purged");
@@ -151,6 +170,26 @@ test("C26: what is deleted already can be purged, by name or id", async () => {
   await rejects(namespaces.delete({ id: third.id }, { purge: true }), {
     code: "NAMESPACE_NOT_FOUND",
   });
+  equal((await namespaces.delete("plays", { purge: true })).id, third.id);
+  equal(await eventsOf(fixture, id), 1, "a purge by name leaves the deleted one alone");
+  equal((await namespaces.delete({ id }, { purge: true })).id, id);
+  deepEqual(fixture.store.sliceNames(), []);
+  await rejects(namespaces.delete("plays", { purge: true }), {
+    code: "NAMESPACE_NOT_FOUND",
+    message: /^there is no namespace "plays"; create it first/,
+  });
+});
+
+test("C26: a purge by name leaves alone a namespace that is being deleted with a grace", async () => {
+  const { fixture, namespaces, id } = await start({ shared: true });
+  const deleting = namespaces.delete("plays");
+  await fixture.clock.advance(1_000);
+  const other = fixture.start();
+  const purging = other.namespaces.delete("plays", { purge: true });
+  await refuses(fixture, purging, { code: "CONFLICT", retryAfterMs: 1_000 });
+  await fixture.passWhile(deleting);
+  equal((await deleting).state, "deleted");
+  equal(await eventsOf(fixture, id), 1);
 });
 
 test("C26: an undelete needs a free name; under another name it is found by its id", async () => {
@@ -359,6 +398,111 @@ for (const shared of [false, true]) {
       await checkWhole(fixture, id, at);
     }));
 }
+
+/** READY as "shows" with both events, now and when the grace of the deletion is over. */
+async function checkRestoredAsShows(fixture: ControlFixture, id: string): Promise<void> {
+  const { reconciler } = fixture.start();
+  const slice = { namespaceId: id, slice: SLICE };
+  await fixture.store.append(slice, [placed("a", NOON + 1, "written later")]);
+  for (let hours = 0; hours <= 26; hours++) {
+    equal(await readNamespace(fixture.catalog, "plays"), undefined);
+    equal((await readNamespace(fixture.catalog, "shows"))?.phase, "READY");
+    const deleted = await readDeleted(fixture.catalog, id);
+    deepEqual([deleted?.phase, deleted?.namespace.name], ["RESTORED", "shows"]);
+    equal(await eventsOf(fixture, id), 2);
+    await fixture.clock.advance(3_600_000);
+    await reconciler.runOnce(never);
+  }
+}
+
+test("C26: no undelete under another name while servers may act on views of the old one", async () => {
+  const { fixture, namespaces, id } = await start({ shared: true });
+  const other = fixture.start();
+  const deleting = namespaces.delete("plays");
+  await fixture.clock.advance(1_000);
+  equal((await readDeleted(fixture.catalog, id))?.phase, "DELETED");
+  await refuses(fixture, restoreElsewhere(other, id), { code: "CONFLICT", retryAfterMs: 1_000 });
+  await fixture.passWhile(deleting);
+  equal((await deleting).state, "deleted");
+  const restoring = restoreElsewhere(other, id);
+  await fixture.passWhile(restoring);
+  await restoring;
+  await checkRestoredAsShows(fixture, id);
+});
+
+for (const shared of [false, true]) {
+  const where = shared ? "a shared catalog" : "a catalog of its own";
+
+  /** A deletion has died before it freed the name. */
+  const startLeft = async (): Promise<Started> => {
+    for (let operation = 0; ; operation++) {
+      const started = await start({ shared });
+      const { fixture, namespaces, id } = started;
+      fixture.crashAt(operation);
+      await fixture.passWhile(namespaces.delete("plays").catch(() => undefined));
+      fixture.recover();
+      if ((await readDeleted(fixture.catalog, id)) === undefined) continue;
+      equal((await readNamespace(fixture.catalog, "plays"))?.phase, "LEAVING");
+      return started;
+    }
+  };
+
+  test(`C26: an undelete under another name after a deletion that died stays restored, on ${where}`, async () => {
+    const { fixture, id } = await startLeft();
+    const process = fixture.start();
+    if (shared) {
+      await refuses(fixture, restoreElsewhere(process, id), {
+        code: "CONFLICT",
+        retryAfterMs: 1_000,
+      });
+      for (let i = 0; i < 16; i++) {
+        await process.reconciler.runOnce(never);
+        await fixture.clock.advance(5_000);
+      }
+    }
+    const restoring = restoreElsewhere(process, id);
+    await fixture.passWhile(restoring);
+    await restoring;
+    await checkRestoredAsShows(fixture, id);
+  });
+
+  test(`C26: an old name that is left over takes nothing from what was restored, on ${where}`, async () => {
+    const { fixture, id } = await startLeft();
+    const left = await readNamespace(fixture.catalog, "plays");
+    const deleted = await readDeleted(fixture.catalog, id);
+    ok(left !== undefined && deleted !== undefined);
+    // As a server of an earlier version restores it.
+    const shows = { ...left, name: "shows", phase: "READY", deletion: null, version: 0 } as const;
+    ok(await writeNamespace(fixture.catalog, shows));
+    const restoredOf = deleted.version;
+    const phase = "RESTORED";
+    ok(await writeDeleted(fixture.catalog, { ...deleted, phase, namespace: shows, restoredOf }));
+    const { reconciler } = fixture.start();
+    for (let i = 0; i < 16; i++) {
+      await reconciler.runOnce(never);
+      await fixture.clock.advance(5_000);
+    }
+    await checkRestoredAsShows(fixture, id);
+  });
+}
+
+test("C26: no undelete under another name while it is being restored under the old one", async () => {
+  const { fixture, namespaces, id } = await start({ shared: true });
+  await fixture.passWhile(namespaces.delete("plays"));
+  const deleted = await readDeleted(fixture.catalog, id);
+  ok(deleted !== undefined);
+  const restoring = { phase: "RESTORING", deletion: null, restores: deleted.version } as const;
+  ok(await writeNamespace(fixture.catalog, { ...deleted.namespace, ...restoring, version: 0 }));
+  const other = fixture.start();
+  await refuses(fixture, restoreElsewhere(other, id), {
+    code: "CONFLICT",
+    message: /is being restored/,
+  });
+  await other.reconciler.runOnce(never);
+  equal((await readNamespace(fixture.catalog, "plays"))?.phase, "READY");
+  await refuses(fixture, restoreElsewhere(other, id), { code: "CONFLICT", message: /already/ });
+  await checkWhole(fixture, id);
+});
 
 /** A refusal is an answer; anything else is a bug. */
 function asRefusal(error: unknown): string {

@@ -15,6 +15,7 @@ import type { Catalog } from "../ports/catalog.ts";
 import { readDeleted, writeDeleted } from "../records/deleted-records.ts";
 import type { DeletedRecord } from "../records/deleted-records.ts";
 import {
+  beingMoved,
   namespaceConflict,
   readNamespace,
   readReadyNamespace,
@@ -78,6 +79,7 @@ async function restore(
     const deleted = await readDeleted(catalog, id);
     if (there?.id === id) return (await continued(context, there)) ?? LOST;
     if (deleted?.phase !== "DELETED") throw notRestorable(id, name, deleted);
+    if (await leavesOldName(context, deleted)) return LOST;
     if (there !== undefined) throw nameTaken(name, deleted);
     const reserved = await writeNamespace(catalog, {
       ...deleted.namespace,
@@ -94,6 +96,21 @@ async function restore(
   return restored;
 }
 
+/**
+ * Under another name too it comes back only when the deletion has freed the old one. True: it was
+ * there until now, and the caller tries again.
+ */
+async function leavesOldName(
+  context: NamespaceContext,
+  { id, namespace }: DeletedRecord,
+): Promise<boolean> {
+  const left = await readNamespace(context.catalog, namespace.name);
+  if (left?.id !== id) return false;
+  if (left.phase === "RESTORING") throw beingMoved(left.name, "restored");
+  await continued(context, left);
+  return true;
+}
+
 /** The namespace holds the name already. Undefined: it has made way, and the caller tries again. */
 async function continued(
   context: NamespaceContext,
@@ -103,7 +120,7 @@ async function continued(
   if (there.phase === "READY") return there;
   if (there.phase === "RESTORING") return finishRestoring(catalog, there);
   // It is on its way out; other servers may still act on views from before.
-  if (catalog.shared || there.phase !== "LEAVING") throw beingDeleted(there.name);
+  if (catalog.shared || there.phase !== "LEAVING") throw beingMoved(there.name, "deleted");
   await freeName(context, there);
   return undefined;
 }
@@ -167,13 +184,6 @@ function nameTaken(name: string, { id }: DeletedRecord): ServiceError {
     `there is another namespace "${name}" by now; restore ${id} under another name with asName`,
     { details: { namespace: name, id } },
   );
-}
-
-function beingDeleted(name: string): ServiceError {
-  return new ServiceError("CONFLICT", `namespace "${name}" is being deleted; try again soon`, {
-    details: { namespace: name },
-    retryAfterMs: 1_000,
-  });
 }
 
 function notRestorable(id: string, name: string, deleted: DeletedRecord | undefined): ServiceError {

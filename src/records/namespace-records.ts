@@ -196,6 +196,13 @@ export function namespaceNotFound(name: string): ServiceError {
   );
 }
 
+export function beingMoved(name: string, doing: "deleted" | "restored"): ServiceError {
+  return new ServiceError("CONFLICT", `namespace "${name}" is being ${doing}; try again soon`, {
+    details: { namespace: name },
+    retryAfterMs: 1_000,
+  });
+}
+
 export function namespaceConflict(name: string): ServiceError {
   return new ServiceError(
     "CONFLICT",

@@ -70,8 +70,12 @@ test("C26: a deleted namespace comes back through the CLI with every event, afte
   deepEqual(await idsOf(client, "plays_old"), ALL);
   deepEqual(await idsOf(client, "plays"), []);
 
-  const freed = await run("ns rm plays_old --purge --yes");
-  match(freed.out, /^deleted plays_old with all its events$/m);
+  await run("ns rm plays_old --yes");
+  const refused = await run("ns rm plays_old --purge --yes");
+  equal(refused.code, 3);
+  match(refused.err, new RegExp(`this name: ${id}; purge .*: braid ns rm ${id} --purge$`, "m"));
+  const freed = await run(`ns rm ${id} --purge --yes`);
+  match(freed.out, new RegExp(`^purged plays_old \\(${id}\\) with all its events$`, "m"));
   equal((await run(`ns undelete ${id}`)).code, 3);
   match((await run("ns ls --deleted")).err, /there is no deleted namespace/);
   match((await run("ns rm plays --yes")).out, /^deleted plays; it held no events$/m);
@@ -99,9 +103,9 @@ test("C26: when space runs short, Braid names the command that purges", async ()
   const { disk } = await client.getStatus();
   ok(Number(disk.freeBytes) > 0);
   deepEqual([disk.readOnly, disk.freeBytesMin], [true, String(2 ** 40)]);
-  match(disk.message, /braid ns rm --purge.*braid slices purge/);
+  match(disk.message, /braid ns rm ID --purge.*braid slices purge/);
   match((await braid(["status"], url)).out, /^disk +.* free, at least 1.*READ ONLY/m);
-  match(await (await fetch(`${url}/readyz`)).text(), /braid ns rm --purge/);
+  match(await (await fetch(`${url}/readyz`)).text(), /braid ns rm ID --purge/);
   const metrics = await (await fetch(`${url}/metrics`)).text();
   match(metrics, /^braid_disk_read_only 1$/m);
   match(metrics, /^braid_disk_free_bytes \d/m);

@@ -65,7 +65,7 @@ export class DiskSpace {
       `the disk of ${directory} has ${mebibytes(this.#freeBytes)} free, less than ` +
       `${mebibytes(freeBytesMin)} (server.free_space_min): events are refused, reads and deletions ` +
       "continue; free some space. What is deleted takes up space until its grace is over: " +
-      '"braid ns ls --deleted" and "braid slices NAMESPACE" list it, "braid ns rm --purge" and ' +
+      '"braid ns ls --deleted" and "braid slices NAMESPACE" list it, "braid ns rm ID --purge" and ' +
       '"braid slices purge" remove it now'
     );
   }

@@ -221,7 +221,7 @@ export declare const UpdateNamespaceRequestSchema: GenMessage<UpdateNamespaceReq
  */
 export declare type DeleteNamespaceRequest = Message<"braid.v1.DeleteNamespaceRequest"> & {
   /**
-   * With purge, also the name of a deleted namespace, if no namespace has it now.
+   * The namespace that has the name now. With purge too, a deleted one is named by its id alone.
    *
    * @generated from field: string namespace = 1;
    */

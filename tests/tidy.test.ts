@@ -35,6 +35,7 @@ const STAGES = [
   "tune",
   "doctor",
   "provision",
+  "advise",
   ...SPLIT_STAGES,
 ];
 const SPLIT_STAGE_MAY = [
@@ -69,6 +70,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   tune: STAGE_MAY,
   doctor: ["tune", "splits/record", ...STAGE_MAY],
   provision: STAGE_MAY,
+  advise: STAGE_MAY,
   ...Object.fromEntries(SPLIT_STAGES.map((stage) => [stage, SPLIT_STAGE_MAY])),
   "splits/work": ["splits/plan", ...SPLIT_STAGE_MAY],
   "splits/compare": ["splits/serve", ...SPLIT_STAGE_MAY],
@@ -77,7 +79,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   client: [],
   api: ["gen", ...STAGES, ...SPLIT_STAGE_MAY],
   server: ["api", "gen", ...ENGINES, ...STAGES, ...SPLIT_STAGE_MAY],
-  cli: ["client", "server", "provision", "model", "wire", "lib", "gen"],
+  cli: ["client", "server", "provision", "advise", "model", "wire", "lib", "gen"],
 };
 
 /** The only places that may do a thing: a file, or a folder with everything in it. */

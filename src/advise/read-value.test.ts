@@ -1,0 +1,33 @@
+import { equal } from "node:assert/strict";
+import { test } from "node:test";
+import { cqlType, looksLikeTime, microsOf, storedBytes } from "./read-value.ts";
+
+test("a time is read from dates, ISO text, UUIDs and numbers of any unit", () => {
+  const micros = 1_710_410_400_000_000;
+  equal(microsOf(new Date(micros / 1_000)), micros);
+  equal(microsOf("2024-03-14T10:00:00Z"), micros);
+  equal(microsOf("2024-03-14 10:00:00.000+0000"), micros);
+  equal(microsOf(micros / 1e6), micros);
+  equal(microsOf(String(micros / 1e3)), micros);
+  equal(microsOf(BigInt(micros)), micros);
+  equal(microsOf(BigInt(micros) * 1_000n), micros);
+  // The time of the version 1 example in RFC 9562.
+  equal(microsOf("C232AB00-9414-11EC-B3C8-9F6BDECED846"), Date.UTC(2022, 1, 22, 19, 22, 22) * 1e3);
+  equal(microsOf("017F22E2-79B0-7CC3-98C4-DC0C0C07398F"), Date.UTC(2022, 1, 22, 19, 22, 22) * 1e3);
+  equal(microsOf("9b19e2c4-e1fa-41ee-8000-00000000000a"), Number.NaN);
+  equal(microsOf("soon"), Number.NaN);
+});
+
+test("values have the size and type that Cassandra gives them", () => {
+  equal(storedBytes("9b19e2c4-e1fa-11ee-8000-00000000000a"), 16);
+  equal(storedBytes("2024-03-14T10:00:00Z"), 8);
+  equal(storedBytes("12345"), 8);
+  equal(storedBytes("naïve"), 6);
+  equal(storedBytes(null), 0);
+  equal(cqlType("9b19e2c4-e1fa-11ee-8000-00000000000a"), "timeuuid");
+  equal(cqlType("9b19e2c4-e1fa-41ee-8000-00000000000a"), "uuid");
+  equal(cqlType(1.5), "double");
+  equal(cqlType("x"), "text");
+  equal(looksLikeTime("12345"), false);
+  equal(looksLikeTime("1710410400"), true);
+});

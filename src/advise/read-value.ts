@@ -1,0 +1,90 @@
+/** Reads single values of a row, of a driver's types or as text. Pure. */
+import type { Value } from "./row-source.ts";
+
+/** The same text for the same value, however a source writes it. */
+export function textOf(value: Value): string {
+  if (typeof value === "string") return value;
+  if (value === null || value === undefined) return "";
+  if (value instanceof Date) return value.toISOString();
+  if (value instanceof Uint8Array) return Buffer.from(value).toString("hex");
+  return String(value);
+}
+
+export function isMissing(value: Value): boolean {
+  return value === null || value === undefined || value === "";
+}
+
+/** Bytes of a value as Cassandra stores it: numbers and times take 8, UUIDs 16. */
+export function storedBytes(value: Value): number {
+  if (value === null || value === undefined) return 0;
+  if (value instanceof Uint8Array) return value.length;
+  if (typeof value === "boolean") return 1;
+  if (typeof value !== "string") return 8;
+  if (UUID.test(value)) return 16;
+  if (NUMBER.test(value) || ISO_TIME.test(value)) return 8;
+  return Buffer.byteLength(value);
+}
+
+/** The CQL type that a value suggests. */
+export function cqlType(value: Value): string {
+  if (value instanceof Date) return "timestamp";
+  if (value instanceof Uint8Array) return "blob";
+  if (typeof value === "boolean") return "boolean";
+  if (typeof value === "bigint") return "bigint";
+  if (typeof value === "number") return Number.isInteger(value) ? "bigint" : "double";
+  const text = textOf(value);
+  if (UUID.test(text)) return text[14] === "1" ? "timeuuid" : "uuid";
+  if (ISO_TIME.test(text)) return "timestamp";
+  if (/^-?\d{1,18}$/.test(text)) return "bigint";
+  return NUMBER.test(text) ? "double" : "text";
+}
+
+/**
+ * Microseconds since 1970 of a Date, an ISO time, a UUID of version 1 or 7, or a number of seconds,
+ * milliseconds, microseconds or nanoseconds, told apart by its size. NaN if it is none of them.
+ */
+export function microsOf(value: Value): number {
+  if (value instanceof Date) return value.getTime() * 1_000;
+  if (typeof value === "number" || typeof value === "bigint") return microsOfNumber(Number(value));
+  if (typeof value !== "string" || value === "") return Number.NaN;
+  if (UUID.test(value)) return microsOfUuid(value);
+  if (NUMBER.test(value)) return microsOfNumber(Number(value));
+  return Date.parse(value) * 1_000;
+}
+
+export function numberOf(value: Value): number {
+  return isMissing(value) ? Number.NaN : Number(textOf(value));
+}
+
+export function looksLikeTime(value: Value): boolean {
+  if (value instanceof Date) return true;
+  const text = textOf(value);
+  if (UUID.test(text)) return text[14] === "1" || text[14] === "7";
+  if (ISO_TIME.test(text)) return true;
+  // Times since 2001 in seconds, or finer: smaller numbers are counts or ids.
+  return NUMBER.test(text) && Number(text) >= 1e9 && Number(text) < 5e18;
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const NUMBER = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
+const ISO_TIME =
+  /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
+
+/** Seconds until the year 5138, milliseconds from 1973 on. */
+function microsOfNumber(number: number): number {
+  const size = Math.abs(number);
+  if (size < 1e11) return Math.round(number * 1e6);
+  if (size < 1e14) return Math.round(number * 1e3);
+  return size < 1e17 ? Math.round(number) : Math.round(number / 1e3);
+}
+
+/** 100 ns since 1582 in version 1, milliseconds since 1970 in version 7. */
+function microsOfUuid(uuid: string): number {
+  const [low = "", mid = "", high = ""] = uuid.split("-");
+  if (high.startsWith("7")) return Number.parseInt(low + mid, 16) * 1_000;
+  if (!high.startsWith("1")) return Number.NaN;
+  const ticks = BigInt(`0x${high.slice(1)}${mid}${low}`) - UUID_EPOCH_TICKS;
+  return Number(ticks / 10n);
+}
+
+const UUID_EPOCH_TICKS = 0x01b2_1dd2_1381_4000n;

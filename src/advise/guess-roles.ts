@@ -182,7 +182,8 @@ function guessClustering(
 /** Not a plain time, which the time column strategy rounds, nor a long text. */
 function isCandidate(head: readonly SourceRow[], column: string): boolean {
   const values = head.map((row) => row[column]).filter(isThere);
-  if (values.length === 0 || values.every((value) => cqlType(value) === "timestamp")) return false;
+  // Also if there are none.
+  if (values.every((value) => cqlType(value) === "timestamp")) return false;
   if (values.every((value) => cqlType(value) === "double")) return false;
   if (/(?:time|_ts|_at)$/i.test(column) && values.every(looksLikeTime)) return false;
   return values.every((value) => storedBytes(value) <= CANDIDATE_BYTES_MAX);

@@ -6,6 +6,7 @@ import { benchEmbedded } from "./embedded.ts";
 import { benchFleetPolicy, FLEET_POLICY_FLAGS } from "./fleet-policy.ts";
 import { benchOverload, OVERLOAD_FLAGS } from "./overload.ts";
 import { benchManyNamespaces } from "./many-namespaces.ts";
+import { benchPeers, PEERS_FLAGS } from "./peers.ts";
 import { benchSplit, SPLIT_FLAGS } from "./split.ts";
 import { benchThreads } from "./threads.ts";
 import type { Report } from "./support/report.ts";
@@ -23,6 +24,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   "fleet-policy": { flags: FLEET_POLICY_FLAGS, run: benchFleetPolicy },
   "many-namespaces": { flags: "", run: benchManyNamespaces },
   threads: { flags: "", run: benchThreads },
+  peers: { flags: PEERS_FLAGS, run: benchPeers },
   split: { flags: SPLIT_FLAGS, run: benchSplit },
 };
 

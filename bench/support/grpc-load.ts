@@ -1,7 +1,7 @@
 /**
  * A gRPC caller that costs almost nothing, so that a bench measures the server: a plain socket that
  * speaks just enough HTTP/2. Requests are encoded beforehand, answers are counted by their
- * frames and never decoded, and the flow-control windows are as large as they can be.
+ * frames and not decoded here, and the flow-control windows are as large as they can be.
  *
  * It relies on the server taking a whole request at once (its windows are megabytes, and few are in
  * flight).
@@ -22,6 +22,8 @@ const HEAD_BYTES = 9;
 
 interface Call {
   bytes: number;
+  /** Gets the bytes of the messages as they arrive. */
+  readonly onBytes: ((bytes: Buffer) => void) | undefined;
   /** Whether any message came: an error has none. */
   resolve(bytes: number): void;
   reject(error: Error): void;
@@ -34,6 +36,8 @@ export class GrpcLoad {
   #received: Buffer = Buffer.alloc(0);
   /** Bytes of the current DATA frame that have not arrived. */
   #passing = 0;
+  /** The stream of that frame. */
+  #passingStream = 0;
   #nextStream = 1;
   /** Since the connection's window was last filled up. */
   #taken = 0;
@@ -66,11 +70,11 @@ export class GrpcLoad {
   }
 
   /** Calls a method and resolves with the bytes of the messages that came back, at least one. */
-  call(method: string, message: Uint8Array): Promise<number> {
+  call(method: string, message: Uint8Array, onBytes?: (bytes: Buffer) => void): Promise<number> {
     const stream = this.#nextStream;
     this.#nextStream += 2;
     return new Promise((resolve, reject) => {
-      this.#calls.set(stream, { bytes: 0, resolve, reject });
+      this.#calls.set(stream, { bytes: 0, onBytes, resolve, reject });
       const parts = [frame(FRAME.headers, END_HEADERS, stream, this.#headOf(method))];
       for (let at = 0; at < message.length; at += FRAME_BYTES_MAX) {
         const last = at + FRAME_BYTES_MAX >= message.length;
@@ -86,11 +90,12 @@ export class GrpcLoad {
   }
 
   /**
-   * Skips the content of DATA frames as it arrives; joins only bytes of a frame's head.
+   * Passes the content of DATA frames as it arrives; joins only bytes of a frame's head.
    */
   #take(chunk: Buffer): void {
     let at = Math.min(this.#passing, chunk.length);
     this.#passing -= at;
+    if (at > 0) this.#calls.get(this.#passingStream)?.onBytes?.(chunk.subarray(0, at));
     if (this.#passing > 0) return;
     const received =
       this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk.subarray(at)]);
@@ -104,6 +109,7 @@ export class GrpcLoad {
       const [flags, stream] = [received[at + 4] ?? 0, received.readUInt32BE(at + 5)];
       at += HEAD_BYTES + payload.length;
       this.#passing = length - payload.length;
+      this.#passingStream = stream;
       this.#takeFrame(type, flags, stream, length, payload);
     }
     this.#received = received.subarray(at);
@@ -127,7 +133,10 @@ export class GrpcLoad {
     if (type === FRAME.data) this.#refill(length);
     const call = this.#calls.get(stream);
     if (call === undefined) return;
-    if (type === FRAME.data) call.bytes += length;
+    if (type === FRAME.data) {
+      call.bytes += length;
+      call.onBytes?.(payload);
+    }
     const ended =
       type === FRAME.reset || ((type === 0 || type === 1) && (flags & END_STREAM) !== 0);
     if (!ended) return;

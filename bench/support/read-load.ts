@@ -8,7 +8,7 @@
 import { nextRandom } from "./events.ts";
 import { frameMessage } from "./grpc-load.ts";
 import type { GrpcLoad } from "./grpc-load.ts";
-import { inFlight, percentile, seconds } from "./stats.ts";
+import { byTurns, inFlight, percentile, seconds } from "./stats.ts";
 import { readRequest } from "./workload.ts";
 
 export type Order = "NEWEST_FIRST" | "OLDEST_FIRST";
@@ -184,10 +184,4 @@ function keep(figures: PageFigures | undefined, times: readonly number[] = [], r
 
 function emptyFigures(): PageFigures {
   return { mean: [], p50: [], p99: [], rate: [], failed: 0 };
-}
-
-/** Another one first each time. */
-function byTurns<T>(items: readonly T[], turn: number): T[] {
-  const first = turn % items.length;
-  return [...items.slice(first), ...items.slice(0, first)];
 }

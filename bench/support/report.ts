@@ -7,6 +7,7 @@ export interface Finding {
   readonly figure: string;
   /** The ratio or difference that counts. */
   readonly value: number;
+  /** Empty if the value is only shown. */
   readonly goal: string;
   readonly met: boolean;
 }
@@ -36,7 +37,7 @@ export class Report {
         finding.name,
         finding.value.toFixed(2),
         finding.goal,
-        finding.met ? "yes" : "NO",
+        finding.goal === "" ? "" : finding.met ? "yes" : "NO",
         finding.figure,
       ]),
     ];

@@ -29,3 +29,9 @@ export async function seconds(work: () => Promise<unknown>): Promise<number> {
   await work();
   return (performance.now() - started) / 1000;
 }
+
+/** Another one first each time. */
+export function byTurns<T>(items: readonly T[], turn: number): T[] {
+  const first = turn % items.length;
+  return [...items.slice(first), ...items.slice(0, first)];
+}

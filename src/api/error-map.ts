@@ -49,9 +49,13 @@ export function failureOf(error: unknown, facts: RequestFacts, log: Log): Servic
 /** The delay before a retry, in milliseconds, if the error can be retried and gives none. */
 const RETRY_MS_DEFAULT = 1_000;
 
-/** The delay after which a retry may help, in milliseconds; undefined if it cannot help. */
+/**
+ * The delay after which a retry may help, in milliseconds; undefined if it cannot help. A conflict
+ * with what is stored lasts, unless the error itself says when it ends.
+ */
 export function retryAfterMs(error: ServiceError): number | undefined {
-  return CODES[error.code].retry ? (error.retryAfterMs ?? RETRY_MS_DEFAULT) : undefined;
+  if (!CODES[error.code].retry) return undefined;
+  return error.retryAfterMs ?? (error.code === "CONFLICT" ? undefined : RETRY_MS_DEFAULT);
 }
 
 /** The JSON form of an error: the body of an HTTP answer, or the last line of a stream. */

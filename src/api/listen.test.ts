@@ -445,6 +445,11 @@ test("an error has its code, status and retry hint over both protocols", async (
     const overloaded = await call(WRITE, Buffer.from("\n\u0005plays"));
     equal(overloaded.error?.code, status.RESOURCE_EXHAUSTED);
     deepEqual(infoOf(overloaded), { reason: "OVERLOADED", retryMs: 1_500 });
+    // What is stored does not change by itself: a hint would only repeat the refusal.
+    fail = new ServiceError("CONFLICT", "it was restored already");
+    equal((await post(WRITE, '{"namespace":"plays"}')).headers.get("retry-after"), null);
+    fail = new ServiceError("CONFLICT", "changed meanwhile", { retryAfterMs: 1_000 });
+    equal((await post(WRITE, '{"namespace":"plays"}')).headers.get("retry-after"), "1");
   } finally {
     fail = undefined;
   }

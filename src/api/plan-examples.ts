@@ -43,7 +43,7 @@ export const PLAN_EXAMPLES: Readonly<Record<string, Example>> = {
         {
           name: "default",
           plan: { ...CHOSEN, regret: 1.1, partitionsPerRead: band(12, 17, 23) },
-          whyNot: "a read asks 17 partitions (8.6 ms) instead of 2.3",
+          whyNot: "a read touches 17 partitions (8.6 ms) instead of 2.3",
         },
       ],
       infrastructure: {

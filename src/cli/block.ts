@@ -72,8 +72,19 @@ export function addBlock(program: Command, terminal: Terminal): void {
       const call = { signal: terminal.interrupted };
       const unblocked = await clientFor(options, terminal).unblockIds(namespace, ids, call);
       const blocks = [line(`${unblocked} of ${ids.length} unblocked`)];
-      await emit(terminal, options, { value: { unblocked }, blocks });
+      const others = ids.length - unblocked;
+      const notes = others === 0 ? [] : [notBlocked(others, namespace)];
+      await emit(terminal, options, { value: { unblocked }, blocks, notes });
     });
+}
+
+/** An id of the server's configuration file stays blocked, too. */
+function notBlocked(others: number, namespace: string): string {
+  const what = others === 1 ? "1 id was" : `${others} ids were`;
+  return (
+    `${what} not blocked, or only by the server's configuration file; see the blocked ones: ` +
+    `braid block ls ${namespace}`
+  );
 }
 
 async function expiry(options: AddOptions, terminal: Terminal): Promise<string | undefined> {

@@ -1,8 +1,10 @@
 /** CSV (RFC 4180) of API records: nested fields become columns such as `config.acceptLimit`. */
 
-export function csv(records: readonly object[]): string {
+/** `columns`: the head of a list without records. */
+export function csv(records: readonly object[], columns: readonly string[] = []): string {
   const flat = records.map((record) => new Map(fieldsOf(record, "")));
-  const names = [...new Set(flat.flatMap((fields) => [...fields.keys()]))];
+  const found = [...new Set(flat.flatMap((fields) => [...fields.keys()]))];
+  const names = records.length === 0 ? columns : found;
   if (names.length === 0) return "";
   const rows = flat.map((fields) => names.map((name) => fields.get(name) ?? ""));
   return [names, ...rows].map(csvRow).join("");

@@ -15,6 +15,16 @@ export const EXIT = {
 /** The command line is invalid. */
 export class UsageError extends Error {}
 
+/** Says why a file that the command line names cannot be read. Wrong usage, whatever reads it. */
+export function unreadableFile(path: string, error: unknown): UsageError {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (code === "ENOENT") return new UsageError(`there is no file ${path}`);
+  if (code === "EISDIR") return new UsageError(`${path} is a directory; give a file`);
+  if (code === "EACCES") return new UsageError(`you may not read ${path}`);
+  const why = error instanceof Error ? error.message : String(error);
+  return new UsageError(`cannot read ${path}: ${why}`);
+}
+
 /** Ends the command with an exit code; the command has already reported why. */
 export class ExitError extends Error {
   readonly exitCode: number;
@@ -31,8 +41,15 @@ export function exitCodeOf(error: BraidError): number {
   return WRONG_REQUEST.has(error.code) ? EXIT.usage : EXIT.failed;
 }
 
-/** Lines for stderr. `namespace` is the namespace of the command, if it has one. */
-export function explainFailure(error: BraidError, namespace = "NAMESPACE"): string {
+/**
+ * Lines for stderr. `namespace` is the namespace of the command, if it has one; `better` a hint that
+ * fits more than the usual one.
+ */
+export function explainFailure(
+  error: BraidError,
+  namespace = "NAMESPACE",
+  better?: string,
+): string {
   const { message, problems } = error;
   // Several problems are easier to read one per line than joined in the message.
   const repeated = problems.every((problem) => message.includes(problem));
@@ -41,14 +58,28 @@ export function explainFailure(error: BraidError, namespace = "NAMESPACE"): stri
   if (!repeated || problems.length > 1) {
     for (const problem of problems) lines.push(`  - ${inCommands(problem)}`);
   }
-  const hint = hintFor(error, namespace);
+  const hint = better ?? hintFor(error, namespace);
   if (hint !== undefined) lines.push(`  ${hint}`);
   lines.push(`  (${error.code})`);
   return `${lines.join("\n")}\n`;
 }
 
-const REFUSALS = new Set(["OVERLOADED", "ID_BLOCKED", "REQUEST_TOO_LARGE", "EVENT_TOO_LARGE"]);
-const WRONG_REQUEST = new Set(["REQUEST_INVALID", "CONFIG_INVALID"]);
+/** The server could do it, but not now or not in this state. */
+const REFUSALS = new Set([
+  "OVERLOADED",
+  "ID_BLOCKED",
+  "REQUEST_TOO_LARGE",
+  "EVENT_TOO_LARGE",
+  "CONFLICT",
+  "NAMESPACE_EXISTS",
+]);
+/** The same request is never accepted. */
+const WRONG_REQUEST = new Set([
+  "REQUEST_INVALID",
+  "CONFIG_INVALID",
+  "PAGE_TOKEN_INVALID",
+  "PAGE_TOKEN_EXPIRED",
+]);
 
 function hintFor(error: BraidError, namespace: string): string | undefined {
   if (error.outcome === "unknown" && error.code !== "INTERNAL") {
@@ -56,8 +87,9 @@ function hintFor(error: BraidError, namespace: string): string | undefined {
   }
   const { retryAfterMs } = error;
   if (retryAfterMs !== undefined) return `try again in ${Math.ceil(retryAfterMs / 1000)}s`;
-  // The message names the command.
-  if (error.code === "NAMESPACE_NOT_FOUND" && error.details["ids"] !== undefined) return undefined;
+  // About a deleted namespace: the message says what to do.
+  const { id, ids, deleted } = error.details;
+  if (id !== undefined || ids !== undefined || deleted !== undefined) return undefined;
   return HINTS[error.code]?.replaceAll("NAMESPACE", printable(namespace));
 }
 
@@ -121,9 +153,10 @@ const FLAGS: Readonly<Record<string, string>> = {
   "timeInterval.start": "--from",
   "timeInterval.end": "--to",
   pageSize: "--page-size",
+  asName: "--as-name",
   expireTime: "the end of the block",
 };
 
 const PURGE_BY_ID = /\bDeleteNamespace (\S+) with purge\b/g;
-const API_FIELDS = /\b(?:timeInterval\.(?:start|end)|pageSize|ids\[\d+\]\.expireTime)\b/g;
+const API_FIELDS = /\b(?:timeInterval\.(?:start|end)|pageSize|asName|ids\[\d+\]\.expireTime)\b/g;
 const API_NAMES = new RegExp(`\\b(${Object.keys(COMMANDS).join("|")})\\b`, "g");

@@ -38,10 +38,11 @@ export function addHistogram(program: Command, terminal: Terminal): void {
           if (history) {
             const blocks = [pastSlices(histogram)];
             const notes = histogram.history.length === 0 ? [NOT_WALKED] : [];
-            return { value: histogram, records: histogram.history, blocks, notes };
+            const list = "history";
+            return { value: histogram, records: histogram.history, list, blocks, notes };
           }
           const blocks = describe(histogram, terminal.clock.nowMicros());
-          return { value: histogram, records: histogram.buckets, blocks };
+          return { value: histogram, records: histogram.buckets, list: "buckets", blocks };
         });
       },
     );

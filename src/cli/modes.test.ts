@@ -67,7 +67,7 @@ test("a mode that the evidence does not allow is reported with what to do, witho
     }),
   );
   const ran = await runBraid("modes set plays serve".split(" "), { url: server.url });
-  equal(ran.code, 1);
+  equal(ran.code, 4);
   equal(
     ran.err,
     "braid: 41 of at least 100 reads compared; --force skips the evidence\n  (CONFLICT)\n",

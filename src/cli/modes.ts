@@ -17,6 +17,8 @@ import type { Terminal } from "./terminal.ts";
 import { addWatchFlag, emitWatched } from "./watch.ts";
 import type { WatchFlags } from "./watch.ts";
 
+type Evidence = ReadMode["evidence"][number];
+
 interface SetOptions extends GlobalOptions {
   readonly force?: boolean;
   readonly autoAdvance?: boolean;
@@ -91,11 +93,24 @@ function shown(mode: ReadMode, nowMicros: number): Data {
   const pauses = mode.splitsPause === undefined ? [] : [mode.splitsPause];
   return {
     value: mode,
-    records: mode.evidence.map((seen) => ({ mode: mode.mode, ...seen })),
+    records: (mode.evidence.length === 0 ? [NO_EVIDENCE] : mode.evidence).map((seen) => {
+      return { mode: mode.mode, ...seen };
+    }),
     blocks: describe(mode, nowMicros),
     notes: [...killSwitchNotes(mode.killSwitch, nowMicros), ...pauseNotes(pauses, "", nowMicros)],
   };
 }
+
+/** The row of a mode that has none yet. */
+const NO_EVIDENCE: Evidence = {
+  layout: "",
+  strategy: "",
+  readsCompared: "0",
+  bytesMatched: "0",
+  bytesDiffered: "0",
+  splitsCompared: "0",
+  since: "",
+};
 
 function describe(mode: ReadMode, nowMicros: number): Block[] {
   const { evidence, nextMode, blockedBy, reason } = mode;

@@ -10,7 +10,7 @@ import type { NamespaceChange } from "../../client/connect.ts";
 import { UsageError } from "./failures.ts";
 import { durationMs } from "./time-argument.ts";
 
-type Kind = "duration" | "seconds" | "bytes" | "number" | "text" | "boolean";
+type Kind = "duration" | "seconds" | "bytes" | "number" | "name" | "boolean";
 
 interface Field {
   readonly kind: Kind;
@@ -52,7 +52,7 @@ const FIELDS: Readonly<Record<string, Field>> = {
   "slos.write.target": { kind: "duration" },
   "slos.write.max": { kind: "duration" },
   consistency: {
-    kind: "text",
+    kind: "name",
     flag: "--consistency",
     about: "READ_YOUR_WRITES or EVENTUAL",
   },
@@ -61,10 +61,10 @@ const FIELDS: Readonly<Record<string, Field>> = {
   "widePartition.eventsMax": { kind: "number" },
   "widePartition.targetBytes": { kind: "bytes" },
   "widePartition.maxParts": { kind: "number" },
-  "widePartition.layout": { kind: "text" },
-  "widePartition.strategy": { kind: "text" },
-  "widePartition.whenHarmless": { kind: "text" },
-  "tuning.mode": { kind: "text" },
+  "widePartition.layout": { kind: "name" },
+  "widePartition.strategy": { kind: "name" },
+  "widePartition.whenHarmless": { kind: "name" },
+  "tuning.mode": { kind: "name" },
   "tuning.densityMinBytes": { kind: "bytes" },
   "tuning.densityMaxBytes": { kind: "bytes" },
 };
@@ -169,21 +169,14 @@ async function convert(kind: Kind, value: Tree[string], flag: string): Promise<T
         throw new UsageError(`${flag} ${text}: neither true nor false`);
       }
       return text === "true";
-    case "text":
-      return text;
+    case "name":
+      return text.toUpperCase();
   }
 }
 
 async function readConfigFile(path: string): Promise<Tree> {
-  const { readFile } = await import("node:fs/promises");
-  const { parse } = await import("yaml");
-  let content: unknown;
-  try {
-    // JSON is also YAML.
-    content = parse(await readFile(path, "utf8"));
-  } catch (error) {
-    throw new UsageError(`--config-file ${path}: ${error instanceof Error ? error.message : ""}`);
-  }
+  const { readYaml } = await import("./yaml-file.ts");
+  const content = await readYaml("--config-file", path);
   if (!isTree(content)) throw new UsageError(`--config-file ${path}: not a map of fields`);
   return content;
 }

@@ -177,3 +177,83 @@ test("slices purge asks, unless --yes says so", async () => {
   match((await runBraid([...args, "--yes"], { url })).out, /^data_20260811 +DROPPED /m);
   deepEqual(server.requests[0]?.body, { namespace: "plays", timeSlice: "data_20260811" });
 });
+
+test("a command on a deleted namespace says how to restore it", async () => {
+  const refused = { message: "there is no namespace", details: { namespace: "plays" } };
+  let namespaces: unknown[] = [DELETED, { ...DELETED, namespace: "shows" }];
+  await using server = await fakeBraid(({ method }, response) =>
+    method === "ListDeletedNamespaces"
+      ? { namespaces, nextPageToken: "" }
+      : refuse(response, 404, "NAMESPACE_NOT_FOUND", refused),
+  );
+  const { url } = server;
+  for (const line of ["ns get plays", "read plays profile:1", "slices plays"]) {
+    const ran = await runBraid(line.split(" "), { url });
+    equal(ran.code, 3);
+    match(ran.err, /^ {2}it was deleted .*; restore it: braid ns undelete plays$/m, line);
+    doesNotMatch(ran.err, /create it/);
+  }
+  namespaces = [DELETED, { ...DELETED, id: "plays-9", deleteTime: "2098-01-01T00:00:00Z" }];
+  match((await runBraid(["ns", "get", "plays"], { url })).err, /braid ns undelete plays-9$/m);
+  namespaces = [{ ...DELETED, purged: true }];
+  match((await runBraid(["ns", "get", "plays"], { url })).err, /create it: braid ns create plays/);
+});
+
+test("what undelete refuses has no hint that does not help", async () => {
+  const cases: readonly (readonly [number, string, object, string])[] = [
+    [
+      404,
+      "NAMESPACE_NOT_FOUND",
+      { deleted: "plays" },
+      "ListDeletedNamespaces shows those that can",
+    ],
+    [409, "NAMESPACE_EXISTS", { namespace: "plays", id: "p-1" }, "restore p-1 with asName"],
+    [409, "CONFLICT", { namespace: "plays", id: "p-1" }, "it was restored already"],
+  ];
+  for (const [status, code, details, message] of cases) {
+    await using server = await fakeBraid((_request, response) =>
+      refuse(response, status, code, { details, message }),
+    );
+    const { err } = await runBraid(["ns", "undelete", "plays"], { url: server.url });
+    const said = message
+      .replace("ListDeletedNamespaces", "braid ns ls --deleted")
+      .replace("asName", "--as-name");
+    equal(err, `braid: ${said}\n  (${code})\n`);
+  }
+});
+
+test("slices undrop and block rm say when there was nothing to do", async () => {
+  const slice = {
+    name: "data_20260811",
+    start: "2026-08-11T00:00:00Z",
+    end: "2026-08-12T00:00:00Z",
+    status: "CLOSED",
+    timePartition: NAMESPACE.config.timePartition,
+    bytes: "0",
+    events: "0",
+  };
+  let before = "CLOSED";
+  await using server = await fakeBraid(({ method }) => {
+    if (method === "UnblockIds") return { unblocked: 1 };
+    if (method !== "ListTimeSlices") return slice;
+    return { slices: [{ ...slice, status: before }], nextPageToken: "" };
+  });
+  const { url } = server;
+  const undrop = ["slices", "undrop", "plays", "data_20260811"];
+  const idle = await runBraid(undrop, { url });
+  match(idle.err, /^braid: data_20260811 is CLOSED, not DROPPING: nothing changed$/m);
+  before = "DROPPING";
+  equal((await runBraid(undrop, { url })).err, "");
+  const { out, err } = await runBraid("block rm plays bot:7 bot:8".split(" "), { url });
+  equal(out, "1 of 2 unblocked\n");
+  match(err, /^braid: 1 id was not blocked.*: braid block ls plays$/m);
+});
+
+test("names of modes and levels may be in lower case", async () => {
+  await using server = await fakeBraid(() => NAMESPACE);
+  const { url } = server;
+  const line = "ns update plays --set tuning.mode=auto --consistency eventual";
+  equal((await runBraid(line.split(" "), { url })).code, 0);
+  const config = { tuning: { mode: "AUTO" }, consistency: "EVENTUAL" };
+  deepEqual(server.requests[0]?.body["config"], config);
+});

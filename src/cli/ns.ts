@@ -80,7 +80,8 @@ export function addNs(program: Command, terminal: Terminal): void {
           for await (const each of client.listDeletedNamespaces({ signal })) deleted.push(each);
           const blocks = [listDeletedNamespaces(deleted, clock.nowMicros())];
           const notes = deleted.length === 0 ? [NONE_DELETED] : [];
-          return { value: { namespaces: deleted }, records: deleted, blocks, notes };
+          const value = { namespaces: deleted };
+          return { value, records: deleted, list: "deleted", blocks, notes };
         }
         const namespaces: Namespace[] = [];
         for await (const namespace of client.listNamespaces({ signal })) namespaces.push(namespace);
@@ -175,8 +176,9 @@ async function workloadIn({
     if (sample === undefined) return {};
     throw new UsageError("--sample needs --workload");
   }
-  const { readYaml, workloadFrom, workloadJson } = await import("./workload-file.ts");
-  const given = await workloadFrom(await readYaml("--workload", file), {});
+  const { checkedWorkload, workloadJson } = await import("./workload-file.ts");
+  const { readYaml } = await import("./yaml-file.ts");
+  const given = await checkedWorkload(await readYaml("--workload", file));
   if (sample === undefined) return { workload: workloadJson(given) };
   const { withSample } = await import("./rate-sample.ts");
   return { workload: workloadJson(await withSample(given, sample)) };

@@ -7,6 +7,7 @@ import { runBraid } from "../../tests/support/fake-terminal.ts";
 import { NAMESPACE } from "../../tests/support/namespace-json.ts";
 import { pairs, renderAligned, renderCells, table } from "./blocks.ts";
 import { csv } from "./csv.ts";
+import { relative } from "./relative-time.ts";
 import { PLAIN } from "./style.ts";
 
 const TABLE = table(
@@ -126,4 +127,56 @@ test("read prints events as text that write takes back, as csv, and as yaml", as
       `profile:1,${time},e-1,device,ios\n`,
   );
   equal(parse(await read("yaml")).eventId, "e-1");
+});
+
+test("csv of an empty list has the head of its records", async () => {
+  const NOTHING: Readonly<Record<string, object>> = {
+    ListNamespaces: { namespaces: [], nextPageToken: "" },
+    ListDeletedNamespaces: { namespaces: [], nextPageToken: "" },
+    ListTimeSlices: { slices: [], nextPageToken: "" },
+    ListBlockedIds: { ids: [], nextPageToken: "" },
+    ListSplits: { splits: [], nextPageToken: "", paused: [], killSwitch: { on: false } },
+    ListTunings: { tunings: [], nextPageToken: "" },
+    GetReadMode: {
+      mode: "SHADOW",
+      since: "2026-11-15T11:00:00Z",
+      by: "ann",
+      reason: "",
+      nextMode: "COMPARE",
+      blockedBy: "",
+      autoAdvance: true,
+      evidence: [],
+      killSwitch: { on: false },
+    },
+  };
+  await using server = await fakeBraid(({ method }) => NOTHING[method] ?? {});
+  const { url } = server;
+  const heads: Readonly<Record<string, RegExp>> = {
+    "ns ls": /^namespace,id,config\.timePartition\.secondsPerTimeSlice,.*,createTime,.*\n$/,
+    "ns ls --deleted": /^namespace,id,.*deleteTime,.*\n$/,
+    "slices plays": /^name,start,end,status,timePartition\.secondsPerTimeSlice,.*\n$/,
+    "block ls plays": /^timeSeriesId,reason,.*\n$/,
+    "splits ls plays": /^splitId,namespace,state,.*,reason\n$/,
+    "tune ls plays": /^id,.*\n$/,
+    "modes get plays": /^mode,layout,strategy,readsCompared,.*\nSHADOW,,,0,0,0,0,\n$/,
+  };
+  for (const [command, head] of Object.entries(heads)) {
+    const { code, out, err } = await runBraid([...command.split(" "), "-o", "csv"], { url });
+    equal(code, 0, err);
+    match(out, head, command);
+  }
+});
+
+test("a time to come is not shown shorter than it is by an hour", () => {
+  const now = Date.parse("2026-11-15T12:00:00Z") * 1_000;
+  deepEqual(
+    [
+      "2026-11-16T11:59:59Z",
+      "2026-11-16T11:00:00Z",
+      "2026-11-15T12:59:58Z",
+      "2026-11-15T12:00:10Z",
+      "2026-11-15T11:00:01Z",
+    ].map((time) => relative(time, now)),
+    ["in 1d", "in 23h", "in 1h", "in 10s", "59m ago"],
+  );
 });

@@ -3,6 +3,7 @@ import { Option } from "commander";
 import { renderAligned, renderCells } from "./blocks.ts";
 import type { Block } from "./blocks.ts";
 import { csv } from "./csv.ts";
+import type { ListName } from "./csv-columns.ts";
 import { UsageError } from "./failures.ts";
 import { printable } from "./print.ts";
 import { lookOf } from "./style.ts";
@@ -22,6 +23,10 @@ export interface Data {
   readonly value: object;
   /** The rows of a CSV file; `value` as the only row if not given. */
   readonly records?: readonly object[];
+  /** What the records are, if the list's name in `value` does not say it. */
+  readonly list?: ListName;
+  /** The columns of records that are not the API's own. */
+  readonly columns?: readonly string[];
   readonly blocks: readonly Block[];
   /** Notes for people, one line each, on stderr. */
   readonly notes?: readonly string[];
@@ -54,7 +59,7 @@ export async function emit(terminal: Terminal, options: OutputOptions, data: Dat
 export async function formatted(
   terminal: Terminal,
   format: OutputFormat,
-  { value, records = [value], blocks }: Data,
+  { value, records = [value], list, columns, blocks }: Data,
 ): Promise<string> {
   switch (format) {
     case "json":
@@ -63,8 +68,11 @@ export async function formatted(
       const { stringify } = await import("yaml");
       return stringify(value);
     }
-    case "csv":
-      return csv(records);
+    case "csv": {
+      if (records.length > 0) return csv(records);
+      const { columnsOf } = await import("./csv-columns.ts");
+      return csv(records, columns ?? (await columnsOf(value, list)));
+    }
     case "text":
       return renderCells(blocks);
     case "table":

@@ -1,4 +1,5 @@
 /** Shows a plan to people. */
+import { formatDurationMs } from "../lib/units.ts";
 import { densityOf } from "../model/density.ts";
 import { DEFAULT_NAMESPACE_CONFIG as DEFAULTS } from "../model/namespace-config.ts";
 import type { NamespaceConfig, TimePartition } from "../model/namespace-config.ts";
@@ -77,12 +78,13 @@ function splitsText(plan: PartitionPlan, { widePartition }: NamespaceConfig): st
 function readsText({ partitionsPerRead, readOverheadMs }: PartitionPlan): string {
   const { low, mid, high } = partitionsPerRead;
   const range = short(low) === short(high) ? "" : ` (${short(low)} to ${short(high)})`;
-  return `${short(mid)} partitions a read${range}, ${short(readOverheadMs.mid)} ms to ask them`;
+  return `${short(mid)} partitions a read${range}, about ${short(readOverheadMs.mid)} ms to reach them`;
 }
 
 function machineRows({ chosen, infrastructure }: NamespacePlan): [string, string][] {
   const { zones, replication, cassandra, servers, workers, fitsOneMachine } = infrastructure;
   const { hardwareAsOf, peakReadsPerSecond, peakWritesPerSecond } = infrastructure;
+  const spare = zones > 1 ? ", also without one zone" : "";
   const rows: [string, string][] = [
     ["disk", `${sizeBand(chosen.diskBytes)} with ${replication} copies and those of splits`],
     [
@@ -90,13 +92,34 @@ function machineRows({ chosen, infrastructure }: NamespacePlan): [string, string
       `${count(Math.ceil(peakReadsPerSecond))} reads/s and ` +
         `${count(Math.ceil(peakWritesPerSecond))} writes/s at the peak`,
     ],
-    ["cassandra", `${machines(cassandra)} in ${zones} zones, by ${cassandra.decidedBy}`],
+    ["cassandra", `${machines(cassandra)} in ${zonesText(zones)}; ${DECIDES[cassandra.decidedBy]}`],
     ["servers", machines(servers)],
     ["workers", machines(workers)],
-    ["hardware", `figures of ${hardwareAsOf}; enough in 9 of 10 worlds, also without one zone`],
+    ...costRows([cassandra, servers, workers]),
+    ["hardware", `figures of ${hardwareAsOf}; enough in 9 of 10 worlds${spare}`],
   ];
   if (fitsOneMachine) rows.push(["or", "one machine with the embedded engine is enough"]);
   return rows;
+}
+
+const DECIDES: Readonly<Record<MachineGroup["decidedBy"], string>> = {
+  cpu: "CPUs decide how many",
+  disk: "disks decide how many",
+  zones: "copies and zones decide how many",
+};
+
+function zonesText(zones: number): string {
+  return zones === 1 ? "one zone" : `${zones} zones`;
+}
+
+/** Only where every machine has a price. */
+function costRows(groups: readonly MachineGroup[]): [string, string][] {
+  if (groups.some(({ shape }) => shape.monthlyCost === 0)) return [];
+  const costs = groups.map(({ shape, count: number }) => number * shape.monthlyCost);
+  const [cassandra = 0, servers = 0, workers = 0] = costs.map(Math.round);
+  const all = count(cassandra + servers + workers);
+  const parts = `${count(cassandra)} for Cassandra, ${count(servers)} for servers, ${count(workers)} for workers`;
+  return [["cost", `${all} a month, in the currency of the hardware table: ${parts}`]];
 }
 
 function machines({ shape, count: number }: MachineGroup): string {
@@ -107,15 +130,29 @@ function machines({ shape, count: number }: MachineGroup): string {
 function createCommand(timePartition: TimePartition, config: NamespaceConfig): string {
   const { secondsPerTimeSlice, secondsPerTimeBucket, eventBuckets } = timePartition;
   const { closeAfterMicros, deleteAfterMicros } = config.retention;
+  const { read, write } = config.slos;
+  const slos = [
+    ["read.target", read.targetMs, DEFAULTS.slos.read.targetMs],
+    ["read.max", read.maxMs, DEFAULTS.slos.read.maxMs],
+    ["write.target", write.targetMs, DEFAULTS.slos.write.targetMs],
+    ["write.max", write.maxMs, DEFAULTS.slos.write.maxMs],
+  ] as const;
+  const settings = slos
+    .filter(([, value, usual]) => value !== usual)
+    .map(([field, value]) => ` --set slos.${field}=${formatDurationMs(value)}`);
+  if (config.consistency !== DEFAULTS.consistency) {
+    settings.push(` --consistency ${config.consistency}`);
+  }
   const limits = (["bytesMax", "targetBytes", "eventsMax"] as const)
     .filter((field) => config.widePartition[field] !== DEFAULTS.widePartition[field])
     .map((field) => ` --set widePartition.${field}=${config.widePartition[field]}`);
   return (
     `braid ns create NAMESPACE --slice ${width(secondsPerTimeSlice)} ` +
     `--bucket ${width(secondsPerTimeBucket)} --event-buckets ${eventBuckets} ` +
-    `--accept-limit ${millis(config.acceptLimitMicros / 1_000)} ` +
-    `--close-after ${millis(closeAfterMicros / 1_000)} --delete-after ${millis(deleteAfterMicros / 1_000)}` +
-    limits.join("")
+    `--accept-limit ${formatDurationMs(config.acceptLimitMicros / 1_000)} ` +
+    `--close-after ${formatDurationMs(closeAfterMicros / 1_000)} ` +
+    `--delete-after ${formatDurationMs(deleteAfterMicros / 1_000)}` +
+    [...settings, ...limits].join("")
   );
 }
 

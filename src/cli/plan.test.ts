@@ -1,4 +1,4 @@
-import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -45,9 +45,9 @@ test("plan reports partitions, machines, and why each alternative was not chosen
     ran.out,
     /^create it +braid ns create NAMESPACE --slice \w+ --bucket \w+ --event-buckets 1 /m,
   );
-  match(ran.out, /^default: a read asks 25 partitions/m);
+  match(ran.out, /^default: a read touches 25 partitions/m);
   match(ran.out, /^public planner: /m);
-  match(ran.err, /^braid: eventBytes is not given: assumed 1024$/m);
+  match(ran.err, /^braid: eventBytes is not given: assumed 1KiB$/m);
 });
 
 test("the same flags and seed print the same plan, in the API's form", async () => {
@@ -75,6 +75,65 @@ test("a file has the same fields; flags win", async () => {
     const flags = await runBraid(["plan", path("w.yaml"), "--worlds", "4", "--json", ...zones]);
     equal(JSON.parse(flags.out).infrastructure.zones, 1);
   });
+});
+
+test("the command that creates the namespace has all that the workload decides", async () => {
+  await withFiles({ "w.yaml": FILE }, async (path) => {
+    const { out } = await runBraid(["plan", path("w.yaml"), "--worlds", "4"]);
+    const command = /^create it +braid ns create NAMESPACE (.*)$/m.exec(out)?.[1] ?? "";
+    match(command, / --accept-limit 5m --close-after 30d --delete-after 31d /);
+    match(command, / --set slos.read.target=100ms --consistency EVENTUAL$/);
+    await using server = await fakeBraid(() => NAMESPACE);
+    const { url } = server;
+    equal((await runBraid(["ns", "create", "plays", ...command.split(" ")], { url })).code, 0);
+    const config = server.requests[0]?.body["config"] as Record<string, unknown>;
+    deepEqual(
+      [config["acceptLimit"], config["retention"], config["slos"], config["consistency"]],
+      [
+        "300s",
+        { closeAfter: "2592000s", deleteAfter: "2678400s" },
+        { read: { target: "0.1s" } },
+        "EVENTUAL",
+      ],
+    );
+  });
+});
+
+test("names of distributions and levels may be in lower case; notes have the file's names", async () => {
+  const line = "plan --ids 1k --events-per-day 10 --skew zipf:1 --consistency eventual --worlds 4";
+  const ran = await runBraid(line.split(" "));
+  equal(ran.code, 0, ran.err);
+  match(ran.out, / --consistency EVENTUAL$/m);
+  match(ran.err, /^braid: readInterval is not given: assumed 1d$/m);
+  doesNotMatch(ran.err, /Seconds/);
+});
+
+test("of one or a few ids, the largest partition is not below the p99", async () => {
+  for (const ids of ["1", "3", "10"]) {
+    const line = `plan --ids ${ids} --events-per-day 100 --worlds 32 --json`;
+    const { chosen } = JSON.parse((await runBraid(line.split(" "))).out);
+    ok(chosen.maxBytes.mid >= chosen.p99Bytes.mid, ids);
+    ok(chosen.p99Bytes.mid >= chosen.p50Bytes.mid, ids);
+  }
+});
+
+test("a file that is not there is named without the system's words", async () => {
+  await using server = await fakeBraid(() => NAMESPACE);
+  const { url } = server;
+  for (const line of [
+    "plan /no/w.yaml",
+    "plan --ids 1 --events-per-day 1 --hardware /no/w.yaml",
+    "plan --sample /no/w.yaml",
+    "ns create plays --workload /no/w.yaml",
+    "ns create plays --config-file /no/w.yaml",
+    "write plays /no/w.yaml",
+  ]) {
+    const ran = await runBraid(line.split(" "), { url });
+    equal(ran.code, 2, line);
+    match(ran.err, /^braid: there is no file \/no\/w.yaml$/m, line);
+    doesNotMatch(ran.err, /ENOENT/);
+  }
+  match((await runBraid(["plan", "/"])).err, /^braid: \/ is a directory; give a file$/m);
 });
 
 test("a sample gives the skew, and the ids and rates that are not given", async () => {
@@ -112,12 +171,27 @@ asOf: 2027-01-01
 nodes: [{ name: box, cpus: 16, memoryGib: 64, diskGib: 2000 }]
 servers: [{ name: vm, cpus: 4, memoryGib: 8 }]
 `;
-  await withFiles({ "h.yaml": hardware, "bad.yaml": "nodes: []" }, async (path) => {
+  const priced = `
+asOf: 2027-01-01
+nodes: [{ name: box, cpus: 16, memoryGib: 64, diskGib: 2000, monthlyCost: 420.25 }]
+servers: [{ name: vm, cpus: 4, memoryGib: 8, monthlyCost: 60 }]
+`;
+  const files = { "h.yaml": hardware, "priced.yaml": priced, "bad.yaml": "nodes: []" };
+  await withFiles(files, async (path) => {
     const args =
       "plan --ids 1k --events-per-day 10 --reads-per-second 10 --worlds 4 --hardware".split(" ");
     const ran = await runBraid([...args, path("h.yaml")]);
-    match(ran.out, /^cassandra +3 x box \(16 CPUs, 64 GiB, 2 TiB disk\) in 3 zones, by zones$/m);
+    match(
+      ran.out,
+      /^cassandra +3 x box \(16 CPUs, 64 GiB, 2 TiB disk\) in 3 zones; copies and zones decide how many$/m,
+    );
     match(ran.out, /^hardware +figures of 2027-01-01/m);
+    doesNotMatch(ran.out, /^cost/m);
+    const priced = await runBraid([...args, path("priced.yaml")]);
+    match(
+      priced.out,
+      /^cost +1,501 a month, .*: 1,261 for Cassandra, 120 for servers, 120 for workers$/m,
+    );
     match(ran.out, /^or +one machine with the embedded engine is enough$/m);
     const bad = await runBraid([...args, path("bad.yaml")]);
     equal(bad.code, 2);
@@ -153,6 +227,21 @@ test("wrong values are named, all of them, with what to give", async () => {
   ]) {
     match(ran.err, problem);
   }
+  // Those of the simulation, too: nothing comes up only after the others are mended.
+  const late = "plan --ids many --events-per-day 0 --read-interval 0s --seed x --bytes-max much";
+  const all = (await runBraid(`${late} --worlds 5000 --accept-limit 90d`.split(" "))).err;
+  for (const problem of [
+    /--ids many: not a number/,
+    /eventsPerDayPerId \(0\) must be from/,
+    /readInterval \(0\) must be from/,
+    /--seed x: not a whole number/,
+    /--bytes-max much: not a size/,
+    /worlds \(5000\) must be/,
+    /lower acceptLimit or raise retention/,
+  ]) {
+    match(all, problem);
+  }
+  doesNotMatch(all, /ids \(|Seconds/);
   const missing = await runBraid(["plan"]);
   match(missing.err, /ids is required; give at least its mid\n.*eventsPerDayPerId is required/);
   const nothingFits = "plan --ids 1 --events-per-day 1 --retention 60s --accept-limit 10m";

@@ -10,7 +10,8 @@ import type { GlobalOptions } from "./connection.ts";
 import { UsageError } from "./failures.ts";
 import { emit } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
-import { readYaml, workloadFlags, workloadFrom } from "./workload-file.ts";
+import { inFileNames, workloadFlags, workloadFrom } from "./workload-file.ts";
+import { readYaml } from "./yaml-file.ts";
 
 interface PlanFlags {
   readonly sample?: string;
@@ -45,11 +46,12 @@ export function addPlan(program: Command, terminal: Terminal): void {
       const request = await requestFrom(file, options);
       const { describePlan } = await import("./plan-report.ts");
       const answer = await simulate(request);
+      const notes = answer.notes.map(inFileNames);
       await emit(terminal, options, {
         value: answer,
         records: [{ name: "chosen", ...answer.chosen }, ...answer.alternatives.map(flat)],
         blocks: describePlan(answer, request.config),
-        notes: answer.notes,
+        notes,
       });
     });
 }
@@ -68,14 +70,15 @@ Example:
 
 async function requestFrom(file: string | undefined, flags: PlanFlags): Promise<PlanRequest> {
   const content = file === undefined ? undefined : await readYaml("plan", file);
-  const workload = await workloadFrom(content, flags);
+  const found: string[] = [];
+  const workload = await workloadFrom(content, flags, found);
   const { hardwareOf } = await import("./hardware-file.ts");
   const { withSample } = await import("./rate-sample.ts");
   const input: PlanInput = {
     workload: flags.sample === undefined ? workload : await withSample(workload, flags.sample),
-    patch: await limitsOf(flags),
-    ...(flags.seed !== undefined && { seed: Number(flags.seed) }),
-    ...(flags.worlds !== undefined && { worlds: Number(flags.worlds) }),
+    patch: await limitsOf(flags, found),
+    seed: numberIn("--seed", flags.seed, found),
+    worlds: numberIn("--worlds", flags.worlds, found),
     ...(flags.hardware !== undefined && {
       hardware: hardwareOf(flags.hardware, await readYaml("--hardware", flags.hardware)),
     }),
@@ -85,28 +88,34 @@ async function requestFrom(file: string | undefined, flags: PlanFlags): Promise<
   const { timeMargins } = await import("../model/time-margins.ts");
   const problems = new Problems();
   const request = checkPlan(input, timeMargins(DEFAULT_MARGINS), problems);
-  if (request !== undefined) return request;
-  throw new UsageError(
-    problems
-      .list()
-      .map((problem) => problem.replace(/^workload\./, ""))
-      .join("\n  "),
-  );
+  if (request !== undefined && found.length === 0) return request;
+  throw new UsageError([...found, ...problems.list().map(inFileNames)].join("\n  "));
+}
+
+function numberIn(flag: string, text: string | undefined, found: string[]): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d+$/.test(text)) return Number(text);
+  found.push(`${flag} ${text}: not a whole number`);
+  return undefined;
 }
 
 /** A part of a split is never larger than a partition may be. */
-async function limitsOf({ bytesMax, eventsMax }: PlanFlags): Promise<NamespaceConfigPatch> {
+async function limitsOf(
+  { bytesMax, eventsMax }: PlanFlags,
+  found: string[],
+): Promise<NamespaceConfigPatch> {
   const { parseBytes } = await import("../lib/units.ts");
   const { DEFAULT_NAMESPACE_CONFIG } = await import("../model/namespace-config.ts");
   const bytes = bytesMax === undefined ? undefined : parseBytes(bytesMax);
   if (bytesMax !== undefined && bytes === undefined) {
-    throw new UsageError(`--bytes-max ${bytesMax}: not a size; give 20MiB`);
+    found.push(`--bytes-max ${bytesMax}: not a size; give 20MiB`);
   }
+  const events = numberIn("--events-max", eventsMax, found);
   const { targetBytes } = DEFAULT_NAMESPACE_CONFIG.widePartition;
   return {
     widePartition: {
       ...(bytes !== undefined && { bytesMax: bytes, targetBytes: Math.min(targetBytes, bytes) }),
-      ...(eventsMax !== undefined && { eventsMax: Number(eventsMax) }),
+      ...(events !== undefined && { eventsMax: events }),
     },
   };
 }

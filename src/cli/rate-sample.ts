@@ -6,7 +6,7 @@
  * Memory holds a number per id.
  */
 import type { RatePercentile, WorkloadInput } from "../provision/workload.ts";
-import { UsageError } from "./failures.ts";
+import { unreadableFile, UsageError } from "./failures.ts";
 
 const PERCENTILES = [
   1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 98, 99, 99.5, 99.9, 99.99, 100,
@@ -34,7 +34,7 @@ export async function withSample(workload: WorkloadInput, path: string): Promise
     sample = await readRateSample(path, file.readLines());
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    throw new UsageError(`--sample ${path}: ${error instanceof Error ? error.message : ""}`);
+    throw unreadableFile(path, error);
   }
   return {
     ids: { mid: sample.ids },

@@ -4,7 +4,8 @@
 export function relative(time: string, nowMicros: number): string {
   const milliseconds = nowMicros / 1000 - Date.parse(time);
   if (Number.isNaN(milliseconds)) return time;
-  const length = roughly(Math.abs(milliseconds));
+  // A day that began a moment ago has 24 hours left, not 23.
+  const length = roughly(Math.abs(milliseconds), milliseconds > 0 ? 0 : NEARLY);
   if (length === "0s") return "now";
   return milliseconds > 0 ? `${length} ago` : `in ${length}`;
 }
@@ -37,9 +38,13 @@ export function shortTime(range: string, nowMicros: number): string {
   return range.replaceAll(new RegExp(`(^|- )${year}`, "g"), "$1");
 }
 
-function roughly(milliseconds: number): string {
+/** The part of a unit that counts as the whole. */
+const NEARLY = 0.01;
+
+function roughly(milliseconds: number, nearly = 0): string {
   for (const [unit, factor] of UNITS) {
-    if (milliseconds >= factor) return `${Math.floor(milliseconds / factor)}${unit}`;
+    const whole = Math.floor(milliseconds / factor + nearly);
+    if (whole > 0) return `${whole}${unit}`;
   }
   return "0s";
 }

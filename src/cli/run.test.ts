@@ -221,7 +221,9 @@ test("a refusal of the server has its exit code, one line per problem, and what 
     [404, "NAMESPACE_NOT_FOUND", 3],
     [403, "ID_BLOCKED", 4],
     [413, "REQUEST_TOO_LARGE", 4],
-    [409, "NAMESPACE_EXISTS", 1],
+    [409, "NAMESPACE_EXISTS", 4],
+    [409, "CONFLICT", 4],
+    [400, "PAGE_TOKEN_EXPIRED", 2],
     [400, "CONFIG_INVALID", 2],
     [500, "INTERNAL", 1],
   ];

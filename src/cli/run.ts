@@ -47,7 +47,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     await parse(program, args, terminal);
     return EXIT.done;
   } catch (error) {
-    return exitCode(error, running, terminal);
+    return await exitCode(error, running, terminal);
   } finally {
     await Promise.all(printed);
   }
@@ -88,7 +88,7 @@ function asksVersion(word: string): boolean {
   return word === "--version" || word === "-V";
 }
 
-function exitCode(error: unknown, running: Command, terminal: Terminal): number {
+async function exitCode(error: unknown, running: Command, terminal: Terminal): Promise<number> {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   if (error instanceof ExitError) return error.exitCode;
   if (error instanceof UsageError) {
@@ -97,12 +97,27 @@ function exitCode(error: unknown, running: Command, terminal: Terminal): number 
   }
   if (error instanceof Interrupted) return EXIT.interrupted;
   if (error instanceof BraidError) {
-    noteError(terminal, explainFailure(error, namespaceOf(running)));
+    const namespace = namespaceOf(running);
+    const hint = await deletedHint(error, namespace, running, terminal);
+    noteError(terminal, explainFailure(error, namespace, hint));
     return exitCodeOf(error);
   }
   // A bug in Braid: the whole stack helps to find it.
   noteError(terminal, `braid: ${error instanceof Error ? error.stack : String(error)}\n`);
   return EXIT.failed;
+}
+
+/** How to restore the namespace that a command did not find, if it was deleted. */
+async function deletedHint(
+  error: BraidError,
+  namespace: string | undefined,
+  running: Command,
+  terminal: Terminal,
+): Promise<string | undefined> {
+  if (error.code !== "NAMESPACE_NOT_FOUND" || namespace === undefined) return undefined;
+  if (error.details["namespace"] !== namespace) return undefined;
+  const { restoreHint } = await import("./restore-hint.ts");
+  return restoreHint(namespace, running.optsWithGlobals<GlobalOptions>(), terminal);
 }
 
 /** The abort reason of a terminal's `interrupted` signal. */
@@ -134,7 +149,14 @@ Example:
   $ braid write plays events.ndjson
   $ braid read plays profile:123 --from -1h
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 refused, 5 nothing compared, 130 interrupted.`,
+Exit codes:
+  0    done
+  1    failed, or some of it failed
+  2    wrong usage: flags, values or files that cannot be used
+  3    not found
+  4    refused: overloaded, blocked, too large, exists already, or in conflict with the present state
+  5    nothing compared (braid verify)
+  130  interrupted`,
     );
   addServe(program, terminal);
   addWorker(program, terminal);

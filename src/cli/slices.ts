@@ -37,8 +37,16 @@ export function addSlices(program: Command, terminal: Terminal): void {
     .action(async (namespace: string, slice: string, _options: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
       const call = { signal: terminal.interrupted };
-      const kept = await clientFor(options, terminal).undropTimeSlice(namespace, slice, call);
-      await emit(terminal, options, { value: kept, blocks: [listing([kept])] });
+      const client = clientFor(options, terminal);
+      const before = (await client.listTimeSlices(namespace, call)).find(
+        ({ name }) => name === slice,
+      );
+      const kept = await client.undropTimeSlice(namespace, slice, call);
+      const wasDropping = before === undefined || before.status === "DROPPING";
+      const notes = wasDropping
+        ? []
+        : [`${slice} is ${kept.status}, not DROPPING: nothing changed`];
+      await emit(terminal, options, { value: kept, blocks: [listing([kept])], notes });
     });
 
   list

@@ -64,6 +64,7 @@ export function addSplitsList(splits: Command, terminal: Terminal): void {
         return {
           value: { splits: found.splits, unreadable: String(found.unreadable) },
           records: found.splits.map(summary),
+          columns: SUMMARY,
           blocks: [listing(found.splits, now, { named: namespace === undefined })],
           notes: [
             ...costNotes(found, namespace, options.state),
@@ -161,7 +162,28 @@ function unreadableNotes({ unreadable }: Listed): string[] {
 }
 
 /** A row of CSV: the fields that fit the columns of a spreadsheet. */
-function summary(split: Split): object {
+const SUMMARY = [
+  "splitId",
+  "namespace",
+  "state",
+  "timeSlice",
+  "timeSeriesId",
+  "timeBucket",
+  "eventBucket",
+  "bucketStart",
+  "bucketEnd",
+  "bytes",
+  "events",
+  "parts",
+  "copiedBytes",
+  "epoch",
+  "detectTime",
+  "owner",
+  "failures",
+  "reason",
+] as const;
+
+function summary(split: Split): Record<(typeof SUMMARY)[number], unknown> {
   const { splitId, namespace, state, reason, detectTime, epoch, owner, failures } = split;
   const { timeSlice, timeSeriesId, timeBucket, eventBucket, bytes, events } = split.preSplitData;
   return {

@@ -140,7 +140,7 @@ test("splits show prints the owner, the checkpoint, and what the split waits for
   match(working, /^ {2}confirmed +no: not served yet$/m);
   answer = { ...SPLIT, dueTime: "2026-11-15T13:00:00Z", failures: 2, segments: [] };
   const parked = await show();
-  match(parked, /^next +due at 2026-11-15T13:00:00Z \(in 59m\); 2 differences in a row$/m);
+  match(parked, /^next +due at 2026-11-15T13:00:00Z \(in 1h\); 2 differences in a row$/m);
   match(parked, /^after +nothing copied$/m);
   answer = { ...SPLIT, held: true, heldBy: "operator" };
   match(await show(), /^next +nothing until a retry: held by operator$/m);

@@ -110,27 +110,35 @@ export function workloadFlags(): readonly (readonly [string, string])[] {
   ];
 }
 
-/** From a file's content, if there is one, and from flags. */
+/**
+ * From a file's content, if there is one, and from flags. A field that cannot be read becomes a
+ * problem, and has a value that no later check complains about.
+ */
 export async function workloadFrom(
   content: unknown,
   flags: Readonly<Record<string, unknown>>,
+  problems: string[],
 ): Promise<WorkloadInput> {
   const { parseBytes, parseDurationMs } = await import("../lib/units.ts");
-  const reader = new WorkloadReader(parseBytes, parseDurationMs);
-  const input = reader.read(content, flags);
-  if (reader.problems.length > 0) throw new UsageError(reader.problems.join("\n  "));
-  return input;
+  return new WorkloadReader(parseBytes, parseDurationMs, problems).read(content, flags);
 }
 
-/** A file's content; JSON is also YAML. */
-export async function readYaml(flag: string, path: string): Promise<unknown> {
-  const { readFile } = await import("node:fs/promises");
-  const { parse } = await import("yaml");
-  try {
-    return parse(await readFile(path, "utf8")) as unknown;
-  } catch (error) {
-    throw new UsageError(`${flag} ${path}: ${error instanceof Error ? error.message : ""}`);
-  }
+/** Rejects with all problems of the workload, also those that the server would report. */
+export async function checkedWorkload(content: unknown): Promise<WorkloadInput> {
+  const problems: string[] = [];
+  const input = await workloadFrom(content, {}, problems);
+  // What a sample gives is not known yet, so the server checks a workload that can be read.
+  if (problems.length === 0) return input;
+  const { Problems } = await import("../lib/problems.ts");
+  const { checkWorkload } = await import("../provision/check-workload.ts");
+  const others = new Problems();
+  checkWorkload(input, others);
+  throw new UsageError([...problems, ...others.list().map(inFileNames)].join("\n  "));
+}
+
+/** The API's names of fields in a message, as a file and the flags have them. */
+export function inFileNames(message: string): string {
+  return message.replace(/^workload\./, "").replaceAll("readIntervalSeconds", "readInterval");
 }
 
 /** As the API has it. */
@@ -158,20 +166,21 @@ type Tree = Readonly<Record<string, unknown>>;
 type Parse = (text: string) => number | undefined;
 
 class WorkloadReader {
-  readonly problems: string[] = [];
+  readonly #problems: string[];
   readonly #parseBytes: Parse;
   readonly #parseDurationMs: Parse;
 
-  constructor(parseBytes: Parse, parseDurationMs: Parse) {
+  constructor(parseBytes: Parse, parseDurationMs: Parse, problems: string[]) {
     this.#parseBytes = parseBytes;
     this.#parseDurationMs = parseDurationMs;
+    this.#problems = problems;
   }
 
   read(content: unknown, flags: Tree): WorkloadInput {
     const input: Record<string, unknown> = {};
     if (content !== undefined && content !== null) {
       if (isTree(content)) this.#readFile(content, input);
-      else this.problems.push("the file is not a map of a workload's fields");
+      else this.#problems.push("the file is not a map of a workload's fields");
     }
     for (const [name, { flag }] of Object.entries(FLAGS)) {
       const value = flags[camelCase(flag.slice(2))];
@@ -193,7 +202,18 @@ class WorkloadReader {
     }
   }
 
+  /** A field with a problem gets a value that is sound, or none. */
   #field(field: string, value: unknown, name: string, input: Record<string, unknown>): void {
+    const before = this.#problems.length;
+    this.#readField(field, value, name, input);
+    if (this.#problems.length === before) return;
+    const estimate = ESTIMATES[field];
+    if (estimate !== undefined) input[estimate.as ?? field] = { mid: 1 };
+    else if (field === "skew") input[field] = { distribution: "EVEN" };
+    else delete input[DURATIONS[field]?.as ?? field];
+  }
+
+  #readField(field: string, value: unknown, name: string, input: Record<string, unknown>): void {
     const estimate = ESTIMATES[field];
     const duration = DURATIONS[field];
     if (estimate !== undefined) {
@@ -207,11 +227,12 @@ class WorkloadReader {
     } else if (field === "slos") {
       input[field] = this.#slos(value, name);
     } else if (field === "consistency") {
-      if (value === "READ_YOUR_WRITES" || value === "EVENTUAL") input[field] = value;
-      else this.problems.push(`${name}: must be READ_YOUR_WRITES or EVENTUAL`);
+      const level = String(value).toUpperCase();
+      if (level === "READ_YOUR_WRITES" || level === "EVENTUAL") input[field] = level;
+      else this.#problems.push(`${name}: must be READ_YOUR_WRITES or EVENTUAL`);
     } else {
       const known = [...Object.keys(FLAGS), "skew", "slos", "consistency"];
-      this.problems.push(`${name}: not a field of a workload; there are ${known.join(", ")}`);
+      this.#problems.push(`${name}: not a field of a workload; there are ${known.join(", ")}`);
     }
   }
 
@@ -228,7 +249,8 @@ class WorkloadReader {
   #estimateOf(unit: Unit, value: unknown, name: string): EstimateInput {
     if (isTree(value)) {
       const unknown = Object.keys(value).filter((key) => !PARTS.has(key));
-      if (unknown.length > 0) this.problems.push(`${name}: has ${unknown.join(", ")}; ${ESTIMATE}`);
+      if (unknown.length > 0)
+        this.#problems.push(`${name}: has ${unknown.join(", ")}; ${ESTIMATE}`);
       return {
         ...this.#part("low", unit, value["low"], name),
         ...this.#part("mid", unit, value["mid"], name),
@@ -243,7 +265,7 @@ class WorkloadReader {
     const sure =
       confidence === undefined ? {} : { confidence: this.#number("number", confidence, name) };
     if (values.length === 1) return { mid: low, ...sure };
-    if (values.length !== 3) this.problems.push(`${name} ${value}: ${ESTIMATE}`);
+    if (values.length !== 3) this.#problems.push(`${name} ${value}: ${ESTIMATE}`);
     return { low, mid, high, ...sure };
   }
 
@@ -254,14 +276,14 @@ class WorkloadReader {
   #skew(value: unknown, name: string): WorkloadInput["skew"] {
     if (typeof value === "string") return this.#skewText(value, name);
     if (!isTree(value)) {
-      this.problems.push(`${name}: ${SKEW}`);
+      this.#problems.push(`${name}: ${SKEW}`);
       return undefined;
     }
     const { distribution, parameter, percentiles, ...others } = value;
     const named = distribution === undefined || typeof distribution === "string";
-    if (Object.keys(others).length > 0 || !named) this.problems.push(`${name}: ${SKEW}`);
+    if (Object.keys(others).length > 0 || !named) this.#problems.push(`${name}: ${SKEW}`);
     return {
-      ...(typeof distribution === "string" && { distribution }),
+      ...(typeof distribution === "string" && { distribution: distribution.toUpperCase() }),
       ...(parameter !== undefined && {
         parameter: this.#estimateOf("number", parameter, `${name}.parameter`),
       }),
@@ -277,7 +299,8 @@ class WorkloadReader {
       const entries = value.split(",").map((each) => each.trim().replace(/^p/, "").split("="));
       return { percentiles: this.#percentiles(Object.fromEntries(entries), name) };
     }
-    const [distribution = "", parameter] = value.split(":");
+    const [given = "", parameter] = value.split(":");
+    const distribution = given.toUpperCase();
     if (parameter === undefined) return { distribution };
     return { distribution, parameter: this.#estimateOf("number", parameter, name) };
   }
@@ -292,7 +315,7 @@ class WorkloadReader {
           })
         : [undefined];
     return entries.map((entry) => {
-      if (!isTree(entry)) this.problems.push(`${name}: ${SKEW}`);
+      if (!isTree(entry)) this.#problems.push(`${name}: ${SKEW}`);
       const { percentile, eventsPerDay } = isTree(entry) ? entry : {};
       return {
         percentile: this.#number("number", percentile, name),
@@ -305,7 +328,7 @@ class WorkloadReader {
     const latency = (given: unknown, field: string): object | undefined => {
       if (given === undefined) return undefined;
       if (!isTree(given)) {
-        this.problems.push(`${field}: give target and max, such as 100ms and 1s`);
+        this.#problems.push(`${field}: give target and max, such as 100ms and 1s`);
         return undefined;
       }
       const ms = (text: unknown, part: string): number =>
@@ -317,7 +340,7 @@ class WorkloadReader {
       };
     };
     if (!isTree(value)) {
-      this.problems.push(`${name}: give read and write, each with target and max`);
+      this.#problems.push(`${name}: give read and write, each with target and max`);
       return undefined;
     }
     return {
@@ -336,7 +359,7 @@ class WorkloadReader {
       const bytes = this.#parseBytes(text) ?? plain;
       if (bytes !== undefined) return bytes;
     } else if (plain !== undefined) return plain;
-    this.problems.push(`${name} ${text.slice(0, 60)}: not ${UNITS[unit]}`);
+    this.#problems.push(`${name} ${text.slice(0, 60)}: not ${UNITS[unit]}`);
     return 1;
   }
 }

@@ -74,7 +74,7 @@ test("write says in JSON what it did, and reads a file", async () => {
     equal(server.requests[1]?.method, "WriteEventRecords");
     equal(new Set(taken).size, 2500);
     const missing = await runBraid(["write", "plays", join(directory, "no")], { url: server.url });
-    equal(missing.code, 1);
+    equal(missing.code, 2);
     match(missing.err, /^braid: there is no file .*no\n/);
   } finally {
     await rm(directory, { recursive: true });

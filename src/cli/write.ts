@@ -13,7 +13,7 @@ import { readLines } from "../../client/read-lines.ts";
 import { line as lineBlock } from "./blocks.ts";
 import { clientFor } from "./connection.ts";
 import type { GlobalOptions } from "./connection.ts";
-import { EXIT, ExitError, exitCodeOf } from "./failures.ts";
+import { EXIT, ExitError, exitCodeOf, unreadableFile } from "./failures.ts";
 import { eventOf } from "./event-line.ts";
 import { emit } from "./output.ts";
 import { count, millis } from "./print.ts";
@@ -175,11 +175,7 @@ async function sizeOf(
     const found = await stat(file);
     if (!found.isDirectory()) return found.isFile() ? found.size : undefined;
   } catch (error) {
-    const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
-    const why = error instanceof Error ? error.message : String(error);
-    const text = missing ? `there is no file ${file}` : `cannot read ${file}: ${why}`;
-    noteError(terminal, `braid: ${text}\n`);
-    throw new ExitError(EXIT.failed);
+    throw unreadableFile(file, error);
   }
   noteError(
     terminal,

@@ -4,10 +4,15 @@ import { bytesSchema, durationSchema, formatBytes, formatDurationMs } from "./un
 import { parseBytes, parseDurationMs } from "./units.ts";
 
 test("sizes and durations are read with their units", () => {
-  deepEqual(
-    ["10MiB", "512 KiB", "100", "1.5GiB", "2MB", "0"].map(parseBytes),
-    [10_485_760, 524_288, 100, 1_610_612_736, 2_000_000, 0],
-  );
+  deepEqual(["10MiB", "512 KiB", "100", "1.5GiB", "1TiB", "2MB", "0"].map(parseBytes), [
+    10_485_760,
+    524_288,
+    100,
+    1_610_612_736,
+    2 ** 40,
+    2_000_000,
+    0,
+  ]);
   deepEqual(
     ["10s", "250ms", "1.5h", "2d", "1m"].map(parseDurationMs),
     [10_000, 250, 5_400_000, 172_800_000, 60_000],

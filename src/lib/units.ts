@@ -7,9 +7,11 @@ const BYTE_UNITS: Readonly<Record<string, number>> = {
   KiB: 1024,
   MiB: 1024 ** 2,
   GiB: 1024 ** 3,
+  TiB: 1024 ** 4,
   KB: 1000,
   MB: 1000 ** 2,
   GB: 1000 ** 3,
+  TB: 1000 ** 4,
 };
 
 const DURATION_UNITS: Readonly<Record<string, number>> = {
@@ -34,7 +36,7 @@ export function parseDurationMs(text: string): number | undefined {
 }
 
 export function formatBytes(bytes: number): string {
-  for (const unit of ["GiB", "MiB", "KiB"] as const) {
+  for (const unit of ["TiB", "GiB", "MiB", "KiB"] as const) {
     const size = BYTE_UNITS[unit] as number;
     if (bytes >= size) return `${trimZeros((bytes / size).toFixed(1))}${unit}`;
   }

@@ -1,5 +1,5 @@
 /**
- * How many partitions a read asks. Pure.
+ * How many partitions a read touches. Pure.
  *
  * A read asks every event bucket of every time bucket that it touches, with or without events in
  * it: only the read itself finds out. It touches those of its interval, or fewer where it ends at a

@@ -6,6 +6,7 @@
  * A repeat after a failure continues where that stopped; if the process dies, the slice reconciler
  * finishes the deletion.
  */
+import { ServiceError } from "../lib/errors.ts";
 import { readDeleted } from "../records/deleted-records.ts";
 import type { DeletedRecord } from "../records/deleted-records.ts";
 import {
@@ -60,6 +61,9 @@ export async function deleteNamespace(
   await waitForViews(context, signal);
   const freed = (await freeName(context, marked)) ?? recorded;
   const deleted = freed ?? (await readDeleted(catalog, marked.id));
+  if (deleted?.phase === "RESTORED" && deleted.namespace.name !== name) {
+    throw restoredElsewhere(name, deleted);
+  }
   // A purge of another process was faster.
   if (deleted === undefined) return describeDeleted(context, leftOf(marked), "purged");
   if (!purge && deleted.phase !== "PURGING") return describeDeleted(context, deleted);
@@ -113,6 +117,15 @@ async function removeFailedCreation(
   );
   if (finished === "busy") throw slicesBusy(marked.name);
   return describeDeleted(context, leftOf(marked), "purged");
+}
+
+/** Only the name was left over, of a restoration under another one that did not end. */
+function restoredElsewhere(name: string, { id, namespace }: DeletedRecord): ServiceError {
+  return new ServiceError(
+    "NAMESPACE_NOT_FOUND",
+    `there is no namespace "${name}": it was restored as "${namespace.name}", which stays`,
+    { details: { namespace: namespace.name, id } },
+  );
 }
 
 function leftOf(namespace: NamespaceRecord): DeletedRecord {

@@ -132,7 +132,7 @@ function notDeleted(nameOrId: string): ServiceError {
   return new ServiceError(
     "NAMESPACE_NOT_FOUND",
     `there is no deleted namespace "${shown}" that can be restored; ListDeletedNamespaces shows those that can`,
-    { details: { namespace: shown } },
+    { details: { deleted: shown } },
   );
 }
 

@@ -301,6 +301,22 @@ test("a longer retention opens closed slices at once", async () => {
   equal((await views.get("plays")).slices.length, 5);
 });
 
+test("C25: a longer retention opens closed slices by believed time", async () => {
+  const fixture = new ControlFixture();
+  const { namespaces, reconciler, time } = fixture.start();
+  await namespaces.create("plays", {
+    retention: { closeAfterMicros: DAY, deleteAfterMicros: 9 * DAY },
+  });
+  await fixture.clock.advance(3 * 86_400_000);
+  await reconciler.runOnce(never);
+  fixture.clock.stepWall(5 * DAY);
+  equal(time.inDoubt, true);
+  await namespaces.update("plays", { retention: { closeAfterMicros: 4 * DAY } }, []);
+  const { id } = (await readNamespace(fixture.catalog, "plays")) ?? { id: "" };
+  const closed = (await readSlices(fixture.catalog, id)).filter(({ state }) => state === "CLOSED");
+  deepEqual(closed, []);
+});
+
 test("a deleted namespace is gone with all it had, and its name can be used again", async () => {
   const fixture = new ControlFixture();
   const { namespaces, views } = fixture.start();

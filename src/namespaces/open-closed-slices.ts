@@ -22,9 +22,10 @@ async function openSome(
   name: string,
   signal: AbortSignal | undefined,
 ): Promise<RoundOutcome<true>> {
-  const { catalog, clock } = context;
+  const { catalog, time } = context;
   const record = await readReadyNamespace(catalog, name);
-  const closedBefore = clock.nowMicros() - record.config.retention.closeAfterMicros;
+  // As the reconciler closes them: by believed time (rule C25).
+  const closedBefore = time.nowMicros() - record.config.retention.closeAfterMicros;
   const slices = await readSlices(catalog, record.id);
   const due = slices.filter(({ state, end }) => state === "CLOSED" && end > closedBefore);
   if (due.length === 0) return { done: true };

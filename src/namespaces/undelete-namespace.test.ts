@@ -468,15 +468,7 @@ for (const shared of [false, true]) {
 
   test(`C26: an old name that is left over takes nothing from what was restored, on ${where}`, async () => {
     const { fixture, id } = await startLeft();
-    const left = await readNamespace(fixture.catalog, "plays");
-    const deleted = await readDeleted(fixture.catalog, id);
-    ok(left !== undefined && deleted !== undefined);
-    // As a server of an earlier version restores it.
-    const shows = { ...left, name: "shows", phase: "READY", deletion: null, version: 0 } as const;
-    ok(await writeNamespace(fixture.catalog, shows));
-    const restoredOf = deleted.version;
-    const phase = "RESTORED";
-    ok(await writeDeleted(fixture.catalog, { ...deleted, phase, namespace: shows, restoredOf }));
+    await leaveRestoredAsShows(fixture, id);
     const { reconciler } = fixture.start();
     for (let i = 0; i < 16; i++) {
       await reconciler.runOnce(never);
@@ -484,6 +476,30 @@ for (const shared of [false, true]) {
     }
     await checkRestoredAsShows(fixture, id);
   });
+
+  test(`a deletion by an old name that is left over says where the namespace is, on ${where}`, async () => {
+    const { fixture, id } = await startLeft();
+    await leaveRestoredAsShows(fixture, id);
+    const { namespaces } = fixture.start();
+    await refuses(fixture, namespaces.delete("plays"), {
+      code: "NAMESPACE_NOT_FOUND",
+      message: /restored as "shows", which stays/,
+    });
+    equal(await readNamespace(fixture.catalog, "plays"), undefined);
+    await checkRestoredAsShows(fixture, id);
+  });
+}
+
+/** As a server of an earlier version restores it: the old name is still there. */
+async function leaveRestoredAsShows({ catalog }: ControlFixture, id: string): Promise<void> {
+  const left = await readNamespace(catalog, "plays");
+  const deleted = await readDeleted(catalog, id);
+  ok(left !== undefined && deleted !== undefined);
+  const shows = { ...left, name: "shows", phase: "READY", deletion: null, version: 0 } as const;
+  ok(await writeNamespace(catalog, shows));
+  const restoredOf = deleted.version;
+  const phase = "RESTORED";
+  ok(await writeDeleted(catalog, { ...deleted, phase, namespace: shows, restoredOf }));
 }
 
 test("C26: no undelete under another name while it is being restored under the old one", async () => {

@@ -1,7 +1,9 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { test } from "node:test";
+import { MARGINS } from "../../tests/support/planned.ts";
 import { Problems } from "../lib/problems.ts";
 import { checkWorkload, patchOfWorkload } from "./check-workload.ts";
+import { checkPlan } from "./planner.ts";
 import type { WorkloadInput } from "./workload.ts";
 
 function problemsOf(input: WorkloadInput): readonly string[] {
@@ -25,11 +27,11 @@ test("a workload with several problems names all of them", () => {
     /^workload.skew.distribution \("GAUSS"\) must be EVEN or LOGNORMAL or ZIPF or PARETO$/,
     /^workload.ids: low, mid and high must be in this order$/,
     /^workload.eventsPerDayPerId is required; give at least its mid$/,
-    /^workload.eventBytes.mid \(0\) must be from 1 to 1048576$/,
+    /^workload.eventBytes \(0\) must be from 1 to 1048576$/,
     /^workload.burstiness.confidence \(2\) must be from 0.5 to 0.99$/,
     /^workload.readIntervalSeconds.mid is required$/,
     /^workload.replication \(1.5\) must be a whole number from 1 to 10$/,
-    /^workload.retentionSeconds \(-1\) must be above 0 and at most 100 years$/,
+    /^workload.retention \(-1 s\) must be above 0 and at most 100 years$/,
   ]) {
     equal(
       found.filter((text) => problem.test(text)).length,
@@ -62,6 +64,21 @@ test("percentiles must rise, and stand alone", () => {
   match(found.join("\n"), /101 must be above 0 and at most 100/);
 });
 
+test("the problems of a workload and of the namespace's configuration come together", () => {
+  const problems = new Problems();
+  const input = {
+    workload: {
+      ids: { mid: -1 },
+      eventsPerDayPerId: { mid: 1 },
+      retentionSeconds: 60,
+      acceptLimitSeconds: 600,
+    },
+    patch: {},
+  };
+  equal(checkPlan(input, MARGINS, problems), undefined);
+  match(problems.list().join("\n"), /workload.ids \(-1\)[^]*lower acceptLimit or raise retention/);
+});
+
 test("percentiles give the mean where no mean is given; what is assumed is said", () => {
   const problems = new Problems();
   const checked = checkWorkload(
@@ -70,7 +87,7 @@ test("percentiles give the mean where no mean is given; what is assumed is said"
   );
   equal(checked?.workload.eventsPerDayPerId.mid, 10);
   deepEqual(checked?.assumed.slice(0, 2), [
-    "eventBytes is not given: assumed 1024",
+    "eventBytes is not given: assumed 1KiB",
     "burstiness is not given: assumed 2",
   ]);
 });

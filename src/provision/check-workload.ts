@@ -3,6 +3,7 @@
  * once, and says which inputs it assumed.
  */
 import type { Problems } from "../lib/problems.ts";
+import { formatBytes, formatDurationMs } from "../lib/units.ts";
 import { SECOND_MICROS } from "../model/namespace-config.ts";
 import type { NamespaceConfigPatch } from "../model/merge-config.ts";
 import { NAMED_SKEWS, SKEW_PARAMETERS } from "./workload.ts";
@@ -95,20 +96,21 @@ export function checkWorkload(
     zones: check.whole("zones", input.zones, { min: 1, max: 10 }, 3),
     horizonMonths: check.whole("horizonMonths", input.horizonMonths, { min: 0, max: 60 }, 12),
   };
-  check.seconds("retentionSeconds", input.retentionSeconds);
-  check.seconds("acceptLimitSeconds", input.acceptLimitSeconds);
+  check.seconds("retention", input.retentionSeconds);
+  check.seconds("acceptLimit", input.acceptLimitSeconds);
   if (problems.count > before) return undefined;
   return { workload, assumed: check.assumed };
 }
 
-/** The part of a namespace's configuration that a workload decides without a simulation. */
+/** The part of a namespace's configuration that a workload decides, where it is sound. */
 export function patchOfWorkload(input: WorkloadInput): NamespaceConfigPatch {
   const { retentionSeconds, acceptLimitSeconds, slos, consistency } = input;
+  const [retention, limit] = [periodOf(retentionSeconds), periodOf(acceptLimitSeconds)];
   const latency = (given: LatencyInput | undefined): LatencyInput | undefined =>
     given && { targetMs: given.targetMs, maxMs: given.maxMs };
   return {
-    acceptLimitMicros: acceptLimitSeconds && Math.round(acceptLimitSeconds * SECOND_MICROS),
-    retention: retentionSeconds === undefined ? undefined : retentionOf(retentionSeconds),
+    acceptLimitMicros: limit && Math.round(limit * SECOND_MICROS),
+    retention: retention === undefined ? undefined : retentionOf(retention),
     slos: slos && { read: latency(slos.read), write: latency(slos.write) },
     consistency,
   };
@@ -154,7 +156,7 @@ class WorkloadCheck {
   ): Estimate {
     if (given !== undefined) return this.#checked(field, given, range);
     const estimate = typeof usual === "number" ? certain(usual) : usual;
-    this.assumed.push(`${field} is not given: assumed ${estimateText(estimate)}`);
+    this.assumed.push(`${field} is not given: assumed ${estimateText(field, estimate)}`);
     return estimate;
   }
 
@@ -169,8 +171,8 @@ class WorkloadCheck {
   }
 
   seconds(field: string, given: number | undefined): void {
-    if (given === undefined || (given > 0 && given <= CENTURY_SECONDS)) return;
-    this.#problems.add(`workload.${field} (${given}) must be above 0 and at most 100 years`);
+    if (given === undefined || isPeriod(given)) return;
+    this.#problems.add(`workload.${field} (${given} s) must be above 0 and at most 100 years`);
   }
 
   skew(given: WorkloadInput["skew"]): Skew {
@@ -242,9 +244,12 @@ class WorkloadCheck {
       return NOTHING;
     }
     const estimate = { low: given.low ?? mid, mid, high: given.high ?? mid, confidence };
-    for (const [part, value] of Object.entries({ low: estimate.low, mid, high: estimate.high })) {
+    const parts = isCertain(estimate)
+      ? { [name]: mid }
+      : { [`${name}.low`]: estimate.low, [`${name}.mid`]: mid, [`${name}.high`]: estimate.high };
+    for (const [part, value] of Object.entries(parts)) {
       if (value >= min && value <= max) continue;
-      this.#problems.add(`${name}.${part} (${value}) must be from ${min} to ${max}`);
+      this.#problems.add(`${part} (${value}) must be from ${min} to ${max}`);
     }
     if (!(estimate.low <= mid && mid <= estimate.high)) {
       this.#problems.add(`${name}: low, mid and high must be in this order`);
@@ -258,8 +263,18 @@ class WorkloadCheck {
   }
 }
 
-function estimateText(estimate: Estimate): string {
+function isPeriod(seconds: number): boolean {
+  return seconds > 0 && seconds <= CENTURY_SECONDS;
+}
+
+function periodOf(seconds: number | undefined): number | undefined {
+  return seconds !== undefined && isPeriod(seconds) ? seconds : undefined;
+}
+
+function estimateText(field: string, estimate: Estimate): string {
   const { low, mid, high, confidence } = estimate;
-  if (isCertain(estimate)) return String(mid);
-  return `${mid}, from ${low} to ${high} with confidence ${confidence}`;
+  if (!isCertain(estimate)) return `${mid}, from ${low} to ${high} with confidence ${confidence}`;
+  if (field === "eventBytes") return formatBytes(mid);
+  if (field === "readIntervalSeconds") return formatDurationMs(mid * 1_000);
+  return String(mid);
 }

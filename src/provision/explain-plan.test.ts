@@ -28,7 +28,7 @@ test("the largest cost comes first, with both numbers, and small ones are left o
     explainRejection(other, base, CONFIG, ["slices of 30d do not nest with other widths"]),
     `400 tables instead of ${base.tables}; ` +
       "20 % of reads meet a partition beyond the limit (10 MiB), not 0.1 %; " +
-      "a read asks 250 partitions (125 ms) instead of 2; " +
+      "a read touches 250 partitions (125 ms) instead of 2; " +
       "slices of 30d do not nest with other widths",
   );
 });

@@ -38,7 +38,7 @@ function sentence(
     case "reads": {
       const [at, prefix] = worseAt(plan.partitionsPerRead, chosen.partitionsPerRead);
       return (
-        `a read asks ${prefix}${number(plan.partitionsPerRead[at])} partitions ` +
+        `a read touches ${prefix}${number(plan.partitionsPerRead[at])} partitions ` +
         `(${number(plan.readOverheadMs[at])} ms) instead of ${number(chosen.partitionsPerRead[at])}`
       );
     }

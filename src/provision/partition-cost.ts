@@ -15,7 +15,7 @@ import type { World } from "./worlds.ts";
 export const PARTITION_READ_MS = 0.5;
 /** For each byte of events read, at 32 MB/s: rows of narrow partitions, measured there too. */
 export const BYTE_READ_MS = 1_000 / 32e6;
-/** A read that takes its whole target for asking partitions costs one doubling, at most this. */
+/** A read that takes its whole target for reaching partitions costs one doubling, at most this. */
 const SLOW_MAX = 4;
 /** Each doubling beyond the limit counts this often: the splitter copies it, checks it, serves it. */
 const WIDE_WEIGHT = 2;

@@ -40,7 +40,7 @@ export function predictSizes(
   const { idShare, relativeRate } = world.groups;
   const levels = rateLevels(world.burstiness, width);
   const sizes = new WeightedSizes();
-  let [max, idsBeyond, readsBeyond, bytesBeyond] = [0, 0, 0, 0];
+  let [max, partitions, idsBeyond, readsBeyond, bytesBeyond] = [0, 0, 0, 0, 0];
   for (let group = 0; group < idShare.length; group++) {
     const share = idShare[group] as number;
     const relative = relativeRate[group] as number;
@@ -54,6 +54,7 @@ export function predictSizes(
       const buckets = Math.max(1, (secondsPerTimeSlice / width) * timeShare) * eventBuckets;
       const draws = Math.max(1, share * world.ids) * buckets;
       max = Math.max(max, largestCount(count, draws, world.largest));
+      partitions += draws * -Math.expm1(-count);
       if (beyondLimit(count / -Math.expm1(-count), world.eventBytes, limits) <= 1) continue;
       isBeyond = true;
       readsBeyond += readShare * timeShare * factor;
@@ -62,9 +63,12 @@ export function predictSizes(
     if (isBeyond) idsBeyond += share;
   }
   const [p50 = 0, p99 = 0] = sizes.percentiles([0.5, 0.99]);
+  // Of few partitions, a high percentile is the largest one.
+  const atMost = (percentile: number, fewerThan: number): number =>
+    partitions < fewerThan ? max : Math.min(percentile, max);
   return {
-    p50: p50 * world.eventBytes,
-    p99: p99 * world.eventBytes,
+    p50: atMost(p50, 2) * world.eventBytes,
+    p99: atMost(p99, 100) * world.eventBytes,
     max: max * world.eventBytes,
     idsBeyondLimit: Math.min(1, idsBeyond),
     readsBeyondLimit: Math.min(1, readsBeyond),

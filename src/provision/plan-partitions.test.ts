@@ -62,6 +62,7 @@ test("every plan is one that CreateNamespace accepts, nests, and has finite numb
           ok(band.low <= band.mid && band.mid <= band.high, JSON.stringify(each));
         }
         ok(p50Bytes.mid <= p99Bytes.mid * 1.001, JSON.stringify(each));
+        ok(p99Bytes.mid <= maxBytes.mid * 1.001, JSON.stringify(each));
         ok(idsBeyondLimit.high <= 1 && readsBeyondLimit.high <= 1);
       }
       for (const value of numbersIn(plan.infrastructure)) ok(Number.isFinite(value));

@@ -12,6 +12,7 @@ import { DEFAULT_NAMESPACE_CONFIG } from "../model/namespace-config.ts";
 import type { NamespaceConfig } from "../model/namespace-config.ts";
 import type { ProvisionedPlan } from "../model/partition-plan.ts";
 import type { TimeMargins } from "../model/time-margins.ts";
+import { candidatesFor } from "./candidates.ts";
 import { checkWorkload, patchOfWorkload } from "./check-workload.ts";
 import { BUILT_IN_HARDWARE, checkHardware } from "./hardware.ts";
 import type { HardwareTable } from "./hardware.ts";
@@ -58,8 +59,12 @@ export function checkPlan(
       "config.timePartition",
     );
   }
-  if (checked === undefined || table === undefined || problems.count > 0) return undefined;
   const config = plannedConfig(input, patch);
+  if (checked === undefined || table === undefined || problems.count > 0) {
+    // All problems at once. Alone, those of the configuration are reported by the simulation.
+    for (const problem of candidatesFor(config, margins).problems) problems.add(problem);
+    return undefined;
+  }
   return { ...checked, config, margins, hardware: table, seed, worlds };
 }
 

@@ -122,7 +122,7 @@ test("each kind of failure has its exit code", async () => {
   const cases: readonly (readonly [string, number, RegExp])[] = [
     ["ns get nowhere", 3, /NAMESPACE_NOT_FOUND/],
     ["read nowhere id", 3, /NAMESPACE_NOT_FOUND/],
-    ["ns create plays", 1, /NAMESPACE_EXISTS/],
+    ["ns create plays", 4, /NAMESPACE_EXISTS/],
     ["read plays bot:7", 4, /ID_BLOCKED/],
     ["block rm plays bot:7", 0, /^$/],
     ["ns create bad --slice 1d --bucket 7h", 2, /CONFIG_INVALID/],

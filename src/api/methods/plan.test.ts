@@ -53,7 +53,7 @@ test("PlanNamespace names all problems of a request", async () => {
   await rejects(call("PlanNamespace", request), (error: Error) => {
     for (const problem of [
       /workload.retention is negative/,
-      /workload.ids.mid \(0\) must be from 1/,
+      /workload.ids \(0\) must be from 1/,
       /workload.eventsPerDayPerId is required/,
       /worlds \(5000\) must be a whole number from 1 to 1024/,
       /config.timePartition and a workload exclude each other/,

@@ -9,7 +9,13 @@ import {
   SECOND,
   START,
 } from "../../../tests/property/one-partition.ts";
-import { updateNamespace } from "../../records/namespace-records.ts";
+import { writeDeleted } from "../../records/deleted-records.ts";
+import {
+  readNamespace,
+  removeNamespace,
+  updateNamespace,
+  writeNamespace,
+} from "../../records/namespace-records.ts";
 import { readEvidence, UNSETTLED_EVERY_MS } from "../../records/evidence-records.ts";
 import { readRoute } from "../../records/route-records.ts";
 import { readSplit } from "../../records/split-records.ts";
@@ -226,4 +232,38 @@ test("a namespace that is deleted while a difference is not settled leaves no ev
   await fixture.clock.advance(10_000);
   equal(fixture.count("compared DIFFER"), 1);
   deepEqual(await readEvidence(fixture.catalog, "plays-1"), []);
+});
+
+test("C14: evidence keeps showing an unsettled difference when the namespace is restored under another name", async () => {
+  await fixture.split({ keep: (event) => event.time !== START + 150 * SECOND });
+  fixture.setMode("COMPARE");
+  await fixture.filled();
+  const scan = fixture.store.scan.bind(fixture.store);
+  fixture.store.scan = (partition, range, signal) => {
+    if (range.level?.consistency === "ALL") throw new Error("a replica is down");
+    return scan(partition, range, signal);
+  };
+  await fixture.read({ pageSize: 1_000, end: START + BUCKET });
+  await fixture.quiet();
+  const before = await readNamespace(fixture.catalog, "plays");
+  ok(before !== undefined);
+  const namespace = { ...before, name: "shows", version: 0 };
+  ok((await writeNamespace(fixture.catalog, namespace)) !== undefined);
+  const deletion = { at: 1, inDoubt: false, by: "ann", reason: "", purge: false };
+  await writeDeleted(fixture.catalog, {
+    id: before.id,
+    phase: "RESTORED",
+    namespace,
+    deletion,
+    graceFrom: 1,
+    size: null,
+    restoredOf: 1,
+    version: 0,
+  });
+  await removeNamespace(fixture.catalog, before);
+  for (let minutes = 0; minutes < 5; minutes++) {
+    await fixture.clock.advance(60_000);
+    const [evidence] = await readEvidence(fixture.catalog, before.id);
+    ok(fixture.clock.nowMicros() - (evidence?.unsettledAt ?? 0) <= UNSETTLED_EVERY_MS * 1_000);
+  }
 });

@@ -176,6 +176,24 @@ test("a kind that was evicted for others continues from its stored count", async
   equal((await readEvidence(catalog, "shows-1"))[0]?.readsCompared, 5);
 });
 
+test("C14: a difference is counted though there is no room; matches make room for it", async () => {
+  const flusher = flusherOf("server-1", 2);
+  for (const namespaceId of ["songs-1", "shows-1"]) flusher.matched(comparisonOf({ namespaceId }));
+  flusher.differed(comparisonOf({}));
+  await flusher.flush();
+  equal((await readEvidence(catalog, "plays-1"))[0]?.bytesDiffered, 10);
+  equal((await readEvidence(catalog, "songs-1")).length, 0);
+  equal((await readEvidence(catalog, "shows-1"))[0]?.readsCompared, 1);
+  deepEqual(troubles, []);
+});
+
+test("C14: a difference that finds room nowhere is reported", () => {
+  const flusher = flusherOf("server-1", 2);
+  for (const namespaceId of ["songs-1", "shows-1"]) flusher.differed(comparisonOf({ namespaceId }));
+  flusher.differed(comparisonOf({}));
+  deepEqual(troubles, ["a difference is not part of the evidence"]);
+});
+
 async function figures(): Promise<unknown[]> {
   const evidence = await readEvidence(catalog, "plays-1");
   return evidence.map((each) => [

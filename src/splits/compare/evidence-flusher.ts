@@ -90,7 +90,7 @@ export class EvidenceFlusher {
     let known = this.#counted.get(key)?.evidence;
     if (known !== undefined && known.round > round) return;
     if (known?.round !== round) known = undefined;
-    if (!this.#makeRoom(key)) return;
+    if (!this.#makeRoom(key, seen.bytesDiffered > 0)) return;
     const evidence: CounterEvidence = {
       ...kind,
       round,
@@ -107,16 +107,26 @@ export class EvidenceFlusher {
 
   /**
    * Forgets the kind that was counted longest ago, if it is stored; counted again, it gets another
-   * counter. False if there is no room before the next write: then the result is dropped.
+   * counter. False if there is no room before the next write: then the result is dropped. A
+   * difference takes the place of reads that matched, which only means that more must be compared.
    */
-  #makeRoom(key: string): boolean {
-    const { kindsMax = KINDS_MAX } = this.#options;
+  #makeRoom(key: string, isDifference: boolean): boolean {
+    const { kindsMax = KINDS_MAX, trouble } = this.#options;
     if (this.#counted.has(key) || this.#counted.size < kindsMax) return true;
-    for (const [oldest, { isStored }] of this.#counted) {
-      if (!isStored) continue;
-      this.#counted.delete(oldest);
-      return true;
+    const stored = this.#first(({ isStored }) => isStored);
+    const room = isDifference
+      ? (stored ?? this.#first(({ evidence }) => evidence.bytesDiffered === 0))
+      : stored;
+    if (room !== undefined) return this.#counted.delete(room);
+    if (isDifference) {
+      const error = new Error(`${kindsMax} kinds of splits wait for their evidence to be written`);
+      trouble("a difference is not part of the evidence", error);
     }
     return false;
+  }
+
+  #first(isWanted: (counted: Counted) => boolean): string | undefined {
+    for (const [key, counted] of this.#counted) if (isWanted(counted)) return key;
+    return undefined;
   }
 }

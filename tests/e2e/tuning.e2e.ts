@@ -109,7 +109,7 @@ suite("tuning", { concurrency: true }, () => {
       await shown(`tune accept ${name} ${id} --reason fine`),
       new RegExp(`^accepted ${id}: time_bucket interval: 1s -> ${SLICE}s, for slices from `, "m"),
     );
-    equal((await run(`tune refuse ${name} ${id}`)).code, 1, "it is decided");
+    equal((await run(`tune refuse ${name} ${id}`)).code, 4, "it is decided");
     const applied = await untilTuning(client, name, "APPLIED");
     equal(applied.history.at(-1)?.why, "fine");
     match(await shown(`tune show ${name} ${id}`), /^in force +for slices from 20/m);

@@ -20,8 +20,7 @@ import type { Caller } from "./caller.ts";
 import { CallerGone, failureOf } from "./error-map.ts";
 import type { Outcome } from "./error-map.ts";
 import type { Answer, Method, StreamRequest, UnaryRequest } from "./methods/method.ts";
-import { REQUEST_ID_HEADER } from "./protocols/grpc-status.ts";
-import { callerRequestId } from "./request-id.ts";
+import { callerRequestId, REQUEST_ID_HEADER } from "./request-id.ts";
 import { PeerGone } from "./transport/exchange.ts";
 import type { Exchange } from "./transport/exchange.ts";
 
@@ -437,7 +436,7 @@ export class Call {
   #soundDeadline(ms: number | undefined): number | undefined {
     if (!Number.isNaN(ms)) return ms;
     this.problems.add(
-      "the timeout of the call is malformed; give milliseconds (braid-timeout-ms: 5000) or a gRPC timeout (grpc-timeout: 5S)",
+      "the timeout of the call is malformed; give milliseconds (braid-timeout-ms: 5000, connect-timeout-ms: 5000) or a gRPC timeout (grpc-timeout: 5S)",
     );
     return undefined;
   }

@@ -12,6 +12,7 @@ import { pathOf } from "./methods/method.ts";
 import type { Method } from "./methods/method.ts";
 import type { HttpPages } from "./http-pages.ts";
 import type { BuiltInMethods } from "./protocols/grpc-built-in.ts";
+import { answerConnect, isConnect, refuseConnect } from "./protocols/connect.ts";
 import { answerGrpc, answerUnknownGrpc, isGrpc } from "./protocols/grpc.ts";
 import { answerError, answerJson } from "./protocols/json.ts";
 import type { Exchange } from "./transport/exchange.ts";
@@ -46,37 +47,38 @@ export class Dispatch {
 
   #answer(exchange: Exchange): Promise<void> | void {
     const { calls, allowedHosts } = this.#options;
-    const grpc = isGrpc(exchange.headers["content-type"]);
+    const protocol = protocolOf(exchange);
     const problem = browserProblem(exchange.headers, allowedHosts);
     const { path, verb } = exchange;
     const method = this.#methods.get(path);
     if (method !== undefined && verb === "POST" && problem === undefined) {
-      if (!grpc) return answerJson(exchange, method, calls);
+      if (protocol === "json") return answerJson(exchange, method, calls);
+      if (protocol === "connect") return answerConnect(exchange, method, calls);
       if (exchange.httpVersion === 2) return answerGrpc(exchange, method, calls);
     }
     if (!calls.aside(exchange)) return;
-    if (problem !== undefined) return refuse(exchange, grpc, "REQUEST_INVALID", problem);
-    return this.#answerAside(exchange, method, grpc);
+    if (problem !== undefined) return refuse(exchange, protocol, "REQUEST_INVALID", problem);
+    return this.#answerAside(exchange, method, protocol);
   }
 
   /** Everything but methods. */
   #answerAside(
     exchange: Exchange,
     method: Method | undefined,
-    grpc: boolean,
+    protocol: Protocol,
   ): Promise<void> | void {
     const { pages, builtIn } = this.#options;
     const { path, verb } = exchange;
     if (method !== undefined && verb === "POST") {
-      return refuse(exchange, false, "REQUEST_INVALID", "gRPC needs HTTP/2");
+      return refuse(exchange, "json", "REQUEST_INVALID", "gRPC needs HTTP/2");
     }
-    if (grpc && builtIn.has(path)) return builtIn.answer(exchange);
+    if (protocol === "grpc" && builtIn.has(path)) return builtIn.answer(exchange);
     if (pages.has(path) && (verb === "GET" || verb === "HEAD")) return pages.answer(exchange);
     if (verb === "OPTIONS" && (method !== undefined || pages.has(path))) {
       const allow = method === undefined ? "GET, HEAD, OPTIONS" : "POST, OPTIONS";
       return exchange.answer(204, { allow }, "");
     }
-    return refuse(exchange, grpc, "METHOD_NOT_FOUND", this.#notFound(verb, path));
+    return refuse(exchange, protocol, "METHOD_NOT_FOUND", this.#notFound(verb, path));
   }
 
   #notFound(verb: string, path: string): string {
@@ -100,13 +102,21 @@ export class Dispatch {
   }
 }
 
+type Protocol = "grpc" | "connect" | "json";
+
+function protocolOf({ headers }: Exchange): Protocol {
+  if (isGrpc(headers["content-type"])) return "grpc";
+  return isConnect(headers) ? "connect" : "json";
+}
+
 function refuse(
   exchange: Exchange,
-  grpc: boolean,
+  protocol: Protocol,
   code: "REQUEST_INVALID" | "METHOD_NOT_FOUND",
   why: string,
 ): void {
   const error = new ServiceError(code, why);
-  if (grpc && exchange.httpVersion === 2) answerUnknownGrpc(exchange, error);
+  if (protocol === "connect") refuseConnect(exchange, error);
+  else if (protocol === "grpc" && exchange.httpVersion === 2) answerUnknownGrpc(exchange, error);
   else answerError(exchange, error);
 }

@@ -36,6 +36,8 @@ export const CODES = {
   VERIFY_NOT_FOUND: { http: 404, grpc: grpc.NOT_FOUND, retry: false },
   TUNING_NOT_FOUND: { http: 404, grpc: grpc.NOT_FOUND, retry: false },
   METHOD_NOT_FOUND: { http: 404, grpc: grpc.UNIMPLEMENTED, retry: false },
+  NOT_SUPPORTED: { http: 501, grpc: grpc.UNIMPLEMENTED, retry: false },
+  FRAMING_INVALID: { http: 400, grpc: grpc.INTERNAL, retry: false },
   NAMESPACE_EXISTS: { http: 409, grpc: grpc.ALREADY_EXISTS, retry: false },
   CONFLICT: { http: 409, grpc: grpc.ABORTED, retry: true },
   ID_BLOCKED: { http: 403, grpc: grpc.PERMISSION_DENIED, retry: false },

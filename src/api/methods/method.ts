@@ -46,7 +46,7 @@ export interface StreamRequest {
   run(signal: AbortSignal): AsyncIterable<Answer>;
 }
 
-interface MethodForm<R> {
+export interface MethodForm<R> {
   readonly desc: DescMethod;
   /** Whether a call that ended early may still have changed something. */
   readonly changes: boolean;

@@ -5,22 +5,14 @@
  * page: a slow reader holds about one page of memory, not everything it has not read yet.
  */
 import type { ServiceError } from "../../lib/errors.ts";
-import { ServiceError as Failure } from "../../lib/errors.ts";
-import type { CopiedBytes, Method } from "../methods/method.ts";
+import type { Method } from "../methods/method.ts";
 import type { Call, Calls } from "../calls.ts";
 import type { Exchange } from "../transport/exchange.ts";
-import { receive } from "../transport/receive.ts";
 import { CANCELLED, errorTrailers, okTrailers } from "./grpc-status.ts";
-import {
-  COMPRESSED,
-  onlyMessage,
-  peekPrefix,
-  PREFIX_BYTES,
-  prefixed,
-  unzipped,
-} from "./messages.ts";
+import { encodingOf, ENCODINGS } from "./gzip.ts";
+import { prefixed, receiveMessage, sendPage } from "./messages.ts";
 
-const HEAD = { "content-type": "application/grpc+proto", "grpc-accept-encoding": "identity,gzip" };
+const HEAD = { "content-type": "application/grpc+proto", "grpc-accept-encoding": ENCODINGS };
 
 export function isGrpc(contentType: string | undefined): boolean {
   return contentType !== undefined && /^application\/grpc(?:\+proto)?(?:;|$)/i.test(contentType);
@@ -45,7 +37,7 @@ export async function answerGrpc(exchange: Exchange, method: Method, calls: Call
       )) {
         if (!begun) exchange.begin(200, HEAD);
         begun = true;
-        await sendPage(exchange, call, await page.binary());
+        await sendPage(call, prefixed(await page.binary()));
       }
       if (!begun) exchange.begin(200, HEAD);
     }
@@ -56,42 +48,13 @@ export async function answerGrpc(exchange: Exchange, method: Method, calls: Call
   }
 }
 
-async function sendPage(exchange: Exchange, call: Call, page: CopiedBytes): Promise<void> {
-  const framed = prefixed(page);
-  call.takeAnswer(framed.length);
-  await exchange.send(framed);
-  call.giveAnswer(framed.length);
-  call.progressed();
-}
-
 async function requestOf(exchange: Exchange, method: Method, call: Call): Promise<Buffer> {
-  const { requestBytesMax } = method;
   call.admit();
-  const encoding = exchange.headers["grpc-encoding"] ?? "identity";
-  if (encoding !== "identity" && encoding !== "gzip") {
-    throw new Failure(
-      "REQUEST_INVALID",
-      `grpc-encoding ${JSON.stringify(String(encoding).slice(0, 40))} is not supported; use identity or gzip`,
-    );
-  }
-  const body = await receive(exchange, {
-    clock: call.clock,
-    bytesMax: requestBytesMax + PREFIX_BYTES,
-    charge: (bytes) => call.take(bytes),
-    peek: (first) => peekPrefix(first, requestBytesMax),
-    signal: call.signal,
-  });
-  const { flags, bytes } = onlyMessage(body);
-  if (flags === 0) return bytes;
-  if (flags !== COMPRESSED || encoding === "identity") {
-    throw new Failure(
-      "REQUEST_INVALID",
-      "the message is compressed, but grpc-encoding does not say how",
-    );
-  }
-  const message = await unzipped(bytes, requestBytesMax);
-  call.take(message.length);
-  return message;
+  return receiveMessage(
+    call,
+    method,
+    encodingOf(exchange.headers["grpc-encoding"], "grpc-encoding"),
+  );
 }
 
 /** Sends an error. If nothing was sent before, head and trailers are one. */

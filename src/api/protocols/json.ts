@@ -11,7 +11,8 @@ import { errorJson, retryAfterMs } from "../error-map.ts";
 import type { Method } from "../methods/method.ts";
 import type { Exchange } from "../transport/exchange.ts";
 import { receive } from "../transport/receive.ts";
-import { REQUEST_ID_HEADER } from "./grpc-status.ts";
+import { sendPage } from "./messages.ts";
+import { REQUEST_ID_HEADER } from "../request-id.ts";
 
 /** The header with the caller's deadline, if it differs from the default. */
 const TIMEOUT_HEADER = "braid-timeout-ms";
@@ -40,11 +41,7 @@ export async function answerJson(exchange: Exchange, method: Method, calls: Call
       // The status can still report what fails before the first page.
       if (!begun) exchange.begin(200, lines);
       begun = true;
-      const line = lineOf(await page.json());
-      call.takeAnswer(line.length);
-      await exchange.send(line);
-      call.giveAnswer(line.length);
-      call.progressed();
+      await sendPage(call, lineOf(await page.json()));
     }
     if (!begun) exchange.begin(200, lines);
     call.succeeded();
@@ -52,20 +49,31 @@ export async function answerJson(exchange: Exchange, method: Method, calls: Call
   } catch (error) {
     const failure = call.failed(error);
     if (failure === undefined) exchange.cut();
-    else if (!begun) answerError(exchange, failure, head);
+    else if (!begun) answerFailure(exchange, failure, head);
     else await endWithError(exchange, failure);
   }
+}
+
+/** HTTP has a status of its own for a body of an unknown type. */
+function answerFailure(exchange: Exchange, error: ServiceError, head: OutgoingHttpHeaders): void {
+  if (error.code !== "REQUEST_INVALID" || isJson(exchange)) answerError(exchange, error, head);
+  else answerError(exchange, error, { ...head, "accept-post": "application/json" }, 415);
 }
 
 export function answerError(
   exchange: Exchange,
   error: ServiceError,
   headers: OutgoingHttpHeaders = {},
+  status: number = CODES[error.code].http,
 ): void {
+  const head = { ...headers, ...retryHeader(error), "content-type": JSON_TYPE };
+  exchange.answer(status, head, errorJson(error));
+}
+
+/** `Retry-After`, if a retry may help. */
+export function retryHeader(error: ServiceError): OutgoingHttpHeaders {
   const retryMs = retryAfterMs(error);
-  const retry = retryMs === undefined ? {} : { "retry-after": String(Math.ceil(retryMs / 1000)) };
-  const head = { ...headers, ...retry, "content-type": JSON_TYPE };
-  exchange.answer(CODES[error.code].http, head, errorJson(error));
+  return retryMs === undefined ? {} : { "retry-after": String(Math.ceil(retryMs / 1000)) };
 }
 
 /** After a stream has begun, an error is its last line. */
@@ -91,12 +99,13 @@ async function requestOf(exchange: Exchange, method: Method, call: Call): Promis
 }
 
 /** A body of another type or encoding cannot be read: the headers' problems are all there is. */
-function checkType({ headers }: Exchange, problems: Problems): void {
-  const type = headers["content-type"];
+function checkType(exchange: Exchange, problems: Problems): void {
+  const { headers } = exchange;
   const before = problems.count;
-  if (type !== undefined && !/^application\/json\s*(;|$)/i.test(type)) {
+  if (!isJson(exchange)) {
+    const given = JSON.stringify(headers["content-type"]?.slice(0, 100));
     problems.add(
-      `the body must be JSON with content-type: application/json (with curl: --json '…'), not ${JSON.stringify(type.slice(0, 100))}`,
+      `the body must be JSON with content-type: application/json (with curl: --json '…'), not ${given}`,
     );
   }
   const encoding = headers["content-encoding"];
@@ -106,14 +115,21 @@ function checkType({ headers }: Exchange, problems: Problems): void {
   if (problems.count > before) problems.throwIfAny("REQUEST_INVALID");
 }
 
+/** A body without a type is taken for JSON. */
+function isJson({ headers }: Exchange): boolean {
+  const type = headers["content-type"];
+  return type === undefined || /^application\/json\s*(;|$)/i.test(type);
+}
+
 /** Undefined if there is none; NaN if it is malformed. */
 function timeoutMs(header: string | string[] | undefined): number | undefined {
   if (header === undefined) return undefined;
   return /^\d{1,12}$/.test(String(header)) ? Number(header) : Number.NaN;
 }
 
-function bytesOf(json: Uint8Array | string): Uint8Array {
-  return typeof json === "string" ? Buffer.from(json) : json;
+export function bytesOf(json: Uint8Array | string): Buffer {
+  if (typeof json === "string") return Buffer.from(json);
+  return Buffer.from(json.buffer, json.byteOffset, json.byteLength);
 }
 
 function lineOf(json: Uint8Array | string): Buffer {

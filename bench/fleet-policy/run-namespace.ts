@@ -15,7 +15,7 @@ import { decideTuning, usableHistograms } from "../../src/tune/decide-tuning.ts"
 import type { TuningFacts } from "../../src/tune/decide-tuning.ts";
 import { judgeSizes } from "../../src/tune/judge-sizes.ts";
 import { measureEffect } from "../../src/tune/measure-effect.ts";
-import { newTuning } from "../../src/tune/new-tuning.ts";
+import { newTuning, proposalOf } from "../../src/tune/new-tuning.ts";
 import { SizePrediction } from "../../src/tune/predict-sizes.ts";
 import { rateGroups, simulatedHistogram } from "../../tests/support/simulated-traffic.ts";
 import { DAY, YEAR_DAYS } from "./fleet.ts";
@@ -118,7 +118,10 @@ export function runNamespace(namespace: SimulatedNamespace, tuned: boolean): Nam
         if (undone && sealed.length - last.slice <= THRASH_SLICES) thrashes++;
         changes.push({ day, slice: sealed.length, from: config.timePartition, to: decision.to });
         const effectiveFrom = slices.at(-1)?.end ?? now;
-        const made = newTuning(String(tunings.length), decision, config, { at: now, by: "tuner" });
+        const made = newTuning(String(tunings.length), proposalOf(decision, config), {
+          at: now,
+          by: "tuner",
+        });
         tunings = [...tunings, { ...made, state: "APPLIED" as const, effectiveFrom }].slice(
           -HISTORY,
         );

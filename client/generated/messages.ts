@@ -130,6 +130,8 @@ export interface Namespace {
   readonly splitsPaused: boolean;
   /** Since when, by whom and why. Not given unless paused. */
   readonly splitsPause?: SplitsPause;
+  /** The tuning that waits for DecideTuning, if there is one. In GetNamespace alone. */
+  readonly waitingTuning?: string;
   /** If it was created from a workload: what was expected then, and why. */
   readonly provisioned?: ProvisionedPlan;
 }
@@ -1474,7 +1476,10 @@ export interface ListTuningsRequest {
 export interface ListTuningsResponse {
   /** Oldest first. */
   readonly tunings: readonly Tuning[];
-  /** What the tuner would propose from the histograms that are stored now. It has no id. */
+  /**
+   * What the tuner would propose from the histograms that are stored now. It has no id, state or
+   * history: nothing is stored.
+   */
   readonly next: Tuning;
   /**
    * Why it would propose nothing: FITS, TOO_LITTLE_EVIDENCE, NOT_READ, SLICES_DISAGREE,

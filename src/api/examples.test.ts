@@ -35,5 +35,6 @@ const LEFT_OUT = new Set([
   ...["CreateNamespace", "GetNamespace", "UpdateNamespace", "UndeleteNamespace"].flatMap((name) => [
     `${name}.splitsPause`,
     `${name}.provisioned`,
+    `${name}.waitingTuning`,
   ]),
 ]);

@@ -143,7 +143,7 @@ async function open(options: {
     planner: { check: () => undefined, plan: notAsked, keep: unasked },
     sizes: { of: notAsked, history: notAsked },
     partitions: { list: notAsked },
-    tunings: { list: notAsked, decide: notAsked },
+    tunings: { list: notAsked, waiting: async () => undefined, decide: notAsked },
     doctor: { remediesFor: notAsked },
     splits: {
       list: notAsked,

@@ -1,12 +1,15 @@
 /** Examples of the methods on tunings and remedies: see `examples.ts`. */
 import type { Example } from "./example.ts";
 
+const OBSERVED =
+  "most partitions are too small: 99 % have at most 8KiB, the target is 2MiB to 10MiB";
+
 const PROPOSED = {
   id: "20261114",
   state: "PROPOSED",
   direction: "WIDEN",
   evidence: ["data_20261113", "data_20261114"],
-  observed: "TimeSlices have p99 partitions below configured target of 2MiB.",
+  observed: OBSERVED,
   proposed: "time_bucket interval: 60s -> 86400s",
   from: { secondsPerTimeSlice: 86_400, secondsPerTimeBucket: 60, eventBuckets: 1 },
   to: { secondsPerTimeSlice: 86_400, secondsPerTimeBucket: 86_400, eventBuckets: 1 },
@@ -23,10 +26,10 @@ const PROPOSED = {
       at: "2026-11-15T10:00:00Z",
       by: "tuner",
       to: "PROPOSED",
-      why: "TimeSlices have p99 partitions below configured target of 2MiB.",
+      why: OBSERVED,
     },
   ],
-  why: "TimeSlices have p99 partitions below configured target of 2MiB.",
+  why: OBSERVED,
 };
 
 export const TUNING_EXAMPLES: Readonly<Record<string, Example>> = {
@@ -37,7 +40,7 @@ export const TUNING_EXAMPLES: Readonly<Record<string, Example>> = {
         {
           problem: "most partitions are too small",
           remedy: "RETUNE",
-          why: "TimeSlices have p99 partitions below configured target of 2MiB. A proposal waits.",
+          why: OBSERVED + "; a proposal waits: time_bucket interval: 60s -> 86400s",
           command: "braid tune accept plays 20261114",
         },
       ],

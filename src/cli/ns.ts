@@ -1,11 +1,6 @@
 /** `braid ns`: creates, shows, changes and deletes namespaces. */
 import type { Command } from "commander";
-import type {
-  DeletedNamespace,
-  Namespace,
-  Tuning,
-  WorkloadDescription,
-} from "../../client/connect.ts";
+import type { DeletedNamespace, Namespace, WorkloadDescription } from "../../client/connect.ts";
 import { line } from "./blocks.ts";
 import { clientFor } from "./connection.ts";
 import type { GlobalOptions } from "./connection.ts";
@@ -58,8 +53,7 @@ export function addNs(program: Command, terminal: Terminal): void {
       const { interrupted: signal } = terminal;
       const client = clientFor(options, terminal);
       const namespace = await client.getNamespace(name, { signal });
-      const { tunings } = await client.listTunings(name, { signal });
-      await show(terminal, options, namespace, tunings);
+      await show(terminal, options, namespace);
     });
 
   addWatchFlag(ns.command("ls"))
@@ -236,10 +230,9 @@ async function show(
   terminal: Terminal,
   options: GlobalOptions,
   namespace: Namespace,
-  tunings: readonly Tuning[] = [],
 ): Promise<void> {
-  const waiting = tunings.find(({ state }) => state === "PROPOSED");
-  const note = waiting === undefined ? [] : [line(waitingText(namespace.namespace, waiting.id))];
+  const { waitingTuning: waiting } = namespace;
+  const note = waiting === undefined ? [] : [line(waitingText(namespace.namespace, waiting))];
   const blocks = [describeNamespace(namespace, terminal.clock.nowMicros()), ...note];
   await emit(terminal, options, { value: namespace, blocks });
 }

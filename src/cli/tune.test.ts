@@ -18,15 +18,15 @@ test("tune ls shows each tuning, and what to do with one that waits", async () =
 });
 
 test("ns get says that a proposal waits, and nothing once it is decided", async () => {
-  let { tunings } = LIST;
-  await using server = await fakeBraid(({ method }) =>
-    method === "GetNamespace" ? NAMESPACE : { tunings },
-  );
+  let namespace = { ...NAMESPACE, waitingTuning: "20261114" };
+  await using server = await fakeBraid(() => namespace);
   const { url } = server;
   const waits = await runBraid(["ns", "get", "plays"], { url });
   equal(waits.code, 0, waits.err);
   match(waits.out, /^tuning: a proposal waits: braid tune show plays 20261114, /m);
-  tunings = [DECIDED as object];
+  const json = await runBraid(["ns", "get", "plays", "-o", "json"], { url });
+  equal(JSON.parse(json.out).waitingTuning, "20261114");
+  namespace = NAMESPACE as typeof namespace; // Without one that waits.
   doesNotMatch((await runBraid(["ns", "get", "plays"], { url })).out, /proposal/);
 });
 
@@ -38,9 +38,21 @@ test("tune ls says why nothing would be proposed, also in words it does not know
   match(fits.out, /no tuning yet\nnothing to propose: partitions have the target size/);
   nothingWhy = "OFF";
   const off = await runBraid(["tune", "ls", "plays"], { url });
-  match(off.out, /^tuning is off: braid ns update plays --set tuning\.mode=PROPOSE turns it on$/m);
+  match(
+    off.out,
+    /^nothing to propose: tuning is off; run: braid ns update plays --set tuning\.mode=PROPOSE$/m,
+  );
   nothingWhy = "ANOTHER_REASON";
   match((await runBraid(["tune", "dry-run", "plays"], { url })).out, /ANOTHER_REASON/);
+});
+
+test("tune dry-run has neither a state nor a history: nothing is stored", async () => {
+  const next = { ...LIST.tunings[0], id: "", state: "UNSPECIFIED", history: [] };
+  await using server = await fakeBraid(() => ({ tunings: [], next, nothingWhy: "" }));
+  const ran = await runBraid(["tune", "dry-run", "plays"], { url: server.url });
+  equal(ran.code, 0, ran.err);
+  match(ran.out, /^proposed +1\.4 MiB/m);
+  doesNotMatch(ran.out, /state|UNSPECIFIED|PROPOSED|WHEN/);
 });
 
 test("tune show has the dry run and the history, and an unknown id is not found", async () => {
@@ -51,7 +63,7 @@ test("tune show has the dry run and the history, and an unknown id is not found"
   match(ran.out, /^now +1 KiB +4 KiB +8 KiB +1,440$/m);
   match(ran.out, /^proposed +1\.4 MiB +5 MiB +7 MiB +1$/m);
   match(ran.out, /^2026-11-15T10:00:00Z .*tuner +PROPOSED/m);
-  doesNotMatch(ran.out, /in force/);
+  doesNotMatch(ran.out, /first slice/);
   const unknown = await runBraid(["tune", "show", "plays", "nothing"], { url });
   equal(unknown.code, 3);
   match(unknown.err, /braid tune ls plays/);
@@ -60,7 +72,7 @@ test("tune show has the dry run and the history, and an unknown id is not found"
 test("tune show says from when on slices have what was applied", async () => {
   await using server = await fakeBraid(() => ({ tunings: [DECIDED], nothingWhy: "" }));
   const ran = await runBraid(["tune", "show", "plays", "20261114"], { url: server.url });
-  match(ran.out, /^in force +for slices from 2026-11-17T00:00:00Z .*on$/m);
+  match(ran.out, /^first slice +begins 2026-11-17T00:00:00Z/m);
 });
 
 test("tune accept and refuse send the decision with its reason", async () => {
@@ -70,7 +82,10 @@ test("tune accept and refuse send the decision with its reason", async () => {
     url,
   });
   equal(accepted.code, 0, accepted.err);
-  match(accepted.out, /^accepted 20261114: .*, for slices from 2026-11-17T00:00:00Z on\n$/);
+  match(
+    accepted.out,
+    /^accepted 20261114: .*; the first slice that has it begins 2026-11-17T00:00:00Z\n$/,
+  );
   const sent = { namespace: "plays", id: "20261114", accept: true, reason: "why" };
   deepEqual(server.requests.at(-1)?.body, sent);
   await runBraid(["tune", "refuse", "plays", "20261114"], { url });

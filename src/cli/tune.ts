@@ -6,6 +6,7 @@ import { line, pairs, table } from "./blocks.ts";
 import type { Block } from "./blocks.ts";
 import { clientFor } from "./connection.ts";
 import type { GlobalOptions } from "./connection.ts";
+import { noTuningCommand, NO_TUNING_TEXTS } from "../model/no-tuning.ts";
 import { emit } from "./output.ts";
 import { count, duration, size } from "./print.ts";
 import { withRelative } from "./relative-time.ts";
@@ -144,7 +145,7 @@ function tuningBlocks(tuning: Tuning, namespace: string, nowMicros: number): Blo
   return [
     pairs([
       ...(tuning.id === "" ? [] : ([["tuning", `${tuning.id} of ${namespace}`]] as const)),
-      ["state", tuning.state],
+      ...(tuning.id === "" ? [] : ([["state", tuning.state]] as const)),
       ["observed", tuning.observed],
       ["proposed", tuning.proposed],
       ["evidence", evidence.join(", ")],
@@ -172,7 +173,7 @@ function tuningBlocks(tuning: Tuning, namespace: string, nowMicros: number): Blo
 
 function inForce({ effectiveFrom }: Tuning, nowMicros: number): [string, string][] {
   if (effectiveFrom === undefined) return [];
-  return [["in force", `for slices from ${withRelative(effectiveFrom, nowMicros)} on`]];
+  return [["first slice", `begins ${withRelative(effectiveFrom, nowMicros)}`]];
 }
 
 function keptLonger({ dryRun }: Tuning): [string, string][] {
@@ -183,7 +184,7 @@ function keptLonger({ dryRun }: Tuning): [string, string][] {
 
 function decidedText({ id, state, proposed, effectiveFrom }: Tuning): string {
   if (state === "REFUSED") return `refused ${id}: slices stay as they are`;
-  return `accepted ${id}: ${proposed}, for slices from ${effectiveFrom ?? "now"} on`;
+  return `accepted ${id}: ${proposed}; the first slice that has it begins ${effectiveFrom ?? "soon"}`;
 }
 
 function nextText({ observed, proposed }: Tuning): string {
@@ -192,19 +193,8 @@ function nextText({ observed, proposed }: Tuning): string {
 
 /** Codes that this version of the CLI does not know are shown as they are. */
 function nothingText(why: string, namespace: string): string {
-  return NOTHING[why]?.replace("NAMESPACE", namespace) ?? `nothing to propose: ${why}`;
+  const texts: Readonly<Record<string, string>> = NO_TUNING_TEXTS;
+  const command = noTuningCommand(why, namespace);
+  const text = `nothing to propose: ${texts[why] ?? why}`;
+  return command === undefined ? text : `${text}; run: ${command}`;
 }
-
-const NOTHING: Readonly<Record<string, string>> = {
-  OFF: "tuning is off: braid ns update NAMESPACE --set tuning.mode=PROPOSE turns it on",
-  CLOCK_IN_DOUBT: "nothing is decided while the server's clock is in doubt: braid clock confirm",
-  EFFECT_NOT_MEASURED: "the last change has not shown its effect in two sealed slices yet",
-  TOO_LITTLE_EVIDENCE:
-    "nothing to propose: the two newest sealed slices hold too little, or there are not two yet",
-  NOT_READ: "nothing to propose: nobody has read the namespace lately",
-  FITS: "nothing to propose: partitions have the target size",
-  SLICES_DISAGREE: "nothing to propose: the newest two sealed slices disagree",
-  COOLING_DOWN: "nothing to propose yet: the last change is too recent",
-  NOTHING_BETTER: "nothing to propose: no other partitioning comes closer to the target",
-  DECIDED_BEFORE: "nothing new to propose: the sizes have not changed since the last proposal",
-};

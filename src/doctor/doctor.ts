@@ -1,28 +1,36 @@
 /** Looks at one namespace and names a remedy for each problem of its partitions. */
+import type { NamespaceConfig } from "../model/namespace-config.ts";
 import { partitionText } from "../model/partition.ts";
 import type { PartitionKey, SliceRef } from "../model/partition.ts";
 import type { SliceHistogram } from "../model/slice-histogram.ts";
 import type { SplitRecord } from "../model/split.ts";
 import type { Catalog } from "../ports/catalog.ts";
 import type { Fragments } from "../ports/fragments.ts";
+import type { DroppedSnapshots } from "../ports/snapshots.ts";
 import { readHistograms } from "../records/histogram-records.ts";
 import { readReadyNamespace } from "../records/namespace-records.ts";
 import type { NamespaceRecord } from "../records/namespace-records.ts";
+import { readSlices } from "../records/slice-records.ts";
 import { splitIdOf } from "../records/split-ids.ts";
 import { listSplits, slicesWithSplits } from "../records/split-records.ts";
 import { readTopPartitions } from "../records/top-partition-records.ts";
-import { readTunings } from "../records/tuning-records.ts";
 import { readKillSwitch } from "../splits/record/kill-switch.ts";
 import { judgeSizes } from "../tune/judge-sizes.ts";
-import { observedText } from "../tune/observed-text.ts";
+import type { SizeVerdict } from "../tune/judge-sizes.ts";
 import { SizePrediction } from "../tune/predict-sizes.ts";
+import type { TuningList } from "../tune/tunings.ts";
 import { remediesOf } from "./remedies.ts";
-import type { Remedy, WidePartition } from "./remedies.ts";
+import type { NamespaceCondition, RecentReads, Remedy, WidePartition } from "./remedies.ts";
 
 export interface DoctorOptions {
   readonly catalog: Catalog;
+  /** The tunings, and what the tuner would propose now or why nothing. */
+  readonly tunings: (namespace: string) => Promise<TuningList>;
+  /** How long reads took at this server in the last minutes; undefined if there were none. */
+  readonly recentReads: (namespace: string) => RecentReads | undefined;
   /** How scattered a slice lies in the storage; undefined where the engine cannot tell. */
   readonly fragments: (slice: SliceRef) => Promise<Fragments | undefined>;
+  readonly droppedSnapshots: (namespaceId: string) => Promise<DroppedSnapshots | undefined>;
 }
 
 /** The widest partitions that get an entry of their own. */
@@ -43,17 +51,26 @@ export class Doctor {
     const { catalog } = this.#options;
     const record = await readReadyNamespace(catalog, namespace);
     const histograms = await readHistograms(catalog, record.id);
-    const tunings = await readTunings(catalog, record.id);
     const { on } = await readKillSwitch(catalog);
     const newest = histograms.findLast(({ sealed, complete }) => sealed && complete);
     return remediesOf({
       namespace: record,
       killSwitchOn: on,
-      sizes: newest === undefined ? undefined : judged(newest, record),
-      waitingTuning: tunings.find(({ state }) => state === "PROPOSED")?.id,
-      appliedTuning: tunings.find(({ state }) => state === "APPLIED")?.id,
+      verdict: newest === undefined ? undefined : judged(newest, record),
+      tuning: await this.#options.tunings(namespace),
+      reads: this.#options.recentReads(namespace),
+      snapshots: await this.#snapshots(record.id),
       wide: await this.#widest(record, histograms),
     });
+  }
+
+  async #snapshots(namespaceId: string): Promise<NamespaceCondition["snapshots"]> {
+    const { catalog, droppedSnapshots } = this.#options;
+    const slices = await readSlices(catalog, namespaceId);
+    const dropped = slices.filter(({ state }) => state === "DROPPED").length;
+    if (dropped === 0) return undefined;
+    const found = await droppedSnapshots(namespaceId);
+    return found === undefined ? undefined : { ...found, dropped };
   }
 
   async #widest(
@@ -66,8 +83,7 @@ export class Doctor {
       const slice = { namespaceId: id, slice: timeSlice };
       const top = await readTopPartitions(catalog, slice);
       for (const { bytes, events, ...key } of top?.partitions ?? []) {
-        const { bytesMax, eventsMax } = config.widePartition;
-        if (bytes <= bytesMax && events <= eventsMax) continue;
+        if (!isWide({ bytes, events }, config)) continue;
         const { seriesId, timeBucket, eventBucket } = key;
         const partition = { ...slice, seriesId, timeBucket, eventBucket };
         const share = bytes / Math.max(1, top?.totalBytes ?? bytes);
@@ -77,8 +93,10 @@ export class Doctor {
     for await (const split of this.#splits(id)) {
       const { partition, bytes, events } = split;
       const name = partitionText(partition);
-      const seen = found.get(name) ?? { partition, bytes, events, share: undefined };
-      found.set(name, { ...seen, split });
+      const seen = found.get(name);
+      // An operator may have had a narrow one split: that is no problem once it is done.
+      if (seen === undefined && isDone(split) && !isWide(split, config)) continue;
+      found.set(name, { ...(seen ?? { partition, bytes, events, share: undefined }), split });
     }
     const widest = [...found.values()].sort((a, b) => b.bytes - a.bytes).slice(0, WIDE_MAX);
     return Promise.all(widest.map((seen) => this.#describe(seen)));
@@ -117,7 +135,17 @@ interface Seen extends Pick<WidePartition, "bytes" | "events" | "share" | "split
   readonly partition: PartitionKey;
 }
 
-function judged(histogram: SliceHistogram, { config }: NamespaceRecord) {
-  const verdict = judgeSizes(new SizePrediction(histogram).present(), config.tuning);
-  return { verdict, observed: observedText(verdict, config.tuning) };
+function isWide(
+  { bytes, events }: { readonly bytes: number; readonly events: number },
+  { widePartition: { bytesMax, eventsMax } }: NamespaceConfig,
+): boolean {
+  return bytes > bytesMax || events > eventsMax;
+}
+
+function isDone({ state }: SplitRecord): boolean {
+  return state === "COMPLETED" || state === "REFUSED";
+}
+
+function judged(histogram: SliceHistogram, { config }: NamespaceRecord): SizeVerdict {
+  return judgeSizes(new SizePrediction(histogram).present(), config.tuning);
 }

@@ -5,6 +5,10 @@ import type { MoveCause } from "../model/move-cause.ts";
 import { NO_LATENCY } from "../model/split.ts";
 import type { SplitRecord, SplitState } from "../model/split.ts";
 import { FIRST_READ_MODE } from "../model/read-mode.ts";
+import { NO_TUNING_TEXTS } from "../model/no-tuning.ts";
+import type { Tuning, TuningProposal } from "../model/tuning.ts";
+import type { SizeVerdict } from "../tune/judge-sizes.ts";
+import type { TuningList } from "../tune/tunings.ts";
 import { remediesOf } from "./remedies.ts";
 import type { NamespaceCondition, WidePartition } from "./remedies.ts";
 
@@ -27,9 +31,10 @@ function condition(change: Partial<NamespaceCondition> = {}): NamespaceCondition
       version: 1,
     },
     killSwitchOn: false,
-    sizes: { verdict: "FITS", observed: "It fits." },
-    waitingTuning: undefined,
-    appliedTuning: undefined,
+    verdict: "FITS",
+    tuning: { tunings: [], next: undefined, nothing: "FITS" },
+    reads: undefined,
+    snapshots: undefined,
     wide: [],
     ...change,
   };
@@ -67,7 +72,7 @@ test("a healthy namespace has nothing to do, and says what was looked at", () =>
   const [only, ...more] = remediesOf(condition());
   deepEqual(more, []);
   equal(only?.remedy, "NOTHING");
-  match(remediesOf(condition({ sizes: undefined }))[0]?.why ?? "", /no sealed slice was walked/);
+  match(remediesOf(condition({ verdict: undefined }))[0]?.why ?? "", /no sealed slice was walked/);
 });
 
 test("each state of a wide partition has its rung of the ladder", () => {
@@ -95,20 +100,101 @@ test("commands can be copied: they name the split, and quote the id", () => {
   equal(compact?.command, "nodetool compact k t");
 });
 
-test("most partitions of the wrong size ask for tuning, by what the namespace allows", () => {
-  const sizes = { verdict: "TOO_NARROW" as const, observed: "Too small." };
-  const command = (change: Partial<NamespaceCondition>): string | undefined =>
-    remediesOf(condition({ sizes, ...change }))[0]?.command;
-  equal(command({}), "braid tune ls plays");
-  equal(command({ waitingTuning: "20261114" }), "braid tune accept plays 20261114");
-  equal(command({ appliedTuning: "20261114" }), "braid tune show plays 20261114");
-  const { namespace } = condition();
-  const { config } = namespace;
-  const off = {
-    ...namespace,
-    config: { ...config, tuning: { ...config.tuning, mode: "OFF" as const } },
+test("sizes are judged by the tuner, in its own words", () => {
+  const from = DEFAULT_NAMESPACE_CONFIG.timePartition;
+  const sizes = { p50: 1, p95: 1, p99: 1 };
+  const next: TuningProposal = {
+    direction: "WIDEN",
+    evidence: [],
+    observed: "Too small",
+    proposed: "60s -> 3600s",
+    from,
+    to: from,
+    dryRun: {
+      before: sizes,
+      after: sizes,
+      partitionsPerDayBefore: 1,
+      partitionsPerDayAfter: 1,
+      keptLongerSeconds: 0,
+      keptLongerBytes: 0,
+    },
   };
-  equal(command({ namespace: off }), "braid ns update plays --set tuning.mode=PROPOSE");
+  const stored = (state: Tuning["state"]): Tuning => ({
+    ...next,
+    id: "20261114",
+    state,
+    effectiveFrom: 1,
+    got: null,
+    history: [],
+  });
+  const first = (tuning: Partial<TuningList>, verdict: SizeVerdict = "TOO_NARROW") => {
+    const whole = { tunings: [], next: undefined, nothing: undefined, ...tuning };
+    const [remedy] = remediesOf(condition({ verdict, tuning: whole }));
+    return [remedy?.remedy, remedy?.command, remedy?.why];
+  };
+  deepEqual(first({ next }).slice(0, 2), ["RETUNE", "braid tune dry-run plays"]);
+  const waits = { tunings: [stored("PROPOSED")], nothing: "DECIDED_BEFORE" as const };
+  deepEqual(first(waits).slice(0, 2), ["RETUNE", "braid tune accept plays 20261114"]);
+  const applied = { tunings: [stored("APPLIED")], nothing: "EFFECT_NOT_MEASURED" as const };
+  deepEqual(first(applied).slice(0, 2), ["RETUNE", "braid tune show plays 20261114"]);
+  deepEqual(first({ nothing: "OFF" }).slice(0, 2), [
+    "RETUNE",
+    "braid ns update plays --set tuning.mode=PROPOSE",
+  ]);
+  for (const nothing of [
+    "COOLING_DOWN",
+    "NOT_READ",
+    "SLICES_DISAGREE",
+    "NOTHING_BETTER",
+  ] as const) {
+    const why = `nothing is proposed: ${NO_TUNING_TEXTS[nothing]}`;
+    deepEqual(first({ nothing }), ["NOTHING", "", why]);
+  }
+  // The tuner looks at two slices, and has the last word.
+  match(first({ nothing: "FITS" })[2] ?? "", /partitions have the target size/);
+});
+
+test("reads beyond their target are a problem, and wide partitions of fast reads are none", () => {
+  const slow = { reads: 1_234, p99Ms: 820 };
+  const first = (change: Partial<NamespaceCondition>): (string | undefined)[] => {
+    const [remedy] = remediesOf(condition(change));
+    return [remedy?.remedy, remedy?.problem];
+  };
+  const problem =
+    "reads take longer than their target: p99 of the last 1,234 pages at this server is 820ms, the target 500ms";
+  deepEqual(first({ reads: slow }), ["NOTHING", problem]);
+  deepEqual(first({ reads: slow, verdict: "TOO_NARROW" }), ["RETUNE", problem]);
+  deepEqual(first({ reads: slow, wide: [wide("SPLITTING")] }), ["SPLIT", problem]);
+  equal(first({ reads: { reads: 10, p99Ms: 5_000 } })[0], "PARTIAL");
+  const harmless = remediesOf(
+    condition({ reads: { reads: 10, p99Ms: 12 }, wide: [wide("SPLITTING")] }),
+  )[0];
+  deepEqual(
+    [harmless?.remedy, harmless?.command],
+    ["NOTHING", "braid ns update plays --set widePartition.whenHarmless=LEAVE"],
+  );
+});
+
+test("C26: snapshots that Cassandra may keep of dropped slices are reported with their command", () => {
+  const snapshots = {
+    kept: "auto_snapshot is on",
+    clearCommand: "nodetool clearsnapshot",
+    dropped: 3,
+  };
+  const [found] = remediesOf(condition({ snapshots }));
+  deepEqual(found, {
+    problem: "3 dropped slices may still take up space",
+    remedy: "NOTHING",
+    why: "auto_snapshot is on; nodetool listsnapshots shows them",
+    command: "nodetool clearsnapshot",
+  });
+});
+
+test("a size that nobody has counted yet is not shown as zero", () => {
+  const [found] = remediesOf(
+    condition({ wide: [wide("DETECTED", "claim", { bytes: 0, events: 0 })] }),
+  );
+  match(found?.problem ?? "", /its size is not counted yet$/);
 });
 
 test("what holds all splits back comes first", () => {

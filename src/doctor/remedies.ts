@@ -4,8 +4,11 @@
  */
 import type { Namespace } from "../model/namespace.ts";
 import type { SplitRecord } from "../model/split.ts";
-import { formatBytes } from "../lib/units.ts";
+import { formatBytes, formatDurationMs } from "../lib/units.ts";
+import { noTuningCommand, NO_TUNING_TEXTS } from "../model/no-tuning.ts";
+import type { DroppedSnapshots } from "../ports/snapshots.ts";
 import type { SizeVerdict } from "../tune/judge-sizes.ts";
+import type { TuningList } from "../tune/tunings.ts";
 
 export const REMEDIES = ["NOTHING", "PARTIAL", "BLOCK", "COMPACT", "RETUNE", "SPLIT"] as const;
 
@@ -32,15 +35,23 @@ export interface WidePartition {
   readonly compactCommand: string | undefined;
 }
 
+/** Reads of the last minutes. */
+export interface RecentReads {
+  readonly reads: number;
+  readonly p99Ms: number;
+}
+
 export interface NamespaceCondition {
   readonly namespace: Namespace;
   readonly killSwitchOn: boolean;
-  /** The newest sealed slice that was walked; undefined if none was. */
-  readonly sizes: { readonly verdict: SizeVerdict; readonly observed: string } | undefined;
-  /** The id of a tuning that waits for an operator. */
-  readonly waitingTuning: string | undefined;
-  /** The id of a tuning that is applied and has not shown its effect. */
-  readonly appliedTuning: string | undefined;
+  /** Of the newest sealed slice that was walked; undefined if none was. */
+  readonly verdict: SizeVerdict | undefined;
+  /** What the tuner says itself. */
+  readonly tuning: TuningList;
+  /** Undefined if nobody has read the namespace in the last minutes. */
+  readonly reads: RecentReads | undefined;
+  /** Copies of dropped slices that the engine may keep; undefined if it keeps none. */
+  readonly snapshots: (DroppedSnapshots & { readonly dropped: number }) | undefined;
   /** Largest first. */
   readonly wide: readonly WidePartition[];
 }
@@ -50,16 +61,71 @@ const SHARE_OF_A_FAULT = 0.5;
 
 export function remediesOf(condition: NamespaceCondition): Remedy[] {
   const found = [
+    ...readRemedies(condition),
     ...switchRemedies(condition),
     ...tuningRemedies(condition),
     ...condition.wide.flatMap((partition) => partitionRemedies(condition, partition)),
+    ...snapshotRemedies(condition),
   ];
   if (found.length > 0) return found;
-  const why =
-    condition.sizes === undefined
-      ? "no wide partition is known; no sealed slice was walked yet, so sizes are not judged"
-      : "partitions have the target size, and none is known to be wide";
-  return [{ problem: "none found", remedy: "NOTHING", why, command: "" }];
+  return [{ problem: "none found", remedy: "NOTHING", why: healthyText(condition), command: "" }];
+}
+
+function healthyText({ verdict, tuning, reads, namespace }: NamespaceCondition): string {
+  const sizes =
+    verdict === undefined
+      ? "no sealed slice was walked yet, so sizes are not judged"
+      : NO_TUNING_TEXTS[tuning.nothing ?? "FITS"];
+  const read = reads === undefined ? "" : `; ${readText(reads, namespace)}`;
+  return `no wide partition is known; ${sizes}${read}`;
+}
+
+/** Whether reads meet their target now, and what explains it if they do not. */
+function readRemedies(condition: NamespaceCondition): Remedy[] {
+  const { namespace, reads, wide, verdict } = condition;
+  if (reads === undefined) return [];
+  const { name, config } = namespace;
+  const { targetMs, maxMs } = config.slos.read;
+  const unsplit = wide.filter(({ split }) => split?.state !== "COMPLETED");
+  if (reads.p99Ms <= targetMs) {
+    if (unsplit.length === 0 || config.widePartition.whenHarmless === "LEAVE") return [];
+    const why = `${readText(reads, namespace)}: Braid can leave wide partitions alone as long as that is so`;
+    const command = `braid ns update ${name} --set widePartition.whenHarmless=LEAVE`;
+    return [{ problem: "wide partitions do no harm now", remedy: "NOTHING", why, command }];
+  }
+  const problem = `reads take longer than their target: ${readText(reads, namespace)}`;
+  const is = (remedy: Remedy["remedy"], why: string, command: string): Remedy[] => [
+    { problem, remedy, why, command },
+  ];
+  if (unsplit.length > 0) {
+    const why = "wide partitions are not split yet: see below";
+    return is("SPLIT", why, `braid splits ls ${name}`);
+  }
+  if (verdict === "TOO_NARROW" || verdict === "TOO_WIDE") {
+    return is("RETUNE", "most partitions have the wrong size: see below", `braid tune ls ${name}`);
+  }
+  if (reads.p99Ms > maxMs) {
+    const why =
+      "sizes do not explain it; callers that prefer an incomplete answer in time set allowPartial";
+    return is("PARTIAL", why, "");
+  }
+  return is("NOTHING", "sizes do not explain it: check the load of the storage", "braid status");
+}
+
+function readText({ reads, p99Ms }: RecentReads, { config }: Namespace): string {
+  const { targetMs } = config.slos.read;
+  return (
+    `p99 of the last ${reads.toLocaleString("en-US")} pages at this server is ` +
+    `${formatDurationMs(Math.round(p99Ms))}, the target ${formatDurationMs(targetMs)}`
+  );
+}
+
+function snapshotRemedies({ snapshots }: NamespaceCondition): Remedy[] {
+  if (snapshots === undefined) return [];
+  const { dropped, kept, clearCommand } = snapshots;
+  const problem = `${dropped} dropped slices may still take up space`;
+  const why = `${kept}; nodetool listsnapshots shows them`;
+  return [{ problem, remedy: "NOTHING", why, command: clearCommand }];
 }
 
 function switchRemedies({ namespace, killSwitchOn, wide }: NamespaceCondition): Remedy[] {
@@ -87,30 +153,43 @@ function switchRemedies({ namespace, killSwitchOn, wide }: NamespaceCondition): 
   return found;
 }
 
-function tuningRemedies(condition: NamespaceCondition): Remedy[] {
-  const { namespace, sizes, waitingTuning, appliedTuning } = condition;
+/** In the tuner's own words, so that `braid tune ls` says the same. */
+function tuningRemedies({ namespace, verdict, tuning }: NamespaceCondition): Remedy[] {
   const { name, config } = namespace;
-  if (sizes === undefined || sizes.verdict === "FITS") return [];
-  const problem =
-    sizes.verdict === "TOO_WIDE" ? "most partitions are too wide" : "most partitions are too small";
-  const retune = (why: string, command: string): Remedy[] => [
-    { problem, remedy: "RETUNE", why: `${sizes.observed} ${why}`, command },
+  const { tunings, next, nothing } = tuning;
+  const retune = (direction: "WIDEN" | "NARROW", why: string, command: string): Remedy[] => [
+    { problem: PROBLEMS[direction], remedy: "RETUNE", why, command },
   ];
-  if (config.tuning.mode === "OFF") {
-    return retune("Tuning is off.", `braid ns update ${name} --set tuning.mode=PROPOSE`);
+  const waiting = tunings.find(({ state }) => state === "PROPOSED");
+  if (waiting !== undefined) {
+    const why = `${waiting.observed}; a proposal waits: ${waiting.proposed}`;
+    return retune(waiting.direction, why, `braid tune accept ${name} ${waiting.id}`);
   }
-  if (waitingTuning !== undefined) {
-    return retune("A proposal waits.", `braid tune accept ${name} ${waitingTuning}`);
+  const applied = tunings.find(({ state }) => state === "APPLIED");
+  if (applied !== undefined) {
+    const show = `braid tune show ${name} ${applied.id}`;
+    if (applied.got !== null && config.tuning.mode === "OFF") {
+      const why = "the last change made sizes worse, and is not taken back while tuning is off";
+      return retune(applied.direction, why, show);
+    }
+    const why = `${NO_TUNING_TEXTS.EFFECT_NOT_MEASURED}: ${applied.proposed}`;
+    return retune(applied.direction, why, show);
   }
-  if (appliedTuning !== undefined) {
-    const why = "A change is applied; two sealed slices will show its effect.";
-    return retune(why, `braid tune show ${name} ${appliedTuning}`);
+  if (next !== undefined) {
+    const why = `${next.observed}; the tuner will propose: ${next.proposed}`;
+    return retune(next.direction, why, `braid tune dry-run ${name}`);
   }
-  return retune(
-    "The tuner proposes a change when two sealed slices agree.",
-    `braid tune ls ${name}`,
-  );
+  if (nothing === "FITS" || verdict === undefined || verdict === "FITS") return [];
+  const problem = PROBLEMS[verdict === "TOO_WIDE" ? "NARROW" : "WIDEN"];
+  const why = `nothing is proposed: ${NO_TUNING_TEXTS[nothing ?? "FITS"]}`;
+  const command = noTuningCommand(nothing ?? "", name) ?? "";
+  return [{ problem, remedy: command === "" ? "NOTHING" : "RETUNE", why, command }];
 }
+
+const PROBLEMS = {
+  WIDEN: "most partitions are too small",
+  NARROW: "many partitions are too wide",
+} as const;
 
 function partitionRemedies(condition: NamespaceCondition, wide: WidePartition): Remedy[] {
   const { namespace } = condition;
@@ -168,6 +247,7 @@ function blockAdvice(
 }
 
 function sizeText({ bytes, events }: WidePartition): string {
+  if (bytes === 0) return "an operator asked for a split, and its size is not counted yet";
   return `${formatBytes(bytes)} in ${events.toLocaleString("en-US")} events`;
 }
 

@@ -53,6 +53,8 @@ export interface SliceHistogram {
   readonly sealed: boolean;
   /** Of the namespace, when the walk began. A later epoch may have re-opened the slice. */
   readonly epoch: number;
+  /** The slice was re-opened after a walk had found it sealed: much of it may be a backfill. */
+  readonly filledLater?: boolean | undefined;
   /** False: the walk ended at its time limit, and later partitions are missing. */
   readonly complete: boolean;
   /** The share of the ids whose partitions were counted; numbers stand for all ids. */

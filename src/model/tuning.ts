@@ -5,9 +5,10 @@
 import type { TimePartition } from "./namespace-config.ts";
 
 /**
- * PROPOSED waits for an operator. APPLIED is in the configuration, and its effect is not measured
- * yet. EFFECTIVE and TAKEN_BACK are measured. REFUSED is an operator's no. SUPERSEDED was replaced
- * by a newer observation, or by an operator's own change, before a decision.
+ * PROPOSED waits for an operator. APPLIED was decided; the configuration has it unless a process
+ * died right there, and its effect is not measured yet. EFFECTIVE and TAKEN_BACK are measured.
+ * REFUSED is an operator's no, or the configuration cannot have it. SUPERSEDED was replaced by a
+ * newer observation, or by an operator's own change.
  */
 export const TUNING_STATES = [
   "PROPOSED",
@@ -50,21 +51,31 @@ export interface TuningMove {
   readonly why: string;
 }
 
-export interface Tuning {
-  readonly id: string;
-  readonly state: TuningState;
+/** What the tuner would change, and why. */
+export interface TuningProposal {
   readonly direction: "WIDEN" | "NARROW";
   /** The slices whose histograms are the evidence, oldest first. */
   readonly evidence: readonly string[];
-  /** In the seed's words. */
+  /** A sentence about the sizes. */
   readonly observed: string;
   readonly proposed: string;
   readonly from: TimePartition;
   readonly to: TimePartition;
   readonly dryRun: DryRun;
-  /** APPLIED and later: event time from which slices have the new partitioning; else 0. */
+}
+
+export interface Tuning extends TuningProposal {
+  readonly id: string;
+  readonly state: TuningState;
+  /**
+   * Event time from which slices have the new partitioning; 0 until the configuration has it. An
+   * APPLIED one with 0 is being applied.
+   */
   readonly effectiveFrom: number;
-  /** EFFECTIVE and TAKEN_BACK: the sizes that came out. */
+  /**
+   * The sizes that came out, once they are measured. An APPLIED one that has them made things
+   * worse: it is being taken back, or tuning is off.
+   */
   readonly got: TunedSizes | null;
   /** Oldest first. */
   readonly history: readonly TuningMove[];

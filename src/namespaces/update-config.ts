@@ -39,8 +39,8 @@ export interface ConfigUpdate {
   readonly patch: NamespaceConfigPatch;
   /** Fields to reset to their defaults. */
   readonly reset: readonly string[];
-  /** The update is refused with CONFLICT if the namespace has another partitioning by now. */
-  readonly expected?: TimePartition;
+  /** Otherwise the update is refused with CONFLICT. */
+  readonly expected?: { readonly id: string; readonly timePartition: TimePartition };
 }
 
 const YEAR_SECONDS = 31_536_000;
@@ -129,10 +129,12 @@ function addResetProblems(merged: MergedConfig, problems: Problems): void {
 }
 
 function requirePartitioning(
-  { name, config }: NamespaceRecord,
-  expected: TimePartition | undefined,
+  { name, id, config }: NamespaceRecord,
+  expected: ConfigUpdate["expected"],
 ): void {
-  if (expected === undefined || isDeepStrictEqual(config.timePartition, expected)) return;
+  if (expected === undefined) return;
+  const isSame = isDeepStrictEqual(config.timePartition, expected.timePartition);
+  if (isSame && id === expected.id) return;
   throw new ServiceError(
     "CONFLICT",
     `the partitioning of namespace "${name}" was changed meanwhile`,

@@ -4,6 +4,7 @@ import type { SliceRef } from "../model/partition.ts";
 import type { Fragments } from "./fragments.ts";
 import type { HistogramTable } from "./histogram-table.ts";
 import type { PartitionSizes } from "./partition-sizes.ts";
+import type { DroppedSnapshots } from "./snapshots.ts";
 import type { Storage } from "./storage.ts";
 
 /** The free space of an engine's own disk, for operators. */
@@ -28,6 +29,8 @@ export interface Engine extends Storage {
   readonly severalDatacenters: boolean;
   /** How fragmented a slice is on disk, where that matters and is known. Never rejects. */
   fragments(slice: SliceRef): Promise<Fragments | undefined>;
+  /** Copies of dropped slices that the engine keeps on its own, if it does. Never rejects. */
+  droppedSnapshots?(namespaceId: string): Promise<DroppedSnapshots | undefined>;
   /** Why the engine cannot serve now; undefined if it can. */
   notReady(): string | undefined;
   /** Why reads are answered and events are refused now; undefined if they are not. */

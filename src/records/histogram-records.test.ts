@@ -112,3 +112,17 @@ test("what a walk leaves out is said in words", () => {
     "1 partitions that could not be read",
   ]);
 });
+
+test("a slice that was re-opened after a walk found it sealed stays marked", async () => {
+  const { catalog } = new ControlFixture();
+  const stored = async (histogram: SliceHistogram): Promise<boolean | undefined> => {
+    await writeHistogram(catalog, "n", histogram);
+    return (await readHistogram(catalog, "n", "data_20260328"))?.filledLater;
+  };
+  const first = histogramOf("data_20260328", 1);
+  equal(await stored({ ...first, sealed: false }), undefined);
+  equal(await stored({ ...first, asOf: 6, epoch: 1 }), undefined);
+  equal(await stored({ ...first, asOf: 7, epoch: 1 }), undefined);
+  equal(await stored({ ...first, asOf: 8, epoch: 2, sealed: false }), true);
+  equal(await stored({ ...first, asOf: 9, epoch: 2 }), true);
+});

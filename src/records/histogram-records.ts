@@ -56,11 +56,19 @@ export async function writeHistogram(
   const space = spaceOf(namespaceId);
   await tryCompareAndSet(async () => {
     const stored = await catalog.read(space, timeSlice);
-    if (stored !== undefined && decode(space, stored).asOf > histogram.asOf) return;
+    const known = stored === undefined ? undefined : decode(space, stored);
+    if (known !== undefined && known.asOf > histogram.asOf) return;
     const version = stored?.version ?? 0;
-    const written = await catalog.write(space, timeSlice, encodeStored(fields), version);
+    const value = isFilledLater(known, histogram) ? { ...fields, filledLater: true } : fields;
+    const written = await catalog.write(space, timeSlice, encodeStored(value), version);
     return written === undefined ? LOST : undefined;
   });
+}
+
+/** A slice of which a walk saw all when it was sealed is walked again only if it was re-opened. */
+function isFilledLater(known: SliceHistogram | undefined, { epoch }: SliceHistogram): boolean {
+  if (known === undefined) return false;
+  return known.filledLater === true || (known.sealed && known.complete && epoch > known.epoch);
 }
 
 /** Removes the oldest above `keptMax`; returns the names of their slices. */
@@ -118,6 +126,7 @@ const histogramSchema: z.ZodType<Omit<SliceHistogram, "timeSlice">> = storedObje
   endedAt: z.number().int(),
   sealed: z.boolean(),
   epoch: count,
+  filledLater: z.boolean().optional(),
   complete: z.boolean(),
   sampleShare: z.number().positive().max(1),
   omissions: storedObject({ notCounted: count, estimated: count, failed: count }),

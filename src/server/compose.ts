@@ -19,6 +19,7 @@ import { consumeOwnDetections } from "./detections.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { startListening } from "./listening.ts";
 import { LiveLatency } from "./live-latency.ts";
+import { ReadLatencies } from "./read-latencies.ts";
 import { startReading } from "./reading.ts";
 import type { Runtime } from "./runtime.ts";
 import type { ServerContext } from "./server-context.ts";
@@ -73,16 +74,24 @@ async function startParts(
     serving.splits.recheck(reported, signal),
   );
   const writing = startWriting(context);
-  const reading = await startReading(context, serving.splits.opener, latency);
+  const latencies = new ReadLatencies(clock);
+  const reading = await startReading(context, serving.splits.opener, latency, latencies);
+  const tunings = newTunings(runtime, parts);
   const methods = allMethods({
     writing,
     reading: reading.methods,
     namespaces: new Namespaces({ ...parts, clock, random }),
     planner: new Planner({ margins: parts.margins, clock }),
     sizes: new SliceSizes({ catalog, clock, sources: [reading.sizes, ...storage.sizes] }),
-    tunings: newTunings(runtime, parts),
+    tunings,
     partitions: newPartitionListing(context, serving),
-    doctor: new Doctor({ catalog, fragments: (slice) => storage.fragments(slice) }),
+    doctor: new Doctor({
+      catalog,
+      tunings: (namespace) => tunings.list(namespace),
+      recentReads: (namespace) => latencies.recent(namespace),
+      fragments: (slice) => storage.fragments(slice),
+      droppedSnapshots: async (namespaceId) => storage.droppedSnapshots?.(namespaceId),
+    }),
     splits: newSplits(context, serving, nudge),
     modes: newReadModes(context, serving),
     verify,

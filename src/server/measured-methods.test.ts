@@ -1,4 +1,4 @@
-import { doesNotMatch, match, rejects } from "node:assert/strict";
+import { doesNotMatch, equal, match, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../lib/clock.ts";
 import { ServiceError } from "../lib/errors.ts";
@@ -10,6 +10,7 @@ import { CONTRACT_EVENT_LIMITS } from "../wire/event-limits.ts";
 import type { WriteBatch } from "../wire/write-request.ts";
 import { LiveLatency } from "./live-latency.ts";
 import { measuredReading, measuredWriting, requestObserver } from "./measured-methods.ts";
+import { ReadLatencies } from "./read-latencies.ts";
 import { declareServerMetrics } from "./server-metrics.ts";
 
 const { signal } = new AbortController();
@@ -74,9 +75,11 @@ test("pages that ended early are counted", async () => {
       explain: () => Promise.reject(new Error("not asked")),
     };
     const latency = new LiveLatency(systemClock);
-    const reading = measuredReading(reader, DEFAULT_READ_LIMITS, measures, latency);
+    const latencies = new ReadLatencies(systemClock);
+    const reading = measuredReading(reader, DEFAULT_READ_LIMITS, measures, latency, latencies);
     const query: Partial<ReadQuery> = { namespace: "plays" };
     await reading.readPage(query as ReadQuery, signal); // The reader above does not use it.
+    equal(latencies.recent("plays")?.reads, 1);
   }
   const text = await metrics.text();
   match(text, /braid_partial_returns_total\{namespace="plays"\} 1\n/);

@@ -9,6 +9,7 @@ import type { ReadLimits } from "../read/read-limits.ts";
 import type { WriteBatch } from "../wire/write-request.ts";
 import type { WriteResult } from "../write/write-events.ts";
 import type { LiveLatency } from "./live-latency.ts";
+import type { ReadLatencies } from "./read-latencies.ts";
 import type { ServerMetrics } from "./server-metrics.ts";
 
 /** A failed read counts as at least this long, where splitting slows down for slow reads. */
@@ -46,6 +47,7 @@ export function measuredReading(
   limits: ReadLimits,
   measures: Pick<ServerMetrics, "readEvents" | "readSeconds" | "partialReturns">,
   latency: LiveLatency,
+  latencies: Pick<ReadLatencies, "note">,
 ): ReadMethods {
   const count = (page: ReadPage): ReadPage => {
     const { namespace, timeTakenMs, splitPartitionsRead, partial } = page.context;
@@ -53,6 +55,7 @@ export function measuredReading(
     const original = page.wide ? "wide_original" : "original";
     const route = splitPartitionsRead > 0 ? "split" : original;
     measures.readSeconds.observe(timeTakenMs / 1000, namespace, route);
+    latencies.note(namespace, timeTakenMs);
     if (partial) measures.partialReturns.add(1, namespace);
     return page;
   };

@@ -14,6 +14,7 @@ import { DetectionEmitter } from "../splits/detect/detection-emitter.ts";
 import type { ServiceConfig } from "./config.ts";
 import type { LiveLatency } from "./live-latency.ts";
 import { ReadActivity } from "./read-activity.ts";
+import type { ReadLatencies } from "./read-latencies.ts";
 import { measuredReading } from "./measured-methods.ts";
 import type { ServerContext } from "./server-context.ts";
 
@@ -27,6 +28,7 @@ export async function startReading(
   context: ServerContext,
   opener: PartitionOpener,
   latency: LiveLatency,
+  latencies: ReadLatencies,
 ): Promise<Reading> {
   const { config, runtime, parts, measures } = context;
   const { clock, random } = runtime;
@@ -61,7 +63,7 @@ export async function startReading(
     },
   });
   measures.readBytes.from(() => budget.used + streamBudget.used);
-  return { methods: measuredReading(reader, limits, measures, latency), sizes };
+  return { methods: measuredReading(reader, limits, measures, latency, latencies), sizes };
 }
 
 function newEmitter({ runtime, parts, measures }: ServerContext): DetectionEmitter {

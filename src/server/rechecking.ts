@@ -35,8 +35,11 @@ export function startRechecking(
     },
     fallBack: async (namespace, reason) => {
       if (!(await fallBack(catalog, clock, namespace, reason, by))) return;
-      log.error({ namespace, reason }, "split and original differ: the read mode falls back");
-      await changed(namespace);
+      log.error(
+        { namespace: namespace.name, reason },
+        "split and original differ: the read mode falls back",
+      );
+      await changed(namespace.name);
     },
     differed: (comparison) => evidence.differed(comparison),
     // It follows no routes: servers learn of the change from the catalog.

@@ -35,10 +35,10 @@ export async function startServing(context: ServerContext): Promise<Serving> {
     fallBack: async (namespace, reason) => {
       if (!(await fallBack(catalog, clock, namespace, reason, by))) return;
       log.error(
-        { namespace, reason },
+        { namespace: namespace.name, reason },
         "a split differs from its original; the read mode falls back",
       );
-      await changed(namespace);
+      await changed(namespace.name);
     },
     by,
     shadowSample: config.splits.shadow_sample,

@@ -11,6 +11,7 @@ import { readSplit } from "../records/split-records.ts";
 import { ComparisonReaders } from "../splits/compare/comparison-readers.ts";
 import { Comparer } from "../splits/compare/comparer.ts";
 import { Differences } from "../splits/compare/differences.ts";
+import type { DifferencesOptions } from "../splits/compare/differences.ts";
 import { EvidenceFlusher } from "../splits/compare/evidence-flusher.ts";
 import { comparisonOf } from "../splits/compare/comparison-of.ts";
 import type { ReportedDifference } from "../model/reported-difference.ts";
@@ -32,7 +33,7 @@ export interface SplitServingOptions {
   readonly margins: Pick<TimeMargins, "viewMaxAge" | "clockSkew">;
   readonly observe: ServeObserver;
   /** The splits of a namespace cannot be trusted: its read mode falls back. */
-  readonly fallBack: (namespace: string, reason: string) => void | Promise<void>;
+  readonly fallBack: DifferencesOptions["fallBack"];
   /** The name of this process, for the history of splits. */
   readonly by: string;
   /** In modes that compare a sample, one read in this many is compared. */

@@ -22,9 +22,9 @@ export function startTuner(
   const { log } = runtime;
   const tuner = new Tuner({
     ...contextOf(runtime, parts),
-    observe: (namespace, tuning) => {
+    observe: (namespace, tuning, words) => {
       measures.tunings.add(1, namespace, tuning.state);
-      logTuning(log, namespace, tuning);
+      logTuning(log, namespace, tuning, words);
     },
     everyMs: config.tuning.every,
     onFailed: (namespace, error) => log.warn({ namespace, err: error }, "could not tune"),
@@ -35,7 +35,7 @@ export function startTuner(
 export function newTunings(runtime: Runtime, parts: CommonParts): Tunings {
   return new Tunings({
     ...contextOf(runtime, parts),
-    observe: (namespace, tuning) => logTuning(runtime.log, namespace, tuning),
+    observe: (namespace, tuning, words) => logTuning(runtime.log, namespace, tuning, words),
   });
 }
 
@@ -53,12 +53,8 @@ function contextOf({ clock, random, log }: Runtime, parts: CommonParts): TuneCon
   };
 }
 
-function logTuning(
-  log: Log,
-  namespace: string,
-  { id, state, observed, proposed, history }: Tuning,
-) {
+function logTuning(log: Log, namespace: string, tuning: Tuning, words: string): void {
+  const { id, state, history } = tuning;
   const { by, why } = history.at(-1) ?? {};
-  const text = state === "PROPOSED" ? `Observed: ${observed} Proposed: ${proposed}` : "tuning";
-  log.info({ namespace, tuning: id, state, by, why }, text);
+  log.info({ namespace, tuning: id, state, by, why }, words);
 }

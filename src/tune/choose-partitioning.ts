@@ -27,7 +27,7 @@ export interface Choice {
   readonly evidence: readonly SizePrediction[];
   readonly config: NamespaceConfig;
   readonly margins: TimeMargins;
-  /** Seconds; longer slices are not considered. */
+  /** Seconds; slices that are longer than this and than the present ones are not considered. */
   readonly sliceMax: number;
 }
 
@@ -69,14 +69,14 @@ function partitionsRead({ secondsPerTimeBucket, eventBuckets }: TimePartition): 
 
 function* widerCandidates(present: TimePartition, sliceMax: number): Generator<TimePartition> {
   const { secondsPerTimeSlice: slice, secondsPerTimeBucket: bucket } = present;
-  const widths = [bucket, ...BUCKET_WIDTHS.filter((width) => width > bucket && width <= sliceMax)];
+  const widthMax = Math.max(slice, sliceMax);
+  const widths = [bucket, ...BUCKET_WIDTHS.filter((width) => width > bucket && width <= widthMax)];
   for (const secondsPerTimeBucket of widths) {
     const secondsPerTimeSlice =
       slice % secondsPerTimeBucket === 0
         ? slice
         : SLICE_WIDTHS.find((width) => width > slice && width % secondsPerTimeBucket === 0);
-    if (secondsPerTimeSlice === undefined || secondsPerTimeSlice > Math.max(slice, sliceMax))
-      continue;
+    if (secondsPerTimeSlice === undefined || secondsPerTimeSlice > widthMax) continue;
     for (const eventBuckets of halvings(present.eventBuckets)) {
       yield { secondsPerTimeSlice, secondsPerTimeBucket, eventBuckets };
     }

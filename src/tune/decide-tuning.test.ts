@@ -209,7 +209,8 @@ test("what was refused or taken back needs other sizes", () => {
   ok(first.kind === "propose");
   for (const state of ["REFUSED", "TAKEN_BACK", "PROPOSED"] as const) {
     const dryRun = { ...tuningTo(first.to, {}).dryRun, before: first.before };
-    const tunings: Tuning[] = [tuningTo(first.to, { state, dryRun })];
+    const from = config.timePartition;
+    const tunings: Tuning[] = [tuningTo(first.to, { state, dryRun, from })];
     deepEqual(decide(config, { histograms, tunings }), { kind: "none", why: "DECIDED_BEFORE" });
     const less = slices(STEADY, config, [0.6, 0.6]);
     equal(decide(config, { histograms: less, tunings }).kind, "propose");

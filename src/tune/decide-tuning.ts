@@ -2,15 +2,16 @@
  * Decides whether the partitioning of future slices should change. Pure: the same stored facts give
  * the same decision, whichever process decides.
  *
- * The evidence is the two newest sealed slices that have the present partitioning and lived under
- * it as events arrived. Both must miss the target on the same side: one unusual slice (a holiday,
- * a burst) moves nothing. Slices that were filled or re-opened later do not count: a backfill says
- * nothing about the future. While a decided partitioning has not shown its effect, nothing else is
- * decided.
+ * The evidence is the two newest sealed slices that hold enough, have the present partitioning and
+ * lived under it as events arrived. Both must miss the target on the same side: one unusual slice (a
+ * holiday, a burst) moves nothing. Slices that were filled or re-opened later do not count: a
+ * backfill says nothing about the future. Nor do slices from before the namespace had another
+ * partitioning. While a decided partitioning has not shown its effect, nothing else is decided.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { NamespaceConfig, TimePartition } from "../model/namespace-config.ts";
 import { SECOND_MICROS } from "../model/namespace-config.ts";
+import type { NoTuning } from "../model/no-tuning.ts";
 import type { SliceHistogram } from "../model/slice-histogram.ts";
 import type { TimeMargins } from "../model/time-margins.ts";
 import type { Tuning, TunedSizes } from "../model/tuning.ts";
@@ -39,24 +40,13 @@ export interface TuningFacts {
   readonly margins: TimeMargins;
 }
 
-/** Why nothing is decided. */
-export type NoTuning =
-  | "OFF"
-  | "CLOCK_IN_DOUBT"
-  | "EFFECT_NOT_MEASURED"
-  | "TOO_LITTLE_EVIDENCE"
-  | "NOT_READ"
-  | "FITS"
-  | "SLICES_DISAGREE"
-  | "COOLING_DOWN"
-  | "NOTHING_BETTER"
-  | "DECIDED_BEFORE";
-
 export interface ProposedTuning {
   readonly kind: "propose";
   readonly direction: "WIDEN" | "NARROW";
   readonly to: TimePartition;
   readonly evidence: readonly SliceHistogram[];
+  /** Slices between and after those of the evidence, which do not count. */
+  readonly leftOut: readonly string[];
   readonly before: TunedSizes;
   readonly after: TunedSizes;
   /** AUTO applies it; else an operator decides, because it keeps events much longer. */
@@ -70,8 +60,12 @@ export type TuningDecision =
   | { readonly kind: "none"; readonly why: NoTuning };
 
 const EVIDENCE_SLICES = 2;
+/** The evidence is among so many of the newest sealed slices: older ones say too little of today. */
+const RECENT_SLICES = 6;
 /** Fewer (id, time bucket)s say nothing of the next slice. */
 const TIME_BUCKETS_MIN = 50;
+/** A walk that could not read more of the partitions than this share says too little. */
+const UNREAD_SHARE_MAX = 0.05;
 /** Slices under a new partitioning before it may change again: wide partitions hurt at once. */
 const COOL_DOWN_SLICES = { NARROW: 2, WIDEN: 4 };
 /** AUTO never makes a slice longer than this part of deleteAfter: events would stay too long. */
@@ -85,10 +79,12 @@ export function decideTuning(facts: TuningFacts): TuningDecision {
   if (facts.clockInDoubt) return none("CLOCK_IN_DOUBT");
   if (tunings.some(({ state }) => state === "APPLIED")) return none("EFFECT_NOT_MEASURED");
   const usable = usableHistograms(facts, timePartition);
-  const evidence = usable.slice(-EVIDENCE_SLICES);
+  const recent = recentSlices(facts);
+  const evidence = recent
+    .filter((each) => usable.includes(each) && hasManyBuckets(each))
+    .slice(-EVIDENCE_SLICES);
   const first = evidence[0];
-  if (first === undefined || evidence.length < EVIDENCE_SLICES || !evidence.every(isEnough(config)))
-    return none("TOO_LITTLE_EVIDENCE");
+  if (first === undefined || evidence.length < EVIDENCE_SLICES) return none("TOO_LITTLE_EVIDENCE");
   if ((facts.lastReadAt ?? -Infinity) + READ_ACTIVITY_MICROS < first.start) return none("NOT_READ");
 
   const predictions = evidence.map((histogram) => new SizePrediction(histogram));
@@ -114,10 +110,15 @@ export function decideTuning(facts: TuningFacts): TuningDecision {
   const newest = predictions.at(-1);
   if (to === undefined || newest === undefined) return none("NOTHING_BETTER");
   const before = newest.present();
-  const same = tunings.filter((each) => isSame(each, to, before));
-  if (same.some(({ state }) => state === "REFUSED" || state === "TAKEN_BACK"))
+  const same = tunings.filter(
+    (each) => isDeepStrictEqual(each.from, timePartition) && !differ(each.dryRun.before, before),
+  );
+  // Whatever it proposed: a width beside the one that was taken back is no new idea.
+  const isDone = ({ state }: Tuning): boolean => state === "REFUSED" || state === "TAKEN_BACK";
+  if (same.some((each) => isDone(each) && each.direction === direction)) {
     return none("DECIDED_BEFORE");
-  const waiting = same.find(({ state }) => state === "PROPOSED");
+  }
+  const waiting = same.find((each) => each.state === "PROPOSED" && isDeepStrictEqual(each.to, to));
   if (waiting !== undefined) {
     return tuning.mode === "AUTO" && automatic !== undefined
       ? { kind: "apply", id: waiting.id }
@@ -128,6 +129,9 @@ export function decideTuning(facts: TuningFacts): TuningDecision {
     direction,
     to,
     evidence,
+    leftOut: recent
+      .filter((each) => each.start > first.start && !evidence.includes(each))
+      .map(({ timeSlice }) => timeSlice),
     before,
     after: newest.under(to),
     automatic: automatic !== undefined,
@@ -135,26 +139,50 @@ export function decideTuning(facts: TuningFacts): TuningDecision {
 }
 
 /**
- * Complete walks of sealed slices with this partitioning, by start, that say what the next slices
- * will be like.
+ * Complete walks of sealed slices with this partitioning, by start, that hold enough to say what
+ * the next slices will be like.
  */
 export function usableHistograms(
-  { histograms, createdAt, isReopened }: TuningFacts,
+  { config, histograms, createdAt, isReopened }: TuningFacts,
   timePartition: TimePartition,
 ): SliceHistogram[] {
   return histograms.filter(
     (each) =>
-      each.sealed &&
-      each.complete &&
+      isFinal(each) &&
       each.start >= createdAt &&
       !isReopened(each) &&
+      each.filledLater !== true &&
+      holdsEnough(each, config) &&
       isDeepStrictEqual(each.timePartition, timePartition),
   );
 }
 
-function isEnough({ tuning }: NamespaceConfig): (histogram: SliceHistogram) => boolean {
-  return ({ timeBuckets: { bytes } }) =>
-    bytes.count >= TIME_BUCKETS_MIN && bytes.total >= tuning.densityMaxBytes;
+/** The newest that have the present partitioning without another in between, by start. */
+function recentSlices({ config, histograms }: TuningFacts): SliceHistogram[] {
+  const final = histograms.filter(isFinal);
+  const other = final.findLastIndex(
+    ({ timePartition }) => !isDeepStrictEqual(timePartition, config.timePartition),
+  );
+  return final.slice(other + 1).slice(-RECENT_SLICES);
+}
+
+function isFinal({ sealed, complete }: SliceHistogram): boolean {
+  return sealed && complete;
+}
+
+function holdsEnough(
+  { timeBuckets: { bytes }, partitions, omissions }: SliceHistogram,
+  { tuning }: NamespaceConfig,
+): boolean {
+  return (
+    bytes.total >= tuning.densityMaxBytes &&
+    omissions.failed <= partitions.bytes.count * UNREAD_SHARE_MAX
+  );
+}
+
+/** For a change. Its effect is shown by fewer: wide buckets of few ids are few. */
+function hasManyBuckets({ timeBuckets }: SliceHistogram): boolean {
+  return timeBuckets.bytes.count >= TIME_BUCKETS_MIN;
 }
 
 /** `usable` are slices of the present partitioning: as many as it has shown. */
@@ -167,11 +195,6 @@ function isCoolingDown(
   if (changed === undefined) return false;
   const since = usable.filter(({ start }) => start >= changed.effectiveFrom);
   return since.length < COOL_DOWN_SLICES[direction];
-}
-
-/** What was refused or taken back needs sizes that differ from those of then. */
-function isSame(tuning: Tuning, to: TimePartition, sizes: TunedSizes): boolean {
-  return isDeepStrictEqual(tuning.to, to) && !differ(tuning.dryRun.before, sizes);
 }
 
 function none(why: NoTuning): TuningDecision {

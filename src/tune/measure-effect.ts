@@ -21,8 +21,8 @@ export interface TuningEffect {
 }
 
 /**
- * Undefined until enough slices are sealed. `usable` are slices with the tuning's partitioning, by
- * start.
+ * Undefined until enough slices are sealed. `usable` are slices with the tuning's partitioning that
+ * hold enough, by start: a quiet day says nothing of the tuning.
  */
 export function measureEffect(
   { effectiveFrom, from }: Tuning,

@@ -1,9 +1,10 @@
 /**
  * Every move of a tuning's record.
  *
- * A tuning is applied in three steps that can stop anywhere: it is recorded as PROPOSED, the
- * configuration changes, the record becomes APPLIED. `settleTuning` continues a sequence that a
- * crash has cut: what the configuration says decides.
+ * A change is made in steps that can stop anywhere. To apply: the record becomes APPLIED, the
+ * configuration changes, the record gets `effectiveFrom`. To take back: the record gets `got`, the
+ * configuration changes, the record becomes TAKEN_BACK. `settleTuning` continues a sequence that a
+ * crash has cut.
  */
 import { isDeepStrictEqual } from "node:util";
 import { ServiceError } from "../lib/errors.ts";
@@ -36,18 +37,21 @@ export async function moveTuning(
   { name, id }: NamespaceName,
   tuning: TuningRecord,
   { by, to, why }: Move,
-  fields: Partial<TuningRecord> = {},
 ): Promise<TuningRecord | undefined> {
   const entry = { at: Math.round(time.nowMicros()), by, to, why };
   const history = [...tuning.history, entry];
   const kept =
     history.length <= HISTORY_MAX ? history : [...history.slice(0, 1), ...history.slice(2)];
-  const moved = await writeTuning(catalog, id, { ...tuning, ...fields, state: to, history: kept });
-  if (moved !== undefined) observe?.(name, moved);
+  const moved = await writeTuning(catalog, id, { ...tuning, state: to, history: kept });
+  if (moved !== undefined) observe?.(name, moved, "tuning");
   return moved;
 }
 
-/** Changes the configuration, then the record. CONFLICT if the configuration has changed. */
+/**
+ * Moves the record to APPLIED, changes the configuration, and notes from when on slices have it. So
+ * an operator's refusal either comes first or comes too late, and never beside a change. Undefined
+ * if another process moved it first; CONFLICT if the configuration has changed.
+ */
 export async function applyTuning(
   context: TuneContext,
   namespace: NamespaceName,
@@ -55,12 +59,14 @@ export async function applyTuning(
   by: string,
   why: string,
 ): Promise<TuningRecord | undefined> {
-  const effectiveFrom = await beginningOf(context, namespace.id, tuning.to);
-  await context.setPartitioning(namespace.name, tuning.from, tuning.to);
-  return moveTuning(context, namespace, tuning, { by, to: "APPLIED", why }, { effectiveFrom });
+  const begun = await moveTuning(context, namespace, tuning, { by, to: "APPLIED", why });
+  return begun === undefined ? undefined : finishApplying(context, namespace, begun, by);
 }
 
-/** Restores the former partitioning, then moves the record. */
+/**
+ * Restores the former partitioning, then moves the record, which has what was measured. CONFLICT if
+ * the configuration has changed.
+ */
 export async function takeBackTuning(
   context: TuneContext,
   namespace: NamespaceName,
@@ -68,13 +74,13 @@ export async function takeBackTuning(
   by: string,
   why: string,
 ): Promise<TuningRecord | undefined> {
-  await context.setPartitioning(namespace.name, tuning.to, tuning.from);
+  await context.setPartitioning(namespace, tuning.to, tuning.from);
   return moveTuning(context, namespace, tuning, { by, to: "TAKEN_BACK", why });
 }
 
 /**
- * Brings a record into line with the configuration: an operator may have changed it, or a process
- * may have died between the two steps of a change.
+ * Brings a record into line with the configuration, which must have been read later: an operator
+ * may have changed it, or a process may have died between the steps of a change.
  */
 export async function settleTuning(
   context: TuneContext,
@@ -85,16 +91,60 @@ export async function settleTuning(
   const { timePartition } = namespace.config;
   const isFrom = isDeepStrictEqual(timePartition, tuning.from);
   const isTo = isDeepStrictEqual(timePartition, tuning.to);
-  if (tuning.state === "PROPOSED" && isTo) {
-    const effectiveFrom = await beginningOf(context, namespace.id, tuning.to);
-    const why = "the configuration has the proposed partitioning";
-    const move = { by, to: "APPLIED", why } as const;
-    return (await moveTuning(context, namespace, tuning, move, { effectiveFrom })) ?? tuning;
+  const move = async (to: TuningState, why: string): Promise<TuningRecord> =>
+    (await moveTuning(context, namespace, tuning, { by, to, why })) ?? tuning;
+  switch (tuning.state) {
+    case "PROPOSED": {
+      if (isFrom) return tuning;
+      if (!isTo) return move("SUPERSEDED", CHANGED);
+      const found = await move("APPLIED", "the configuration has the proposed partitioning");
+      return found.state === "APPLIED" ? begin(context, namespace, found) : found;
+    }
+    case "APPLIED": {
+      const isBegun = tuning.effectiveFrom > 0;
+      if (isTo) return isBegun ? tuning : begin(context, namespace, tuning);
+      // In doubt about time no change of partitions takes effect (rule C26): it waits.
+      if (isFrom && !isBegun) {
+        if (context.time.inDoubt) return tuning;
+        return (await finishApplying(context, namespace, tuning, by)) ?? tuning;
+      }
+      if (isFrom && tuning.got !== null) return move("TAKEN_BACK", "it made partitions worse");
+      return move("SUPERSEDED", CHANGED);
+    }
+    default:
+      return tuning;
   }
-  const isOpen = tuning.state === "PROPOSED" || tuning.state === "APPLIED";
-  if (!isOpen || (tuning.state === "PROPOSED" ? isFrom : isTo)) return tuning;
-  const why = "the configuration was changed meanwhile";
-  return (await moveTuning(context, namespace, tuning, { by, to: "SUPERSEDED", why })) ?? tuning;
+}
+
+const CHANGED = "the configuration was changed meanwhile";
+
+/** Safe to repeat. What the configuration cannot have (rule C4) is refused. */
+async function finishApplying(
+  context: TuneContext,
+  namespace: NamespaceName,
+  tuning: TuningRecord,
+  by: string,
+): Promise<TuningRecord | undefined> {
+  try {
+    await context.setPartitioning(namespace, tuning.from, tuning.to);
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === "CONFIG_INVALID") {
+      const why = `the configuration cannot have it: ${error.message}`;
+      await moveTuning(context, namespace, tuning, { by, to: "REFUSED", why });
+    }
+    throw error;
+  }
+  return begin(context, namespace, tuning);
+}
+
+/** The configuration has it: notes from when on slices do. */
+async function begin(
+  context: TuneContext,
+  { id }: NamespaceName,
+  tuning: TuningRecord,
+): Promise<TuningRecord> {
+  const effectiveFrom = await beginningOf(context, id, tuning.to);
+  return (await writeTuning(context.catalog, id, { ...tuning, effectiveFrom })) ?? tuning;
 }
 
 /** Whether an error says that the configuration is no longer the one the tuning is about. */
@@ -103,17 +153,21 @@ export function isConflict(error: unknown): boolean {
 }
 
 /**
- * Event time from which slices have this partitioning. Slices that exist are frozen: it begins after
- * them, and slices of another width begin where both widths do.
+ * Event time from which slices have this partitioning, which the configuration has by now. Slices
+ * of another one that exist are frozen: it begins after them, and slices of another width begin
+ * where both widths do.
  */
 async function beginningOf(
   { catalog }: TuneContext,
   namespaceId: string,
   to: TimePartition,
 ): Promise<number> {
-  const last = (await readSlices(catalog, namespaceId)).at(-1);
+  const slices = await readSlices(catalog, namespaceId);
+  const other = slices.findLastIndex(({ timePartition }) => !isDeepStrictEqual(timePartition, to));
+  const first = slices[other + 1];
+  if (first !== undefined) return first.start;
+  const last = slices[other];
   if (last === undefined) return 0;
-  if (last.timePartition.secondsPerTimeSlice === to.secondsPerTimeSlice) return last.end;
   const boundary = commonWidthSeconds(last.timePartition, to) * SECOND_MICROS;
   return Math.ceil(last.end / boundary) * boundary;
 }

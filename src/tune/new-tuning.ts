@@ -1,6 +1,6 @@
-/** The record of a decision, with its dry run and its words. Pure. */
+/** A decision as a proposal, with its dry run and its words, and its first record. Pure. */
 import type { NamespaceConfig, TimePartition } from "../model/namespace-config.ts";
-import type { DryRun, Tuning } from "../model/tuning.ts";
+import type { DryRun, Tuning, TuningProposal } from "../model/tuning.ts";
 import type { ProposedTuning } from "./decide-tuning.ts";
 import { observedText } from "./observed-text.ts";
 import { partitionsPerDay } from "./predict-sizes.ts";
@@ -11,29 +11,30 @@ export interface Decider {
   readonly by: string;
 }
 
-/** As PROPOSED. */
-export function newTuning(
-  id: string,
-  decision: ProposedTuning,
-  config: NamespaceConfig,
-  { at, by }: Decider,
-): Tuning {
+export function proposalOf(decision: ProposedTuning, config: NamespaceConfig): TuningProposal {
+  const { direction, evidence, leftOut, to, before } = decision;
   const from = config.timePartition;
-  const verdict = decision.direction === "WIDEN" ? "TOO_NARROW" : "TOO_WIDE";
-  const observed = observedText(verdict, config.tuning);
+  const without = leftOut.length === 0 ? "" : `; ${leftOut.join(", ")} did not count`;
   return {
+    direction,
+    evidence: evidence.map(({ timeSlice }) => timeSlice),
+    observed: `${observedText(direction, before, config.tuning)}${without}`,
+    proposed: proposedText(from, to),
+    from,
+    to,
+    dryRun: dryRunOf(decision, from),
+  };
+}
+
+/** As PROPOSED. */
+export function newTuning(id: string, proposal: TuningProposal, { at, by }: Decider): Tuning {
+  return {
+    ...proposal,
     id,
     state: "PROPOSED",
-    direction: decision.direction,
-    evidence: decision.evidence.map(({ timeSlice }) => timeSlice),
-    observed,
-    proposed: proposedText(from, decision.to),
-    from,
-    to: decision.to,
-    dryRun: dryRunOf(decision, from),
     effectiveFrom: 0,
     got: null,
-    history: [{ at, by, to: "PROPOSED", why: observed }],
+    history: [{ at, by, to: "PROPOSED", why: proposal.observed }],
   };
 }
 

@@ -13,15 +13,15 @@ export interface TuneContext {
   /** Believed time and whether it is in doubt (rule C25). */
   readonly time: { nowMicros(): number; readonly inDoubt: boolean };
   /**
-   * Changes the partitioning of future slices, if it is still `from`. Rejects with CONFLICT if it
-   * is not.
+   * Changes the partitioning of future slices, if it is still `from` and the namespace is still this
+   * one. Rejects with CONFLICT if not.
    */
   readonly setPartitioning: (
-    namespace: string,
+    namespace: { readonly name: string; readonly id: string },
     from: TimePartition,
     to: TimePartition,
   ) => Promise<void>;
-  /** Called after each move of a tuning. */
-  readonly observe?: (namespace: string, tuning: Tuning) => void;
+  /** Called after each move of a tuning, with the words for the log. */
+  readonly observe?: (namespace: string, tuning: Tuning, words: string) => void;
   readonly unreadable?: (entry: UnreadableEntry) => void;
 }

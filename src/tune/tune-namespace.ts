@@ -10,6 +10,7 @@ import { formatBytes } from "../lib/units.ts";
 import { isSealed } from "../model/epochs.ts";
 import type { Tuning } from "../model/tuning.ts";
 import { readHistograms } from "../records/histogram-records.ts";
+import { readNamespace } from "../records/namespace-records.ts";
 import type { NamespaceRecord } from "../records/namespace-records.ts";
 import { lastReadAt } from "../records/read-activity-records.ts";
 import { readTunings, trimTunings, writeTuning } from "../records/tuning-records.ts";
@@ -25,20 +26,23 @@ import {
   settleTuning,
   takeBackTuning,
 } from "./move-tuning.ts";
-import { newTuning } from "./new-tuning.ts";
+import { newTuning, proposalOf } from "./new-tuning.ts";
+import { observedInLog } from "./observed-text.ts";
 import type { TuneContext } from "./tune-context.ts";
 
 /** In the history of what nobody else did. */
 export const TUNER = "tuner";
 
+/** Undefined if there is no such namespace any more. */
 export async function tuneNamespace(
   context: TuneContext,
-  record: NamespaceRecord,
-): Promise<TuningDecision> {
+  { name, id }: { readonly name: string; readonly id: string },
+): Promise<TuningDecision | undefined> {
   const { catalog, unreadable } = context;
-  const { config } = record;
-  if (config.tuning.mode === "OFF") return { kind: "none", why: "OFF" };
-  const stored = await readTunings(catalog, record.id, unreadable);
+  // The configuration is read after the tunings: every step of a change writes the record first.
+  const stored = await readTunings(catalog, id, unreadable);
+  const record = await readNamespace(catalog, name);
+  if (record?.phase !== "READY" || record.id !== id) return undefined;
   const settled: TuningRecord[] = [];
   for (const tuning of stored) settled.push(await settleTuning(context, record, tuning, TUNER));
   const facts = await factsOf(context, record, settled);
@@ -51,19 +55,24 @@ export async function tuneNamespace(
   );
   if (tookBack) return { kind: "none", why: "COOLING_DOWN" };
   const decision = decideTuning({ ...facts, tunings: measured });
-  if (decision.kind === "none") return decision;
+  if (decision.kind === "none") {
+    if (decision.why === "FITS") await supersede(context, record, measured, NOW_FITS);
+    return decision;
+  }
   if (decision.kind === "apply") {
-    const waiting = measured.find(({ id }) => id === decision.id);
+    const waiting = measured.find((each) => each.id === decision.id);
     if (waiting !== undefined) await applyUnlessChanged(context, record, waiting);
     return decision;
   }
   const made = await propose(context, record, measured, decision);
-  if (made !== undefined && config.tuning.mode === "AUTO" && decision.automatic) {
+  if (made !== undefined && record.config.tuning.mode === "AUTO" && decision.automatic) {
     await applyUnlessChanged(context, record, made);
   }
   await trimTunings(catalog, record.id, measured);
   return decision;
 }
+
+const NOW_FITS = "the newest slices have the target size";
 
 /** Everything that a decision is based on, as it is stored now. */
 export async function factsOf(
@@ -97,11 +106,16 @@ async function measure(
   const effect = measureEffect(tuning, usableHistograms(facts, tuning.to), config.tuning);
   if (effect === undefined) return tuning;
   const why = effectText(tuning, effect);
-  const measured = { ...tuning, got: effect.got };
   if (!effect.worse) {
     const move = { by: TUNER, to: "EFFECTIVE", why } as const;
-    return (await moveTuning(context, record, measured, move)) ?? tuning;
+    return (await moveTuning(context, record, { ...tuning, got: effect.got }, move)) ?? tuning;
   }
+  const measured =
+    tuning.got === null
+      ? await writeTuning(context.catalog, record.id, { ...tuning, got: effect.got })
+      : tuning;
+  // Tuning that is off changes nothing; once it is on again, it takes the change back.
+  if (measured === undefined || config.tuning.mode === "OFF") return measured ?? tuning;
   try {
     return (await takeBackTuning(context, record, measured, TUNER, why)) ?? tuning;
   } catch (error) {
@@ -118,16 +132,28 @@ async function propose(
   decision: TuningDecision & { readonly kind: "propose" },
 ): Promise<TuningRecord | undefined> {
   const { catalog, time, observe } = context;
+  const { name, id, config } = record;
+  await supersede(context, record, tunings, "newer slices ask for another partitioning");
+  const by = { at: Math.round(time.nowMicros()), by: TUNER };
+  const made = newTuning(newId(tunings, decision), proposalOf(decision, config), by);
+  const written = await writeTuning(catalog, id, { ...made, version: 0 });
+  if (written !== undefined) {
+    const observed = observedInLog(decision.direction, config.tuning);
+    observe?.(name, written, `Observed: ${observed} Proposed: ${made.proposed}`);
+  }
+  return written;
+}
+
+async function supersede(
+  context: TuneContext,
+  record: NamespaceRecord,
+  tunings: readonly TuningRecord[],
+  why: string,
+): Promise<void> {
   for (const tuning of tunings) {
     if (tuning.state !== "PROPOSED") continue;
-    const why = "newer slices ask for another partitioning";
     await moveTuning(context, record, tuning, { by: TUNER, to: "SUPERSEDED", why });
   }
-  const by = { at: Math.round(time.nowMicros()), by: TUNER };
-  const made = newTuning(newId(tunings, decision), decision, record.config, by);
-  const written = await writeTuning(catalog, record.id, { ...made, version: 0 });
-  if (written !== undefined) observe?.(record.name, written);
-  return written;
 }
 
 async function applyUnlessChanged(

@@ -44,6 +44,7 @@ export class Tuner {
   /** Tunes every namespace once. A failure in one does not keep the others from being tuned. */
   async runOnce(signal: AbortSignal): Promise<void> {
     for await (const { name, record } of eachNamespace(this.#options.catalog, signal)) {
+      if (signal.aborted) return;
       if (record instanceof Error || record.phase !== "READY") continue;
       try {
         await tuneNamespace(this.#options, record);

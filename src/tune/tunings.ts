@@ -1,21 +1,21 @@
 /** The use cases of the API: lists tunings, decides proposals, and shows what would be proposed. */
 import { ServiceError } from "../lib/errors.ts";
-import type { Tuning } from "../model/tuning.ts";
+import type { NoTuning } from "../model/no-tuning.ts";
+import type { Tuning, TuningProposal } from "../model/tuning.ts";
 import { readReadyNamespace } from "../records/namespace-records.ts";
 import { readTuning, readTunings } from "../records/tuning-records.ts";
 import type { TuningRecord } from "../records/tuning-records.ts";
 import { decideTuning } from "./decide-tuning.ts";
-import type { NoTuning } from "./decide-tuning.ts";
 import { applyTuning, isConflict, moveTuning, settleTuning } from "./move-tuning.ts";
-import { newTuning } from "./new-tuning.ts";
+import { proposalOf } from "./new-tuning.ts";
 import type { TuneContext } from "./tune-context.ts";
 import { factsOf, TUNER } from "./tune-namespace.ts";
 
 export interface TuningList {
   /** Oldest first. */
   readonly tunings: readonly Tuning[];
-  /** What the tuner would propose now; not stored. */
-  readonly next: Tuning | undefined;
+  /** What the tuner would propose now. */
+  readonly next: TuningProposal | undefined;
   /** Why it would propose nothing. */
   readonly nothing: NoTuning | undefined;
 }
@@ -35,24 +35,39 @@ export class Tunings {
   }
 
   async list(namespace: string): Promise<TuningList> {
-    const { catalog, time, unreadable } = this.#context;
+    const { catalog, unreadable } = this.#context;
     const record = await readReadyNamespace(catalog, namespace);
     const tunings = await readTunings(catalog, record.id, unreadable);
     const decision = decideTuning(await factsOf(this.#context, record, tunings));
     if (decision.kind === "none") return { tunings, next: undefined, nothing: decision.why };
     if (decision.kind === "apply") return { tunings, next: undefined, nothing: "DECIDED_BEFORE" };
-    const by = { at: Math.round(time.nowMicros()), by: TUNER };
-    return { tunings, next: newTuning("", decision, record.config, by), nothing: undefined };
+    return { tunings, next: proposalOf(decision, record.config), nothing: undefined };
   }
 
-  /** Rejects with TUNING_NOT_FOUND, or with CONFLICT if it is not PROPOSED any more. */
+  /** The id of a proposal that waits for an operator. */
+  async waiting(namespace: string): Promise<string | undefined> {
+    const { catalog, unreadable } = this.#context;
+    const { id } = await readReadyNamespace(catalog, namespace);
+    const tunings = await readTunings(catalog, id, unreadable);
+    return tunings.find(({ state }) => state === "PROPOSED")?.id;
+  }
+
+  /**
+   * Rejects with TUNING_NOT_FOUND, or with CONFLICT if it is not PROPOSED any more, or if time is
+   * in doubt and it would take effect (rule C26).
+   */
   async decide(namespace: string, { id, accept, by, reason }: TuningChoice): Promise<Tuning> {
     const context = this.#context;
-    const record = await readReadyNamespace(context.catalog, namespace);
-    const stored = await readTuning(context.catalog, record.id, id);
+    const { catalog } = context;
+    const { id: namespaceId } = await readReadyNamespace(catalog, namespace);
+    const stored = await readTuning(catalog, namespaceId, id);
     if (stored === undefined) throw notFound(namespace, id);
+    // Read after the tuning, as `settleTuning` wants it.
+    const record = await readReadyNamespace(catalog, namespace);
+    if (record.id !== namespaceId) throw notFound(namespace, id);
     const tuning = await settleTuning(context, record, stored, TUNER);
     if (tuning.state !== "PROPOSED") throw notProposed(tuning);
+    if (accept && context.time.inDoubt) throw inDoubt(id);
     const why = reason === "" ? (accept ? "accepted" : "refused") : reason;
     const moved = accept
       ? await this.#apply(record, tuning, by, why)
@@ -88,6 +103,14 @@ function notProposed({ id, state }: Tuning): ServiceError {
   return new ServiceError(
     "CONFLICT",
     `tuning ${id} is ${state}; only a PROPOSED one can be accepted or refused`,
+  );
+}
+
+function inDoubt(id: string): ServiceError {
+  return new ServiceError(
+    "CONFLICT",
+    `tuning ${id} cannot take effect while the server's clock is in doubt; run braid clock confirm, then accept it`,
+    { retryAfterMs: 60_000 },
   );
 }
 

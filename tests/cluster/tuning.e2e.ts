@@ -1,6 +1,6 @@
 /**
- * On Cassandra and Kafka, a namespace with too narrow time buckets heals itself: a worker walks
- * sealed slices and tunes later ones, and a server writes and reads.
+ * On Cassandra and Kafka, namespaces with too narrow and too wide partitions heal themselves: a
+ * worker walks sealed slices and tunes later ones, and a server writes and reads.
  * @needs cassandra
  * @needs kafka
  */
@@ -8,19 +8,14 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { connect } from "../../client/connect.ts";
 import type { BraidClient } from "../../client/connect.ts";
-import { Ledger } from "../e2e/splits-ledger.ts";
 import {
-  costOf,
   costText,
-  keepWriting,
-  readOnce,
-  readsEverything,
-  sealedSince,
-  shortSlices,
+  heal,
   SLICE,
+  takenBack,
   TOO_NARROW,
+  TOO_WIDE,
   TUNED_SOON,
-  untilTuning,
 } from "../e2e/tuning-support.ts";
 import { testCassandra, testKafka } from "../support/services.ts";
 import { Fleet } from "./several-servers-fleet.ts";
@@ -45,23 +40,23 @@ before(async () => {
 after(() => fleet[Symbol.asyncDispose]());
 
 test("on Cassandra in AUTO, a namespace with too narrow time buckets gets wider ones", async (t) => {
-  const name = "narrow";
-  const { traffic, partition, target } = TOO_NARROW;
-  const ledger = new Ledger();
-  await client.createNamespace(name, shortSlices(partition, { mode: "AUTO", ...target }));
-  await using _writing = keepWriting(client, name, ledger, traffic);
-  await readOnce(client, name);
-  const tuning = await untilTuning(client, name, "EFFECTIVE", WITHIN_MS);
+  const healed = await heal(client, "narrow", TOO_NARROW, WITHIN_MS);
+  const { tuning, before: old, after: now } = healed;
+  t.diagnostic(costText(healed));
   equal(tuning.proposed, `time_bucket interval: 1s -> ${SLICE}s`);
-  match(tuning.why, /^promised p99 \S+, got \S+$/);
-  await readsEverything(client, name, ledger, traffic);
+  deepEqual([old.partitions, now.partitions], [SLICE, 1]);
+});
 
-  const slices = await client.listTimeSlices(name);
-  const old = slices.find((slice) => slice.name === tuning.evidence[0]);
-  const [healed] = await sealedSince(client, name, tuning.effectiveFrom ?? "");
-  ok(old !== undefined && healed !== undefined);
-  deepEqual(healed.timePartition, tuning.to);
-  const [before, now] = [await costOf(client, name, old), await costOf(client, name, healed)];
-  t.diagnostic(`a read of ${SLICE} s, before: ${costText(before)}; after: ${costText(now)}`);
-  deepEqual([before.partitions, now.partitions], [SLICE, 1]);
+test("on Cassandra in AUTO, a namespace with too wide partitions gets event buckets", async (t) => {
+  const healed = await heal(client, "wide", TOO_WIDE, WITHIN_MS);
+  const { tuning, before: old, after: now } = healed;
+  t.diagnostic(costText(healed));
+  match(tuning.proposed, /^event_buckets: 1 -> \d+$/);
+  ok(now.bytesMax < old.bytesMax);
+  equal(now.partitions, tuning.to.eventBuckets);
+});
+
+test("on Cassandra in AUTO, a change that made partitions worse is taken back", async () => {
+  const { why } = await takenBack(client, "worse", WITHIN_MS);
+  match(why, /; the former partitioning would have given \S+$/);
 });

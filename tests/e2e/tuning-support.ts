@@ -2,7 +2,7 @@
  * Shared by the tests of tuning through a real server: short intervals, steady traffic, and
  * conditions to wait for.
  */
-import { deepEqual, ok } from "node:assert/strict";
+import { deepEqual, match, ok } from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import type {
   BraidClient,
@@ -12,7 +12,7 @@ import type {
   TuningList,
 } from "../../client/connect.ts";
 import { formatTime } from "../../src/wire/time-text.ts";
-import type { Ledger } from "./splits-ledger.ts";
+import { Ledger } from "./splits-ledger.ts";
 import { eventually } from "./splits-support.ts";
 
 /** Slices are sealed, walked and judged soon after they end. */
@@ -55,6 +55,89 @@ export const TOO_NARROW = {
   partition: { secondsPerTimeBucket: 1 },
   target: { densityMinBytes: "4096", densityMaxBytes: "65536" },
 } as const;
+
+/** Every id has 20 KiB in ten seconds, far above the limit; no time bucket is narrower. */
+export const TOO_WIDE = {
+  traffic: { ids: 60, eventsPerSecond: 2, eventBytes: 1_000 },
+  partition: { secondsPerTimeBucket: SLICE },
+  target: { densityMinBytes: "1024", densityMaxBytes: "8192" },
+} as const;
+
+/** For the target of TOO_NARROW: ten seconds are too wide, one second is not. */
+export const FLOOD: Traffic = { ids: 24, eventsPerSecond: 4, eventBytes: 4_000 };
+
+export interface Healed {
+  readonly tuning: Tuning;
+  readonly before: SliceState;
+  readonly after: SliceState;
+}
+
+export interface SliceState extends SliceCost {
+  readonly slice: TimeSlice;
+}
+
+/**
+ * Makes a namespace in AUTO, writes and reads until a change has shown its effect; nothing that was
+ * written is lost.
+ */
+export async function heal(
+  client: BraidClient,
+  name: string,
+  { traffic, partition, target }: typeof TOO_NARROW | typeof TOO_WIDE,
+  withinMs?: number,
+): Promise<Healed> {
+  const ledger = new Ledger();
+  await client.createNamespace(name, shortSlices(partition, { mode: "AUTO", ...target }));
+  await using _writing = keepWriting(client, name, ledger, traffic);
+  await readOnce(client, name);
+  const tuning = await untilTuning(client, name, "EFFECTIVE", withinMs);
+  deepEqual(
+    tuning.history.map(({ by, to }) => [by, to]),
+    ["PROPOSED", "APPLIED", "EFFECTIVE"].map((to) => ["tuner", to]),
+  );
+  match(tuning.why, /^promised p99 \S+, got \S+$/);
+  await readsEverything(client, name, ledger, traffic);
+  const slices = await sealedSince(client, name, "1970-01-01T00:00:00Z");
+  const [last] = await sealedSince(client, name, tuning.effectiveFrom ?? "");
+  const first = slices.find((slice) => slice.name === tuning.evidence[0]);
+  ok(first !== undefined && last !== undefined);
+  deepEqual(last.timePartition, tuning.to);
+  return {
+    tuning,
+    before: { slice: first, ...(await costOf(client, name, first)) },
+    after: { slice: last, ...(await costOf(client, name, last)) },
+  };
+}
+
+/**
+ * A change that fitted until the traffic grew is taken back: the former partitioning would be
+ * better. Nothing that was written is lost.
+ */
+export async function takenBack(
+  client: BraidClient,
+  name: string,
+  withinMs?: number,
+): Promise<Tuning> {
+  const { traffic, partition, target } = TOO_NARROW;
+  const ledger = new Ledger();
+  await client.createNamespace(name, shortSlices(partition, { mode: "AUTO", ...target }));
+  {
+    await using _writing = keepWriting(client, name, ledger, traffic);
+    await readOnce(client, name);
+    await untilTuning(client, name, "APPLIED", withinMs);
+  }
+  // Before the first slice with the new partitioning begins: one slice ahead is frozen.
+  await using _flood = keepWriting(client, name, ledger, FLOOD);
+  const tuning = await untilTuning(client, name, "TAKEN_BACK", withinMs);
+  await eventually(
+    "a slice has the former partitioning again",
+    async () => (await client.listTimeSlices(name)).at(-1)?.timePartition.secondsPerTimeBucket,
+    (seconds) => seconds === partition.secondsPerTimeBucket,
+    withinMs,
+  );
+  await readsEverything(client, name, ledger, traffic);
+  return tuning;
+}
 
 function idOf(nth: number): string {
   return `id-${nth}`;
@@ -138,9 +221,11 @@ export interface SliceCost {
   readonly partitions: number;
   /** Of the largest of them. */
   readonly bytesMax: number;
-  /** As the server measured it; for people, never asserted. */
-  readonly timeTaken: string;
+  /** The median of some reads, as the server measured them; for people, never asserted. */
+  readonly medianMs: number;
 }
+
+const READS = 21;
 
 /** What it costs to read one id over a whole slice. */
 export async function costOf(
@@ -150,18 +235,25 @@ export async function costOf(
 ): Promise<SliceCost> {
   const query = { timeSeriesId: idOf(0), start, end, pageSize: 10_000 };
   const { partitions } = await client.explain(namespace, query);
-  const { value: page } = await client.read(namespace, query).pages().next();
-  ok(page !== undefined && page.nextPageToken === "");
-  deepEqual(page.context?.partitionsRead, partitions.length);
+  const tookMs: number[] = [];
+  for (let read = 0; read < READS; read++) {
+    const { value: page } = await client.read(namespace, query).pages().next();
+    ok(page !== undefined && page.nextPageToken === "");
+    deepEqual(page.context?.partitionsRead, partitions.length);
+    tookMs.push(Number.parseFloat(page.context?.timeTaken ?? "") * 1_000);
+  }
   return {
     partitions: partitions.length,
     bytesMax: Math.max(...partitions.map(({ bytes }) => Number(bytes))),
-    timeTaken: page.context?.timeTaken ?? "",
+    medianMs: tookMs.toSorted((a, b) => a - b)[READS >> 1] ?? 0,
   };
 }
 
-export function costText({ partitions, bytesMax, timeTaken }: SliceCost): string {
-  return `${partitions} partitions, the largest of ${bytesMax} bytes, in ${timeTaken}`;
+/** The figures of docs/operate/tuning.md. */
+export function costText({ before, after }: Healed): string {
+  const text = ({ partitions, bytesMax, medianMs }: SliceCost): string =>
+    `${partitions} partitions, the largest of ${bytesMax} bytes, in ${medianMs.toFixed(1)} ms`;
+  return `a read of ${SLICE} s, before: ${text(before)}; after: ${text(after)}`;
 }
 
 /** Every event of every id that was acknowledged is read, over all slices. */

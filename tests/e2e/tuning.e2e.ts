@@ -6,32 +6,25 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { connect } from "../../client/connect.ts";
-import type { BraidClient, TimeSlice, Tuning } from "../../client/connect.ts";
+import type { BraidClient, TimeSlice } from "../../client/connect.ts";
 import { braid, startServer } from "../support/started-server.ts";
 import type { StartedServer } from "../support/started-server.ts";
 import { Ledger } from "./splits-ledger.ts";
 import { eventually } from "./splits-support.ts";
 import {
-  costOf,
   costText,
+  heal,
   keepWriting,
   readOnce,
   readsEverything,
-  sealedSince,
   shortSlices,
   SLICE,
+  takenBack,
   TOO_NARROW,
+  TOO_WIDE,
   TUNED_SOON,
   untilTuning,
 } from "./tuning-support.ts";
-import type { SliceCost } from "./tuning-support.ts";
-
-/** Every id has 20 KiB in ten seconds, far above the limit; no time bucket is narrower. */
-const TOO_WIDE = {
-  traffic: { ids: 60, eventsPerSecond: 2, eventBytes: 1_000 },
-  partition: { secondsPerTimeBucket: SLICE },
-  target: { densityMinBytes: "1024", densityMaxBytes: "8192" },
-} as const;
 
 let server: StartedServer;
 let client: BraidClient;
@@ -47,28 +40,32 @@ after(async () => {
 
 suite("tuning", { concurrency: true }, () => {
   test("in AUTO, a namespace with too narrow time buckets gets wider ones", async (t) => {
-    const name = "narrow";
-    const { before: old, after: healed, tuning } = await heal(name, TOO_NARROW);
+    const healed = await heal(client, "narrow", TOO_NARROW);
+    const { tuning, before: old, after: now } = healed;
+    t.diagnostic(costText(healed));
     equal(tuning.direction, "WIDEN");
-    match(tuning.observed, /^TimeSlices have p99 partitions below configured target of 4/);
+    match(tuning.observed, /^most partitions are too small: .*, the target is 4KiB to 64KiB/);
     equal(tuning.proposed, `time_bucket interval: 1s -> ${SLICE}s`);
-    deepEqual(healed.slice.timePartition, tuning.to);
-    t.diagnostic(`a read of ${SLICE} s, before: ${costText(old)}; after: ${costText(healed)}`);
-    equal(old.partitions, SLICE);
-    equal(healed.partitions, 1);
+    deepEqual([old.partitions, now.partitions], [SLICE, 1]);
   });
 
   test("in AUTO, a namespace with too wide partitions gets event buckets", async (t) => {
-    const name = "wide";
-    const { before: old, after: healed, tuning } = await heal(name, TOO_WIDE);
+    const healed = await heal(client, "wide", TOO_WIDE);
+    const { tuning, before: old, after: now } = healed;
+    t.diagnostic(costText(healed));
     equal(tuning.direction, "NARROW");
-    match(tuning.observed, /^TimeSlices have p95 partitions above configured target of 8/);
+    match(tuning.observed, /^many partitions are too wide: .*, the target is 1KiB to 8KiB/);
     match(tuning.proposed, /^event_buckets: 1 -> \d+$/);
-    deepEqual(healed.slice.timePartition, tuning.to);
-    t.diagnostic(`a read of ${SLICE} s, before: ${costText(old)}; after: ${costText(healed)}`);
     ok(old.bytesMax > Number(TOO_WIDE.target.densityMaxBytes));
-    ok(healed.bytesMax < old.bytesMax);
-    equal(healed.partitions, tuning.to.eventBuckets);
+    ok(now.bytesMax < old.bytesMax);
+    equal(now.partitions, tuning.to.eventBuckets);
+  });
+
+  test("in AUTO, a change that made partitions worse is taken back", async () => {
+    const { why, got, to } = await takenBack(client, "worse");
+    match(why, /^promised p99 \S+, got \S+; the former partitioning would have given \S+$/);
+    ok(Number(got?.p95) > Number(TOO_NARROW.target.densityMaxBytes));
+    equal(to.secondsPerTimeBucket, SLICE);
   });
 
   test("in PROPOSE, a proposal waits until an operator accepts it through the CLI", async () => {
@@ -107,15 +104,15 @@ suite("tuning", { concurrency: true }, () => {
 
     match(
       await shown(`tune accept ${name} ${id} --reason fine`),
-      new RegExp(`^accepted ${id}: time_bucket interval: 1s -> ${SLICE}s, for slices from `, "m"),
+      new RegExp(`^accepted ${id}: .*1s -> ${SLICE}s; the first slice that has it begins 20`, "m"),
     );
     equal((await run(`tune refuse ${name} ${id}`)).code, 4, "it is decided");
     const applied = await untilTuning(client, name, "APPLIED");
     equal(applied.history.at(-1)?.why, "fine");
-    match(await shown(`tune show ${name} ${id}`), /^in force +for slices from 20/m);
+    match(await shown(`tune show ${name} ${id}`), /^first slice +begins 20/m);
     match(
       await shown(`doctor ${name}`),
-      new RegExp(`A change is applied.*\\n.*tune show ${name} ${id}$`, "m"),
+      new RegExp(`the last change has not shown.*\\n.*tune show ${name} ${id}$`, "m"),
     );
     const { slice } = await eventually(
       "a slice with the accepted partitioning takes events",
@@ -129,41 +126,4 @@ suite("tuning", { concurrency: true }, () => {
 
 function isAccepted({ timePartition, status, events }: TimeSlice): boolean {
   return timePartition.secondsPerTimeBucket === SLICE && status === "ACTIVE" && events !== "0";
-}
-
-interface Healed {
-  readonly tuning: Tuning;
-  readonly before: SliceState;
-  readonly after: SliceState;
-}
-
-interface SliceState extends SliceCost {
-  readonly slice: TimeSlice;
-}
-
-/** Writes and reads until a change has shown its effect; nothing that was written is lost. */
-async function heal(
-  name: string,
-  { traffic, partition, target }: typeof TOO_NARROW | typeof TOO_WIDE,
-): Promise<Healed> {
-  const ledger = new Ledger();
-  await client.createNamespace(name, shortSlices(partition, { mode: "AUTO", ...target }));
-  await using _writing = keepWriting(client, name, ledger, traffic);
-  await readOnce(client, name);
-  const tuning = await untilTuning(client, name, "EFFECTIVE");
-  deepEqual(
-    tuning.history.map(({ by, to }) => [by, to]),
-    ["PROPOSED", "APPLIED", "EFFECTIVE"].map((to) => ["tuner", to]),
-  );
-  match(tuning.why, /^promised p99 \S+, got \S+$/);
-  await readsEverything(client, name, ledger, traffic);
-  const slices = await sealedSince(client, name, "1970-01-01T00:00:00Z");
-  const [last] = await sealedSince(client, name, tuning.effectiveFrom ?? "");
-  const first = slices.find((slice) => slice.name === tuning.evidence[0]);
-  ok(first !== undefined && last !== undefined);
-  return {
-    tuning,
-    before: { slice: first, ...(await costOf(client, name, first)) },
-    after: { slice: last, ...(await costOf(client, name, last)) },
-  };
 }

@@ -71,7 +71,7 @@ export class ServedReads {
       },
       margins: MARGINS,
       observe: this.#observer(),
-      fallBack: (namespace, reason) => void this.fallBacks.push(`${namespace}: ${reason}`),
+      fallBack: (namespace, reason) => void this.fallBacks.push(`${namespace.name}: ${reason}`),
       by: "server-1",
       ...options.serving,
     });

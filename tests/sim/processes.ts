@@ -131,7 +131,7 @@ export function startServer(shared: Shared, name: string, chaos: Chaos): SimServ
     fallBack: async (namespace, reason) => {
       shared.count(`fell back to SHADOW: ${reason}`);
       await fallBack(catalog, clock, namespace, reason, name);
-      await changed(namespace);
+      await changed(namespace.name);
     },
     by: name,
     shadowSample: 2,

@@ -43,7 +43,7 @@ export function allMethods(deps: MethodDependencies): Method[] {
   return [
     ...writeMethods(deps.writing),
     ...readMethods(deps.reading),
-    ...namespaceMethods(deps.namespaces, deps.planner),
+    ...namespaceMethods(deps.namespaces, deps.planner, (name) => deps.tunings.waiting(name)),
     ...planMethods(deps.planner),
     ...blockedIdMethods(deps.namespaces),
     ...histogramMethods(deps.sizes),

@@ -29,7 +29,7 @@ async function start() {
   return {
     namespaces,
     methods: [
-      ...namespaceMethods(namespaces, planner),
+      ...namespaceMethods(namespaces, planner, async () => undefined),
       ...planMethods(planner),
       ...blockedIdMethods(namespaces),
     ],

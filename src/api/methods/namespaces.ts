@@ -5,7 +5,6 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ControlService, TimeSlice_Status } from "../../gen/braid/v1/control_service_pb.js";
 import type {
   DeletedNamespaceSchema,
-  NamespaceSchema,
   TimeSliceSchema,
 } from "../../gen/braid/v1/control_service_pb.js";
 import { ReadMode_Mode } from "../../gen/braid/v1/read_mode_pb.js";
@@ -25,6 +24,7 @@ import { workloadOf } from "./workload-message.ts";
 import { namespaceIn, pageIn } from "./request-fields.ts";
 import { pauseMessage } from "./switch-messages.ts";
 import { timeOfMicros } from "./times.ts";
+import type { TuningUseCases } from "./tunings.ts";
 
 /** The interface of `Namespaces`. */
 export type NamespaceUseCases = Pick<Namespaces, keyof Namespaces>;
@@ -32,6 +32,7 @@ export type NamespaceUseCases = Pick<Namespaces, keyof Namespaces>;
 export function namespaceMethods(
   namespaces: NamespaceUseCases,
   planner: PlanUseCase,
+  waitingTuning: TuningUseCases["waiting"],
 ): UnaryMethod[] {
   const service = ControlService.method;
   return [
@@ -63,7 +64,11 @@ export function namespaceMethods(
       changes: false,
       namespaceOf: (request) => request.namespace,
       argumentsOf: namespaceIn,
-      handle: async (namespace) => namespaceMessage(await namespaces.get(namespace)),
+      handle: async (name) => {
+        const message = namespaceMessage(await namespaces.get(name));
+        const tuning = await waitingTuning(name);
+        return tuning === undefined ? message : { ...message, waitingTuning: tuning };
+      },
     }),
     messageMethod({
       desc: service.listNamespaces,
@@ -163,7 +168,7 @@ export function namespaceMethods(
   ];
 }
 
-function namespaceMessage(namespace: Namespace): MessageInitShape<typeof NamespaceSchema> {
+function namespaceMessage(namespace: Namespace) {
   const { splitsPaused, provisioned } = namespace;
   return {
     namespace: namespace.name,

@@ -20,7 +20,10 @@ function start() {
   const fixture = new ControlFixture();
   const { namespaces } = fixture.start();
   const planner = new Planner(fixture);
-  const methods = [...namespaceMethods(namespaces, planner), ...planMethods(planner)];
+  const methods = [
+    ...namespaceMethods(namespaces, planner, async () => undefined),
+    ...planMethods(planner),
+  ];
   const call = async (name: string, body: object, signal = never) => {
     const method = methods.find(({ desc }) => desc.name === name);
     ok(method);

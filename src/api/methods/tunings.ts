@@ -3,7 +3,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ControlService } from "../../gen/braid/v1/control_service_pb.js";
 import { Tuning_Direction, Tuning_State } from "../../gen/braid/v1/tuning_pb.js";
 import type { TuningSchema } from "../../gen/braid/v1/tuning_pb.js";
-import type { TunedSizes, Tuning } from "../../model/tuning.ts";
+import type { TunedSizes, Tuning, TuningProposal } from "../../model/tuning.ts";
 import type { Tunings } from "../../tune/tunings.ts";
 import { messageMethod } from "./method.ts";
 import type { UnaryMethod } from "./method.ts";
@@ -12,7 +12,7 @@ import { namespaceIn } from "./request-fields.ts";
 import { timeOfMicros } from "./times.ts";
 
 /** The interface of `Tunings`. */
-export type TuningUseCases = Pick<Tunings, "list" | "decide">;
+export type TuningUseCases = Pick<Tunings, "list" | "waiting" | "decide">;
 
 /** No tuning has a longer id. */
 const ID_CHARACTERS_MAX = 64;
@@ -29,7 +29,7 @@ export function tuningMethods(tunings: TuningUseCases): UnaryMethod[] {
         const { tunings: stored, next, nothing } = await tunings.list(namespace);
         return {
           tunings: stored.map(tuningMessage),
-          ...(next !== undefined && { next: tuningMessage(next) }),
+          ...(next !== undefined && { next: proposalMessage(next) }),
           nothingWhy: nothing ?? "",
         };
       },
@@ -54,24 +54,11 @@ export function tuningMethods(tunings: TuningUseCases): UnaryMethod[] {
 }
 
 function tuningMessage(tuning: Tuning): MessageInitShape<typeof TuningSchema> {
-  const { dryRun, effectiveFrom, got, history } = tuning;
+  const { effectiveFrom, got, history } = tuning;
   return {
+    ...proposalMessage(tuning),
     id: tuning.id,
     state: Tuning_State[tuning.state],
-    direction: Tuning_Direction[tuning.direction],
-    evidence: [...tuning.evidence],
-    observed: tuning.observed,
-    proposed: tuning.proposed,
-    from: tuning.from,
-    to: tuning.to,
-    dryRun: {
-      before: sizesMessage(dryRun.before),
-      after: sizesMessage(dryRun.after),
-      partitionsPerDayBefore: BigInt(dryRun.partitionsPerDayBefore),
-      partitionsPerDayAfter: BigInt(dryRun.partitionsPerDayAfter),
-      keptLongerSeconds: BigInt(dryRun.keptLongerSeconds),
-      keptLongerBytes: BigInt(dryRun.keptLongerBytes),
-    },
     ...(effectiveFrom > 0 && { effectiveFrom: timeOfMicros(effectiveFrom) }),
     ...(got !== null && { got: sizesMessage(got) }),
     history: history.map(({ at, by, to, why }) => ({
@@ -81,6 +68,28 @@ function tuningMessage(tuning: Tuning): MessageInitShape<typeof TuningSchema> {
       why,
     })),
     why: history.at(-1)?.why ?? "",
+  };
+}
+
+/** It has no id, no state and no history: nothing is stored. */
+function proposalMessage(proposal: TuningProposal) {
+  const { dryRun } = proposal;
+  return {
+    direction: Tuning_Direction[proposal.direction],
+    evidence: [...proposal.evidence],
+    observed: proposal.observed,
+    proposed: proposal.proposed,
+    from: proposal.from,
+    to: proposal.to,
+    dryRun: {
+      before: sizesMessage(dryRun.before),
+      after: sizesMessage(dryRun.after),
+      partitionsPerDayBefore: BigInt(dryRun.partitionsPerDayBefore),
+      partitionsPerDayAfter: BigInt(dryRun.partitionsPerDayAfter),
+      keptLongerSeconds: BigInt(dryRun.keptLongerSeconds),
+      keptLongerBytes: BigInt(dryRun.keptLongerBytes),
+    },
+    why: proposal.observed,
   };
 }
 

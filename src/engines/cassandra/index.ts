@@ -14,6 +14,7 @@ import { CassandraCatalog } from "./cassandra-catalog.ts";
 import { CassandraStore } from "./cassandra-store.ts";
 import type { ClusterOptions } from "./cluster-options.ts";
 import { dataFilesOf } from "./data-files.ts";
+import { droppedSnapshotsOf } from "./dropped-snapshots.ts";
 import { CassandraHistogramTable, HISTOGRAM_COLUMNS } from "./histogram-table.ts";
 import { keyspaceOf, tableOf } from "./keyspaces.ts";
 import { cassandraPartitionSizes } from "./partition-sizes.ts";
@@ -97,6 +98,7 @@ export async function openCassandraEngine(
       const table = `${keyspaceOf(keyspace, slice.namespaceId)} ${tableOf(slice.slice)}`;
       return { files, fileWord: "SSTable", compactCommand: `nodetool compact ${table}` };
     },
+    droppedSnapshots: (namespaceId) => droppedSnapshotsOf(nodes, namespaceId),
     notReady: () =>
       session.hostsUp.length > 0 ? undefined : "no node of Cassandra can be reached",
     nodesUp: () => session.hostsUp.length,

@@ -41,7 +41,10 @@ export interface DifferencesOptions {
   readonly trustStates: TrustStates;
   readonly observe: Pick<ServeObserver, "differenceChecked" | "trouble">;
   /** Makes the namespace serve originals again. */
-  readonly fallBack: (namespace: string, reason: string) => void | Promise<void>;
+  readonly fallBack: (
+    namespace: { readonly name: string; readonly id: string },
+    reason: string,
+  ) => void | Promise<void>;
   readonly differed: (comparison: Comparison) => void;
   /** Called after this process has changed the partition's route. */
   readonly changed: (partition: PartitionKey) => void;
@@ -230,7 +233,7 @@ export class Differences {
       case "OTHER_BYTES":
         differed(comparison);
         await fallBack(
-          found.namespace,
+          { name: found.namespace, id: comparison.partition.namespaceId },
           `${reasonOf(found)} in ${locationOf(comparison.partition)}`,
         );
         // Otherwise every later comparison would make the namespace fall back once more.

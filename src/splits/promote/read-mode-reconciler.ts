@@ -6,7 +6,7 @@
  * the round whose evidence was read, so a fall-back in between wins.
  */
 import type { Clock } from "../../lib/clock.ts";
-import { eachNamespace } from "../../records/namespace-records.ts";
+import { eachNamespace, namespaceNotFound } from "../../records/namespace-records.ts";
 import type { NamespaceRecord } from "../../records/namespace-records.ts";
 import { readEvidence } from "../../records/evidence-records.ts";
 import { addServedKinds, setReadMode } from "../record/set-read-mode.ts";
@@ -121,17 +121,20 @@ export class ReadModeReconciler {
 
 /**
  * A difference was confirmed (rule C14): the namespace serves originals again, and its evidence
- * starts over. OFF stays OFF. True if the mode was changed.
+ * starts over. OFF stays OFF. True if the mode was changed. Rejects with NAMESPACE_NOT_FOUND if
+ * another namespace has the name by now.
  */
 export async function fallBack(
   catalog: Catalog,
   clock: Clock,
-  namespace: string,
+  { name, id }: Pick<NamespaceRecord, "name" | "id">,
   reason: string,
   by: string,
 ): Promise<boolean> {
   let fellBack = false;
-  await setReadMode(catalog, namespace, ({ readMode: { mode, autoAdvance } }) => {
+  await setReadMode(catalog, name, (current) => {
+    if (current.id !== id) throw namespaceNotFound(name);
+    const { mode, autoAdvance } = current.readMode;
     fellBack = mode !== "OFF";
     const since = clock.nowMicros();
     return fellBack ? { mode: "SHADOW", autoAdvance, since, by, reason, kinds: null } : undefined;

@@ -19,6 +19,8 @@ import type { EpochStarts } from "../../model/epochs.ts";
 const THRESHOLDS = { shadowReads: 10, compareReads: 50, bytes: 1_000, splits: 3, afterMs: 60_000 };
 const OPERATOR_REQUEST = { by: "alice", reason: "a try" };
 
+const plays = ({ catalog }: Fixture) => readReadyNamespace(catalog, "plays");
+
 class Fixture {
   readonly control = new ControlFixture();
   readonly catalog = this.control.catalog;
@@ -196,7 +198,13 @@ test("a fall-back between check and change wins over the request to advance", as
   fixture.catalog.before = async (call, space) => {
     if (!falling || call !== "write" || space !== "namespaces") return;
     falling = false;
-    await fallBack(fixture.catalog, fixture.clock, "plays", "different bytes", "server-2");
+    await fallBack(
+      fixture.catalog,
+      fixture.clock,
+      await plays(fixture),
+      "different bytes",
+      "server-2",
+    );
   };
   await assert.rejects(fixture.set("COMPARE"), { code: "CONFLICT", message: /meanwhile/ });
   assert.equal(await fixture.modeOf("plays"), "SHADOW");
@@ -386,7 +394,13 @@ test("a round that ended before its advance is left alone", async () => {
   fixture.catalog.before = async (call, space) => {
     if (!falling || call !== "list" || !space.startsWith("evidence/")) return;
     falling = false;
-    await fallBack(fixture.catalog, fixture.clock, "plays", "different bytes", "server-2");
+    await fallBack(
+      fixture.catalog,
+      fixture.clock,
+      await plays(fixture),
+      "different bytes",
+      "server-2",
+    );
   };
   await fixture.reconciler.runOnce();
   assert.deepEqual(fixture.moves, []);
@@ -410,7 +424,10 @@ test("a fall-back clears the evidence and leaves OFF alone", async () => {
   const fixture = await Fixture.open("plays");
   await fixture.set("SERVE", { force: true });
   await fixture.see("plays");
-  assert.equal(await fallBack(fixture.catalog, fixture.clock, "plays", "why", "server-1"), true);
+  assert.equal(
+    await fallBack(fixture.catalog, fixture.clock, await plays(fixture), "why", "server-1"),
+    true,
+  );
   const fallen = await fixture.modes.get("plays");
   assert.deepEqual(
     [fallen.state.mode, fallen.state.reason, fallen.state.round],
@@ -421,8 +438,21 @@ test("a fall-back clears the evidence and leaves OFF alone", async () => {
   await fixture.reconciler.runOnce();
   assert.equal(await fixture.modeOf("plays"), "SHADOW");
   await fixture.set("OFF");
-  assert.equal(await fallBack(fixture.catalog, fixture.clock, "plays", "why", "server-1"), false);
+  assert.equal(
+    await fallBack(fixture.catalog, fixture.clock, await plays(fixture), "why", "server-1"),
+    false,
+  );
   assert.equal(await fixture.modeOf("plays"), "OFF");
+});
+
+test("a fall-back of a namespace that was deleted leaves the one with its name alone", async () => {
+  const fixture = await Fixture.open("plays");
+  await fixture.set("SERVE", { force: true });
+  const gone = { name: "plays", id: "plays-1" };
+  await assert.rejects(fallBack(fixture.catalog, fixture.clock, gone, "why", "server-1"), {
+    code: "NAMESPACE_NOT_FOUND",
+  });
+  assert.equal(await fixture.modeOf("plays"), "SERVE");
 });
 
 test("the reconciler runs until it is stopped", async () => {

@@ -84,6 +84,13 @@ export declare type Namespace = Message<"braid.v1.Namespace"> & {
   splitsPause?: SplitsPause | undefined;
 
   /**
+   * The tuning that waits for DecideTuning, if there is one. In GetNamespace alone.
+   *
+   * @generated from field: optional string waiting_tuning = 10;
+   */
+  waitingTuning?: string | undefined;
+
+  /**
    * If it was created from a workload: what was expected then, and why.
    *
    * @generated from field: optional braid.v1.ProvisionedPlan provisioned = 20;

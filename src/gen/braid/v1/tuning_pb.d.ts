@@ -40,7 +40,8 @@ export declare type ListTuningsResponse = Message<"braid.v1.ListTuningsResponse"
   tunings: Tuning[];
 
   /**
-   * What the tuner would propose from the histograms that are stored now. It has no id.
+   * What the tuner would propose from the histograms that are stored now. It has no id, state or
+   * history: nothing is stored.
    *
    * @generated from field: braid.v1.Tuning next = 2;
    */

@@ -64,7 +64,7 @@ export const TOO_WIDE = {
 } as const;
 
 /** For the target of TOO_NARROW: ten seconds are too wide, one second is not. */
-export const FLOOD: Traffic = { ids: 24, eventsPerSecond: 4, eventBytes: 4_000 };
+const FLOOD: Traffic = { ids: 24, eventsPerSecond: 4, eventBytes: 4_000 };
 
 export interface Healed {
   readonly tuning: Tuning;
@@ -205,7 +205,7 @@ export async function untilTuning(
 }
 
 /** Sealed slices that begin at this time or later. */
-export async function sealedSince(
+async function sealedSince(
   client: BraidClient,
   namespace: string,
   since: string,
@@ -228,7 +228,7 @@ export interface SliceCost {
 const READS = 21;
 
 /** What it costs to read one id over a whole slice. */
-export async function costOf(
+async function costOf(
   client: BraidClient,
   namespace: string,
   { start, end }: TimeSlice,

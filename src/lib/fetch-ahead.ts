@@ -7,6 +7,8 @@
 export interface Fetcher<T> {
   /** Whether the last fetch reached the end. */
   readonly ended: boolean;
+  /** False while nobody is known to want the next fetch. */
+  readonly readsAhead?: boolean;
   fetch(): Promise<T>;
 }
 
@@ -27,7 +29,8 @@ export class FetchAhead<T> {
   /** Must not be called again before it has resolved, nor after `ended`. */
   async next(): Promise<T> {
     const fetched = await (this.#ahead ?? this.#fetcher.fetch());
-    this.#ahead = this.#isFirst || this.#fetcher.ended ? undefined : this.#fetcher.fetch();
+    const { ended, readsAhead = true } = this.#fetcher;
+    this.#ahead = this.#isFirst || ended || !readsAhead ? undefined : this.#fetcher.fetch();
     this.#isFirst = false;
     // Awaited later, or never: until then a failure must not count as unhandled.
     this.#ahead?.catch(() => undefined);

@@ -43,6 +43,11 @@ export interface ScanRange {
   readonly runEventsMax: number;
   /** No run has more bytes than this, except one that is a single larger event. */
   readonly runBytesMax: number;
+  /**
+   * How many events the caller is going to take, if it knows: the scan may fetch exactly these, and
+   * nothing ahead of them. If the caller asks for more, the scan continues.
+   */
+  readonly eventsWanted?: number | undefined;
   readonly level?: ServiceLevel;
 }
 

@@ -20,6 +20,16 @@ export function runBytesMin(partitions: number): number {
   return Math.min(RUN_BYTES_MIN, Math.max(FANOUT_RUN_BYTES_MIN, share));
 }
 
+/**
+ * How many events of each partition make up so many of all: events are spread by hash, so a share
+ * deviates by about its square root. A merge needs one more, to know that it may go past the last.
+ */
+function shareOf(events: number, partitions: number): number {
+  if (partitions === 1) return events;
+  const mean = events / partitions;
+  return Math.min(events, Math.ceil(mean + 3 * Math.sqrt(mean)) + 1);
+}
+
 export class BucketReader {
   readonly bucket: BucketRange;
   readonly sources: readonly PartitionSource[];
@@ -38,8 +48,9 @@ export class BucketReader {
     const count = partitions.length;
     // The more partitions, the less each may fetch: together they stay within the request's share.
     const runBytesMax = Math.max(runBytesMin(count), Math.floor(range.runBytesMax / count));
+    const eventsWanted = range.eventsWanted && shareOf(range.eventsWanted, count);
     this.sources = partitions.map((partition) =>
-      opener.open(view, partition, { ...range, runBytesMax }, signal),
+      opener.open(view, partition, { ...range, runBytesMax, eventsWanted }, signal),
     );
     this.#runs =
       count === 1

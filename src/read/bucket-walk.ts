@@ -31,6 +31,8 @@ export interface WalkOptions {
   readonly pageBytesMax: number;
   /** How many events the next page may hold. */
   readonly pageEventsMax: () => number;
+  /** How many events of the buckets to come are wanted; undefined if that is not known. */
+  readonly eventsWanted: () => number | undefined;
 }
 
 /**
@@ -170,7 +172,7 @@ export class BucketWalk {
   }
 
   #open(bucket: BucketRange, signal: AbortSignal): Promise<BucketReader> {
-    const { deps, query, view, after, pageEventsMax } = this.#options;
+    const { deps, query, view, after, pageEventsMax, eventsWanted } = this.#options;
     const { slos, consistency } = view.namespace.config;
     // Buckets read ahead share one more fetch.
     const share = this.#emptyBuckets === 0 ? 1 : this.#aheadMax;
@@ -182,6 +184,7 @@ export class BucketWalk {
       // A filter may drop most of them: then only the bytes bound a fetch.
       runEventsMax: query.filters.length === 0 ? pageEventsMax() : deps.limits.pageEventsMax,
       runBytesMax: Math.ceil(this.#fetchBytes / share),
+      eventsWanted: eventsWanted(),
       level: { ...slos.read, consistency },
     };
     const partitions = partitionsOf(query.seriesId, view, bucket);

@@ -28,6 +28,8 @@ export interface PageShape {
    * parsing the events of that run.
    */
   readonly cutAt: PageCut;
+  /** Whether the caller takes one page of this reader, or page after page. */
+  readonly pages: "ONE" | "ALL";
 }
 
 export interface PageOutcome {
@@ -57,6 +59,7 @@ export class PageReader {
   readonly #report: ReportContext;
   /** Events still to be returned under the total limit; 0 for none. */
   #left: number;
+  #draft: Draft | undefined;
 
   constructor(
     deps: ReadDependencies,
@@ -77,9 +80,16 @@ export class PageReader {
     });
     this.#report = { view, query, onPartitionRead: deps.onPartitionRead };
     const after = state?.position;
-    const pageEventsMax = (): number => this.#eventsMax();
     this.#walk = new BucketWalk(
-      { deps, query, view, after, pageBytesMax: shape.bytesMax, pageEventsMax },
+      {
+        deps,
+        query,
+        view,
+        after,
+        pageBytesMax: shape.bytesMax,
+        pageEventsMax: () => this.#eventsMax(),
+        eventsWanted: () => this.#eventsWanted(),
+      },
       signal,
     );
   }
@@ -102,6 +112,7 @@ export class PageReader {
     const { bytesMax, cutAt } = this.#shape;
     const builder = new PageBuilder(this.#eventsMax(), bytesMax, this.#query.filters, cutAt);
     const draft: Draft = { builder, partitions: [], wide: false };
+    this.#draft = draft;
     const ending = await this.#fill(draft, partial, startedMs);
     const { bucket } = this.#walk;
     if (ending !== "end" && bucket !== undefined) this.#reportBucket(draft, bucket, "UNDER_WAY");
@@ -196,6 +207,12 @@ export class PageReader {
       bucketEvents: width?.events ?? 0,
     };
     return tokens.encode(this.#query, this.#view.namespace.id, state, clock.nowMicros());
+  }
+
+  /** How many events the page still takes; undefined if a filter, or another page, wants more. */
+  #eventsWanted(): number | undefined {
+    if (this.#shape.pages === "ALL" || this.#query.filters.length > 0) return undefined;
+    return this.#eventsMax() - (this.#draft?.builder.count ?? 0);
   }
 
   #eventsMax(): number {

@@ -6,9 +6,10 @@
  * matches nothing still makes progress (rule C11). It belongs to one namespace (by its internal id,
  * rule C12) and one query. It is signed by HMAC-SHA-256 and compared in constant time.
  */
-import { createHash, createHmac, createSecretKey, timingSafeEqual } from "node:crypto";
-import type { KeyObject } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
 import { ServiceError } from "../lib/errors.ts";
+import { hmacSha256 } from "../lib/hmac.ts";
+import type { Hmac } from "../lib/hmac.ts";
 import type { Position } from "../wire/frames.ts";
 import type { ReadQuery } from "./read-query.ts";
 
@@ -32,10 +33,10 @@ const QUERY_BYTES = 16;
 const HEADER_BYTES = 1 + QUERY_BYTES + 5 * 8;
 
 export class PageTokens {
-  readonly #key: KeyObject;
+  readonly #hmac: Hmac;
 
   constructor(key: Uint8Array) {
-    this.#key = createSecretKey(key);
+    this.#hmac = hmacSha256(key);
   }
 
   encode(query: ReadQuery, namespaceId: string, state: PageState, nowMicros: number): string {
@@ -83,7 +84,7 @@ export class PageTokens {
   }
 
   #mac(body: Uint8Array): Buffer {
-    return createHmac("sha256", this.#key).update(body).digest().subarray(0, MAC_BYTES);
+    return this.#hmac(body).subarray(0, MAC_BYTES);
   }
 }
 
@@ -92,20 +93,20 @@ export class PageTokens {
  * may change between pages.
  */
 function queryHash(query: ReadQuery, namespaceId: string): Buffer {
-  const hash = createHash("sha256");
-  const add = (part: string | Uint8Array): void => {
-    hash
-      .update(`${typeof part === "string" ? Buffer.byteLength(part) : part.length}:`)
-      .update(part);
-  };
-  add(namespaceId);
-  add(query.seriesId);
-  add(`${query.start} ${query.end} ${query.order} ${query.totalLimit}`);
-  for (const filter of query.filters) {
-    add(filter.key);
-    add(filter.value);
-  }
-  return hash.digest().subarray(0, QUERY_BYTES);
+  const { seriesId, start, end, order, totalLimit, filters } = query;
+  const text =
+    counted(namespaceId) + counted(seriesId) + counted(`${start} ${end} ${order} ${totalLimit}`);
+  const parts = filters.flatMap(({ key, value }) => [countOf(key), key, countOf(value), value]);
+  const content = parts.length === 0 ? text : Buffer.concat([Buffer.from(text), ...parts]);
+  return hash("sha256", content, "buffer").subarray(0, QUERY_BYTES);
+}
+
+function counted(text: string): string {
+  return `${Buffer.byteLength(text)}:${text}`;
+}
+
+function countOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(`${bytes.length}:`);
 }
 
 function invalid(): ServiceError {

@@ -484,6 +484,26 @@ test("D30: a read beyond the slices this server knows asks whether others have m
 });
 
 /** Three slices of two buckets of 10 seconds; one event every 2 seconds, the id is its number. */
+test("a page asks storage for exactly the events it still takes; a stream and a filter ask for all", async () => {
+  const fixture = await Fixture.open(30);
+  const scan = fixture.store.scan.bind(fixture.store);
+  const wanted: (number | undefined)[] = [];
+  fixture.store.scan = (partition, range, signal) => {
+    wanted.push(range.eventsWanted);
+    return scan(partition, range, signal);
+  };
+  // Five events lie in each time bucket.
+  equal(idsOf(await fixture.read({ pageSize: 7 })).length, 7);
+  deepEqual(wanted.splice(0), [7, 2]);
+  await fixture.read({ pageSize: 100, totalLimit: 6 });
+  deepEqual(wanted.splice(0), [6, 1]);
+  const filters = [{ key: utf8("k"), value: utf8("v") }];
+  await fixture.read({ pageSize: 7, filters });
+  ok(wanted.length > 0 && wanted.splice(0).every((events) => events === undefined));
+  await Array.fromAsync(fixture.reader.stream(fixture.query({ pageSize: 7 }), never));
+  ok(wanted.length > 0 && wanted.every((events) => events === undefined));
+});
+
 class Fixture {
   readonly clock = new VirtualClock(START + 60 * SECOND);
   readonly store = new MemoryStore();

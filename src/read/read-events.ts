@@ -111,7 +111,8 @@ export class EventReader {
   ): Promise<{ explained: ExplainedRead; namespaceId: string }> {
     const { budget, limits } = this.#deps;
     const whole = query.totalLimit > 0 && query.pageSize === 0;
-    const shape = this.#pageShape(whole ? { ...query, pageSize: limits.pageEventsMax } : query);
+    const one = this.#pageShape(whole ? { ...query, pageSize: limits.pageEventsMax } : query);
+    const shape = whole ? { ...one, pages: "ALL" as const } : one;
     const pages = await this.#open(query, shape, signal);
     await budget.take(pages.bytesHeld, signal);
     const explained = new ExplainedRead();
@@ -180,6 +181,7 @@ export class EventReader {
       eventsMax: query.pageSize === 0 ? pageSizeDefault : query.pageSize,
       bytesMax: pageBytesMax,
       cutAt: "EVENT",
+      pages: "ONE",
     };
   }
 
@@ -190,6 +192,7 @@ export class EventReader {
       bytesMax: streamPageBytes,
       // The number of events of a stream's page does not matter, unless the caller set one.
       cutAt: query.pageSize === 0 ? "RUN" : "EVENT",
+      pages: "ALL",
     };
   }
 

@@ -14,15 +14,16 @@ export interface LevelOptions {
 export const WRITE_BUFFERS_BYTES_MAX = 64 << 20;
 
 /**
- * For a slice. LevelDB maps its tables into memory and keeps at least 64 of them, so 64 times the
- * file size counts as the process's memory; small tables also keep compactions short. The cache is
- * small because hundreds of slices are open at a time; the file system caches the same bytes.
+ * For a slice. LevelDB keeps 64 tables open and maps them into memory: with tables of 4 MiB a page
+ * of a slice of up to 256 MiB opens none, and the kernel takes mapped memory back when it needs it.
+ * The cache is small because hundreds of slices are open at a time; the file system caches the same
+ * bytes.
  */
 export const LEVEL_OPTIONS: LevelOptions = {
   writeBufferSize: 8 << 20,
   cacheSize: 1 << 20,
   blockSize: 16 << 10,
-  maxFileSize: 1 << 20,
+  maxFileSize: 4 << 20,
   maxOpenFiles: 74,
   compression: true,
 };

@@ -14,14 +14,20 @@ import type { EventBytes } from "../../wire/event-record.ts";
 import { comparePositions, positionOf } from "../../wire/frames.ts";
 import type { Run } from "../../wire/frames.ts";
 import type { CheckedLevel } from "./checked-level.ts";
+import { VALUES_ONLY } from "./level.ts";
 import type { LevelIteratorOptions } from "./level.ts";
 import { CHECKSUM_BYTES, partitionSeed, placeKey, readValue } from "./key-codec.ts";
 import { SteadyIterator } from "./steady-iterator.ts";
 
-/** Most reads need few events: the first fetch is small, and each following one doubles. */
+/**
+ * A scan whose caller does not say how many events it wants may need few: the first fetch is small,
+ * and each following one doubles.
+ */
 const FETCH_EVENTS_FIRST = 256;
 const FETCH_EVENTS_MAX = 1024;
 const FETCH_BYTES_MAX = 256 << 10;
+/** Of events that are wanted: a page of a thousand usual events is one fetch. */
+const WANTED_BYTES_MAX = 512 << 10;
 /** Event times are below this. */
 const TIME_END = Number.MAX_SAFE_INTEGER;
 
@@ -170,6 +176,8 @@ class Fetcher {
   readonly #range: ScanRange;
   readonly #check: EventCheck;
   readonly #bytesMax: number;
+  /** Events that the caller still wants; undefined if it did not say how many. */
+  #wanted: number | undefined;
   #events: number;
   #last: Buffer | undefined;
   #ended: boolean;
@@ -185,7 +193,9 @@ class Fetcher {
     this.#partition = partition;
     this.#range = range;
     this.#check = check;
-    this.#bytesMax = Math.max(1, Math.min(range.runBytesMax, FETCH_BYTES_MAX));
+    this.#wanted = range.eventsWanted;
+    const bytesMax = this.#wanted === undefined ? FETCH_BYTES_MAX : WANTED_BYTES_MAX;
+    this.#bytesMax = Math.max(1, Math.min(range.runBytesMax, bytesMax));
     this.#events = Math.max(1, Math.min(range.runEventsMax, FETCH_EVENTS_FIRST));
     this.#ended = range.from >= range.to;
   }
@@ -194,21 +204,28 @@ class Fetcher {
     return this.#ended;
   }
 
+  get readsAhead(): boolean {
+    return this.#wanted === undefined || this.#wanted > 0;
+  }
+
   async fetch(): Promise<Buffer[]> {
     if (this.#ended) return [];
-    const entries = await this.#iterator.next(this.#events);
+    const wanted = this.#wanted ?? 0;
+    const count = wanted > 0 ? Math.min(wanted, FETCH_EVENTS_MAX) : this.#events;
+    const entries = await this.#iterator.next(count);
     const values: Buffer[] = [];
     let bytes = 0;
     for (const [, value] of entries) {
       values.push(value);
       bytes += value.length;
     }
-    if (entries.length < this.#events && bytes <= this.#bytesMax) this.#ended = true;
+    if (entries.length < count && bytes <= this.#bytesMax) this.#ended = true;
     this.#last = values.at(-1) ?? this.#last;
-    this.#events = Math.max(
-      1,
-      Math.min(this.#events * 2, this.#range.runEventsMax, FETCH_EVENTS_MAX),
-    );
+    if (wanted > 0) this.#wanted = Math.max(0, wanted - entries.length);
+    else {
+      const { runEventsMax } = this.#range;
+      this.#events = Math.max(1, Math.min(this.#events * 2, runEventsMax, FETCH_EVENTS_MAX));
+    }
     return values;
   }
 
@@ -229,7 +246,7 @@ class Fetcher {
     const high = at(to);
     const edge = behind === undefined ? undefined : at(behind.time, behind.id);
     return {
-      keys: false,
+      ...VALUES_ONLY,
       reverse: !forward,
       highWaterMarkBytes: this.#bytesMax,
       // A position outside the range must not widen it.

@@ -17,6 +17,7 @@ import { dropTables } from "./make-tables.ts";
 import { removeOwnership } from "./slice-ownership.ts";
 import { removeSplits } from "../records/split-records.ts";
 import { removeTopPartitions } from "../records/top-partition-records.ts";
+import { removeWalkPosition } from "../records/walk-positions.ts";
 import { removeAll } from "../records/split-spaces.ts";
 
 /** Ids removed at a time: each batch lists them again, so memory stays small. */
@@ -88,6 +89,7 @@ async function removeSlices(
       await dropTables(store, ref);
       await removeSplits(catalog, ref);
       await removeTopPartitions(catalog, ref);
+      await removeWalkPosition(catalog, ref);
     }
     await removeSlice(catalog, namespaceId, slice);
   });

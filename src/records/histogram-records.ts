@@ -12,8 +12,8 @@ import { sliceFields } from "./slice-change.ts";
 import { decodeOrSkip, decodeStored, encodeStored, storedObject } from "./stored-json.ts";
 import type { UnreadableEntry } from "./stored-json.ts";
 
-/** More than a year of daily slices; about 10 KB each. */
-const HISTOGRAMS_MAX = 400;
+/** The newest ones. More than a year of daily slices; about 10 KB each. */
+export const HISTOGRAMS_MAX = 400;
 /** Records of one call: bounds the answer of the catalog. */
 const PAGE = 50;
 

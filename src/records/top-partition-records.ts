@@ -42,7 +42,7 @@ export async function readTopPartitions(
   return found === LOST ? undefined : found;
 }
 
-/** Replaces what an older walk stored; does nothing if there is a newer one. */
+/** Replaces what an older walk, or this one, stored; does nothing if there is a newer one. */
 export async function writeTopPartitions(
   catalog: Catalog,
   slice: SliceRef,
@@ -56,7 +56,7 @@ export async function writeTopPartitions(
     await replace(catalog, space, chunkKey(top.asOf, nth), { partitions: some }, () => true);
   }
   const isNewer = (stored: CatalogRecord): boolean =>
-    decodeStored(headSchema, space, stored).asOf < top.asOf;
+    decodeStored(headSchema, space, stored).asOf <= top.asOf;
   await replace(catalog, space, HEAD, { ...head, chunks }, isNewer);
   for await (const { key, version } of listAll(catalog, space)) {
     if (key !== HEAD && key < timeKey(top.asOf)) await catalog.remove(space, key, version);

@@ -10,7 +10,7 @@ import type { Namespace } from "../model/namespace.ts";
 import type { SliceHistogram } from "../model/slice-histogram.ts";
 import type { TimeSlice } from "../model/time-slice.ts";
 
-export type LastWalk = Pick<SliceHistogram, "asOf" | "sealed" | "epoch" | "complete">;
+export type LastWalk = Pick<SliceHistogram, "asOf" | "endedAt" | "sealed" | "epoch" | "complete">;
 
 export interface DueWalk<S extends TimeSlice = TimeSlice> {
   readonly slice: S;
@@ -25,6 +25,8 @@ export interface WalkTimes {
   readonly currentEvery: Micros;
   /** When a walk that did not reach the end is repeated. */
   readonly retryAfter: Micros;
+  /** How many slices have a histogram, the newest ones: older slices are not walked. */
+  readonly keptMax: number;
 }
 
 /** The sealed ones first, newest first: they are the most useful; then those that take events. */
@@ -35,10 +37,9 @@ export function dueWalks<S extends TimeSlice>(
   times: WalkTimes,
 ): DueWalk<S>[] {
   const due: DueWalk<S>[] = [];
-  for (const slice of slices) {
+  for (const slice of newest(slices, times)) {
     // A slice that is about to be dropped, or was, is not worth a walk.
     if (slice.state === "DROPPING" || slice.state === "DROPPED") continue;
-    if (slice.start > times.now) continue;
     const sealed = slice.end <= times.settledFloor;
     const last = lastWalk(slice);
     const final = last?.sealed === true && isSealed(epochStarts, { ...last, to: slice.end });
@@ -49,6 +50,11 @@ export function dueWalks<S extends TimeSlice>(
   );
 }
 
+function newest<S extends TimeSlice>(slices: readonly S[], { now, keptMax }: WalkTimes): S[] {
+  const begun = slices.filter(({ start }) => start <= now);
+  return begun.toSorted((a, b) => b.start - a.start).slice(0, keptMax);
+}
+
 /** `final`: the last walk found the slice sealed, and no re-opening came since. */
 function isDue(
   last: LastWalk | undefined,
@@ -57,7 +63,6 @@ function isDue(
 ): boolean {
   if (last === undefined) return true;
   // A clock that went back must not stop walks for long.
-  const age = Math.abs(now - last.asOf);
-  if (!sealed) return age >= currentEvery;
-  return !final || (!last.complete && age >= retryAfter);
+  if (!sealed) return Math.abs(now - last.asOf) >= currentEvery;
+  return !final || (!last.complete && Math.abs(now - last.endedAt) >= retryAfter);
 }

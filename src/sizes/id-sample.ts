@@ -23,6 +23,11 @@ export class IdSample {
     return this.share === 1 || this.isKnown(seriesId) || fractionOf(seriesId) < this.share;
   }
 
+  /** For `IdSample` of a walk that continues. */
+  known(): string[] {
+    return [...this.#known];
+  }
+
   isKnown(seriesId: string): boolean {
     return this.#known.has(seriesId);
   }

@@ -21,7 +21,7 @@ async function open(options: Partial<SliceWalkerOptions> = {}) {
   const { id } = await control.namespaces.create("plays", {});
   const events: WalkEvent[] = [];
   const published: string[] = [];
-  const walker = new SliceWalker({
+  const all: SliceWalkerOptions = {
     catalog,
     store,
     clock,
@@ -36,7 +36,8 @@ async function open(options: Partial<SliceWalkerOptions> = {}) {
     walkMsMax: HOUR_MS,
     observe: (event) => events.push(event),
     ...options,
-  });
+  };
+  const walker = new SliceWalker(all);
   const write = async (series: string, count: number, slice = TODAY): Promise<void> => {
     const written = Array.from({ length: count }, (_, nth) =>
       placed(series, NOON + nth, `e${nth}`),
@@ -50,6 +51,8 @@ async function open(options: Partial<SliceWalkerOptions> = {}) {
     clock,
     id,
     walker,
+    /** As after a restart. */
+    another: () => new SliceWalker(all),
     events,
     published,
     write,
@@ -263,4 +266,101 @@ test("the lag is the time that the oldest settled slice has waited", async () =>
   await world.clock.advance(600_000);
   await world.walk();
   equal(lag(), 0);
+});
+
+/** Pages of 512 partitions take a minute each. */
+const SLOW = { bytesPerSecond: 1 << 30, partitionsPerSecond: 512 / 60 };
+
+/** A walk of a settled slice that its process leaves after so many pages. */
+async function leftAfter(pages: number, options: Partial<SliceWalkerOptions> = {}) {
+  const world = await open({ rate: SLOW, ...options });
+  for (let nth = 0; nth < 2_000; nth++) await world.write(`id${nth}`, (nth % 7) + 1);
+  await world.seal();
+  const leaving = new AbortController();
+  let seen = 0;
+  world.store.before = (call, { slice }) => {
+    if (call !== "walkPartitions" || slice !== TODAY || seen++ < pages) return;
+    leaving.abort(new Error("the process ends"));
+  };
+  await world.fixture.passWhile(world.walker.runOnce(leaving.signal));
+  world.store.before = () => undefined;
+  equal(await world.histogram(), undefined);
+  const walkedOf = (): number =>
+    world.events.reduce((sum, each) => sum + (each.kind === "paged" ? each.partitions : 0), 0);
+  return { ...world, walkedOf };
+}
+
+test("a process that takes over continues the walk where it was saved last", async () => {
+  const world = await leftAfter(3);
+  const before = world.walkedOf();
+  equal(before, 3 * 512);
+  const began = world.clock.nowMicros();
+  const other = world.another();
+  await world.fixture.passWhile(other.runOnce(never));
+  const histogram = await world.histogram();
+  deepEqual(summary(histogram), { sealed: true, complete: true, count: 2_000, events: 7_995 });
+  ok((histogram?.asOf ?? 0) < began, "the walk began before");
+  const again = world.walkedOf() - before;
+  ok(again < 2_000 - 2 * 512 + 1, `${again} partitions were walked in the second process`);
+  equal(
+    (await readTopPartitions(world.catalog, { namespaceId: world.id, slice: TODAY }))?.totalEvents,
+    7_995,
+  );
+  deepEqual(await world.catalog.list(`walk-positions/${world.id}/${TODAY}`, "", 10), []);
+});
+
+test("a saved position is not used after its time was re-opened", async () => {
+  const world = await leftAfter(3);
+  await updateNamespace(world.catalog, "plays", (found) => ({
+    ...found,
+    epoch: found.epoch + 1,
+    epochStarts: [...found.epochStarts, { epoch: found.epoch + 1, floor: 0 }],
+    settled: { epoch: found.epoch + 1, floor: found.settled.floor },
+  }));
+  const before = world.walkedOf();
+  await world.fixture.passWhile(world.another().runOnce(never));
+  equal((await world.histogram())?.partitions.bytes.count, 2_000);
+  ok(world.walkedOf() - before >= 2_000, "from the beginning");
+});
+
+test("C28: a saved position of a newer version stays, and the walk begins again", async () => {
+  const world = await leftAfter(3);
+  const space = `walk-positions/${world.id}/${TODAY}`;
+  const head = await world.catalog.read(space, "head");
+  ok(head !== undefined);
+  const newer = '{"format":99}';
+  await world.catalog.write(space, "head", newer, head.version);
+  await world.fixture.passWhile(world.another().runOnce(never));
+  equal((await world.histogram())?.partitions.bytes.count, 2_000);
+  equal((await world.catalog.read(space, "head"))?.value, newer);
+});
+
+test("a walk that reached its time limit is continued a day later, until it is complete", async () => {
+  const world = await open({ rate: SLOW, walkMsMax: 90_000 });
+  for (let nth = 0; nth < 2_000; nth++) await world.write(`id${nth}`, 1);
+  await world.seal();
+  const counts: number[] = [];
+  for (let day = 0; day < 4; day++) {
+    await world.walk();
+    counts.push((await world.histogram())?.partitions.bytes.count ?? 0);
+    await world.clock.advance(DAY / 1_000);
+  }
+  deepEqual(counts, [3 * 512, 2_000, 2_000, 2_000]);
+  equal((await world.histogram())?.complete, true);
+});
+
+test("a slice whose histogram is no longer kept is not walked again by another process", async () => {
+  const world = await open({ keptMax: 2 });
+  await world.write("a", 3);
+  await world.seal();
+  await world.walk();
+  for (let day = 0; day < 3; day++) await world.seal();
+  await world.walk();
+  world.events.length = 0;
+  const other = world.another();
+  await world.fixture.passWhile(other.runOnce(never));
+  deepEqual(
+    world.walked().map((event) => event.histogram.timeSlice === TODAY),
+    [],
+  );
 });

@@ -3,6 +3,8 @@
  * it is settled, and those that take events now and then. One process does it for all, under a
  * lease, one slice at a time.
  *
+ * A walk saves how far it has come, and a process that takes over continues there.
+ *
  * A result is stored only if the slice is still there and no re-opening of its time came in between.
  * A process that lost the lease stores nothing; a newer walk is never replaced by an older one.
  */
@@ -15,7 +17,12 @@ import type { SliceHistogram } from "../model/slice-histogram.ts";
 import type { Catalog } from "../ports/catalog.ts";
 import type { EventStore } from "../ports/event-store.ts";
 import type { HistogramTable } from "../ports/histogram-table.ts";
-import { readHistogram, trimHistograms, writeHistogram } from "../records/histogram-records.ts";
+import {
+  HISTOGRAMS_MAX,
+  readHistogram,
+  trimHistograms,
+  writeHistogram,
+} from "../records/histogram-records.ts";
 import { Leases } from "../records/lease.ts";
 import type { Lease } from "../records/lease.ts";
 import { eachNamespace, readNamespace, settledFloorOf } from "../records/namespace-records.ts";
@@ -27,6 +34,7 @@ import { removeTopPartitions, writeTopPartitions } from "../records/top-partitio
 import { dueWalks } from "./due-walks.ts";
 import type { DueWalk, LastWalk } from "./due-walks.ts";
 import { IdSample } from "./id-sample.ts";
+import { SavedWalk } from "./saved-walk.ts";
 import { walkSlice } from "./walk-slice.ts";
 import type { SliceWalk, WalkRate } from "./walk-slice.ts";
 
@@ -45,6 +53,8 @@ export interface SliceWalkerOptions {
   readonly bytesMax: number;
   /** A walk ends after this, wherever it is. */
   readonly walkMsMax: number;
+  /** The newest slices have histograms; default: as many as are stored. */
+  readonly keptMax?: number;
   readonly observe: (event: WalkEvent) => void;
 }
 
@@ -174,6 +184,7 @@ export class SliceWalker {
       settledFloor: settledFloorOf(record),
       currentEvery: currentEveryMs === 0 ? Infinity : currentEveryMs * 1_000,
       retryAfter: RETRY_MICROS,
+      keptMax: this.#options.keptMax ?? HISTOGRAMS_MAX,
     }).filter(({ sealed }) => sealed || currentEveryMs > 0);
   }
 
@@ -189,7 +200,8 @@ export class SliceWalker {
     } catch (error) {
       if (!isUnreadable(error)) throw error;
       // Of a newer version, which walks by itself: this one must not overwrite it (rule C28).
-      return { asOf: clock.nowMicros(), sealed: true, epoch: Infinity, complete: true };
+      const asOf = clock.nowMicros();
+      return { asOf, endedAt: asOf, sealed: true, epoch: Infinity, complete: true };
     }
   }
 
@@ -204,8 +216,9 @@ export class SliceWalker {
     const stats = await store.sliceStats(ref);
     if (!sealed && this.#events.get(nameOf(ref)) === stats.events) return;
     const share = Math.max(SHARE_MIN, bytesMax / Math.max(1, stats.bytes));
+    const saved = await SavedWalk.open(this.#options, record, { slice, sealed });
     const slow = sealed ? 1 : CURRENT_RATE;
-    const walk = await walkSlice(
+    const walking = walkSlice(
       {
         ...this.#options,
         rate: {
@@ -214,6 +227,8 @@ export class SliceWalker {
         },
         msMax: walkMsMax,
         sample: new IdSample(share, share < 1 ? await this.#knownIds(ref) : undefined),
+        resumed: saved.resumed,
+        save: (position) => saved.save(position),
         paged: ({ partitions }) => {
           observe({ kind: "paged", namespace: record.name, partitions: partitions.length });
           return isOwner();
@@ -223,8 +238,17 @@ export class SliceWalker {
       slice,
       signal,
     );
-    if (walk === undefined || !(await this.#isStillTrue(record, { slice, sealed }))) return;
-    await this.#store(record, { slice, sealed }, walk);
+    const walk = await walking.catch(async (error: unknown) => {
+      // Perhaps the slice was dropped: nothing of it may stay.
+      if (!signal.aborted && !(await this.#isStillTrue(record, { slice, sealed }))) {
+        await saved.discard();
+      }
+      throw error;
+    });
+    if (walk === undefined) return;
+    if (!(await this.#isStillTrue(record, { slice, sealed }))) return saved.discard();
+    await this.#store({ ...record, epoch: saved.epoch }, { slice, sealed }, walk);
+    await saved.end(walk);
     this.#events.set(nameOf(ref), stats.events);
   }
 
@@ -233,7 +257,7 @@ export class SliceWalker {
     { slice, sealed }: DueWalk<SliceRecord>,
     { asOf, endedAt, complete, tally }: SliceWalk,
   ): Promise<void> {
-    const { catalog, table, observe } = this.#options;
+    const { catalog, table, keptMax = HISTOGRAMS_MAX, observe } = this.#options;
     const { name: timeSlice, start, end, timePartition } = slice;
     const histogram: SliceHistogram = {
       timeSlice,
@@ -255,7 +279,7 @@ export class SliceWalker {
     await writeTopPartitions(catalog, ref, { asOf, endedAt, complete, ...totals, partitions });
     await writeHistogram(catalog, record.id, histogram);
     this.#remember(ref, histogram);
-    const trimmed = await trimHistograms(catalog, record.id);
+    const trimmed = await trimHistograms(catalog, record.id, keptMax);
     await table?.publish(record, histogram);
     for (const old of trimmed) await table?.remove(record, old);
     // It may have been dropped, with its records, since it was last checked.
@@ -291,8 +315,8 @@ export class SliceWalker {
     return stored !== undefined && stored.state !== "DROPPED";
   }
 
-  #remember(ref: SliceRef, { asOf, sealed, epoch, complete }: LastWalk): void {
-    this.#last.set(nameOf(ref), { asOf, sealed, epoch, complete });
+  #remember(ref: SliceRef, { asOf, endedAt, sealed, epoch, complete }: LastWalk): void {
+    this.#last.set(nameOf(ref), { asOf, endedAt, sealed, epoch, complete });
   }
 
   #noteWaiting(record: NamespaceRecord, waiting: ReadonlySet<DueWalk>): void {

@@ -9,11 +9,14 @@
 import type { TimePartition } from "../model/namespace-config.ts";
 import { SizeHistogram } from "../model/size-histogram.ts";
 import type { UnitSizes, WidenedSizes } from "../model/slice-histogram.ts";
+import type { TimeBucketsState } from "../records/walk-positions.ts";
 import { fractionOf } from "./id-sample.ts";
 import { widerBuckets } from "./wider-buckets.ts";
 
 /** About 100 bytes each. */
 const BUCKETS_MAX = 100_000;
+/** That are saved: a walk that is continued knows the time buckets of fewer ids. */
+const SAVED_BUCKETS_MAX = 10_000;
 
 interface Sum {
   bytes: number;
@@ -26,9 +29,9 @@ type BucketsOfId = Map<number, Sum>;
 export class TimeBucketSizes {
   readonly #bucketsMax: number;
   readonly #width: number;
-  readonly #bytes = new SizeHistogram();
-  readonly #events = new SizeHistogram();
-  readonly #widened: readonly { readonly seconds: number; readonly bytes: SizeHistogram }[];
+  #bytes = new SizeHistogram();
+  #events = new SizeHistogram();
+  #widened: readonly WidenedHistogram[];
   #ids = new Map<string, BucketsOfId>();
   #held = 0;
   /** The share of the ids that are kept. */
@@ -64,6 +67,41 @@ export class TimeBucketSizes {
     this.#ids.delete(seriesId);
     this.#held -= buckets.size;
     this.#count(buckets);
+  }
+
+  /** What is added up so far, for `restore`. Adding may go on. */
+  state(savedMax: number = SAVED_BUCKETS_MAX): TimeBucketsState {
+    let [ids, kept, held] = [[...this.#ids], this.#kept, this.#held];
+    while (held > savedMax && ids.length > 1) {
+      kept /= 2;
+      ids = ids.filter(([seriesId]) => fractionOf(seriesId) < kept);
+      held = ids.reduce((sum, [, buckets]) => sum + buckets.size, 0);
+    }
+    return {
+      bytes: storedDistribution(this.#bytes),
+      events: storedDistribution(this.#events),
+      widened: this.#widened.map(({ seconds, bytes }) => ({
+        seconds,
+        bytes: storedDistribution(bytes),
+      })),
+      kept,
+      ids: ids.map(([seriesId, buckets]) => [
+        seriesId,
+        Array.from(buckets, ([bucket, { bytes, events }]) => [bucket, bytes, events]),
+      ]),
+    };
+  }
+
+  restore({ bytes, events, widened: wider, kept, ids }: TimeBucketsState): void {
+    this.#bytes = SizeHistogram.of(bytes);
+    this.#events = SizeHistogram.of(events);
+    this.#widened = wider.map((each) => {
+      return { seconds: each.seconds, bytes: SizeHistogram.of(each.bytes) };
+    });
+    this.#kept = kept;
+    for (const [seriesId, buckets] of ids) {
+      for (const [bucket, size, number] of buckets) this.add(seriesId, bucket, size, number);
+    }
   }
 
   /** Ends the walk. */
@@ -116,6 +154,12 @@ export function unitSizesOf({ bytes, events }: UnitHistograms): UnitSizes {
 
 export function widenedSizesOf({ seconds, bytes }: WidenedHistogram): WidenedSizes {
   return { secondsPerTimeBucket: seconds, bytes: bytes.distribution() };
+}
+
+/** As the records have it, whose arrays can be changed. */
+export function storedDistribution(histogram: SizeHistogram): TimeBucketsState["bytes"] {
+  const { buckets, ...numbers } = histogram.distribution();
+  return { ...numbers, buckets: buckets.map(([upTo, held]) => [upTo, held]) };
 }
 
 function widened(buckets: BucketsOfId, factor: number): Iterable<number> {

@@ -3,7 +3,8 @@
  * it: it rests after each page as long as the rate demands.
  *
  * A slice with more bytes than the budget is counted for a sample of its ids. A walk that reaches
- * its time limit ends there, and its result says so.
+ * its time limit ends there, and its result says so. It saves how far it has come, and another walk
+ * can continue there.
  */
 import type { Clock } from "../lib/clock.ts";
 import { ServiceError } from "../lib/errors.ts";
@@ -11,6 +12,7 @@ import type { SliceRef } from "../model/partition.ts";
 import type { TimeSlice } from "../model/time-slice.ts";
 import type { EventStore } from "../ports/event-store.ts";
 import type { WalkPage, WalkRequest } from "../ports/partition-walk.ts";
+import type { WalkPosition } from "../records/walk-positions.ts";
 import type { IdSample } from "./id-sample.ts";
 import { WalkTally } from "./walk-tally.ts";
 
@@ -25,8 +27,12 @@ export interface WalkSliceOptions {
   readonly rate: WalkRate;
   readonly msMax: number;
   readonly sample: IdSample;
+  /** Where an earlier walk of the slice stopped; undefined for the beginning. */
+  readonly resumed: Omit<WalkPosition, "epoch" | "sealed"> | undefined;
   /** Called after each page; false ends the walk without a result. */
   readonly paged: (page: WalkPage) => boolean;
+  /** Stores how far the walk has come, now and then; false ends the walk without a result. */
+  readonly save: (position: Omit<WalkPosition, "epoch" | "sealed">) => Promise<boolean>;
 }
 
 export interface SliceWalk {
@@ -34,6 +40,8 @@ export interface SliceWalk {
   readonly endedAt: number;
   readonly complete: boolean;
   readonly tally: WalkTally;
+  /** Where to continue; undefined if it is complete. */
+  readonly rest: Pick<WalkPosition, "after" | "tally"> | undefined;
 }
 
 /** Of one page: small enough that a stop, or a lost lease, ends the walk soon. */
@@ -42,31 +50,44 @@ const PAGE_BYTES = 4 << 20;
 const PAGE_MS = 1_000;
 /** Above this, the rest of a partition is estimated. Six times as large as one should be. */
 const COUNT_BYTES_MAX = 64 << 20;
+/** What a process that dies loses at most. */
+const SAVE_MS = 30_000;
 const FAILURES_MAX = 5;
 const RETRY_MS = 1_000;
 
-/** Undefined if `paged` ended it. Rejects if the storage fails again and again, or on damage. */
+/** Undefined if `paged` or `save` ended it. Rejects if the storage fails again and again, or on damage. */
 export async function walkSlice(
   options: WalkSliceOptions,
   ref: SliceRef,
   slice: TimeSlice,
   signal: AbortSignal,
 ): Promise<SliceWalk | undefined> {
-  const { clock, msMax, sample, paged } = options;
-  const asOf = clock.nowMicros();
-  const untilMs = clock.monotonicMs() + msMax;
-  const tally = new WalkTally(slice.timePartition, sample);
+  const { clock, msMax, paged, resumed, save } = options;
+  const asOf = resumed?.asOf ?? clock.nowMicros();
+  const beganMs = clock.monotonicMs() - (resumed?.spentMs ?? 0);
+  const tally =
+    resumed === undefined
+      ? new WalkTally(slice.timePartition, options.sample)
+      : WalkTally.of(slice.timePartition, resumed.tally);
+  const { sample } = tally;
   const counts: WalkRequest["counts"] = ({ seriesId }) => sample.counts(seriesId);
-  for (let after: string | undefined; ;) {
+  let savedMs = clock.monotonicMs();
+  for (let after = resumed?.after; ;) {
     const startedMs = clock.monotonicMs();
     const page = await nextPage(options, ref, { after, counts }, signal);
     tally.add(page);
     if (!paged(page)) return undefined;
-    const complete = page.next === undefined;
-    if (complete || clock.monotonicMs() >= untilMs) {
-      return { asOf, endedAt: clock.nowMicros(), complete, tally };
+    const spentMs = clock.monotonicMs() - beganMs;
+    const { next } = page;
+    if (next === undefined || spentMs >= msMax) {
+      const rest = next === undefined ? undefined : { after: next, tally: tally.state() };
+      return { asOf, endedAt: clock.nowMicros(), complete: rest === undefined, tally, rest };
     }
-    after = page.next;
+    after = next;
+    if (clock.monotonicMs() - savedMs >= SAVE_MS) {
+      if (!(await save({ asOf, after, spentMs, tally: tally.state() }))) return undefined;
+      savedMs = clock.monotonicMs();
+    }
     const restMs = restAfter(page, options.rate) - (clock.monotonicMs() - startedMs);
     if (restMs > 0) await clock.sleep(restMs, signal);
     signal.throwIfAborted();

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { percentilesOf } from "../model/slice-histogram.ts";
 import type { WalkedPartition } from "../ports/partition-walk.ts";
+import type { TallyState } from "../records/walk-positions.ts";
 import { IdSample } from "./id-sample.ts";
 import { TimeBucketSizes } from "./time-bucket-sizes.ts";
 import { TOP_PARTITIONS_MAX, WalkTally } from "./walk-tally.ts";
@@ -137,4 +138,48 @@ test("a walk without order keeps a bounded number of time buckets, and half the 
   const { bytes } = sizes.result().sizes;
   ok(bytes.count > 17_000 && bytes.count < 23_000, `${bytes.count}`);
   equal(bytes.maxBytes, 1_000);
+});
+
+test("a walk that is saved and continued at any point finds what an uninterrupted one finds", () => {
+  const walked = fc.tuple(
+    fc.constantFrom("a", "b", "c", "d"),
+    fc.nat(23),
+    fc.nat(3),
+    fc.integer({ min: 1, max: 1e9 }),
+    fc.nat(1_000),
+    fc.constantFrom("counted", "not counted", "damaged"),
+  );
+  fc.assert(
+    fc.property(fc.array(walked), fc.boolean(), fc.nat(100), (all, idsTogether, cut) => {
+      const sorted = idsTogether ? all.toSorted((a, b) => (a[0] < b[0] ? -1 : 1)) : all;
+      const partitions = sorted.map(([id, bucket, part, bytes, events, kind]) =>
+        kind === "counted"
+          ? partition(id, bucket, part, bytes, events)
+          : { ...partition(id, bucket, part, 0), size: { kind } as const },
+      );
+      const sample = new IdSample(0.5, new Set(["a"]));
+      const whole = new WalkTally(HOURLY, sample);
+      whole.add({ partitions, idsTogether });
+      const first = new WalkTally(HOURLY, sample);
+      first.add({ partitions: partitions.slice(0, cut), idsTogether });
+      const saved: TallyState = JSON.parse(JSON.stringify(first.state()));
+      const second = WalkTally.of(HOURLY, saved);
+      second.add({ partitions: partitions.slice(cut), idsTogether });
+      deepEqual(second.state(), whole.state());
+      deepEqual(second.sizes(), whole.sizes());
+      deepEqual(second.top(), whole.top());
+    }),
+  );
+});
+
+test("what is saved of a walk without order is bounded, and stands for all", () => {
+  const sizes = new TimeBucketSizes(HOURLY);
+  for (let id = 0; id < 4_000; id++) sizes.add(`id${id}`, 0, 1_000, 1);
+  const saved = sizes.state(1_000);
+  ok(saved.ids.length <= 1_000 && saved.kept < 1);
+  const continued = new TimeBucketSizes(HOURLY);
+  continued.restore(saved);
+  const { count } = continued.result().sizes.bytes;
+  ok(count > 3_400 && count < 4_600, `${count}`);
+  equal(sizes.result().sizes.bytes.count, 4_000, "saving changes nothing");
 });

@@ -10,8 +10,14 @@ import type { SliceHistogram, WalkOmissions } from "../model/slice-histogram.ts"
 import type { TopPartition } from "../model/top-partition.ts";
 import type { TimePartition } from "../model/namespace-config.ts";
 import type { WalkPage, WalkedPartition } from "../ports/partition-walk.ts";
-import type { IdSample } from "./id-sample.ts";
-import { TimeBucketSizes, unitSizesOf, widenedSizesOf } from "./time-bucket-sizes.ts";
+import type { TallyState } from "../records/walk-positions.ts";
+import { IdSample } from "./id-sample.ts";
+import {
+  storedDistribution,
+  TimeBucketSizes,
+  unitSizesOf,
+  widenedSizesOf,
+} from "./time-bucket-sizes.ts";
 import type { UnitHistograms } from "./time-bucket-sizes.ts";
 import { TopList } from "./top-list.ts";
 
@@ -25,12 +31,26 @@ export type TalliedSizes = Pick<
 
 /** What one group of ids adds up to: the sample, or the known ones. */
 class Group {
-  readonly bytes = new SizeHistogram();
-  readonly events = new SizeHistogram();
+  bytes = new SizeHistogram();
+  events = new SizeHistogram();
   readonly timeBuckets: TimeBucketSizes;
 
   constructor(timePartition: TimePartition) {
     this.timeBuckets = new TimeBucketSizes(timePartition);
+  }
+
+  state(): TallyState["sampled"] {
+    return {
+      bytes: storedDistribution(this.bytes),
+      events: storedDistribution(this.events),
+      timeBuckets: this.timeBuckets.state(),
+    };
+  }
+
+  restore({ bytes, events, timeBuckets }: TallyState["sampled"]): void {
+    this.bytes = SizeHistogram.of(bytes);
+    this.events = SizeHistogram.of(events);
+    this.timeBuckets.restore(timeBuckets);
   }
 }
 
@@ -51,6 +71,44 @@ export class WalkTally {
     this.#sample = sample;
     this.#sampled = new Group(timePartition);
     this.#known = new Group(timePartition);
+  }
+
+  /** The tally that `state` described. */
+  static of(timePartition: TimePartition, state: TallyState): WalkTally {
+    const sample = new IdSample(state.share, new Set(state.knownIds));
+    const tally = new WalkTally(timePartition, sample);
+    tally.#sampled.restore(state.sampled);
+    tally.#known.restore(state.known);
+    for (const partition of state.top) {
+      tally.#byBytes.add(partition);
+      tally.#byEvents.add(partition);
+    }
+    tally.#lastId = state.lastId ?? undefined;
+    tally.#walked = state.walked;
+    tally.#notCounted = state.notCounted;
+    tally.#estimated = state.estimated;
+    tally.#failed = state.failed;
+    return tally;
+  }
+
+  /** To continue the walk in another process. */
+  state(): TallyState {
+    return {
+      share: this.#sample.share,
+      knownIds: this.#sample.known(),
+      sampled: this.#sampled.state(),
+      known: this.#known.state(),
+      top: this.top(),
+      lastId: this.#lastId ?? null,
+      walked: this.#walked,
+      notCounted: this.#notCounted,
+      estimated: this.#estimated,
+      failed: this.#failed,
+    };
+  }
+
+  get sample(): IdSample {
+    return this.#sample;
   }
 
   /** How many partitions were walked. */

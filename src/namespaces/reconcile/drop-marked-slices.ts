@@ -8,6 +8,7 @@ import { writeSlice } from "../../records/slice-records.ts";
 import type { SliceRecord } from "../../records/slice-records.ts";
 import { removeSplits } from "../../records/split-records.ts";
 import { removeTopPartitions } from "../../records/top-partition-records.ts";
+import { removeWalkPosition } from "../../records/walk-positions.ts";
 import { dropTables } from "../make-tables.ts";
 import { asOwner, observeSlices } from "./reconcile-run.ts";
 import type { ReconcileRun } from "./reconcile-run.ts";
@@ -57,6 +58,7 @@ async function dropAll(
     await dropTables(store, ref);
     await removeSplits(catalog, ref);
     await removeTopPartitions(catalog, ref);
+    await removeWalkPosition(catalog, ref);
     await writeSlice(catalog, record.id, { ...slice, storeDropped: true });
     dropped.push(slice.name);
   }

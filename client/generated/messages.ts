@@ -327,6 +327,7 @@ export interface Distribution {
   readonly count: string;
   /** The sum of all. */
   readonly total: string;
+  /** 0 if the source does not know, like the percentiles. */
   readonly min: string;
   readonly p50: string;
   readonly p75: string;
@@ -344,25 +345,28 @@ export interface DistributionBucket {
   readonly count: string;
 }
 
-/** What the last walk over a slice found. */
+/**
+ * What the last walk over a slice found; before the first one, what the storage itself said when the
+ * slice was settled.
+ */
 export interface SliceHistogram {
   readonly timeSlice: string;
   readonly start: string;
   readonly end: string;
   /** The partitioning of the slice. */
   readonly timePartition: TimePartition;
-  /** When the walk began. */
+  /** When the walk began, or the storage was asked. */
   readonly asOf: string;
   readonly source: SizeReportSource;
   /** The slice took no events any more: its sizes are final. */
   readonly sealed: boolean;
-  /** False if the walk reached its time limit before the end of the slice. */
+  /** False if the walk reached its time limit before the end of the slice, and without a walk. */
   readonly complete: boolean;
   /** What the numbers leave out. Empty if nothing. */
   readonly excludes: readonly string[];
   /** Of partitions, in bytes of events. */
   readonly bytes: Distribution;
-  /** Of partitions. */
+  /** Of partitions. Only of a walk, like the next. */
   readonly events: Distribution;
   /** Of each id and time bucket, all event buckets together, in bytes of events. */
   readonly timeBucketBytes: Distribution;
@@ -405,7 +409,7 @@ export interface GetHistogramResponse {
   /** The size that a partition should have: the namespace's tuning. */
   readonly densityMinBytes: string;
   readonly densityMaxBytes: string;
-  /** If asked for: the last walk over each slice, oldest first, without buckets. */
+  /** If asked for: what is stored of each slice, oldest first, without buckets. */
   readonly history: readonly SliceHistogram[];
 }
 

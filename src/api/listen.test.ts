@@ -141,7 +141,7 @@ async function open(options: {
   const methods = allMethods({
     namespaces,
     planner: { check: () => undefined, plan: notAsked, keep: unasked },
-    sizes: { of: notAsked, history: notAsked },
+    sizes: { of: notAsked, history: notAsked, unwalked: notAsked },
     partitions: { list: notAsked },
     tunings: { list: notAsked, waiting: async () => undefined, decide: notAsked },
     doctor: { remediesFor: notAsked },

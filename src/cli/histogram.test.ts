@@ -106,16 +106,24 @@ test("histogram --history has a line for each slice and says how it compares wit
     timeSlice: "data_20261114",
     sealed: true,
     timePartition: { secondsPerTimeSlice: 86_400, secondsPerTimeBucket: 60, eventBuckets: 1 },
+    source: "WALK",
     excludes: [],
     bytes: sizes,
     events: { ...sizes, p99: "30" },
+  };
+  const { events: _, ...unwalked } = past;
+  const estimated = {
+    ...unwalked,
+    timeSlice: "data_20261117",
+    source: "TABLE_ESTIMATES",
+    bytes: { ...sizes, count: "128", p50: "0", p99: "0" },
   };
   const wide = { ...past, timeSlice: "data_20261115", bytes: { ...sizes, p99: "300000" } };
   const good = { ...past, timeSlice: "data_20261116", bytes: { ...sizes, p99: "100000" } };
   await using server = await fakeBraid(() => ({
     ...HISTOGRAM,
     ...BAND,
-    history: [past, wide, good],
+    history: [past, wide, good, estimated],
   }));
   const { out } = await runBraid(["histogram", "plays", "--history"], { url: server.url });
   deepEqual(server.requests[0]?.body, { namespace: "plays", timeSlice: "", history: true });
@@ -124,4 +132,5 @@ test("histogram --history has a line for each slice and says how it compares wit
   match(lines[1] ?? "", /^data_20261114 +yes +1m .* 2 KiB +8\.8 KiB .*below/);
   match(lines[2] ?? "", /^data_20261115 .*above/);
   match(lines[3] ?? "", /^data_20261116 .*inside/);
+  match(lines[4] ?? "", /^data_20261117 +yes +1m +1 +128 +8\.8 KiB +TABLE_ESTIMATES$/);
 });

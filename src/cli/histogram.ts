@@ -60,20 +60,26 @@ function pastSlices({ history, ...band }: PartitionHistogram): Block {
     past.timePartition === undefined ? "" : millis(past.timePartition.secondsPerTimeBucket * 1_000),
     count(past.timePartition?.eventBuckets ?? 1),
     count(past.bytes?.count ?? 0),
-    size(past.bytes?.p50 ?? 0),
-    size(past.bytes?.p99 ?? 0),
+    known(past.bytes?.p50, size),
+    known(past.bytes?.p99, size),
     size(past.bytes?.max ?? 0),
-    count(past.events?.p99 ?? 0),
+    known(past.events?.p99, count),
     inTarget(past, targetOf(band)),
+    past.source,
     past.excludes.join("; "),
   ]);
   const heads = ["=SLICE", "SEALED", ">BUCKET", "?>EVENT BUCKETS", ">PARTITIONS", ">P50", ">P99"];
-  return table([...heads, ">MAX", "?>EVENTS P99", "TARGET", "?LEAVES OUT"], rows);
+  return table([...heads, ">MAX", "?>EVENTS P99", "TARGET", "?SOURCE", "?LEAVES OUT"], rows);
+}
+
+/** No partition has 0 bytes or events: 0 means that the source does not know. */
+function known(value: string | undefined, shown: (value: string) => string): string {
+  return value === undefined || value === "0" ? "" : shown(value);
 }
 
 /** Where most partitions lie: a few large ones do not count, nor many small ones. */
 function inTarget({ bytes }: SliceHistogram, target: Target | undefined): string {
-  if (target === undefined || bytes === undefined || bytes.count === "0") return "";
+  if (target === undefined || bytes === undefined || bytes.p99 === "0") return "";
   if (Number(bytes.p99) < target.min) return "below";
   return Number(bytes.p99) > target.max ? "above" : "inside";
 }

@@ -30,6 +30,7 @@ const SPACES = [
   "split-slices",
   "verify",
   "histograms",
+  "size-reports",
   "tunings",
   "read-activity",
 ];

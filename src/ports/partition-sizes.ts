@@ -8,6 +8,7 @@
 import type { Micros } from "../lib/time-units.ts";
 import type { SliceRef } from "../model/partition.ts";
 import type { SizeHistogram } from "../model/size-histogram.ts";
+import type { TimeSlice } from "../model/time-slice.ts";
 
 /**
  * WALK: a walk over all partitions of the slice, in bytes of events. READS: what this process has read, in bytes of events. JMX: the storage's histogram of what its
@@ -30,6 +31,12 @@ export interface SizeReport {
   readonly doesNotTell: string;
   /** When the source was asked, in microseconds. */
   readonly asOf: Micros;
+}
+
+/** What the storage itself said about a slice when it was settled, the best source first. */
+export interface SliceReports extends Pick<TimeSlice, "start" | "end" | "timePartition"> {
+  readonly timeSlice: string;
+  readonly reports: readonly SizeReport[];
 }
 
 export interface NoSizes {

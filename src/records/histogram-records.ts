@@ -11,6 +11,7 @@ import type { Catalog, CatalogRecord } from "../ports/catalog.ts";
 import { sliceFields } from "./slice-change.ts";
 import { decodeOrSkip, decodeStored, encodeStored, storedObject } from "./stored-json.ts";
 import type { UnreadableEntry } from "./stored-json.ts";
+import { trimOldest } from "./trim-oldest.ts";
 
 /** The newest ones. More than a year of daily slices; about 10 KB each. */
 export const HISTOGRAMS_MAX = 400;
@@ -72,20 +73,12 @@ function isFilledLater(known: SliceHistogram | undefined, { epoch }: SliceHistog
 }
 
 /** Removes the oldest above `keptMax`; returns the names of their slices. */
-export async function trimHistograms(
+export function trimHistograms(
   catalog: Catalog,
   namespaceId: string,
   keptMax: number = HISTOGRAMS_MAX,
 ): Promise<string[]> {
-  const space = spaceOf(namespaceId);
-  // Names of slices sort by their start: `data_20260328`, `data_20260328_1430`.
-  const keys: { readonly key: string; readonly version: number }[] = [];
-  for await (const { key, version } of pages(catalog, space)) keys.push({ key, version });
-  const removed: string[] = [];
-  for (const { key, version } of keys.slice(0, Math.max(0, keys.length - keptMax))) {
-    if (await catalog.remove(space, key, version)) removed.push(key);
-  }
-  return removed;
+  return trimOldest(catalog, spaceOf(namespaceId), keptMax);
 }
 
 async function* pages(

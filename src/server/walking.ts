@@ -18,6 +18,7 @@ export function startWalking(
     store,
     clock,
     table: storage.histogramTable,
+    sources: storage.sizes,
     everyMs: walk.every,
     currentEveryMs: walk.current_every,
     rate: {

@@ -6,6 +6,7 @@ import { SizeHistogram } from "../model/size-histogram.ts";
 import type { SliceHistogram } from "../model/slice-histogram.ts";
 import type { NoSizes, PartitionSizes, SizeReport, SizeSource } from "../ports/partition-sizes.ts";
 import { writeHistogram } from "../records/histogram-records.ts";
+import { writeSizeReports } from "../records/size-report-records.ts";
 import { ReadSizes } from "../read/read-sizes.ts";
 import { SliceSizes } from "./slice-sizes.ts";
 
@@ -165,4 +166,36 @@ test("the histogram of a dropped slice is still there, and all of them are the h
   const { timeSlice, best, others } = await sizes.of("plays", "data_20250101", never);
   deepEqual([timeSlice, best.source, best.count, others], ["data_20250101", "WALK", 4, []]);
   equal((await sizes.history("plays")).length, 2);
+});
+
+test("what the storage said when a slice was settled stands in for it later, with its time", async () => {
+  const control = new ControlFixture();
+  const { id } = await control.start().namespaces.create("plays", {});
+  const { catalog, clock } = control;
+  const histogram = new SizeHistogram();
+  histogram.add(1_000, 7);
+  const jmx = { ...report("JMX", 7), histogram, asOf: 3 };
+  const slice = { start: 0, end: 1, timePartition: walkOf("", 1).timePartition };
+  const stored = { ...slice, reports: [jmx, report("TABLE_ESTIMATES", 128)] };
+  await writeSizeReports(catalog, id, { ...stored, timeSlice: "data_20250101" });
+  await writeSizeReports(catalog, id, { ...stored, timeSlice: "data_20260328" });
+  const sources = [saying(silent("JMX")), saying(report("TABLE_ESTIMATES", 256))];
+  const sizes = new SliceSizes({ catalog, clock, sources });
+  // A dropped slice that was never walked.
+  const dropped = await sizes.of("plays", "data_20250101", never);
+  deepEqual(dropped.best, jmx);
+  deepEqual(
+    dropped.others.map(({ source }) => source),
+    ["TABLE_ESTIMATES"],
+  );
+  // The agent is away; the estimates are asked again.
+  const { best, others } = await sizes.of("plays", "data_20260328", never);
+  deepEqual(best, jmx);
+  equal(others.find(({ source }) => source === "TABLE_ESTIMATES")?.kind, "sizes");
+  await writeHistogram(catalog, id, walkOf("data_20260328", 9));
+  equal((await sizes.of("plays", "data_20260328", never)).best.source, "WALK");
+  deepEqual(
+    (await sizes.unwalked("plays")).map(({ timeSlice }) => timeSlice),
+    ["data_20250101"],
+  );
 });

@@ -3,8 +3,11 @@ import { test } from "node:test";
 import { placed } from "../../tests/conformance/event-store.ts";
 import { ControlFixture, DAY, never, NOON } from "../../tests/support/control-fixture.ts";
 import { ServiceError } from "../lib/errors.ts";
+import { SizeHistogram } from "../model/size-histogram.ts";
 import type { SliceHistogram } from "../model/slice-histogram.ts";
+import type { NoSizes, PartitionSizes, SizeReport } from "../ports/partition-sizes.ts";
 import { readHistogram, readHistograms } from "../records/histogram-records.ts";
+import { readSizeReports } from "../records/size-report-records.ts";
 import { readTopPartitions } from "../records/top-partition-records.ts";
 import { updateNamespace } from "../records/namespace-records.ts";
 import { SliceWalker } from "./slice-walker.ts";
@@ -27,8 +30,11 @@ async function open(options: Partial<SliceWalkerOptions> = {}) {
     clock,
     table: {
       publish: async ({ name }, { timeSlice }) => void published.push(`${name} ${timeSlice}`),
+      publishReport: async ({ name }, { timeSlice }, { source }) =>
+        void published.push(`${name} ${timeSlice} ${source}`),
       remove: async ({ name }, timeSlice) => void published.push(`-${name} ${timeSlice}`),
     },
+    sources: [],
     everyMs: 60_000,
     currentEveryMs: HOUR_MS,
     rate: { bytesPerSecond: 1 << 30, partitionsPerSecond: 1e9 },
@@ -363,4 +369,36 @@ test("a slice whose histogram is no longer kept is not walked again by another p
     world.walked().map((event) => event.histogram.timeSlice === TODAY),
     [],
   );
+});
+
+test("what the storage says about a settled slice is stored before its walk, with source and time", async () => {
+  const histogram = new SizeHistogram();
+  histogram.add(1_000, 3);
+  const words = { coverage: "all", tells: "much", doesNotTell: "little", asOf: 7 };
+  const sized = { kind: "sizes", count: 3, meanBytes: 1_000, maxBytes: 1_000, ...words } as const;
+  const jmx: SizeReport = { ...sized, source: "JMX", histogram };
+  const asked: string[] = [];
+  const source = (answer: SizeReport | NoSizes): PartitionSizes => ({
+    source: answer.source,
+    sizesOf: async ({ slice }) => {
+      asked.push(slice);
+      return answer;
+    },
+  });
+  const away = { kind: "none", source: "TABLE_ESTIMATES", reason: "away" } as const;
+  const world = await open({ sources: [source(away), source(jmx)] });
+  await world.write("a", 3);
+  await world.walk();
+  deepEqual(asked, [], "a slice that takes events is only walked");
+  await world.seal();
+  await world.walk();
+  const stored = await readSizeReports(world.catalog, world.id, TODAY);
+  deepEqual(stored?.reports, [jmx]);
+  equal((await world.histogram())?.source, "WALK");
+  const tomorrow = asked.find((slice) => slice !== TODAY);
+  ok(!world.published.includes(`plays ${TODAY} JMX`), "the walk of the open slice was shown");
+  if (tomorrow !== undefined) ok(world.published.includes(`plays ${tomorrow} JMX`));
+  asked.length = 0;
+  await world.walk();
+  deepEqual(asked, [], "once");
 });

@@ -3,6 +3,8 @@
  * it is settled, and those that take events now and then. One process does it for all, under a
  * lease, one slice at a time.
  *
+ * What the storage itself says about a settled slice is stored before its walk.
+ *
  * A walk saves how far it has come, and a process that takes over continues there.
  *
  * A result is stored only if the slice is still there and no re-opening of its time came in between.
@@ -17,6 +19,7 @@ import type { SliceHistogram } from "../model/slice-histogram.ts";
 import type { Catalog } from "../ports/catalog.ts";
 import type { EventStore } from "../ports/event-store.ts";
 import type { HistogramTable } from "../ports/histogram-table.ts";
+import type { PartitionSizes } from "../ports/partition-sizes.ts";
 import {
   HISTOGRAMS_MAX,
   readHistogram,
@@ -30,11 +33,13 @@ import type { NamespaceRecord } from "../records/namespace-records.ts";
 import { readSlice, readSlices } from "../records/slice-records.ts";
 import type { SliceRecord } from "../records/slice-records.ts";
 import { listSplits, slicesWithSplits } from "../records/split-records.ts";
+import { writeSizeReports } from "../records/size-report-records.ts";
 import { removeTopPartitions, writeTopPartitions } from "../records/top-partition-records.ts";
 import { dueWalks } from "./due-walks.ts";
 import type { DueWalk, LastWalk } from "./due-walks.ts";
 import { IdSample } from "./id-sample.ts";
 import { SavedWalk } from "./saved-walk.ts";
+import { bestFirst, isKnown } from "./rank-reports.ts";
 import { walkSlice } from "./walk-slice.ts";
 import type { SliceWalk, WalkRate } from "./walk-slice.ts";
 
@@ -44,6 +49,8 @@ export interface SliceWalkerOptions {
   readonly clock: Clock;
   /** Where engines that have one show histograms to people. */
   readonly table: HistogramTable | undefined;
+  /** What the storage itself knows about partitions; asked once for each settled slice. */
+  readonly sources: readonly PartitionSizes[];
   /** How often it looks for slices that are due. */
   readonly everyMs: number;
   /** How often a slice that takes events is walked; 0: never. */
@@ -217,6 +224,8 @@ export class SliceWalker {
     if (!sealed && this.#events.get(nameOf(ref)) === stats.events) return;
     const share = Math.max(SHARE_MIN, bytesMax / Math.max(1, stats.bytes));
     const saved = await SavedWalk.open(this.#options, record, { slice, sealed });
+    // First: the walk may take hours, and storage that has dropped the slice knows nothing of it.
+    if (sealed && saved.resumed === undefined) await this.#storeReports(record, slice, signal);
     const slow = sealed ? 1 : CURRENT_RATE;
     const walking = walkSlice(
       {
@@ -250,6 +259,29 @@ export class SliceWalker {
     await this.#store({ ...record, epoch: saved.epoch }, { slice, sealed }, walk);
     await saved.end(walk);
     this.#events.set(nameOf(ref), stats.events);
+  }
+
+  /** What other sources say about a slice whose events can no longer change. */
+  async #storeReports(
+    record: NamespaceRecord,
+    { name: timeSlice, start, end, timePartition }: SliceRecord,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { catalog, sources, table } = this.#options;
+    const ref = { namespaceId: record.id, slice: timeSlice };
+    const answers = await Promise.all(sources.map((source) => source.sizesOf(ref, signal)));
+    const reports = bestFirst(answers.filter(isKnown));
+    const [best] = reports;
+    if (best === undefined) return;
+    const slice = { timeSlice, start, end, timePartition };
+    try {
+      await writeSizeReports(catalog, record.id, { ...slice, reports });
+    } catch (error) {
+      // Of a newer version, which must stay (rule C28).
+      if (!isUnreadable(error)) throw error;
+    }
+    const isWalked = (await readHistogram(catalog, record.id, timeSlice)) !== undefined;
+    if (!isWalked) await table?.publishReport(record, slice, best);
   }
 
   async #store(

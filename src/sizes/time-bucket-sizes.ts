@@ -69,7 +69,7 @@ export class TimeBucketSizes {
     this.#count(buckets);
   }
 
-  /** What is added up so far, for `restore`. Adding may go on. */
+  /** What is added up so far, for `restore`. It changes nothing. */
   state(savedMax: number = SAVED_BUCKETS_MAX): TimeBucketsState {
     let [ids, kept, held] = [[...this.#ids], this.#kept, this.#held];
     while (held > savedMax && ids.length > 1) {

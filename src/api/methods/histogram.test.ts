@@ -2,7 +2,7 @@ import { deepEqual, equal } from "node:assert/strict";
 import { test } from "node:test";
 import { SizeHistogram } from "../../model/size-histogram.ts";
 import type { SliceHistogram } from "../../model/slice-histogram.ts";
-import type { SizeReport } from "../../ports/partition-sizes.ts";
+import type { SizeReport, SliceReports } from "../../ports/partition-sizes.ts";
 import type { SliceSizeAnswer } from "../../sizes/slice-sizes.ts";
 import { histogramMethods } from "./histogram.ts";
 
@@ -28,13 +28,19 @@ const TARGET = { minBytes: 2_097_152, maxBytes: 10_485_760 };
 async function answered(
   given: Omit<SliceSizeAnswer, "walk" | "target"> & { walk?: SliceHistogram },
   history: readonly SliceHistogram[] = [],
+  unwalked: readonly SliceReports[] = [],
 ): Promise<Record<string, unknown>> {
   const answer = { walk: undefined, target: TARGET, ...given };
   const [method] = histogramMethods({
     of: () => Promise.resolve(answer),
     history: () => Promise.resolve(history),
+    unwalked: () => Promise.resolve(unwalked),
   });
-  const value = { namespace: "plays", timeSlice: "data_20261115", history: history.length > 0 };
+  const value = {
+    namespace: "plays",
+    timeSlice: "data_20261115",
+    history: history.length + unwalked.length > 0,
+  };
   const reply = await (await method?.fromJson(Buffer.from(JSON.stringify(value))))?.run(never);
   return JSON.parse(String(await reply?.json())) as Record<string, unknown>;
 }
@@ -129,4 +135,27 @@ test("a walk shows events per partition and what it leaves out; the past comes w
   equal(past?.["bytes"]?.["p99"], "103");
   const shown = answer["walk"] as { readonly bytes: { readonly buckets: readonly unknown[] } };
   equal(shown.bytes.buckets.length, 2);
+});
+
+test("the past of a slice that was not walked is what the storage said, with its source and limits", async () => {
+  const sizes = new SizeHistogram();
+  sizes.add(100, 99);
+  const { start, end, timePartition } = walkOf(sizes);
+  const slice = { start, end, timePartition };
+  const best = report("READS", sizes);
+  const answer = await answered(
+    { timeSlice: "data_20261116", best, others: [] },
+    [],
+    [
+      { ...slice, timeSlice: "data_20261114", reports: [report("JMX", sizes)] },
+      { ...slice, timeSlice: "data_20261115", reports: [report("TABLE_ESTIMATES", undefined)] },
+    ],
+  );
+  const [jmx, estimates] = answer["history"] as Record<string, unknown>[];
+  deepEqual(
+    [jmx?.["timeSlice"], jmx?.["source"], jmx?.["excludes"], "events" in (jmx ?? {})],
+    ["data_20261114", "JMX", ["little", "events per partition"], false],
+  );
+  const shown = estimates?.["bytes"] as Record<string, unknown>;
+  deepEqual([shown["count"], shown["total"], shown["p99"]], ["128", "128000", "0"]);
 });

@@ -7,10 +7,11 @@ import type {
   SizeReportSchema,
   SliceHistogramSchema,
 } from "../../gen/braid/v1/control_service_pb.js";
+import { assert } from "../../lib/errors.ts";
 import type { Distribution, SizeHistogram } from "../../model/size-histogram.ts";
 import { exclusionsOf, percentilesOf } from "../../model/slice-histogram.ts";
 import type { SliceHistogram } from "../../model/slice-histogram.ts";
-import type { NoSizes, SizeReport } from "../../ports/partition-sizes.ts";
+import type { NoSizes, SizeReport, SliceReports } from "../../ports/partition-sizes.ts";
 import type { SliceSizeAnswer, SliceSizes } from "../../sizes/slice-sizes.ts";
 import { messageMethod } from "./method.ts";
 import type { UnaryMethod } from "./method.ts";
@@ -18,7 +19,7 @@ import { namespaceIn } from "./request-fields.ts";
 import { timeOfMicros } from "./times.ts";
 
 /** The interface of `SliceSizes`. */
-export type SizesUseCase = Pick<SliceSizes, "of" | "history">;
+export type SizesUseCase = Pick<SliceSizes, "of" | "history" | "unwalked">;
 
 export function histogramMethods(sizes: SizesUseCase): UnaryMethod[] {
   return [
@@ -33,8 +34,18 @@ export function histogramMethods(sizes: SizesUseCase): UnaryMethod[] {
       }),
       handle: async ({ namespace, timeSlice, history }, signal) => {
         const answer = await sizes.of(namespace, timeSlice, signal);
-        const walks = history ? await sizes.history(namespace) : [];
-        return histogramMessage(answer, walks);
+        if (!history) return histogramMessage(answer, []);
+        const walks = await sizes.history(namespace);
+        const others = await sizes.unwalked(namespace);
+        const past = [
+          ...walks.map((walk) => ({ start: walk.start, shown: walkMessage(walk, withoutBuckets) })),
+          ...others.map((each) => ({ start: each.start, shown: reportMessage(each) })),
+        ];
+        const sorted = past.toSorted((a, b) => a.start - b.start);
+        return histogramMessage(
+          answer,
+          sorted.map(({ shown }) => shown),
+        );
       },
     }),
   ];
@@ -42,7 +53,7 @@ export function histogramMethods(sizes: SizesUseCase): UnaryMethod[] {
 
 function histogramMessage(
   { timeSlice, best, others, walk, target }: SliceSizeAnswer,
-  history: readonly SliceHistogram[],
+  history: MessageInitShape<typeof SliceHistogramSchema>[],
 ): MessageInitShape<typeof GetHistogramResponseSchema> {
   const buckets = best.histogram?.buckets() ?? [];
   return {
@@ -63,7 +74,7 @@ function histogramMessage(
     excludes: walk !== undefined && best.source === walk.source ? exclusionsOf(walk) : [],
     densityMinBytes: BigInt(target.minBytes),
     densityMaxBytes: BigInt(target.maxBytes),
-    history: history.map((past) => walkMessage(past, withoutBuckets)),
+    history,
   };
 }
 
@@ -86,6 +97,34 @@ function walkMessage(
     bytes: shown(partitions.bytes),
     events: shown(partitions.events),
     timeBucketBytes: shown(timeBuckets.bytes),
+  };
+}
+
+/** What the storage itself said; it knows nothing of events, and perhaps no percentiles. */
+function reportMessage({
+  timeSlice,
+  start,
+  end,
+  timePartition,
+  reports,
+}: SliceReports): MessageInitShape<typeof SliceHistogramSchema> {
+  const [best] = reports;
+  assert(best !== undefined, "reports without a source are not stored");
+  const { histogram, count, meanBytes, maxBytes } = best;
+  return {
+    timeSlice,
+    start: timeOfMicros(start),
+    end: timeOfMicros(end),
+    timePartition,
+    asOf: timeOfMicros(best.asOf),
+    source: SizeReport_Source[best.source],
+    sealed: true,
+    complete: false,
+    excludes: [best.doesNotTell, "events per partition"],
+    bytes:
+      histogram === undefined
+        ? { count: BigInt(count), total: BigInt(count * meanBytes), max: BigInt(maxBytes) }
+        : withoutBuckets(histogram.distribution()),
   };
 }
 

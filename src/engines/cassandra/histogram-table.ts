@@ -10,6 +10,7 @@ import { exclusionsOf, percentilesOf } from "../../model/slice-histogram.ts";
 import type { SliceHistogram } from "../../model/slice-histogram.ts";
 import type { Distribution } from "../../model/size-histogram.ts";
 import type { HistogramTable } from "../../ports/histogram-table.ts";
+import type { SizeReport } from "../../ports/partition-sizes.ts";
 import { unavailable } from "./driver-errors.ts";
 import type { Session } from "./session.ts";
 
@@ -30,14 +31,25 @@ export class CassandraHistogramTable implements HistogramTable {
     { name, id }: Pick<Namespace, "name" | "id">,
     histogram: SliceHistogram,
   ): Promise<void> {
-    const columns = columnsOf(histogram);
-    const names = ["namespace", "namespace_id", "time_slice", ...columns.map(([column]) => column)];
-    const values = [name, id, histogram.timeSlice, ...columns.map(([, value]) => value)];
-    const marks = names.map(() => "?").join(", ");
-    await this.#execute(
-      `INSERT INTO ${this.#table} (${names.join(", ")}) VALUES (${marks})`,
-      values,
-    );
+    await this.#insert([
+      ["namespace", name],
+      ["namespace_id", id],
+      ["time_slice", histogram.timeSlice],
+      ...columnsOf(histogram),
+    ]);
+  }
+
+  async publishReport(
+    { name, id }: Pick<Namespace, "name" | "id">,
+    slice: Pick<SliceHistogram, "timeSlice" | "start" | "end" | "timePartition">,
+    report: SizeReport,
+  ): Promise<void> {
+    await this.#insert([
+      ["namespace", name],
+      ["namespace_id", id],
+      ["time_slice", slice.timeSlice],
+      ...reportColumns(slice, report),
+    ]);
   }
 
   async remove({ name, id }: Pick<Namespace, "name" | "id">, timeSlice: string): Promise<void> {
@@ -49,6 +61,16 @@ export class CassandraHistogramTable implements HistogramTable {
     const where = "namespace = ? AND namespace_id = ?";
     const key = [namespaceNameOf(namespaceId), namespaceId];
     await this.#execute(`DELETE FROM ${this.#table} WHERE ${where}`, key);
+  }
+
+  async #insert(columns: readonly (readonly [string, unknown])[]): Promise<void> {
+    const names = columns.map(([column]) => column).join(", ");
+    const marks = columns.map(() => "?").join(", ");
+    const query = `INSERT INTO ${this.#table} (${names}) VALUES (${marks})`;
+    await this.#execute(
+      query,
+      columns.map(([, value]) => value),
+    );
   }
 
   async #execute(query: string, params: unknown[]): Promise<void> {
@@ -82,6 +104,34 @@ function columnsOf(histogram: SliceHistogram): [string, unknown][] {
     ["bytes_buckets", bucketsOf(partitions.bytes)],
     ["events_buckets", bucketsOf(partitions.events)],
   ];
+}
+
+/** Those that the source knows; the others stay empty until the walk. */
+function reportColumns(
+  { start, end, timePartition }: Pick<SliceHistogram, "start" | "end" | "timePartition">,
+  { source, asOf, count, meanBytes, maxBytes, histogram, coverage, doesNotTell }: SizeReport,
+): [string, unknown][] {
+  const sizes = histogram?.distribution();
+  return [
+    ["slice_start", millis(start)],
+    ["slice_end", millis(end)],
+    ["seconds_per_time_bucket", timePartition.secondsPerTimeBucket],
+    ["event_buckets", timePartition.eventBuckets],
+    ["as_of", millis(asOf)],
+    ["source", source],
+    ["sealed", true],
+    ["complete", false],
+    ["excludes", `${doesNotTell}; events per partition; seen: ${coverage}`],
+    ["partitions", count],
+    ["bytes", sizes?.total ?? count * meanBytes],
+    ...(sizes === undefined
+      ? [["bytes_max", maxBytes] as [string, unknown]]
+      : [...PERCENTILES.map(percentileColumn("bytes", sizes)), bytesBuckets(sizes)]),
+  ];
+}
+
+function bytesBuckets(sizes: Distribution): [string, unknown] {
+  return ["bytes_buckets", bucketsOf(sizes)];
 }
 
 function percentileColumn(unit: string, distribution: Distribution) {

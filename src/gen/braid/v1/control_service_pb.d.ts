@@ -841,6 +841,8 @@ export declare type Distribution = Message<"braid.v1.Distribution"> & {
   total: bigint;
 
   /**
+   * 0 if the source does not know, like the percentiles.
+   *
    * @generated from field: uint64 min = 3;
    */
   min: bigint;
@@ -913,7 +915,8 @@ export declare type Distribution_Bucket = Message<"braid.v1.Distribution.Bucket"
 export declare const Distribution_BucketSchema: GenMessage<Distribution_Bucket>;
 
 /**
- * What the last walk over a slice found.
+ * What the last walk over a slice found; before the first one, what the storage itself said when the
+ * slice was settled.
  *
  * @generated from message braid.v1.SliceHistogram
  */
@@ -941,7 +944,7 @@ export declare type SliceHistogram = Message<"braid.v1.SliceHistogram"> & {
   timePartition?: TimePartition | undefined;
 
   /**
-   * When the walk began.
+   * When the walk began, or the storage was asked.
    *
    * @generated from field: google.protobuf.Timestamp as_of = 5;
    */
@@ -960,7 +963,7 @@ export declare type SliceHistogram = Message<"braid.v1.SliceHistogram"> & {
   sealed: boolean;
 
   /**
-   * False if the walk reached its time limit before the end of the slice.
+   * False if the walk reached its time limit before the end of the slice, and without a walk.
    *
    * @generated from field: bool complete = 8;
    */
@@ -981,7 +984,7 @@ export declare type SliceHistogram = Message<"braid.v1.SliceHistogram"> & {
   bytes?: Distribution | undefined;
 
   /**
-   * Of partitions.
+   * Of partitions. Only of a walk, like the next.
    *
    * @generated from field: braid.v1.Distribution events = 11;
    */
@@ -1139,7 +1142,7 @@ export declare type GetHistogramResponse = Message<"braid.v1.GetHistogramRespons
   densityMaxBytes: bigint;
 
   /**
-   * If asked for: the last walk over each slice, oldest first, without buckets.
+   * If asked for: what is stored of each slice, oldest first, without buckets.
    *
    * @generated from field: repeated braid.v1.SliceHistogram history = 23;
    */

@@ -9,6 +9,7 @@ import { benchManyNamespaces } from "./many-namespaces.ts";
 import { benchPeers, PEERS_FLAGS } from "./peers.ts";
 import { benchSplit, SPLIT_FLAGS } from "./split.ts";
 import { benchThreads } from "./threads.ts";
+import { benchWalk, WALK_FLAGS } from "./walk.ts";
 import type { Report } from "./support/report.ts";
 
 interface Bench {
@@ -26,6 +27,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   threads: { flags: "", run: benchThreads },
   peers: { flags: PEERS_FLAGS, run: benchPeers },
   split: { flags: SPLIT_FLAGS, run: benchSplit },
+  walk: { flags: WALK_FLAGS, run: benchWalk },
 };
 
 const [name = "", ...flags] = process.argv.slice(2);

@@ -94,7 +94,7 @@ const schema = storedObject({
   reports: z.array(reportSchema),
 });
 
-function storedReport({ kind: _, histogram, ...report }: SizeReport): object {
+function storedReport({ histogram, ...report }: SizeReport): object {
   return { ...report, asOf: Math.floor(report.asOf), sizes: histogram?.distribution() ?? null };
 }
 

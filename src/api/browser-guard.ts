@@ -6,6 +6,7 @@
  * page looks like one of ours (DNS rebinding): the Host header shows that. A request must name an
  * address, this machine, or a name that the operator listed.
  */
+import type { IncomingHttpHeaders } from "node:http";
 import { isIP } from "node:net";
 import { hostname as machineName } from "node:os";
 
@@ -34,6 +35,17 @@ export function browserProblem(
     return undefined;
   }
   return `pages of ${JSON.stringify(String(origin).slice(0, 100))} may not use this server`;
+}
+
+/**
+ * Why a call is refused that a page of another site makes. A GET needs no Origin, but browsers say
+ * by themselves where it comes from, at least to this machine and over TLS.
+ */
+export function crossSiteProblem(headers: IncomingHttpHeaders): string | undefined {
+  const site = headers["sec-fetch-site"];
+  return site === "cross-site" || site === "same-site"
+    ? "pages of other sites may not use this server"
+    : undefined;
 }
 
 /** Removes the port, the brackets of an IPv6 address and the final dot of a full name. */

@@ -170,6 +170,7 @@ class Fixture {
     const exchange: Exchange = {
       httpVersion: 2,
       verb: "POST",
+      query: "",
       path: "",
       headers: {},
       connection: found,

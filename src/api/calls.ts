@@ -8,6 +8,7 @@
  * share: one namespace can fill most of the server, but never all of it. Control methods have slots
  * of their own. Reads wait in a `FairQueue`.
  */
+import type { OutgoingHttpHeaders } from "node:http";
 import type { ByteBudget } from "../lib/byte-budget.ts";
 import type { Clock } from "../lib/clock.ts";
 import { ServiceError } from "../lib/errors.ts";
@@ -233,6 +234,10 @@ export class Call {
   readonly caller: Caller;
   readonly control: boolean;
   readonly streams: boolean;
+  /** What goes before the answer, as headers. */
+  readonly head: OutgoingHttpHeaders = {};
+  /** What follows the answer, where the protocol can send it. */
+  readonly trailers: OutgoingHttpHeaders = {};
   /** What is wrong with the headers. The method adds the problems of the request. */
   readonly problems = new Problems();
   readonly #calls: Calls;

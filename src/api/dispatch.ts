@@ -6,13 +6,14 @@
  */
 import { ServiceError } from "../lib/errors.ts";
 import { nearest } from "../lib/nearest.ts";
-import { browserProblem } from "./browser-guard.ts";
+import { browserProblem, crossSiteProblem } from "./browser-guard.ts";
 import type { Calls } from "./calls.ts";
 import { pathOf } from "./methods/method.ts";
 import type { Method } from "./methods/method.ts";
 import type { HttpPages } from "./http-pages.ts";
 import type { BuiltInMethods } from "./protocols/grpc-built-in.ts";
-import { answerConnect, isConnect, refuseConnect } from "./protocols/connect.ts";
+import { isConnect } from "./protocols/connect-request.ts";
+import { answerConnect, refuseConnect } from "./protocols/connect.ts";
 import { answerGrpc, answerUnknownGrpc, isGrpc } from "./protocols/grpc.ts";
 import { answerError, answerJson } from "./protocols/json.ts";
 import type { Exchange } from "./transport/exchange.ts";
@@ -48,12 +49,17 @@ export class Dispatch {
   #answer(exchange: Exchange): Promise<void> | void {
     const { calls, allowedHosts } = this.#options;
     const protocol = protocolOf(exchange);
-    const problem = browserProblem(exchange.headers, allowedHosts);
     const { path, verb } = exchange;
     const method = this.#methods.get(path);
-    if (method !== undefined && verb === "POST" && problem === undefined) {
+    const problem =
+      browserProblem(exchange.headers, allowedHosts) ??
+      (method === undefined ? undefined : crossSiteProblem(exchange.headers));
+    const callable = method !== undefined && problem === undefined;
+    if (callable && protocol === "connect" && verb !== "OPTIONS") {
+      return answerConnect(exchange, method, calls);
+    }
+    if (callable && verb === "POST") {
       if (protocol === "json") return answerJson(exchange, method, calls);
-      if (protocol === "connect") return answerConnect(exchange, method, calls);
       if (exchange.httpVersion === 2) return answerGrpc(exchange, method, calls);
     }
     if (!calls.aside(exchange)) return;
@@ -104,9 +110,9 @@ export class Dispatch {
 
 type Protocol = "grpc" | "connect" | "json";
 
-function protocolOf({ headers }: Exchange): Protocol {
-  if (isGrpc(headers["content-type"])) return "grpc";
-  return isConnect(headers) ? "connect" : "json";
+function protocolOf(exchange: Exchange): Protocol {
+  if (isGrpc(exchange.headers["content-type"])) return "grpc";
+  return isConnect(exchange) ? "connect" : "json";
 }
 
 function refuse(

@@ -38,7 +38,9 @@ ${services
 </nav>
 <main id="top">
 <h1>Braid API</h1>
-<p>Every method is a <code>POST</code> of JSON, and the same method over gRPC on the same port, with reflection.
+<p>Every method is a <code>POST</code> of JSON, and the same method over gRPC on the same port, with reflection, and over
+the <a href="https://connectrpc.com/docs/protocol">Connect protocol</a> (<code>application/proto</code>,
+<code>application/connect+proto</code>, <code>application/connect+json</code>).
 Names are lowerCamelCase, snake_case is understood too; bytes are base64, times RFC&nbsp;3339 with at most
 microseconds, durations <code>"3600s"</code>, 64-bit integers strings. Unknown fields are errors.</p>
 <h2 id="begin">Begin here</h2>
@@ -57,7 +59,8 @@ ${services
 ${messages.map(messageSection).join("\n")}
 <h2 id="errors">Errors</h2>
 <p>An error is <code>{"code", "message", "details"}</code> with the status below; gRPC has the code as the trailer
-<code>braid-code</code> and in <code>google.rpc.ErrorInfo</code>.</p>
+<code>braid-code</code> and in <code>google.rpc.ErrorInfo</code>. Connect has it as the header or metadata
+<code>braid-code</code> and in <code>google.rpc.ErrorInfo</code>, with Connect's own statuses.</p>
 <table><thead><tr><th>HTTP</th><th>code</th><th>repeat?</th></tr></thead><tbody>
 ${[...codesByStatus()]
   .toSorted(([a], [b]) => a - b)

@@ -22,7 +22,8 @@ export function openApi(methods: readonly DescMethod[]): Json {
       version: "v1",
       summary: "A time-series event store that keeps its own partitions at a healthy width.",
       description:
-        "Every method is also answered over gRPC on the same port, with reflection. Names are lowerCamelCase; " +
+        "Every method is also answered over gRPC on the same port, with reflection, and over the Connect protocol. " +
+        "A connect-protocol-version header selects Connect's error shape. Names are lowerCamelCase; " +
         "snake_case is understood too. Bytes are base64, times RFC 3339 with at most microseconds, durations " +
         '`"3600s"`, 64-bit integers strings. Unknown fields are errors.',
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },

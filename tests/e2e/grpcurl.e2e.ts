@@ -5,27 +5,18 @@
  * @needs go
  */
 import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
-import { homedir } from "node:os";
-import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { after, before, test } from "node:test";
-import { findGo } from "../../scripts/find-go.ts";
 import { formatTime } from "../../src/wire/time-text.ts";
+import { installedOnce, runProgram } from "../support/go-programs.ts";
+import type { Said } from "../support/go-programs.ts";
 import { startServer } from "../support/started-server.ts";
 import type { StartedServer } from "../support/started-server.ts";
 
-const VERSION = "v1.9.3";
-const CACHE = join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "braid-tests");
-const GRPCURL = join(CACHE, `grpcurl-${VERSION}`);
-
+let program: string;
 let server: StartedServer;
 
 before(async () => {
-  await buildOnce();
+  program = await installedOnce("github.com/fullstorydev/grpcurl/cmd/grpcurl", "v1.9.3");
   server = await startServer();
 });
 
@@ -33,48 +24,8 @@ after(async () => {
   await server?.[Symbol.asyncDispose]();
 });
 
-interface Said {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-async function runCommand(
-  command: string,
-  args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-): Promise<Said> {
-  const child = spawn(command, args, {
-    stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, ...env },
-  });
-  const [out, err, [code]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, "close"),
-  ]);
-  return { code: Number(code), out, err };
-}
-
-async function buildOnce(): Promise<void> {
-  if (existsSync(GRPCURL)) return;
-  await mkdir(CACHE, { recursive: true });
-  const folder = await mkdtemp(join(CACHE, "building-"));
-  try {
-    const go = findGo();
-    ok(go !== undefined);
-    const module = `github.com/fullstorydev/grpcurl/cmd/grpcurl@${VERSION}`;
-    const built = await runCommand(go, ["install", module], { GOBIN: folder, GOFLAGS: "" });
-    equal(built.code, 0, built.err);
-    // The rename is atomic, also when two runs build at once.
-    await rename(join(folder, "grpcurl"), GRPCURL);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
 function grpcurl(...args: readonly string[]): Promise<Said> {
-  return runCommand(GRPCURL, ["-plaintext", "-max-time", "30", ...args]);
+  return runProgram(program, ["-plaintext", "-max-time", "30", ...args]);
 }
 
 function address(): string {

@@ -4,8 +4,8 @@
  *
  * Events pass through undecoded as over gRPC, and the same limits apply: `Calls` holds them.
  */
-import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
-import { ServiceError } from "../../lib/errors.ts";
+import type { OutgoingHttpHeaders } from "node:http";
+import { CODES, ServiceError } from "../../lib/errors.ts";
 import type { Call, Calls } from "../calls.ts";
 import type {
   Answer,
@@ -17,37 +17,28 @@ import type {
 } from "../methods/method.ts";
 import { REQUEST_ID_HEADER } from "../request-id.ts";
 import type { Exchange } from "../transport/exchange.ts";
-import { receive } from "../transport/receive.ts";
-import { connectErrorJson, connectStatus, endOfStreamJson } from "./connect-error.ts";
-import { CODE_HEADER } from "./error-details.ts";
-import { acceptsGzip, encodingOf, ENCODINGS, zipped } from "./gzip.ts";
+import { endOfStream, unaryError } from "./connect-error.ts";
+import {
+  allowsVerb,
+  connectMessage,
+  connectTimeoutMs,
+  formOf,
+  wantsGzip,
+} from "./connect-request.ts";
+import type { Codec, ConnectForm } from "./connect-request.ts";
+import { ENCODINGS, zipped } from "./gzip.ts";
 import { bytesOf, retryHeader } from "./json.ts";
-import { COMPRESSED, prefixed, receiveMessage, sendPage, unpacked } from "./messages.ts";
+import { COMPRESSED, prefixed, sendPage } from "./messages.ts";
+import { CODE_HEADER } from "./rpc-status.ts";
 
-const VERSION_HEADER = "connect-protocol-version";
-const TIMEOUT_HEADER = "connect-timeout-ms";
 /** The flag of the message that ends a stream. */
 const END_OF_STREAM = 2;
 
 const UNARY_TYPES = "application/proto, application/json";
 const STREAM_TYPES = "application/connect+proto, application/connect+json";
 
-type Codec = "proto" | "json";
-
-/** What a content type says: how messages are encoded, and whether they are in a stream. */
-interface Form {
-  readonly codec: Codec;
-  readonly streams: boolean;
-}
-
-/** Whether a request wants Connect's answers and errors. */
-export function isConnect(headers: IncomingHttpHeaders): boolean {
-  const type = headers["content-type"];
-  return (
-    headers[VERSION_HEADER] !== undefined ||
-    (type !== undefined && /^application\/(?:proto|connect\+[^;]*)\s*(?:;|$)/i.test(type))
-  );
-}
+/** Answers of a GET must neither be cached nor taken for something else by a browser. */
+const GET_HEAD = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
 /** Answers one call. Never rejects, never throws. */
 export async function answerConnect(
@@ -55,103 +46,79 @@ export async function answerConnect(
   method: Method,
   calls: Calls,
 ): Promise<void> {
-  const call = calls.begin(exchange, method, timeoutMs(exchange.headers[TIMEOUT_HEADER]));
-  const form = formOf(exchange.headers["content-type"]);
-  if (form === undefined || form.streams !== (method.kind === "stream")) {
+  const call = calls.begin(exchange, method, connectTimeoutMs(exchange));
+  const form = formOf(exchange);
+  if (!allowsVerb(method, exchange.verb)) {
+    refuseVerb(call, method);
+  } else if (form === undefined || form.streams !== (method.kind === "stream")) {
     refuseType(call, method);
   } else if (method.kind === "unary") {
-    await answerUnary(call, method, form.codec);
+    await answerUnary(call, method, form);
   } else {
-    await answerStream(call, method, form.codec);
+    await answerStream(call, method, form);
   }
 }
 
-/** Answers what is no call: a path that is not a method, or a request that browsers may not send. */
+/** Answers what is no call: a path that is not a method, or a request that a browser may not send. */
 export function refuseConnect(exchange: Exchange, error: ServiceError): void {
-  const form = formOf(exchange.headers["content-type"]);
+  const form = formOf(exchange);
   if (form?.streams === true) {
-    exchange.answer(200, streamHead(form.codec), endMessage(error));
+    exchange.answer(200, streamHead(form.codec), endMessage({}, error));
   } else {
-    answerError(exchange, error, {});
+    // No method answers here, so the status is HTTP's.
+    answerError(exchange, error, {}, CODES[error.code].http);
   }
 }
 
-async function answerUnary(call: Call, method: UnaryMethod, codec: Codec): Promise<void> {
+async function answerUnary(call: Call, method: UnaryMethod, form: ConnectForm): Promise<void> {
   const { exchange } = call;
-  const head = { [REQUEST_ID_HEADER]: call.id };
   try {
-    const body = await unaryRequest(call, method);
-    const answer = await call.run(decoded(call, method, codec, body));
-    const bytes = await encoded(answer, codec);
+    const message = await connectMessage(call, method);
+    const answer = await call.run(decoded(call, method, form.codec, message));
+    const bytes = await encoded(answer, form.codec);
     call.takeAnswer(bytes.length);
-    const wantsGzip = acceptsGzip(exchange.headers["accept-encoding"]);
-    const small = wantsGzip ? await zipped(bytes) : undefined;
-    const encoding = small === undefined ? {} : { "content-encoding": "gzip" };
+    const small = wantsGzip(exchange, form) ? await zipped(bytes) : undefined;
+    const head = {
+      ...unaryHead(call),
+      ...(small !== undefined && { "content-encoding": "gzip" }),
+      "content-type": `application/${form.codec}`,
+    };
     call.succeeded();
-    exchange.answer(
-      200,
-      { ...head, ...encoding, "content-type": `application/${codec}` },
-      small ?? bytes,
-    );
+    exchange.answer(200, head, small ?? bytes);
   } catch (error) {
     const failure = call.failed(error);
     if (failure === undefined) exchange.cut();
-    else answerError(exchange, failure, head);
+    else answerError(exchange, failure, unaryHead(call));
   }
 }
 
-async function answerStream(call: Call, method: StreamMethod, codec: Codec): Promise<void> {
+async function answerStream(call: Call, method: StreamMethod, form: ConnectForm): Promise<void> {
   const { exchange } = call;
-  const { headers } = exchange;
-  const head = { ...streamHead(codec), [REQUEST_ID_HEADER]: call.id };
-  const wantsGzip = acceptsGzip(headers["connect-accept-encoding"]);
-  if (wantsGzip) Object.assign(head, { "connect-content-encoding": "gzip" });
+  const { codec } = form;
+  const zips = wantsGzip(exchange, form);
+  const head = (): OutgoingHttpHeaders => ({
+    ...callHead(call),
+    ...streamHead(codec),
+    ...(zips && { "connect-content-encoding": "gzip" }),
+  });
   let begun = false;
   try {
-    call.admit();
-    checkVersion(call);
-    const name = "connect-content-encoding";
-    const message = await receiveMessage(call, method, encodingOf(headers[name], name));
+    const message = await connectMessage(call, method);
     for await (const page of call.stream(decoded(call, method, codec, message))) {
-      const framed = await framedPage(call, page, codec, wantsGzip);
-      if (!begun) exchange.begin(200, head);
+      const framed = zips ? await zippedPage(call, page, codec) : await plainPage(page, codec);
+      if (!begun) exchange.begin(200, head());
       begun = true;
       await sendPage(call, framed);
     }
     call.succeeded();
-    if (begun) await endStream(exchange);
-    else exchange.answer(200, head, endMessage());
+    if (begun) await endStream(call);
+    else exchange.answer(200, head(), endMessage(call.trailers));
   } catch (error) {
     const failure = call.failed(error);
     if (failure === undefined) exchange.cut();
-    else if (begun) await endStream(exchange, failure);
-    else exchange.answer(200, head, endMessage(failure));
+    else if (begun) await endStream(call, failure);
+    else exchange.answer(200, head(), endMessage(call.trailers, failure));
   }
-}
-
-async function unaryRequest(call: Call, method: UnaryMethod): Promise<Buffer> {
-  call.admit();
-  checkVersion(call);
-  const name = "content-encoding";
-  const encoding = encodingOf(call.exchange.headers[name], name);
-  const body = await receive(call.exchange, {
-    clock: call.clock,
-    bytesMax: method.requestBytesMax,
-    charge: (length) => call.take(length),
-    signal: call.signal,
-  });
-  // An empty body is an empty message, compressed or not.
-  if (encoding === "identity" || body.length === 0) return body;
-  return unpacked(call, body, method.requestBytesMax);
-}
-
-/** A version that this server does not know may mean anything: the request is not read. */
-function checkVersion({ exchange, problems }: Call): void {
-  const version = exchange.headers[VERSION_HEADER];
-  if (version === undefined || version === "1") return;
-  const given = JSON.stringify(String(version).slice(0, 40));
-  problems.add(`${VERSION_HEADER} must be "1", not ${given}`);
-  problems.throwIfAny("REQUEST_INVALID");
 }
 
 function decoded<R>(
@@ -176,18 +143,30 @@ function joined(message: CopiedBytes): Buffer {
   return bytes;
 }
 
-async function framedPage(
-  call: Call,
-  page: Answer,
-  codec: Codec,
-  wantsGzip: boolean,
-): Promise<Buffer> {
-  if (codec === "proto" && !wantsGzip) return prefixed(await page.binary());
+async function plainPage(page: Answer, codec: Codec): Promise<Buffer> {
+  return prefixed(codec === "proto" ? await page.binary() : bytesOf(await page.json()));
+}
+
+async function zippedPage(call: Call, page: Answer, codec: Codec): Promise<Buffer> {
   const bytes = await encoded(page, codec);
   call.takeAnswer(bytes.length);
-  const small = wantsGzip ? await zipped(bytes) : undefined;
+  const small = await zipped(bytes);
   call.giveAnswer(bytes.length);
   return small === undefined ? prefixed(bytes) : prefixed(small, COMPRESSED);
+}
+
+/** A unary answer has its trailers among its headers. */
+function unaryHead(call: Call): OutgoingHttpHeaders {
+  const head: OutgoingHttpHeaders = {
+    ...callHead(call),
+    ...(call.exchange.verb === "GET" && GET_HEAD),
+  };
+  for (const [name, value] of Object.entries(call.trailers)) head[`trailer-${name}`] = value;
+  return head;
+}
+
+function callHead({ head, id }: Call): OutgoingHttpHeaders {
+  return { ...head, [REQUEST_ID_HEADER]: id };
 }
 
 function streamHead(codec: Codec): OutgoingHttpHeaders {
@@ -197,13 +176,13 @@ function streamHead(codec: Codec): OutgoingHttpHeaders {
   };
 }
 
-function endMessage(error?: ServiceError): Buffer {
-  return prefixed(Buffer.from(endOfStreamJson(error)), END_OF_STREAM);
+function endMessage(trailers: OutgoingHttpHeaders, error?: ServiceError): Buffer {
+  return prefixed(Buffer.from(endOfStream(trailers, error)), END_OF_STREAM);
 }
 
-async function endStream(exchange: Exchange, error?: ServiceError): Promise<void> {
+async function endStream({ exchange, trailers }: Call, error?: ServiceError): Promise<void> {
   try {
-    await exchange.send(endMessage(error));
+    await exchange.send(endMessage(trailers, error));
     exchange.end();
   } catch {
     // The peer has left, so nobody can receive the end.
@@ -211,7 +190,13 @@ async function endStream(exchange: Exchange, error?: ServiceError): Promise<void
   }
 }
 
-function answerError(exchange: Exchange, error: ServiceError, headers: OutgoingHttpHeaders): void {
+function answerError(
+  exchange: Exchange,
+  error: ServiceError,
+  headers: OutgoingHttpHeaders,
+  httpStatus?: number,
+): void {
+  const { status, body } = unaryError(error);
   const head = {
     ...headers,
     ...retryHeader(error),
@@ -219,38 +204,28 @@ function answerError(exchange: Exchange, error: ServiceError, headers: OutgoingH
     "accept-encoding": ENCODINGS,
     "content-type": "application/json",
   };
-  exchange.answer(connectStatus(error), head, connectErrorJson(error));
+  exchange.answer(httpStatus ?? status, head, body);
 }
 
-/** The protocol has no code for this: the status says it, and `Accept-Post` says what would do. */
+function refuseVerb(call: Call, method: Method): void {
+  const allow = allowsVerb(method, "GET") ? "GET, POST" : "POST";
+  refuseByStatus(call, 405, { allow }, `this method takes ${allow.replace(",", " or")}`);
+}
+
 function refuseType(call: Call, { kind }: Method): void {
   const types = kind === "stream" ? STREAM_TYPES : UNARY_TYPES;
-  const given = JSON.stringify(String(call.exchange.headers["content-type"]).slice(0, 100));
-  const message = `the content type of this method is one of ${types}, not ${given}`;
+  const message = `the content type of this method is one of ${types}; a GET needs encoding=proto or json`;
+  refuseByStatus(call, 415, { "accept-post": types }, message);
+}
+
+/** The protocol has no code of its own for these: HTTP's status says it. */
+function refuseByStatus(
+  call: Call,
+  status: number,
+  headers: OutgoingHttpHeaders,
+  message: string,
+): void {
   call.failed(new ServiceError("NOT_SUPPORTED", message));
-  call.exchange.answer(
-    415,
-    {
-      [REQUEST_ID_HEADER]: call.id,
-      "accept-post": types,
-      "content-type": "application/json",
-    },
-    JSON.stringify({ code: "unknown", message }),
-  );
-}
-
-function formOf(contentType: string | undefined): Form | undefined {
-  const pattern = /^application\/(connect\+)?(proto|json)\s*(?:;|$)/i;
-  const [, streams, codec] = pattern.exec(contentType ?? "") ?? [];
-  if (codec === undefined) return undefined;
-  return {
-    codec: codec.toLowerCase() === "proto" ? "proto" : "json",
-    streams: streams !== undefined,
-  };
-}
-
-/** Undefined if there is none; NaN if it is malformed. */
-function timeoutMs(header: string | string[] | undefined): number | undefined {
-  if (header === undefined) return undefined;
-  return /^\d{1,10}$/.test(String(header)) ? Number(header) : Number.NaN;
+  const head = { ...callHead(call), ...headers, "content-type": "application/json" };
+  call.exchange.answer(status, head, JSON.stringify({ code: "unknown", message }));
 }

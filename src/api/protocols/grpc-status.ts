@@ -2,10 +2,9 @@
 import type { OutgoingHttpHeaders } from "node:http";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { StatusSchema } from "../../gen/google/rpc/status_pb.js";
-import { CODES } from "../../lib/errors.ts";
 import type { ServiceError } from "../../lib/errors.ts";
 import { REQUEST_ID_HEADER } from "../request-id.ts";
-import { clipped, CODE_HEADER, errorDetails } from "./error-details.ts";
+import { clipped, CODE_HEADER, rpcStatus } from "./rpc-status.ts";
 
 /** Some clients reject trailers of more than 8 KiB in all, and base64 adds a third. */
 const MESSAGE_MAX = 1_000;
@@ -17,9 +16,9 @@ export function okTrailers(requestId: string): OutgoingHttpHeaders {
 }
 
 export function errorTrailers(error: ServiceError, requestId: string): OutgoingHttpHeaders {
-  const code = CODES[error.code].grpc;
-  const message = clipped(error.message, MESSAGE_MAX);
-  const rich = create(StatusSchema, { code, message, details: errorDetails(error) });
+  const { code, message: whole, details } = rpcStatus(error);
+  const message = clipped(whole, MESSAGE_MAX);
+  const rich = create(StatusSchema, { code, message, details: [...details] });
   return {
     "grpc-status": String(code),
     "grpc-message": percentEncoded(message),

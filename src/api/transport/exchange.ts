@@ -15,6 +15,8 @@ export interface Exchange {
   readonly verb: string;
   /** Without the query. */
   readonly path: string;
+  /** What follows the question mark; "" if there is none. */
+  readonly query: string;
   readonly headers: IncomingHttpHeaders;
   readonly connection: Connection;
   /** The request's body. */
@@ -38,6 +40,14 @@ export interface Exchange {
   readonly stalledMs: number;
   /** Calls back once, when no bytes of request and answer are held any more. */
   onClosed(listener: (complete: boolean) => void): void;
+}
+
+/** Divides what a request asks for into path and query. */
+export function splitTarget(target: string): { path: string; query: string } {
+  const at = target.indexOf("?");
+  return at < 0
+    ? { path: target, query: "" }
+    : { path: target.slice(0, at), query: target.slice(at + 1) };
 }
 
 /** The peer left before it had its answer. */

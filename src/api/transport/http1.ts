@@ -10,7 +10,7 @@ import { ServiceError } from "../../lib/errors.ts";
 import type { Code } from "../../lib/errors.ts";
 import { errorJson } from "../error-map.ts";
 import type { Connection } from "./connection.ts";
-import { SlicedWriter } from "./exchange.ts";
+import { SlicedWriter, splitTarget } from "./exchange.ts";
 import type { Exchange } from "./exchange.ts";
 import { HEADER_BYTES_MAX, HEADERS_MS, UNREAD_MS, KEEP_ALIVE_MS } from "./limits.ts";
 
@@ -72,6 +72,7 @@ class Http1Exchange implements Exchange {
   readonly httpVersion = 1;
   readonly verb: string;
   readonly path: string;
+  readonly query: string;
   readonly headers: IncomingMessage["headers"];
   readonly connection: Connection;
   readonly body: IncomingMessage;
@@ -86,7 +87,7 @@ class Http1Exchange implements Exchange {
     clock: Clock,
   ) {
     this.verb = request.method ?? "GET";
-    this.path = pathOf(request.url ?? "/");
+    ({ path: this.path, query: this.query } = splitTarget(request.url ?? "/"));
     this.headers = request.headers;
     this.connection = connection;
     this.body = request;
@@ -152,11 +153,6 @@ class Http1Exchange implements Exchange {
     const stop = this.#clock.after(UNREAD_MS, () => this.connection.socket.destroy());
     this.body.once("end", stop).once("close", stop);
   }
-}
-
-function pathOf(url: string): string {
-  const query = url.indexOf("?");
-  return query < 0 ? url : url.slice(0, query);
 }
 
 function answerBrokenHttp(error: NodeJS.ErrnoException, stream: unknown): void {

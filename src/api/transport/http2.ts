@@ -18,7 +18,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { nextTurn } from "../../lib/in-steps.ts";
 import type { Random } from "../../lib/random.ts";
 import type { Connection } from "./connection.ts";
-import { SlicedWriter } from "./exchange.ts";
+import { SlicedWriter, splitTarget } from "./exchange.ts";
 import type { Exchange } from "./exchange.ts";
 import {
   HEADER_BYTES_MAX,
@@ -134,12 +134,13 @@ class Http2Exchange implements Exchange {
   readonly httpVersion = 2;
   readonly verb: string;
   readonly path: string;
+  readonly query: string;
   readonly headers: IncomingHttpHeaders;
   readonly connection: Connection;
   readonly body: ServerHttp2Stream;
   readonly #writer: SlicedWriter;
   readonly #clock: Clock;
-  #trailers: OutgoingHttpHeaders | undefined;
+  #trailers: OutgoingHttpHeaders = {};
 
   constructor(
     stream: ServerHttp2Stream,
@@ -148,9 +149,7 @@ class Http2Exchange implements Exchange {
     clock: Clock,
   ) {
     this.verb = headers[":method"] ?? "";
-    const path = headers[":path"] ?? "";
-    const query = path.indexOf("?");
-    this.path = query < 0 ? path : path.slice(0, query);
+    ({ path: this.path, query: this.query } = splitTarget(headers[":path"] ?? ""));
     // HTTP/1.1 has the authority as `host`; the browser guard checks that name.
     this.headers = headers;
     if (headers.host === undefined && headers[":authority"] !== undefined) {
@@ -175,9 +174,9 @@ class Http2Exchange implements Exchange {
     if (!this.#open()) return;
     this.body.respond({ ":status": status, ...headers }, { waitForTrailers: true });
     this.body.once("wantTrailers", () => {
-      if (this.body.destroyed) return;
-      if (this.#trailers === undefined) this.body.close();
-      else this.body.sendTrailers(this.#trailers);
+      // Without trailers this ends the stream. To close it instead would reset it, which some clients
+      // take for an error.
+      if (!this.body.destroyed) this.body.sendTrailers(this.#trailers);
     });
   }
 
@@ -185,7 +184,7 @@ class Http2Exchange implements Exchange {
     return this.#writer.write(bytes);
   }
 
-  end(trailers?: OutgoingHttpHeaders): void {
+  end(trailers: OutgoingHttpHeaders = {}): void {
     this.#trailers = trailers;
     if (this.body.destroyed) return;
     this.#writer.ending();

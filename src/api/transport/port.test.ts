@@ -35,6 +35,36 @@ test("a peer's keepalive PING is answered", async () => {
   deepEqual(answer, payload);
 });
 
+test("an HTTP/2 answer in several parts ends its stream, and does not reset it", async () => {
+  await using fixture = await Fixture.open();
+  const socket = await openRaw(fixture.url);
+  const ended = countFrames(socket, FRAME.DATA);
+  const resets = countFrames(socket, FRAME.RST_STREAM);
+  const pings = countFrames(socket, FRAME.PING);
+  const request = frame(
+    FRAME.HEADERS,
+    FLAG.END_HEADERS | FLAG.END_STREAM,
+    1,
+    headerBlock({
+      ":method": "POST",
+      ":scheme": "http",
+      ":path": "/slow",
+      ":authority": "localhost",
+    }),
+  );
+  await sent(socket, Buffer.concat([PREFACE, settings(), request]));
+  const exchange = await fixture.next();
+  exchange.begin(200, {});
+  await exchange.send(Buffer.from("all of it"));
+  exchange.end();
+  // The bytes, and the empty frame that ends the stream. What answers the ping comes after them.
+  await until(() => ended.count === 2);
+  await sent(socket, frame(FRAME.PING, 0, 0, Buffer.alloc(8)));
+  await until(() => pings.count === 1);
+  equal(resets.count, 0);
+  socket.destroy();
+});
+
 test("a session that is an hour old gets GOAWAY, and its streams finish", async () => {
   await using fixture = await Fixture.open();
   const session = await fixture.connect();

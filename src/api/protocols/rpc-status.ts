@@ -1,18 +1,37 @@
-/** The machine-readable details of an error, the same over gRPC and Connect. */
+/**
+ * An error as gRPC and Connect send it: one of their codes, the message, and machine-readable
+ * details.
+ */
 import { create } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import type { Any } from "@bufbuild/protobuf/wkt";
 import { ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
+import { CODES } from "../../lib/errors.ts";
 import type { ErrorDetails, ServiceError } from "../../lib/errors.ts";
 import { retryAfterMs } from "../error-map.ts";
 
 /** The header, trailer or metadata that carries Braid's code. */
 export const CODE_HEADER = "braid-code";
 
+export interface RpcStatus {
+  /** gRPC's number. */
+  readonly code: number;
+  readonly message: string;
+  readonly details: readonly Any[];
+}
+
+export function rpcStatus(error: ServiceError): RpcStatus {
+  return {
+    code: CODES[error.code].grpc,
+    message: error.message,
+    details: detailsOf(error),
+  };
+}
+
 const DETAIL_MAX = 1_000;
 
 /** `ErrorInfo` with Braid's code, and `RetryInfo` if a retry may help. */
-export function errorDetails(error: ServiceError): Any[] {
+function detailsOf(error: ServiceError): Any[] {
   const info = create(ErrorInfoSchema, {
     reason: error.code,
     domain: "braid",

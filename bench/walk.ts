@@ -131,7 +131,8 @@ async function load(store: EventStore, ref: SliceRef, ids: number): Promise<void
   note(`writing ${ids} partitions`);
   const text = "a".repeat(EVENT_BYTES);
   const batches = Array.from({ length: ids / 20 }, (_, nth) => nth * 20);
-  await inFlight(batches, 8, async (first) => {
+  // Few at a time: a node that has just started refuses more.
+  await inFlight(batches, 2, async (first) => {
     const events = Array.from({ length: 20 * EVENTS_PER_ID }, (_, nth) => {
       const id = first + Math.floor(nth / EVENTS_PER_ID);
       return placed(`profile:${id}`, START + (nth % EVENTS_PER_ID), `e${nth}`, text);

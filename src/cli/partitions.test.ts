@@ -83,6 +83,9 @@ test("partitions says when the slice was not measured yet, and what a wrong numb
   const { code, err } = await runBraid(["partitions", "plays"], { url: server.url });
   equal(code, 0);
   match(err, /data_20261115 was not measured yet; .*walk\.current_every/);
+  await using empty = await fakeBraid(() => ({ ...PAGE, partitions: [] }));
+  const none = await runBraid(["partitions", "plays"], { url: empty.url });
+  match(none.err, /^braid: data_20261115 was measured at .*; it had no events then$/m);
   const wrong = await runBraid(["partitions", "plays", "--top", "many"], { url: server.url });
   equal(wrong.code, 2);
   match(wrong.err, /must be a whole number from 1 to 2,000/);

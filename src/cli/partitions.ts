@@ -103,7 +103,8 @@ function notesOn({ asOf, complete, timeSlice, partitions }: PartitionPage, now: 
     ];
   }
   const part = complete ? "" : ", in part: it reached walk.time_max";
-  return [`${timeSlice} was measured at ${withRelative(asOf, now)}${part}`];
+  const none = partitions.length === 0 ? "; it had no events then" : "";
+  return [`${timeSlice} was measured at ${withRelative(asOf, now)}${part}${none}`];
 }
 
 function topArgument(text: string): number {

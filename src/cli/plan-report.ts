@@ -68,17 +68,20 @@ function densityText({ p99Bytes }: PartitionPlan, { tuning }: NamespaceConfig): 
 
 function splitsText(plan: PartitionPlan, { widePartition }: NamespaceConfig): string {
   const { idsBeyondLimit, readsBeyondLimit, bytesBeyondLimit } = plan;
+  const limit = `${size(widePartition.bytesMax)} or ${count(widePartition.eventsMax)} events`;
+  const most = Math.max(idsBeyondLimit.high, readsBeyondLimit.high, bytesBeyondLimit.high);
+  if (most === 0) return `no partition is expected to have more than ${limit}`;
   return (
     `${percent(idsBeyondLimit.mid)} of ids, ${percent(readsBeyondLimit.mid)} of reads and ` +
-    `${percent(bytesBeyondLimit.mid)} of bytes are beyond ${size(widePartition.bytesMax)} or ` +
-    `${count(widePartition.eventsMax)} events`
+    `${percent(bytesBeyondLimit.mid)} of bytes are beyond ${limit}`
   );
 }
 
 function readsText({ partitionsPerRead, readOverheadMs }: PartitionPlan): string {
   const { low, mid, high } = partitionsPerRead;
   const range = short(low) === short(high) ? "" : ` (${short(low)} to ${short(high)})`;
-  return `${short(mid)} partitions a read${range}, about ${short(readOverheadMs.mid)} ms to reach them`;
+  const noun = short(mid) === "1" ? "partition" : "partitions";
+  return `${short(mid)} ${noun} a read${range}, about ${short(readOverheadMs.mid)} ms to reach them`;
 }
 
 function machineRows({ chosen, infrastructure }: NamespacePlan): [string, string][] {
@@ -177,7 +180,7 @@ function sizeBand({ low, mid, high }: Band): string {
 }
 
 function busyText({ mid }: Band): string {
-  return short(mid);
+  return mid < 0.01 ? "less than 0.01" : short(mid);
 }
 
 function rounded(bytes: number): string {

@@ -108,6 +108,15 @@ test("names of distributions and levels may be in lower case; notes have the fil
   doesNotMatch(ran.err, /Seconds/);
 });
 
+test("a plan says when reads reach further back than events are kept, and when nothing is wide", async () => {
+  const line = "plan --ids 5 --events-per-day 0.001 --read-interval 30d --retention 2d --worlds 8";
+  const { out, err } = await runBraid(line.split(" "));
+  match(err, /^braid: reads reach back 30d, but events can be read for 2d: planned with 2d$/m);
+  match(err, /busiest id is expected to have about 0\.\d+ events a day$/m);
+  match(out, /^splits +no partition is expected to have more than 10 MiB or 100,000 events$/m);
+  match(out, /^hot spots +less than 0\.01 events\/s/m);
+});
+
 test("of one or a few ids, the largest partition is not below the p99", async () => {
   for (const ids of ["1", "3", "10"]) {
     const line = `plan --ids ${ids} --events-per-day 100 --worlds 32 --json`;
@@ -203,7 +212,7 @@ test("the limit of a partition is the plan's, and part of the command that creat
   const args = "plan --ids 1 --events-per-day 1M --skew EVEN --worlds 4 --bytes-max".split(" ");
   const narrow = await runBraid([...args, "1MiB", "--events-max", "5000"]);
   match(narrow.out, /^partitions +slices of 1d, buckets of 1m, 2 event buckets$/m);
-  match(narrow.out, / are beyond 1 MiB or 5,000 events$/m);
+  match(narrow.out, /^splits .*1 MiB or 5,000 events$/m);
   match(
     narrow.out,
     /--set widePartition.bytesMax=1048576 --set widePartition.targetBytes=1048576 --set widePartition.eventsMax=5000$/m,

@@ -13,7 +13,7 @@ import { Problems } from "../lib/problems.ts";
 import type { Band, PartitionCost, PartitionPlan } from "../model/partition-plan.ts";
 import { alternativesTo, refusalsOf } from "./alternatives.ts";
 import { candidatesFor } from "./candidates.ts";
-import { explainRejection } from "./explain-plan.ts";
+import { explainRejection, widthText } from "./explain-plan.ts";
 import { demandOf, infrastructureFor } from "./infrastructure.ts";
 import type { Demand } from "./infrastructure.ts";
 import {
@@ -70,7 +70,7 @@ export function* planPartitions(request: PlanRequest): Generator<void, Namespace
     chosen,
     alternatives,
     infrastructure: infrastructureFor(demands, workload, request.hardware),
-    notes: [...request.assumed, ...notesOn(workload, worlds)],
+    notes: [...request.assumed, ...notesOn(workload, worlds, retentionSeconds)],
     seed,
     worlds: count,
     candidates: accepted.length,
@@ -173,7 +173,12 @@ function peakWrites(world: World, { eventBuckets }: TimePartition): number {
   return (busiest * world.burstiness) / 86_400 / eventBuckets;
 }
 
-function notesOn(workload: Workload, worlds: readonly World[]): string[] {
+function aboutText(events: number): string {
+  if (events < 10) return String(Number(events.toPrecision(2)));
+  return Math.round(events).toLocaleString("en-US");
+}
+
+function notesOn(workload: Workload, worlds: readonly World[], retentionSeconds: number): string[] {
   const { writesPerSecond, ids, eventsPerDayPerId, skew } = workload;
   const notes: string[] = [];
   if (writesPerSecond !== undefined) {
@@ -186,6 +191,12 @@ function notesOn(workload: Workload, worlds: readonly World[]): string[] {
       );
     }
   }
+  if (workload.readIntervalSeconds.mid > retentionSeconds) {
+    const [wanted, kept] = [workload.readIntervalSeconds.mid, retentionSeconds].map(widthText);
+    notes.push(
+      `reads reach back ${wanted}, but events can be read for ${kept}: planned with ${kept}`,
+    );
+  }
   if ("percentiles" in skew && skew.percentiles.at(-1)?.percentile !== 100) {
     notes.push("skew.percentiles has no 100: the busiest ids continue the trend of the last two");
   }
@@ -193,8 +204,6 @@ function notesOn(workload: Workload, worlds: readonly World[]): string[] {
     ({ groups, eventsPerDay }) => (groups.relativeRate[0] as number) * eventsPerDay,
   );
   const { mid } = bandOf(busiest);
-  notes.push(
-    `the busiest id is expected to have about ${Math.round(mid).toLocaleString("en-US")} events a day`,
-  );
+  notes.push(`the busiest id is expected to have about ${aboutText(mid)} events a day`);
   return notes;
 }

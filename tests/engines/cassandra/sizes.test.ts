@@ -8,6 +8,7 @@ import { Session } from "../../../src/engines/cassandra/session.ts";
 import type { Row } from "../../../src/engines/cassandra/session.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { systemRandom } from "../../../src/lib/random.ts";
+import { SizeHistogram } from "../../../src/model/size-histogram.ts";
 import type { NoSizes, SizeReport, SizeSource } from "../../../src/ports/partition-sizes.ts";
 import { IdSample } from "../../../src/sizes/id-sample.ts";
 import { WalkTally } from "../../../src/sizes/walk-tally.ts";
@@ -171,6 +172,23 @@ test("a histogram can be read with plain CQL, is replaced by the next walk, and 
   }
   const namespace = { name: "plays", id: world.slice.namespaceId };
   const histogram = { ...WALKED, timeSlice: world.slice.slice, ...tally.sizes() };
+  // Before the walk, what the storage itself says: with percentiles, or without.
+  const reported = await world.ask("TABLE_ESTIMATES");
+  ok(reported?.kind === "sizes");
+  const estimates = { ...reported, count: 128, meanBytes: 1_000, maxBytes: 2_097_152 };
+  await histogramTable?.publishReport(namespace, histogram, estimates);
+  const [first] = await world.histograms("plays");
+  deepEqual(
+    [first?.["source"], first?.["complete"], Number(first?.["partitions"]), first?.["bytes_p99"]],
+    ["TABLE_ESTIMATES", false, 128, null],
+  );
+  const sizes = SizeHistogram.of(histogram.partitions.bytes);
+  const jmx = { ...estimates, source: "JMX", histogram: sizes } as const;
+  await histogramTable?.publishReport(namespace, histogram, jmx);
+  const [second] = await world.histograms("plays");
+  equal(second?.["source"], "JMX");
+  equal(Number(second?.["bytes_p99"]), sizes.percentile(0.99));
+  match(String(second?.["excludes"]), /steps of 128.*events per partition/);
   await histogramTable?.publish(namespace, { ...histogram, sealed: false });
   await histogramTable?.publish(namespace, histogram);
   const [row, ...others] = await world.histograms("plays");

@@ -99,6 +99,14 @@ function reportOf(outcomes: readonly Outcome[]): Report {
       met: true,
     });
   }
+  const days = outcomes.flatMap(daysUntilFit).toSorted((a, b) => a - b);
+  report.add({
+    name: "days until slices fit, after a step or a wrong guess that did not fit, median",
+    figure: `95 % within ${days[Math.floor(days.length * 0.95)] ?? 0} days, of ${days.length}`,
+    value: median(days),
+    goal: "-",
+    met: true,
+  });
   const changes = outcomes.map(({ tuned }) => tuned.changes.length);
   report.add({
     name: "changes per namespace and year",
@@ -131,6 +139,14 @@ function adaptedAfterStep({ namespace, tuned }: Outcome): boolean[] {
   const whole = tuned.slices.findIndex(({ day }) => day >= namespace.eventDay);
   const shown = tuned.slices[whole + SLICES_TO_ADAPT - 1];
   return shown === undefined ? [] : [shown.decidedFits];
+}
+
+/** Nothing if the slices fit all along, or never do. */
+function daysUntilFit({ namespace, tuned }: Outcome): number[] {
+  if (namespace.kind !== "step" && namespace.kind !== "misestimated") return [];
+  const slices = tuned.slices.filter(({ day }) => day >= namespace.eventDay);
+  const fitting = slices.findIndex(({ fits }) => fits);
+  return fitting <= 0 ? [] : [(slices[fitting]?.day ?? 0) - namespace.eventDay];
 }
 
 function wideShare(

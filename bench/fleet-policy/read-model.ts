@@ -7,11 +7,13 @@
  * bucket on, as `splits/plan/id-growth.ts` decides.
  */
 import type { TimePartition } from "../../src/model/namespace-config.ts";
+import { partitionsPerRead } from "../../src/model/read-amplification.ts";
 import { partitionsPerDay } from "../../src/tune/predict-sizes.ts";
 import type { RateGroup } from "../../tests/support/simulated-traffic.ts";
 
+const DAY_SECONDS = 86_400;
 const READS_PER_DAY = 200;
-const SPLIT_DAYS = 60 / 86_400;
+const SPLIT_DAYS = 60 / DAY_SECONDS;
 const BUCKETS_UNTIL_GROWTH = 2;
 const EVENT_BUCKETS_MAX = 1_024;
 
@@ -32,14 +34,14 @@ export function readsOf(
   grown: GrownIds,
 ): ReadsMet {
   const { secondsPerTimeSlice, secondsPerTimeBucket, eventBuckets } = partitioning;
-  const days = secondsPerTimeSlice / 86_400;
+  const days = secondsPerTimeSlice / DAY_SECONDS;
   const perDay = partitionsPerDay(partitioning);
   const met = { reads: 0, wide: 0, wideWithSplits: 0, partitions: 0 };
   for (const [nth, { ids, bytesPerDay }] of groups.entries()) {
     const reads = ids * READS_PER_DAY * days;
-    const bytes = (bytesPerDay * secondsPerTimeBucket) / 86_400 / eventBuckets;
+    const bytes = (bytesPerDay * secondsPerTimeBucket) / DAY_SECONDS / eventBuckets;
     met.reads += reads;
-    met.partitions += reads * perDay;
+    met.partitions += reads * partitionsPerRead(DAY_SECONDS, partitioning);
     if (bytes > bytesMax) met.wide += reads;
     const factor = grown.get(nth) ?? 1;
     if (bytes / factor <= bytesMax) continue;

@@ -3,9 +3,9 @@
  *
  * Wider: the fullest partitions that stay below the limit in every slice of the evidence. It gives
  * up event buckets, takes wider time buckets, and takes wider slices only where a bucket outgrows
- * the present ones. Narrower: the widest bucket whose partitions stay
- * below the limit in the newest slice; where even the narrowest bucket is too wide, more event
- * buckets.
+ * the present ones. Narrower: the widest bucket whose partitions stay below the limit in the newest
+ * slice. Where that does not help, because ids write in bursts or even the narrowest bucket is too
+ * wide, more event buckets.
  */
 import { Problems } from "../lib/problems.ts";
 import { checkConfig } from "../model/check-config.ts";
@@ -19,6 +19,11 @@ import type { SizePrediction } from "./predict-sizes.ts";
 /** The limit is not approached closer than this: the next slice is never quite like the last. */
 const FILL = 0.8;
 const EVENT_BUCKETS_MAX = 64;
+/**
+ * A read of a short interval touches only the time buckets it needs, but every event bucket: so the
+ * former may cost a whole read this many times as many partitions. Widths are up to six times apart.
+ */
+const TIME_BUCKETS_FIRST = 8;
 /** A change of width that begins later than this would help nobody. */
 const BOUNDARY_SECONDS_MAX = 31_536_000;
 
@@ -88,23 +93,32 @@ function narrower({ evidence, config, margins }: Choice): TimePartition | undefi
   const newest = evidence.at(-1);
   if (newest === undefined) return undefined;
   const limit = config.tuning.densityMaxBytes * FILL;
+  const known = [...narrowerCandidates(present)]
+    .filter((partitioning) => works(config, partitioning, margins))
+    .map((partitioning) => ({ partitioning, bytes: newest.under(partitioning).p95 }));
+  const least = Math.min(...known.map(({ bytes }) => bytes));
+  const fitting = known.filter(({ bytes }) => bytes <= Math.max(limit, least));
+  const cheapest = Math.min(...fitting.map(({ partitioning }) => partitionsRead(partitioning)));
+  const [best] = fitting
+    .map(({ partitioning }) => partitioning)
+    .filter((partitioning) => partitionsRead(partitioning) <= cheapest * TIME_BUCKETS_FIRST)
+    .toSorted(
+      (a, b) => a.eventBuckets - b.eventBuckets || b.secondsPerTimeBucket - a.secondsPerTimeBucket,
+    );
+  const isSmaller = best !== undefined && newest.under(best).p95 < newest.present().p95;
+  return isSmaller ? best : undefined;
+}
+
+function* narrowerCandidates(present: TimePartition): Generator<TimePartition> {
   const { secondsPerTimeSlice, secondsPerTimeBucket: bucket, eventBuckets } = present;
   const widths = BUCKET_WIDTHS.filter(
     (width) => width < bucket && secondsPerTimeSlice % width === 0,
-  ).toReversed();
-  let last = present;
-  for (const secondsPerTimeBucket of widths) {
-    const partitioning = { ...present, secondsPerTimeBucket };
-    if (!works(config, partitioning, margins)) continue;
-    last = partitioning;
-    if (newest.under(partitioning).p95 <= limit) return partitioning;
+  );
+  for (const secondsPerTimeBucket of [...widths, bucket]) {
+    for (let factor = 1; factor === 1 || eventBuckets * factor <= EVENT_BUCKETS_MAX; factor *= 2) {
+      yield { secondsPerTimeSlice, secondsPerTimeBucket, eventBuckets: eventBuckets * factor };
+    }
   }
-  for (let factor = 2; eventBuckets * factor <= EVENT_BUCKETS_MAX; factor *= 2) {
-    const partitioning = { ...last, eventBuckets: eventBuckets * factor };
-    if (newest.under(partitioning).p95 <= limit) return partitioning;
-    last = partitioning;
-  }
-  return last === present ? undefined : last;
 }
 
 /** What `UpdateNamespace` would accept, and what begins in a reasonable time. */

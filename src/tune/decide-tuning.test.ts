@@ -11,8 +11,11 @@ import { BUCKET_WIDTHS } from "../model/partition-widths.ts";
 import type { SliceHistogram } from "../model/slice-histogram.ts";
 import { timeMargins } from "../model/time-margins.ts";
 import type { Tuning } from "../model/tuning.ts";
+import { SizeHistogram } from "../model/size-histogram.ts";
 import { decideTuning } from "./decide-tuning.ts";
 import type { TuningDecision, TuningFacts } from "./decide-tuning.ts";
+import { measureEffect } from "./measure-effect.ts";
+import { newTuning, proposalOf } from "./new-tuning.ts";
 
 const DAY = 86_400 * SECOND_MICROS;
 const KIB = 1_024;
@@ -269,6 +272,122 @@ test("more bytes never lead to wider partitions, of ids that write all the time"
     }),
     { numRuns: 300 },
   );
+});
+
+test("a proposal is bounded: widths that people recognise, and slices as long as the retention allows", () => {
+  fc.assert(
+    fc.property(traffic, partitioning, fc.integer({ min: 2, max: 400 }), (steady, start, days) => {
+      const config = configWith(start, days);
+      fc.pre(problemsOf(config).length === 0);
+      const decision = decide(config, { histograms: slices(steady, config) });
+      fc.pre(decision.kind === "propose");
+      const { to, automatic } = decision;
+      const share = (days * 86_400) / (automatic ? 10 : 2);
+      ok(to.secondsPerTimeSlice <= Math.max(share, start.secondsPerTimeSlice));
+      ok(to.eventBuckets <= Math.max(64, start.eventBuckets));
+      if (to.secondsPerTimeBucket !== start.secondsPerTimeBucket) {
+        ok(BUCKET_WIDTHS.includes(to.secondsPerTimeBucket));
+      }
+      const read = (each: TimePartition): number => each.eventBuckets / each.secondsPerTimeBucket;
+      ok(decision.direction === "WIDEN" ? read(to) < read(start) : read(to) > read(start));
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test("the same facts give the same decision, and a proposal that waits is not made twice", () => {
+  fc.assert(
+    fc.property(traffic, partitioning, (steady, start) => {
+      const config = configWith(start, 400);
+      const facts = { histograms: slices(steady, config) };
+      const decision = decide(config, facts);
+      deepEqual(decide(config, facts), decision);
+      fc.pre(decision.kind === "propose");
+      for (const state of ["PROPOSED", "REFUSED", "TAKEN_BACK"] as const) {
+        const made = newTuning("t", proposalOf(decision, config), { at: 0, by: "tuner" });
+        deepEqual(decide(config, { ...facts, tunings: [{ ...made, state }] }), {
+          kind: "none",
+          why: "DECIDED_BEFORE",
+        });
+      }
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test("on stationary traffic with noise no change is undone, whatever its effect", () => {
+  const noise = fc.array(fc.double({ min: 0.9, max: 1.1, noNaN: true }), {
+    minLength: 24,
+    maxLength: 24,
+  });
+  fc.assert(
+    fc.property(traffic, partitioning, noise, (steady, start, levels) => {
+      let config = configWith(start, 400);
+      fc.pre(problemsOf(config).length === 0);
+      const seen = [config.timePartition];
+      let histograms: SliceHistogram[] = [];
+      let tunings: Tuning[] = [];
+      let at = 0;
+      for (const level of levels) {
+        const { timePartition } = config;
+        const width = timePartition.secondsPerTimeSlice * SECOND_MICROS;
+        at = Math.ceil(at / width) * width;
+        const histogram = simulatedHistogram(steady, { start: at, timePartition, level });
+        histograms = [...histograms, histogram];
+        at += width;
+        const facts = { histograms, tunings };
+        tunings = tunings.map((each) => {
+          const usable = histograms.filter((slice) => same(slice.timePartition, each.to));
+          const effect = each.state === "APPLIED" && measureEffect(each, usable, config.tuning);
+          ok(effect === false || effect?.worse !== true, "it is never taken back");
+          return effect ? { ...each, state: "EFFECTIVE" as const } : each;
+        });
+        const decision = decide(config, { ...facts, tunings });
+        if (decision.kind !== "propose") continue;
+        ok(!seen.some((each) => same(each, decision.to)), "it never goes back");
+        seen.push(decision.to);
+        const made = newTuning("t", proposalOf(decision, config), { at: 0, by: "tuner" });
+        tunings = [...tunings, { ...made, state: "APPLIED" as const, effectiveFrom: at }];
+        config = { ...config, timePartition: decision.to };
+      }
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test("ids that write in bursts get event buckets: narrower time buckets would not help them", () => {
+  const config = configWith({ secondsPerTimeBucket: 3_600 });
+  const burst = new SizeHistogram();
+  burst.add(100 * MIB, 1_000);
+  const bytes = burst.distribution();
+  const histograms = slices(STEADY, config).map((each) => ({
+    ...each,
+    timeBuckets: { bytes, events: bytes },
+    widened: each.widened.map((wider) => ({ ...wider, bytes })),
+  }));
+  const to = toOf(decide(config, { histograms }));
+  deepEqual(to, { ...HOURLY, eventBuckets: 16 });
+});
+
+test("buckets as wide as a long slice are chosen by AUTO: no slice becomes longer", () => {
+  const weekly = { secondsPerTimeSlice: 604_800, secondsPerTimeBucket: 60 };
+  const config = configWith(weekly, 30);
+  const sparse = { ...STEADY, bytesPerDay: 100 * KIB };
+  const decision = decide(config, { histograms: slices(sparse, config) });
+  equal(toOf(decision).secondsPerTimeBucket, 604_800);
+  ok(decision.kind === "propose" && decision.automatic);
+});
+
+test("evidence from before another partitioning, or of walks that failed, does not count", () => {
+  const config = configWith({ secondsPerTimeBucket: 60 });
+  const [first, second] = slices(STEADY, config);
+  ok(first && second);
+  const none = { kind: "none", why: "TOO_LITTLE_EVIDENCE" };
+  const other = { ...second, start: second.end, end: second.end + DAY, timePartition: HOURLY };
+  deepEqual(decide(config, { histograms: [first, second, other] }), none);
+  const failed = { ...second, omissions: { ...second.omissions, failed: 1e9 } };
+  deepEqual(decide(config, { histograms: [first, failed] }), none);
+  deepEqual(decide(config, { histograms: [first, { ...second, filledLater: true }] }), none);
 });
 
 function problemsOf(config: NamespaceConfig): readonly string[] {

@@ -1,9 +1,9 @@
 /**
  * How large the partitions of a recorded slice would be under another partitioning. Pure.
  *
- * Exact for wider buckets inside the slice: the walk counted them. A narrower bucket is taken to
- * hold its share of the events: of an id that writes in bursts it holds more, which the measured
- * effect shows later. Beyond the slice, sizes grow as they grew over the last doublings inside it.
+ * Exact for wider buckets inside the slice: the walk counted them. Narrower ones are taken to shrink
+ * as sizes do from the next wider bucket to the present one: those of ids that write in bursts hardly
+ * do. Beyond the slice, sizes grow as they grew over the last doublings inside it.
  */
 import type { TimePartition } from "../model/namespace-config.ts";
 import { SizeHistogram } from "../model/size-histogram.ts";
@@ -12,6 +12,7 @@ import type { SliceHistogram } from "../model/slice-histogram.ts";
 import type { TunedSizes } from "../model/tuning.ts";
 
 const DAY_SECONDS = 86_400;
+const TEBIBYTE = 2 ** 40;
 
 /** The sizes at each width that the walk counted, narrowest first. */
 interface Counted {
@@ -55,9 +56,12 @@ export class SizePrediction {
     return this.#beyond(seconds, share);
   }
 
+  /** Without a wider width to compare with, an id is taken to write all the time. */
   #narrower(seconds: number, share: number): number {
     const own = this.#at(0);
-    return own.sizes.percentile(share) * (seconds / own.seconds);
+    const wider = this.#counted[1];
+    const growth = wider === undefined ? 1 : growthBetween(own, wider, share);
+    return own.sizes.percentile(share) * (seconds / own.seconds) ** growth;
   }
 
   #between(above: number, seconds: number, share: number): number {
@@ -87,7 +91,10 @@ export function partitionsPerDay(partitioning: TimePartition): number {
 
 /** 1: twice the width holds twice the bytes. 0: an id writes once, and width does not matter. */
 function growthBetween(narrow: Counted, wide: Counted, share: number): number {
-  const ratio = wide.sizes.percentile(share) / Math.max(1, narrow.sizes.percentile(share));
+  const wideBytes = wide.sizes.percentile(share);
+  // The histogram's last bucket holds all that is larger: sizes there do not show how they grow.
+  if (wideBytes >= TEBIBYTE) return 1;
+  const ratio = wideBytes / Math.max(1, narrow.sizes.percentile(share));
   const growth = Math.log(Math.max(1, ratio)) / Math.log(wide.seconds / narrow.seconds);
   return Math.min(1, growth);
 }

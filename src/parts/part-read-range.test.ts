@@ -47,3 +47,18 @@ test("C9: a part without blocks is read whole, because only then is it proven", 
   ok((partReadRange(range, SEGMENT).subrangesAhead ?? 0) > 0);
   equal(partReadRange(range, { ...SEGMENT, layout: "ROWS" }).subrangesAhead, undefined);
 });
+
+test("C20: a read of parts holds no more than two fetches", () => {
+  const range = {
+    from: 0,
+    to: 10,
+    order: "NEWEST_FIRST",
+    after: undefined,
+    runEventsMax: 10_000,
+    runBytesMax: 512 << 10,
+  } as const;
+  const { runBytesMax, subrangeBytes = 0, subrangesAhead = 0 } = partReadRange(range, SEGMENT);
+  ok((1 + subrangesAhead) * subrangeBytes <= 2 * range.runBytesMax);
+  // In use, behind it, and the store's own fetch ahead.
+  ok(3 * runBytesMax <= 2 * range.runBytesMax);
+});

@@ -7,15 +7,16 @@ import type { ScanRange } from "../ports/event-store.ts";
 /** Several blocks: with less, a page would wait for more than one fetch. */
 const RUN_BYTES_MIN = 128 * 1024;
 /**
- * Together with the fetch in use and the one behind it these are four halves of a fetch, which a
- * read has memory for.
+ * Of one fetch each. Together with the one in use these are two fetches, which a read has memory
+ * for. More and smaller ones cost more: half the size took a third more processor time of node and
+ * server (docs/decisions/0021).
  */
-const SUBRANGES_AHEAD = 2;
+const SUBRANGES_AHEAD = 1;
 
 export function partReadRange(range: ScanRange, segment: RouteSegment): PartReadRange {
   const { from, to, order, after, runEventsMax, level } = range;
-  // A reader of parts holds more fetches than a scan does: smaller ones keep it within the read's
-  // memory.
+  // A part read as a whole has more fetches under way than a scan: smaller ones keep it within the
+  // read's memory.
   const half = Math.floor(range.runBytesMax / 2);
   const runBytesMax = Math.max(half, Math.min(range.runBytesMax, RUN_BYTES_MIN));
   const meanBytes = segment.events === 0 ? 0 : segment.bytes / segment.events;
@@ -29,7 +30,10 @@ export function partReadRange(range: ScanRange, segment: RouteSegment): PartRead
     firstBytes: Math.min(runBytesMax, Math.ceil(runEventsMax * meanBytes)),
     firstEvents: runEventsMax,
     // Without blocks a part is proven only when read whole, so it is read whole.
-    ...(LAYOUTS[segment.layout].blocks && { subrangesAhead: SUBRANGES_AHEAD }),
+    ...(LAYOUTS[segment.layout].blocks && {
+      subrangesAhead: SUBRANGES_AHEAD,
+      subrangeBytes: range.runBytesMax,
+    }),
     // A majority writes parts; asking fewer replicas would only find blocks missing that exist.
     ...(level !== undefined && { level: { ...level, consistency: strong(level.consistency) } }),
   };

@@ -27,6 +27,7 @@ import { BlockChain } from "./block-chain.ts";
 import type { ChainBreak } from "./block-chain.ts";
 import { boundsOf, startOf } from "./block-cut.ts";
 import type { Bounds } from "./block-cut.ts";
+import { blockRangeOf, levelOf } from "./block-range.ts";
 import { BlockRun } from "./block-run.ts";
 
 /** For a part in rows. The limit in bytes usually binds first, unless events are tiny. */
@@ -43,10 +44,12 @@ export interface PartReadRange {
   readonly firstBytes: number;
   readonly firstEvents?: number;
   /**
-   * How many subranges of a long range are read ahead in parallel; without it, parts are read one
-   * by one, whole.
+   * How many subranges of a long range are fetched ahead in parallel, if its parts have blocks;
+   * without it, parts are read one by one, whole.
    */
   readonly subrangesAhead?: number;
+  /** About as much as a subrange holds; no fetch of one has more. `runBytesMax` if not given. */
+  readonly subrangeBytes?: number;
   readonly level?: ServiceLevel;
 }
 
@@ -77,9 +80,12 @@ export class IntegrityError extends Error {
   }
 }
 
+/** The blocks of a part that hold a range, in order. */
+export type BlockScan = () => AsyncIterable<readonly StoredBlock[]>;
+
 /**
  * Runs of one part within a range, in order. Throws IntegrityError. Runs may have more events than
- * a page wants.
+ * a page wants. `blocks`: how to get the blocks of the range, if not by one scan.
  */
 export async function* readPart(
   store: EventStore,
@@ -89,9 +95,11 @@ export async function* readPart(
   part: PartRecord,
   range: PartReadRange,
   signal: AbortSignal,
+  blocks?: BlockScan,
 ): AsyncGenerator<Run, void, undefined> {
   const bounds = boundsOf(range);
-  const reading = { store, location: partKey(original, part.part), part, range, bounds, signal };
+  const location = partKey(original, part.part);
+  const reading = { store, location, part, range, bounds, signal, blocks };
   if (part.events === 0 || !mayHold(part, bounds)) return;
   try {
     yield* LAYOUTS[layout].blocks ? readBlocks(reading, generation) : readRows(reading);
@@ -109,13 +117,16 @@ interface PartScan {
   readonly range: PartReadRange;
   readonly bounds: Bounds;
   readonly signal: AbortSignal;
+  readonly blocks: BlockScan | undefined;
 }
 
 async function* readBlocks(reading: PartScan, generation: number): AsyncGenerator<Run> {
   const { store, location, part, range, bounds, signal } = reading;
+  const oneScan: BlockScan = () =>
+    store.scanBlocks(location, blockRangeOf(part, range, bounds), signal);
   const context = { binding: bindingOf(location), generation, part: location.eventBucket };
   const chain = new BlockChain(part, range.order, bounds);
-  for await (const blocks of store.scanBlocks(location, blockRange(reading), signal)) {
+  for await (const blocks of (reading.blocks ?? oneScan)()) {
     const run = new BlockRun(range.order);
     for (const block of blocks) {
       const head = soundHead(context, part, block);
@@ -170,23 +181,6 @@ async function oldestBlock(
   return undefined;
 }
 
-function blockRange({ part, range, bounds }: PartScan): BlockRange {
-  // Where the range covers an end of the part, no block has to be searched there.
-  const low = comparePositions(bounds.low, startOf(part.from)) > 0 ? bounds.low : undefined;
-  const high = comparePositions(bounds.high, startOf(part.to)) < 0 ? bounds.high : undefined;
-  const [at, until] = range.order === "NEWEST_FIRST" ? [high, low] : [low, high];
-  return {
-    order: range.order,
-    at,
-    until,
-    // One more, as the first one is often cut, or used up by the previous page.
-    firstBlocks: Math.min(part.blocks, Math.ceil(range.firstBytes / part.blockBytesMax) + 1),
-    fetchBytesMax: range.runBytesMax,
-    blockBytesMax: part.blockBytesMax,
-    ...levelOf(range),
-  };
-}
-
 /** Rows are not bound to each other: only a read of the whole part can show that one is missing. */
 async function* readRows({
   store,
@@ -237,10 +231,6 @@ function mayHold(part: PartRecord, { low, high }: Bounds): boolean {
     comparePositions(low, startOf(part.to)) < 0 &&
     comparePositions(high, startOf(part.from)) > 0
   );
-}
-
-function levelOf({ level }: PartReadRange): { level?: ServiceLevel } {
-  return level === undefined ? {} : { level };
 }
 
 function nameOf(part: PartRecord, head?: BlockHead): string {

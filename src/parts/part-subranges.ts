@@ -1,11 +1,11 @@
 /**
- * Divides a segment into units that are opened one after another: whole parts, or, for a long read,
- * subranges of about one fetch each, so that several fetches can be under way at once.
+ * Divides parts into subranges of about one fetch each, so that several fetches can be under way at
+ * once.
  *
  * A fetch of a part can begin only where the previous one ended, so one part alone is read one
  * fetch after another. The distribution of its events in time is unknown, only their number: a part
- * is cut as if they were spread evenly. A subrange that turns out nearly empty shows that they are
- * not, and then the rest of that part is read as one.
+ * is cut as if they were spread evenly. A subrange that turns out nearly empty, or holds far more
+ * than a fetch, shows that they are not, and then the rest of that part is read as one.
  */
 import type { PartRecord } from "../model/split.ts";
 import type { PartReadRange } from "./part-reader.ts";
@@ -19,12 +19,18 @@ export interface Subrange {
    * For the rest of a part: the most it can hold. For a subrange cut off it: about what it holds.
    */
   readonly bytes: number;
+  /** Whether it was cut to fit into one fetch. */
+  readonly cut?: true;
 }
 
-/** A smaller share than this of the expected size is nearly empty. */
-const NEARLY_EMPTY = 0.25;
+/** A smaller or larger share than this of the expected size is not an even spread. */
+const SHARE_MIN = 0.25;
+const SHARE_MAX = 2;
 
-type Wanted = Pick<PartReadRange, "from" | "to" | "order" | "after" | "runBytesMax">;
+type Wanted = Pick<
+  PartReadRange,
+  "from" | "to" | "order" | "after" | "runBytesMax" | "subrangeBytes"
+>;
 
 export class PartSubranges {
   readonly #parts: ArrayIterator<PartRecord>;
@@ -39,17 +45,16 @@ export class PartSubranges {
     this.#wanted = wanted;
   }
 
-  /** The next subrange in order: the whole rest of a part, unless `inSubranges`. */
-  next(inSubranges: boolean): Subrange | undefined {
+  /** The next subrange in order. */
+  next(): Subrange | undefined {
     const rest = this.#rest ?? this.#nextPart();
     this.#rest = undefined;
-    const cut = rest !== undefined && inSubranges && rest.part !== this.#uneven;
-    return cut ? this.#subrangeOf(rest) : rest;
+    return rest === undefined || rest.part === this.#uneven ? rest : this.#subrangeOf(rest);
   }
 
   /** A subrange was read to its end. */
   ended({ part, bytes }: Subrange, bytesRead: number): void {
-    if (bytesRead < bytes * NEARLY_EMPTY) this.#uneven = part;
+    if (bytesRead < bytes * SHARE_MIN || bytesRead > bytes * SHARE_MAX) this.#uneven = part;
   }
 
   #nextPart(): Subrange | undefined {
@@ -60,14 +65,15 @@ export class PartSubranges {
   /** As much of it as one fetch holds; the rest is kept. */
   #subrangeOf(subrange: Subrange): Subrange {
     const { part, from, to } = subrange;
-    // The blocks at both ends are fetched with it.
-    const room = this.#wanted.runBytesMax - 2 * part.blockBytesMax;
+    // Somewhat less than a fetch, which may then hold a block more than expected.
+    const { subrangeBytes = this.#wanted.runBytesMax } = this.#wanted;
+    const room = subrangeBytes - 2 * part.blockBytesMax;
     const width = Math.floor(((part.to - part.from) * room) / part.bytes);
     if (room <= 0 || width < 1 || width >= to - from) return subrange;
     const newest = this.#wanted.order === "NEWEST_FIRST";
     const edge = newest ? to - width : from + width;
     this.#rest = { ...subrange, ...(newest ? { to: edge } : { from: edge }) };
-    return { ...subrange, ...(newest ? { from: edge } : { to: edge }), bytes: room };
+    return { ...subrange, ...(newest ? { from: edge } : { to: edge }), bytes: room, cut: true };
   }
 }
 

@@ -236,6 +236,56 @@ test("a read of a long range reads several subranges in parallel, also of severa
   }
 });
 
+test("a read of a long range fetches each block once, with one scan for each subrange", async () => {
+  const events = manyEvents(400);
+  const made = await inOrder("PACKED", events, [FROM + 50]);
+  const { store } = made;
+  const scanBlocks = store.scanBlocks.bind(store);
+  const keys: string[] = [];
+  let scans = 0;
+  store.scanBlocks = async function* counted(...scan) {
+    scans++;
+    for await (const blocks of scanBlocks(...scan)) {
+      for (const { key } of blocks) keys.push(`${key.time} ${Buffer.from(key.id).toString()}`);
+      yield blocks;
+    }
+  };
+  const sizes = { runBytesMax: 50_000, firstBytes: 50_000, subrangeBytes: 100_000 };
+  for (const order of ["NEWEST_FIRST", "OLDEST_FIRST"] as const) {
+    for (const subrangesAhead of [1, 2]) {
+      keys.length = 0;
+      scans = 0;
+      const range = { ...WHOLE, ...sizes, order, subrangesAhead };
+      const reader = readerOf(made, range);
+      const seen = await readToEnd(() => reader.next());
+      sameBytes(seen.frames, framesOf(expected(events, range)));
+      equal(
+        keys.length,
+        made.parts.reduce((sum, { blocks }) => sum + blocks, 0),
+      );
+      equal(new Set(keys).size, keys.length);
+      ok(scans >= 20 && scans <= 36, `${scans} scans`);
+    }
+  }
+});
+
+test("events crowded into a subrange are fetched in smaller fetches from then on", async () => {
+  const crowd = Array.from({ length: 400 }, (_, i) =>
+    testEvent(FROM + 40 + (i % 5), `c-${i}`, 500),
+  );
+  const events = newestFirst([...manyEvents(100), ...crowd]);
+  const made = await inOrder("PACKED", events, []);
+  for (const order of ["NEWEST_FIRST", "OLDEST_FIRST"] as const) {
+    const sizes = { runBytesMax: 50_000, firstBytes: 50_000, subrangeBytes: 100_000 };
+    const range = { ...WHOLE, ...sizes, order, subrangesAhead: 1 };
+    const reader = readerOf(made, range);
+    const seen = await readToEnd(() => reader.next());
+    equal(seen.integrityError, undefined);
+    sameBytes(seen.frames, framesOf(expected(events, range)));
+    ok(seen.runs.every((run) => run.bytes <= sizes.subrangeBytes));
+  }
+});
+
 test("clustered events cost a few more fetches, not one for each empty subrange", async () => {
   const crowded = newestFirst(
     Array.from({ length: 200 }, (_, i) => testEvent(TO - 5 + (i % 5), `id-${i}`, 5_000)),

@@ -3,15 +3,20 @@
  *
  * A page usually needs one fetch. After that much was returned, the next fetch begins while the
  * last one is used, and the next part's first fetch begins before this part ends. A long range may
- * have several subranges read in parallel (`part-subranges.ts`). The reader holds a bounded amount:
- * the run returned last, the fetch behind it, and one fetch of each subrange ahead.
+ * have the blocks of several subranges fetched in parallel (`blocks-ahead.ts`). The reader holds a
+ * bounded amount: the run returned last, and the fetch behind it or one of each subrange ahead.
  */
 import { LinkedAbort } from "../lib/linked-abort.ts";
 import type { PartitionKey } from "../model/partition.ts";
+import { LAYOUTS } from "../model/layouts.ts";
+import { partKey } from "../model/split.ts";
 import type { PartRecord, RouteSegment } from "../model/split.ts";
 import { strategyOf } from "../model/strategies/strategies.ts";
-import type { EventStore } from "../ports/event-store.ts";
+import type { EventStore, StoredBlock } from "../ports/event-store.ts";
 import type { Run } from "../wire/frames.ts";
+import { boundsOf } from "./block-cut.ts";
+import { blockRangeOf, blocksOfSubrange } from "./block-range.ts";
+import { BlocksAhead } from "./blocks-ahead.ts";
 import { mayHold, PartSubranges, wholeSubrange } from "./part-subranges.ts";
 import type { Subrange } from "./part-subranges.ts";
 import { MergedRuns } from "../partition/merge-runs.ts";
@@ -35,6 +40,8 @@ export class SegmentReader implements RunSource {
   readonly #leaving: LinkedAbort;
   readonly #open = new Set<PartCursor>();
   #runs: RunSource | undefined;
+  /** From the first part on whose blocks are fetched in subranges. */
+  #ahead: BlocksAhead | undefined;
   #bytes = 0;
   #partsOpened = 0;
   #newestOpened: PartRecord | undefined;
@@ -77,6 +84,7 @@ export class SegmentReader implements RunSource {
     this.#done = true;
     this.#leaving.abort();
     await Promise.all([...this.#open].map((cursor) => cursor.close()));
+    await this.#ahead?.close();
     this.#open.clear();
   }
 
@@ -93,50 +101,69 @@ export class SegmentReader implements RunSource {
     const { order, runBytesMax } = this.#range;
     const share = Math.max(MERGED_RUN_BYTES_MIN, Math.floor(runBytesMax / parts.length));
     const sources = parts.map((part) => {
-      const cursor = this.#openSubrange(wholeSubrange(part, this.#range), share);
+      const cursor = this.#openPart(part, share);
       return { next: () => cursor.next(this.#streaming) };
     });
     return new MergedRuns(sources, order, MERGED_EVENTS_MAX);
   }
 
   #inOrder(parts: readonly PartRecord[]): RunSource {
-    const { runBytesMax, subrangesAhead = 0 } = this.#range;
-    const subranges = new PartSubranges(parts, this.#range);
-    const ahead: PartCursor[] = [];
-    const openNext = (): PartCursor | undefined => {
-      const subrange = subranges.next(subrangesAhead > 0 && this.#wantsMuch);
-      return subrange === undefined ? undefined : this.#openSubrange(subrange, runBytesMax);
-    };
-    /** Opens one part ahead when parts are read whole; otherwise as many subranges as allowed. */
-    const openAhead = (current: PartCursor): void => {
-      if (!this.#wantsMuch) return;
-      const most = subrangesAhead > 0 ? subrangesAhead : 1;
-      const early = subrangesAhead > 0 || current.bytesLeft <= AHEAD_RUNS * runBytesMax;
-      while (early && ahead.length < most) {
-        const cursor = openNext();
-        if (cursor === undefined) return;
-        cursor.begin();
-        ahead.push(cursor);
-      }
-    };
+    const { runBytesMax } = this.#range;
+    const left = parts.values();
     let current: PartCursor | undefined;
+    let following: PartCursor | undefined;
+    const openNext = (): PartCursor | undefined => {
+      const part = left.next().value;
+      return part === undefined ? undefined : this.#openPart(part, runBytesMax);
+    };
     const next = async (): Promise<Run | undefined> => {
       for (;;) {
-        current ??= ahead.shift() ?? openNext();
+        if (current === undefined) {
+          if (following === undefined) this.#readAhead(parts);
+          current = following ?? openNext();
+          following = undefined;
+        }
         if (current === undefined) return undefined;
-        if (subrangesAhead > 0) openAhead(current);
         const run = await current.next(this.#streaming);
         if (run === undefined) {
-          subranges.ended(current.subrange, current.bytesRead);
           this.#open.delete(current);
           current = undefined;
           continue;
         }
-        openAhead(current);
+        if (this.#wantsMuch && current.bytesLeft <= AHEAD_RUNS * runBytesMax) {
+          this.#readAhead(parts);
+          if (this.#ahead === undefined) following ??= openNext();
+          following?.begin();
+        }
         return run;
       }
     };
     return { next };
+  }
+
+  /** Fetches in subranges from the next part on, if the range is long and allows it. */
+  #readAhead(parts: readonly PartRecord[]): void {
+    const { subrangesAhead = 0 } = this.#range;
+    const { layout } = this.#segment;
+    if (subrangesAhead === 0 || !LAYOUTS[layout].blocks || !this.#wantsMuch) return;
+    this.#ahead ??= new BlocksAhead(
+      new PartSubranges(parts.slice(this.#partsOpened), this.#range),
+      subrangesAhead,
+      (subrange) => this.#scanSubrange(subrange),
+    );
+    this.#ahead.begin();
+  }
+
+  #scanSubrange(subrange: Subrange): AsyncIterable<readonly StoredBlock[]> {
+    const { part } = subrange;
+    if (part !== this.#newestOpened) this.#partsOpened++;
+    this.#newestOpened = part;
+    const { runBytesMax: wholeBytes, subrangeBytes = wholeBytes } = this.#range;
+    const runBytesMax = subrange.cut === undefined ? wholeBytes : subrangeBytes;
+    const range = { ...this.#range, runBytesMax, firstBytes: runBytesMax };
+    const whole = blockRangeOf(part, range, boundsOf(range));
+    const blocks = blocksOfSubrange(whole, wholeSubrange(part, range), subrange);
+    return this.#store.scanBlocks(partKey(this.#original, part.part), blocks, this.#leaving.signal);
   }
 
   /** Whether the reader was asked for more than a first fetch brings. */
@@ -149,38 +176,42 @@ export class SegmentReader implements RunSource {
     return this.#streaming || this.#range.firstBytes >= this.#range.runBytesMax;
   }
 
-  #openSubrange(subrange: Subrange, runBytesMax: number): PartCursor {
+  #openPart(part: PartRecord, runBytesMax: number): PartCursor {
     const { generation, layout } = this.#segment;
-    const { part, from, to } = subrange;
     const wanted = this.#streaming ? runBytesMax : this.#range.firstBytes - this.#bytes;
-    const firstBytes = Math.min(wanted, subrange.bytes);
-    const range = { ...this.#range, from, to, runBytesMax, firstBytes };
+    const range = { ...this.#range, runBytesMax, firstBytes: Math.min(wanted, part.bytes) };
     const { signal } = this.#leaving;
-    const runs = readPart(this.#store, this.#original, generation, layout, part, range, signal);
-    const cursor = new PartCursor(runs, subrange);
+    const ahead = this.#ahead;
+    if (ahead === undefined) this.#partsOpened++;
+    const blocks = ahead && ((): AsyncIterable<readonly StoredBlock[]> => ahead.blocksOf(part));
+    const runs = readPart(
+      this.#store,
+      this.#original,
+      generation,
+      layout,
+      part,
+      range,
+      signal,
+      blocks,
+    );
+    const cursor = new PartCursor(runs, part, ahead === undefined);
     this.#open.add(cursor);
-    // Subranges of a part follow one another.
-    if (part !== this.#newestOpened) this.#partsOpened++;
-    this.#newestOpened = part;
     return cursor;
   }
 }
 
-/** One subrange, read one fetch ahead if requested. */
+/** One part, read one fetch ahead if requested, unless its blocks are fetched ahead anyway. */
 class PartCursor {
-  readonly subrange: Subrange;
   readonly #runs: AsyncGenerator<Run, void, undefined>;
+  readonly #mayReadAhead: boolean;
   #ahead: Promise<Run | undefined> | undefined;
-  bytesRead = 0;
+  /** Of the part: an upper bound. */
+  bytesLeft: number;
 
-  constructor(runs: AsyncGenerator<Run, void, undefined>, subrange: Subrange) {
+  constructor(runs: AsyncGenerator<Run, void, undefined>, part: PartRecord, mayReadAhead: boolean) {
     this.#runs = runs;
-    this.subrange = subrange;
-  }
-
-  /** Of a whole part: an upper bound. */
-  get bytesLeft(): number {
-    return this.subrange.bytes - this.bytesRead;
+    this.#mayReadAhead = mayReadAhead;
+    this.bytesLeft = part.bytes;
   }
 
   /** Fetches the next run before it is requested. */
@@ -194,8 +225,8 @@ class PartCursor {
     const run = await (this.#ahead ?? this.#fetch());
     this.#ahead = undefined;
     if (run === undefined) return undefined;
-    this.bytesRead += run.bytes;
-    if (readAhead) this.begin();
+    this.bytesLeft -= run.bytes;
+    if (readAhead && this.#mayReadAhead) this.begin();
     return run;
   }
 

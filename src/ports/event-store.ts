@@ -84,6 +84,11 @@ export interface BlockRange {
    * with a key at or before this.
    */
   readonly until: Position | undefined;
+  /**
+   * No block whose key has an earlier time than this, not even the one that could hold `at`. Ranges
+   * that meet at such a time share no block, and together have all of them.
+   */
+  readonly keyTimeMin?: Micros;
   /** How many blocks the first fetch asks for; later fetches ask for as many as fit. */
   readonly firstBlocks: number;
   /** No fetch has more bytes than this, except one of a single block. */

@@ -60,7 +60,10 @@ function asText({ key, bytes }: StoredBlock): string {
 }
 
 /** The port's definition, word by word. */
-function wanted(blocks: readonly StoredBlock[], { order, at, until }: BlockRange): string[] {
+function wanted(
+  blocks: readonly StoredBlock[],
+  { order, at, until, keyTimeMin = -1 }: BlockRange,
+): string[] {
   const oldestFirst = blocks.toSorted((a, b) => comparePositions(a.key, b.key));
   const holding = at && oldestFirst.filter(({ key }) => comparePositions(key, at) <= 0).at(-1);
   const found: StoredBlock[] = [];
@@ -74,7 +77,7 @@ function wanted(blocks: readonly StoredBlock[], { order, at, until }: BlockRange
       if (until !== undefined && comparePositions(each.key, until) <= 0) break;
     }
   }
-  return found.map(asText);
+  return found.filter(({ key }) => key.time >= keyTimeMin).map(asText);
 }
 
 function failsWith(...codes: Code[]): (error: unknown) => boolean {
@@ -108,6 +111,37 @@ export function storedBlockClaims(claim: Claim, slice: SliceRef): void {
             assert.deepEqual(await read(store, part("a"), range), wanted(blocks, range), name);
           }),
         );
+      }
+    }
+  });
+
+  claim("ranges that meet at a time of keys share no block and miss none", async (store) => {
+    const blocks = [10, 10, 20, 30, 30, 40].map((time, i) => block(time, `\u0000${i}`));
+    await store.appendBlocks(part("a"), blocks);
+    const edges = [-5, 10, 15, 25, 30, 40, 45].map((time) => position(time, ""));
+    for (const order of ORDERS) {
+      for (const keyTimeMin of [-1, START + 9, START + 10, START + 11, START + 30, START + 41]) {
+        for (const at of [undefined, ...edges]) {
+          await Promise.all(
+            [undefined, ...edges].map(async (until, i) => {
+              const range = { ...ALL, order, at, until, keyTimeMin, firstBlocks: 1 + (i % 3) };
+              const name = `${order} ${keyTimeMin} ${JSON.stringify([at, until])}`;
+              assert.deepEqual(await read(store, part("a"), range), wanted(blocks, range), name);
+            }),
+          );
+        }
+      }
+      for (const edge of edges) {
+        const older = {
+          until: edge,
+          ...(order === "NEWEST_FIRST" && { at: edge, until: undefined }),
+        };
+        const found = await Promise.all([
+          read(store, part("a"), { order, ...older }),
+          read(store, part("a"), { order, keyTimeMin: edge.time }),
+        ]);
+        const inOrder = order === "NEWEST_FIRST" ? found.toReversed() : found;
+        assert.deepEqual(inOrder.flat(), wanted(blocks, { ...ALL, order }));
       }
     }
   });

@@ -122,7 +122,8 @@ export class MemoryStore implements EventStore {
   ): AsyncIterable<readonly StoredBlock[]> {
     await this.#begin("scanBlocks", partition);
     const all = this.#slices.get(nameOf(partition))?.parts.get(nameOfPartition(partition)) ?? [];
-    const wanted = blocksIn(all, range);
+    const { keyTimeMin = -Infinity } = range;
+    const wanted = blocksIn(all, range).filter(({ key }) => key.time >= keyTimeMin);
     const later = Math.max(1, Math.floor(range.fetchBytesMax / range.blockBytesMax));
     let count = Math.min(range.firstBlocks, later);
     for (let at = 0; at < wanted.length; count = later) {

@@ -40,13 +40,13 @@ interface Asked {
 function partOf(blocks: number, before: (asked: Asked, nth: number) => Promise<void>) {
   const asked: Asked[] = [];
   const execute = async (_kind: string, query: string, params: unknown[]): Promise<Result> => {
-    const [lower, , upper] = params.slice(3, 6) as Buffer[];
+    const upper = params[5] as Buffer;
     const limit = params.at(-1) as number;
     const ascending = query.includes("ASC");
     asked.push({ ascending, limit });
     await before({ ascending, limit }, asked.length);
     const times = Array.from({ length: blocks }, (_, i) => i + 1).filter(
-      (time) => BigInt(time) > timeIn(lower) && BigInt(time) <= timeIn(upper) - edge(params),
+      (time) => isAbove(time, params) && BigInt(time) <= timeIn(upper) - edge(params),
     );
     const wanted = (ascending ? times : times.toReversed()).slice(0, limit);
     return { rows: wanted.map(rowOf), more: false };
@@ -64,6 +64,12 @@ function partOf(blocks: number, before: (asked: Asked, nth: number) => Promise<v
 
 function timeIn(bytes: Buffer | undefined): bigint {
   return bytes?.readBigInt64BE(0) ?? 0n;
+}
+
+/** All blocks have the id "e": a lower bound with a lesser id includes those of its own time. */
+function isAbove(time: number, params: readonly unknown[]): boolean {
+  const [lower, id] = params.slice(3, 5) as [Buffer, Buffer];
+  return BigInt(time) > timeIn(lower) - (id.toString() < "e" && timeIn(lower) > 0n ? 1n : 0n);
 }
 
 /** All blocks have the id "e": an upper bound with a lesser id excludes those of its own time. */
@@ -113,6 +119,18 @@ test("a read of one block asks for that one only", async () => {
     break;
   }
   deepEqual(asked, [{ ascending: false, limit: 1 }]);
+});
+
+test("a subrange of keys is one statement, in both orders", async () => {
+  const { asked, source } = partOf(9, async () => undefined);
+  const before = { time: 6, id: Buffer.alloc(0) };
+  const sizes = { keyTimeMin: 3, firstBlocks: 16 };
+  deepEqual(await timesOf(source, { ...sizes, at: before }), [[5, 4, 3]]);
+  deepEqual(await timesOf(source, { ...sizes, order: "OLDEST_FIRST", until: before }), [[3, 4, 5]]);
+  deepEqual(asked, [
+    { ascending: false, limit: 16 },
+    { ascending: true, limit: 16 },
+  ]);
 });
 
 test("C20: a fetch asks for at most as many of the largest blocks as fit", async () => {

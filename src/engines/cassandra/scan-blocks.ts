@@ -90,22 +90,28 @@ class Fetcher {
     const last = this.#last;
     if (order === "NEWEST_FIRST") {
       const upper = last ?? (at === undefined ? END : justBehind(at));
-      return this.#rows(order, START, upper, limit);
+      return this.#rows(order, this.#lowest, upper, limit);
     }
     const upper = until === undefined ? END : within(until);
     if (last !== undefined) return this.#rows(order, last, upper, limit);
-    if (at === undefined) return this.#rows(order, START, upper, limit);
+    if (at === undefined) return this.#rows(order, this.#lowest, upper, limit);
     return this.#from(at, upper, limit);
+  }
+
+  /** Before every block that may be returned. */
+  get #lowest(): Position {
+    const { keyTimeMin } = this.#range;
+    return keyTimeMin === undefined ? START : within({ time: keyTimeMin, id: NONE });
   }
 
   /** The block that can hold the position, and those behind it, requested at the same time. */
   async #from(at: Position, upper: Position, limit: number): Promise<Result> {
     const floor = async (): Promise<readonly Row[]> => {
-      const { rows } = await this.#rows("NEWEST_FIRST", START, justBehind(at), 1);
+      const { rows } = await this.#rows("NEWEST_FIRST", this.#lowest, justBehind(at), 1);
       return rows.filter((row) => comparePositions(positionOfRow(row), upper) < 0);
     };
     const following = (count: number): Promise<Result> =>
-      this.#rows("OLDEST_FIRST", within(at), upper, count);
+      this.#rows("OLDEST_FIRST", laterOf(within(at), this.#lowest), upper, count);
     if (limit === 1) {
       const rows = await floor();
       return rows.length > 0 ? { rows, more: true } : following(1);
@@ -139,6 +145,10 @@ function blockOf(row: Row): StoredBlock {
 function within(position: Position): Position {
   if (position.time < START.time) return START;
   return position.time < END.time ? position : END;
+}
+
+function laterOf(a: Position, b: Position): Position {
+  return comparePositions(a, b) < 0 ? b : a;
 }
 
 /**

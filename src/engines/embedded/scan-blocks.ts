@@ -55,7 +55,7 @@ async function spanOf(
   level: CheckedLevel,
   series: Uint8Array,
   partition: PartitionKey,
-  { order, at, until }: BlockRange,
+  { order, at, until, keyTimeMin = 0 }: BlockRange,
   signal: AbortSignal,
 ): Promise<Span> {
   const keyOf = ({ time, id }: Position): Buffer => {
@@ -68,7 +68,7 @@ async function spanOf(
       inside ? id : undefined,
     );
   };
-  const low = placeKey(series, partition, 0, undefined);
+  const low = placeKey(series, partition, Math.max(0, keyTimeMin), undefined);
   const high = placeKey(series, partition, TIME_END, undefined);
   // The least key after another key is that key and a zero byte.
   const behindAt = at === undefined ? high : Buffer.concat([keyOf(at), Buffer.of(0)]);

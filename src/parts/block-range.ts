@@ -1,13 +1,24 @@
 /** Which blocks of a part a read asks the store for: those that hold a range of events. */
 import type { PartRecord } from "../model/split.ts";
-import type { BlockRange, ServiceLevel } from "../ports/event-store.ts";
+import type { BlockRange, Order, ServiceLevel } from "../ports/event-store.ts";
 import { comparePositions } from "../wire/frames.ts";
 import { startOf } from "./block-cut.ts";
 import type { Bounds } from "./block-cut.ts";
-import type { PartReadRange } from "./part-reader.ts";
-import type { Subrange } from "./part-subranges.ts";
 
-export function blockRangeOf(part: PartRecord, range: PartReadRange, bounds: Bounds): BlockRange {
+interface Wanted {
+  readonly order: Order;
+  readonly runBytesMax: number;
+  readonly firstBytes: number;
+  readonly level?: ServiceLevel;
+}
+
+/** Event time, including `from`, excluding `to`. */
+interface Times {
+  readonly from: number;
+  readonly to: number;
+}
+
+export function blockRangeOf(part: PartRecord, range: Wanted, bounds: Bounds): BlockRange {
   // Where the range covers an end of the part, no block has to be searched there.
   const low = comparePositions(bounds.low, startOf(part.from)) > 0 ? bounds.low : undefined;
   const high = comparePositions(bounds.high, startOf(part.to)) < 0 ? bounds.high : undefined;
@@ -28,11 +39,7 @@ export function blockRangeOf(part: PartRecord, range: PartReadRange, bounds: Bou
  * The blocks of a range whose keys lie in a subrange of it: `whole` is cut into subranges, and each
  * block belongs to exactly one of them.
  */
-export function blocksOfSubrange(
-  range: BlockRange,
-  whole: Subrange,
-  { from, to }: Subrange,
-): BlockRange {
+export function blocksOfSubrange(range: BlockRange, whole: Times, { from, to }: Times): BlockRange {
   const { order } = range;
   const keys = from === whole.from ? {} : { keyTimeMin: from };
   const before = to === whole.to ? undefined : startOf(to);
@@ -44,6 +51,6 @@ export function blocksOfSubrange(
   return { ...range, ...keys, at, until: before ?? range.until };
 }
 
-export function levelOf({ level }: PartReadRange): { level?: ServiceLevel } {
+export function levelOf({ level }: Pick<Wanted, "level">): { level?: ServiceLevel } {
   return level === undefined ? {} : { level };
 }

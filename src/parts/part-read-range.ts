@@ -9,7 +9,7 @@ const RUN_BYTES_MIN = 128 * 1024;
 /**
  * Of one fetch each. Together with the one in use these are two fetches, which a read has memory
  * for. More and smaller ones cost more: half the size took a third more processor time of node and
- * server (docs/decisions/0021).
+ * server (docs/decisions/0023).
  */
 const SUBRANGES_AHEAD = 1;
 

@@ -1,6 +1,6 @@
 /**
  * `npm run fuzz -- [--calls N] [--seed S] [--from C]`: random calls against a server of its own, over
- * HTTP/1.1, HTTP/2 and gRPC. The process must live, answer, and hold nothing when all is over.
+ * HTTP/1.1, HTTP/2, gRPC and Connect. The process must live, answer, and hold nothing when all is over.
  */
 import { parseArgs } from "node:util";
 import { fuzzPort } from "../tests/fuzz/fuzz-port.ts";

@@ -1,15 +1,17 @@
 /**
  * The real process over gRPC, for a client that knows only the address; and every refusal of the
- * contract that a client can cause, over gRPC and HTTP.
+ * contract that a client can cause, over gRPC, Connect and HTTP.
  */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { once } from "node:events";
 import { connect as connectTcp } from "node:net";
 import type { Socket } from "node:net";
 import { after, before, test } from "node:test";
+import { fromBinary } from "@bufbuild/protobuf";
 import type { JsonValue } from "@bufbuild/protobuf";
 import { status } from "@grpc/grpc-js";
 import { openEmbeddedEngine } from "../../src/engines/embedded/index.ts";
+import { ErrorInfoSchema } from "../../src/gen/google/rpc/error_details_pb.js";
 import { systemClock } from "../../src/lib/clock.ts";
 import { CODES } from "../../src/lib/errors.ts";
 import { systemRandom } from "../../src/lib/random.ts";
@@ -321,22 +323,24 @@ const REFUSALS: readonly Refusal[] = [
 const ELSEWHERE = [
   "CONFLICT", // Only where several servers share a catalog.
   "DATA_LOSS", // tests/e2e/faults.e2e.ts
+  "FRAMING_INVALID", // src/api/protocols/connect.test.ts
   "INTERNAL", // A bug: src/api/listen.test.ts
   "METHOD_NOT_FOUND", // Below, in a test of its own.
+  "NOT_SUPPORTED", // src/api/protocols/connect.test.ts
   "OUTCOME_UNKNOWN", // tests/e2e/faulty-disk.e2e.ts
   "OVERLOADED", // Below: it needs a busy server.
   "PARTITION_NOT_FOUND", // src/splits/operate/splits.test.ts
   "STORAGE_UNAVAILABLE", // tests/e2e/faulty-disk.e2e.ts
 ];
 
-test("every refusal has its code, status, reason and retry hint, over both protocols", async () => {
+test("every refusal has its code, status, reason and retry hint, over every protocol", async () => {
   oldToken = await signLongAgo();
   for (const refusal of REFUSALS) await check(refusal);
   const codes = [...REFUSALS.map(({ code }) => code), ...ELSEWHERE].toSorted();
   deepEqual(codes, Object.keys(CODES).toSorted(), "every code is covered");
 });
 
-test("a busy server refuses with OVERLOADED over both protocols, and serves again afterwards", async () => {
+test("a busy server refuses with OVERLOADED over every protocol, and serves again afterwards", async () => {
   const host = new URL(server.url);
   // Admitted by the content length that they declare and do not send.
   const held = await Promise.all(
@@ -401,6 +405,32 @@ async function check(refusal: Refusal): Promise<void> {
   const { reason, domain, retryMs } = factsOf(Buffer.from(String(said[DETAILS]), "base64"));
   deepEqual([reason, domain, retryMs !== undefined], [code, "braid", refusal.retry]);
   equal(decodeURIComponent(String(said["grpc-message"])) === "", false, "the message is not empty");
+  await checkConnect(refusal, httpHeaders);
+}
+
+/** Connect has the codes of gRPC by name, and the details of gRPC. */
+async function checkConnect(refusal: Refusal, headers: Record<string, string>): Promise<void> {
+  const { code, method } = refusal;
+  // Streams have another content type: tests/e2e/connect.e2e.ts.
+  if (method.endsWith("/StreamEventRecords")) return;
+  const late = headers["braid-timeout-ms"];
+  const answer = await post(method, refusal.body(), {
+    "connect-protocol-version": "1",
+    ...(late !== undefined && { "connect-timeout-ms": late }),
+  });
+  const body = (await answer.json()) as {
+    code: string;
+    details: { type: string; value: string }[];
+  };
+  equal(body.code.toUpperCase(), status[refusal.grpc], code);
+  deepEqual(
+    [answer.headers.get("braid-code"), answer.headers.has("retry-after")],
+    [code, refusal.retry],
+  );
+  const [info, retry] = body.details;
+  equal(info?.type, "google.rpc.ErrorInfo");
+  const { reason, domain } = fromBinary(ErrorInfoSchema, Buffer.from(info?.value ?? "", "base64"));
+  deepEqual([reason, domain, retry !== undefined], [code, "braid", refusal.retry]);
 }
 
 function factsOf(richStatus: string | Buffer | undefined) {

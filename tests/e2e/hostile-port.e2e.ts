@@ -67,7 +67,14 @@ async function assertUnharmed(): Promise<void> {
 
 test("a request that is reset in its own packet ends only itself", async () => {
   const paths = ["/nowhere", READ, "/grpc.health.v1.Health/Check", "/healthz", ""];
-  const types = ["application/grpc", "application/json", "text/plain", "application/grpc+json"];
+  const types = [
+    "application/grpc",
+    "application/json",
+    "application/proto",
+    "application/connect+proto",
+    "text/plain",
+    "application/grpc+json",
+  ];
   for (const path of paths) {
     for (const type of types) {
       const socket = await openRaw(server.url);
@@ -137,6 +144,12 @@ test("a small request that unpacks to millions of fields is refused before it is
     const call = rawCompressed(path, gzipSync(bytes));
     const said = await trailersOf(call);
     equal(said["braid-code"], "REQUEST_TOO_LARGE", path);
+    const overConnect = await fetch(`${server.url}${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/proto", "content-encoding": "gzip" },
+      body: new Uint8Array(gzipSync(bytes)),
+    });
+    equal(overConnect.headers.get("braid-code"), "REQUEST_TOO_LARGE", path);
   }
   const filters = Array.from({ length: 30_000 }, () => "{}").join(",");
   const json = await fetch(`${server.url}${READ}`, {
@@ -223,6 +236,49 @@ test("answers that no client reads block no other caller, and are cut off", asyn
   });
   ok((await metricOf(server.url, "braid_requests_in_flight")) > 0, "their answers still wait");
   await until(async () => (await metricOf(server.url, "braid_requests_in_flight")) === 0);
+  for (const socket of sockets) socket.destroy();
+  await assertUnharmed();
+});
+
+test("Connect streams that no client reads block no other caller, and end with their connection", async () => {
+  // Each is larger than what the system holds for a socket that nobody reads.
+  const value = Buffer.alloc(500_000).toString("base64");
+  for (let i = 0; i < 24; i++) {
+    const event = {
+      timeSeriesId: "large",
+      eventTime: new Date(Date.now() - 30_000 + i).toISOString(),
+      eventId: `e-${i}`,
+      eventItems: [{ eventItemKey: "k", eventItemValue: value }],
+    };
+    equal((await post(WRITE, { namespace: "plays", events: [event] })).status, 200);
+  }
+  const body = message(
+    Buffer.from(
+      JSON.stringify({
+        namespace: "plays",
+        timeSeriesId: "large",
+        timeInterval: { start: "2020-01-01T00:00:00Z", end: "2100-01-01T00:00:00Z" },
+        pageSize: 10_000,
+      }),
+    ),
+  );
+  const head = [
+    "POST /braid.v1.TimeSeriesService/StreamEventRecords HTTP/1.1",
+    "host: 127.0.0.1",
+    "content-type: application/connect+json",
+    `content-length: ${body.length}`,
+  ];
+  const sockets = await Promise.all(Array.from({ length: 8 }, () => openRaw(server.url, false)));
+  for (const socket of sockets) {
+    await sent(socket, Buffer.concat([Buffer.from(`${head.join("\r\n")}\r\n\r\n`), body]));
+  }
+  await until(async () => (await metricOf(server.url, "braid_requests_in_flight")) === 8);
+  const others = await post(READ, {
+    namespace: "plays",
+    timeSeriesId: "p",
+    timeInterval: { start: "2020-01-01T00:00:00Z", end: "2100-01-01T00:00:00Z" },
+  });
+  equal(others.status, 200, await others.text());
   for (const socket of sockets) socket.destroy();
   await assertUnharmed();
 });

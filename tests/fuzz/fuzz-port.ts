@@ -1,6 +1,6 @@
 /**
  * Random calls against one port: valid requests of every method with random damage, over HTTP/1.1,
- * HTTP/2 and gRPC, and raw frames and fragments that no library sends.
+ * HTTP/2, gRPC and Connect, and raw frames and fragments that no library sends.
  *
  * Call number n of a seed is the same in every run, apart from the order in which calls overlap.
  */
@@ -39,10 +39,22 @@ export interface FuzzOptions {
   readonly onProgress?: (done: number) => void;
 }
 
-export type FuzzKind = "grpc" | "json" | "http1" | "frames";
+export type FuzzKind = "grpc" | "connect" | "json" | "http1" | "frames";
 
 /** How many calls there were of each kind, and how many had an answer. */
 export type FuzzReport = Record<FuzzKind, { calls: number; answered: number }>;
+
+/** How often each kind is called, by how often it stands here. */
+const KINDS: readonly FuzzKind[] = [
+  "grpc",
+  "grpc",
+  "connect",
+  "connect",
+  "json",
+  "json",
+  "http1",
+  "frames",
+];
 
 interface Request {
   readonly path: string;
@@ -82,6 +94,7 @@ export async function fuzzPort(url: string, options: FuzzOptions): Promise<FuzzR
   const { calls, seed, from = 0, atOnce = 24, onProgress } = options;
   const report: FuzzReport = {
     grpc: { calls: 0, answered: 0 },
+    connect: { calls: 0, answered: 0 },
     json: { calls: 0, answered: 0 },
     http1: { calls: 0, answered: 0 },
     frames: { calls: 0, answered: 0 },
@@ -94,7 +107,7 @@ export async function fuzzPort(url: string, options: FuzzOptions): Promise<FuzzR
       const random = new SeededRandom(Math.imul(seed + 1, 0x9e3779b1) ^ call);
       // The first numbers of neighbouring seeds resemble each other.
       for (let i = 0; i < 8; i++) random.fraction();
-      const kind = random.one<FuzzKind>(["grpc", "grpc", "json", "json", "http1", "frames"]);
+      const kind = random.one<FuzzKind>(KINDS);
       report[kind].calls++;
       if (await port.call(kind, random)) report[kind].answered++;
       onProgress?.(next - from);
@@ -119,6 +132,12 @@ class FuzzedPort {
     switch (kind) {
       case "grpc":
         return this.#overHttp2(random, grpcRequest(random));
+      case "connect": {
+        const request = connectRequest(random);
+        return random.chance(0.5)
+          ? this.#overHttp2(random, request)
+          : this.#raw(random, http1Text(random, request));
+      }
       case "json":
         return random.chance(0.3)
           ? this.#overHttp2(random, jsonRequest(random))
@@ -205,6 +224,55 @@ function grpcRequest(random: SeededRandom): Sent {
     },
     body: random.chance(0.02) ? Buffer.concat([body, body]) : body,
   };
+}
+
+function connectRequest(random: SeededRandom): Sent {
+  const { path, binary, json } = random.one(REQUESTS);
+  const codec = random.one(["proto", "proto", "json"]);
+  const sound = codec === "proto" ? Buffer.from(binary) : Buffer.from(JSON.stringify(json));
+  const bytes = random.chance(0.3) ? sound : damaged(sound, random);
+  const streams = random.chance(0.4);
+  const zipped = random.chance(0.15);
+  const packed = zipped ? gzipSync(bytes) : bytes;
+  const framed = streams ? message(packed, zipped ? 1 : random.one([0, 0, 0, 2, 3])) : packed;
+  const got = random.chance(0.1);
+  const encoding = streams ? "connect-content-encoding" : "content-encoding";
+  return {
+    headers: {
+      ":method": got
+        ? "GET"
+        : random.chance(0.03)
+          ? random.one(["PUT", "OPTIONS", "HEAD"])
+          : "POST",
+      ":path": got ? `${path}?${connectQuery(packed, codec, random)}` : path,
+      "content-type": `application/${streams ? "connect+" : ""}${codec}`,
+      ...(zipped && { [encoding]: "gzip" }),
+      ...oddHeaders(random, [
+        ["connect-protocol-version", ["1", "1", "2", ""]],
+        ["connect-timeout-ms", ["0", "1", "50", "9999999999", "99999999999", "-1", "soon"]],
+        ["content-encoding", ["identity", "gzip", "br", "gzip, gzip"]],
+        ["accept-encoding", ["gzip", "gzip;q=0", "*", "br;q=1.0, gzip;q=0.5", ";;,,"]],
+        ["connect-content-encoding", ["identity", "gzip", "zstd", ""]],
+        ["connect-accept-encoding", ["gzip", "identity", "x".repeat(500)]],
+        ["sec-fetch-site", ["cross-site", "none"]],
+      ]),
+    },
+    body: random.chance(0.1) ? damaged(framed, random) : framed,
+  };
+}
+
+/** What a path may carry: some of it is too long for the server, and some is no parameter. */
+function connectQuery(bytes: Buffer, codec: string, random: SeededRandom): string {
+  const text = random.chance(0.5) ? bytes.toString("base64url") : bytes.toString("base64");
+  const parameters = [
+    `connect=${random.one(["v1", "v1", "v1", "v2", ""])}`,
+    `encoding=${random.chance(0.9) ? codec : "xml"}`,
+    `message=${encodeURIComponent(text)}`,
+    `base64=${random.one(["1", "1", "1", "0", "true"])}`,
+    ...(random.chance(0.2) ? [`compression=${random.one(["gzip", "identity", "br"])}`] : []),
+    ...(random.chance(0.1) ? ["%", "%zz=%ff", "&&=&", "message"] : []),
+  ];
+  return parameters.filter(() => random.chance(0.97)).join("&");
 }
 
 function jsonRequest(random: SeededRandom): Sent {
@@ -294,7 +362,13 @@ function oddFrame(random: SeededRandom): Buffer {
     case 0:
     case 1:
     case 2: {
-      const type = random.one(["application/grpc", "application/json", "text/plain"]);
+      const type = random.one([
+        "application/grpc",
+        "application/json",
+        "application/proto",
+        "application/connect+proto",
+        "text/plain",
+      ]);
       const block = headerBlock({
         ":method": random.one(["POST", "POST", "POST", "GET", "CONNECT"]),
         ":scheme": "http",

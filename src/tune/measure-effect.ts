@@ -13,6 +13,12 @@ import { SizePrediction } from "./predict-sizes.ts";
 /** Slices under the new partitioning that show its effect. */
 const EFFECT_SLICES = 2;
 
+/**
+ * To take a narrowing back is to widen, which waits longer: after a burst of two slices everything
+ * is as before, and another burst may follow.
+ */
+const TAKE_BACK_SLICES = { WIDEN: 2, NARROW: 4 };
+
 export interface TuningEffect {
   readonly got: TunedSizes;
   /** What the former partitioning would have given. */
@@ -25,11 +31,12 @@ export interface TuningEffect {
  * hold enough, by start: a quiet day says nothing of the tuning.
  */
 export function measureEffect(
-  { effectiveFrom, from }: Tuning,
+  { effectiveFrom, from, direction }: Tuning,
   usable: readonly SliceHistogram[],
   target: TargetDensity,
 ): TuningEffect | undefined {
-  const shown = usable.filter(({ start }) => start >= effectiveFrom).slice(-EFFECT_SLICES);
+  const since = usable.filter(({ start }) => start >= effectiveFrom);
+  const shown = since.slice(-EFFECT_SLICES);
   const newest = shown.at(-1);
   if (shown.length < EFFECT_SLICES || newest === undefined) return undefined;
   const worse = shown.every((histogram) => {
@@ -37,6 +44,7 @@ export function measureEffect(
     const missed = distanceFromTarget(prediction.present(), target);
     return missed > distanceFromTarget(prediction.under(from), target) * DEAD_BAND;
   });
+  if (worse && since.length < TAKE_BACK_SLICES[direction]) return undefined;
   const prediction = new SizePrediction(newest);
   return { got: prediction.present(), otherwise: prediction.under(from), worse };
 }

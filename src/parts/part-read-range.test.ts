@@ -62,3 +62,22 @@ test("C20: a read of parts holds no more than two fetches", () => {
   // In use, behind it, and the store's own fetch ahead.
   ok(3 * runBytesMax <= 2 * range.runBytesMax);
 });
+
+test("C20: a page fetches what it wants at once and nothing ahead; a longer read halves its fetches, as it holds more of them", () => {
+  const range = {
+    from: 0,
+    to: 10,
+    order: "NEWEST_FIRST",
+    after: undefined,
+    runEventsMax: 1_000,
+    runBytesMax: 512 * 1024,
+  } as const;
+  const segment = { ...SEGMENT, bytes: 300_000, events: 1_000 };
+  const page = partReadRange({ ...range, eventsWanted: 1_000 }, segment);
+  equal(page.onDemand, true);
+  equal(page.firstBytes, 300_000);
+  equal(page.runBytesMax, 512 * 1024);
+  const long = partReadRange(range, segment);
+  equal(long.onDemand, undefined);
+  equal(long.runBytesMax, 256 * 1024);
+});

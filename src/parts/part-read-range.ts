@@ -14,11 +14,15 @@ const RUN_BYTES_MIN = 128 * 1024;
 const SUBRANGES_AHEAD = 1;
 
 export function partReadRange(range: ScanRange, segment: RouteSegment): PartReadRange {
-  const { from, to, order, after, runEventsMax, level } = range;
+  const { from, to, order, after, level } = range;
+  const isPage = range.eventsWanted !== undefined;
+  const eventsWanted = range.eventsWanted ?? range.runEventsMax;
   // A part read as a whole has more fetches under way than a scan: smaller ones keep it within the
   // read's memory.
   const half = Math.floor(range.runBytesMax / 2);
-  const runBytesMax = Math.max(half, Math.min(range.runBytesMax, RUN_BYTES_MIN));
+  const runBytesMax = isPage
+    ? range.runBytesMax
+    : Math.max(half, Math.min(range.runBytesMax, RUN_BYTES_MIN));
   const meanBytes = segment.events === 0 ? 0 : segment.bytes / segment.events;
   return {
     from,
@@ -27,13 +31,14 @@ export function partReadRange(range: ScanRange, segment: RouteSegment): PartRead
     after,
     runBytesMax,
     // About a page: the mean size of events is known.
-    firstBytes: Math.min(runBytesMax, Math.ceil(runEventsMax * meanBytes)),
-    firstEvents: runEventsMax,
+    firstBytes: Math.min(runBytesMax, Math.ceil(eventsWanted * meanBytes)),
+    firstEvents: eventsWanted,
     // Without blocks a part is proven only when read whole, so it is read whole.
     ...(LAYOUTS[segment.layout].blocks && {
       subrangesAhead: SUBRANGES_AHEAD,
       subrangeBytes: range.runBytesMax,
     }),
+    ...(isPage && { onDemand: true }),
     // A majority writes parts; asking fewer replicas would only find blocks missing that exist.
     ...(level !== undefined && { level: { ...level, consistency: strong(level.consistency) } }),
   };

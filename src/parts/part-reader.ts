@@ -50,6 +50,8 @@ export interface PartReadRange {
   readonly subrangesAhead?: number;
   /** About as much as a subrange holds; no fetch of one has more. `runBytesMax` if not given. */
   readonly subrangeBytes?: number;
+  /** The caller takes a page: nothing is fetched before it is asked for. */
+  readonly onDemand?: true;
   readonly level?: ServiceLevel;
 }
 
@@ -204,6 +206,7 @@ async function* readRows({
       after,
       runEventsMax,
       runBytesMax: range.runBytesMax,
+      ...(runEventsMax < ROWS_RUN_EVENTS_MAX && { eventsWanted: runEventsMax }),
       ...levelOf(range),
     };
     for await (const run of store.scan(location, scan, signal)) {

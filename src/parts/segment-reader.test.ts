@@ -105,6 +105,13 @@ function manyEvents(count: number): TestEvent[] {
   );
 }
 
+const AHEAD: readonly Pick<PartReadRange, "subrangesAhead" | "onDemand">[] = [
+  { subrangesAhead: 0 },
+  { subrangesAhead: 1 },
+  { subrangesAhead: 3 },
+  { subrangesAhead: 2, onDemand: true },
+];
+
 for (const layout of SPLIT_LAYOUTS) {
   test(`${layout}: any range of any parts equals that of a plain list, in both orders`, async () => {
     await fc.assert(
@@ -118,8 +125,8 @@ for (const layout of SPLIT_LAYOUTS) {
             ? await byHash(layout, events, cuts.length + 1)
             : await inOrder(layout, events, cuts);
           for (const range of ranges) {
-            for (const subrangesAhead of [0, 1, 3]) {
-              const reader = readerOf(made, { ...range, subrangesAhead });
+            for (const ahead of AHEAD) {
+              const reader = readerOf(made, { ...range, ...ahead });
               const seen = await readToEnd(() => reader.next());
               equal(seen.integrityError, undefined);
               sameBytes(seen.frames, framesOf(expected(events, range)));
@@ -170,6 +177,30 @@ test("a part is read one fetch ahead as soon as more than a page is wanted", asy
   for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
   equal(fetches, 3);
   await reader.close();
+});
+
+test("a read on demand fetches nothing ahead, however much of it is taken", async () => {
+  const made = await inOrder("PACKED", manyEvents(200), [FROM + 50]);
+  const { store } = made;
+  const scanBlocks = store.scanBlocks.bind(store);
+  let fetches = 0;
+  store.scanBlocks = async function* counted(...scan) {
+    for await (const blocks of scanBlocks(...scan)) {
+      fetches++;
+      yield blocks;
+    }
+  };
+  for (const firstBytes of [10_000, 1_000_000]) {
+    fetches = 0;
+    const range = { ...WHOLE, firstBytes, subrangesAhead: 2, onDemand: true } as const;
+    const reader = readerOf(made, range);
+    for (let taken = 1; taken <= 3; taken++) {
+      ok((await reader.next()) !== undefined);
+      for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
+      equal(fetches, taken);
+    }
+    await reader.close();
+  }
 });
 
 test("a page opens only the part it needs, and no part twice", async () => {

@@ -168,17 +168,20 @@ export class SegmentReader implements RunSource {
 
   /** Whether the reader was asked for more than a first fetch brings. */
   get #streaming(): boolean {
+    if (this.#range.onDemand === true) return false;
     return this.#bytes >= Math.min(this.#range.firstBytes, this.#range.runBytesMax);
   }
 
   /** Streaming, or a range so large that there is no page to serve first. */
   get #wantsMuch(): boolean {
+    if (this.#range.onDemand === true) return false;
     return this.#streaming || this.#range.firstBytes >= this.#range.runBytesMax;
   }
 
   #openPart(part: PartRecord, runBytesMax: number): PartCursor {
     const { generation, layout } = this.#segment;
-    const wanted = this.#streaming ? runBytesMax : this.#range.firstBytes - this.#bytes;
+    const left = Math.max(0, this.#range.firstBytes - this.#bytes);
+    const wanted = this.#streaming ? runBytesMax : left;
     const range = { ...this.#range, runBytesMax, firstBytes: Math.min(wanted, part.bytes) };
     const { signal } = this.#leaving;
     const ahead = this.#ahead;

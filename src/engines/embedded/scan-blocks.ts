@@ -139,7 +139,8 @@ class Fetcher {
       }
     }
     if (entries.length < this.#count && bytes <= this.#fullBytes) this.#ended = true;
-    this.#count = FETCH_BLOCKS_MAX;
+    // A page that its first fetch did not fill needs a little more; a long read soon has full ones.
+    this.#count = Math.min(2 * this.#count, FETCH_BLOCKS_MAX);
     return blocks;
   }
 

@@ -63,7 +63,10 @@ const TRANSPORTS: Readonly<Record<string, (options: TransportOptions) => Transpo
       acceptCompression: [compressionGzip],
       compressMinBytes: 1,
     }),
+  "HTTP/1.1 with GET": (options) =>
+    createConnectTransport({ ...options, httpVersion: "1.1", useHttpGet: true }),
   "fetch, as in a browser": (options) => createWebTransport(options),
+  "fetch with GET": (options) => createWebTransport({ ...options, useHttpGet: true }),
 };
 
 function eventsOf(timeSeriesId: string, count: number): EventRecord[] {

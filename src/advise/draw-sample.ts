@@ -17,7 +17,7 @@ import type { PartitionSource, RowBatch, RowSource, SourceRow } from "./row-sour
 import type { Sample, SampledPartition, SampledRow } from "./sample.ts";
 
 /** About 250 bytes each in memory. */
-const SAMPLE_ROWS_MAX = 400_000;
+const SAMPLE_ROWS_MAX = 250_000;
 /** A key with more rows than this share of the sample is sampled by its rows. */
 const MANY_SHARE = 100;
 const KEY_SEED = 11;

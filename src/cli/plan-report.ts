@@ -51,7 +51,11 @@ export function describePlan(plan: NamespacePlan, config: NamespaceConfig): Bloc
   ];
 }
 
-function partitionText({ secondsPerTimeSlice, secondsPerTimeBucket, eventBuckets }: TimePartition) {
+export function partitionText({
+  secondsPerTimeSlice,
+  secondsPerTimeBucket,
+  eventBuckets,
+}: TimePartition) {
   const buckets = eventBuckets === 1 ? "1 event bucket" : `${count(eventBuckets)} event buckets`;
   return `slices of ${width(secondsPerTimeSlice)}, buckets of ${width(secondsPerTimeBucket)}, ${buckets}`;
 }
@@ -66,7 +70,7 @@ function densityText({ p99Bytes }: PartitionPlan, { tuning }: NamespaceConfig): 
   return `p99 is ${densityOf(p99Bytes.mid, tuning)} ${target}`;
 }
 
-function splitsText(plan: PartitionPlan, { widePartition }: NamespaceConfig): string {
+export function splitsText(plan: PartitionPlan, { widePartition }: NamespaceConfig): string {
   const { idsBeyondLimit, readsBeyondLimit, bytesBeyondLimit } = plan;
   const limit = `${size(widePartition.bytesMax)} or ${count(widePartition.eventsMax)} events`;
   const most = Math.max(idsBeyondLimit.high, readsBeyondLimit.high, bytesBeyondLimit.high);
@@ -130,7 +134,7 @@ function machines({ shape, count: number }: MachineGroup): string {
   return `${count(number)} x ${shape.name} (${shape.cpus} CPUs, ${shape.memoryGib} GiB${disk})`;
 }
 
-function createCommand(timePartition: TimePartition, config: NamespaceConfig): string {
+export function createCommand(timePartition: TimePartition, config: NamespaceConfig): string {
   const { secondsPerTimeSlice, secondsPerTimeBucket, eventBuckets } = timePartition;
   const { closeAfterMicros, deleteAfterMicros } = config.retention;
   const { read, write } = config.slos;

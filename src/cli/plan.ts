@@ -121,7 +121,7 @@ async function limitsOf(
 }
 
 /** Those of a server whose configuration does not set others. */
-const DEFAULT_MARGINS = { clockSkewMs: 1_000, viewMaxAgeMs: 10_000, writeMaxMs: 10_000 };
+export const DEFAULT_MARGINS = { clockSkewMs: 1_000, viewMaxAgeMs: 10_000, writeMaxMs: 10_000 };
 
 async function simulate(request: PlanRequest): Promise<NamespacePlan> {
   const { planPartitions } = await import("../provision/plan-partitions.ts");

@@ -5,6 +5,7 @@
  */
 import { Command, CommanderError } from "commander";
 import { BraidError } from "../../client/braid-error.ts";
+import { addAdvise } from "./advise.ts";
 import { addBlock } from "./block.ts";
 import { addCompletion } from "./completion.ts";
 import { addConfig } from "./config.ts";
@@ -163,6 +164,7 @@ Exit codes:
   addStatus(program, terminal);
   addNs(program, terminal);
   addPlan(program, terminal);
+  addAdvise(program, terminal);
   addWrite(program, terminal);
   addRead(program, terminal);
   addExplain(program, terminal);

@@ -1,0 +1,53 @@
+/** Rows of a file or a pipe with one JSON object a line. */
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import { SampleError } from "../draw-sample.ts";
+import type { RowBatch, SourceRow, Value } from "../row-source.ts";
+import { BATCH_ROWS } from "./batch-rows.ts";
+
+export async function* ndjsonBatches(
+  name: string,
+  input: Readable,
+  bytes: () => Pick<RowBatch, "bytesRead" | "bytesTotal">,
+): AsyncGenerator<RowBatch> {
+  let batch: SourceRow[] = [];
+  let number = 0;
+  for await (const line of createInterface({ input, crlfDelay: Infinity })) {
+    number++;
+    if (line.trim() === "") continue;
+    batch.push(rowOf(line, name, number));
+    if (batch.length < BATCH_ROWS) continue;
+    yield { rows: batch, ...bytes() };
+    batch = [];
+  }
+  yield { rows: batch, ...bytes() };
+}
+
+function rowOf(line: string, name: string, number: number): SourceRow {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(line);
+  } catch {
+    throw wrongLine(name, number);
+  }
+  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) {
+    throw wrongLine(name, number);
+  }
+  return Object.fromEntries(
+    Object.entries(parsed).map(([column, value]: [string, unknown]) => [column, valueOf(value)]),
+  );
+}
+
+/** A nested value is one value, as text. */
+function valueOf(value: unknown): Value {
+  if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") {
+    return value;
+  }
+  return value === null ? null : JSON.stringify(value);
+}
+
+function wrongLine(name: string, number: number): SampleError {
+  return new SampleError(
+    `${name}: line ${number} is not a JSON object; give one object a line, or --format csv`,
+  );
+}

@@ -1,0 +1,100 @@
+import { deepEqual, equal, rejects, throws } from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { after, test } from "node:test";
+import { parquetWriteFile } from "hyparquet-writer";
+import type { RowSource, SourceRow } from "../row-source.ts";
+import { formatOfFile, headOf, openFile, openPipe } from "./open-source.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "braid-advise-"));
+const signal = new AbortController().signal;
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+function fileWith(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+async function rowsIn(source: RowSource): Promise<SourceRow[]> {
+  const rows: SourceRow[] = [];
+  for await (const batch of source.batches(signal)) rows.push(...batch.rows);
+  return rows;
+}
+
+test("the name of a file tells its format", () => {
+  equal(formatOfFile("a/views.CSV"), "csv");
+  equal(formatOfFile("views.jsonl"), "ndjson");
+  equal(formatOfFile("views.parquet"), "parquet");
+  equal(formatOfFile("views"), undefined);
+});
+
+test("a file of JSON lines gives its rows, twice, nested values as text", async () => {
+  const path = fileWith(
+    "a.ndjson",
+    '{"id":1,"tags":{"a":[1]},"ok":true}\n\n{"id":2,"tags":null}\n',
+  );
+  const source = await openFile(path, "ndjson");
+  const rows = [
+    { id: 1, tags: '{"a":[1]}', ok: true },
+    { id: 2, tags: null },
+  ];
+  deepEqual(await rowsIn(source), rows);
+  deepEqual(await rowsIn(source), rows);
+});
+
+test("a bad line is named by its number", async () => {
+  const source = await openFile(fileWith("b.ndjson", '{"id":1}\nid,device\n'), "ndjson");
+  await rejects(rowsIn(source), /line 2 is not a JSON object; .*--format csv/);
+});
+
+test("a CSV file gives its rows by the names in its first line, with quotes and other separators", async () => {
+  const path = fileWith("a.csv", '\ufeffid,device\n1,"tv, large"\n2,web\n');
+  deepEqual(await rowsIn(await openFile(path, "csv")), [
+    { id: "1", device: "tv, large" },
+    { id: "2", device: "web" },
+  ]);
+  const tabs = fileWith("b.csv", "id\tdevice\r\n1\ttv\r\n");
+  deepEqual(await rowsIn(await openFile(tabs, "csv")), [{ id: "1", device: "tv" }]);
+  const semicolon = fileWith("d.csv", "id,device\n1,tv;web\n");
+  deepEqual(await rowsIn(await openFile(semicolon, "csv")), [{ id: "1", device: "tv;web" }]);
+});
+
+test("a CSV file with a line that has too many values is refused by its line", async () => {
+  const source = await openFile(fileWith("c.csv", "id,device\n1,tv,large\n"), "csv");
+  await rejects(rowsIn(source), /c\.csv: .*line 2/);
+});
+
+test("a Parquet file gives its rows with their types, from several row groups", async () => {
+  const path = join(folder, "a.parquet");
+  parquetWriteFile({
+    filename: path,
+    rowGroupSize: 2,
+    columnData: [
+      { name: "id", data: [1n, 2n, 3n], type: "INT64" },
+      { name: "device", data: ["tv", "web", "tv"], type: "STRING" },
+      { name: "at", data: [1, 2, 3].map((ms) => new Date(ms)), type: "TIMESTAMP" },
+    ],
+  });
+  deepEqual(await rowsIn(await openFile(path, "parquet")), [
+    { id: 1n, device: "tv", at: new Date(1) },
+    { id: 2n, device: "web", at: new Date(2) },
+    { id: 3n, device: "tv", at: new Date(3) },
+  ]);
+});
+
+test("a file that is not Parquet and a file that does not exist are refused", async () => {
+  const source = await openFile(fileWith("b.parquet", "id,device\n1,tv\n"), "parquet");
+  await rejects(rowsIn(source), /not a Parquet file/);
+  await rejects(openFile(join(folder, "none.csv"), "csv"), /there is no such file/);
+});
+
+test("a pipe gives its first rows to guess the roles by, and then all rows", async () => {
+  const lines = Array.from({ length: 2_500 }, (_, id) => `${JSON.stringify({ id })}\n`);
+  const { head, source } = await headOf(openPipe(Readable.from(lines), "ndjson"), signal);
+  equal(head.length, 1_000);
+  equal((await rowsIn(source)).length, 2_500);
+  throws(() => openPipe(Readable.from([]), "parquet"), /save it to a file/);
+});

@@ -1,0 +1,95 @@
+/**
+ * Option 3: rows fill bucket 0, then bucket 1, and so on; a table of counters says how full each is.
+ *
+ * No partition is too large, and none is small but the last. Nothing tells which bucket a row is in.
+ */
+import { formatCount } from "../../lib/quantity.ts";
+import type { Query } from "../query.ts";
+import { primaryKey } from "../roles.ts";
+import type { ColumnRoles } from "../roles.ts";
+import type { SampledPartition, SampledRow } from "../sample.ts";
+import type { TableFacts } from "../table-facts.ts";
+import { isGiven } from "./fixed-hash.ts";
+import type { PlacedKey, Strategy } from "./strategy.ts";
+
+export function fillUpBucket(rowsMax: number, roles: ColumnRoles, facts: TableFacts): Strategy {
+  const count = formatCount(rowsMax);
+  return {
+    option: "FILL_UP_BUCKET",
+    name: `fill-up bucket ${count} rows`,
+    place: (partition) => bucketsOf(partition.rows, rowsMax),
+    ask: (query, key) => ({ partitions: askedBuckets(query, key, { roles, facts }), merged: 1 }),
+    unknownValues: () => 0,
+    order: "IF_WRITTEN_IN_ORDER",
+    lateRows: (partition) => lateRows(partition, rowsMax),
+    text: {
+      added: [{ column: "bucket", type: "int" }],
+      writes: `bucket = the newest bucket of the counter table; at ${count} rows the next one`,
+      reads: "the buckets in the counter table, newest first until the limit",
+      directory: {
+        name: `${roles.table}_buckets`,
+        columns: [
+          ...roles.partitionKey.map((column) => `${column} ${roles.types[column] ?? "text"}`),
+          "bucket int",
+          "row_count counter",
+        ],
+        primaryKey: `(${roles.partitionKey.join(", ")}), bucket`,
+      },
+    },
+  };
+}
+
+/** In the order in which rows are written. */
+function bucketsOf(rows: readonly SampledRow[], rowsMax: number): Float64Array {
+  const labels = new Float64Array(rows.length);
+  let before = 0;
+  for (const at of inWriteOrder(rows)) {
+    labels[at] = Math.floor(before / rowsMax);
+    before += rows[at]?.weight ?? 0;
+  }
+  return labels;
+}
+
+function inWriteOrder(rows: readonly SampledRow[]): number[] {
+  const order = rows.map((_, at) => at);
+  return order.sort(
+    (a, b) => (rows[a]?.writtenMicros ?? 0) - (rows[b]?.writtenMicros ?? 0) || a - b,
+  );
+}
+
+function lateRows({ rows }: SampledPartition, rowsMax: number): number {
+  const labels = bucketsOf(rows, rowsMax);
+  let [late, newest, newestBefore, bucket] = [0, -Infinity, -Infinity, 0];
+  for (const at of inWriteOrder(rows)) {
+    const row = rows[at];
+    if (row === undefined) continue;
+    if (labels[at] !== bucket) [bucket, newestBefore] = [labels[at] ?? 0, newest];
+    newest = Math.max(newest, row.timeMicros);
+    if (row.timeMicros < newestBefore) late += row.weight;
+  }
+  return late;
+}
+
+function askedBuckets(
+  query: Query,
+  { parts, rows }: PlacedKey,
+  { roles, facts }: { readonly roles: ColumnRoles; readonly facts: TableFacts },
+): number {
+  const { rangeMicros, anchor, limit = Infinity, order, given } = query;
+  // A row's own columns do not tell its bucket.
+  if (isGiven(primaryKey(roles), given)) return parts.length;
+  if (anchor === "ANY" && rangeMicros !== undefined) {
+    const share = Math.min(1, rangeMicros / facts.spanMicros);
+    const found = Math.min(rows * share, limit);
+    return Math.min(parts.length, Math.ceil((found / Math.max(1, rows)) * parts.length) + 1);
+  }
+  const from = rangeMicros === undefined ? -Infinity : facts.lastMicros - rangeMicros;
+  const inRange = parts.filter(({ lastMicros }) => !(lastMicros < from));
+  let [asked, found] = [0, 0];
+  for (const part of order === "OLDEST_FIRST" ? inRange : inRange.toReversed()) {
+    if (found >= limit) break;
+    asked++;
+    found += part.rows;
+  }
+  return Math.max(1, asked);
+}

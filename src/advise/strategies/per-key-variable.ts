@@ -1,0 +1,104 @@
+/**
+ * Option 5: each key has as many partitions as it needs, by tiers; a table says which tier a key is
+ * in.
+ *
+ * The partition numbers of two tiers never overlap: a key can move to the next tier by writing its
+ * rows again, while readers still use the old ones. So the first tier is -1 and not 0, tier 10 has
+ * the numbers 10 to 19, tier 100 those from 100 to 199.
+ */
+import { formatCount } from "../../lib/quantity.ts";
+import type { AdviseLimits } from "../limits.ts";
+import { fillOf } from "../limits.ts";
+import type { ColumnRoles } from "../roles.ts";
+import { bytesOf, rowsOf } from "../sample.ts";
+import type { Sample, SampledPartition } from "../sample.ts";
+import type { TableFacts } from "../table-facts.ts";
+import { busiestWindow, tombstonesOf } from "../partition-load.ts";
+import { isGiven, usedOf } from "./fixed-hash.ts";
+import { spreadRareParts } from "./spread-rare-parts.ts";
+import type { PlacedKey, Strategy } from "./strategy.ts";
+
+/** Partitions of a key in each tier. */
+export const TIERS = [1, 10, 100, 1_000, 10_000] as const;
+/** A partition begins half full, so that it can grow. */
+const FILL = 0.5;
+
+export function perKeyVariable(sample: Sample, facts: TableFacts, limits: AdviseLimits): Strategy {
+  const tiers = new Map<SampledPartition, number>();
+  for (const partition of sample.partitions) {
+    tiers.set(partition, tierOf(partition, facts, limits));
+  }
+  const used = TIERS.filter((tier) => [...tiers.values()].includes(tier));
+  const { roles } = sample;
+  const partitionsOf = ({ partition }: PlacedKey): number => tiers.get(partition) ?? 1;
+  return {
+    option: "PER_KEY_VARIABLE",
+    name: "per-key variable",
+    place: (partition) => {
+      const tier = tiers.get(partition) ?? 1;
+      return partition.rows.map(({ hash }) => partNumber(hash, tier));
+    },
+    correct: (parts, partition) =>
+      spreadRareParts(parts, partition.rows.length, usedOf(parts, tiers.get(partition) ?? 1)),
+    ask: ({ given }, key) => {
+      const asked = isGiven(roles.hashed, given) ? 1 : partitionsOf(key);
+      return { partitions: asked, merged: asked };
+    },
+    unknownValues: () => 0,
+    order: "NONE",
+    text: textOf(roles, used, limits),
+  };
+}
+
+function partNumber(hash: number, tier: number): number {
+  return tier === 1 ? -1 : tier + (hash % tier);
+}
+
+/** As many partitions as size, tombstones and the busiest time of the key need. */
+function tierOf(partition: SampledPartition, facts: TableFacts, limits: AdviseLimits): number {
+  const fill = fillOf(rowsOf(partition), bytesOf(partition), limits) / FILL;
+  const tombstones = tombstonesOf(partition.rows, limits) / limits.tombstonesFail / FILL;
+  const { perSecond, nodePerSecond } = busiestWindow(partition.rows, facts, limits);
+  const hot = perSecond > limits.hotRowsPerSecondMin ? perSecond / nodePerSecond / FILL : 0;
+  const needed = Math.max(fill, tombstones, hot);
+  // Half full counts for growth; a key that fits one partition as it is needs no second one.
+  if (needed <= 1 / FILL) return 1;
+  return TIERS.find((tier) => tier >= needed) ?? TIERS[TIERS.length - 1] ?? 1;
+}
+
+function textOf(
+  roles: ColumnRoles,
+  used: readonly number[],
+  { rowsMax }: AdviseLimits,
+): Strategy["text"] {
+  const { table, partitionKey, types, hashed } = roles;
+  const hash = `hash(${hashed.join(", ")})`;
+  const key = partitionKey.join(", ");
+  const numbers = used.map((tier) =>
+    tier === 1
+      ? "part = -1 for a normal key"
+      : `part = ${tier} + (${hash} % ${tier}) for one of tier ${tier}`,
+  );
+  return {
+    added: [{ column: "part", type: "int" }],
+    writes: `look up the tier of the key; ${numbers.join("; ")}`,
+    reads: `the tier of the key in ${table}_tiers (cache it), then its parts at once`,
+    directory: {
+      name: `${table}_tiers`,
+      columns: [
+        ...partitionKey.map((column) => `${column} ${types[column] ?? "text"}`),
+        "tier int",
+        "next_tier int",
+      ],
+      primaryKey: `(${key})`,
+    },
+    transition: [
+      `a job counts the rows of each key; at half of ${formatCount(rowsMax)} rows a part it sets next_tier`,
+      "writers that see next_tier write each row to both tiers; wait until no writer has an older copy",
+      "the job copies the rows of the old parts to the new ones, with their old write time (USING TIMESTAMP)",
+      "it compares the counts of both, then sets tier = next_tier and next_tier = null: readers switch",
+      "after the longest read it deletes the old parts, one partition tombstone each",
+      "because no number is in two tiers (-1, 10 to 19, 100 to 199, …), nothing is read twice or deleted too much",
+    ],
+  };
+}

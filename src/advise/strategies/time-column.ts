@@ -1,0 +1,67 @@
+/**
+ * Option 2: the time, rounded down to a width in UTC, joins the partition key.
+ *
+ * A query knows the partitions of its time range by computing them, whether they have rows or not.
+ */
+import { formatDurationMs } from "../../lib/units.ts";
+import type { Query } from "../query.ts";
+import type { ColumnRoles } from "../roles.ts";
+import type { TableFacts } from "../table-facts.ts";
+import { partsByPairs, spreadRareParts } from "./spread-rare-parts.ts";
+import type { PlacedKey, Strategy } from "./strategy.ts";
+
+export function timeColumn(widthMicros: number, roles: ColumnRoles, facts: TableFacts): Strategy {
+  const { time = "" } = roles;
+  const width = formatDurationMs(widthMicros / 1_000);
+  const bucketOf = (micros: number): number => Math.floor(micros / widthMicros);
+  const first = bucketOf(facts.firstMicros);
+  const buckets = bucketOf(facts.lastMicros) - first + 1;
+  const ask = (query: Query, key: PlacedKey): number => {
+    if (query.given.includes(time)) return 1;
+    const { rangeMicros, anchor, limit } = query;
+    const inRange =
+      rangeMicros === undefined
+        ? buckets
+        : Math.min(buckets, Math.ceil(rangeMicros / widthMicros) + (anchor === "ANY" ? 1 : 0));
+    if (limit === undefined) return Math.max(1, inRange);
+    if (anchor === "ANY" && rangeMicros !== undefined) {
+      return Math.max(1, Math.min(inRange, Math.ceil((limit * buckets) / key.rows)));
+    }
+    return walk(key, { limit, buckets, inRange, oldest: query.order === "OLDEST_FIRST" });
+  };
+  return {
+    option: "TIME_COLUMN",
+    name: `time column ${width}`,
+    place: ({ rows }) => rows.map(({ timeMicros }) => bucketOf(timeMicros) - first),
+    correct: (parts, { rows }) =>
+      spreadRareParts(parts, rows.length, Math.min(buckets, partsByPairs(parts))),
+    ask: (query, key) => ({ partitions: ask(query, key), merged: 1 }),
+    unknownValues: () => 0,
+    order: "BY_TIME",
+    text: {
+      added: [{ column: "ts_partition", type: "timestamp" }],
+      writes: `ts_partition = ${time} rounded down to ${width}, in UTC`,
+      reads: "one query for each ts_partition of the time range, newest first until the limit",
+    },
+  };
+}
+
+interface Walk {
+  readonly limit: number;
+  readonly buckets: number;
+  readonly inRange: number;
+  readonly oldest: boolean;
+}
+
+/** From one end of the range, also through buckets without rows, until there are enough rows. */
+function walk({ parts }: PlacedKey, { limit, buckets, inRange, oldest }: Walk): number {
+  let rows = 0;
+  for (const { label, rows: found } of oldest ? parts : parts.toReversed()) {
+    const asked = oldest ? label - (buckets - inRange) + 1 : buckets - label;
+    if (asked < 1) continue;
+    if (asked > inRange) break;
+    rows += found;
+    if (rows >= limit) return asked;
+  }
+  return Math.max(1, inRange);
+}

@@ -2,8 +2,8 @@
  * What splitting costs and gains: the same events wide, wide and compacted, well bucketed, split as
  * rows and split packed, side by side in one run.
  *
- * `--mb` is the width of the widest partition on Cassandra. The embedded part and the costs need no
- * Java.
+ * `--mb` is the width of the widest partition on Cassandra. `--fan-out 1` reads well-bucketed rows
+ * one bucket after another there. The embedded part and the costs need no Java.
  */
 import { parseArgs } from "node:util";
 import { benchSplitCassandra } from "./split/on-cassandra.ts";
@@ -14,7 +14,7 @@ import type { SplitBenchOptions } from "./split/options.ts";
 import { Report } from "./support/report.ts";
 
 export const SPLIT_FLAGS =
-  "[--mb 500] [--event-bytes 100,500] [--quick] [--three-nodes] [--only costs,embedded,cassandra,three-nodes]";
+  "[--mb 500] [--event-bytes 100,500] [--quick] [--fan-out 1] [--three-nodes] [--only costs,embedded,cassandra,three-nodes]";
 
 type Part = (report: Report, options: SplitBenchOptions) => Promise<void>;
 
@@ -32,6 +32,7 @@ export async function benchSplit(flags: readonly string[]): Promise<Report> {
       mb: { type: "string" },
       "event-bytes": { type: "string" },
       quick: { type: "boolean", default: false },
+      "fan-out": { type: "string" },
       "three-nodes": { type: "boolean", default: false },
       only: { type: "string" },
     },
@@ -48,6 +49,7 @@ export async function benchSplit(flags: readonly string[]): Promise<Report> {
     pages: quick ? 100 : 400,
     warmUp: quick ? 1 : 2,
     eventSizes: sizes,
+    fanOut: values["fan-out"],
   };
   const usual = Object.keys(PARTS).filter(
     (name) => name !== "three-nodes" || values["three-nodes"],

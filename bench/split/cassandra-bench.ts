@@ -36,7 +36,8 @@ export type Spaces = Readonly<Record<"wide" | "packed" | "rows" | "narrow", Wide
 
 const HEAP_MIB = 4_096;
 
-export async function startCassandraBench(): Promise<CassandraBench> {
+/** `fanOut`: of the server's reads over time buckets. */
+export async function startCassandraBench(fanOut?: string): Promise<CassandraBench> {
   const directory = await mkdtemp(join(tmpdir(), "braid-bench-split-"));
   const ends: (() => Promise<unknown>)[] = [() => rm(directory, { recursive: true, force: true })];
   const stop = async (): Promise<void> => {
@@ -61,7 +62,10 @@ export async function startCassandraBench(): Promise<CassandraBench> {
       BRAID_CASSANDRA_CONTACT_POINTS: contactPoint,
       BRAID_KAFKA_BROKERS: kafka.address,
     };
-    const server = await startServer(env);
+    const server = await startServer({
+      ...env,
+      ...(fanOut !== undefined && { BRAID_SERVER_READ_FAN_OUT: fanOut }),
+    });
     ends.push(() => server.stop());
     const worker = await startWorker(env);
     ends.push(() => worker.stop());

@@ -32,7 +32,7 @@ export async function benchSplitCassandra(
   report: Report,
   options: SplitBenchOptions,
 ): Promise<void> {
-  const bench = await startCassandraBench();
+  const bench = await startCassandraBench(options.fanOut);
   try {
     for (const eventBytes of options.eventSizes) {
       await benchEventSize(report, options, bench, eventBytes);

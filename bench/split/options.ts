@@ -9,6 +9,8 @@ export interface SplitBenchOptions {
   readonly pages: number;
   readonly warmUp: number;
   readonly eventSizes: readonly number[];
+  /** `server.read_fan_out` of the server on Cassandra; its default if not given. */
+  readonly fanOut?: string | undefined;
 }
 
 /** Views of a second instead of ten: the bench measures work, not the age of views. */

@@ -32,6 +32,7 @@ export class PartitionReader implements PartitionSource {
   bytes = 0;
   events = 0;
   millis = 0;
+  readonly withdrawn = false;
 
   constructor(
     store: EventStore,

@@ -1,64 +1,87 @@
-/** One time bucket of a time series: reads its partitions, one or several, as one. */
-import type { NamespaceView } from "../model/namespace.ts";
-import type { PartitionKey } from "../model/partition.ts";
-import { MergedRuns } from "../partition/merge-runs.ts";
-import type { RunSource } from "../partition/merge-runs.ts";
-import type { PartitionOpener, PartitionSource } from "../partition/partition-source.ts";
-import type { ScanRange } from "../ports/event-store.ts";
-import type { Run } from "../wire/frames.ts";
+/**
+ * Reads one time bucket of a time series, run by run, and ahead of its turn if it may.
+ *
+ * The bucket at the front of a read fetches a run when it is asked for one. A bucket ahead of the
+ * front fetches runs while there is memory on loan, and holds them until its turn. Whatever happens
+ * to it until then shows only when the read reaches it, and then it is as if it had not been read
+ * before: it forgets what it holds, because the memory was recalled, a split was withdrawn or
+ * storage failed, and reads again behind the last run that it has handed out.
+ *
+ * Only what was handed out is counted (rule C20).
+ */
+import { LinkedAbort } from "../lib/linked-abort.ts";
+import type { PartitionSource } from "../partition/partition-source.ts";
+import type { Position, Run } from "../wire/frames.ts";
+import type { AheadMemory, ForgottenWhy } from "./ahead-memory.ts";
+import type { BucketScan } from "./bucket-scan.ts";
 import type { BucketRange } from "./buckets-of.ts";
 
-/** A run smaller than this costs more in round trips than it saves in memory. */
-const RUN_BYTES_MIN = 16 * 1024;
-/** Where partitions are very many, their first runs together must still fit into memory. */
-const FANOUT_BYTES_MAX = 4 * 1024 * 1024;
-const FANOUT_RUN_BYTES_MIN = 4 * 1024;
+/** Whether a bucket is the one that the read is at, or behind it. */
+export type BucketTurn = "FRONT" | "AHEAD";
 
-/** The least that is fetched of each of so many partitions. */
-export function runBytesMin(partitions: number): number {
-  const share = Math.floor(FANOUT_BYTES_MAX / partitions);
-  return Math.min(RUN_BYTES_MIN, Math.max(FANOUT_RUN_BYTES_MIN, share));
-}
+/** Opens the bucket behind a position; undefined: from its beginning. */
+export type OpenScan = (
+  turn: BucketTurn,
+  after: Position | undefined,
+  signal: AbortSignal,
+) => BucketScan;
 
-/**
- * How many events of each partition make up so many of all: events are spread by hash, so a share
- * deviates by about its square root. A merge needs one more, to know that it may go past the last.
- */
-function shareOf(events: number, partitions: number): number {
-  if (partitions === 1) return events;
-  const mean = events / partitions;
-  return Math.min(events, Math.ceil(mean + 3 * Math.sqrt(mean)) + 1);
+/** What a read has taken from one partition. */
+export type SourceState = Pick<
+  PartitionSource,
+  "partition" | "route" | "bytes" | "events" | "originalBytes" | "originalEvents" | "millis"
+>;
+
+interface HeldRun {
+  readonly run: Run;
+  /** Of the bucket's partitions, when the run was fetched. */
+  readonly states: readonly SourceState[];
+  /** Of the memory on loan. */
+  lent: number;
+  readonly isAhead: boolean;
 }
 
 export class BucketReader {
   readonly bucket: BucketRange;
-  readonly sources: readonly PartitionSource[];
-  readonly #runs: RunSource;
-  #first: Promise<Run | undefined> | undefined;
+  readonly #openScan: OpenScan;
+  readonly #memory: AheadMemory;
+  readonly #signal: AbortSignal;
+  #scan: BucketScan | undefined;
+  /** Of a scan that was opened ahead. */
+  #leaving: LinkedAbort | undefined;
+  readonly #held: HeldRun[] = [];
+  /** The fetches of a bucket ahead. Never rejects. */
+  #fetching: Promise<void> | undefined;
+  /** Never rejects. */
+  #forgetting: Promise<void> | undefined;
+  /** Of a fetch that began ahead and ended when runs before it were handed out. */
+  #failure: { readonly error: unknown } | undefined;
+  /** Not read ahead again: storage failed. */
+  #hasFailedAhead = false;
+  /** The states at the end of the bucket. */
+  #end: readonly SourceState[] | undefined;
+  #isFront = false;
+  #isClosed = false;
+  /** Whether this scan has handed out a run. */
+  #begun = false;
+  /** For the fetches of a scan ahead; held runs but the newest are lent for one by one. */
+  #lentForScan = 0;
+  #last: Position | undefined;
+  #before: readonly SourceState[] | undefined;
+  #shown: readonly SourceState[] | undefined;
 
-  constructor(
-    opener: PartitionOpener,
-    view: NamespaceView,
-    bucket: BucketRange,
-    partitions: readonly PartitionKey[],
-    range: ScanRange,
-    signal: AbortSignal,
-  ) {
+  constructor(bucket: BucketRange, openScan: OpenScan, memory: AheadMemory, signal: AbortSignal) {
     this.bucket = bucket;
-    const count = partitions.length;
-    // The more partitions, the less each may fetch: together they stay within the request's share.
-    const runBytesMax = Math.max(runBytesMin(count), Math.floor(range.runBytesMax / count));
-    const eventsWanted = range.eventsWanted && shareOf(range.eventsWanted, count);
-    this.sources = partitions.map((partition) =>
-      opener.open(view, partition, { ...range, runBytesMax, eventsWanted }, signal),
-    );
-    this.#runs =
-      count === 1
-        ? (this.sources[0] as PartitionSource)
-        : new MergedRuns(this.sources, range.order, range.runEventsMax);
+    this.#openScan = openScan;
+    this.#memory = memory;
+    this.#signal = signal;
   }
 
-  /** Returned so far, including what no page has examined yet. */
+  /** The partitions, as of the run that was handed out last. */
+  get sources(): readonly SourceState[] {
+    return this.#shown ?? this.#scan?.sources.map(nothingOf) ?? [];
+  }
+
   get bytes(): number {
     return this.sources.reduce((sum, source) => sum + source.bytes, 0);
   }
@@ -76,20 +99,197 @@ export class BucketReader {
     return this.sources.reduce((sum, source) => sum + source.originalEvents, 0);
   }
 
-  /** Fetches the first run ahead of time. */
+  /**
+   * Reads on ahead of its turn, as far as there is memory. Called again whenever there may be more.
+   */
+  readAhead(): void {
+    if (this.#isFront || this.#isClosed || this.#fetching !== undefined) return;
+    if (this.#forgetting !== undefined || this.#hasFailedAhead) return;
+    if (!this.#mayFetchAhead()) return;
+    this.#fetching = this.#fetchAhead().finally(() => {
+      this.#fetching = undefined;
+    });
+  }
+
+  /** Its turn has come: fetches the first run, or finds the end. */
   async open(): Promise<this> {
-    this.#first = this.#runs.next();
-    await this.#first;
+    this.#isFront = true;
+    // The read's own share of the budget covers the fetches of the bucket at the front.
+    this.#endLoan();
+    await this.#ready();
     return this;
   }
 
+  /** The next run, or undefined at the end. Only after `open`. */
   async next(): Promise<Run | undefined> {
-    const first = this.#first;
-    this.#first = undefined;
-    return first ?? this.#runs.next();
+    for (;;) {
+      await this.#ready();
+      if (this.#held[0]?.isAhead === true && this.#scan?.withdrawn === true) {
+        await this.#forget("WITHDRAWN");
+        continue;
+      }
+      const held = this.#held.shift();
+      if (held === undefined) {
+        // Between the two lines above, memory may have been recalled.
+        if (this.#end === undefined) continue;
+        this.#shown = this.#end;
+        return undefined;
+      }
+      this.#memory.shrink(held.lent);
+      if (held.isAhead) this.#memory.ended("USED", held.run.bytes);
+      this.#begun = true;
+      this.#last = held.run.last;
+      this.#shown = held.states;
+      return held.run;
+    }
   }
 
-  async close(): Promise<void> {
-    await Promise.all(this.sources.map((source) => source.close()));
+  /** Gives back all memory on loan, now or when what it aborts has ended. */
+  recall(): void {
+    if (this.#lentForScan === 0 && this.#held.every(({ lent }) => lent === 0)) return;
+    void this.#forget("RECALLED");
   }
+
+  /** Ends what still runs and waits for it. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await this.#forget("LEFT");
+  }
+
+  /** Until a run is held, or the end is known. */
+  async #ready(): Promise<void> {
+    for (;;) {
+      this.#signal.throwIfAborted();
+      if (this.#forgetting !== undefined) await this.#forgetting;
+      else if (this.#held.length > 0 || this.#end !== undefined) return;
+      else if (this.#fetching !== undefined) await this.#fetching;
+      else if (this.#failure !== undefined) throw this.#failure.error;
+      else await this.#fetch("FRONT");
+    }
+  }
+
+  async #fetch(turn: BucketTurn): Promise<void> {
+    const scan = (this.#scan ??= this.#open(turn));
+    const run = await scan.next();
+    const states = statesOf(scan.sources, this.#before);
+    if (run === undefined) this.#end = states;
+    else this.#held.push({ run, states, lent: 0, isAhead: turn === "AHEAD" });
+  }
+
+  #open(turn: BucketTurn): BucketScan {
+    if (turn === "AHEAD") this.#leaving = new LinkedAbort(this.#signal);
+    return this.#openScan(turn, this.#last, this.#leaving?.signal ?? this.#signal);
+  }
+
+  async #fetchAhead(): Promise<void> {
+    try {
+      do await this.#fetch("AHEAD");
+      while (!this.#isFront && this.#forgetting === undefined && this.#mayFetchAhead());
+      if (this.#end !== undefined) this.#endLoanOfScan();
+    } catch (error) {
+      this.#hasFailedAhead = true;
+      // What was handed out may belong to the failure. Otherwise the bucket is read again when its
+      // turn comes, as if this had not been tried.
+      if (this.#begun) this.#failure = { error };
+      else void this.#forget("FAILED");
+    }
+  }
+
+  /** Whether there is memory for one more fetch. It is on loan from then on. */
+  #mayFetchAhead(): boolean {
+    if (this.#end !== undefined) return false;
+    if (this.#scan === undefined) {
+      const bytes = this.#memory.scanBytes;
+      if (!this.#memory.tryGrow(bytes)) return false;
+      this.#lentForScan = bytes;
+      return true;
+    }
+    // A split reads ahead on its own, and what was handed out of it must be vouched for by the same
+    // scan.
+    if (this.#scan.readsSplit) return false;
+    const newest = this.#held.at(-1);
+    if (newest === undefined || newest.lent > 0) return true;
+    if (!this.#memory.tryGrow(newest.run.bytes)) return false;
+    newest.lent = newest.run.bytes;
+    return true;
+  }
+
+  /** At the end of the bucket only the held runs need memory. */
+  #endLoanOfScan(): void {
+    const newest = this.#held.at(-1);
+    if (newest?.lent === 0) {
+      newest.lent = Math.min(newest.run.bytes, this.#lentForScan);
+      this.#lentForScan -= newest.lent;
+    }
+    this.#endLoan();
+  }
+
+  #endLoan(): void {
+    this.#memory.shrink(this.#lentForScan);
+    this.#lentForScan = 0;
+  }
+
+  /** Ends the scan and drops what is held: the bucket is read again behind what was handed out. */
+  #forget(why: ForgottenWhy): Promise<void> {
+    return (this.#forgetting ??= this.#endScan(why).finally(() => {
+      this.#forgetting = undefined;
+    }));
+  }
+
+  async #endScan(why: ForgottenWhy): Promise<void> {
+    this.#leaving?.abort();
+    if (this.#fetching !== undefined) await this.#fetching;
+    const scan = this.#scan;
+    this.#scan = undefined;
+    this.#leaving = undefined;
+    this.#failure = undefined;
+    this.#end = undefined;
+    this.#begun = false;
+    this.#before = this.#shown;
+    const dropped = this.#held.splice(0);
+    // A scan that failed, or was aborted, may fail again when it is closed: nothing is read from it
+    // any more.
+    await scan?.close().catch(() => undefined);
+    for (const { run, lent, isAhead } of dropped) {
+      this.#memory.shrink(lent);
+      if (isAhead) this.#memory.ended(why, run.bytes);
+    }
+    this.#endLoan();
+  }
+}
+
+/** What the sources have returned, on top of what scans before them handed out. */
+function statesOf(
+  sources: readonly PartitionSource[],
+  before: readonly SourceState[] | undefined,
+): readonly SourceState[] {
+  return sources.map((source, nth) => {
+    const { partition, route, bytes, events, originalBytes, originalEvents, millis } = source;
+    const earlier = before?.[nth];
+    if (earlier === undefined) {
+      return { partition, route, bytes, events, originalBytes, originalEvents, millis };
+    }
+    return {
+      partition,
+      route,
+      bytes: earlier.bytes + bytes,
+      events: earlier.events + events,
+      originalBytes: earlier.originalBytes + originalBytes,
+      originalEvents: earlier.originalEvents + originalEvents,
+      millis: earlier.millis + millis,
+    };
+  });
+}
+
+function nothingOf({ partition, route, millis }: PartitionSource): SourceState {
+  return {
+    partition,
+    route,
+    bytes: 0,
+    events: 0,
+    originalBytes: 0,
+    originalEvents: 0,
+    millis,
+  };
 }

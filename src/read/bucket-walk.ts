@@ -1,20 +1,27 @@
 /**
- * Walks over the time buckets of a query, run by run. A storage that can search for the next bucket
- * with events is asked for it after a few empty ones. For others the walk reads ahead: the more
- * buckets in a row are empty, the further.
+ * Walks over the time buckets of a query, run by run, and reads buckets ahead of the one it is at,
+ * in parallel (`how-far-ahead.ts`). A storage that can search for the next bucket with events is
+ * asked for it after a few empty ones.
  *
- * A step that a page did not wait for stays pending, and the rest that did not fit on a page is put
- * back: the next page begins with them. All fetched data stays within `bytesHeld`.
+ * Buckets ahead never change what the walk returns, only when it has it. A step that a page did not
+ * wait for stays pending, and the rest that did not fit on a page is put back: the next page begins
+ * with them. What is fetched of the present bucket stays within `bytesHeld`, everything else is on
+ * loan (rule C20).
  */
+import type { ByteBudget } from "../lib/byte-budget.ts";
 import { ServiceError } from "../lib/errors.ts";
 import { nextTurn } from "../lib/in-steps.ts";
 import { LinkedAbort } from "../lib/linked-abort.ts";
-import { mapBounded } from "../lib/map-bounded.ts";
 import type { NamespaceView } from "../model/namespace.ts";
 import type { Position, Run } from "../wire/frames.ts";
-import { BucketReader, runBytesMin } from "./bucket-reader.ts";
+import { AheadMemory } from "./ahead-memory.ts";
+import { BucketReader } from "./bucket-reader.ts";
+import type { BucketTurn } from "./bucket-reader.ts";
+import { BucketScan, runBytesMin } from "./bucket-scan.ts";
 import { bucketsOf, bucketsLeft, eventBucketsMax, positionBefore } from "./buckets-of.ts";
 import type { BucketRange } from "./buckets-of.ts";
+import { howFarAhead } from "./how-far-ahead.ts";
+import type { AheadFacts } from "./how-far-ahead.ts";
 import { partitionsOf } from "./partitions-of.ts";
 import type { ReadDependencies } from "./read-dependencies.ts";
 import type { ReadQuery } from "./read-query.ts";
@@ -33,6 +40,12 @@ export interface WalkOptions {
   readonly pageEventsMax: () => number;
   /** How many events of the buckets to come are wanted; undefined if that is not known. */
   readonly eventsWanted: () => number | undefined;
+  /** How far the pages have come. */
+  readonly progress: () => Pick<AheadFacts, "returned" | "room" | "streaming">;
+  /** How many time buckets it may read at once. */
+  readonly fanOut: number;
+  /** For buckets ahead. */
+  readonly budget: ByteBudget;
 }
 
 /**
@@ -40,6 +53,8 @@ export interface WalkOptions {
  */
 const EVENT_BYTES_GUESS = 512;
 const FETCH_BYTES_MIN = 64 * 1024;
+/** A scan holds the run that it returned last, and the fetch behind it. */
+const FETCHES_PER_SCAN = 2;
 /** A search costs about as much as reading an empty bucket. */
 const EMPTY_BEFORE_SEARCH = 2;
 /**
@@ -51,12 +66,19 @@ const BUCKETS_PER_TURN = 16;
 export class BucketWalk {
   readonly #options: WalkOptions;
   readonly #leaving: LinkedAbort;
-  #buckets: AsyncGenerator<BucketReader, void, undefined>;
+  readonly #memory: AheadMemory;
   readonly #fetchBytes: number;
-  readonly #aheadMax: number;
-  /** Every bucket that was opened and not yet closed, including those read ahead. */
-  readonly #opened = new Set<BucketReader>();
+  readonly #fanOut: number;
+  readonly #emptyFanOut: number;
+  /** The buckets that no reader was made for. */
+  #unread: Iterator<BucketRange, void, undefined>;
+  /** The buckets behind the current one, in order, of which some may have been read ahead. */
+  #ahead: BucketReader[] = [];
+  /** The first of them, which a step opens and `take` makes the current one. */
+  #opening: BucketReader | undefined;
   #bucket: BucketReader | undefined;
+  /** Skipped, and still closing. */
+  readonly #closing = new Set<Promise<void>>();
   #rest: Run | undefined;
   #pending: Promise<WalkStep> | undefined;
   /** Buckets without an event since the last one that had some. */
@@ -64,32 +86,51 @@ export class BucketWalk {
   /** The bucket that the walk left last. */
   #ended: BucketRange | undefined;
   #endedCount = 0;
+  #endedBytes = 0;
+  #fullCount = 0;
 
   constructor(options: WalkOptions, signal: AbortSignal) {
-    const { deps, query, view, after, pageBytesMax, pageEventsMax } = options;
+    const { deps, query, view, after, pageBytesMax, pageEventsMax, fanOut, budget } = options;
     this.#options = options;
     const searches = deps.search.findTimeBucket !== undefined;
     const steps = view.idStrategies.get(query.seriesId);
     const eventBuckets = eventBucketsMax(view.slices, query, steps);
     // Every partition fetches something, however small its share: with many of them, buckets are
-    // read one at a time. A search makes it unnecessary to read ahead.
-    this.#aheadMax = searches ? 1 : Math.max(1, Math.floor(deps.limits.aheadMax / eventBuckets));
+    // read one at a time. A search makes it unnecessary to read empty buckets ahead.
+    this.#fanOut = Math.max(1, Math.floor(fanOut / eventBuckets));
+    this.#emptyFanOut = searches ? 1 : Math.max(1, Math.floor(deps.limits.aheadMax / eventBuckets));
     this.#fetchBytes = Math.max(
       fetchBytesOf(pageBytesMax, pageEventsMax()),
       eventBuckets * runBytesMin(eventBuckets),
     );
     this.#leaving = new LinkedAbort(signal);
-    this.#buckets = this.#bucketsAfter(after);
+    this.#memory = new AheadMemory(
+      budget,
+      deps.limits.aheadBytesMax,
+      () => FETCHES_PER_SCAN * this.#runBytesOf("AHEAD"),
+      () => this.#recall(),
+    );
+    this.#unread = this.#bucketsAfter(after);
   }
 
-  /** The memory it may hold: for the bucket being read, and for those read ahead. */
+  /** The memory it may hold, apart from what is on loan. */
   get bytesHeld(): number {
-    return 2 * this.#fetchBytes;
+    return FETCHES_PER_SCAN * this.#fetchBytes;
   }
 
   /** The current bucket; undefined between two buckets and at the end. */
   get bucket(): BucketReader | undefined {
     return this.#bucket;
+  }
+
+  /** What became of the bytes read ahead. */
+  get aheadBytes(): AheadMemory["bytesOf"] {
+    return this.#memory.bytesOf;
+  }
+
+  /** How many buckets with events it has left. */
+  get fullBuckets(): number {
+    return this.#fullCount;
   }
 
   /** The same step again until it is taken. */
@@ -100,7 +141,9 @@ export class BucketWalk {
   /** The step that `next` returned has been used. */
   take(step: WalkStep): void {
     this.#pending = undefined;
-    if (step instanceof BucketReader) this.#bucket = step;
+    if (!(step instanceof BucketReader)) return;
+    this.#bucket = step;
+    this.#opening = undefined;
   }
 
   /** The rest of the last run that did not fit on the page. */
@@ -111,9 +154,10 @@ export class BucketWalk {
   /** Leaves the current bucket, which is at its end. */
   async endBucket(bucket: BucketReader, found: "empty" | "events"): Promise<void> {
     this.#emptyBuckets = found === "empty" ? this.#emptyBuckets + 1 : 0;
+    if (found === "events") this.#fullCount++;
+    this.#endedBytes += bucket.bytes;
     this.#bucket = undefined;
     this.#ended = bucket.bucket;
-    this.#opened.delete(bucket);
     await bucket.close();
     if (++this.#endedCount % BUCKETS_PER_TURN === 0) await nextTurn();
   }
@@ -125,27 +169,73 @@ export class BucketWalk {
   async close(): Promise<void> {
     this.#leaving.abort();
     await Promise.allSettled([this.#pending]);
-    await Promise.allSettled([this.#buckets.return()]);
-    await Promise.allSettled([...this.#opened].map((bucket) => bucket.close()));
+    const buckets = [...this.#open()].map((bucket) => bucket.close());
+    await Promise.allSettled([...this.#closing, ...buckets]);
+  }
+
+  *#open(): Generator<BucketReader, void, undefined> {
+    if (this.#bucket !== undefined) yield this.#bucket;
+    if (this.#opening !== undefined) yield this.#opening;
+    yield* this.#ahead;
   }
 
   async #step(): Promise<WalkStep> {
+    this.#leaving.signal.throwIfAborted();
     const rest = this.#rest;
     this.#rest = undefined;
     if (rest !== undefined) return rest;
-    if (this.#bucket !== undefined) return this.#bucket.next();
+    if (this.#bucket !== undefined) {
+      const run = this.#bucket.next();
+      this.#readAhead();
+      return run;
+    }
     if (this.#emptyBuckets >= EMPTY_BEFORE_SEARCH) await this.#skipEmpty();
-    const opened = await this.#buckets.next();
-    return opened.done === true ? undefined : opened.value;
+    const bucket = this.#ahead.shift() ?? this.#nextReader();
+    if (bucket === undefined) return undefined;
+    this.#opening = bucket;
+    const opened = bucket.open();
+    this.#readAhead();
+    return opened;
   }
 
-  #bucketsAfter(after: Position | undefined): AsyncGenerator<BucketReader, void, undefined> {
+  /** Nearest first, so that memory goes where it is needed soonest. */
+  #readAhead(): void {
+    const wanted = howFarAhead({
+      ...this.#options.progress(),
+      fanOut: this.#fanOut,
+      emptyFanOut: this.#emptyFanOut,
+      emptyBuckets: this.#emptyBuckets,
+      ended: this.#endedCount,
+      endedBytes: this.#endedBytes,
+      bytesMax: this.#memory.bytesMax,
+    });
+    while (this.#ahead.length < wanted) {
+      const reader = this.#nextReader();
+      if (reader === undefined) break;
+      this.#ahead.push(reader);
+    }
+    for (const bucket of this.#ahead.slice(0, wanted)) bucket.readAhead();
+  }
+
+  /** Other reads wait for memory. */
+  #recall(): void {
+    for (const bucket of this.#open()) bucket.recall();
+  }
+
+  #bucketsAfter(after: Position | undefined): Iterator<BucketRange, void, undefined> {
     const { query, view } = this.#options;
-    return mapBounded(
-      bucketsOf(view.slices, { ...query, after }),
-      () => Math.min(this.#aheadMax, 1 + this.#emptyBuckets),
+    return bucketsOf(view.slices, { ...query, after });
+  }
+
+  #nextReader(): BucketReader | undefined {
+    const next = this.#unread.next();
+    if (next.done === true) return undefined;
+    const bucket = next.value;
+    return new BucketReader(
+      bucket,
+      (turn, after, signal) => this.#openScan(bucket, turn, after, signal),
+      this.#memory,
       this.#leaving.signal,
-      (bucket, signal) => this.#open(bucket, signal),
     );
   }
 
@@ -166,31 +256,50 @@ export class BucketWalk {
     }
     if (found === left.next) return;
     if (found !== undefined) this.#emptyBuckets = 0;
-    // Nothing was read ahead, so it holds no bucket.
-    await this.#buckets.return();
-    this.#buckets = this.#bucketsAfter(positionBefore(slice, found, query.order));
+    this.#skipTo(positionBefore(slice, found, query.order));
   }
 
-  #open(bucket: BucketRange, signal: AbortSignal): Promise<BucketReader> {
+  /** Leaves out the buckets before a position. */
+  #skipTo(position: Position): void {
+    const { order } = this.#options.query;
+    const kept = this.#ahead.findIndex(({ bucket: { from, to } }) =>
+      order === "OLDEST_FIRST" ? to > position.time : from < position.time,
+    );
+    const skipped = this.#ahead.splice(0, kept < 0 ? this.#ahead.length : kept);
+    for (const bucket of skipped) {
+      const closing = bucket.close().finally(() => this.#closing.delete(closing));
+      this.#closing.add(closing);
+    }
+    if (this.#ahead.length === 0) this.#unread = this.#bucketsAfter(position);
+  }
+
+  #openScan(
+    bucket: BucketRange,
+    turn: BucketTurn,
+    behind: Position | undefined,
+    signal: AbortSignal,
+  ): BucketScan {
     const { deps, query, view, after, pageEventsMax, eventsWanted } = this.#options;
     const { slos, consistency } = view.namespace.config;
-    // Buckets read ahead share one more fetch.
-    const share = this.#emptyBuckets === 0 ? 1 : this.#aheadMax;
     const range = {
       from: bucket.from,
       to: bucket.to,
       order: query.order,
-      after,
+      after: behind ?? after,
       // A filter may drop most of them: then only the bytes bound a fetch.
       runEventsMax: query.filters.length === 0 ? pageEventsMax() : deps.limits.pageEventsMax,
-      runBytesMax: Math.ceil(this.#fetchBytes / share),
+      runBytesMax: this.#runBytesOf(turn),
       eventsWanted: eventsWanted(),
       level: { ...slos.read, consistency },
     };
     const partitions = partitionsOf(query.seriesId, view, bucket);
-    const reader = new BucketReader(deps.opener, view, bucket, partitions, range, signal);
-    this.#opened.add(reader);
-    return reader.open();
+    return new BucketScan(deps.opener, view, partitions, range, signal);
+  }
+
+  /** While buckets are empty, those ahead share one fetch. */
+  #runBytesOf(turn: BucketTurn): number {
+    const isShared = turn === "AHEAD" && this.#emptyBuckets > 0;
+    return isShared ? Math.ceil(this.#fetchBytes / this.#emptyFanOut) : this.#fetchBytes;
   }
 }
 

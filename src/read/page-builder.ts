@@ -24,7 +24,7 @@ export class PageBuilder {
   /** Whole frames, in order. */
   readonly chunks: Uint8Array[] = [];
   count = 0;
-  #bytes = 0;
+  bytes = 0;
   full = false;
   /** Everything up to here was examined, returned or not. */
   examined: Position | undefined;
@@ -54,13 +54,13 @@ export class PageBuilder {
   }
 
   #hasRoom(run: Run): boolean {
-    return this.count + run.count <= this.#eventsMax && this.#bytes + run.bytes <= this.#bytesMax;
+    return this.count + run.count <= this.#eventsMax && this.bytes + run.bytes <= this.#bytesMax;
   }
 
   #addWhole(run: Run): void {
     for (const chunk of run.chunks) this.chunks.push(chunk);
     this.count += run.count;
-    this.#bytes += run.bytes;
+    this.bytes += run.bytes;
     this.examinedBytes += run.bytes;
     this.examinedEvents += run.count;
     this.examined = run.last;
@@ -77,7 +77,7 @@ export class PageBuilder {
         const length = event.end - at;
         if (this.#filters.every((filter) => matches(event, filter))) {
           // A single event larger than the page's bytes is a page of its own.
-          const fits = this.count === 0 || this.#bytes + length <= this.#bytesMax;
+          const fits = this.count === 0 || this.bytes + length <= this.#bytesMax;
           if (!fits || this.count === this.#eventsMax) {
             this.full = true;
             const rest = at === 0 ? chunk : chunk.subarray(at);
@@ -93,7 +93,7 @@ export class PageBuilder {
           // A match is copied, so that it does not keep its whole run in memory.
           this.chunks.push(this.#filters.length === 0 ? frame : Buffer.from(frame));
           this.count++;
-          this.#bytes += length;
+          this.bytes += length;
         }
         taken++;
         takenBytes += length;

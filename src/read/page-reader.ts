@@ -2,10 +2,12 @@
  * Reads page after page of one query on one walk over its time buckets. A page ends when it is
  * full, its time is up, or the interval ends, and the next one continues at the same position.
  */
+import type { ByteBudget } from "../lib/byte-budget.ts";
 import { assert } from "../lib/errors.ts";
 import type { NamespaceView } from "../model/namespace.ts";
 import { BucketReader } from "./bucket-reader.ts";
 import { BucketWalk } from "./bucket-walk.ts";
+import type { WalkOptions } from "./bucket-walk.ts";
 import { BucketWidth } from "./bucket-width.ts";
 import { endOfBucket } from "./buckets-of.ts";
 import { PageBuilder } from "./page-builder.ts";
@@ -39,6 +41,12 @@ export interface PageOutcome {
   readonly partitions: readonly ExplainedPartition[];
 }
 
+/** Where a reader gets memory from, and what it may do with it. */
+export interface ReadAhead {
+  readonly fanOut: number;
+  readonly budget: ByteBudget;
+}
+
 /** The page being read. */
 interface Draft {
   readonly builder: PageBuilder;
@@ -60,6 +68,10 @@ export class PageReader {
   /** Events still to be returned under the total limit; 0 for none. */
   #left: number;
   #draft: Draft | undefined;
+  /** Of the pages before this one. */
+  #pages = 0;
+  #returnedEvents = 0;
+  #returnedBytes = 0;
 
   constructor(
     deps: ReadDependencies,
@@ -67,6 +79,7 @@ export class PageReader {
     view: NamespaceView,
     state: PageState | undefined,
     shape: PageShape,
+    { fanOut, budget }: ReadAhead,
     signal: AbortSignal,
   ) {
     this.#deps = deps;
@@ -89,14 +102,27 @@ export class PageReader {
         pageBytesMax: shape.bytesMax,
         pageEventsMax: () => this.#eventsMax(),
         eventsWanted: () => this.#eventsWanted(),
+        progress: () => this.#progress(),
+        fanOut,
+        budget,
       },
       signal,
     );
   }
 
-  /** The memory it may hold. */
+  /** The memory it may hold, apart from what it borrows. */
   get bytesHeld(): number {
     return this.#walk.bytesHeld;
+  }
+
+  /** What became of the bytes read ahead; final when it is closed. */
+  get aheadBytes(): BucketWalk["aheadBytes"] {
+    return this.#walk.aheadBytes;
+  }
+
+  /** How many time buckets with events it has read to their end. */
+  get fullBuckets(): number {
+    return this.#walk.fullBuckets;
   }
 
   /** The internal id of the namespace it reads. */
@@ -181,6 +207,10 @@ export class PageReader {
     const { chunks, count } = builder;
     const limited = this.#left > 0;
     if (limited) this.#left -= count;
+    this.#draft = undefined;
+    this.#pages++;
+    this.#returnedEvents += count;
+    this.#returnedBytes += builder.bytes;
     const ended = ending === "end" || (limited && this.#left === 0);
     const nextPageToken = ended ? "" : this.#tokenAfter(builder);
     const context = {
@@ -213,6 +243,21 @@ export class PageReader {
   #eventsWanted(): number | undefined {
     if (this.#shape.pages === "ALL" || this.#query.filters.length > 0) return undefined;
     return this.#eventsMax() - (this.#draft?.builder.count ?? 0);
+  }
+
+  #progress(): ReturnType<WalkOptions["progress"]> {
+    const { pages, bytesMax } = this.#shape;
+    const { count = 0, bytes = 0 } = this.#draft?.builder ?? {};
+    const limit = this.#left === 0 ? Number.POSITIVE_INFINITY : this.#left;
+    return {
+      returned: { events: this.#returnedEvents + count, bytes: this.#returnedBytes + bytes },
+      room:
+        pages === "ALL"
+          ? { events: limit - count, bytes: Number.POSITIVE_INFINITY }
+          : { events: this.#eventsMax() - count, bytes: bytesMax - bytes },
+      // The second page of a stream is read before anybody has asked for it.
+      streaming: pages === "ALL" && this.#pages >= 2,
+    };
   }
 
   #eventsMax(): number {

@@ -4,6 +4,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { ViewSource } from "../model/namespace.ts";
 import type { PartitionRead } from "../partition/partition-read.ts";
 import type { PartitionOpener } from "../partition/partition-source.ts";
+import type { AheadOutcome } from "./ahead-memory.ts";
 import type { PageTokens } from "./page-tokens.ts";
 import type { ReadLimits } from "./read-limits.ts";
 import type { EventStore } from "../ports/event-store.ts";
@@ -13,6 +14,13 @@ export interface OtherProcesses {
   readonly clockSkewMicros: Micros;
   /** After it resolves, no view requested earlier is used here. Never rejects. */
   readonly refreshView: (namespace: string) => Promise<void>;
+}
+
+export interface ReadAheadNote {
+  readonly namespace: string;
+  /** Time buckets that the namespace's next read may read at once. */
+  readonly fanOut: number;
+  readonly bytesOf: Readonly<Record<AheadOutcome, number>>;
 }
 
 export interface ReadDependencies {
@@ -32,6 +40,8 @@ export interface ReadDependencies {
    * Set where other processes make slices too, and one of them may know of a slice before this one.
    */
   readonly others?: OtherProcesses;
+  /** Called when a read has ended that read time buckets ahead; must return at once. */
+  readonly onReadAhead?: (ahead: ReadAheadNote) => void;
   /** Called with every partition that was read; must return at once. */
   readonly onPartitionRead?: (read: PartitionRead) => void;
 }

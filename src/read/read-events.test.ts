@@ -51,9 +51,9 @@ test("R1: a storage outage is an error, not an empty page", async () => {
 
 test("R2: at the latency limit a caller that allows it gets a partial page, in order, and continues without gap or repeat", async () => {
   const fixture = await Fixture.open(30);
-  // The bucket of the first events answers at once, every later one takes 400 ms.
+  // The bucket of the first events answers at once, every later one takes longer than the limit.
   fixture.store.before = async (call) => {
-    if (call === "scan" && fixture.scans++ > 0) await fixture.clock.sleep(400);
+    if (call === "scan" && fixture.scans++ > 0) await fixture.clock.sleep(1_400);
   };
   const seen: string[] = [];
   let pageToken = "";
@@ -647,6 +647,7 @@ function asSplit(source: PartitionSource): PartitionSource {
     originalBytes: 0,
     originalEvents: 0,
     millis: 0,
+    withdrawn: false,
     next: () => source.next(),
     close: () => source.close(),
   };

@@ -8,6 +8,7 @@
  * the read fails, also if another namespace has the name by then: its tables may be gone, and what
  * is missing from them would look like the end.
  */
+import type { ByteBudget } from "../lib/byte-budget.ts";
 import { ServiceError } from "../lib/errors.ts";
 import { mapBounded } from "../lib/map-bounded.ts";
 import { Problems } from "../lib/problems.ts";
@@ -17,6 +18,7 @@ import { NOT_SPLIT } from "../partition/partition-reader.ts";
 import type { RouteName } from "../partition/partition-source.ts";
 import { bucketsOf, countBuckets, countPartitions } from "./buckets-of.ts";
 import { bucketText, EXPLAINED_PARTITIONS_MAX, ExplainedRead } from "./explained-read.ts";
+import { FanOuts } from "./fan-outs.ts";
 import { mayMissSlice } from "./may-miss-slice.ts";
 import { PageReader } from "./page-reader.ts";
 import type { PageOutcome, PageShape } from "./page-reader.ts";
@@ -30,9 +32,11 @@ const EXPLAINED_AT_ONCE = 8;
 
 export class EventReader {
   readonly #deps: ReadDependencies;
+  readonly #fanOuts: FanOuts;
 
   constructor(deps: ReadDependencies) {
     this.#deps = deps;
+    this.#fanOuts = new FanOuts(deps.limits.fanOutMax);
   }
 
   async readPage(query: ReadQuery, signal: AbortSignal): Promise<ReadPage> {
@@ -41,8 +45,8 @@ export class EventReader {
 
   /** Page after page to the end; the next one is read while the caller processes this one. */
   async *stream(query: ReadQuery, signal: AbortSignal): AsyncGenerator<ReadPage, void, undefined> {
-    const pages = await this.#open(query, this.#streamShape(query), signal);
     const { streamBudget } = this.#deps;
+    const pages = await this.#open(query, this.#streamShape(query), streamBudget, signal);
     await streamBudget.take(pages.bytesHeld, signal);
     try {
       let pending = pages.next();
@@ -62,6 +66,7 @@ export class EventReader {
     } finally {
       await pages.close();
       streamBudget.give(pages.bytesHeld);
+      this.#learn(query.namespace, pages);
     }
   }
 
@@ -93,7 +98,7 @@ export class EventReader {
 
   async #readOne(query: ReadQuery, signal: AbortSignal): Promise<PageOutcome> {
     const { budget } = this.#deps;
-    const pages = await this.#open(query, this.#pageShape(query), signal);
+    const pages = await this.#open(query, this.#pageShape(query), budget, signal);
     await budget.take(pages.bytesHeld, signal);
     let outcome: PageOutcome | undefined;
     try {
@@ -101,7 +106,7 @@ export class EventReader {
       requireSameNamespace(await this.#view(query.namespace), pages.namespaceId);
       return outcome;
     } finally {
-      await this.#close(pages, outcome);
+      await this.#close(query.namespace, pages, outcome);
     }
   }
 
@@ -113,7 +118,7 @@ export class EventReader {
     const whole = query.totalLimit > 0 && query.pageSize === 0;
     const one = this.#pageShape(whole ? { ...query, pageSize: limits.pageEventsMax } : query);
     const shape = whole ? { ...one, pages: "ALL" as const } : one;
-    const pages = await this.#open(query, shape, signal);
+    const pages = await this.#open(query, shape, budget, signal);
     await budget.take(pages.bytesHeld, signal);
     const explained = new ExplainedRead();
     let outcome: PageOutcome | undefined;
@@ -124,24 +129,41 @@ export class EventReader {
       } while (whole && !outcome.ended && !outcome.page.context.partial);
       return { explained, namespaceId: pages.namespaceId };
     } finally {
-      await this.#close(pages, outcome);
+      await this.#close(query.namespace, pages, outcome);
     }
   }
 
-  async #close(pages: PageReader, last: PageOutcome | undefined): Promise<void> {
-    const closed = pages.close().then(() => this.#deps.budget.give(pages.bytesHeld));
+  async #close(namespace: string, pages: PageReader, last: PageOutcome | undefined): Promise<void> {
+    const closed = pages.close().then(() => {
+      this.#deps.budget.give(pages.bytesHeld);
+      this.#learn(namespace, pages);
+    });
     // A partial answer does not wait for the storage that made it partial.
     if (last?.page.context.partial !== true) await closed;
   }
 
-  async #open(query: ReadQuery, shape: PageShape, signal: AbortSignal): Promise<PageReader> {
+  /** A read that has ended teaches the next ones of its namespace how far to read ahead. */
+  #learn(namespace: string, { namespaceId, fullBuckets, aheadBytes }: PageReader): void {
+    const { USED: usedBytes, LEFT: leftBytes } = aheadBytes;
+    const result = { buckets: fullBuckets, usedBytes, leftBytes };
+    const fanOut = this.#fanOuts.learn(namespaceId, result);
+    this.#deps.onReadAhead?.({ namespace, fanOut, bytesOf: aheadBytes });
+  }
+
+  async #open(
+    query: ReadQuery,
+    shape: PageShape,
+    budget: ByteBudget,
+    signal: AbortSignal,
+  ): Promise<PageReader> {
     const { clock, tokens } = this.#deps;
     const view = await this.#admit(query);
     const state =
       query.pageToken === ""
         ? undefined
         : tokens.decode(query, view.namespace.id, clock.nowMicros());
-    return new PageReader(this.#deps, query, view, state, shape, signal);
+    const ahead = { budget, fanOut: this.#fanOuts.of(view.namespace.id) };
+    return new PageReader(this.#deps, query, view, state, shape, ahead, signal);
   }
 
   /** Whatever error an abort caused inside, the caller gets the abort's reason. */

@@ -17,6 +17,10 @@ export interface ReadLimits {
   readonly pagePartitionsMin: number;
   /** Time buckets read at once while they turn out to be empty. */
   readonly aheadMax: number;
+  /** The most time buckets with events that one read may read at once; it learns how many. */
+  readonly fanOutMax: number;
+  /** The most memory that one read may borrow for time buckets ahead. */
+  readonly aheadBytesMax: number;
 }
 
 export const DEFAULT_READ_LIMITS: ReadLimits = {
@@ -29,4 +33,6 @@ export const DEFAULT_READ_LIMITS: ReadLimits = {
   pageTurnMs: 250,
   pagePartitionsMin: 64,
   aheadMax: 8,
+  fanOutMax: 16,
+  aheadBytesMax: 16 * 1024 * 1024,
 };

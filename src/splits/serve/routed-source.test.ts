@@ -228,8 +228,7 @@ for (const [what, route, prepare] of FALLEN) {
       await fixture.quiet();
     }
     equal((await fixture.serving.opener.explain(fixture.view, location)).route, route);
-    fixture.reads.length = 0;
-    await fixture.read({ pageSize: 1_000 });
+    // A whole read would compare the split, and with that change the answer.
     const source = fixture.serving.opener.open(
       fixture.view,
       location,

@@ -61,6 +61,8 @@ export class RoutedSource implements PartitionSource {
   #readOriginal = false;
   #partsBefore = 0;
   #done = false;
+  /** The segment that the run returned last was read from, if it was read from the split. */
+  #lastSegment: RouteSegment | undefined;
   bytes = 0;
   events = 0;
   /**
@@ -100,6 +102,13 @@ export class RoutedSource implements PartitionSource {
     if (!this.#readSplit) return readOnlyOriginal(planned);
     const route = this.#readOriginal ? "SPLIT_AND_ORIGINAL" : "SPLIT";
     return { route, why: planned.why, parts };
+  }
+
+  get withdrawn(): boolean {
+    const segment = this.#lastSegment;
+    if (segment === undefined) return false;
+    const known = this.#knownRoute();
+    return known === undefined || !this.#mayServe(known.route, segment);
   }
 
   async next(): Promise<Run | undefined> {
@@ -270,10 +279,12 @@ export class RoutedSource implements PartitionSource {
 
   #note(reading: RangeRead, run: Run): void {
     reading.begun = true;
+    const { readFrom, segment } = reading.routeRange;
+    this.#lastSegment = readFrom === "SPLIT" ? segment : undefined;
     reading.sum?.add(run);
     this.bytes += run.bytes;
     this.events += run.count;
-    if (reading.routeRange.segment === undefined) {
+    if (segment === undefined) {
       this.originalBytes += run.bytes;
       this.originalEvents += run.count;
     }

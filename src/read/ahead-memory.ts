@@ -5,13 +5,12 @@
 import type { ByteBudget, Loan } from "../lib/byte-budget.ts";
 
 /**
- * LEFT: the read ended before it. RECALLED: other reads needed the memory. WITHDRAWN: a split must
- * not be served any more. FAILED: storage failed, and it is read again.
+ * What became of bytes that were read ahead. USED: passed on. LEFT: the read ended before it.
+ * RECALLED: other reads needed the memory. WITHDRAWN: a split must not be served any more. FAILED:
+ * storage failed. After the last three they are read again when their turn comes.
  */
-export type ForgottenWhy = "LEFT" | "RECALLED" | "WITHDRAWN" | "FAILED";
-
-/** What became of bytes that were read ahead. */
-export type AheadOutcome = "USED" | ForgottenWhy;
+export type AheadOutcome = "USED" | "LEFT" | "RECALLED" | "WITHDRAWN" | "FAILED";
+export type ForgottenWhy = Exclude<AheadOutcome, "USED">;
 
 export class AheadMemory {
   readonly #loan: Loan;

@@ -328,6 +328,11 @@ export const ConfigSchema = z.strictObject({
       read_memory: bytesSchema({ min: "1MiB", max: "64GiB" })
         .prefault("128MiB")
         .describe("Bytes that reads hold. At the limit further reads wait."),
+      read_fan_out: count({ min: 1, max: 64 })
+        .prefault(16)
+        .describe(
+          "Time buckets that one read may read at once. A namespace starts with at most 8, and its reads teach the server how many pay. 1 reads one bucket after another. More than 16 rarely helps: the memory of one read ends first.",
+        ),
       queue_memory: bytesSchema({ min: "64KiB", max: "16GiB" })
         .prefault("16MiB")
         .describe(

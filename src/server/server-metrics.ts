@@ -8,6 +8,7 @@ import { TimeSeriesService } from "../gen/braid/v1/time_series_service_pb.js";
 import type { Code, EventCode } from "../lib/errors.ts";
 import { allOf, label, NAMESPACE, openLabel } from "../lib/metrics.ts";
 import type { Metrics } from "../lib/metrics.ts";
+import type { AheadOutcome } from "../read/ahead-memory.ts";
 import { READ_MODES } from "../model/read-mode.ts";
 import type { DetectionOutcome } from "../splits/detect/detection-emitter.ts";
 import type { FallbackReason } from "../splits/serve/fallback-reason.ts";
@@ -43,6 +44,14 @@ const COMPARISON_RESULTS = allOf<Lowercase<ComparisonResult>>({
   integrity_error: 0,
   failed: 0,
   skipped: 0,
+});
+
+const AHEAD_OUTCOME_LABELS = allOf<Lowercase<AheadOutcome>>({
+  used: 0,
+  left: 0,
+  recalled: 0,
+  withdrawn: 0,
+  failed: 0,
 });
 
 const CODE = openLabel<Code | EventCode>("code");
@@ -140,6 +149,16 @@ function readMetrics(metrics: Metrics) {
       [NAMESPACE],
     ),
     readBytes: metrics.gauge("braid_read_bytes_in_flight", "Bytes held by reads."),
+    readFanOut: metrics.gauges(
+      "braid_read_fan_out",
+      "Time buckets that the next read may read at once.",
+      [NAMESPACE],
+    ),
+    readAheadBytes: metrics.counter(
+      "braid_read_ahead_bytes_total",
+      "Bytes that reads have read ahead of the time bucket they were at, by what became of them.",
+      [NAMESPACE, label("outcome", AHEAD_OUTCOME_LABELS)],
+    ),
     partitionBytes: metrics.histogram(
       "braid_partition_read_bytes",
       "Bytes read of one original partition by one read.",

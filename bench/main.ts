@@ -2,6 +2,7 @@
  * `npm run bench -- NAME [--json] [flags of the bench]`: ratios measured side by side in one run.
  */
 import { benchCassandra } from "./cassandra.ts";
+import { benchDense, DENSE_FLAGS } from "./dense.ts";
 import { benchEmbedded } from "./embedded.ts";
 import { benchFleetPolicy, FLEET_POLICY_FLAGS } from "./fleet-policy.ts";
 import { benchOverload, OVERLOAD_FLAGS } from "./overload.ts";
@@ -21,6 +22,7 @@ interface Bench {
 const BENCHES: Readonly<Record<string, Bench>> = {
   embedded: { flags: "", run: benchEmbedded },
   cassandra: { flags: "", run: benchCassandra },
+  dense: { flags: DENSE_FLAGS, run: benchDense },
   overload: { flags: OVERLOAD_FLAGS, run: benchOverload },
   "fleet-policy": { flags: FLEET_POLICY_FLAGS, run: benchFleetPolicy },
   "many-namespaces": { flags: "", run: benchManyNamespaces },

@@ -1,6 +1,6 @@
 /** Tombstones: a read that meets many of them is slow, and fails at Cassandra's threshold. */
+import { formatDurationMs } from "../../lib/units.ts";
 import { short } from "../number-text.ts";
-import { DAY_MICROS } from "../limits.ts";
 import { verdictOf } from "./criterion.ts";
 import type { Criterion } from "./criterion.ts";
 
@@ -13,10 +13,10 @@ export const tombstones: Criterion = {
       const why = "no row is deleted or expires (--delete-share, --ttl, --deleted say otherwise)";
       return { verdict: "UP", number: 0, why };
     }
-    const days = short(limits.gcGraceMicros / DAY_MICROS);
+    const grace = formatDurationMs(limits.gcGraceMicros / 1_000);
     const verdict = verdictOf(max, limits.tombstonesWarn, limits.tombstonesFail);
     const why =
-      `up to ${short(max)} tombstones in one partition within ${days} days; Cassandra warns at ` +
+      `up to ${short(max)} tombstones in one partition within ${grace}; Cassandra warns at ` +
       `${short(limits.tombstonesWarn)} and fails at ${short(limits.tombstonesFail)}`;
     return { verdict, number: max, why };
   },

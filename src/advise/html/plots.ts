@@ -86,7 +86,9 @@ export function hotSpotsPlot({ judged, recommended, runnersUp, limits }: Advice)
 
 /** Partitions that a query asks, for each query and strategy, in powers of ten. */
 export function queriesPlot({ judged, recommended, queries }: Advice): string {
-  const all = judged.flatMap(({ measured }) => measured.queries.map((each) => each.partitions));
+  const all = judged.flatMap(({ measured }) =>
+    measured.queries.map((each) => Math.max(each.partitions, each.partitionsP99)),
+  );
   const decades = Math.max(1, Math.ceil(Math.log10(Math.max(10, ...all))));
   const width = (partitions: number): number =>
     Math.max(0.5, (100 * Math.log10(Math.max(1, partitions))) / decades);

@@ -2,8 +2,9 @@
  * Every test that this machine can run, after the checks. With arguments only the test files whose
  * path contains one of them, without the checks: `npm test -- src/wire`.
  *
- * Three rounds: first what needs no service, while Cassandra and Kafka get up in the background;
- * then what shares those two; last, one after another, what starts clusters of its own. Only what
+ * Four rounds: first what needs no service, while Cassandra and Kafka get up in the background; then
+ * what builds Go programs; then what shares those two services; last, one after another, what starts
+ * clusters of its own. Only what
  * the chosen files need is started, and all of it is stopped.
  *
  * The last lines say how many passed and failed, and what could not be run here and why. With
@@ -22,13 +23,21 @@ const TEST_FILES = ["tests/**/*.e2e.ts", "tests/**/*.test.ts", "{src,client}/**/
 
 /** A file that hangs fails after this instead of holding up the run for ever. */
 const FILE_MS_MAX = 300_000;
-/** One with real services, or that starts and restarts whole clusters, takes longer. */
-const SERVICES_FILE_MS_MAX = 900_000;
+/**
+ * One with real services, that starts and restarts whole clusters, or that builds a Go program for
+ * the first time takes longer.
+ */
+const LONG_FILE_MS_MAX = 900_000;
 
 const filters = process.argv.slice(2);
 const startedAt = performance.now();
 
-const rounds = { plain: [] as string[], shared: [] as string[], alone: [] as string[] };
+const rounds = {
+  plain: [] as string[],
+  built: [] as string[],
+  shared: [] as string[],
+  alone: [] as string[],
+};
 const wanted = new Set<string>();
 const leftOut: string[] = [];
 for (const file of TEST_FILES.flatMap((pattern) => globSync(pattern).toSorted())) {
@@ -52,10 +61,11 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
 const report = new TestReport();
 const checked = filters.length > 0 || (await runChecks());
 await runFiles(rounds.plain, availableParallelism(), FILE_MS_MAX);
+await runFiles(rounds.built, availableParallelism(), LONG_FILE_MS_MAX);
 const served = await servicesReady();
-if (served) await runFiles(rounds.shared, availableParallelism(), SERVICES_FILE_MS_MAX);
+if (served) await runFiles(rounds.shared, availableParallelism(), LONG_FILE_MS_MAX);
 await services.stop();
-await runFiles(rounds.alone, 1, SERVICES_FILE_MS_MAX);
+await runFiles(rounds.alone, 1, LONG_FILE_MS_MAX);
 
 report.printFailures();
 const seconds = Math.round((performance.now() - startedAt) / 1000);
@@ -73,6 +83,7 @@ process.exitCode = checked && served && complete && passed ? 0 : 1;
 
 function roundOf(needs: readonly string[]): keyof typeof rounds {
   if (needs.includes("java")) return "alone";
+  if (needs.includes("go")) return "built";
   return needs.includes("cassandra") || needs.includes("kafka") ? "shared" : "plain";
 }
 

@@ -8,8 +8,8 @@ import type { ScanRange } from "../ports/event-store.ts";
 const RUN_BYTES_MIN = 128 * 1024;
 /**
  * Of one fetch each. Together with the one in use these are two fetches, which a read has memory
- * for. More and smaller ones cost more: half the size took a third more processor time of node and
- * server (docs/decisions/0023).
+ * for. More and smaller ones cost more: half the size took a tenth to a fifth more processor time
+ * of node and reader (docs/decisions/0023).
  */
 const SUBRANGES_AHEAD = 1;
 

@@ -5,7 +5,9 @@ import { SkippingTiming } from "../tests/support/fake-braid.ts";
 import { BatchingWriter } from "./batching-writer.ts";
 import type { SendBatch, WriteFailure, WriterOptions } from "./batching-writer.ts";
 import { BraidError } from "./braid-error.ts";
+import type { Codec } from "./codec.ts";
 import type { JsonEvent } from "./events.ts";
+import { jsonCodec } from "./json-codec.ts";
 import type { EventFailure } from "./messages.ts";
 
 /** A server in memory: keeps every batch, and answers as the test decides. */
@@ -19,8 +21,10 @@ class Sink {
     this.#answer = answer;
   }
 
-  readonly send: SendBatch = async (body) => {
-    const request = JSON.parse(Buffer.from(body).toString()) as { events: { eventId: string }[] };
+  readonly send: SendBatch = async (_codec, body) => {
+    const request = JSON.parse(Buffer.from(body as Uint8Array).toString()) as {
+      events: { eventId: string }[];
+    };
     const ids = request.events.map((event) => event.eventId);
     this.batches.push(ids);
     this.inFlight += 1;
@@ -42,10 +46,12 @@ const EVENT_BYTES = event("0").json.length;
 
 function writerTo(sink: Sink, options: WriterOptions<Event> = {}): BatchingWriter<Event> {
   // Delays of ten seconds and more never end by themselves.
-  return new BatchingWriter("plays", sink.send, new SkippingTiming(), {
-    maxDelayMs: 10_000,
-    ...options,
-  });
+  const transport = {
+    timing: new SkippingTiming(),
+    codec: jsonCodec,
+    inCodec: <R>(run: (codec: Codec) => Promise<R>) => run(jsonCodec),
+  };
+  return new BatchingWriter("plays", transport, sink.send, { maxDelayMs: 10_000, ...options });
 }
 
 const allWell = async (): Promise<EventFailure[]> => [];

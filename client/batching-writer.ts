@@ -8,11 +8,12 @@
  * own time anyway.
  */
 import { BraidError } from "./braid-error.ts";
-import { encodeEvent } from "./events.ts";
+import type { Body, Codec } from "./codec.ts";
 import type { JsonEvent, NewEvent } from "./events.ts";
+import { jsonCodec } from "./json-codec.ts";
 import type { EventFailure } from "./messages.ts";
 import type { Timing } from "./timing.ts";
-import { concat } from "./read-lines.ts";
+import { startTimer } from "./timing.ts";
 
 export interface WriterOptions<T> {
   readonly maxEvents?: number;
@@ -41,21 +42,32 @@ export interface WriteFailure<T> {
   readonly scope: "event" | "request";
 }
 
-/** Sends one request's JSON. */
+/** Sends one request. */
 export type SendBatch = (
-  body: Uint8Array<ArrayBuffer>,
+  codec: Codec,
+  body: Body,
 ) => Promise<{ readonly failures: readonly EventFailure[] }>;
+
+/** What the writer needs of the transport. */
+export interface WriterTransport {
+  readonly timing: Timing;
+  readonly codec: Codec;
+  inCodec<R>(run: (codec: Codec) => Promise<R>): Promise<R>;
+}
 
 interface Entry<T> {
   readonly event: T;
-  readonly json: Uint8Array;
+  /** All entries of a batch have the same. */
+  readonly codec: Codec;
+  readonly bytes: Uint8Array;
 }
 
 export class BatchingWriter<T extends NewEvent | JsonEvent> {
+  readonly #namespace: string;
+  readonly #transport: WriterTransport;
   readonly #send: SendBatch;
   readonly #timing: Timing;
   readonly #options: WriterOptions<T>;
-  readonly #head: Uint8Array;
   readonly #maxEvents: number;
   readonly #maxBytes: number;
   readonly #maxPendingBytes: number;
@@ -64,7 +76,7 @@ export class BatchingWriter<T extends NewEvent | JsonEvent> {
 
   #batch: Entry<T>[] = [];
   #batchBytes = 0;
-  #batchTimer = new AbortController();
+  #stopTimer: (() => void) | undefined;
   #pendingBytes = 0;
   readonly #waitingAdds: { bytes: number; enter: () => void }[] = [];
   readonly #underWay = new Set<Promise<void>>();
@@ -75,11 +87,17 @@ export class BatchingWriter<T extends NewEvent | JsonEvent> {
   /** How many there were, those that were not kept included. */
   #errorCount = 0;
 
-  constructor(namespace: string, send: SendBatch, timing: Timing, options: WriterOptions<T>) {
+  constructor(
+    namespace: string,
+    transport: WriterTransport,
+    send: SendBatch,
+    options: WriterOptions<T>,
+  ) {
+    this.#namespace = namespace;
+    this.#transport = transport;
     this.#send = send;
-    this.#timing = timing;
+    this.#timing = transport.timing;
     this.#options = options;
-    this.#head = encoder.encode(`{"namespace":${JSON.stringify(namespace)},"events":[`);
     this.#maxEvents = options.maxEvents ?? 1000;
     this.#maxBytes = options.maxBytes ?? 4 * 1024 * 1024;
     this.#maxPendingBytes = options.maxPendingBytes ?? 32 * 1024 * 1024;
@@ -103,8 +121,9 @@ export class BatchingWriter<T extends NewEvent | JsonEvent> {
   async add(event: T): Promise<void> {
     if (this.#closed) throw new TypeError("the writer is closed");
     this.#throwFailures();
-    const json = "json" in event ? event.json : encoder.encode(JSON.stringify(encodeEvent(event)));
-    const bytes = json.length;
+    const entry = this.#encode(event);
+    if (entry === undefined) return;
+    const bytes = entry.bytes.length;
     if (this.#waitingAdds.length > 0 || !this.#hasRoom(bytes)) {
       // This call waits for the bytes of the open batch, so that batch must not wait for its delay.
       this.#dispatch();
@@ -118,8 +137,10 @@ export class BatchingWriter<T extends NewEvent | JsonEvent> {
     } else {
       this.#pendingBytes += bytes;
     }
+    const other = this.#batch[0];
+    if (other !== undefined && other.codec !== entry.codec) this.#dispatch();
     if (this.#batchBytes + bytes > this.#maxBytes) this.#dispatch();
-    this.#batch.push({ event, json });
+    this.#batch.push(entry);
     this.#batchBytes += bytes + 1;
     if (this.#batch.length >= this.#maxEvents || this.#waitingAdds.length > 0) this.#dispatch();
     else if (this.#batch.length === 1) this.#startTimer();
@@ -151,15 +172,13 @@ export class BatchingWriter<T extends NewEvent | JsonEvent> {
   }
 
   #startTimer(): void {
-    const timer = new AbortController();
-    this.#batchTimer = timer;
-    void this.#timing.sleep(this.#options.maxDelayMs ?? 20, timer.signal).then(() => {
-      if (!timer.signal.aborted) this.#dispatch();
-    });
+    const delayMs = this.#options.maxDelayMs ?? 20;
+    this.#stopTimer = startTimer(this.#timing, delayMs, () => this.#dispatch());
   }
 
   #dispatch(): void {
-    this.#batchTimer.abort();
+    this.#stopTimer?.();
+    this.#stopTimer = undefined;
     if (this.#batch.length === 0) return;
     const entries = this.#batch;
     this.#batch = [];
@@ -170,7 +189,7 @@ export class BatchingWriter<T extends NewEvent | JsonEvent> {
       })
       .finally(() => {
         this.#underWay.delete(sending);
-        for (const entry of entries) this.#pendingBytes -= entry.json.length;
+        for (const entry of entries) this.#pendingBytes -= entry.bytes.length;
         this.#letAddsIn();
       });
     this.#underWay.add(sending);
@@ -193,7 +212,7 @@ export class BatchingWriter<T extends NewEvent | JsonEvent> {
     for (let attempt = 1; left.length > 0; attempt++) {
       let failures: readonly EventFailure[];
       try {
-        ({ failures } = await this.#send(this.#bodyOf(left)));
+        ({ failures } = await this.#request(left));
       } catch (thrown) {
         await this.#requestFailed(left, thrown);
         return;
@@ -297,22 +316,30 @@ export class BatchingWriter<T extends NewEvent | JsonEvent> {
     }
   }
 
-  #bodyOf(entries: readonly Entry<T>[]): Uint8Array<ArrayBuffer> {
-    const parts: Uint8Array[] = [this.#head];
-    let length = this.#head.length + TAIL.length + entries.length - 1;
-    for (const [index, { json }] of entries.entries()) {
-      if (index > 0) parts.push(COMMA);
-      parts.push(json);
-      length += json.length;
+  /** Undefined if it cannot be encoded; then it has failed and is reported. */
+  #encode(event: T): Entry<T> | undefined {
+    if ("json" in event) return { event, codec: jsonCodec, bytes: event.json };
+    const { codec } = this.#transport;
+    try {
+      return { event, codec, bytes: codec.encodeEvent(event) };
+    } catch (error) {
+      if (!(error instanceof BraidError)) throw error;
+      this.#report({ event, error, scope: "event" });
+      return undefined;
     }
-    parts.push(TAIL);
-    return concat(parts, length);
+  }
+
+  async #request(entries: readonly Entry<T>[]): ReturnType<SendBatch> {
+    const send = (codec: Codec): ReturnType<SendBatch> => {
+      // Encoded again only if the server turned out not to know the first form.
+      const events = entries.map((entry) =>
+        entry.codec === codec ? entry.bytes : codec.encodeEvent(entry.event as NewEvent),
+      );
+      return this.#send(codec, codec.joinWrite(this.#namespace, events));
+    };
+    return entries[0]?.codec === jsonCodec ? send(jsonCodec) : this.#transport.inCodec(send);
   }
 }
-
-const encoder = new TextEncoder();
-const COMMA = encoder.encode(",");
-const TAIL = encoder.encode("]}");
 
 /** Tries of an event that is refused for a temporary reason, with 100, 200, … ms between them. */
 const EVENT_ATTEMPTS_MAX = 6;

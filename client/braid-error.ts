@@ -43,6 +43,7 @@ export class BraidError extends Error {
   /** Everything that is wrong with the request, one problem each; empty for other errors. */
   get problems(): readonly string[] {
     const { problems } = this.details;
+    if (typeof problems === "string") return [problems];
     return Array.isArray(problems) ? problems.map(String) : [];
   }
 

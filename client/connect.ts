@@ -1,14 +1,16 @@
 /**
  * The client: `connect`, and everything a program does through it.
  *
- * It uses `fetch` and nothing of Node, so that it runs in programs, in the CLI and in browsers.
+ * It runs in programs, in the CLI and in browsers: over `node:http` where there is one, else over
+ * `fetch`.
  */
 import { BatchingWriter } from "./batching-writer.ts";
 import type { WriterOptions } from "./batching-writer.ts";
 import { EventsFailedError } from "./braid-error.ts";
-import { encodeEvent, timeText } from "./events.ts";
+import type { Body, Codec } from "./codec.ts";
+import { timeText } from "./events.ts";
 import type { JsonEvent, NewEvent } from "./events.ts";
-import type { ControlServiceMethods, TimeSeriesServiceMethods } from "./generated/messages.ts";
+import type { ControlServiceMethods } from "./generated/messages.ts";
 import type {
   BlockedId,
   DeletedNamespace,
@@ -33,20 +35,24 @@ import type {
 } from "./messages.ts";
 import { systemTiming } from "./timing.ts";
 import type { Timing } from "./timing.ts";
-import { EventReading, readPages, readRequest, streamPages } from "./event-reading.ts";
+import { EventReading, readPages, streamPages } from "./event-reading.ts";
 import type { ReadQuery } from "./event-reading.ts";
+import { fetchHttp } from "./fetch-http.ts";
+import { answerJson, jsonCodec, readRequest } from "./json-codec.ts";
+import { nodeHttp } from "./node-http.ts";
 import { DEFAULT_RETRIES, Retries } from "./retries.ts";
 import type { RetryLimits } from "./retries.ts";
 import { SplitCalls } from "./split-calls.ts";
 import { Transport } from "./transport.ts";
-import type { CallOptions, Effect } from "./transport.ts";
+import type { CallOptions, Effect, Method } from "./transport.ts";
 
 export { BatchingWriter } from "./batching-writer.ts";
 export type { WriteFailure, WriterOptions } from "./batching-writer.ts";
 export { BraidError, EventsFailedError } from "./braid-error.ts";
 export type { Outcome } from "./braid-error.ts";
-export { ReceivedEvent, ReceivedItem } from "./events.ts";
-export type { ItemValue, JsonEvent, NewEvent, PlainEvent } from "./events.ts";
+export { ReceivedEvent, ReceivedItem } from "./received-event.ts";
+export type { PlainEvent } from "./received-event.ts";
+export type { ItemValue, JsonEvent, NewEvent } from "./events.ts";
 export type * from "./messages.ts";
 export type { Timing } from "./timing.ts";
 export { EventReading } from "./event-reading.ts";
@@ -67,6 +73,13 @@ export interface ConnectOptions {
    * with control calls; histories record it as claimed.
    */
   readonly operator?: string;
+  /**
+   * How events travel: `"binary"` is the Connect protocol with protobuf, `"json"` plain JSON, which
+   * is slower and readable on the wire. Default: binary, and JSON for a server that does not know
+   * it.
+   */
+  readonly protocol?: "binary" | "json";
+  /** Sends every request. Default: `node:http` under Node, the global `fetch` elsewhere. */
   readonly fetch?: typeof fetch;
   readonly timing?: Timing;
 }
@@ -92,9 +105,17 @@ export function connect(url: string, options: ConnectOptions = {}): BraidClient 
   if (operator !== undefined && !OPERATOR.test(operator)) {
     throw new TypeError("operator: give a name of 1 to 128 printable ASCII characters");
   }
+  const { protocol = "auto" } = options;
+  if (!PROTOCOLS.has(protocol)) throw new TypeError('protocol: give "binary" or "json"');
+  const address = url.replace(/\/+$/, "");
+  const given = options.fetch;
+  const send =
+    (given === undefined ? nodeHttp(address) : undefined) ??
+    fetchHttp(address, given ?? ((input, init) => fetch(input, init)));
   const transport = new Transport({
-    url: url.replace(/\/+$/, ""),
-    fetch: options.fetch ?? ((input, init) => fetch(input, init)),
+    url: address,
+    send,
+    protocol,
     headers: options.headers ?? {},
     deadlineMs: options.deadlineMs ?? 60_000,
     retries: new Retries({ ...DEFAULT_RETRIES, ...options.retries }, timing),
@@ -102,6 +123,8 @@ export function connect(url: string, options: ConnectOptions = {}): BraidClient 
   });
   return new BraidClient(transport, operator === undefined ? {} : { "braid-operator": operator });
 }
+
+const PROTOCOLS = new Set(["auto", "binary", "json"]);
 
 /** Fits a header; neither begins nor ends with a space, which servers would trim. */
 const OPERATOR = /^[!-~](?:[ -~]{0,126}[!-~])?$/;
@@ -126,8 +149,10 @@ export class BraidClient {
     events: readonly NewEvent[],
     options: WriteOptions = {},
   ): Promise<WriteSyncResult> {
-    const request = { namespace, events: events.map(encodeEvent) };
-    const result = await this.#data("WriteEventRecordsSync", "writes", request, options);
+    const result = await this.#transport.inCodec((codec) => {
+      const body = codec.encodeWrite(namespace, events);
+      return this.#transport.call(WRITE_SYNC, codec, body, codec.decodeWriteSync, options);
+    });
     if (options.failures !== "return") throwFailures(result.failures, result.written);
     return result;
   }
@@ -141,8 +166,10 @@ export class BraidClient {
     events: readonly NewEvent[],
     options: WriteOptions = {},
   ): Promise<WriteResult> {
-    const request = { namespace, events: events.map(encodeEvent) };
-    const result = await this.#data("WriteEventRecords", "writes", request, options);
+    const result = await this.#transport.inCodec((codec) => {
+      const body = codec.encodeWrite(namespace, events);
+      return this.#transport.call(WRITE, codec, body, codec.decodeWrite, options);
+    });
     if (options.failures !== "return") throwFailures(result.failures, result.accepted);
     return result;
   }
@@ -152,13 +179,12 @@ export class BraidClient {
     namespace: string,
     options: WriterOptions<T> = {},
   ): BatchingWriter<T> {
-    const name = options.queued === true ? "WriteEventRecords" : "WriteEventRecordsSync";
-    const method = { path: `${DATA}/${name}`, effect: "writes" } as const;
+    const method = options.queued === true ? WRITE : WRITE_SYNC;
     const { signal } = options;
-    const send = async (body: Uint8Array<ArrayBuffer>): Promise<WriteSyncResult> => {
-      return answer<WriteSyncResult>(await this.#transport.call(method, body, { signal }));
-    };
-    return new BatchingWriter(namespace, send, this.#transport.timing, options);
+    const transport = this.#transport;
+    const send = (codec: Codec, body: Body): Promise<{ failures: readonly EventFailure[] }> =>
+      transport.call(method, codec, body, codec.decodeWriteSync, { signal });
+    return new BatchingWriter(namespace, transport, send, options);
   }
 
   /** Events of an interval, fetched page by page. For large intervals `stream` is faster. */
@@ -174,7 +200,8 @@ export class BraidClient {
   /** Explains how a read is served: slices, partitions, and the route of each. */
   async explain(namespace: string, query: ReadQuery): Promise<ExplainedRead> {
     const request = { ...readRequest(namespace, query), pageToken: query.pageToken ?? "" };
-    return this.#data("ExplainRead", "reads", request, query);
+    const method = { path: `${DATA}/ExplainRead`, effect: "reads" } as const;
+    return this.#call<ExplainedRead>(method, request, query);
   }
 
   /** The server that answers: its version, and what is switched off or paused. */
@@ -391,16 +418,6 @@ export class BraidClient {
     } while (pageToken !== "");
   }
 
-  async #data<N extends keyof TimeSeriesServiceMethods>(
-    name: N,
-    effect: Effect,
-    request: TimeSeriesServiceMethods[N]["request"],
-    options?: CallOptions,
-  ): Promise<TimeSeriesServiceMethods[N]["answer"]> {
-    const method = { path: `${DATA}/${name}`, effect };
-    return answer(await this.#transport.call(method, JSON.stringify(request), options));
-  }
-
   async #control<N extends keyof ControlServiceMethods>(
     name: N,
     effect: Effect,
@@ -408,20 +425,24 @@ export class BraidClient {
     options?: CallOptions,
   ): Promise<ControlServiceMethods[N]["answer"]> {
     const method = { path: `${CONTROL}/${name}`, effect, headers: this.#controlHeaders };
-    return answer(await this.#transport.call(method, JSON.stringify(request), options));
+    return this.#call(method, request, options);
+  }
+
+  /** A call in JSON. The contract fixes the shape of an answer, so it is not checked. */
+  async #call<T>(method: Method, request: object, options?: CallOptions): Promise<T> {
+    const body = JSON.stringify(request);
+    const decode = (bytes: Uint8Array): T => answerJson(bytes) as T;
+    return this.#transport.call(method, jsonCodec, body, decode, options);
   }
 }
 
 const DATA = "braid.v1.TimeSeriesService";
 const CONTROL = "braid.v1.ControlService";
+const WRITE_SYNC: Method = { path: `${DATA}/WriteEventRecordsSync`, effect: "writes" };
+const WRITE: Method = { path: `${DATA}/WriteEventRecords`, effect: "writes" };
 
 function throwFailures(failures: readonly EventFailure[], written: number): void {
   if (failures.length > 0) throw new EventsFailedError(failures, written);
-}
-
-/** The contract fixes the shape of an answer, so the client does not check it field by field. */
-function answer<T>(parsed: unknown): T {
-  return parsed as T;
 }
 
 function deletedRef(namespace: string | { readonly id: string }): {

@@ -4,6 +4,8 @@
  * Holds one line at most. A line longer than `lineBytesMax` is not kept: undefined stands in its
  * place, so that the lines after it keep their numbers.
  */
+import { joined } from "./http.ts";
+
 export async function* readLines(
   chunks: AsyncIterable<Uint8Array>,
   lineBytesMax: number,
@@ -17,7 +19,7 @@ export async function* readLines(
   };
   const finish = (): Uint8Array | undefined => {
     const [first = EMPTY] = parts;
-    const whole = parts.length > 1 ? concat(parts, length) : first;
+    const whole = parts.length > 1 ? joined(parts, length) : first;
     const line = length > lineBytesMax ? undefined : whole;
     parts = [];
     length = 0;
@@ -36,17 +38,6 @@ export async function* readLines(
   }
   // The last line may lack its newline.
   if (length > 0) yield finish();
-}
-
-/** Joins the parts, `length` bytes in all. */
-export function concat(parts: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(length);
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }
 
 const NEWLINE = 10;

@@ -1,18 +1,40 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import type { ServerResponse } from "node:http";
-import { test } from "node:test";
-import { collect, fakeBraid, pageJson, SkippingTiming } from "../tests/support/fake-braid.ts";
-import { connect } from "./connect.ts";
+import { test as testOnce } from "node:test";
+import {
+  CLIENT_WIRES,
+  collect,
+  fakeBraid,
+  pageJson,
+  refuse,
+  SkippingTiming,
+  streamedPage,
+  streamEnd,
+} from "../tests/support/fake-braid.ts";
+import { connect as connectBy } from "./connect.ts";
+import type { BraidClient, ConnectOptions } from "./connect.ts";
+
+/** Every test runs over each way to a server. */
+function test(title: string, run: () => Promise<void>): void {
+  for (const [suffix, options] of CLIENT_WIRES) {
+    testOnce(`${title}${suffix}`, async () => {
+      wire = options;
+      await run();
+    });
+  }
+}
+
+let wire: ConnectOptions = {};
+
+function connect(url: string, options: ConnectOptions = {}): BraidClient {
+  return connectBy(url, { ...wire, ...options });
+}
 
 const QUERY = {
   timeSeriesId: "profile:1",
   start: "2026-11-15T00:00:00Z",
   end: "2026-11-16T00:00:00Z",
 };
-
-function line(page: object): string {
-  return `${JSON.stringify({ result: page })}\n`;
-}
 
 async function send(response: ServerResponse, chunk: string | Uint8Array): Promise<void> {
   await new Promise<void>((resolve) => {
@@ -21,8 +43,12 @@ async function send(response: ServerResponse, chunk: string | Uint8Array): Promi
 }
 
 test("pages of a stream are complete wherever its chunks are cut", async () => {
-  const bytes = Buffer.from(line(pageJson(["ä", "b"], "t")) + line(pageJson(["漢"], "")));
   await using server = await fakeBraid(async (_request, response) => {
+    const bytes = Buffer.concat([
+      streamedPage(response, pageJson(["ä", "b"], "t")),
+      streamedPage(response, pageJson(["漢"], "")),
+      streamEnd(response),
+    ]);
     for (let at = 0; at < bytes.length; at += 7) await send(response, bytes.subarray(at, at + 7));
     response.end();
   });
@@ -35,14 +61,15 @@ test("pages of a stream are complete wherever its chunks are cut", async () => {
 test("a stream that breaks continues after its last complete page", async () => {
   await using server = await fakeBraid(async (request, response) => {
     if (server.requests.length === 1) {
-      await send(response, line(pageJson(["a", "b"], "after-b")));
-      await send(response, line(pageJson(["c"], "after-c")).slice(0, 50));
+      await send(response, streamedPage(response, pageJson(["a", "b"], "after-b")));
+      await send(response, streamedPage(response, pageJson(["c"], "after-c")).subarray(0, 50));
       request.raw.socket.destroy();
     } else if (server.requests.length === 2) {
       // Ends without an error, but before the end of the stream.
-      response.end(line(pageJson(["c"], "after-c")));
+      response.end(streamedPage(response, pageJson(["c"], "after-c")));
     } else {
-      response.end(line(pageJson(["d"], "")));
+      response.write(streamedPage(response, pageJson(["d"], "")));
+      response.end(streamEnd(response));
     }
   });
   const client = connect(server.url, { timing: new SkippingTiming() });
@@ -58,14 +85,11 @@ test("a stream that breaks continues after its last complete page", async () => 
 });
 
 test("an error at the end of a stream is thrown, or retried if it is temporary", async () => {
-  const end = (code: string): string => `${JSON.stringify({ error: { code, message: "no" } })}\n`;
   await using server = await fakeBraid((request, response) => {
     const passing = request.body["pageToken"] === "";
-    response.end(
-      passing
-        ? line(pageJson(["a"], "after-a")) + end("STORAGE_UNAVAILABLE")
-        : line(pageJson(["b"], "after-b")) + end("DATA_LOSS"),
-    );
+    const [id, code] = passing ? ["a", "STORAGE_UNAVAILABLE"] : ["b", "DATA_LOSS"];
+    response.write(streamedPage(response, pageJson([id], `after-${id}`)));
+    response.end(streamEnd(response, { code, message: "no" }));
     return undefined;
   });
   const ids: string[] = [];
@@ -82,7 +106,8 @@ test("an error at the end of a stream is thrown, or retried if it is temporary",
 test("a stream that may lack an event is neither continued nor retried", async () => {
   const body = { code: "CONFLICT", message: "begin the read again, without a page token" };
   await using server = await fakeBraid((_request, response) => {
-    response.end(`${line(pageJson(["a"], "after-a"))}${JSON.stringify({ error: body })}\n`);
+    response.write(streamedPage(response, pageJson(["a"], "after-a")));
+    response.end(streamEnd(response, body));
     return undefined;
   });
   const client = connect(server.url, { timing: new SkippingTiming() });
@@ -91,12 +116,9 @@ test("a stream that may lack an event is neither continued nor retried", async (
 });
 
 test("a page that may lack an event is not requested again", async () => {
-  const body = { code: "CONFLICT", message: "begin the read again, without a page token" };
-  await using server = await fakeBraid((_request, response) => {
-    response.writeHead(409, { "content-type": "application/json", "retry-after": "1" });
-    response.end(JSON.stringify(body));
-    return undefined;
-  });
+  await using server = await fakeBraid((_request, response) =>
+    refuse(response, 409, "CONFLICT", { headers: { "retry-after": "1" } }),
+  );
   const client = connect(server.url, { timing: new SkippingTiming() });
   await rejects(collect(client.read("plays", QUERY)), { code: "CONFLICT", outcome: "failed" });
   equal(server.requests.length, 1);
@@ -106,7 +128,7 @@ test("leaving the loop makes the server stop", async () => {
   const gone = Promise.withResolvers<undefined>();
   await using server = await fakeBraid(async (_request, response) => {
     response.once("close", () => gone.resolve(undefined));
-    await send(response, line(pageJson(["a", "b"], "t")));
+    await send(response, streamedPage(response, pageJson(["a", "b"], "t")));
   });
   for await (const event of connect(server.url).stream("plays", QUERY)) {
     equal(event.eventId, "a");
@@ -118,8 +140,8 @@ test("leaving the loop makes the server stop", async () => {
 test("a stream may last longer than the deadline, a page of it may not", async () => {
   const timing = new SkippingTiming();
   await using server = await fakeBraid(async (_request, response) => {
-    await send(response, line(pageJson(["a"], "t1")));
-    await send(response, line(pageJson(["b"], "t2")));
+    await send(response, streamedPage(response, pageJson(["a"], "t1")));
+    await send(response, streamedPage(response, pageJson(["b"], "t2")));
   });
   const events = connect(server.url, { timing, deadlineMs: 30_000 }).stream("plays", QUERY);
   const pages = events.pages();

@@ -9,6 +9,11 @@ export interface Timing {
   nowMs(): number;
   /** Resolves after `ms`, or at once when the signal aborts. Never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /**
+   * Calls `run` after `ms`, unless the function that it returns is called before. Every call has
+   * such a timer; without this method it is a `sleep`, which costs more.
+   */
+  after?(ms: number, run: () => void): () => void;
   /** At least 0 and less than 1. */
   fraction(): number;
 }
@@ -29,5 +34,19 @@ export const systemTiming: Timing = {
       const timer = setTimeout(done, ms);
       signal?.addEventListener("abort", done, { once: true });
     }),
+  after: (ms, run) => {
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
+  },
   fraction: () => Math.random(),
 };
+
+/** `timing.after`, also for a timing without it. */
+export function startTimer(timing: Timing, ms: number, run: () => void): () => void {
+  if (timing.after !== undefined) return timing.after(ms, run);
+  const stopped = new AbortController();
+  void timing.sleep(ms, stopped.signal).then(() => {
+    if (!stopped.signal.aborted) run();
+  });
+  return () => stopped.abort();
+}

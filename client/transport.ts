@@ -1,13 +1,18 @@
 /**
- * One call over HTTP/JSON: sends it, retries it where that is safe, and explains a failure.
+ * One call: sends it, retries it where that is safe, and explains a failure.
  *
  * The method's effect decides whether a retry is safe. Reads and writes of events are idempotent.
  * Creating or deleting a namespace is not: it is retried only if the server refused it before any
  * work.
  */
+import { binaryCodec, NotConnectError } from "./binary-codec.ts";
 import { BraidError } from "./braid-error.ts";
 import type { Outcome } from "./braid-error.ts";
 import { CallSignal } from "./call-signal.ts";
+import type { Body, Codec } from "./codec.ts";
+import type { HttpAnswer, SendHttp } from "./http.ts";
+import { jsonCodec } from "./json-codec.ts";
+import { isObject } from "./json-error.ts";
 import type { Timing } from "./timing.ts";
 import type { Retries } from "./retries.ts";
 
@@ -17,6 +22,7 @@ export type Effect = "reads" | "writes" | "writes once";
 export interface Method {
   readonly path: string;
   readonly effect: Effect;
+  readonly stream?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -28,7 +34,9 @@ export interface CallOptions {
 
 export interface TransportOptions {
   readonly url: string;
-  readonly fetch: typeof fetch;
+  readonly send: SendHttp;
+  /** "auto": binary, and JSON if the server does not know it. */
+  readonly protocol: "auto" | "binary" | "json";
   readonly headers: Readonly<Record<string, string>>;
   readonly deadlineMs: number;
   readonly retries: Retries;
@@ -37,9 +45,12 @@ export interface TransportOptions {
 
 export class Transport {
   readonly #options: TransportOptions;
+  /** For reads and writes of events. */
+  #codec: Codec;
 
   constructor(options: TransportOptions) {
     this.#options = options;
+    this.#codec = options.protocol === "json" ? jsonCodec : binaryCodec;
   }
 
   get timing(): Timing {
@@ -50,28 +61,56 @@ export class Transport {
     return this.#options.retries;
   }
 
+  /** How events travel now. */
+  get codec(): Codec {
+    return this.#codec;
+  }
+
   deadlineMs(options: CallOptions): number {
     return options.deadlineMs ?? this.#options.deadlineMs;
   }
 
-  /** The parsed answer. Rejects with a BraidError, or with the reason of the caller's signal. */
-  async call(
+  /** Runs a call of events; once more in JSON if the server turns out not to speak Connect. */
+  async inCodec<T>(run: (codec: Codec) => Promise<T>): Promise<T> {
+    const codec = this.#codec;
+    try {
+      return await run(codec);
+    } catch (error) {
+      if (!this.fallsBack(error)) throw error;
+      return run(this.#codec);
+    }
+  }
+
+  /** Whether this error ended the use of binary; then the same call works in JSON. */
+  fallsBack(error: unknown): boolean {
+    if (!(error instanceof NotConnectError) || this.#options.protocol !== "auto") return false;
+    this.#codec = jsonCodec;
+    return true;
+  }
+
+  /**
+   * The answer, decoded. Rejects with a BraidError, or with the reason of the caller's signal.
+   */
+  async call<T>(
     method: Method,
-    body: string | Uint8Array<ArrayBuffer>,
+    codec: Codec,
+    body: Body,
+    decode: (bytes: Uint8Array) => T,
     options: CallOptions = {},
-  ): Promise<unknown> {
+  ): Promise<T> {
     const scope = new CallSignal(this.timing, options.signal);
     let outcome: Outcome = "failed";
     try {
       scope.arm(this.deadlineMs(options));
       for (let attempt = 1; ; attempt++) {
         try {
-          const response = await this.open(method, body, scope);
-          const answer: unknown = await readJson(response);
+          const answer = await this.open(method, codec, body, scope);
+          const decoded = decode(await answer.body(codec.bytesMax));
           this.retries.succeeded();
-          return answer;
+          return decoded;
         } catch (thrown) {
           const error = this.explain(thrown, options.signal);
+          if (error instanceof NotConnectError) throw error;
           // One lost answer is enough: a later refusal says nothing about the earlier try.
           if (method.effect !== "reads" && error.outcome === "unknown") outcome = "unknown";
           await this.waitToRepeat(error.withOutcome(outcome), method, attempt, scope);
@@ -83,28 +122,19 @@ export class Transport {
   }
 
   /** An answer whose body is not read yet. Rejects if the server refused, without a retry. */
-  async open(
-    method: Method,
-    body: string | Uint8Array<ArrayBuffer>,
-    scope: CallSignal,
-  ): Promise<Response> {
-    const { url, headers } = this.#options;
-    const { signal } = scope;
-    signal.throwIfAborted();
-    const response = await this.#options.fetch(`${url}/${method.path}`, {
-      method: "POST",
-      headers: {
-        "content-type": "application/json",
-        // Makes the server stop too, instead of working in vain.
-        "braid-timeout-ms": String(Math.max(1, Math.ceil(scope.leftMs))),
-        ...method.headers,
-        ...headers,
-      },
-      body,
-      signal,
-    });
-    if (!response.ok) throw await refusal(response);
-    return response;
+  async open(method: Method, codec: Codec, body: Body, scope: CallSignal): Promise<HttpAnswer> {
+    const { path, stream = false } = method;
+    const headers = {
+      ...(stream ? codec.streamHeaders : codec.unaryHeaders),
+      // Makes the server stop too, instead of working in vain.
+      [codec.timeoutHeader]: String(Math.max(1, Math.ceil(scope.leftMs))),
+      ...method.headers,
+      ...this.#options.headers,
+    };
+    const answer = await this.#options.send({ path, headers, body }, scope);
+    if (answer.status !== 200) throw codec.errorOf(answer, await answer.body(codec.bytesMax));
+    codec.checkAnswer(answer, stream);
+    return answer;
   }
 
   /** Returns when it is time to try again, or throws the error. */
@@ -118,7 +148,7 @@ export class Transport {
     const delayMs = this.retries.delayMs(error, attempt, scope.leftMs);
     if (delayMs === undefined) throw error;
     await this.timing.sleep(delayMs, scope.signal);
-    if (scope.signal.aborted) throw scope.signal.reason;
+    scope.throwIfAborted();
   }
 
   /**
@@ -130,7 +160,7 @@ export class Transport {
     if (thrown instanceof BraidError) {
       return thrown.code === "DEADLINE_EXCEEDED" ? thrown.withOutcome("unknown") : thrown;
     }
-    // Only fetch and reading its body throw anything else, and only when the connection failed.
+    // Only sending and reading throw anything else, and only when the connection failed.
     const { url } = this.#options;
     const reason = connectionFailure(thrown);
     return new BraidError(
@@ -158,92 +188,9 @@ function mayRepeat(error: BraidError, effect: Effect): boolean {
  */
 const PASSING_STATUS = new Set([429, 502, 503, 504]);
 
-async function readJson(response: Response): Promise<unknown> {
-  const text = await response.text();
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new BraidError(
-      "ANSWER_INVALID",
-      `${response.url} did not answer with JSON; is it a Braid server?`,
-      { status: response.status, outcome: "unknown", cause },
-    );
-  }
-}
-
-async function refusal(response: Response): Promise<BraidError> {
-  const { status } = response;
-  const text = await response.text();
-  const retryAfterMs = parseRetryAfter(response.headers);
-  const body = parseErrorBody(text);
-  if (body === undefined) {
-    return new BraidError(
-      status === 503 ? "STORAGE_UNAVAILABLE" : `HTTP_${status}`,
-      `the answer was ${status} ${response.statusText}; is this the address of a Braid server?`,
-      { status, retryAfterMs, outcome: status >= 500 ? "unknown" : "failed" },
-    );
-  }
-  return errorFromBody(body, status, retryAfterMs);
-}
-
-export interface ErrorBody {
-  readonly code: string;
-  readonly message: string;
-  readonly details: Readonly<Record<string, unknown>>;
-}
-
-export function errorFromBody(
-  body: ErrorBody,
-  status: number | undefined,
-  retryAfterMs: number | undefined,
-): BraidError {
-  const outcome = MAY_HAVE_HAPPENED.has(body.code) ? "unknown" : "failed";
-  const { details } = body;
-  return new BraidError(body.code, body.message, { details, status, retryAfterMs, outcome });
-}
-
-/** Codes that, for a write, do not say that nothing was stored. */
-const MAY_HAVE_HAPPENED = new Set([
-  "OUTCOME_UNKNOWN",
-  "DEADLINE_EXCEEDED",
-  "INTERNAL",
-  "DATA_LOSS",
-]);
-
-/** The JSON of an error; undefined if it is something else. */
-export function asErrorBody(value: unknown): ErrorBody | undefined {
-  if (!isObject(value)) return undefined;
-  const { code, message, details } = value;
-  if (typeof code !== "string" || typeof message !== "string") return undefined;
-  return { code, message, details: isObject(details) ? details : {} };
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function parseErrorBody(text: string): ErrorBody | undefined {
-  try {
-    return asErrorBody(JSON.parse(text));
-  } catch {
-    // Not JSON, such as a proxy's page: the status is all there is.
-    return undefined;
-  }
-}
-
-/** Seconds, or a date, which is compared with the server's clock and not with this one. */
-function parseRetryAfter(headers: Headers): number | undefined {
-  const text = headers.get("retry-after");
-  if (text === null) return undefined;
-  const seconds = Number(text);
-  if (Number.isFinite(seconds) && seconds >= 0) return seconds * 1000;
-  const wait = Date.parse(text) - Date.parse(headers.get("date") ?? "");
-  return Number.isNaN(wait) ? undefined : Math.max(0, wait);
-}
-
 /**
- * Why fetch failed, and whether the request may have reached a server. Browsers do not say; Node
- * does.
+ * Why the connection failed, and whether the request may have reached a server. Browsers do not
+ * say; Node does.
  */
 function connectionFailure(thrown: unknown): { reached: boolean; text: string } {
   const cause = thrown instanceof Error && thrown.cause !== undefined ? thrown.cause : thrown;

@@ -1,14 +1,29 @@
 /**
  * A server that answers as a test says, for tests of the client and the CLI alone: real sockets, no
  * storage. And a timing whose waits take no time.
+ *
+ * Tests see requests and give answers as JSON. The server speaks what the request speaks: JSON, or
+ * Connect with protobuf.
  */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer as createTcpServer } from "node:net";
 import type { AddressInfo } from "node:net";
-import { text } from "node:stream/consumers";
+import { buffer } from "node:stream/consumers";
+import { create, fromBinary, fromJson, toBinary, toJson } from "@bufbuild/protobuf";
+import type { DescMethod, JsonValue } from "@bufbuild/protobuf";
+import type { ConnectOptions } from "../../client/connect.ts";
 import type { Timing } from "../../client/timing.ts";
+import { TimeSeriesService } from "../../src/gen/braid/v1/time_series_service_pb.js";
+import { ErrorInfoSchema } from "../../src/gen/google/rpc/error_details_pb.js";
+
+/** The ways that the client has to a server; the first is the default under Node. */
+export const CLIENT_WIRES: readonly (readonly [suffix: string, options: ConnectOptions])[] = [
+  ["", {}],
+  [" (binary over fetch)", { fetch: (input, init) => fetch(input, init) }],
+  [" (JSON)", { protocol: "json" }],
+];
 
 export interface FakeRequest {
   /** The last part of the path. */
@@ -29,16 +44,18 @@ export interface FakeBraid {
 export async function fakeBraid(answer: Answer): Promise<FakeBraid> {
   const requests: FakeRequest[] = [];
   const server = createServer((raw, response) => {
-    void (async () => {
+    (async () => {
       const method = (raw.url ?? "").split("/").at(-1) ?? "";
-      const body = JSON.parse(await text(raw)) as Record<string, unknown>;
-      const request = { method, body, raw };
+      const request = { method, body: bodyOf(raw, await buffer(raw)), raw };
       requests.push(request);
+      response.setHeader("content-type", raw.headers["content-type"] ?? "");
       const result = await answer(request, response);
       if (result === undefined) return;
-      response.setHeader("content-type", "application/json");
-      response.end(JSON.stringify(result));
-    })();
+      response.end(isBinary(raw) ? encoded(raw, result) : JSON.stringify(result));
+    })().catch((error: unknown) => {
+      // The test that sent the request fails by it.
+      response.writeHead(400, { "content-type": "text/plain" }).end(String(error));
+    });
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -54,6 +71,65 @@ export async function fakeBraid(answer: Answer): Promise<FakeBraid> {
   };
 }
 
+function isBinary(raw: IncomingMessage): boolean {
+  return /proto$/.test(raw.headers["content-type"] ?? "");
+}
+
+function schemaOf(raw: IncomingMessage): DescMethod {
+  const name = (raw.url ?? "").split("/").at(-1);
+  const method = TimeSeriesService.methods.find((each) => each.name === name);
+  if (method === undefined) throw new Error(`no such method: ${raw.url}`);
+  return method;
+}
+
+function bodyOf(raw: IncomingMessage, bytes: Buffer): Record<string, unknown> {
+  if (!isBinary(raw)) return JSON.parse(bytes.toString()) as Record<string, unknown>;
+  const { input, methodKind } = schemaOf(raw);
+  const message = methodKind === "unary" ? bytes : bytes.subarray(5);
+  const json = toJson(input, fromBinary(input, message), { alwaysEmitImplicit: true });
+  return json as Record<string, unknown>;
+}
+
+function encoded(raw: IncomingMessage, answer: unknown): Uint8Array {
+  const { output } = schemaOf(raw);
+  const message = fromJson(output, answer as JsonValue, { ignoreUnknownFields: true });
+  return toBinary(output, message);
+}
+
+/** A page of a stream, as its request wants it: a line of JSON, or a message behind a prefix. */
+export function streamedPage(response: ServerResponse, page: object): Buffer {
+  const { req: raw } = response;
+  if (!isBinary(raw)) return Buffer.from(`${JSON.stringify({ result: page })}\n`);
+  return envelope(0, encoded(raw, page));
+}
+
+/** What ends a stream: nothing in JSON if there is no error. */
+export function streamEnd(
+  response: ServerResponse,
+  error?: { code: string; message: string },
+): Buffer {
+  const { req: raw } = response;
+  if (!isBinary(raw))
+    return Buffer.from(error === undefined ? "" : `${JSON.stringify({ error })}\n`);
+  const end = error === undefined ? {} : { error: connectError(error.code, error.message) };
+  return envelope(2, Buffer.from(JSON.stringify(end)));
+}
+
+export function envelope(flags: number, message: Uint8Array): Buffer {
+  const prefix = Buffer.alloc(5);
+  prefix[0] = flags;
+  prefix.writeUInt32BE(message.length, 1);
+  return Buffer.concat([prefix, message]);
+}
+
+/** An error in Connect's shape; Connect's own code does not matter to the client. */
+function connectError(reason: string, message: string): object {
+  const info = create(ErrorInfoSchema, { reason, domain: "braid" });
+  const value = Buffer.from(toBinary(ErrorInfoSchema, info)).toString("base64");
+  const details = [{ type: "google.rpc.ErrorInfo", value: value.replaceAll("=", "") }];
+  return { code: "unknown", message, details };
+}
+
 export function refuse(
   response: ServerResponse,
   status: number,
@@ -62,7 +138,8 @@ export function refuse(
 ): undefined {
   response.writeHead(status, { "content-type": "application/json", ...extra.headers });
   const { message = `this is ${code}`, details = {} } = extra;
-  response.end(JSON.stringify({ code, message, details }));
+  const binary = isBinary(response.req);
+  response.end(JSON.stringify(binary ? connectError(code, message) : { code, message, details }));
 }
 
 export function recordJson(id: string, eventTime = "2026-11-15T10:00:00.000001Z"): object {

@@ -8,7 +8,6 @@
  */
 import { BraidError } from "./braid-error.ts";
 import type { ReadQuery } from "./event-reading.ts";
-import { entriesOf } from "./events.ts";
 import type { ItemValue, NewEvent } from "./events.ts";
 import { MessageWriter } from "./message-writer.ts";
 import { parseTime } from "./time-text.ts";
@@ -114,9 +113,13 @@ function writeEvent(event: NewEvent, problem: Problem): void {
 }
 
 function writeItems(items: NonNullable<NewEvent["items"]>, problem: Problem): void {
-  const entries = entriesOf(items);
-  for (let i = entries.length - 1; i >= 0; i--) {
-    const [key, value] = entries[i] as [string, ItemValue];
+  // Not the entries of an object, which are an array for each item.
+  const map = items instanceof Map ? items : undefined;
+  const keys = map === undefined ? Object.keys(items) : [...map.keys()];
+  for (let i = keys.length - 1; i >= 0; i--) {
+    const key = keys[i] as string;
+    const value: unknown =
+      map === undefined ? (items as Record<string, ItemValue>)[key] : map.get(key);
     const before = writer.length;
     if (typeof value === "string" || value instanceof Uint8Array) {
       writer.value(TAG_ITEM_VALUE, value);

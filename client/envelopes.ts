@@ -19,23 +19,40 @@ export async function* readEnvelopes(
   chunks: AsyncIterable<Uint8Array>,
   bytesMax: number,
 ): AsyncGenerator<Envelope, void, undefined> {
-  const held = new HeldBytes();
+  const prefix = new Uint8Array(PREFIX_BYTES);
+  let prefixFilled = 0;
+  let message: Uint8Array | undefined;
+  let filled = 0;
   for await (const chunk of chunks) {
-    held.add(chunk);
-    while (held.length >= PREFIX_BYTES) {
-      const flags = held.byte(0);
-      const length =
-        held.byte(1) * 2 ** 24 + held.byte(2) * 2 ** 16 + held.byte(3) * 2 ** 8 + held.byte(4);
-      if (length > bytesMax) throw tooLong(bytesMax);
-      if (held.length < PREFIX_BYTES + length) break;
-      if ((flags & COMPRESSED) !== 0) throw malformed("it is compressed, which nobody asked for");
-      held.drop(PREFIX_BYTES);
-      yield { flags, bytes: held.take(length) };
+    let at = 0;
+    while (at < chunk.length) {
+      if (message === undefined) {
+        prefix[prefixFilled++] = chunk[at++] as number;
+        if (prefixFilled < PREFIX_BYTES) continue;
+        message = new Uint8Array(lengthIn(prefix, bytesMax));
+        filled = 0;
+      }
+      const piece = chunk.subarray(at, at + message.length - filled);
+      message.set(piece, filled);
+      filled += piece.length;
+      at += piece.length;
+      if (filled < message.length) break;
+      yield { flags: prefix[0] as number, bytes: message };
+      message = undefined;
+      prefixFilled = 0;
     }
   }
-  if (held.length > 0) {
+  if (prefixFilled > 0) {
     throw new BraidError("SERVER_UNREACHABLE", "the stream stopped in the middle of a message");
   }
+}
+
+function lengthIn(prefix: Uint8Array, bytesMax: number): number {
+  const length = new DataView(prefix.buffer).getUint32(1);
+  if (length > bytesMax) throw tooLong(bytesMax);
+  const flags = prefix[0] as number;
+  if ((flags & COMPRESSED) !== 0) throw malformed("it is compressed, which nobody asked for");
+  return length;
 }
 
 /** A message of a request. */
@@ -51,54 +68,3 @@ export const END_OF_STREAM = 2;
 
 const COMPRESSED = 1;
 const PREFIX_BYTES = 5;
-
-/** Chunks that have arrived, from the first byte not yet taken. */
-class HeldBytes {
-  #chunks: Uint8Array[] = [];
-  /** Of the first chunk, what was taken. */
-  #taken = 0;
-  length = 0;
-
-  add(chunk: Uint8Array): void {
-    if (chunk.length === 0) return;
-    this.#chunks.push(chunk);
-    this.length += chunk.length;
-  }
-
-  /** The byte at `index`, which must be there. */
-  byte(index: number): number {
-    let at = this.#taken + index;
-    for (const chunk of this.#chunks) {
-      if (at < chunk.length) return chunk[at] as number;
-      at -= chunk.length;
-    }
-    throw new RangeError("no such byte");
-  }
-
-  drop(length: number): void {
-    this.length -= length;
-    this.#taken += length;
-    let first = this.#chunks[0];
-    while (first !== undefined && this.#taken >= first.length) {
-      this.#taken -= first.length;
-      this.#chunks.shift();
-      first = this.#chunks[0];
-    }
-  }
-
-  /** Copies what it takes. */
-  take(length: number): Uint8Array {
-    const whole = new Uint8Array(length);
-    let filled = 0;
-    let start = this.#taken;
-    for (const chunk of this.#chunks) {
-      const part = chunk.subarray(start, start + length - filled);
-      whole.set(part, filled);
-      filled += part.length;
-      if (filled === length) break;
-      start = 0;
-    }
-    this.drop(length);
-    return whole;
-  }
-}

@@ -73,6 +73,10 @@ export class MessageWriter {
   }
 
   #varint(value: number): void {
+    if (value < 0x80) {
+      this.#bytes[--this.#at] = value;
+      return;
+    }
     let length = 1;
     for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 128)) length++;
     this.#at -= length;

@@ -8,7 +8,7 @@ import type { Codec } from "./codec.ts";
 import { decodeDuration, decodePage, decodeWritten } from "./decode-answer.ts";
 import { encodeFrame, encodeNamespace, encodeRead, encodeWrite } from "./encode-request.ts";
 import { END_OF_STREAM, inEnvelope, readEnvelopes } from "./envelopes.ts";
-import type { EventPage } from "./event-reading.ts";
+import type { EventPage } from "./read-query.ts";
 import type { HttpAnswer } from "./http.ts";
 import { joined } from "./http.ts";
 import {

@@ -5,7 +5,7 @@
  * `binary-codec.ts` is the Connect protocol with protobuf, `json-codec.ts` plain HTTP with JSON.
  */
 import type { BraidError } from "./braid-error.ts";
-import type { EventPage, ReadQuery } from "./event-reading.ts";
+import type { EventPage, ReadQuery } from "./read-query.ts";
 import type { NewEvent } from "./events.ts";
 import type { HttpAnswer } from "./http.ts";
 import type { WriteResult, WriteSyncResult } from "./messages.ts";

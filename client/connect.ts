@@ -36,7 +36,7 @@ import type {
 import { systemTiming } from "./timing.ts";
 import type { Timing } from "./timing.ts";
 import { EventReading, readPages, streamPages } from "./event-reading.ts";
-import type { ReadQuery } from "./event-reading.ts";
+import type { ReadQuery } from "./read-query.ts";
 import { fetchHttp } from "./fetch-http.ts";
 import { answerJson, jsonCodec, readRequest } from "./json-codec.ts";
 import { nodeHttp } from "./node-http.ts";
@@ -44,7 +44,8 @@ import { DEFAULT_RETRIES, Retries } from "./retries.ts";
 import type { RetryLimits } from "./retries.ts";
 import { SplitCalls } from "./split-calls.ts";
 import { Transport } from "./transport.ts";
-import type { CallOptions, Effect, Method } from "./transport.ts";
+import type { CallOptions } from "./call-options.ts";
+import type { Effect, Method } from "./transport.ts";
 
 export { BatchingWriter } from "./batching-writer.ts";
 export type { WriteFailure, WriterOptions } from "./batching-writer.ts";
@@ -56,11 +57,11 @@ export type { ItemValue, JsonEvent, NewEvent } from "./events.ts";
 export type * from "./messages.ts";
 export type { Timing } from "./timing.ts";
 export { EventReading } from "./event-reading.ts";
-export type { EventPage, ReadQuery } from "./event-reading.ts";
+export type { EventPage, ReadQuery } from "./read-query.ts";
 export type { RetryLimits } from "./retries.ts";
 export { SplitCalls } from "./split-calls.ts";
 export type { OperatorOptions, SplitTarget, VerifyTarget } from "./split-calls.ts";
-export type { CallOptions } from "./transport.ts";
+export type { CallOptions } from "./call-options.ts";
 
 export interface ConnectOptions {
   /** The longest wait for an answer, retries included. Default: 60,000. */

@@ -5,7 +5,7 @@
  * An answer says at least what it cost: one of no bytes is not the server's, and would read as the
  * end of an interval or as nothing to report.
  */
-import type { EventPage } from "./event-reading.ts";
+import type { EventPage } from "./read-query.ts";
 import { malformed, MessageReader } from "./message-reader.ts";
 import type { EventFailure, ResponseContext, WriteSyncResult } from "./messages.ts";
 import { receivedEvent } from "./received-event.ts";

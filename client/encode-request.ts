@@ -7,7 +7,7 @@
  * server's to judge.
  */
 import { BraidError } from "./braid-error.ts";
-import type { ReadQuery } from "./event-reading.ts";
+import type { ReadQuery } from "./read-query.ts";
 import type { ItemValue, NewEvent } from "./events.ts";
 import { MessageWriter } from "./message-writer.ts";
 import { parseTime } from "./time-text.ts";
@@ -102,14 +102,18 @@ function writeFrame(event: NewEvent, problem: Problem): void {
 }
 
 function writeEvent(event: NewEvent, problem: Problem): void {
-  const { timeSeriesId = "", eventTime, eventId = "", items } = event;
+  const { timeSeriesId, eventTime, eventId, items } = event;
   if (items !== undefined) writeItems(items, problem);
-  if (typeof eventId === "string") writer.text(TAG_ID, eventId);
-  else problem(".eventId must be a string");
+  writeId(TAG_ID, eventId, "eventId", problem);
   if (parseTime(eventTime, time)) writer.time(TAG_TIME, time);
   else problem(`.eventTime must be a Date or a time such as 2026-11-15T10:00:00.000001Z`);
-  if (typeof timeSeriesId === "string") writer.text(TAG_SERIES, timeSeriesId);
-  else problem(".timeSeriesId must be a string");
+  writeId(TAG_SERIES, timeSeriesId, "timeSeriesId", problem);
+}
+
+/** A missing id is left out: the server refuses that event alone. */
+function writeId(tag: number, id: unknown, name: string, problem: Problem): void {
+  if (typeof id === "string") writer.text(tag, id);
+  else if (id !== undefined) problem(`.${name} must be a string`);
 }
 
 function writeItems(items: NonNullable<NewEvent["items"]>, problem: Problem): void {

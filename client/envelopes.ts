@@ -32,10 +32,10 @@ export async function* readEnvelopes(
         message = new Uint8Array(lengthIn(prefix, bytesMax));
         filled = 0;
       }
-      const piece = chunk.subarray(at, at + message.length - filled);
-      message.set(piece, filled);
-      filled += piece.length;
-      at += piece.length;
+      const part = chunk.subarray(at, at + message.length - filled);
+      message.set(part, filled);
+      filled += part.length;
+      at += part.length;
       if (filled < message.length) break;
       yield { flags: prefix[0] as number, bytes: message };
       message = undefined;

@@ -9,36 +9,10 @@
  */
 import { BraidError } from "./braid-error.ts";
 import { CallSignal } from "./call-signal.ts";
-import type { ItemValue } from "./events.ts";
 import { malformed } from "./message-reader.ts";
-import type { ResponseContext } from "./messages.ts";
+import type { EventPage, ReadQuery } from "./read-query.ts";
 import type { ReceivedEvent } from "./received-event.ts";
-import type { CallOptions, Method, Transport } from "./transport.ts";
-
-export interface ReadQuery extends CallOptions {
-  readonly timeSeriesId: string;
-  /** The interval includes it. */
-  readonly start: Date | string;
-  /** The interval excludes it. */
-  readonly end: Date | string;
-  /** Items an event must have, with exactly these values. */
-  readonly filters?: Readonly<Record<string, ItemValue>>;
-  readonly order?: "NEWEST_FIRST" | "OLDEST_FIRST";
-  readonly pageSize?: number;
-  /** Events of all pages together. */
-  readonly totalRecordLimit?: number;
-  readonly allowPartial?: boolean;
-  /** Continues after a page of the same query. */
-  readonly pageToken?: string;
-}
-
-export interface EventPage {
-  readonly events: readonly ReceivedEvent[];
-  /** Continues after this page, also in another process; empty at the end. */
-  readonly nextPageToken: string;
-  /** What the page cost and whether it is partial. */
-  readonly context: ResponseContext | undefined;
-}
+import type { Method, Transport } from "./transport.ts";
 
 export class EventReading implements AsyncIterable<ReceivedEvent> {
   readonly #open: () => AsyncGenerator<EventPage, void, undefined>;

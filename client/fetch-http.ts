@@ -16,14 +16,14 @@ function answerOf(response: Response): HttpAnswer {
     status: response.status,
     header: (name) => response.headers.get(name) ?? undefined,
     async body(bytesMax) {
-      const pieces: Uint8Array[] = [];
+      const chunks: Uint8Array[] = [];
       let length = 0;
-      for await (const piece of chunksOf(response)) {
-        length += piece.length;
+      for await (const chunk of chunksOf(response)) {
+        length += chunk.length;
         if (length > bytesMax) throw tooLong(bytesMax);
-        pieces.push(piece);
+        chunks.push(chunk);
       }
-      return joined(pieces, length);
+      return joined(chunks, length);
     },
     chunks: () => chunksOf(response),
   };

@@ -193,10 +193,10 @@ test("messages after the end, pages after the last one and compressed messages a
 });
 
 test("an answer that never ends is given up when it is too long", async () => {
-  const piece = Buffer.alloc(1024 * 1024);
+  const chunk = Buffer.alloc(1024 * 1024);
   const flood = (response: ServerResponse): void => {
     const more = (): void => {
-      while (!response.destroyed && response.write(piece));
+      while (!response.destroyed && response.write(chunk));
     };
     response.on("drain", more);
     more();

@@ -1,6 +1,6 @@
 /**
- * What the client needs from HTTP: to send one request and to read the answer, whole or piece by
- * piece. `node-http.ts` and `fetch-http.ts` implement it.
+ * What the client needs from HTTP: to send one request and to read the answer, whole or chunk by
+ * chunk. `node-http.ts` and `fetch-http.ts` implement it.
  */
 import { BraidError } from "./braid-error.ts";
 import type { CallSignal } from "./call-signal.ts";
@@ -18,7 +18,7 @@ export interface HttpAnswer {
   /** All of the body, in memory of its own. Rejects if it has more than `bytesMax`. */
   body(bytesMax: number): Promise<Uint8Array>;
   /**
-   * The body as it arrives; the next piece is asked for when the loop asks for it. Leaving the loop
+   * The body as it arrives; the next chunk is asked for when the loop asks for it. Leaving the loop
    * early closes the connection, so that the server stops.
    */
   chunks(): AsyncIterable<Uint8Array>;
@@ -27,13 +27,13 @@ export interface HttpAnswer {
 /** Rejects with the reason of the signal once it has aborted, also while the body is read. */
 export type SendHttp = (request: HttpRequest, scope: CallSignal) => Promise<HttpAnswer>;
 
-/** The pieces of a body as one, in memory of its own. */
-export function joined(pieces: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
+/** The chunks of a body as one, in memory of its own. */
+export function joined(chunks: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(length);
   let at = 0;
-  for (const piece of pieces) {
-    whole.set(piece, at);
-    at += piece.length;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.length;
   }
   return whole;
 }

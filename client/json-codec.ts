@@ -8,7 +8,7 @@ import { fromBase64, toBase64 } from "./base64.ts";
 import { BraidError } from "./braid-error.ts";
 import type { Codec } from "./codec.ts";
 import { encodeEvent } from "./encode-request.ts";
-import type { EventPage, ReadQuery } from "./event-reading.ts";
+import type { EventPage, ReadQuery } from "./read-query.ts";
 import { entriesOf, timeText } from "./events.ts";
 import type { NewEvent } from "./events.ts";
 import type { ReadEventRecordsRequest } from "./generated/messages.ts";

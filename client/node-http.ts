@@ -31,9 +31,9 @@ function send(
   return new Promise((resolve, reject) => {
     scope.throwIfAborted();
     const request = client.request({ ...options, headers });
-    const stop = scope.onAbort((reason) => {
+    const stop = scope.onAbort(() => {
       request.destroy();
-      reject(reason);
+      reject(reasonOf(scope));
     });
     request.on("error", (error) => {
       stop();
@@ -58,7 +58,7 @@ class NodeAnswer implements HttpAnswer {
     this.#scope = scope;
     this.#stop = scope.onAbort(() => response.destroy());
     response.on("close", this.#stop);
-    // An error is thrown to whoever reads the body; before that it has no other listener.
+    // The body is read by others, who get the error; without a listener here it would end Node.
     response.on("error", this.#stop);
   }
 
@@ -74,19 +74,19 @@ class NodeAnswer implements HttpAnswer {
   body(bytesMax: number): Promise<Uint8Array> {
     const response = this.#response;
     return new Promise((resolve, reject) => {
-      const pieces: Uint8Array[] = [];
+      const chunks: Uint8Array[] = [];
       let length = 0;
-      response.on("data", (piece) => {
-        length += piece.length;
-        pieces.push(piece);
+      response.on("data", (chunk) => {
+        length += chunk.length;
+        chunks.push(chunk);
         if (length <= bytesMax) return;
-        pieces.length = 0;
+        chunks.length = 0;
         reject(tooLong(bytesMax));
         response.destroy();
       });
       response.on("end", () => {
         this.#stop();
-        resolve(joined(pieces, length));
+        resolve(joined(chunks, length));
       });
       response.on("error", (error) => reject(this.#reasonOf(error)));
       response.on("close", () => reject(this.#reasonOf(new Error("the answer is incomplete"))));
@@ -104,9 +104,13 @@ class NodeAnswer implements HttpAnswer {
   }
 
   /** Why reading failed: the reason of the abort, if that closed the connection. */
-  #reasonOf(error: unknown): unknown {
-    return this.#scope.aborted ? this.#scope.reason : error;
+  #reasonOf(error: unknown): Error {
+    return reasonOf(this.#scope, error);
   }
+}
+
+function reasonOf(scope: CallSignal, error?: unknown): Error {
+  return (scope.aborted ? scope.reason : error) as Error;
 }
 
 function builtIn<T>(name: string): T | undefined {
@@ -130,7 +134,7 @@ interface NodeUrl {
 }
 
 interface ClientRequest {
-  on(event: "error", listener: (error: unknown) => void): unknown;
+  on(event: "error", listener: (error: Error) => void): unknown;
   on(event: "response", listener: (response: IncomingMessage) => void): unknown;
   end(body: string | Uint8Array): unknown;
   destroy(): unknown;
@@ -139,8 +143,8 @@ interface ClientRequest {
 interface IncomingMessage extends AsyncIterable<Uint8Array> {
   readonly statusCode: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  on(event: "data", listener: (piece: Uint8Array) => void): unknown;
-  on(event: "error", listener: (error: unknown) => void): unknown;
+  on(event: "data", listener: (chunk: Uint8Array) => void): unknown;
+  on(event: "error", listener: (error: Error) => void): unknown;
   on(event: "end" | "close", listener: () => void): unknown;
   destroy(): unknown;
 }

@@ -12,7 +12,8 @@ import type {
   SplitState,
   Verification,
 } from "./messages.ts";
-import type { CallOptions, Effect } from "./transport.ts";
+import type { CallOptions } from "./call-options.ts";
+import type { Effect } from "./transport.ts";
 
 /** Sends one control call. */
 export type ControlCall = <N extends keyof ControlServiceMethods>(

@@ -8,6 +8,7 @@
 import { binaryCodec, NotConnectError } from "./binary-codec.ts";
 import { BraidError } from "./braid-error.ts";
 import type { Outcome } from "./braid-error.ts";
+import type { CallOptions } from "./call-options.ts";
 import { CallSignal } from "./call-signal.ts";
 import type { Body, Codec } from "./codec.ts";
 import type { HttpAnswer, SendHttp } from "./http.ts";
@@ -24,12 +25,6 @@ export interface Method {
   readonly effect: Effect;
   readonly stream?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
-}
-
-export interface CallOptions {
-  readonly signal?: AbortSignal | undefined;
-  /** The longest wait for an answer, retries included; for a stream, for its next page. */
-  readonly deadlineMs?: number | undefined;
 }
 
 export interface TransportOptions {

@@ -72,7 +72,7 @@ export async function fakeBraid(answer: Answer): Promise<FakeBraid> {
 }
 
 function isBinary(raw: IncomingMessage): boolean {
-  return /proto$/.test(raw.headers["content-type"] ?? "");
+  return (raw.headers["content-type"] ?? "").endsWith("proto");
 }
 
 function schemaOf(raw: IncomingMessage): DescMethod {

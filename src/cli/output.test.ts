@@ -2,7 +2,7 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import { parse } from "yaml";
-import { fakeBraid, pageJson } from "../../tests/support/fake-braid.ts";
+import { fakeBraid, pageJson, streamedPage, streamEnd } from "../../tests/support/fake-braid.ts";
 import { runBraid } from "../../tests/support/fake-terminal.ts";
 import { NAMESPACE } from "../../tests/support/namespace-json.ts";
 import { pairs, renderAligned, renderCells, table } from "./blocks.ts";
@@ -108,7 +108,8 @@ test("--watch shows it again until Ctrl-C, and redraws a screen", async () => {
 
 test("read prints events as text that write takes back, as csv, and as yaml", async () => {
   await using server = await fakeBraid((_request, response) => {
-    response.end(`${JSON.stringify({ result: pageJson(["e-1"], "") })}\n`);
+    response.write(streamedPage(response, pageJson(["e-1"], "")));
+    response.end(streamEnd(response));
     return undefined;
   });
   const read = async (format: string): Promise<string> => {

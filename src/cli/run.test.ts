@@ -4,7 +4,14 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
-import { fakeBraid, pageJson, recordJson, refuse } from "../../tests/support/fake-braid.ts";
+import {
+  fakeBraid,
+  pageJson,
+  recordJson,
+  refuse,
+  streamedPage,
+  streamEnd,
+} from "../../tests/support/fake-braid.ts";
 import { runBraid } from "../../tests/support/fake-terminal.ts";
 import { EXAMPLES } from "../api/examples.ts";
 import { CONFIG, NAMESPACE } from "../../tests/support/namespace-json.ts";
@@ -254,9 +261,10 @@ test("--url may stand before or behind the command and wins over BRAID_URL", asy
 });
 
 test("read prints records exactly as the API has them with --json, and a table without", async () => {
-  const pages = `${JSON.stringify({ result: pageJson(["e-1"], "t") })}\n${JSON.stringify({ result: pageJson(["e-22"], "") })}\n`;
   await using server = await fakeBraid((_request, response) => {
-    response.end(pages);
+    response.write(streamedPage(response, pageJson(["e-1"], "t")));
+    response.write(streamedPage(response, pageJson(["e-22"], "")));
+    response.end(streamEnd(response));
     return undefined;
   });
   const { url } = server;
@@ -274,8 +282,10 @@ test("read prints records exactly as the API has them with --json, and a table w
     timeInterval: { start: "2026-11-15T11:00:00.000007Z", end: "2026-11-16T00:00:00Z" },
     eventFilters: [{ matchEventItemKey: "device", matchEventItemValue: "aW9z" }],
     order: "OLDEST_FIRST",
+    pageSize: 0,
     totalRecordLimit: "5",
     pageToken: "",
+    allowPartial: false,
   });
   const asTable = await runBraid(line.split(" "), { url });
   deepEqual(asTable.out.split("\n"), [
@@ -292,7 +302,8 @@ test("control characters in stored text cannot move the cursor", async () => {
     eventItems: [{ eventItemKey: "k", eventItemValue: "Gw==" }],
   };
   await using server = await fakeBraid((_request, response) => {
-    response.end(`${JSON.stringify({ result: { records: [hostile], nextPageToken: "" } })}\n`);
+    response.write(streamedPage(response, { records: [hostile], nextPageToken: "" }));
+    response.end(streamEnd(response));
     return undefined;
   });
   const around = { url: server.url, outIsTty: true, env: { NO_COLOR: "1" } };
@@ -408,9 +419,9 @@ const MAIN = new URL("./main.ts", import.meta.url).pathname;
 
 test("a closed output pipe ends the program without an error", async () => {
   await using server = await fakeBraid((_request, response) => {
-    const page = JSON.stringify({ result: pageJson(Array.from({ length: 1000 }, String), "t") });
+    const page = streamedPage(response, pageJson(Array.from({ length: 1000 }, String), "t"));
     const more = (): void => {
-      while (!response.destroyed && response.write(`${page}\n`));
+      while (!response.destroyed && response.write(page));
       if (!response.destroyed) response.once("drain", more);
     };
     more();

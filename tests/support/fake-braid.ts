@@ -123,8 +123,11 @@ export function envelope(flags: number, message: Uint8Array): Buffer {
 }
 
 /** An error in Connect's shape; Connect's own code does not matter to the client. */
-function connectError(reason: string, message: string): object {
-  const info = create(ErrorInfoSchema, { reason, domain: "braid" });
+function connectError(reason: string, message: string, about: object = {}): object {
+  const metadata = Object.fromEntries(
+    Object.entries(about).map(([key, value]) => [key, [value].flat().join("; ")]),
+  );
+  const info = create(ErrorInfoSchema, { reason, domain: "braid", metadata });
   const value = Buffer.from(toBinary(ErrorInfoSchema, info)).toString("base64");
   const details = [{ type: "google.rpc.ErrorInfo", value: value.replaceAll("=", "") }];
   return { code: "unknown", message, details };
@@ -138,8 +141,10 @@ export function refuse(
 ): undefined {
   response.writeHead(status, { "content-type": "application/json", ...extra.headers });
   const { message = `this is ${code}`, details = {} } = extra;
-  const binary = isBinary(response.req);
-  response.end(JSON.stringify(binary ? connectError(code, message) : { code, message, details }));
+  const error = isBinary(response.req)
+    ? connectError(code, message, details)
+    : { code, message, details };
+  response.end(JSON.stringify(error));
 }
 
 export function recordJson(id: string, eventTime = "2026-11-15T10:00:00.000001Z"): object {

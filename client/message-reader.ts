@@ -28,6 +28,8 @@ export class MessageReader {
   next(): number {
     if (this.at >= this.#end) return 0;
     const tag = this.#varint();
+    // Also a tag of 0, which would read as the end.
+    if (tag < 8) throw malformed("a field has no number");
     switch (tag & 7) {
       case 0:
         this.value = this.#varint();

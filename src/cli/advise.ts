@@ -9,6 +9,8 @@ import type { GivenRoles, GuessedRoles } from "../advise/guess-roles.ts";
 import type { RowSource, SourceRow } from "../advise/row-source.ts";
 import { ADVISE_FLAGS } from "./advise-flags.ts";
 import type { AdviseFlags } from "./advise-flags.ts";
+import { TABLE_FLAGS } from "./advise-table.ts";
+import type { TableDraw, TableFlags } from "./advise-table.ts";
 import type { GlobalOptions } from "./connection.ts";
 import { UsageError } from "./failures.ts";
 import { emit, formatOf } from "./output.ts";
@@ -20,7 +22,7 @@ export function addAdvise(program: Command, terminal: Terminal): void {
   const advise = program
     .command("advise [file]")
     .description("judge ways to split the wide partitions of any table; needs no server");
-  for (const [flags, about] of ADVISE_FLAGS) advise.option(flags, about);
+  for (const [flags, about] of [...ADVISE_FLAGS, ...TABLE_FLAGS]) advise.option(flags, about);
   advise
     .option(
       "--query <text>",
@@ -30,7 +32,7 @@ export function addAdvise(program: Command, terminal: Terminal): void {
     )
     .addHelpText("after", HELP)
     .action(async (file: string | undefined, _options: unknown, command: Command) => {
-      const options = command.optsWithGlobals<GlobalOptions & AdviseFlags>();
+      const options = command.optsWithGlobals<GlobalOptions & AdviseFlags & TableFlags>();
       await runAdvise(file, options, terminal);
     });
 }
@@ -42,11 +44,12 @@ Example:
   $ braid advise views.csv --partition-key video_id --clustering "view_id desc" --time view_id
   $ braid advise views.csv --partition-key video_id --query "video_id; newest 100; x50" --html views.html
   $ braid advise spans.parquet --queries queries.yaml --ttl 2d --gc-grace 3h -o json
+  $ braid advise --cassandra shop.views_by_video --budget-bytes 64MB --budget-time 60s
   $ braid advise --example views`;
 
 async function runAdvise(
   file: string | undefined,
-  options: GlobalOptions & AdviseFlags,
+  options: GlobalOptions & AdviseFlags & TableFlags,
   terminal: Terminal,
 ): Promise<void> {
   const signal = terminal.interrupted;
@@ -68,7 +71,7 @@ async function runAdvise(
 }
 
 interface Run {
-  readonly options: AdviseFlags;
+  readonly options: AdviseFlags & TableFlags;
   readonly terminal: Terminal;
   readonly progress: Progress;
 }
@@ -76,22 +79,63 @@ interface Run {
 async function adviceFor(
   file: string | undefined,
   example: Example | undefined,
-  { options, terminal, progress }: Run,
+  run: Run,
 ): Promise<{ readonly advice: Advice; readonly assumed: readonly string[] }> {
+  const { options, terminal, progress } = run;
   const flags = await import("./advise-flags.ts");
-  const { headOf } = await import("../advise/sources/open-source.ts");
-  const { drawSample } = await import("../advise/draw-sample.ts");
+  const { budgetFrom, drawTable } = await import("./advise-table.ts");
   const { advise } = await import("../advise/advise.ts");
   const { Problems } = await import("../lib/problems.ts");
   const { nextTurn } = await import("../lib/in-steps.ts");
-  const signal = terminal.interrupted;
   const problems = new Problems();
   const limits = flags.limitsFrom(options, example?.limits ?? {}, problems);
   const choices = flags.choicesFrom(options, problems);
   const given = flags.rolesFrom(options, problems);
   const asked = await flags.queriesFrom(options, problems);
   const rowsMax = flags.sampleRowsFrom(options, problems);
+  const budget = budgetFrom(options, problems);
   refuseIfAny(problems.list());
+  const queries = asked.length > 0 ? asked : (example?.queries ?? []);
+  const check = (columns: readonly string[]): Promise<void> => checkColumns(queries, columns);
+  const { cassandra } = options;
+  if (cassandra !== undefined && (file ?? example?.name) !== undefined) {
+    throw new UsageError(`leave out one of ${file ?? "--example"} and --cassandra`);
+  }
+  const drawn: TableDraw =
+    cassandra === undefined
+      ? await drawFile(file, example, { ...run, given, rowsMax, check })
+      : await drawTable(cassandra, { ...run, given, budget, guess, check });
+  const { gcGraceMicros } = drawn;
+  const known = gcGraceMicros === undefined || options.gcGrace !== undefined;
+  const work = advise({
+    sample: drawn.sample,
+    queries,
+    limits: known ? limits : { ...limits, gcGraceMicros },
+    choices,
+  });
+  for (;;) {
+    const step = work.next();
+    if (step.done === true) return { advice: step.value, assumed: drawn.assumed };
+    progress.update(() => `judging: ${step.value}`);
+    await nextTurn();
+    terminal.interrupted.throwIfAborted();
+  }
+}
+
+interface FileRun extends Run {
+  readonly given: GivenRoles;
+  readonly rowsMax: number | undefined;
+  readonly check: (columns: readonly string[]) => Promise<void>;
+}
+
+async function drawFile(
+  file: string | undefined,
+  example: Example | undefined,
+  { options, terminal, progress, given, rowsMax, check }: FileRun,
+): Promise<TableDraw> {
+  const { headOf } = await import("../advise/sources/open-source.ts");
+  const { drawSample } = await import("../advise/draw-sample.ts");
+  const signal = terminal.interrupted;
   const opened = example?.source ?? (await openSource(file, options, terminal));
   const { head, source } = await headOf(opened, signal);
   const { roles, assumed } = await guess(head, {
@@ -99,8 +143,7 @@ async function adviceFor(
     ...example?.roles,
     ...given,
   });
-  const queries = asked.length > 0 ? asked : (example?.queries ?? []);
-  await checkColumns(queries, Object.keys(roles.types));
+  await check(Object.keys(roles.types));
   const sample = await drawSample(
     source,
     {
@@ -115,14 +158,7 @@ async function adviceFor(
     },
     signal,
   );
-  const work = advise({ sample, queries, limits, choices });
-  for (;;) {
-    const step = work.next();
-    if (step.done === true) return { advice: step.value, assumed };
-    progress.update(() => `judging: ${step.value}`);
-    await nextTurn();
-    signal.throwIfAborted();
-  }
+  return { sample, assumed };
 }
 
 async function exampleOf(
@@ -151,7 +187,9 @@ async function openSource(
   const { SOURCE_FORMATS, formatOfFile, openFile, openPipe } =
     await import("../advise/sources/open-source.ts");
   if (file === undefined) {
-    throw new UsageError("give a file with a sample of the table, or see --example views");
+    throw new UsageError(
+      "give a file with a sample of the table, or --cassandra keyspace.table; or see --example views",
+    );
   }
   const known = SOURCE_FORMATS.find((each) => each === format);
   if (format !== undefined && known === undefined) {

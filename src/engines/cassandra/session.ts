@@ -36,6 +36,8 @@ export interface Result {
   readonly rows: readonly Row[];
   /** Whether there are more rows behind these. */
   readonly more: boolean;
+  /** The driver's cursor to those rows. */
+  readonly next?: string | undefined;
 }
 
 /** Enough for the variants of every slice in use; the driver forgets the others. */
@@ -171,7 +173,8 @@ export class Session {
       const { rows, pageState } = await this.#client.execute(query, params, options);
       outcome = "ok";
       // A statement without result rows has none, whatever the types say.
-      return { rows: rows ?? [], more: typeof pageState === "string" };
+      const next = typeof pageState === "string" ? pageState : undefined;
+      return { rows: rows ?? [], more: next !== undefined, next };
     } finally {
       this.#observe(kind, this.#clock.monotonicMs() - startedMs, outcome);
     }

@@ -8,8 +8,8 @@ import { ServiceError } from "../lib/errors.ts";
 import type { Problems } from "../lib/problems.ts";
 import { parseBytes, parseDurationMs } from "../lib/units.ts";
 import { configOf } from "./config-flags.ts";
-import { UsageError } from "./failures.ts";
-import { count } from "./print.ts";
+import { EXIT, ExitError, UsageError } from "./failures.ts";
+import { count, printable } from "./print.ts";
 import { percent } from "./progress.ts";
 import type { Progress } from "./progress.ts";
 import type { Terminal } from "./terminal.ts";
@@ -98,7 +98,9 @@ export async function drawTable(name: string, run: TableRun): Promise<TableDraw>
       await opened.close();
     }
   } catch (error) {
-    if (error instanceof ServiceError) throw new UsageError(error.message);
-    throw error;
+    if (!(error instanceof ServiceError)) throw error;
+    progress.clear();
+    terminal.note(`braid: ${printable(error.message)}\n`);
+    throw new ExitError(error.code === "REQUEST_INVALID" ? EXIT.notFound : EXIT.failed);
   }
 }

@@ -1,4 +1,5 @@
 /** The CQL of a strategy, and the steps that move existing data to it. Pure. */
+import { cqlName } from "./cql-name.ts";
 import { DAY_MICROS } from "./limits.ts";
 import type { AdviseLimits } from "./limits.ts";
 import type { ColumnRoles } from "./roles.ts";
@@ -26,7 +27,7 @@ export function moveTo(strategy: Strategy, roles: ColumnRoles, limits: AdviseLim
       ...(directory === undefined
         ? []
         : [
-            `CREATE TABLE ${directory.name} (\n` +
+            `CREATE TABLE ${cqlName(directory.name)} (\n` +
               directory.columns.map((column) => `  ${column},\n`).join("") +
               `  PRIMARY KEY (${directory.primaryKey})\n);`,
           ]),
@@ -58,10 +59,14 @@ function createTable(
   );
   const typeOf = (column: string): string =>
     text.added.find((each) => each.column === column)?.type ?? roles.types[column] ?? "text";
-  const columns = [...keys, ...others].map((column) => `  ${column} ${typeOf(column)},\n`).join("");
-  const partition = [...roles.partitionKey, ...added].join(", ");
-  const rest = clustering.map(({ column }) => `, ${column}`).join("");
-  const order = clustering.map(({ column, order: each }) => `${column} ${each}`).join(", ");
+  const columns = [...keys, ...others]
+    .map((column) => `  ${cqlName(column)} ${typeOf(column)},\n`)
+    .join("");
+  const partition = [...roles.partitionKey, ...added].map(cqlName).join(", ");
+  const rest = clustering.map(({ column }) => `, ${cqlName(column)}`).join("");
+  const order = clustering
+    .map(({ column, order: each }) => `${cqlName(column)} ${each}`)
+    .join(", ");
   const { ttlMicros } = roles.deletes;
   const options = [
     ...(order === "" ? [] : [`CLUSTERING ORDER BY (${order})`]),
@@ -75,7 +80,7 @@ function createTable(
       : []),
   ];
   const suffix = options.length === 0 ? "" : ` WITH ${options.join("\n  AND ")}`;
-  return `CREATE TABLE ${name} (\n${columns}  PRIMARY KEY ((${partition})${rest})\n)${suffix};`;
+  return `CREATE TABLE ${cqlName(name)} (\n${columns}  PRIMARY KEY ((${partition})${rest})\n)${suffix};`;
 }
 
 /** Columns of the sample that the table does not have. */

@@ -19,7 +19,7 @@ export interface GuessedRoles {
 }
 
 /** Nobody splits by a longer text. */
-const CANDIDATE_BYTES_MAX = 256;
+export const CANDIDATE_BYTES_MAX = 256;
 
 /** Undefined if `problems` has a problem of these roles. */
 export function guessRoles(

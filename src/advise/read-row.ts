@@ -1,6 +1,6 @@
 /** Turns a row of a source into a row of a sample, by the roles of its columns. Pure. */
 import { hash32 } from "../lib/hash.ts";
-import { isMissing, microsOf, numberOf, storedBytes, textOf } from "./read-value.ts";
+import { isMissing, microsOf, numberOf, storedBytes, storedBytesAs, textOf } from "./read-value.ts";
 import type { ColumnRoles } from "./roles.ts";
 import { primaryKey } from "./roles.ts";
 import type { SourceRow, Value } from "./row-source.ts";
@@ -65,7 +65,10 @@ function rowBytes(source: SourceRow, roles: ColumnRoles): number {
     for (const [column, value] of Object.entries(source)) {
       if (partitionKey.includes(column) || column === roles.weight) continue;
       if (isMissing(value) || column === roles.deleted || column === roles.ttl) continue;
-      bytes += CELL_BYTES + storedBytes(value);
+      const type = roles.types[column];
+      // The time of writing is stored with the row, unless it is a column of the table too.
+      if (column === roles.written && type === undefined) continue;
+      bytes += CELL_BYTES + storedBytesAs(value, type);
     }
     return bytes;
   }

@@ -1,6 +1,6 @@
 import { equal } from "node:assert/strict";
 import { test } from "node:test";
-import { cqlType, looksLikeTime, microsOf, storedBytes } from "./read-value.ts";
+import { cqlType, looksLikeTime, microsOf, storedBytes, storedBytesAs } from "./read-value.ts";
 
 test("a time is read from dates, ISO text, UUIDs and numbers of any unit", () => {
   const micros = 1_710_410_400_000_000;
@@ -30,4 +30,13 @@ test("values have the size and type that Cassandra gives them", () => {
   equal(cqlType("x"), "text");
   equal(looksLikeTime("12345"), false);
   equal(looksLikeTime("1710410400"), true);
+});
+
+test("bytes of a column follow its CQL type", () => {
+  equal(storedBytesAs("1234567890123", "text"), 13);
+  equal(storedBytesAs("1234567890123", "bigint"), 8);
+  equal(storedBytesAs(5, "int"), 4);
+  equal(storedBytesAs(5n, "counter"), 36);
+  equal(storedBytesAs(null, "int"), 0);
+  equal(storedBytesAs("not a number, though most are", "bigint"), 29);
 });

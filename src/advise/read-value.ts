@@ -25,6 +25,27 @@ export function storedBytes(value: Value): number {
   return Buffer.byteLength(value);
 }
 
+/** The same of a column whose type is known: a text of digits is a text there. */
+export function storedBytesAs(value: Value, type: string | undefined): number {
+  const bytes = storedBytes(value);
+  if (bytes === 0 || type === undefined) return bytes;
+  if (typeof value === "string" && TEXT_TYPES.has(type)) return Buffer.byteLength(value);
+  // The type of a file's column is a guess: a longer value is something else.
+  return bytes > 16 ? bytes : (FIXED_BYTES[type] ?? bytes);
+}
+
+const TEXT_TYPES: ReadonlySet<string> = new Set(["ascii", "text", "varchar"]);
+/** A counter has the counts of its replicas, 32 bytes for each; the others their value. */
+const FIXED_BYTES: Readonly<Record<string, number>> = {
+  tinyint: 1,
+  smallint: 2,
+  int: 4,
+  float: 4,
+  date: 4,
+  inet: 4,
+  counter: 36,
+};
+
 /** The CQL type that a value suggests. */
 export function cqlType(value: Value): string {
   if (value instanceof Date) return "timestamp";

@@ -61,17 +61,31 @@ export interface TableDraw {
   readonly gcGraceMicros?: number;
 }
 
+/** As in CQL: a name without quotes is in lower case. */
+export function tableNamed(name: string): { readonly keyspace: string; readonly table: string } {
+  const part = String.raw`("(?:[^"]|"")+"|\w+)`;
+  const [, keyspace, table] = new RegExp(`^${part}\\.${part}$`).exec(name) ?? [];
+  if (keyspace === undefined || table === undefined) {
+    throw new UsageError(
+      `--cassandra ${name}: give keyspace.table, such as shop.views_by_video; ` +
+        `a name with other characters or capital letters in quotes, such as 'shop."Views"'`,
+    );
+  }
+  return { keyspace: plainName(keyspace), table: plainName(table) };
+}
+
+function plainName(name: string): string {
+  return name.startsWith('"') ? name.slice(1, -1).replaceAll('""', '"') : name.toLowerCase();
+}
+
 export async function drawTable(name: string, run: TableRun): Promise<TableDraw> {
   const { given, budget, options, terminal, progress, guess, check } = run;
-  const [keyspace, table, ...rest] = name.split(".");
-  if (!keyspace || !table || rest.length > 0) {
-    throw new UsageError(`--cassandra ${name}: give keyspace.table, such as shop.views_by_video`);
-  }
+  const { keyspace, table } = tableNamed(name);
   const { openTable } = await import("../server/open-table.ts");
   const { systemClock } = await import("../lib/clock.ts");
   const { TableSampler } = await import("../advise/sources/table-sampler.ts");
   const { rolesOfTable } = await import("../advise/sources/table-roles.ts");
-  const { samplePartitions } = await import("../advise/draw-sample.ts");
+  const { SampleError, samplePartitions } = await import("../advise/draw-sample.ts");
   const { config: file } = options;
   const { config } = await configOf(file === undefined ? {} : { config: file }, terminal);
   try {
@@ -91,8 +105,12 @@ export async function drawTable(name: string, run: TableRun): Promise<TableDraw>
           ),
       });
       const head = await sampler.head(terminal.interrupted);
-      const { roles, assumed } = await guess(head, { ...rolesOfTable(schema), ...given });
-      const sample = await samplePartitions(sampler, roles, terminal.interrupted);
+      if (head.length === 0)
+        throw new SampleError(`${name} has no rows: there is nothing to judge`);
+      const known = rolesOfTable(schema, head);
+      const { roles, assumed } = await guess(head, { ...known, ...given });
+      const stored = { ...roles, types: known.types ?? {} };
+      const sample = await samplePartitions(sampler, stored, terminal.interrupted);
       return { sample, assumed, gcGraceMicros: schema.gcGraceSeconds * 1_000_000 };
     } finally {
       await opened.close();

@@ -101,7 +101,7 @@ test("the page is one file without scripts or addresses, and escapes what the ro
 
 test("errors say what to do, all at once", async () => {
   const cases: readonly (readonly [string[], RegExp])[] = [
-    [["advise"], /give a file with a sample of the table, or see --example views/],
+    [["advise"], /give a file with a sample of the table, or --cassandra keyspace.table/],
     [["advise", at("none.csv")], /none\.csv: there is no such file/],
     [["advise", FILE, "--format", "xml"], /--format xml: give ndjson, csv, parquet/],
     [

@@ -1,5 +1,5 @@
 /**
- * Any table of a cluster, whoever made it, read a little at a time: what a sampler needs.
+ * Any table of a cluster, made by anybody, read a little at a time: what a sampler needs.
  *
  * Partitions are listed in the order of their tokens, which says nothing about their contents. So
  * any range of tokens is a fair sample of them.
@@ -26,9 +26,9 @@ export interface TableSchema {
   /** The TTL that rows have by default; 0: none. */
   readonly ttlSeconds: number;
   readonly gcGraceSeconds: number;
-  /** Extra columns of each row: when it was written (microseconds), and the rest of its TTL. */
+  /** Extra columns of each row: when it was written (microseconds), and when its TTL ends (Date). */
   readonly writtenColumn: string | undefined;
-  readonly ttlColumn: string | undefined;
+  readonly expiresColumn: string | undefined;
 }
 
 /** Opaque: only the table that gave it can read it. */
@@ -56,7 +56,7 @@ export interface SampledTable {
   readonly schema: TableSchema;
   /** Keys with a token above `after`, in the order of tokens: at most `limit`. */
   keysAfter(after: bigint, limit: number): Promise<readonly ListedKey[]>;
-  /** Rows of one partition in clustering order. */
+  /** Rows of one partition in clustering order, without static columns. */
   rowsOf(key: TableKey, limit: number, from: string | undefined): Promise<TableRows>;
   /** The last row of a partition in clustering order; undefined if there is none. */
   lastRowOf(key: TableKey): Promise<TableRows["rows"][number] | undefined>;

@@ -19,7 +19,7 @@ const SCHEMA: TableSchema = {
   ttlSeconds: 0,
   gcGraceSeconds: 864_000,
   writtenColumn: undefined,
-  ttlColumn: undefined,
+  expiresColumn: undefined,
 };
 const START = Date.parse("2026-03-28T00:00:00Z");
 const MINUTE = 60_000;

@@ -1,8 +1,8 @@
 /**
  * Samples a table of a live cluster within a budget of bytes and time, and rests most of that time.
  *
- * The ring of tokens is cut into equal stretches. Each is read from its start, a few keys at a visit,
- * turn by turn, so that whatever has been read when half of the budget is spent is spread evenly.
+ * The ring of tokens is cut into equal ranges. Each is read from its start, a few keys at a visit,
+ * turn by turn, so that all that has been read when half of the budget is spent is spread evenly.
  * What was read of the ring gives the weight of the partitions. The other half of the budget is for
  * large partitions: they are read on, each time twice as far, until they end or the budget does.
  * Tokens are hashes, so a sample that always begins at the same ones is as fair as any, and the same
@@ -45,13 +45,13 @@ export interface TableSpent {
   readonly ms: number;
 }
 
-/** Until which share of the budget each step goes on. */
+/** Until which share of the budget each step lasts. */
 const LISTING = 0.45;
 const READING = 0.9;
 const ESTIMATING = 1;
-const STRETCHES = 64n;
+const RANGES = 64n;
 const RING = LAST_TOKEN - BEFORE_ALL_TOKENS;
-/** Keys listed at one visit: few at first, so that every stretch is seen. */
+/** Keys listed at one visit: few at first, so that every range is seen. */
 const KEYS_FIRST = 2;
 const KEYS_MAX = 64;
 /** Rows of a partition read at its first visit. */
@@ -69,7 +69,7 @@ const REST_MS_MAX = 5_000;
 
 const NOT_BEGUN = "";
 
-interface Stretch {
+interface TokenRange {
   readonly end: bigint;
   readonly start: bigint;
   /** Everything up to it has been listed. */
@@ -169,33 +169,33 @@ export class TableSampler implements PartitionSource {
     if (this.#statements > 0) return;
     const { table } = this.#options;
     this.#estimate = await this.#statement(signal, () => table.estimate());
-    const stretches = stretchesOfTheRing();
+    const ranges = rangesOfTheRing();
     for (let keys = KEYS_FIRST; ; keys = Math.min(KEYS_MAX, keys * 2)) {
-      const open = stretches.filter(({ at, end }) => at < end);
+      const open = ranges.filter(({ at, end }) => at < end);
       if (open.length === 0 || this.#isSpent(LISTING)) break;
-      for (const stretch of open) {
-        if (!this.#isSpent(LISTING)) await this.#visit(stretch, keys, signal);
+      for (const range of open) {
+        if (!this.#isSpent(LISTING)) await this.#visit(range, keys, signal);
       }
     }
-    this.#share = shareOf(stretches);
+    this.#share = shareOf(ranges);
     await this.#readOn(signal);
   }
 
-  async #visit(stretch: Stretch, keys: number, signal: AbortSignal): Promise<void> {
+  async #visit(range: TokenRange, keys: number, signal: AbortSignal): Promise<void> {
     const { table } = this.#options;
-    const listed = await this.#statement(signal, () => table.keysAfter(stretch.at, keys));
+    const listed = await this.#statement(signal, () => table.keysAfter(range.at, keys));
     for (const { key, token } of listed) {
-      if (token > stretch.end) break;
+      if (token > range.end) break;
       // The first one is always read, so that every visit makes progress.
       if (this.#isSpent(LISTING) && this.#found.length > 0) return;
       const found: Found = { key, rows: [], step: 1, rowsRead: 0, next: NOT_BEGUN };
       await this.#readTo(found, ROWS_FIRST, signal);
       if (found.rowsRead > 0) this.#found.push(found);
-      stretch.at = token;
+      range.at = token;
     }
     const last = listed.at(-1)?.token;
-    // Fewer keys than asked for, or one behind the end: the stretch is read.
-    if (listed.length < keys || (last ?? stretch.end) >= stretch.end) stretch.at = stretch.end;
+    // Fewer keys than asked for, or one behind the end: the range is read.
+    if (listed.length < keys || (last ?? range.end) >= range.end) range.at = range.end;
   }
 
   /** The largest so far are not preferred: each is read twice as far as before, turn by turn. */
@@ -286,18 +286,18 @@ export class TableSampler implements PartitionSource {
   }
 }
 
-function stretchesOfTheRing(): Stretch[] {
-  const width = RING / STRETCHES;
-  return Array.from({ length: Number(STRETCHES) }, (_, index) => {
+function rangesOfTheRing(): TokenRange[] {
+  const width = RING / RANGES;
+  return Array.from({ length: Number(RANGES) }, (_, index) => {
     const start = BEFORE_ALL_TOKENS + width * BigInt(index);
-    const end = index === Number(STRETCHES) - 1 ? LAST_TOKEN : start + width;
+    const end = index === Number(RANGES) - 1 ? LAST_TOKEN : start + width;
     return { start, end, at: start };
   });
 }
 
-function shareOf(stretches: readonly Stretch[]): number {
+function shareOf(ranges: readonly TokenRange[]): number {
   let read = 0;
-  for (const { start, at } of stretches) read += Number(at - start);
+  for (const { start, at } of ranges) read += Number(at - start);
   return read / Number(RING);
 }
 

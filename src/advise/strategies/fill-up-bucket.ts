@@ -4,6 +4,7 @@
  * No partition is too large, and none is small but the last. Nothing tells which bucket a row is in.
  */
 import { formatCount } from "../../lib/quantity.ts";
+import { cqlName } from "../cql-name.ts";
 import type { Query } from "../query.ts";
 import { primaryKey } from "../roles.ts";
 import type { ColumnRoles } from "../roles.ts";
@@ -29,11 +30,13 @@ export function fillUpBucket(rowsMax: number, roles: ColumnRoles, facts: TableFa
       directory: {
         name: `${roles.table}_buckets`,
         columns: [
-          ...roles.partitionKey.map((column) => `${column} ${roles.types[column] ?? "text"}`),
+          ...roles.partitionKey.map(
+            (column) => `${cqlName(column)} ${roles.types[column] ?? "text"}`,
+          ),
           "bucket int",
           "row_count counter",
         ],
-        primaryKey: `(${roles.partitionKey.join(", ")}), bucket`,
+        primaryKey: `(${roles.partitionKey.map(cqlName).join(", ")}), bucket`,
       },
     },
   };

@@ -7,6 +7,7 @@
  * the numbers 10 to 19, tier 100 those from 100 to 199.
  */
 import { formatCount } from "../../lib/quantity.ts";
+import { cqlName } from "../cql-name.ts";
 import type { AdviseLimits } from "../limits.ts";
 import { fillOf } from "../limits.ts";
 import type { ColumnRoles } from "../roles.ts";
@@ -73,7 +74,7 @@ function textOf(
 ): Strategy["text"] {
   const { table, partitionKey, types, hashed } = roles;
   const hash = `hash(${hashed.join(", ")})`;
-  const key = partitionKey.join(", ");
+  const key = partitionKey.map(cqlName).join(", ");
   const numbers = used.map((tier) =>
     tier === 1
       ? "part = -1 for a normal key"
@@ -86,7 +87,7 @@ function textOf(
     directory: {
       name: `${table}_tiers`,
       columns: [
-        ...partitionKey.map((column) => `${column} ${types[column] ?? "text"}`),
+        ...partitionKey.map((column) => `${cqlName(column)} ${types[column] ?? "text"}`),
         "tier int",
         "next_tier int",
       ],

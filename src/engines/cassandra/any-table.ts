@@ -26,7 +26,7 @@ const { types } = cassandra;
 const OPTIONS = { consistency: types.consistencies.localOne, readTimeout: 10_000 };
 const MIB = 1_048_576;
 const WRITTEN = "braid_written";
-const TTL = "braid_ttl";
+const EXPIRES = "braid_expires";
 const TOKEN = "braid_token";
 
 /** Connects, and rejects with a sentence if there is no such table. */
@@ -41,7 +41,7 @@ export async function openAnyTable(
     warn: () => undefined,
   });
   try {
-    return new AnyTable(session, await schemaOf(session, keyspace, table));
+    return new AnyTable(session, clock, await schemaOf(session, keyspace, table));
   } catch (error) {
     await session.close();
     throw error;
@@ -51,19 +51,24 @@ export async function openAnyTable(
 class AnyTable implements SampledTable {
   readonly schema: TableSchema;
   readonly #session: Session;
+  readonly #clock: Clock;
   readonly #name: string;
   readonly #key: readonly string[];
   readonly #selectRows: string;
 
-  constructor(session: Session, schema: TableSchema) {
+  constructor(session: Session, clock: Clock, schema: TableSchema) {
     this.#session = session;
+    this.#clock = clock;
     this.schema = schema;
     this.#name = `${quoted(schema.keyspace)}.${quoted(schema.table)}`;
     this.#key = namesOf(schema, "partition_key").map(quoted);
-    const columns = schema.columns.map(({ name }) => quoted(name));
+    const columns = schema.columns
+      .filter(({ kind }) => kind !== "static")
+      .map(({ name }) => quoted(name));
     const timed = timedColumn(schema.columns);
     if (timed !== undefined) {
-      columns.push(`writetime(${quoted(timed)}) AS ${WRITTEN}`, `ttl(${quoted(timed)}) AS ${TTL}`);
+      const column = quoted(timed);
+      columns.push(`writetime(${column}) AS ${WRITTEN}`, `ttl(${column}) AS ${EXPIRES}`);
     }
     const where = this.#key.map((column) => `${column} = ?`).join(" AND ");
     this.#selectRows = `SELECT ${columns.join(", ")} FROM ${this.#name} WHERE ${where}`;
@@ -89,7 +94,7 @@ class AnyTable implements SampledTable {
       fetchSize: limit,
       ...paging,
     });
-    return { rows: rows.map(rowOf), next };
+    return { rows: rows.map((row) => this.#rowOf(row)), next };
   }
 
   async lastRowOf(key: TableKey): Promise<TableRows["rows"][number] | undefined> {
@@ -98,7 +103,7 @@ class AnyTable implements SampledTable {
     const reversed = first.order === "ASC" ? "DESC" : "ASC";
     const query = `${this.#selectRows} ORDER BY ${quoted(first.name)} ${reversed} LIMIT 1`;
     const [last] = await this.#ask(query, [...key], 1);
-    return last === undefined ? undefined : rowOf(last);
+    return last === undefined ? undefined : this.#rowOf(last);
   }
 
   /** Each node tells of its own data: the sum of all that answer, for the ranges they own first. */
@@ -130,6 +135,16 @@ class AnyTable implements SampledTable {
 
   close(): Promise<void> {
     return this.#session.close();
+  }
+
+  /** Cassandra tells the rest of a TTL in seconds. */
+  #rowOf(row: Row): Readonly<Record<string, ColumnValue>> {
+    const values: Record<string, ColumnValue> = {};
+    for (const [column, value] of Object.entries(row)) values[column] = valueOf(value);
+    const seconds = values[EXPIRES];
+    if (typeof seconds !== "number") return values;
+    const nowMs = this.#clock.nowMicros() / 1_000;
+    return { ...values, [EXPIRES]: new Date(nowMs + seconds * 1_000) };
   }
 
   async #ask(query: string, params: unknown[], limit: number): Promise<readonly Row[]> {
@@ -176,7 +191,7 @@ async function schemaOf(session: Session, keyspace: string, table: string): Prom
     ttlSeconds: Number(options["default_time_to_live"]),
     gcGraceSeconds: Number(options["gc_grace_seconds"]),
     writtenColumn: timed ? WRITTEN : undefined,
-    ttlColumn: timed ? TTL : undefined,
+    expiresColumn: timed ? EXPIRES : undefined,
   };
 }
 
@@ -214,12 +229,6 @@ const SINGLE_CELL =
 
 function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
-}
-
-function rowOf(row: Row): Readonly<Record<string, ColumnValue>> {
-  const values: Record<string, ColumnValue> = {};
-  for (const [column, value] of Object.entries(row)) values[column] = valueOf(value);
-  return values;
 }
 
 function valueOf(value: unknown): ColumnValue {

@@ -25,9 +25,10 @@ import type { Row } from "./session.ts";
 const { types } = cassandra;
 const OPTIONS = { consistency: types.consistencies.localOne, readTimeout: 10_000 };
 const MIB = 1_048_576;
-const WRITTEN = "braid_written";
-const EXPIRES = "braid_expires";
-const TOKEN = "braid_token";
+// No column has such a name.
+const WRITTEN = "(written)";
+const EXPIRES = "(expires)";
+const TOKEN = "(token)";
 
 /** Connects, and rejects with a sentence if there is no such table. */
 export async function openAnyTable(
@@ -68,7 +69,7 @@ class AnyTable implements SampledTable {
     const timed = timedColumn(schema.columns);
     if (timed !== undefined) {
       const column = quoted(timed);
-      columns.push(`writetime(${column}) AS ${WRITTEN}`, `ttl(${column}) AS ${EXPIRES}`);
+      columns.push(`writetime(${column}) AS "${WRITTEN}"`, `ttl(${column}) AS "${EXPIRES}"`);
     }
     const where = this.#key.map((column) => `${column} = ?`).join(" AND ");
     this.#selectRows = `SELECT ${columns.join(", ")} FROM ${this.#name} WHERE ${where}`;
@@ -76,7 +77,7 @@ class AnyTable implements SampledTable {
 
   async keysAfter(after: bigint, limit: number): Promise<readonly ListedKey[]> {
     const key = this.#key.join(", ");
-    const query = `SELECT DISTINCT ${key}, token(${key}) AS ${TOKEN} FROM ${this.#name}
+    const query = `SELECT DISTINCT ${key}, token(${key}) AS "${TOKEN}" FROM ${this.#name}
       WHERE token(${key}) > ? LIMIT ?`;
     const rows = await this.#ask(query, [types.Long.fromString(String(after)), limit], limit);
     const names = namesOf(this.schema, "partition_key");

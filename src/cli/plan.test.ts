@@ -155,7 +155,12 @@ test("a sample gives the skew, and the ids and rates that are not given", async 
       eventId: String(n),
     }),
   );
-  const files = { rates: rates.join("\n"), events: events.join("\n"), bad: "1\n2\nthree\n" };
+  const files = {
+    rates: rates.join("\n"),
+    events: events.join("\n"),
+    bad: "1\n2\nthree\n",
+    cut: "a,1\nb,\n",
+  };
   await withFiles(files, async (path) => {
     const args = ["plan", "--worlds", "4", "--json"];
     const plan = JSON.parse((await runBraid([...args, "--sample", path("rates")])).out);
@@ -169,6 +174,7 @@ test("a sample gives the skew, and the ids and rates that are not given", async 
     const bad = await runBraid([...args, "--sample", path("bad")]);
     equal(bad.code, 2);
     match(bad.err, /line 3 is neither a number of events a day, nor id,number/);
+    match((await runBraid([...args, "--sample", path("cut")])).err, /line 2 is neither a number/);
     const both = await runBraid([...args, "--sample", path("rates"), "--skew", "EVEN"]);
     match(both.err, /leave out one of --sample and skew/);
   });

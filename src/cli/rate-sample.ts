@@ -61,7 +61,8 @@ async function readRateSample(path: string, lines: AsyncIterable<string>): Promi
       first = Math.min(first, time);
       last = Math.max(last, time);
     } else {
-      const rate = Number(text.split(",").at(-1));
+      const given = text.split(",").at(-1) ?? "";
+      const rate = given.trim() === "" ? Number.NaN : Number(given);
       if (!(rate >= 0)) throw wrongLine(path, number);
       // An id without events has no partitions.
       if (rate > 0) rates.push(rate);

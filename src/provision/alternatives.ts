@@ -3,7 +3,7 @@ import { DEFAULT_NAMESPACE_CONFIG, SECOND_MICROS } from "../model/namespace-conf
 import type { NamespaceConfig, TimePartition } from "../model/namespace-config.ts";
 import { BUCKET_WIDTHS, isNested, SLICE_WIDTHS, widthBeside } from "../model/partition-widths.ts";
 import type { TimeMargins } from "../model/time-margins.ts";
-import { configProblems } from "./candidates.ts";
+import { configProblems, PLANNED_EVENT_BUCKETS } from "./candidates.ts";
 import { widthText } from "./explain-plan.ts";
 import type { PlanRequest } from "./plan.ts";
 import { publicPlan } from "./public-planner.ts";
@@ -34,7 +34,9 @@ export function alternativesTo(chosen: TimePartition, request: PlanRequest): Nam
   }
   const narrower = widthBeside(BUCKET_WIDTHS, bucket, "narrower");
   if (narrower !== undefined) add("narrower time bucket", { secondsPerTimeBucket: narrower });
-  add("more event buckets", { eventBuckets: eventBuckets * 2 });
+  if (PLANNED_EVENT_BUCKETS.includes(eventBuckets * 2)) {
+    add("more event buckets", { eventBuckets: eventBuckets * 2 });
+  }
   if (eventBuckets > 1) add("fewer event buckets", { eventBuckets: eventBuckets / 2 });
   const widerSlice = widthBeside(SLICE_WIDTHS, slice, "wider");
   if (widerSlice !== undefined) add("wider slice", { secondsPerTimeSlice: widerSlice });

@@ -6,7 +6,7 @@ import { BUCKET_WIDTHS, SLICE_WIDTHS } from "../model/partition-widths.ts";
 import type { TimeMargins } from "../model/time-margins.ts";
 
 /** More than this for every id is a hot spot of few ids: those get more of their own (rule C15). */
-const EVENT_BUCKETS: readonly number[] = [1, 2, 4, 8, 16, 32, 64, 128];
+export const PLANNED_EVENT_BUCKETS: readonly number[] = [1, 2, 4, 8, 16, 32, 64, 128];
 
 export interface Candidates {
   /** Those that CreateNamespace accepts with this configuration. */
@@ -25,7 +25,7 @@ export function candidatesFor(config: NamespaceConfig, margins: TimeMargins): Ca
       // The number of event buckets is in range for all of them.
       const found = configProblems({ ...config, timePartition: one }, margins);
       if (found.length === 0) {
-        for (const eventBuckets of EVENT_BUCKETS) accepted.push({ ...one, eventBuckets });
+        for (const eventBuckets of PLANNED_EVENT_BUCKETS) accepted.push({ ...one, eventBuckets });
       }
       problems = problems?.filter((problem) => found.includes(problem)) ?? found;
     }

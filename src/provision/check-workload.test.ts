@@ -64,6 +64,19 @@ test("percentiles must rise, and stand alone", () => {
   match(found.join("\n"), /101 must be above 0 and at most 100/);
 });
 
+test("rates of percentiles have the range of the mean rate", () => {
+  const rates = (low: number, high: number): string => {
+    const percentiles = [
+      { percentile: 1, eventsPerDay: low },
+      { percentile: 99, eventsPerDay: high },
+    ];
+    return problemsOf({ ids: { mid: 2 }, skew: { percentiles } }).join("\n");
+  };
+  equal(rates(1e-6, 1e12), "");
+  match(rates(1e-300, 1e12), /1e-300 events a day must be from 0.000001 to 1000000000000/);
+  match(rates(1, Infinity), /Infinity events a day must be from/);
+});
+
 test("the problems of a workload and of the namespace's configuration come together", () => {
   const problems = new Problems();
   const input = {

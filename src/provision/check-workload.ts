@@ -39,6 +39,8 @@ interface Range {
   readonly max: number;
 }
 
+const EVENTS_PER_DAY: Range = { min: 1e-6, max: 1e12 };
+
 /** Undefined if `problems` has a problem of this workload. */
 export function checkWorkload(
   input: WorkloadInput,
@@ -54,7 +56,7 @@ export function checkWorkload(
     eventsPerDayPerId:
       input.eventsPerDayPerId === undefined && mean !== undefined
         ? certain(mean)
-        : check.required("eventsPerDayPerId", input.eventsPerDayPerId, { min: 1e-6, max: 1e12 }),
+        : check.required("eventsPerDayPerId", input.eventsPerDayPerId, EVENTS_PER_DAY),
     skew,
     eventBytes: check.estimate("eventBytes", input.eventBytes, { min: 1, max: 1_048_576 }, 1_024),
     burstiness: check.estimate("burstiness", input.burstiness, { min: 1, max: 1_000 }, 2),
@@ -221,8 +223,9 @@ class WorkloadCheck {
       if (!(percentile > 0 && percentile <= 100)) {
         this.#problems.add(`${field}: ${percentile} must be above 0 and at most 100`);
       }
-      if (!(eventsPerDay > 0 && eventsPerDay <= 1e12)) {
-        this.#problems.add(`${field}: ${eventsPerDay} events a day must be above 0`);
+      const { min, max } = EVENTS_PER_DAY;
+      if (!(eventsPerDay >= min && eventsPerDay <= max)) {
+        this.#problems.add(`${field}: ${eventsPerDay} events a day must be from ${min} to ${max}`);
       }
       const before = sorted[at - 1];
       if (before === undefined) continue;

@@ -46,6 +46,19 @@ test("what is worse in some worlds only is said of those", () => {
   );
 });
 
+test("where all reads meet wide partitions, their sizes are compared", () => {
+  const base = { ...chosen, readsBeyondLimit: band(1, 1), p99Bytes: band(20 * 2 ** 20, 3e8) };
+  const other = {
+    ...base,
+    p99Bytes: band(40 * 2 ** 20, 6e8),
+    costs: { ...base.costs, wide: base.costs.wide + 1 },
+  };
+  equal(
+    explainRejection(other, base, CONFIG, []),
+    "wide partitions are wider: p99 is 40MiB, not 20MiB",
+  );
+});
+
 test("an alternative that is hardly worse says so", () => {
   const base = { ...chosen, regret: 0.5 };
   equal(

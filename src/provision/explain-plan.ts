@@ -1,5 +1,5 @@
 /** Says in sentences why a partitioning was not chosen. Pure. */
-import { formatDurationMs } from "../lib/units.ts";
+import { formatBytes, formatDurationMs } from "../lib/units.ts";
 import type { NamespaceConfig } from "../model/namespace-config.ts";
 import type { Band, PartitionCost, PartitionPlan } from "../model/partition-plan.ts";
 
@@ -44,6 +44,10 @@ function sentence(
     }
     case "wide": {
       const [at, prefix] = worseAt(plan.readsBeyondLimit, chosen.readsBeyondLimit);
+      if (percent(plan.readsBeyondLimit[at]) === percent(chosen.readsBeyondLimit[at])) {
+        const [wider, wide] = [plan, chosen].map(({ p99Bytes }) => formatBytes(p99Bytes.mid));
+        return `wide partitions are wider: p99 is ${wider}, not ${wide}`;
+      }
       const limit = number(config.widePartition.bytesMax / 2 ** 20);
       return (
         `${prefix}${percent(plan.readsBeyondLimit[at])} of reads meet a partition beyond the limit ` +

@@ -178,6 +178,16 @@ test("no candidate has less regret over the worlds than the chosen one", () => {
   for (const { name, plan: other } of within) ok(other.regret > plan.chosen.regret - 0.1, name);
 });
 
+test("no alternative is better than the chosen one, however much one id writes", () => {
+  const workload = { ids: { mid: 1 }, eventsPerDayPerId: { mid: 1e12 }, eventBytes: { mid: 2e5 } };
+  const { chosen, alternatives } = planned(workload, { worlds: 8 });
+  equal(chosen.timePartition.eventBuckets, 128);
+  for (const { name, plan, whyNot } of alternatives) {
+    ok(plan.regret >= chosen.regret, `${name}: ${plan.regret}`);
+    ok(!/100 % of reads .* not 100 %/.test(whyNot), whyNot);
+  }
+});
+
 test("a configuration that nothing fits is refused with the reasons", () => {
   throws(
     () =>

@@ -11,7 +11,7 @@ import { decodeStored, encodeStored, storedObject } from "./stored-json.ts";
 export const READ_ACTIVITY_MICROS = 3_600_000_000;
 const KEY = "last";
 
-/** Microseconds; undefined if nobody did. */
+/** Microseconds; undefined if nobody did. Later than now if a clock was ahead, see `isAhead`. */
 export async function lastReadAt(
   catalog: Catalog,
   namespaceId: string,
@@ -21,13 +21,18 @@ export async function lastReadAt(
   return stored === undefined ? undefined : decodeStored(activitySchema, space, stored).lastReadAt;
 }
 
-/** Only raises it. */
+/** A process whose clock was wrong recorded it: it does not say when anybody read. */
+export function isAhead(recordedAt: number, now: number): boolean {
+  return recordedAt > now + READ_ACTIVITY_MICROS;
+}
+
+/** Raises it, or replaces one that is ahead. */
 export async function noteReadAt(catalog: Catalog, namespaceId: string, at: number): Promise<void> {
   const space = spaceOf(namespaceId);
   await tryCompareAndSet(async () => {
     const stored = await catalog.read(space, KEY);
     const known = stored === undefined ? undefined : decodeStored(activitySchema, space, stored);
-    if (known !== undefined && known.lastReadAt >= at) return;
+    if (known !== undefined && known.lastReadAt >= at && !isAhead(known.lastReadAt, at)) return;
     const value = encodeStored({ ...known, lastReadAt: at });
     const written = await catalog.write(space, KEY, value, stored?.version ?? 0);
     return written === undefined ? LOST : undefined;

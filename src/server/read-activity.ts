@@ -9,7 +9,9 @@ import { noteReadAt, READ_ACTIVITY_MICROS } from "../records/read-activity-recor
 
 export interface ReadActivityOptions {
   readonly catalog: Catalog;
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, "monotonicMs">;
+  /** Believed time (rule C25): a wall clock that leaps ahead would make old reads look recent. */
+  readonly time: { nowMicros(): number };
   readonly onFailed: (error: unknown) => void;
   readonly everyMs?: number;
 }
@@ -28,12 +30,12 @@ export class ReadActivity {
 
   /** Never waits and never fails. */
   note(namespaceId: string): void {
-    const { catalog, clock, onFailed, everyMs = EVERY_MS } = this.#options;
+    const { catalog, clock, time, onFailed, everyMs = EVERY_MS } = this.#options;
     const nowMs = clock.monotonicMs();
     const recordedMs = this.#recordedMs.get(namespaceId);
     if (recordedMs !== undefined && nowMs - recordedMs < everyMs) return;
     // Set first: a thousand reads at once record it once, and a failure waits as long as a success.
     this.#recordedMs.set(namespaceId, nowMs);
-    noteReadAt(catalog, namespaceId, clock.nowMicros()).catch(onFailed);
+    noteReadAt(catalog, namespaceId, Math.round(time.nowMicros())).catch(onFailed);
   }
 }

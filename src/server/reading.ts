@@ -44,6 +44,7 @@ export async function startReading(
   const activity = new ReadActivity({
     catalog,
     clock,
+    time: parts.time,
     onFailed: (error) => runtime.log.warn({ err: error }, "could not record that it was read"),
   });
   const limits = readLimitsOf(config);

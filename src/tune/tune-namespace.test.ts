@@ -10,7 +10,7 @@ import { SliceOwnership } from "../namespaces/slice-ownership.ts";
 import { setPartitioning } from "../namespaces/set-partitioning.ts";
 import { writeHistogram } from "../records/histogram-records.ts";
 import { readReadyNamespace, updateNamespace } from "../records/namespace-records.ts";
-import { noteReadAt } from "../records/read-activity-records.ts";
+import { lastReadAt, noteReadAt } from "../records/read-activity-records.ts";
 import { readTunings, trimTunings } from "../records/tuning-records.ts";
 import { systemRandom } from "../lib/random.ts";
 import { tuneNamespace } from "./tune-namespace.ts";
@@ -26,6 +26,8 @@ const MINUTES: TimePartition = {
 const DAILY = { ...MINUTES, secondsPerTimeBucket: 86_400 };
 /** Days are much too wide for it; minutes would not be. */
 const FLOOD = { ...SPARSE, bytesPerDay: SPARSE.bytesPerDay * 100_000 };
+/** Tests write the walks of coming days, and tune after them. */
+const LATER = 1_000 * DAY;
 const FIRST_DAY = Math.floor(NOON / DAY) * DAY + DAY;
 
 async function fixture(config: NamespaceConfigPatch = {}) {
@@ -43,7 +45,7 @@ async function fixture(config: NamespaceConfigPatch = {}) {
     clock,
     margins,
     time: {
-      nowMicros: () => process.time.nowMicros(),
+      nowMicros: () => process.time.nowMicros() + LATER,
       get inDoubt() {
         return doubt.now;
       },
@@ -75,7 +77,7 @@ async function fixture(config: NamespaceConfigPatch = {}) {
   };
   const record = () => readReadyNamespace(catalog, "plays");
   const { id } = await record();
-  await noteReadAt(catalog, id, NOON + 1_000 * DAY);
+  await noteReadAt(catalog, id, NOON + LATER);
   return {
     context,
     control,
@@ -464,6 +466,19 @@ test("C3: a re-opening leaves out the slices above its floor alone", async () =>
     decision.evidence.map(({ start }) => start),
     [FIRST_DAY, FIRST_DAY + DAY],
   );
+});
+
+test("a read that a clock far ahead recorded does not count, and the next read replaces it", async () => {
+  const there = await fixture();
+  const { catalog } = there.context;
+  const { id } = await there.record();
+  await there.walked(0, SPARSE, MINUTES);
+  await there.walked(1, SPARSE, MINUTES);
+  await noteReadAt(catalog, id, NOON + LATER + 30 * DAY);
+  deepEqual(await there.tune(), { kind: "none", why: "NOT_READ" });
+  await noteReadAt(catalog, id, NOON + LATER);
+  equal(await lastReadAt(catalog, id), NOON + LATER);
+  equal((await there.tune()).kind, "propose");
 });
 
 test("an operator's own change ends a tuning", async () => {

@@ -12,7 +12,7 @@ import type { Tuning } from "../model/tuning.ts";
 import { readHistograms } from "../records/histogram-records.ts";
 import { readNamespace } from "../records/namespace-records.ts";
 import type { NamespaceRecord } from "../records/namespace-records.ts";
-import { lastReadAt } from "../records/read-activity-records.ts";
+import { isAhead, lastReadAt } from "../records/read-activity-records.ts";
 import { readTunings, trimTunings, writeTuning } from "../records/tuning-records.ts";
 import type { TuningRecord } from "../records/tuning-records.ts";
 import { decideTuning, usableHistograms } from "./decide-tuning.ts";
@@ -80,11 +80,12 @@ export async function factsOf(
   record: NamespaceRecord,
   tunings: readonly Tuning[],
 ): Promise<TuningFacts> {
+  const readAt = await lastReadAt(catalog, record.id);
   return {
     config: record.config,
     createdAt: record.createdAt,
     isReopened: ({ epoch, end }) => !isSealed(record.epochStarts, { epoch, to: end }),
-    lastReadAt: await lastReadAt(catalog, record.id),
+    lastReadAt: readAt === undefined || isAhead(readAt, time.nowMicros()) ? undefined : readAt,
     clockInDoubt: time.inDoubt,
     histograms: await readHistograms(catalog, record.id, unreadable),
     tunings,

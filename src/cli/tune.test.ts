@@ -55,6 +55,14 @@ test("tune dry-run has neither a state nor a history: nothing is stored", async 
   doesNotMatch(ran.out, /state|UNSPECIFIED|PROPOSED|WHEN/);
 });
 
+test("tune dry-run names the proposal that waits, as tune ls and the doctor do", async () => {
+  const list = { ...LIST, next: undefined, nothingWhy: "DECIDED_BEFORE" };
+  await using server = await fakeBraid(() => list);
+  const ran = await runBraid(["tune", "dry-run", "plays"], { url: server.url });
+  match(ran.out, /a proposal waits: braid tune show plays 20261114/);
+  doesNotMatch(ran.out, /nothing to propose/);
+});
+
 test("tune show has the dry run and the history, and an unknown id is not found", async () => {
   await using server = await fakeBraid(() => LIST);
   const { url } = server;

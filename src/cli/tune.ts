@@ -62,7 +62,7 @@ export function addTune(program: Command, terminal: Terminal): void {
       const { next } = list;
       const blocks =
         next === undefined
-          ? [line(nothingText(list.nothingWhy, namespace))]
+          ? [line(waitingOrNothing(list, namespace))]
           : tuningBlocks(next, namespace, terminal.clock.nowMicros());
       await emit(terminal, options, { value: next ?? { nothingWhy: list.nothingWhy }, blocks });
     });
@@ -123,14 +123,19 @@ function listBlocks(list: TuningList, namespace: string, nowMicros: number): Blo
     rows.length === 0
       ? line("no tuning yet")
       : table(["ID", "STATE", "SINCE", "PROPOSED", "OBSERVED"], rows),
-    ...(waiting === undefined
-      ? [
-          line(
-            list.next === undefined ? nothingText(list.nothingWhy, namespace) : nextText(list.next),
-          ),
-        ]
-      : [line(waitingText(namespace, waiting.id))]),
+    line(
+      waiting === undefined && list.next !== undefined
+        ? nextText(list.next)
+        : waitingOrNothing(list, namespace),
+    ),
   ];
+}
+
+/** Where nothing new would be proposed: what waits already, or why. */
+function waitingOrNothing({ tunings, nothingWhy }: TuningList, namespace: string): string {
+  const waiting = tunings.find(({ state }) => state === "PROPOSED");
+  if (waiting === undefined) return nothingText(nothingWhy, namespace);
+  return waitingText(namespace, waiting.id);
 }
 
 function tuningBlocks(tuning: Tuning, namespace: string, nowMicros: number): Block[] {

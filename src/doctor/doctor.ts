@@ -1,4 +1,5 @@
 /** Looks at one namespace and names a remedy for each problem of its partitions. */
+import { isDeepStrictEqual } from "node:util";
 import type { NamespaceConfig } from "../model/namespace-config.ts";
 import { partitionText } from "../model/partition.ts";
 import type { PartitionKey, SliceRef } from "../model/partition.ts";
@@ -15,6 +16,7 @@ import { splitIdOf } from "../records/split-ids.ts";
 import { listSplits, slicesWithSplits } from "../records/split-records.ts";
 import { readTopPartitions } from "../records/top-partition-records.ts";
 import { readKillSwitch } from "../splits/record/kill-switch.ts";
+import { holdsEnough } from "../tune/decide-tuning.ts";
 import { judgeSizes } from "../tune/judge-sizes.ts";
 import type { SizeVerdict } from "../tune/judge-sizes.ts";
 import { SizePrediction } from "../tune/predict-sizes.ts";
@@ -52,7 +54,7 @@ export class Doctor {
     const record = await readReadyNamespace(catalog, namespace);
     const histograms = await readHistograms(catalog, record.id);
     const { on } = await readKillSwitch(catalog);
-    const newest = histograms.findLast(({ sealed, complete }) => sealed && complete);
+    const newest = histograms.findLast((each) => isTelling(each, record.config));
     return remediesOf({
       namespace: record,
       killSwitchOn: on,
@@ -82,11 +84,12 @@ export class Doctor {
     for (const { timeSlice } of histograms.slice(-SLICES_MAX)) {
       const slice = { namespaceId: id, slice: timeSlice };
       const top = await readTopPartitions(catalog, slice);
+      const hasOthers = new Set(top?.partitions.map(({ seriesId }) => seriesId)).size > 1;
       for (const { bytes, events, ...key } of top?.partitions ?? []) {
         if (!isWide({ bytes, events }, config)) continue;
         const { seriesId, timeBucket, eventBucket } = key;
         const partition = { ...slice, seriesId, timeBucket, eventBucket };
-        const share = bytes / Math.max(1, top?.totalBytes ?? bytes);
+        const share = hasOthers ? bytes / Math.max(1, top?.totalBytes ?? bytes) : undefined;
         found.set(partitionText(partition), { partition, bytes, events, share, split: undefined });
       }
     }
@@ -144,6 +147,13 @@ function isWide(
 
 function isDone({ state }: SplitRecord): boolean {
   return state === "COMPLETED" || state === "REFUSED";
+}
+
+/** Whether its sizes say what future slices will be like: as the tuner sees it. */
+function isTelling(histogram: SliceHistogram, config: NamespaceConfig): boolean {
+  const { sealed, complete, timePartition } = histogram;
+  if (!sealed || !complete || !holdsEnough(histogram, config)) return false;
+  return isDeepStrictEqual(timePartition, config.timePartition);
 }
 
 function judged(histogram: SliceHistogram, { config }: NamespaceRecord): SizeVerdict {

@@ -26,7 +26,7 @@ export interface WidePartition {
   readonly timeSeriesId: string;
   readonly bytes: number;
   readonly events: number;
-  /** Of the bytes of its slice; undefined if no walk has counted them. */
+  /** Of the bytes of its slice; undefined if no walk has counted them, or no other id has any. */
   readonly share: number | undefined;
   readonly splitId: string;
   /** Undefined: nobody has read it beyond the limit yet. */
@@ -44,7 +44,7 @@ export interface RecentReads {
 export interface NamespaceCondition {
   readonly namespace: Namespace;
   readonly killSwitchOn: boolean;
-  /** Of the newest sealed slice that was walked; undefined if none was. */
+  /** Of the newest walked slice that says what future ones are like; undefined if none does. */
   readonly verdict: SizeVerdict | undefined;
   /** What the tuner says itself. */
   readonly tuning: TuningList;
@@ -67,14 +67,25 @@ export function remediesOf(condition: NamespaceCondition): Remedy[] {
     ...condition.wide.flatMap((partition) => partitionRemedies(condition, partition)),
     ...snapshotRemedies(condition),
   ];
-  if (found.length > 0) return found;
+  if (found.length > 0) return withoutRepeatedBlocks(found);
   return [{ problem: "none found", remedy: "NOTHING", why: healthyText(condition), command: "" }];
+}
+
+/** An id that is wide in many slices is blocked once. */
+function withoutRepeatedBlocks(remedies: readonly Remedy[]): Remedy[] {
+  const blocked = new Set<string>();
+  return remedies.filter(({ remedy, command }) => {
+    if (remedy !== "BLOCK") return true;
+    const isNew = !blocked.has(command);
+    blocked.add(command);
+    return isNew;
+  });
 }
 
 function healthyText({ verdict, tuning, reads, namespace }: NamespaceCondition): string {
   const sizes =
     verdict === undefined
-      ? "no sealed slice was walked yet, so sizes are not judged"
+      ? "no sealed slice that was walked holds enough and has the present partitioning, so sizes are not judged"
       : NO_TUNING_TEXTS[tuning.nothing ?? "FITS"];
   const read = reads === undefined ? "" : `; ${readText(reads, namespace)}`;
   return `no wide partition is known; ${sizes}${read}`;

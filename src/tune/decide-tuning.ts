@@ -170,7 +170,8 @@ function isFinal({ sealed, complete }: SliceHistogram): boolean {
   return sealed && complete;
 }
 
-function holdsEnough(
+/** Less says nothing about what partitions are like. */
+export function holdsEnough(
   { timeBuckets: { bytes }, partitions, omissions }: SliceHistogram,
   { tuning }: NamespaceConfig,
 ): boolean {

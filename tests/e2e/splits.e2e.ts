@@ -127,7 +127,7 @@ test("operator requests hold: a rollback lasts, a retry splits again, and the ki
   const location = locationOf(first);
   // Without evidence, only with force.
   const tooSoon = await run("modes", "set", name, "SERVE");
-  deepEqual([tooSoon.code, tooSoon.out], [1, ""]);
+  deepEqual([tooSoon.code, tooSoon.out], [4, ""]);
   match(tooSoon.err, /set the mode with --force/);
   equal((await run("modes", "set", name, "SERVE", "--force", "--reason", "a test")).code, 0);
   await readsAreRight([client], name, ledger, "wide", bucket);

@@ -65,7 +65,7 @@ test("C26: a deleted namespace comes back through the CLI with every event, afte
   await run("ns rm plays --yes");
   await client.createNamespace("plays");
   const taken = await run("ns undelete plays");
-  deepEqual([taken.code, /NAMESPACE_EXISTS/.test(taken.err)], [1, true], taken.err);
+  deepEqual([taken.code, /NAMESPACE_EXISTS/.test(taken.err)], [4, true], taken.err);
   equal((await run(`ns undelete ${id} --as-name plays_old`)).code, 0);
   deepEqual(await idsOf(client, "plays_old"), ALL);
   deepEqual(await idsOf(client, "plays"), []);

@@ -62,11 +62,15 @@ test("sizes are judged only by slices that hold enough and have the present part
   await walked(0, { ...SPARSE, ids: 0 });
   await walked(1, { ...SPARSE, ids: 10 });
   deepEqual(await problems(), ["NOTHING none found"]);
-  match(await why(), /no sealed slice that was walked holds enough/);
+  match(await why(), /none of the newest sealed slices holds enough/);
   await walked(2, SPARSE, { ...timePartition, secondsPerTimeBucket: 60 });
   deepEqual(await problems(), ["NOTHING none found"]);
   await walked(3, SPARSE);
   deepEqual(await problems(), ["NOTHING most partitions are too small"]);
+  for (const day of [4, 5, 6, 7, 8]) await walked(day, { ...SPARSE, ids: 1 });
+  deepEqual(await problems(), ["NOTHING most partitions are too small"]);
+  await walked(9, { ...SPARSE, ids: 1 });
+  deepEqual(await problems(), ["NOTHING none found"]);
 });
 
 test("an id is to be blocked at most once, and never the only id of its slice", async () => {

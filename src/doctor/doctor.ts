@@ -1,5 +1,4 @@
 /** Looks at one namespace and names a remedy for each problem of its partitions. */
-import { isDeepStrictEqual } from "node:util";
 import type { NamespaceConfig } from "../model/namespace-config.ts";
 import { partitionText } from "../model/partition.ts";
 import type { PartitionKey, SliceRef } from "../model/partition.ts";
@@ -16,7 +15,7 @@ import { splitIdOf } from "../records/split-ids.ts";
 import { listSplits, slicesWithSplits } from "../records/split-records.ts";
 import { readTopPartitions } from "../records/top-partition-records.ts";
 import { readKillSwitch } from "../splits/record/kill-switch.ts";
-import { holdsEnough } from "../tune/decide-tuning.ts";
+import { holdsEnough, recentSlices } from "../tune/decide-tuning.ts";
 import { judgeSizes } from "../tune/judge-sizes.ts";
 import type { SizeVerdict } from "../tune/judge-sizes.ts";
 import { SizePrediction } from "../tune/predict-sizes.ts";
@@ -54,7 +53,11 @@ export class Doctor {
     const record = await readReadyNamespace(catalog, namespace);
     const histograms = await readHistograms(catalog, record.id);
     const { on } = await readKillSwitch(catalog);
-    const newest = histograms.findLast((each) => isTelling(each, record.config));
+    const { config } = record;
+    // As the tuner sees it: others do not show what future slices will be like.
+    const newest = recentSlices({ config, histograms }).findLast((each) =>
+      holdsEnough(each, config),
+    );
     return remediesOf({
       namespace: record,
       killSwitchOn: on,
@@ -147,13 +150,6 @@ function isWide(
 
 function isDone({ state }: SplitRecord): boolean {
   return state === "COMPLETED" || state === "REFUSED";
-}
-
-/** Whether its sizes say what future slices will be like: as the tuner sees it. */
-function isTelling(histogram: SliceHistogram, config: NamespaceConfig): boolean {
-  const { sealed, complete, timePartition } = histogram;
-  if (!sealed || !complete || !holdsEnough(histogram, config)) return false;
-  return isDeepStrictEqual(timePartition, config.timePartition);
 }
 
 function judged(histogram: SliceHistogram, { config }: NamespaceRecord): SizeVerdict {

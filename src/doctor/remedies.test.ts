@@ -74,7 +74,7 @@ test("a healthy namespace has nothing to do, and says what was looked at", () =>
   equal(only?.remedy, "NOTHING");
   match(
     remediesOf(condition({ verdict: undefined }))[0]?.why ?? "",
-    /no sealed slice that was walked holds enough/,
+    /none of the newest sealed slices holds enough/,
   );
 });
 

@@ -85,7 +85,7 @@ function withoutRepeatedBlocks(remedies: readonly Remedy[]): Remedy[] {
 function healthyText({ verdict, tuning, reads, namespace }: NamespaceCondition): string {
   const sizes =
     verdict === undefined
-      ? "no sealed slice that was walked holds enough and has the present partitioning, so sizes are not judged"
+      ? "none of the newest sealed slices holds enough and has the present partitioning, so sizes are not judged"
       : NO_TUNING_TEXTS[tuning.nothing ?? "FITS"];
   const read = reads === undefined ? "" : `; ${readText(reads, namespace)}`;
   return `no wide partition is known; ${sizes}${read}`;

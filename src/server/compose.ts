@@ -118,7 +118,7 @@ function startOwnWork(
     readLatencyMs: () => latency.recentMs(),
     confirmed: (partition) => serving.splits.changed(partition),
   });
-  startTuner(config, runtime, parts, lifecycle, measures);
+  startTuner(config, runtime, parts, lifecycle);
   startWalking(config, runtime, parts, lifecycle, measures);
   const nudge = (partition: PartitionKey): void => worker.nudge(partition);
   consumeOwnDetections({ ...parts, by, nudge }, runtime, measures, lifecycle);

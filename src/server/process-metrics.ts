@@ -1,11 +1,12 @@
 /**
- * The metrics of every process, server or worker: its build, the storage engine and the
- * queue of detections. docs/operate/metrics.md says what each one means; a test keeps it true.
+ * The metrics of every process, server or worker: its build, the storage engine, the queue of
+ * detections, and tunings. docs/operate/metrics.md says what each one means; a test keeps it true.
  */
 import type { StatementKind } from "../engines/cassandra/session.ts";
 import { BUILD_INFO } from "../lib/build-info.ts";
-import { allOf, label, openLabel } from "../lib/metrics.ts";
+import { allOf, label, NAMESPACE, openLabel } from "../lib/metrics.ts";
 import type { Metrics } from "../lib/metrics.ts";
+import { TUNING_STATES } from "../model/tuning.ts";
 import type { DropReason } from "../ports/work-queue.ts";
 import type { ServiceConfig } from "./config.ts";
 
@@ -48,6 +49,10 @@ export function declareProcessMetrics(metrics: Metrics, { engine, queue }: Servi
       "braid_clock_leap_seconds",
       "Time by which a doubted clock of this machine is ahead of believed time; negative if behind.",
     ),
+    tunings: metrics.counter("braid_tunings_total", "Tunings that entered a state.", [
+      NAMESPACE,
+      label("outcome", TUNING_STATES),
+    ]),
     queueLag: metrics.gauge("braid_queue_lag", "Detections that wait to be handled here."),
   };
 }

@@ -9,38 +9,34 @@ import type { CommonParts } from "./common-parts.ts";
 import type { ServiceConfig } from "./config.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { Runtime } from "./runtime.ts";
-import type { WorkerMetrics } from "./worker-metrics.ts";
 
 /** The lifecycle stops it. */
 export function startTuner(
   config: ServiceConfig,
   runtime: Runtime,
-  parts: CommonParts,
+  parts: TuneParts,
   lifecycle: Lifecycle,
-  measures: WorkerMetrics,
 ): void {
   const { log } = runtime;
   const tuner = new Tuner({
     ...contextOf(runtime, parts),
-    observe: (namespace, tuning, words) => {
-      measures.tunings.add(1, namespace, tuning.state);
-      logTuning(log, namespace, tuning, words);
-    },
     everyMs: config.tuning.every,
     onFailed: (namespace, error) => log.warn({ namespace, err: error }, "could not tune"),
   });
   lifecycle.run("tuning", (signal) => tuner.run(signal));
 }
 
-export function newTunings(runtime: Runtime, parts: CommonParts): Tunings {
-  return new Tunings({
-    ...contextOf(runtime, parts),
-    observe: (namespace, tuning, words) => logTuning(runtime.log, namespace, tuning, words),
-  });
+export function newTunings(runtime: Runtime, parts: TuneParts): Tunings {
+  return new Tunings(contextOf(runtime, parts));
 }
 
-function contextOf({ clock, random, log }: Runtime, parts: CommonParts): TuneContext {
-  const { catalog, margins, time } = parts;
+type TuneParts = Pick<
+  CommonParts,
+  "catalog" | "store" | "margins" | "time" | "ownership" | "changed" | "measures"
+>;
+
+function contextOf({ clock, random, log }: Runtime, parts: TuneParts): TuneContext {
+  const { catalog, margins, time, measures } = parts;
   return {
     catalog,
     clock,
@@ -48,6 +44,10 @@ function contextOf({ clock, random, log }: Runtime, parts: CommonParts): TuneCon
     time,
     setPartitioning: (namespace, from, to) =>
       setPartitioning({ ...parts, clock, random }, namespace, from, to),
+    observe: (namespace, tuning, words) => {
+      measures.tunings.add(1, namespace, tuning.state);
+      logTuning(log, namespace, tuning, words);
+    },
     unreadable: ({ space, key, error }) =>
       log.error({ space, key, err: error }, "a tuning or histogram cannot be decoded"),
   };

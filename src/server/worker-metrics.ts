@@ -6,7 +6,6 @@
 import { allOf, label, NAMESPACE } from "../lib/metrics.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { SPLIT_STATES } from "../model/split.ts";
-import { TUNING_STATES } from "../model/tuning.ts";
 import type { RecordOutcome } from "../splits/detect/record-detection.ts";
 import type { CopyStage } from "../splits/work/split-context.ts";
 
@@ -60,10 +59,6 @@ export function declareWorkerMetrics(metrics: Metrics) {
     splitMoves: metrics.counter("braid_split_moves_total", "Splits that entered a state.", [
       NAMESPACE,
       STATE,
-    ]),
-    tunings: metrics.counter("braid_tunings_total", "Tunings that entered a state.", [
-      NAMESPACE,
-      label("outcome", TUNING_STATES),
     ]),
     splitBytes: metrics.counter(
       "braid_split_bytes_total",

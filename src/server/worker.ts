@@ -26,7 +26,7 @@ export async function startWorker(config: ServiceConfig, runtime: Runtime): Prom
     const measures = declareWorkerMetrics(metrics);
     const by = processName("worker", runtime.random);
     const worker = startSplitting(config, runtime, parts, lifecycle, { by, measures });
-    startTuner(config, runtime, parts, lifecycle, measures);
+    startTuner(config, runtime, parts, lifecycle);
     startWalking(config, runtime, parts, lifecycle, measures);
     const nudge = (partition: PartitionKey): void => worker.nudge(partition);
     consumeDetections({ ...parts, by, nudge }, runtime, measures, lifecycle);

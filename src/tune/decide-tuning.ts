@@ -157,8 +157,11 @@ export function usableHistograms(
   );
 }
 
-/** The newest that have the present partitioning without another in between, by start. */
-function recentSlices({ config, histograms }: TuningFacts): SliceHistogram[] {
+/** The newest sealed ones that have the present partitioning without another in between, by start. */
+export function recentSlices({
+  config,
+  histograms,
+}: Pick<TuningFacts, "config" | "histograms">): SliceHistogram[] {
   const final = histograms.filter(isFinal);
   const other = final.findLastIndex(
     ({ timePartition }) => !isDeepStrictEqual(timePartition, config.timePartition),

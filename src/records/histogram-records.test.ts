@@ -59,6 +59,14 @@ test("an older walk does not replace a newer one", async () => {
   equal((await readHistogram(catalog, "plays-1", "data_20260101"))?.asOf, 11);
 });
 
+test("a walk that a clock far ahead stamped is replaced by the next one", async () => {
+  const { catalog } = new ControlFixture();
+  await writeHistogram(catalog, "ns", { ...histogramOf("data_1", 1, 30 * DAY), sealed: false });
+  await writeHistogram(catalog, "ns", histogramOf("data_1", 2, DAY));
+  const stored = await readHistogram(catalog, "ns", "data_1");
+  deepEqual([stored?.sealed, stored?.asOf], [true, DAY]);
+});
+
 test("a record of a newer format is neither overwritten nor in the way of the others", async () => {
   const { catalog } = new ControlFixture();
   await catalog.write("histograms/plays-1", "data_20260101", '{"format":99}', 0);

@@ -9,6 +9,7 @@ import type { Distribution } from "../model/size-histogram.ts";
 import type { SliceHistogram, UnitSizes } from "../model/slice-histogram.ts";
 import type { Catalog, CatalogRecord } from "../ports/catalog.ts";
 import { sliceFields } from "./slice-change.ts";
+import { isStampedAhead } from "./stamped-ahead.ts";
 import { decodeOrSkip, decodeStored, encodeStored, storedObject } from "./stored-json.ts";
 import type { UnreadableEntry } from "./stored-json.ts";
 import { trimOldest } from "./trim-oldest.ts";
@@ -45,7 +46,8 @@ export async function readHistogram(
 }
 
 /**
- * Replaces the slice's histogram. An older walk never replaces a newer one. Rejects if the stored
+ * Replaces the slice's histogram. An older walk never replaces a newer one, except one that a clock
+ * far ahead has stamped. Rejects if the stored
  * one cannot be decoded: it may be of a newer version.
  */
 export async function writeHistogram(
@@ -58,12 +60,16 @@ export async function writeHistogram(
   await tryCompareAndSet(async () => {
     const stored = await catalog.read(space, timeSlice);
     const known = stored === undefined ? undefined : decode(space, stored);
-    if (known !== undefined && known.asOf > histogram.asOf) return;
+    if (known !== undefined && isNewer(known, histogram)) return;
     const version = stored?.version ?? 0;
     const value = isFilledLater(known, histogram) ? { ...fields, filledLater: true } : fields;
     const written = await catalog.write(space, timeSlice, encodeStored(value), version);
     return written === undefined ? LOST : undefined;
   });
+}
+
+function isNewer(known: SliceHistogram, { asOf, endedAt }: SliceHistogram): boolean {
+  return known.asOf > asOf && !isStampedAhead(known.endedAt, endedAt);
 }
 
 /** A slice of which a walk saw all when it was sealed is walked again only if it was re-opened. */

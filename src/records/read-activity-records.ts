@@ -5,13 +5,14 @@
 import { z } from "zod";
 import { LOST, tryCompareAndSet } from "../lib/compare-and-set.ts";
 import type { Catalog } from "../ports/catalog.ts";
+import { isStampedAhead } from "./stamped-ahead.ts";
 import { decodeStored, encodeStored, storedObject } from "./stored-json.ts";
 
 /** How much later than recorded the last read may be: a server records it no more often. */
 export const READ_ACTIVITY_MICROS = 3_600_000_000;
 const KEY = "last";
 
-/** Microseconds; undefined if nobody did. Later than now if a clock was ahead, see `isAhead`. */
+/** Microseconds; undefined if nobody did. Later than now if a clock was ahead, see `isStampedAhead`. */
 export async function lastReadAt(
   catalog: Catalog,
   namespaceId: string,
@@ -21,18 +22,14 @@ export async function lastReadAt(
   return stored === undefined ? undefined : decodeStored(activitySchema, space, stored).lastReadAt;
 }
 
-/** A process whose clock was wrong recorded it: it does not say when anybody read. */
-export function isAhead(recordedAt: number, now: number): boolean {
-  return recordedAt > now + READ_ACTIVITY_MICROS;
-}
-
 /** Raises it, or replaces one that is ahead. */
 export async function noteReadAt(catalog: Catalog, namespaceId: string, at: number): Promise<void> {
   const space = spaceOf(namespaceId);
   await tryCompareAndSet(async () => {
     const stored = await catalog.read(space, KEY);
     const known = stored === undefined ? undefined : decodeStored(activitySchema, space, stored);
-    if (known !== undefined && known.lastReadAt >= at && !isAhead(known.lastReadAt, at)) return;
+    if (known !== undefined && known.lastReadAt >= at && !isStampedAhead(known.lastReadAt, at))
+      return;
     const value = encodeStored({ ...known, lastReadAt: at });
     const written = await catalog.write(space, KEY, value, stored?.version ?? 0);
     return written === undefined ? LOST : undefined;

@@ -45,6 +45,13 @@ test("a newer walk replaces an older one whole, and an older one changes nothing
   equal(left.length, 3, "the head and two chunks");
 });
 
+test("a walk that a clock far ahead stamped is replaced by the next one", async () => {
+  const { catalog } = new ControlFixture();
+  await writeTopPartitions(catalog, SLICE, walkAt(86_400_000_000, 300));
+  await writeTopPartitions(catalog, SLICE, walkAt(1_000, 150));
+  deepEqual(await readTopPartitions(catalog, SLICE), walkAt(1_000, 150));
+});
+
 test("a reader that meets a replacement reads again", async () => {
   const { catalog } = new ControlFixture();
   await writeTopPartitions(catalog, SLICE, walkAt(1_000, 300));

@@ -13,6 +13,7 @@ import type { SliceRef } from "../model/partition.ts";
 import type { TopPartition, TopPartitions } from "../model/top-partition.ts";
 import type { Catalog, CatalogRecord } from "../ports/catalog.ts";
 import { removeAll, timeKey } from "./split-spaces.ts";
+import { isStampedAhead } from "./stamped-ahead.ts";
 import { decodeStored, encodeStored, listAll, storedObject } from "./stored-json.ts";
 
 const HEAD = "head";
@@ -42,7 +43,7 @@ export async function readTopPartitions(
   return found === LOST ? undefined : found;
 }
 
-/** Replaces what an older walk, or this one, stored; does nothing if there is a newer one. */
+/** Replaces what an older walk, or this one, stored; does nothing if there is a newer one, unless a clock far ahead stamped it. */
 export async function writeTopPartitions(
   catalog: Catalog,
   slice: SliceRef,
@@ -55,9 +56,11 @@ export async function writeTopPartitions(
     const some = partitions.slice(nth * CHUNK_PARTITIONS, (nth + 1) * CHUNK_PARTITIONS);
     await replace(catalog, space, chunkKey(top.asOf, nth), { partitions: some }, () => true);
   }
-  const isNewer = (stored: CatalogRecord): boolean =>
-    decodeStored(headSchema, space, stored).asOf <= top.asOf;
-  await replace(catalog, space, HEAD, { ...head, chunks }, isNewer);
+  const isOlder = (stored: CatalogRecord): boolean => {
+    const { asOf, endedAt } = decodeStored(headSchema, space, stored);
+    return asOf <= top.asOf || isStampedAhead(endedAt, top.endedAt);
+  };
+  await replace(catalog, space, HEAD, { ...head, chunks }, isOlder);
   for await (const { key, version } of listAll(catalog, space)) {
     if (key !== HEAD && key < timeKey(top.asOf)) await catalog.remove(space, key, version);
   }

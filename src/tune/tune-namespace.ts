@@ -12,7 +12,8 @@ import type { Tuning } from "../model/tuning.ts";
 import { readHistograms } from "../records/histogram-records.ts";
 import { readNamespace } from "../records/namespace-records.ts";
 import type { NamespaceRecord } from "../records/namespace-records.ts";
-import { isAhead, lastReadAt } from "../records/read-activity-records.ts";
+import { lastReadAt } from "../records/read-activity-records.ts";
+import { isStampedAhead } from "../records/stamped-ahead.ts";
 import { readTunings, trimTunings, writeTuning } from "../records/tuning-records.ts";
 import type { TuningRecord } from "../records/tuning-records.ts";
 import { decideTuning, usableHistograms } from "./decide-tuning.ts";
@@ -85,7 +86,8 @@ export async function factsOf(
     config: record.config,
     createdAt: record.createdAt,
     isReopened: ({ epoch, end }) => !isSealed(record.epochStarts, { epoch, to: end }),
-    lastReadAt: readAt === undefined || isAhead(readAt, time.nowMicros()) ? undefined : readAt,
+    lastReadAt:
+      readAt === undefined || isStampedAhead(readAt, time.nowMicros()) ? undefined : readAt,
     clockInDoubt: time.inDoubt,
     histograms: await readHistograms(catalog, record.id, unreadable),
     tunings,

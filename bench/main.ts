@@ -1,6 +1,7 @@
 /**
  * `npm run bench -- NAME [--json] [flags of the bench]`: ratios measured side by side in one run.
  */
+import { ADVISE_FLAGS, benchAdvise } from "./advise.ts";
 import { benchCassandra } from "./cassandra.ts";
 import { benchDense, DENSE_FLAGS } from "./dense.ts";
 import { benchEmbedded } from "./embedded.ts";
@@ -30,6 +31,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   peers: { flags: PEERS_FLAGS, run: benchPeers },
   split: { flags: SPLIT_FLAGS, run: benchSplit },
   walk: { flags: WALK_FLAGS, run: benchWalk },
+  advise: { flags: ADVISE_FLAGS, run: benchAdvise },
 };
 
 const [name = "", ...flags] = process.argv.slice(2);

@@ -140,7 +140,7 @@ test("rows without a partition key or a time are left out and counted", async ()
   );
 });
 
-test("sampled partitions of a table carry their weight, their estimate and a lower bound", async () => {
+test("sampled partitions of a table carry their weight, those of their rows and a lower bound", async () => {
   const rowsOfKey = (video: string, count: number): SourceRow[] =>
     Array.from({ length: count }, (_, nth) => ({ video, id: `${nth}`, at: 1_700_000_000 + nth }));
   const partitions: SourcePartition[] = [
@@ -148,8 +148,8 @@ test("sampled partitions of a table carry their weight, their estimate and a low
     {
       key: ["a"],
       rows: rowsOfKey("a", 10),
-      whole: false,
-      rowsEstimate: 5_000,
+      rowWeights: Array.from({ length: 10 }, () => 500),
+      whole: true,
       bytes: 1e6,
       weight: 1,
     },

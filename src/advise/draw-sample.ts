@@ -98,22 +98,26 @@ export async function samplePartitions(
 ): Promise<Sample> {
   const partitions: SampledPartition[] = [];
   let [rowsRead, bounds] = [0, 0];
-  for await (const { rows, whole, rowsEstimate, bytes, weight } of source.partitions(signal)) {
-    const read = rows.flatMap((row) => readRow(row, roles) ?? []);
+  for await (const { rows, rowWeights, whole, bytes, weight } of source.partitions(signal)) {
+    const read = rows.flatMap((row, at) => {
+      const each = readRow(row, roles);
+      return each === undefined ? [] : { ...each, factor: rowWeights?.[at] ?? 1 };
+    });
     rowsRead += rows.length;
     const [first] = read;
     if (first === undefined) continue;
-    const known = whole || rowsEstimate !== undefined;
-    if (!known) bounds++;
-    const factor = whole ? 1 : Math.max(1, (rowsEstimate ?? 0) / read.length);
-    const scaled = read.map(({ row }) => ({ ...row, weight: exactWeight(row.weight * factor) }));
+    if (!whole) bounds++;
+    const scaled = read.map(({ row, factor }) => ({
+      ...row,
+      weight: exactWeight(row.weight * factor),
+    }));
     const counted = scaled.reduce((sum, row) => sum + row.bytes * row.weight, 0);
-    const scale = bytes === undefined || !known ? 1 : bytes / Math.max(1, counted);
+    const scale = bytes === undefined || !whole ? 1 : bytes / Math.max(1, counted);
     partitions.push({
       key: first.key,
       rows: inOrder(scaled.map((row) => ({ ...row, bytes: row.bytes * scale }))),
       weight: exactWeight(weight),
-      whole: known,
+      whole,
     });
   }
   if (partitions.length === 0) {

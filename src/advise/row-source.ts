@@ -41,14 +41,13 @@ export interface SourcePartition {
   readonly key: readonly Value[];
   /** The rows seen. The source bounds them (for instance the first 5,000 of a partition). */
   readonly rows: readonly SourceRow[];
-  /** Whether `rows` is all of the partition. */
-  readonly whole: boolean;
   /**
-   * An estimate of all rows of the partition if it is not whole, for instance from a count or from
-   * Cassandra's histogram of partition sizes. Undefined: unknown. Then the advisor takes the rows
-   * seen as a lower bound, and says so.
+   * Whether `rows`, with their weights, are all of the partition. If not, the advisor takes them as
+   * a lower bound, and says so.
    */
-  readonly rowsEstimate?: number | undefined;
+  readonly whole: boolean;
+  /** How many rows of the partition each row stands for, in their order; undefined: one each. */
+  readonly rowWeights?: readonly number[] | undefined;
   /** Bytes of the whole partition as stored, if the source knows them better than by its rows. */
   readonly bytes?: number | undefined;
   /**

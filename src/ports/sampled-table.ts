@@ -39,6 +39,15 @@ export interface ListedKey {
   readonly token: bigint;
 }
 
+/**
+ * A range of the first clustering column: from `from` on, before `to`. Milliseconds of a timestamp
+ * or a timeuuid, the number itself of a bigint or an int; other types have no ranges.
+ */
+export interface ClusteringRange {
+  readonly from: number;
+  readonly to: number;
+}
+
 export interface TableRows {
   readonly rows: readonly Readonly<Record<string, ColumnValue>>[];
   /** Where the next call continues; undefined at the end of the partition. */
@@ -57,7 +66,12 @@ export interface SampledTable {
   /** Keys with a token above `after`, in the order of tokens: at most `limit`. */
   keysAfter(after: bigint, limit: number): Promise<readonly ListedKey[]>;
   /** Rows of one partition in clustering order, without static columns. */
-  rowsOf(key: TableKey, limit: number, from: string | undefined): Promise<TableRows>;
+  rowsOf(
+    key: TableKey,
+    limit: number,
+    from: string | undefined,
+    within?: ClusteringRange,
+  ): Promise<TableRows>;
   /** The last row of a partition in clustering order; undefined if there is none. */
   lastRowOf(key: TableKey): Promise<TableRows["rows"][number] | undefined>;
   /** Undefined if no node tells. */

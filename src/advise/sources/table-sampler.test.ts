@@ -5,6 +5,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { SeededRandom } from "../../lib/seeded-random.ts";
 import type { SampledTable, TableRows, TableSchema } from "../../ports/sampled-table.ts";
 import type { SourcePartition } from "../row-source.ts";
+import { cutRest, newSubrange, takeRows, unreadRows } from "./table-subranges.ts";
 import { DEFAULT_BUDGET, TableSampler } from "./table-sampler.ts";
 import type { TableBudget } from "./table-sampler.ts";
 
@@ -47,7 +48,7 @@ function restingClock(): Clock & { readonly rested: () => number; readonly tick:
 }
 
 /** Partitions of so many rows, one a minute, at tokens that look random. */
-function tableOf(sizes: readonly number[], tick: () => void = () => undefined) {
+function tableOf(sizes: readonly number[], tick: () => void = () => undefined, failing = "none") {
   const random = new SeededRandom(7);
   const partitions = sizes
     .map((rows, index) => ({
@@ -82,10 +83,14 @@ function tableOf(sizes: readonly number[], tick: () => void = () => undefined) {
           .slice(0, limit)
           .map(({ video, token }) => ({ key: [video], token })),
       ),
-    rowsOf: (key, limit, from) =>
+    rowsOf: (key, limit, from, within) =>
       statement(() => {
-        const [begin, all] = [Number(from ?? 0), rowsIn(key)];
-        const end = Math.min(all, begin + limit);
+        if (key[0] === failing) throw new Error("too many tombstones");
+        const minuteOf = (ms: number): number => Math.ceil((ms - START) / MINUTE);
+        const first = within === undefined ? 0 : Math.max(0, minuteOf(within.from));
+        const last = within === undefined ? Infinity : minuteOf(within.to);
+        const [begin, all] = [Number(from ?? first), Math.min(last, rowsIn(key))];
+        const end = Math.max(begin, Math.min(all, begin + limit));
         asked.rows += end - begin;
         const rows = Array.from({ length: end - begin }, (_, at) =>
           rowAt(String(key[0]), begin + at),
@@ -99,9 +104,15 @@ function tableOf(sizes: readonly number[], tick: () => void = () => undefined) {
   return { table, asked };
 }
 
+/** The rows that the rows of a partition stand for. */
+function rowsIn({ rows, rowWeights = [] }: SourcePartition): number {
+  return rows.reduce((sum, _, at) => sum + (rowWeights[at] ?? 1), 0);
+}
+
 async function sampleOf(
   sizes: readonly number[],
   budget: Partial<TableBudget> = {},
+  failing?: string,
 ): Promise<{
   readonly partitions: readonly SourcePartition[];
   readonly notes: readonly string[];
@@ -109,7 +120,7 @@ async function sampleOf(
   readonly clock: ReturnType<typeof restingClock>;
 }> {
   const clock = restingClock();
-  const { table, asked } = tableOf(sizes, clock.tick);
+  const { table, asked } = tableOf(sizes, clock.tick, failing);
   const sampler = new TableSampler({ table, clock, budget: { ...DEFAULT_BUDGET, ...budget } });
   const partitions: SourcePartition[] = [];
   for await (const partition of sampler.partitions(never)) partitions.push(partition);
@@ -120,7 +131,7 @@ test("a small table is read whole, and each partition stands for itself", async 
   const sizes = [3, 1, 500, 40, 7, 2_600];
   const { partitions } = await sampleOf(sizes, { msMax: 3_600_000 });
   deepEqual(
-    partitions.map(({ rowsEstimate }) => rowsEstimate).toSorted((a = 0, b = 0) => a - b),
+    partitions.map((each) => Math.round(rowsIn(each))).toSorted((a, b) => a - b),
     sizes.toSorted((a, b) => a - b),
   );
   for (const { weight } of partitions) ok(Math.abs(weight - 1) < 1e-9, `weight ${weight}`);
@@ -137,10 +148,7 @@ test("a part of a large table stands for all of it, within some percent", async 
   const { partitions } = await sampleOf(sizes, { bytesMax: 3_000_000, msMax: 3_600_000 });
   ok(partitions.length < 2_000, `${partitions.length} partitions were read`);
   const count = partitions.reduce((sum, { weight }) => sum + weight, 0);
-  const rows = partitions.reduce(
-    (sum, { weight, rowsEstimate = 0 }) => sum + weight * rowsEstimate,
-    0,
-  );
+  const rows = partitions.reduce((sum, each) => sum + each.weight * rowsIn(each), 0);
   ok(Math.abs(count / 20_000 - 1) < 0.1, `${count} partitions`);
   ok(Math.abs(rows / (20_000 * 25.5) - 1) < 0.1, `${rows} rows`);
 });
@@ -167,20 +175,54 @@ test("budgets of bytes and of time are kept, and one statement runs at a time", 
   );
 });
 
-test("a large partition is kept by every nth row, and its rows are counted", async () => {
+test("a large partition is kept by every nth row of each subrange, and its rows are counted", async () => {
   const { partitions } = await sampleOf([50_000], { msMax: 3_600_000 });
   const [large] = partitions;
-  equal(large?.rowsEstimate, 50_000);
-  ok((large?.rows.length ?? 0) <= 2_000 && (large?.rows.length ?? 0) >= 1_000);
-  equal(large?.whole, false);
+  ok(large !== undefined);
+  equal(Math.round(rowsIn(large)), 50_000);
+  ok(large.rows.length <= 6_100 && large.rows.length >= 1_000, `${large.rows.length}`);
 });
 
-test("a partition that the budget does not reach the end of is estimated by its time", async () => {
+test("a partition that the budget does not reach the end of is read in all of its subranges", async () => {
   const { partitions, notes } = await sampleOf([400_000, 5, 5], { bytesMax: 5_000_000 });
-  const estimate = Math.max(...partitions.map(({ rowsEstimate = 0 }) => rowsEstimate));
-  ok(Math.abs(estimate / 400_000 - 1) < 0.1, `${estimate} rows`);
-  match(notes.join("\n"), /not read to the end: 1 partition;/);
+  const [large] = partitions.toSorted((a, b) => rowsIn(b) - rowsIn(a));
+  ok(large !== undefined);
+  ok(Math.abs(rowsIn(large) / 400_000 - 1) < 0.1, `${rowsIn(large)} rows`);
+  // Each tenth of its time has a tenth of its rows: nothing depends on where reading began.
+  const tenths = Array.from({ length: 10 }, () => 0);
+  for (const [at, row] of large.rows.entries()) {
+    const minutes = (Number(row["at"]) - START) / MINUTE;
+    const tenth = Math.floor(minutes / 40_000);
+    tenths[tenth] = (tenths[tenth] ?? 0) + (large.rowWeights?.[at] ?? 1);
+  }
+  for (const rows of tenths) ok(Math.abs(rows / 40_000 - 1) < 0.35, tenths.join(", "));
+  match(notes.join("\n"), /read in subranges: 1 large partition;/);
   match(notes.join("\n"), /the largest has up to 7\.0 MB/);
+});
+
+test("a burst at the start of a subrange does not stand for all of the subrange", () => {
+  const [, column] = SCHEMA.columns;
+  const subrange = newSubrange({ from: 0, to: 1_000_000 }, 100);
+  const rows = Array.from({ length: 50 }, (_, at) => ({ at: new Date(at * 10) }));
+  takeRows(subrange, { rows, next: "more" }, column);
+  ok(unreadRows(subrange, column) > 50_000);
+  const cut = cutRest(subrange, column);
+  deepEqual(cut?.read.range, { from: 0, to: 491 });
+  deepEqual(
+    cut?.rest.map(({ range }) => range),
+    [
+      { from: 491, to: 500_245 },
+      { from: 500_245, to: 1_000_000 },
+    ],
+  );
+  // Its rows are counted, and stand for themselves.
+  equal(cut?.read === undefined ? undefined : unreadRows(cut.read, column), 0);
+});
+
+test("a partition that cannot be read is left out and noted", async () => {
+  const { partitions, notes } = await sampleOf([5, 6, 7], {}, "v00001");
+  equal(partitions.length, 2);
+  match(notes.join("\n"), /1 statement failed, for instance: too many tombstones/);
 });
 
 test("an empty table has no partitions, and an abort ends the sampling", async () => {

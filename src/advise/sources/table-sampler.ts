@@ -4,7 +4,8 @@
  * The ring of tokens is cut into equal ranges. Each is read from its start, a few keys at a visit,
  * turn by turn, so that all that has been read when half of the budget is spent is spread evenly.
  * What was read of the ring gives the weight of the partitions. The other half of the budget is for
- * large partitions: they are read on, each time twice as far, until they end or the budget does.
+ * large partitions: each is cut into subranges, and these are read on, each time twice as far, until
+ * they end or the budget does. What is then left is for more of the ring.
  * Tokens are hashes, so a sample that always begins at the same ones is as fair as any, and the same
  * table gives the same sample.
  */
@@ -15,10 +16,23 @@ import type {
   SampledTable,
   TableEstimate,
   TableKey,
-  TableRows,
+  TableSchema,
 } from "../../ports/sampled-table.ts";
-import { looksLikeTime, microsOf, storedBytes } from "../read-value.ts";
+import { storedBytes } from "../read-value.ts";
 import type { PartitionSource, SourcePartition, SourceRow } from "../row-source.ts";
+import {
+  canRead,
+  cutRange,
+  cutRest,
+  isOpen,
+  newSubrange,
+  positionOf,
+  rangedColumn,
+  rowsPerRow,
+  takeRows,
+  unreadRows,
+} from "./table-subranges.ts";
+import type { Subrange } from "./table-subranges.ts";
 
 export interface TableBudget {
   /** Bytes of rows and keys that the cluster may be asked for. */
@@ -48,16 +62,24 @@ export interface TableSpent {
 /** Until which share of the budget each step lasts. */
 const LISTING = 0.45;
 const READING = 0.9;
-const ESTIMATING = 1;
 const RANGES = 64n;
 const RING = LAST_TOKEN - BEFORE_ALL_TOKENS;
 /** Keys listed at one visit: few at first, so that every range is seen. */
 const KEYS_FIRST = 2;
 const KEYS_MAX = 64;
-/** Rows of a partition read at its first visit. */
-const ROWS_FIRST = 1_000;
+/** Rows of a partition read at its first visit: one statement of large rows, more of small ones. */
+const ROWS_FIRST = { min: 100, max: 1_000 };
 /** Rows kept of one partition; of more, every second, fourth, eighth one. */
 const ROWS_KEPT_MAX = 2_000;
+/** Rows kept of all: about 1 KB each in memory. */
+const ALL_KEPT_MAX = 500_000;
+const SUBRANGES_MIN = 8;
+const SUBRANGES_MAX = 64;
+/** Subranges of one partition, with those that were cut again. */
+const CUT_SUBRANGES_MAX = 512;
+const SUBRANGE_ROWS_FIRST = 50;
+/** Statements that may fail, for instance at a partition with too many tombstones. */
+const FAILURES_MAX = 20;
 /** A statement asks for about this much, by the size of the rows so far. */
 const STATEMENT_BYTES = 128e3;
 const STATEMENT_ROWS_FIRST = 50;
@@ -66,8 +88,6 @@ const STATEMENT_ROWS_MAX = 1_000;
 const SLOW_FACTOR = 3;
 const REST_FACTOR_MAX = 16;
 const REST_MS_MAX = 5_000;
-
-const NOT_BEGUN = "";
 
 interface TokenRange {
   readonly end: bigint;
@@ -78,11 +98,21 @@ interface TokenRange {
 
 interface Found {
   readonly key: TableKey;
-  rows: SourceRow[];
-  /** One row in this many is kept. */
-  step: number;
-  rowsRead: number;
-  next: string | undefined;
+  /** From the start of the partition. */
+  readonly head: Subrange;
+  /** All of it, if each has been begun; until then the head counts. */
+  subranges: readonly Subrange[];
+  /** Whether it was tried to cut it. */
+  cut: boolean;
+}
+
+interface SubrangeRead {
+  readonly key: TableKey;
+  readonly subrange: Subrange;
+  /** Read until it has so many rows. */
+  readonly rows: number;
+  /** Until this share of the budget is spent. */
+  readonly share: number;
 }
 
 export class TableSampler implements PartitionSource {
@@ -95,8 +125,11 @@ export class TableSampler implements PartitionSource {
   #statements = 0;
   #usualMs = 0;
   #restFactor = 1;
-  #share = 0;
+  #ranges: readonly TokenRange[] = [];
+  #kept = 0;
   #estimated = 0;
+  #failures = 0;
+  #failure = "";
   #estimate: TableEstimate | undefined;
 
   constructor(options: TableSamplerOptions) {
@@ -109,20 +142,26 @@ export class TableSampler implements PartitionSource {
   /** Rows to guess the roles of the columns by: part of the sample. */
   async head(signal: AbortSignal): Promise<readonly SourceRow[]> {
     await this.#collect(signal);
-    return this.#found.flatMap(({ rows }) => rows.slice(0, 10)).slice(0, 1_000);
+    return this.#found.flatMap(({ head }) => head.rows.slice(0, 10)).slice(0, 1_000);
   }
 
   async *partitions(signal: AbortSignal): AsyncGenerator<SourcePartition> {
     await this.#collect(signal);
-    const weight = 1 / Math.max(this.#share, Number.EPSILON);
-    for (const found of this.#found) {
-      const whole = found.next === undefined;
-      const rowsEstimate = whole ? found.rowsRead : await this.#estimateRows(found, signal);
+    const { schema } = this.#options.table;
+    const column = rangedColumn(schema.columns);
+    const weight = 1 / Math.max(shareOf(this.#ranges), Number.EPSILON);
+    this.#estimated = 0;
+    for (const { head, subranges } of this.#found) {
+      const used =
+        subranges.length > 0 && subranges.every(({ begun }) => begun) ? subranges : [head];
+      const weights = used.map((subrange) => rowsPerRow(subrange, column));
+      const whole = weights.every((each) => each !== undefined);
+      if (whole && used.some(isOpen)) this.#estimated++;
       yield {
-        key: keyValues(found, this.#options.table),
-        rows: found.rows,
-        whole: whole && found.step === 1,
-        rowsEstimate,
+        key: keyValues(head, schema),
+        rows: used.flatMap(({ rows }) => rows),
+        rowWeights: used.flatMap(({ rows, step }, at) => rows.map(() => weights[at] ?? step)),
+        whole,
         weight,
       };
     }
@@ -132,22 +171,29 @@ export class TableSampler implements PartitionSource {
     const { budget } = this.#options;
     const { partitions, rows, bytes, statements, ms } = this.#spent();
     const estimate = this.#estimate;
+    const share = shareOf(this.#ranges);
     const notes = [
-      `read ${quantity(partitions, "partition")}, ${percent(this.#share)} of the token ring, with ` +
+      `read ${quantity(partitions, "partition")}, ${percent(share)} of the token ring, with ` +
         `${quantity(rows, "row")} and ${megabytes(bytes)} of ${megabytes(budget.bytesMax)} in ` +
         `${quantity(statements, "statement")}, ${seconds(ms)} of ${seconds(budget.msMax)}`,
     ];
     if (this.#estimated > 0) {
       notes.push(
-        `not read to the end: ${quantity(this.#estimated, "partition")}; their rows are estimated ` +
-          "from how far in time they were read, as if rows were spread evenly",
+        `read in subranges: ${quantity(this.#estimated, "large partition")}; each is estimated from ` +
+          "subranges of equal time or number, as if rows were spread evenly inside a subrange",
+      );
+    }
+    if (this.#failures > 0) {
+      notes.push(
+        `${quantity(this.#failures, "statement")} failed, for instance: ${this.#failure}; what ` +
+          "they asked for is missing here",
       );
     }
     if (estimate !== undefined && estimate.largestBytes > 0) {
       notes.push(
         `Cassandra itself estimates ${quantity(estimate.partitions, "partition")}, ` +
           `${megabytes(estimate.meanBytes)} on average; the largest has up to ${megabytes(estimate.largestBytes)}` +
-          (this.#share < 1
+          (share < 1
             ? ". A sample misses single large partitions: judge the largest by that figure"
             : ""),
       );
@@ -169,85 +215,160 @@ export class TableSampler implements PartitionSource {
     if (this.#statements > 0) return;
     const { table } = this.#options;
     this.#estimate = await this.#statement(signal, () => table.estimate());
-    const ranges = rangesOfTheRing();
-    for (let keys = KEYS_FIRST; ; keys = Math.min(KEYS_MAX, keys * 2)) {
-      const open = ranges.filter(({ at, end }) => at < end);
-      if (open.length === 0 || this.#isSpent(LISTING)) break;
-      for (const range of open) {
-        if (!this.#isSpent(LISTING)) await this.#visit(range, keys, signal);
-      }
-    }
-    this.#share = shareOf(ranges);
-    await this.#readOn(signal);
+    this.#ranges = rangesOfTheRing();
+    await this.#list(LISTING, signal);
+    await this.#readOn(READING, signal);
+    await this.#list(READING, signal);
+    await this.#readOn(1, signal);
   }
 
-  async #visit(range: TokenRange, keys: number, signal: AbortSignal): Promise<void> {
+  /** Until this share of the budget is spent. */
+  async #list(share: number, signal: AbortSignal): Promise<void> {
+    for (let keys = KEYS_FIRST; ; keys = Math.min(KEYS_MAX, keys * 2)) {
+      const open = this.#ranges.filter(({ at, end }) => at < end);
+      if (open.length === 0) return;
+      for (const range of open) {
+        if (this.#isSpent(share) || this.#kept > ALL_KEPT_MAX) return;
+        await this.#visit(range, keys, share, signal);
+      }
+    }
+  }
+
+  async #visit(range: TokenRange, keys: number, share: number, signal: AbortSignal): Promise<void> {
     const { table } = this.#options;
     const listed = await this.#statement(signal, () => table.keysAfter(range.at, keys));
     for (const { key, token } of listed) {
       if (token > range.end) break;
       // The first one is always read, so that every visit makes progress.
-      if (this.#isSpent(LISTING) && this.#found.length > 0) return;
-      const found: Found = { key, rows: [], step: 1, rowsRead: 0, next: NOT_BEGUN };
-      await this.#readTo(found, ROWS_FIRST, signal);
-      if (found.rowsRead > 0) this.#found.push(found);
+      if (this.#isSpent(share) && this.#found.length > 0) return;
+      const head = newSubrange(undefined, ROWS_KEPT_MAX);
+      await this.#readTo({ key, subrange: head, rows: this.#rowsFirst(), share: 1 }, signal);
+      if (head.rowsRead > 0) this.#found.push({ key, head, subranges: [], cut: false });
+      this.#kept += head.rows.length;
       range.at = token;
     }
-    const last = listed.at(-1)?.token;
-    // Fewer keys than asked for, or one behind the end: the range is read.
-    if (listed.length < keys || (last ?? range.end) >= range.end) range.at = range.end;
+    const beyond = listed.find(({ token }) => token > range.end)?.token;
+    if (beyond === undefined && listed.length === keys) return;
+    range.at = range.end;
+    // There is no key up to the next one, so the ranges between them are read too.
+    const next = beyond === undefined ? LAST_TOKEN : beyond - 1n;
+    for (const other of this.#ranges) {
+      if (other.start < range.end || other.at >= next) continue;
+      other.at = other.end < next ? other.end : next;
+    }
   }
 
-  /** The largest so far are not preferred: each is read twice as far as before, turn by turn. */
-  async #readOn(signal: AbortSignal): Promise<void> {
+  /** Where the most rows are still unread, reading goes twice as far as before, turn by turn. */
+  async #readOn(share: number, signal: AbortSignal): Promise<void> {
+    const large = this.#found.filter(({ head }) => isOpen(head));
+    const count = this.#subrangesFor(large.length, share);
+    const column = rangedColumn(this.#options.table.schema.columns);
+    for (const found of large) {
+      if (this.#isSpent(share)) return;
+      if (!found.cut) await this.#cut(found, count, share, signal);
+    }
     for (;;) {
-      const open = this.#found.filter(({ next }) => next !== undefined);
-      if (open.length === 0) return;
-      for (const found of open) {
-        if (this.#isSpent(READING)) return;
-        await this.#readTo(found, found.rowsRead * 2, signal);
+      const open = large.flatMap((found) =>
+        (found.subranges.length > 0 ? found.subranges : [found.head])
+          .filter(canRead)
+          .map((subrange) => ({ found, subrange, unread: unreadRows(subrange, column) })),
+      );
+      open.sort((a, b) => b.unread - a.unread);
+      const before = this.#rows;
+      for (const { found, subrange } of open.slice(0, Math.ceil(open.length / 4))) {
+        if (this.#isSpent(share)) return;
+        await this.#readFurther(found, subrange, share, signal);
       }
+      // All ended, or all that are left fail.
+      if (this.#rows === before) return;
     }
   }
 
-  async #readTo(found: Found, rows: number, signal: AbortSignal): Promise<void> {
+  async #readFurther(
+    found: Found,
+    subrange: Subrange,
+    share: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { key, subranges } = found;
+    const column = rangedColumn(this.#options.table.schema.columns);
+    const cut = subranges.length < CUT_SUBRANGES_MAX ? cutRest(subrange, column) : undefined;
+    if (cut === undefined) {
+      const rows = Math.max(SUBRANGE_ROWS_FIRST, subrange.rowsRead * 2);
+      return this.#readTo({ key, subrange, rows, share }, signal);
+    }
+    for (const rest of cut.rest) {
+      await this.#readTo({ key, subrange: rest, rows: SUBRANGE_ROWS_FIRST, share }, signal);
+    }
+    if (!cut.rest.every(({ begun }) => begun)) return;
+    found.subranges = subranges.flatMap((each) =>
+      each === subrange ? [cut.read, ...cut.rest] : [each],
+    );
+  }
+
+  /** So many that half of what is left is for the first statement of each. */
+  #subrangesFor(partitions: number, share: number): number {
+    const { budget, clock } = this.#options;
+    const bytes = budget.bytesMax * share - this.#bytes;
+    const ms = budget.msMax * share - (clock.monotonicMs() - this.#startedMs);
+    const statementBytes = SUBRANGE_ROWS_FIRST * (this.#bytes / Math.max(1, this.#rows));
+    const statements = Math.min(
+      bytes / Math.max(1, statementBytes),
+      (ms / Math.max(0.1, this.#usualMs)) * budget.busyShare,
+    );
+    const count = Math.floor(statements / 2 / Math.max(1, partitions));
+    return Math.max(SUBRANGES_MIN, Math.min(SUBRANGES_MAX, count));
+  }
+
+  /** Cuts a partition from its first to its last row, and begins each subrange. */
+  async #cut(found: Found, count: number, share: number, signal: AbortSignal): Promise<void> {
+    found.cut = true;
     const { table } = this.#options;
-    while (found.next !== undefined && found.rowsRead < rows) {
-      if (this.#isSpent(READING) && found.rowsRead > 0) return;
-      const limit = Math.min(rows - found.rowsRead, this.#rowsInOneStatement());
-      const from = found.next === NOT_BEGUN ? undefined : found.next;
-      const page = await this.#statement(signal, () => table.rowsOf(found.key, limit, from));
-      this.#take(found, page);
+    const column = rangedColumn(table.schema.columns);
+    if (column === undefined) return;
+    const { key, head } = found;
+    const last = await this.#attempt(signal, () => table.lastRowOf(key));
+    if (last === undefined) return;
+    const ends = [head.rows[0], last].map((row) => positionOf(row?.[column.name], column));
+    const ranges = cutRange(ends[0] ?? Number.NaN, ends[1] ?? Number.NaN, count);
+    const keptMax = Math.ceil(ROWS_KEPT_MAX / Math.max(1, ranges.length));
+    found.subranges = ranges.map((range) => newSubrange(range, keptMax));
+    for (const subrange of found.subranges) {
+      if (found.subranges.some(({ failed }) => failed)) return;
+      await this.#readTo({ key, subrange, rows: SUBRANGE_ROWS_FIRST, share }, signal);
     }
   }
 
-  #take(found: Found, { rows, next }: TableRows): void {
-    for (const row of rows) {
-      for (const value of Object.values(row)) this.#bytes += storedBytes(value);
-      if (found.rowsRead % found.step === 0) found.rows.push(row);
-      found.rowsRead++;
-      this.#rows++;
-      if (found.rows.length <= ROWS_KEPT_MAX) continue;
-      found.rows = found.rows.filter((_, at) => at % 2 === 0);
-      found.step *= 2;
-    }
-    found.next = next;
-  }
-
-  /** By the share of its time that was read. Undefined if time is not what orders its rows. */
-  async #estimateRows(found: Found, signal: AbortSignal): Promise<number | undefined> {
+  async #readTo({ key, subrange, rows, share }: SubrangeRead, signal: AbortSignal): Promise<void> {
     const { table } = this.#options;
-    const clustering = table.schema.columns.find(({ kind }) => kind === "clustering");
-    if (clustering === undefined || this.#isSpent(ESTIMATING)) return undefined;
-    if (!looksLikeTime(found.rows[0]?.[clustering.name])) return undefined;
-    const last = await this.#statement(signal, () => table.lastRowOf(found.key));
-    const [first, seen] = [found.rows[0], found.rows.at(-1)];
-    if (last === undefined || first === undefined || seen === undefined) return undefined;
-    const at = (row: SourceRow): number => microsOf(row[clustering.name]);
-    const share = Math.abs(at(seen) - at(first)) / Math.abs(at(last) - at(first));
-    if (!(share > 0 && share <= 1)) return undefined;
-    this.#estimated++;
-    return Math.round(found.rowsRead / share);
+    const column = rangedColumn(table.schema.columns);
+    while (canRead(subrange) && subrange.rowsRead < rows) {
+      if (this.#isSpent(share) && this.#rows > 0) return;
+      const limit = Math.min(rows - subrange.rowsRead, this.#rowsInOneStatement());
+      const page = await this.#attempt(signal, () =>
+        table.rowsOf(key, limit, subrange.next, subrange.range),
+      );
+      subrange.failed = page === undefined;
+      if (page === undefined) return;
+      for (const row of page.rows) {
+        for (const value of Object.values(row)) this.#bytes += storedBytes(value);
+      }
+      this.#rows += page.rows.length;
+      takeRows(subrange, page, column);
+    }
+  }
+
+  /** Undefined if the statement failed; too many failures reject. */
+  async #attempt<T>(signal: AbortSignal, run: () => Promise<T>): Promise<T | undefined> {
+    return this.#statement(signal, async () => {
+      try {
+        return await run();
+      } catch (error) {
+        if (++this.#failures > FAILURES_MAX) throw error;
+        this.#failure = error instanceof Error ? error.message : String(error);
+        return undefined;
+      }
+    });
   }
 
   /** Runs one statement, then rests, so that statements run for a share of the time only. */
@@ -277,6 +398,11 @@ export class TableSampler implements PartitionSource {
     return this.#bytes >= budget.bytesMax * share || ms >= budget.msMax * share;
   }
 
+  #rowsFirst(): number {
+    const rows = Math.ceil(STATEMENT_BYTES / Math.max(1, this.#bytes / Math.max(1, this.#rows)));
+    return Math.max(ROWS_FIRST.min, Math.min(ROWS_FIRST.max, rows));
+  }
+
   #rowsInOneStatement(): number {
     if (this.#rows === 0) return STATEMENT_ROWS_FIRST;
     const left = this.#options.budget.bytesMax - this.#bytes;
@@ -301,8 +427,8 @@ function shareOf(ranges: readonly TokenRange[]): number {
   return read / Number(RING);
 }
 
-function keyValues({ rows }: Found, { schema }: SampledTable): SourcePartition["key"] {
-  const names = schema.columns.filter(({ kind }) => kind === "partition_key");
+function keyValues({ rows }: Subrange, { columns }: TableSchema): SourcePartition["key"] {
+  const names = columns.filter(({ kind }) => kind === "partition_key");
   return names.map(({ name }) => rows[0]?.[name]);
 }
 

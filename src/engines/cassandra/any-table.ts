@@ -8,6 +8,7 @@ import cassandra from "cassandra-driver";
 import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
 import type {
+  ClusteringRange,
   ColumnValue,
   ListedKey,
   SampledTable,
@@ -88,9 +89,16 @@ class AnyTable implements SampledTable {
     }));
   }
 
-  async rowsOf(key: TableKey, limit: number, from: string | undefined): Promise<TableRows> {
+  async rowsOf(
+    key: TableKey,
+    limit: number,
+    from: string | undefined,
+    within?: ClusteringRange,
+  ): Promise<TableRows> {
     const paging = from === undefined ? {} : { pageState: from };
-    const { rows, next } = await this.#execute(this.#selectRows, [...key], {
+    const range = within === undefined ? NO_RANGE : rangeOf(this.schema, within);
+    const query = this.#selectRows + range.where;
+    const { rows, next } = await this.#execute(query, [...key, ...range.params], {
       ...OPTIONS,
       fetchSize: limit,
       ...paging,
@@ -177,7 +185,8 @@ async function schemaOf(session: Session, keyspace: string, table: string): Prom
   if (options === undefined) {
     throw new ServiceError(
       "REQUEST_INVALID",
-      `there is no table ${keyspace}.${table}; DESCRIBE TABLES in cqlsh lists them`,
+      `there is no table ${keyspace}.${table}; DESCRIBE TABLES in cqlsh lists them, ` +
+        "and a name with capitals needs quotes",
     );
   }
   const rows = await ask(
@@ -194,6 +203,24 @@ async function schemaOf(session: Session, keyspace: string, table: string): Prom
     writtenColumn: timed ? WRITTEN : undefined,
     expiresColumn: timed ? EXPIRES : undefined,
   };
+}
+
+const NO_RANGE = { where: "", params: [] as unknown[] };
+
+function rangeOf({ columns }: TableSchema, { from, to }: ClusteringRange): typeof NO_RANGE {
+  const first = columns.find(({ kind }) => kind === "clustering");
+  if (first === undefined) return NO_RANGE;
+  const bound = first.type === "timeuuid" ? "minTimeuuid(?)" : "?";
+  const column = quoted(first.name);
+  return {
+    where: ` AND ${column} >= ${bound} AND ${column} < ${bound}`,
+    params: [from, to].map((each) => boundOf(each, first.type)),
+  };
+}
+
+function boundOf(value: number, type: string): unknown {
+  if (type === "bigint") return types.Long.fromString(String(BigInt(value)));
+  return type === "int" ? value : new Date(value);
 }
 
 const KINDS: readonly TableColumn["kind"][] = ["partition_key", "clustering", "static", "regular"];

@@ -14,6 +14,12 @@ export interface RunSource {
   next(): Promise<Run | undefined>;
 }
 
+/** What of a source was returned. */
+export interface Taken {
+  readonly bytes: number;
+  readonly events: number;
+}
+
 export class MergedRuns implements RunSource {
   readonly #sources: readonly MergeSource[];
   readonly #sign: 1 | -1;
@@ -24,6 +30,11 @@ export class MergedRuns implements RunSource {
     this.#sources = sources.map((source) => new MergeSource(source));
     this.#sign = order === "OLDEST_FIRST" ? 1 : -1;
     this.#runEventsMax = runEventsMax;
+  }
+
+  /** Of each source, in their order; a source may have more at hand. */
+  get taken(): readonly Taken[] {
+    return this.#sources.map(({ taken }) => ({ ...taken }));
   }
 
   /**
@@ -77,6 +88,7 @@ class MergeSource {
   #start = 0;
   #end = 0;
   #ended = false;
+  readonly taken = { bytes: 0, events: 0 };
   /** Of the next event, if one is buffered. */
   position: Position | undefined;
 
@@ -106,6 +118,10 @@ class MergeSource {
 
   /** Steps to the next event; false if none is buffered. */
   advance(): boolean {
+    if (this.position !== undefined) {
+      this.taken.events++;
+      this.taken.bytes += this.#end - this.#start;
+    }
     const chunks = this.#run?.chunks ?? [];
     this.#start = this.#end;
     if (this.#start >= (chunks[this.#chunk]?.length ?? 0)) {

@@ -32,7 +32,6 @@ export class PartitionReader implements PartitionSource {
   bytes = 0;
   events = 0;
   millis = 0;
-  readonly withdrawn = false;
 
   constructor(
     store: EventStore,
@@ -73,6 +72,10 @@ export class PartitionReader implements PartitionSource {
     } finally {
       this.millis += this.#clock.monotonicMs() - startedMs;
     }
+  }
+
+  isWithdrawn(): Promise<boolean> {
+    return Promise.resolve(false);
   }
 
   async close(): Promise<void> {

@@ -37,13 +37,13 @@ export interface PartitionSource {
   readonly originalBytes: number;
   readonly originalEvents: number;
   readonly millis: number;
-  /**
-   * Whether the run returned last must not be passed on any more, if that was not done yet: the
-   * split that it came from may not be served now (rule C23).
-   */
-  readonly withdrawn: boolean;
   /** The next run, or undefined at the end. */
   next(): Promise<Run | undefined>;
+  /**
+   * Whether the run returned last must not be passed on any more, if that was not done yet: the
+   * split that it came from may not be served now (rule C23). Never rejects.
+   */
+  isWithdrawn(): Promise<boolean>;
   close(): Promise<void>;
 }
 

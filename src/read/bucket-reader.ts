@@ -15,6 +15,7 @@ import type { Position, Run } from "../wire/frames.ts";
 import type { AheadMemory, ForgottenWhy } from "./ahead-memory.ts";
 import type { BucketScan } from "./bucket-scan.ts";
 import type { BucketRange } from "./buckets-of.ts";
+import { partOf } from "./width-shares.ts";
 
 /** Whether a bucket is the one that the read is at, or behind it. */
 export type BucketTurn = "FRONT" | "AHEAD";
@@ -62,6 +63,8 @@ export class BucketReader {
   #end: readonly SourceState[] | undefined;
   #isFront = false;
   #isClosed = false;
+  /** Of the run handed out last: what did not fit on the page. */
+  #rest: Run | undefined;
   /** Whether this scan has handed out a run. */
   #begun = false;
   /** For the fetches of a scan ahead; held runs but the newest are lent for one by one. */
@@ -123,11 +126,21 @@ export class BucketReader {
   /** The next run, or undefined at the end. Only after `open`. */
   async next(): Promise<Run | undefined> {
     for (;;) {
-      await this.#ready();
-      if (this.#held[0]?.isAhead === true && this.#scan?.withdrawn === true) {
+      if (await this.#isOutdated()) {
+        this.#dropRest();
         await this.#forget("WITHDRAWN");
-        continue;
       }
+      const rest = this.#rest;
+      this.#rest = undefined;
+      if (rest !== undefined) {
+        this.#last = rest.last;
+        return rest;
+      }
+      const [before] = this.#held;
+      await this.#ready();
+      const [first] = this.#held;
+      // A run that was fetched for this call is not checked again, so that there is progress.
+      if (first !== before && first?.isAhead === true) continue;
       const held = this.#held.shift();
       if (held === undefined) {
         // Between the two lines above, memory may have been recalled.
@@ -144,6 +157,15 @@ export class BucketReader {
     }
   }
 
+  /**
+   * The rest of the run handed out last did not fit on the page, which has examined everything up
+   * to a position.
+   */
+  putBack(rest: Run, examined: Position): void {
+    this.#rest = rest;
+    this.#last = examined;
+  }
+
   /** Gives back all memory on loan, now or when what it aborts has ended. */
   recall(): void {
     if (this.#lentForScan === 0 && this.#held.every(({ lent }) => lent === 0)) return;
@@ -155,6 +177,28 @@ export class BucketReader {
     if (this.#isClosed) return;
     this.#isClosed = true;
     await this.#forget("LEFT");
+  }
+
+  /**
+   * Whether something that was fetched for an earlier page, or ahead, must not be passed on any
+   * more: a split may be withdrawn while a caller takes its time (rule C23).
+   */
+  async #isOutdated(): Promise<boolean> {
+    const scan = this.#scan;
+    if (scan === undefined || !scan.readsSplit) return false;
+    const hasMore = this.#rest !== undefined || this.#held.length > 0;
+    if (!hasMore && !(this.#begun && scan.holdsMore)) return false;
+    return scan.isWithdrawn();
+  }
+
+  /** It is read again. Of several partitions it is not known how much of it came from which. */
+  #dropRest(): void {
+    const rest = this.#rest;
+    const [only, ...others] = this.#shown ?? [];
+    this.#rest = undefined;
+    if (rest === undefined || only === undefined || others.length > 0) return;
+    const { bytes, events } = only;
+    this.#shown = [{ ...only, bytes: bytes - rest.bytes, events: events - rest.count }];
   }
 
   /** Until a run is held, or the end is known. */
@@ -172,7 +216,7 @@ export class BucketReader {
   async #fetch(turn: BucketTurn): Promise<void> {
     const scan = (this.#scan ??= this.#open(turn));
     const run = await scan.next();
-    const states = statesOf(scan.sources, this.#before);
+    const states = statesOf(scan, this.#before);
     if (run === undefined) this.#end = states;
     else this.#held.push({ run, states, lent: 0, isAhead: turn === "AHEAD" });
   }
@@ -259,17 +303,18 @@ export class BucketReader {
   }
 }
 
-/** What the sources have returned, on top of what scans before them handed out. */
+/** What a scan has returned of its sources, on top of what scans before it handed out. */
 function statesOf(
-  sources: readonly PartitionSource[],
+  { sources, taken }: BucketScan,
   before: readonly SourceState[] | undefined,
 ): readonly SourceState[] {
   return sources.map((source, nth) => {
-    const { partition, route, bytes, events, originalBytes, originalEvents, millis } = source;
-    const earlier = before?.[nth];
-    if (earlier === undefined) {
-      return { partition, route, bytes, events, originalBytes, originalEvents, millis };
-    }
+    const { partition, route, millis } = source;
+    const { bytes, events } = taken[nth] ?? NOTHING;
+    const earlier = before?.[nth] ?? NOTHING;
+    // A source that reads both may have returned more than was taken of it.
+    const originalBytes = Math.round(partOf(bytes, source.originalBytes, source.bytes));
+    const originalEvents = Math.round(partOf(events, source.originalEvents, source.events));
     return {
       partition,
       route,
@@ -281,6 +326,8 @@ function statesOf(
     };
   });
 }
+
+const NOTHING = { bytes: 0, events: 0, originalBytes: 0, originalEvents: 0, millis: 0 };
 
 function nothingOf({ partition, route, millis }: PartitionSource): SourceState {
   return {

@@ -5,7 +5,7 @@
 import type { NamespaceView } from "../model/namespace.ts";
 import type { PartitionKey } from "../model/partition.ts";
 import { MergedRuns } from "../partition/merge-runs.ts";
-import type { RunSource } from "../partition/merge-runs.ts";
+import type { RunSource, Taken } from "../partition/merge-runs.ts";
 import type { PartitionOpener, PartitionSource } from "../partition/partition-source.ts";
 import type { ScanRange } from "../ports/event-store.ts";
 import type { Run } from "../wire/frames.ts";
@@ -36,6 +36,7 @@ function shareOf(events: number, partitions: number): number {
 export class BucketScan {
   readonly sources: readonly PartitionSource[];
   readonly #runs: RunSource;
+  readonly #merged: MergedRuns | undefined;
 
   constructor(
     opener: PartitionOpener,
@@ -51,10 +52,9 @@ export class BucketScan {
     this.sources = partitions.map((partition) =>
       opener.open(view, partition, { ...range, runBytesMax, eventsWanted }, signal),
     );
-    this.#runs =
-      count === 1
-        ? (this.sources[0] as PartitionSource)
-        : new MergedRuns(this.sources, range.order, range.runEventsMax);
+    this.#merged =
+      count === 1 ? undefined : new MergedRuns(this.sources, range.order, range.runEventsMax);
+    this.#runs = this.#merged ?? (this.sources[0] as PartitionSource);
   }
 
   /** Whether a split has returned something, or was chosen to. */
@@ -62,9 +62,23 @@ export class BucketScan {
     return this.sources.some(({ route }) => readsSplit(route.route));
   }
 
-  /** Whether something that it has returned must not be passed on any more. */
-  get withdrawn(): boolean {
-    return this.sources.some((source) => source.withdrawn);
+  /** What of each partition it has returned. */
+  get taken(): readonly Taken[] {
+    return this.#merged?.taken ?? this.sources;
+  }
+
+  /** Whether it returns what it fetched with an earlier run, because it waited for others. */
+  get holdsMore(): boolean {
+    return this.#merged !== undefined;
+  }
+
+  /**
+   * Whether something that it returned last, or has fetched and not returned, must not be passed on
+   * any more.
+   */
+  async isWithdrawn(): Promise<boolean> {
+    const withdrawn = await Promise.all(this.sources.map((source) => source.isWithdrawn()));
+    return withdrawn.includes(true);
   }
 
   next(): Promise<Run | undefined> {

@@ -9,7 +9,7 @@
  * loan (rule C20).
  */
 import type { ByteBudget } from "../lib/byte-budget.ts";
-import { ServiceError } from "../lib/errors.ts";
+import { assert, ServiceError } from "../lib/errors.ts";
 import { nextTurn } from "../lib/in-steps.ts";
 import { LinkedAbort } from "../lib/linked-abort.ts";
 import type { NamespaceView } from "../model/namespace.ts";
@@ -79,7 +79,6 @@ export class BucketWalk {
   #bucket: BucketReader | undefined;
   /** Skipped, and still closing. */
   readonly #closing = new Set<Promise<void>>();
-  #rest: Run | undefined;
   #pending: Promise<WalkStep> | undefined;
   /** Buckets without an event since the last one that had some. */
   #emptyBuckets = 0;
@@ -146,9 +145,17 @@ export class BucketWalk {
     this.#opening = undefined;
   }
 
-  /** The rest of the last run that did not fit on the page. */
-  putBack(rest: Run | undefined): void {
-    this.#rest = rest;
+  /**
+   * The rest of the last run, which did not fit on a page that has examined everything before it.
+   */
+  putBack(rest: Run, examined: Position | undefined): void {
+    assert(this.#bucket !== undefined && examined !== undefined, "a run is of the current bucket");
+    this.#bucket.putBack(rest, examined);
+  }
+
+  /** Whether a step is under way or done that no page has taken. */
+  get isPending(): boolean {
+    return this.#pending !== undefined;
   }
 
   /** Leaves the current bucket, which is at its end. */
@@ -181,9 +188,6 @@ export class BucketWalk {
 
   async #step(): Promise<WalkStep> {
     this.#leaving.signal.throwIfAborted();
-    const rest = this.#rest;
-    this.#rest = undefined;
-    if (rest !== undefined) return rest;
     if (this.#bucket !== undefined) {
       const run = this.#bucket.next();
       this.#readAhead();

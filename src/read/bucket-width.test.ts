@@ -14,7 +14,7 @@ function source(events: number, originals: number, route: RouteName): PartitionS
     originalBytes: 10 * originals,
     originalEvents: originals,
     millis: 0,
-    withdrawn: false,
+    isWithdrawn: async () => false,
     next: async () => undefined,
     close: async () => undefined,
   };

@@ -5,6 +5,7 @@
 import type { ByteBudget } from "../lib/byte-budget.ts";
 import { assert } from "../lib/errors.ts";
 import type { NamespaceView } from "../model/namespace.ts";
+import type { Position } from "../wire/frames.ts";
 import { BucketReader } from "./bucket-reader.ts";
 import { BucketWalk } from "./bucket-walk.ts";
 import type { WalkOptions } from "./bucket-walk.ts";
@@ -68,6 +69,8 @@ export class PageReader {
   /** Events still to be returned under the total limit; 0 for none. */
   #left: number;
   #draft: Draft | undefined;
+  /** The last position that the page before has examined. */
+  #examined: Position | undefined;
   /** Of the pages before this one. */
   #pages = 0;
   #returnedEvents = 0;
@@ -155,14 +158,23 @@ export class PageReader {
 
   async #fill(draft: Draft, partial: PartialReturn, startedMs: number): Promise<Ending> {
     const { builder, partitions } = draft;
+    let { isPending } = this.#walk;
     for (;;) {
+      const isOld = isPending;
+      isPending = false;
       const step = await partial.race(this.#walk.next(), builder.examined !== undefined);
       if (step === "time is up") return "partial";
       this.#walk.take(step);
       if (step instanceof BucketReader) continue;
+      if (step !== undefined && isOld) {
+        // The page before did not wait for it. It is checked like what a page had no room for.
+        this.#walk.putBack(step, this.#examined);
+        continue;
+      }
       if (step !== undefined) {
         const { examinedBytes, examinedEvents } = builder;
-        this.#walk.putBack(builder.add(step));
+        const rest = builder.add(step);
+        if (rest !== undefined) this.#walk.putBack(rest, builder.examined);
         this.#width.add(
           builder.examinedBytes - examinedBytes,
           builder.examinedEvents - examinedEvents,
@@ -205,6 +217,7 @@ export class PageReader {
     timing: { timeTakenMs: number; partialReason: string },
   ): PageOutcome {
     const { chunks, count } = builder;
+    this.#examined = builder.examined;
     const limited = this.#left > 0;
     if (limited) this.#left -= count;
     this.#draft = undefined;

@@ -14,7 +14,7 @@ import { eventBucketOf, timeBucketOf } from "../model/partition.ts";
 import type { PartitionRead } from "../partition/partition-read.ts";
 import type { PartitionSource } from "../partition/partition-source.ts";
 import { encodeEvent } from "../wire/event-record.ts";
-import { eventOfFrame } from "../wire/frames.ts";
+import { eventsOfRun, frameLength, positionOf, writeFrame } from "../wire/frames.ts";
 import type { Run } from "../wire/frames.ts";
 import { PageTokens } from "./page-tokens.ts";
 import type { ReadAheadNote } from "./read-dependencies.ts";
@@ -75,7 +75,7 @@ test("C20: pages and streams that read ahead are those of a read of one bucket a
       }
       equal(fixture.openScans.size, 0, "every scan was closed");
     }),
-    { numRuns: 60 },
+    { numRuns: 60, examples: [[RECALLED_IN_A_MERGE]] },
   );
 });
 
@@ -230,6 +230,50 @@ test("C23: a run of a split that was read ahead is not passed on when the split 
   deepEqual(new Set(split.map(({ partition }) => partition.timeBucket)), new Set([0, 1, 2, 3, 4]));
 });
 
+for (const eventBuckets of [1, 3] as const) {
+  test(`C23: what a page left of a withdrawn split is not on a page that begins later, with ${eventBuckets} event buckets`, async () => {
+    const fixture = await Fixture.open({ counts: dense(15), eventBuckets });
+    for (const taken of [1, 2, 3, 4, 5]) {
+      await withdrawDuringStream(fixture, taken, { pageSize: 4 });
+    }
+  });
+}
+
+test("C23: a run that a partial page did not wait for is not on the next page if its split was withdrawn", async () => {
+  const fixture = await Fixture.open({ counts: dense(15), runEvents: 3, delays: [3] });
+  // Time is up at once: each page has one run, and the next one is under way.
+  fixture.clock.after = (_ms, run) => {
+    run();
+    return () => undefined;
+  };
+  for (const taken of [1, 2, 3, 4, 5]) {
+    await withdrawDuringStream(fixture, taken, { pageSize: 0, allowPartial: true });
+  }
+});
+
+/** All splits are withdrawn when the caller has taken so many pages. */
+async function withdrawDuringStream(
+  fixture: Fixture,
+  taken: number,
+  change: Partial<ReadQuery>,
+): Promise<void> {
+  let withdrawn = false;
+  fixture.opened = (source) => (withdrawn ? source : asSplit(source, () => withdrawn, "a split's"));
+  const ids: string[] = [];
+  let [pages, newestOfSplit] = [0, 0];
+  for await (const page of fixture.newReader({}).stream(fixture.query("stream", change), never)) {
+    pages++;
+    const fromSplit = page.chunks.some((chunk) => Buffer.from(chunk).includes("a split's"));
+    if (fromSplit) newestOfSplit = pages;
+    ids.push(...idsOf(page));
+    // The page behind this one is read.
+    for (let turn = 0; turn < 50; turn++) await nextTurn();
+    if (pages === taken) withdrawn = true;
+  }
+  ok(newestOfSplit > 0 && newestOfSplit <= taken + 1, `page ${newestOfSplit} after ${taken}`);
+  deepEqual(ids, fixture.ids);
+}
+
 /** One slice of 24 buckets of 40 seconds. */
 class Fixture {
   readonly clock: Clock = { ...systemClock, nowMicros: () => START, monotonicMs: () => 0 };
@@ -247,6 +291,8 @@ class Fixture {
   opened: (source: PartitionSource) => PartitionSource = (source) => source;
   #fetches = 0;
   readonly #filled = new Set<number>();
+  /** Of all events, oldest first. */
+  readonly ids: string[] = [];
 
   private constructor(input: World) {
     this.input = input;
@@ -375,6 +421,7 @@ class Fixture {
       for (let n = 0; n < count; n++) {
         const time = START + (bucket * 40 + n) * SECOND;
         const id = utf8(`${bucket}-${n}`);
+        this.ids.push(`${bucket}-${n}`);
         const device = utf8((bucket * 7 + n) % 5 === 0 ? "ios" : "tv");
         const event = encodeEvent(utf8("s"), time, id, [{ key: utf8("device"), value: device }]);
         const eventBucket = eventBucketOf(this.input.eventBuckets, id);
@@ -451,26 +498,37 @@ const PLAIN: World = {
   query: { order: "OLDEST_FIRST", pageSize: 20, totalLimit: 0, isFiltered: false, start: 0 },
 };
 
+/** When the memory is recalled, event buckets have fetched more than was merged. */
+const RECALLED_IN_A_MERGE: World = {
+  ...PLAIN,
+  eventBuckets: 3,
+  counts: [0, 0, 0, 15, 0, 0, 0, 0, 0, 0, 15, 0, 15, 0, 0, 15, 4, 2, 15, 0, 0, 0, 0, 15],
+  runEvents: 5,
+  thinks: [1],
+  pressure: 1 << 21,
+  budget: 1 << 19,
+  query: { order: "NEWEST_FIRST", pageSize: 5, totalLimit: 0, isFiltered: true, start: 0 },
+};
+
 function dense(events: number): number[] {
   return Array.from({ length: BUCKETS }, () => events);
 }
 
 function seenOf({ chunks, count, nextPageToken, wide, context }: ReadPage): unknown {
   const { timeTakenMs: _timing, ...rest } = context;
-  const ids: string[] = [];
-  for (const chunk of chunks) {
-    for (let at = 0; at < chunk.length;) {
-      const event = eventOfFrame(chunk, at);
-      ok(event !== undefined);
-      ids.push(Buffer.from(chunk.subarray(event.idStart, event.idEnd)).toString());
-      at = event.end;
-    }
-  }
-  return { ids, count, nextPageToken, wide, ...rest };
+  return { ids: idsOf({ chunks }), count, nextPageToken, wide, ...rest };
+}
+
+function idsOf({ chunks }: Pick<ReadPage, "chunks">): string[] {
+  return [...eventsOfRun({ chunks })].map((event) => Buffer.from(positionOf(event).id).toString());
 }
 
 /** The same events, as if they came from a split that may be withdrawn. */
-function asSplit(source: PartitionSource, isWithdrawn: () => boolean): PartitionSource {
+function asSplit(
+  source: PartitionSource,
+  isWithdrawn: () => boolean,
+  mark?: string,
+): PartitionSource {
   return {
     partition: source.partition,
     route: { route: "SPLIT", why: "", parts: 1 },
@@ -483,10 +541,37 @@ function asSplit(source: PartitionSource, isWithdrawn: () => boolean): Partition
     originalBytes: 0,
     originalEvents: 0,
     millis: 0,
-    get withdrawn() {
-      return isWithdrawn();
+    isWithdrawn: async () => isWithdrawn(),
+    next: async () => {
+      const first = await source.next();
+      // A split that was withdrawn before a fetch is not asked.
+      if (first === undefined || mark === undefined || isWithdrawn()) return first;
+      // A block may have more events than a page.
+      const second = await source.next();
+      return marked(second === undefined ? [first] : [first, second], mark);
     },
-    next: () => source.next(),
     close: () => source.close(),
+  };
+}
+
+/** The same events as one run, with an item of their own. */
+function marked(runs: readonly Run[], mark: string): Run {
+  const items = [{ key: utf8("from"), value: utf8(mark) }];
+  const events = runs.flatMap((run) => [...eventsOfRun(run)]);
+  const chunks = events.map((event) => {
+    const { time, id } = positionOf(event);
+    const { bytes } = encodeEvent(utf8("s"), time, id, items);
+    const frame = Buffer.alloc(frameLength(bytes.length));
+    writeFrame(frame, 0, { ...event, bytes, start: 0, end: bytes.length });
+    return frame;
+  });
+  const [first, last] = [events[0], events.at(-1)];
+  ok(first !== undefined && last !== undefined);
+  return {
+    chunks,
+    count: events.length,
+    bytes: chunks.reduce((sum, { length }) => sum + length, 0),
+    first: positionOf(first),
+    last: positionOf(last),
   };
 }

@@ -647,7 +647,7 @@ function asSplit(source: PartitionSource): PartitionSource {
     originalBytes: 0,
     originalEvents: 0,
     millis: 0,
-    withdrawn: false,
+    isWithdrawn: async () => false,
     next: () => source.next(),
     close: () => source.close(),
   };

@@ -23,7 +23,7 @@ function source(route: RouteName, originalBytes: number): PartitionSource {
     originalBytes,
     originalEvents: originalBytes / 10,
     millis: 1,
-    withdrawn: false,
+    isWithdrawn: async () => false,
     next: async () => undefined,
     close: async () => undefined,
   };

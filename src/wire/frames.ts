@@ -70,7 +70,7 @@ export function eventOfFrame(bytes: Uint8Array, at: number): EventBytes | undefi
 }
 
 /** Every event of a run, in order. */
-export function* eventsOfRun(run: Run): Generator<EventBytes, void, undefined> {
+export function* eventsOfRun(run: Pick<Run, "chunks">): Generator<EventBytes, void, undefined> {
   for (const chunk of run.chunks) {
     for (let at = 0; at < chunk.length;) {
       const event = eventOfFrame(chunk, at);

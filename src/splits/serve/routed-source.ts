@@ -104,13 +104,6 @@ export class RoutedSource implements PartitionSource {
     return { route, why: planned.why, parts };
   }
 
-  get withdrawn(): boolean {
-    const segment = this.#lastSegment;
-    if (segment === undefined) return false;
-    const known = this.#knownRoute();
-    return known === undefined || !this.#mayServe(known.route, segment);
-  }
-
   async next(): Promise<Run | undefined> {
     const { clock } = this.#context;
     const startedMs = clock.monotonicMs();
@@ -119,6 +112,16 @@ export class RoutedSource implements PartitionSource {
     } finally {
       this.millis += clock.monotonicMs() - startedMs;
     }
+  }
+
+  async isWithdrawn(): Promise<boolean> {
+    const segment = this.#lastSegment;
+    if (segment === undefined) return false;
+    const known = this.#knownRoute() ?? (await this.#askAgain().catch(() => undefined));
+    if (known !== undefined && this.#mayServe(known.route, segment)) return false;
+    const { reason, detail } = fallbackOf(new Withdrawn());
+    this.#context.observe.fellBack(this.#served.namespace, reason, detail);
+    return true;
   }
 
   async close(): Promise<void> {

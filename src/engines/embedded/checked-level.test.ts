@@ -1,11 +1,14 @@
-import { equal, rejects } from "node:assert/strict";
+import { deepEqual, equal, rejects } from "node:assert/strict";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { ClassicLevel } from "classic-level";
 import { until } from "../../../tests/support/conditions.ts";
+import { VirtualClock } from "../../../tests/support/virtual-clock.ts";
 import { systemClock } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/clock.ts";
 import { CheckedLevel } from "./checked-level.ts";
 import { LEVEL_OPTIONS } from "./level-options.ts";
 import { MarkFile } from "./mark-file.ts";
@@ -56,6 +59,48 @@ async function storeWithout(directory: string, commit: number): Promise<void> {
   await mark.write({ sequence: COMMITS, events: COMMITS });
   await mark.close();
 }
+
+test("callers that come back after a commit share the next one", async () => {
+  await inDirectory(async (directory) => {
+    await CheckedLevel.create(directory, LEVEL_OPTIONS);
+    let ms = 0;
+    const timers = new VirtualClock(0);
+    const clock: Clock = {
+      nowMicros: () => 0,
+      monotonicMs: () => ms,
+      after: (wait, run) => timers.after(wait, run),
+      sleep: (wait, signal) => timers.sleep(wait, signal),
+    };
+    const appendsOf: number[] = [];
+    const observer = {
+      committed: ({ appends }: { appends: number }) => void appendsOf.push(appends),
+    };
+    const what = "the store";
+    const store = await CheckedLevel.open({
+      directory,
+      what,
+      clock,
+      observer,
+      tuning: LEVEL_OPTIONS,
+    });
+    const write = (key: string): Promise<void> =>
+      store.write(1, (batch) => {
+        batch.put(Buffer.from(key), Buffer.from("v"));
+        return 3;
+      });
+    const both = [write("a"), write("b")];
+    // The commit has begun, and its end needs a turn of the event loop.
+    for (let turn = 0; turn < 5; turn++) await Promise.resolve();
+    ms = 100;
+    await Promise.all(both);
+    const first = write("c");
+    for (let turn = 0; turn < 5; turn++) await setImmediate();
+    const second = write("d");
+    await Promise.all([first, second]);
+    deepEqual(appendsOf, [2, 2]);
+    await store.close();
+  });
+});
 
 test("C22: a commit that is missing before others, or that the mark tells of, is DATA_LOSS", async () => {
   for (const [commit, why] of [

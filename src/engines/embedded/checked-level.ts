@@ -13,6 +13,7 @@ import { join } from "node:path";
 import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
 import type { CommitChain } from "./commit-chain.ts";
+import { CommitGathering } from "./commit-gathering.ts";
 import { CommitQueue, PENDING_BYTES_MAX } from "./commit-queue.ts";
 import type { Commit } from "./commit-queue.ts";
 import { DIRECTORY_MODE, sizeOfDirectory, syncDirectory } from "./data-directory.ts";
@@ -66,6 +67,7 @@ export class CheckedLevel {
   readonly #mark: MarkFile;
   readonly #markWriter: MarkWriter;
   readonly #queue = new CommitQueue();
+  readonly #gathering: CommitGathering;
   readonly #closing = new AbortController();
   /** Undefined only while the store is being reopened, and after a reopening found DATA_LOSS. */
   #level: Level | undefined;
@@ -83,6 +85,7 @@ export class CheckedLevel {
     this.#mark = mark;
     this.#level = level;
     this.#chain = chain;
+    this.#gathering = new CommitGathering(clock);
     this.#markWriter = new MarkWriter({
       file: mark,
       clock,
@@ -159,6 +162,7 @@ export class CheckedLevel {
     if (this.#state !== "open" || level === undefined) return Promise.reject(this.#refusal());
     if (this.#queue.isFull) return Promise.reject(this.#overloaded());
     const durable = this.#queue.add(() => level.batch(), events, fill);
+    this.#gathering.appended(this.#queue.appends);
     this.#committing ??= this.#commitAll();
     return durable;
   }
@@ -260,9 +264,12 @@ export class CheckedLevel {
 
   async #commitAll(): Promise<void> {
     const { clock, observer, shared, tuning } = this.#options;
-    for (let commit = this.#queue.shift(); commit !== undefined; commit = this.#queue.shift()) {
+    for (;;) {
+      await this.#gathering.wait(this.#queue.appends);
+      const commit = this.#queue.shift();
+      if (commit === undefined) break;
       const { batch, bytes, events } = commit;
-      const started = observer === undefined ? 0 : clock.monotonicMs();
+      const started = clock.monotonicMs();
       const link = this.#chain.extend(batch, bytes, events);
       try {
         await (shared?.threads.commit(() => batch.write(SYNCED)) ?? batch.write(SYNCED));
@@ -271,16 +278,13 @@ export class CheckedLevel {
         break;
       }
       this.#chain.confirm(link);
+      const ms = clock.monotonicMs() - started;
+      this.#gathering.committed(ms, commit.waiting.length, this.#queue.appends);
       this.#queue.resolve(commit);
       this.#markWriter.follow();
       shared?.buffers.committed(this, bytes, tuning.writeBufferSize);
       if (this.#chain.isFlushDue) void this.flush();
-      observer?.committed({
-        ms: clock.monotonicMs() - started,
-        bytes,
-        events,
-        appends: commit.waiting.length,
-      });
+      observer?.committed({ ms, bytes, events, appends: commit.waiting.length });
     }
     this.#committing = undefined;
   }

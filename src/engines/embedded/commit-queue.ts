@@ -20,6 +20,12 @@ export const PENDING_BYTES_MAX = 48 << 20;
 export class CommitQueue {
   readonly #commits: Commit[] = [];
   #pendingBytes = 0;
+  #appends = 0;
+
+  /** How many writes wait for a commit that has not begun. */
+  get appends(): number {
+    return this.#appends;
+  }
 
   get isFull(): boolean {
     return this.#pendingBytes > PENDING_BYTES_MAX;
@@ -43,13 +49,16 @@ export class CommitQueue {
     commit.bytes += bytes;
     commit.events += events;
     this.#pendingBytes += bytes;
+    this.#appends++;
     const { waiting } = commit;
     return new Promise<void>((resolve, reject) => waiting.push({ resolve, reject }));
   }
 
   /** The next commit, which accepts no more writes. The caller resolves or rejects it. */
   shift(): Commit | undefined {
-    return this.#commits.shift();
+    const commit = this.#commits.shift();
+    this.#appends -= commit?.waiting.length ?? 0;
+    return commit;
   }
 
   resolve(commit: Commit): void {
@@ -64,7 +73,7 @@ export class CommitQueue {
   }
 
   rejectAll(newError: () => Error): void {
-    for (const commit of this.#commits.splice(0)) {
+    for (let commit = this.shift(); commit !== undefined; commit = this.shift()) {
       this.reject(commit, newError);
       void commit.batch.close();
     }

@@ -11,6 +11,7 @@ import type { ColumnRoles } from "../roles.ts";
 import type { SampledPartition, SampledRow } from "../sample.ts";
 import type { TableFacts } from "../table-facts.ts";
 import { isGiven } from "./fixed-hash.ts";
+import { scaled } from "./spread-rare-parts.ts";
 import type { PlacedKey, Strategy } from "./strategy.ts";
 
 export function fillUpBucket(rowsMax: number, roles: ColumnRoles, facts: TableFacts): Strategy {
@@ -19,6 +20,7 @@ export function fillUpBucket(rowsMax: number, roles: ColumnRoles, facts: TableFa
     option: "FILL_UP_BUCKET",
     name: `fill-up bucket ${count} rows`,
     place: (partition) => bucketsOf(partition.rows, rowsMax),
+    correct: (parts) => parts.map((part) => (part.rows > rowsMax ? scaled(part, rowsMax) : part)),
     ask: (query, key) => ({ partitions: askedBuckets(query, key, { roles, facts }), merged: 1 }),
     unknownValues: () => 0,
     order: "IF_WRITTEN_IN_ORDER",

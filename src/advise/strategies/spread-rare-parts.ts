@@ -1,6 +1,7 @@
 /**
  * Corrects the partitions of a key for the rows that a sample lacks: where a sampled row stands for
- * many, the partitions with few sampled rows are more, and smaller, than they look. Pure.
+ * many, the partitions with few sampled rows are more, and smaller, than they look; and of many
+ * partitions that are alike, the sample meets some more often by chance. Pure.
  */
 import type { Part } from "./strategy.ts";
 
@@ -16,31 +17,57 @@ export function spreadRareParts(
   expected: number,
 ): readonly Part[] {
   const total = parts.reduce((sum, part) => sum + part.rows, 0);
-  if (total < TIMES_MIN * sampled || expected < TIMES_MIN * parts.length) return parts;
-  const common = parts.filter((part) => part.sampled >= SAMPLED_ENOUGH);
-  const rare = parts.filter((part) => part.sampled < SAMPLED_ENOUGH);
-  if (rare.length === 0) return parts;
-  const count = Math.max(rare.length, expected - common.length);
-  let [rows, bytes, tombstones] = [0, 0, 0];
-  let [firstMicros, lastMicros] = [Number.NaN, Number.NaN];
-  for (const part of rare) {
-    rows += part.rows;
-    bytes += part.bytes;
-    tombstones += part.tombstones;
-    if (!(part.firstMicros >= firstMicros)) firstMicros = part.firstMicros;
-    if (!(part.lastMicros <= lastMicros)) lastMicros = part.lastMicros;
+  if (total < TIMES_MIN * sampled) return parts;
+  const count = Math.max(parts.length, expected);
+  const mean = total / count;
+  const kept = keptOf(parts, count, mean);
+  const shrunk = parts.map((part) => scaled(part, mean + kept * (part.rows - mean)));
+  const few = expected >= TIMES_MIN * parts.length;
+  const common = few ? shrunk.filter((part) => part.sampled >= SAMPLED_ENOUGH) : shrunk;
+  const others = count - common.length;
+  return others > 0 ? [alike(parts, common, others), ...common] : common;
+}
+
+/**
+ * How much of the difference between partitions is theirs, from 0 to 1: the rest is the chance of
+ * the sample. A row that stands for w rows gives its partition a variance of w (w - 1).
+ */
+function keptOf(parts: readonly Part[], count: number, mean: number): number {
+  let [squares, chance] = [0, 0];
+  for (const { rows, sampled } of parts) {
+    squares += rows * rows;
+    chance += rows * Math.max(0, rows / sampled - 1);
   }
-  const alike: Part = {
+  const seen = squares / count - mean * mean;
+  // The variance of few partitions is itself by chance: two standard errors of it are.
+  const byChance = (chance / count) * (1 + 2 * Math.sqrt(2 / count));
+  return seen <= 0 ? 0 : Math.max(0, 1 - byChance / seen);
+}
+
+/** The part with so many rows, each as before. */
+export function scaled(part: Part, rows: number): Part {
+  const times = rows / part.rows;
+  return { ...part, rows, bytes: part.bytes * times, tombstones: part.tombstones * times };
+}
+
+/** What the common ones leave of all rows, in `count` equal partitions. */
+function alike(parts: readonly Part[], common: readonly Part[], count: number): Part {
+  const left = (of: (part: Part) => number): number =>
+    Math.max(0, sumOf(parts, of) - sumOf(common, of)) / count;
+  return {
     label: -1,
-    rows: rows / count,
-    bytes: bytes / count,
+    rows: left(({ rows }) => rows),
+    bytes: left(({ bytes }) => bytes),
     sampled: 1,
-    firstMicros,
-    lastMicros,
-    tombstones: tombstones / count,
+    firstMicros: parts.reduce((least, part) => Math.min(least, part.firstMicros), Infinity),
+    lastMicros: parts.reduce((most, part) => Math.max(most, part.lastMicros), -Infinity),
+    tombstones: left(({ tombstones }) => tombstones),
     count,
   };
-  return [alike, ...common];
+}
+
+function sumOf(parts: readonly Part[], of: (part: Part) => number): number {
+  return parts.reduce((sum, part) => sum + of(part), 0);
 }
 
 /**

@@ -8,7 +8,7 @@ import type { Query } from "../query.ts";
 import type { ColumnRoles } from "../roles.ts";
 import type { TableFacts } from "../table-facts.ts";
 import { partsByPairs, spreadRareParts } from "./spread-rare-parts.ts";
-import type { PlacedKey, Strategy } from "./strategy.ts";
+import type { Part, PlacedKey, Strategy } from "./strategy.ts";
 
 export function timeColumn(widthMicros: number, roles: ColumnRoles, facts: TableFacts): Strategy {
   const { time = "" } = roles;
@@ -19,10 +19,9 @@ export function timeColumn(widthMicros: number, roles: ColumnRoles, facts: Table
   const ask = (query: Query, key: PlacedKey): number => {
     if (query.given.includes(time)) return 1;
     const { rangeMicros, anchor, limit } = query;
+    // A range begins anywhere in a bucket: on average it reaches into one more than it is wide.
     const inRange =
-      rangeMicros === undefined
-        ? buckets
-        : Math.min(buckets, Math.ceil(rangeMicros / widthMicros) + (anchor === "ANY" ? 1 : 0));
+      rangeMicros === undefined ? buckets : Math.min(buckets, rangeMicros / widthMicros + 1);
     if (limit === undefined) return Math.max(1, inRange);
     if (anchor === "ANY" && rangeMicros !== undefined) {
       return Math.max(1, Math.min(inRange, Math.ceil((limit * buckets) / key.rows)));
@@ -33,8 +32,7 @@ export function timeColumn(widthMicros: number, roles: ColumnRoles, facts: Table
     option: "TIME_COLUMN",
     name: `time column ${width}`,
     place: ({ rows }) => rows.map(({ timeMicros }) => bucketOf(timeMicros) - first),
-    correct: (parts, { rows }) =>
-      spreadRareParts(parts, rows.length, Math.min(buckets, partsByPairs(parts))),
+    correct: (parts) => inStretches(parts).flatMap(spreadStretch),
     ask: (query, key) => ({ partitions: ask(query, key), merged: 1 }),
     unknownValues: () => 0,
     order: "BY_TIME",
@@ -46,6 +44,35 @@ export function timeColumn(widthMicros: number, roles: ColumnRoles, facts: Table
   };
 }
 
+/** A stretch of time has about so many sampled rows: its rate is known to 6 %. */
+const STRETCH_ROWS = 250;
+
+/** Buckets of one stretch are compared with each other: a burst is not compared with quiet weeks. */
+function inStretches(parts: readonly Part[]): readonly (readonly Part[])[] {
+  const stretches: Part[][] = [];
+  let left = sampledIn(parts);
+  let room = 0;
+  for (const part of parts) {
+    if (room <= 0 && (stretches.length === 0 || left >= STRETCH_ROWS)) {
+      stretches.push([]);
+      room = STRETCH_ROWS;
+    }
+    stretches.at(-1)?.push(part);
+    room -= part.sampled;
+    left -= part.sampled;
+  }
+  return stretches;
+}
+
+function spreadStretch(parts: readonly Part[]): readonly Part[] {
+  const span = (parts.at(-1)?.label ?? 0) - (parts[0]?.label ?? 0) + 1;
+  return spreadRareParts(parts, sampledIn(parts), Math.min(span, partsByPairs(parts)));
+}
+
+function sampledIn(parts: readonly Part[]): number {
+  return parts.reduce((sum, { sampled }) => sum + sampled, 0);
+}
+
 interface Walk {
   readonly limit: number;
   readonly buckets: number;
@@ -55,13 +82,14 @@ interface Walk {
 
 /** From one end of the range, also through buckets without rows, until there are enough rows. */
 function walk({ parts }: PlacedKey, { limit, buckets, inRange, oldest }: Walk): number {
+  const reach = Math.ceil(inRange);
   let rows = 0;
   for (const { label, rows: found } of oldest ? parts : parts.toReversed()) {
-    const asked = oldest ? label - (buckets - inRange) + 1 : buckets - label;
+    const asked = oldest ? label - (buckets - reach) + 1 : buckets - label;
     if (asked < 1) continue;
-    if (asked > inRange) break;
+    if (asked > reach) break;
     rows += found;
-    if (rows >= limit) return asked;
+    if (rows >= limit) return Math.min(asked, inRange);
   }
   return Math.max(1, inRange);
 }

@@ -197,3 +197,31 @@ test("the CQL has the new key, the clustering order, the second table and the TT
   match(cqlOf("fill-up bucket 200 rows"), /views_buckets \([^;]*row_count counter/);
   match(cqlOf("per-key variable"), /views_tiers \([^;]*next_tier int/);
 });
+
+test("a column that the table has keeps its place in the CQL, and the new one gets another name", async () => {
+  const types = { ...VIEW_ROLES.types, part: "text", bucket: "text", ts_partition: "text" };
+  const roles = { ...VIEW_ROLES, types, partitionKey: ["video", "bucket"] };
+  const rows = viewsOf(13, 3).map((row) => ({ ...row, bucket: "b", part: "p", ts_partition: "t" }));
+  const { judged } = adviceOn(await sampleOf(rows, roles), SMALL);
+  const cqlOf = (name: string): string =>
+    moveTo(judgedBy(judged, name).measured.strategy, roles, DEFAULT_LIMITS).statements.join("\n");
+  match(cqlOf("fixed hash 10"), /part_2 int[^]* part text[^]*\(\(video, bucket, part_2\), id\)/);
+  match(cqlOf("fill-up bucket 200 rows"), /\(\(video, bucket, bucket_2\), id\)/);
+  match(cqlOf("time column 1d"), /\(\(video, bucket, ts_partition_2\), id\)/);
+});
+
+test("the steps to move keep deletes, fill the tiers first and copy no row into two buckets", async () => {
+  const { judged } = adviceOn(await sampleOf(viewsOf(14, 3)), SMALL);
+  const stepsOf = (name: string): string =>
+    moveTo(judgedBy(judged, name).measured.strategy, VIEW_ROLES, DEFAULT_LIMITS).steps.join("\n");
+  for (const { measured } of judged.slice(1)) {
+    match(stepsOf(measured.strategy.name), /write each new row, update and delete to views and/);
+    match(stepsOf(measured.strategy.name), /end the copy within gc_grace_seconds \(10d\)/);
+  }
+  match(stepsOf("per-key variable"), /write the tier of each [^]*write each new row/);
+  match(stepsOf("fill-up bucket 200 rows"), /written before the first write to both, each once/);
+});
+
+test("rows that stand for themselves need no note, however small the limit is", async () => {
+  deepEqual(adviceOn(await sampleOf(viewsOf(15, 2)), { limits: { rowsMax: 50 } }).notes.length, 1);
+});

@@ -73,7 +73,7 @@ function notesOn({ partitions }: Sample, { rowsMax }: AdviseLimits): string[] {
   for (const { rows } of partitions) {
     for (const { weight } of rows) heaviest = Math.max(heaviest, weight);
   }
-  if (heaviest <= rowsMax / 100) return [];
+  if (heaviest <= Math.max(1, rowsMax / 100)) return [];
   return [
     `a sampled row stands for up to ${Math.round(heaviest)} rows: sizes near the limit are off by ` +
       `${Math.round(100 * Math.sqrt(heaviest / rowsMax))} % and more; sample more rows (--sample-rows)`,

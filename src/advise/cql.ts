@@ -1,4 +1,5 @@
 /** The CQL of a strategy, and the steps that move existing data to it. Pure. */
+import { formatDurationMs } from "../lib/units.ts";
 import { cqlName } from "./cql-name.ts";
 import { DAY_MICROS } from "./limits.ts";
 import type { AdviseLimits } from "./limits.ts";
@@ -21,6 +22,7 @@ export function moveTo(strategy: Strategy, roles: ColumnRoles, limits: AdviseLim
   }
   const next = `${table}_split`;
   const { directory } = text;
+  const graceText = formatDurationMs(limits.gcGraceMicros / 1_000);
   return {
     statements: [
       createTable(next, strategy, roles, limits),
@@ -34,10 +36,16 @@ export function moveTo(strategy: Strategy, roles: ColumnRoles, limits: AdviseLim
     ],
     steps: [
       `create ${[next, ...(directory === undefined ? [] : [directory.name])].join(" and ")}`,
-      `write each new row to ${table} and to ${next}: ${text.writes}`,
-      `copy ${table} to ${next} by token ranges, each row USING TIMESTAMP of its WRITETIME, so that ` +
-        "a copy never hides a newer row, and with its remaining TTL",
-      `compare the number of rows of each ${roles.partitionKey.join(", ")} in both tables; copy what differs`,
+      ...(text.prepare === undefined ? [] : [text.prepare]),
+      `write each new row, update and delete to ${table} and to ${next}: ${text.writes}`,
+      `copy ${table} to ${next} by token ranges, each value USING TIMESTAMP of its WRITETIME, so that ` +
+        "a copy never hides a newer value or undoes a delete, and with its remaining TTL" +
+        (text.copies === undefined ? "" : `; ${text.copies}`),
+      `end the copy within gc_grace_seconds (${graceText}): later a deleted row could come back`,
+      `compare the number of rows of each ${roles.partitionKey.join(", ")} in both tables; ` +
+        (text.copies === undefined
+          ? "copy what differs"
+          : "look for a row in all buckets of its key before you copy it again"),
       `read from ${next}: ${text.reads}`,
       `stop writing to ${table} when no reader is left; keep it for a backup's time, then drop it`,
     ],

@@ -2,6 +2,7 @@ import { deepEqual, equal, match } from "node:assert/strict";
 import { test } from "node:test";
 import { Problems } from "../lib/problems.ts";
 import { guessRoles } from "./guess-roles.ts";
+import type { GivenRoles } from "./guess-roles.ts";
 
 const HEAD = Array.from({ length: 20 }, (_, nth) => ({
   video_id: nth % 3,
@@ -40,4 +41,28 @@ test("a column of the partition key cannot split it", () => {
   const problems = new Problems();
   guessRoles(HEAD, { partitionKey: ["video_id"], candidates: ["video_id"] }, problems);
   match(problems.list().join(), /video_id is in the partition key already/);
+});
+
+test("a key is named, no column is in it twice, and a guessed key cannot split itself", () => {
+  const refused = (given: GivenRoles): string => {
+    const problems = new Problems();
+    guessRoles(HEAD, given, problems);
+    return problems.list().join();
+  };
+  match(refused({ partitionKey: [] }), /--partition-key: name a column/);
+  match(refused({ partitionKey: ["device", "device"] }), /device is in the primary key twice/);
+  const clustering = [{ column: "device", order: "ASC" } as const];
+  match(refused({ partitionKey: ["device"], clustering }), /device is in the primary key twice/);
+  match(refused({ candidates: ["video_id"] }), /video_id is in the partition key already/);
+});
+
+test("a plain time is no candidate, whatever its name", () => {
+  const head = HEAD.map(({ video_id, device }, nth) => ({
+    video_id,
+    at: 1_700_000_000 + nth,
+    device,
+  }));
+  const guessed = guessRoles(head, {}, new Problems());
+  equal(guessed?.roles.time, "at");
+  deepEqual(guessed?.roles.candidates, ["device"]);
 });

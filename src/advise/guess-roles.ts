@@ -4,7 +4,7 @@
  */
 import { nearest } from "../lib/nearest.ts";
 import type { ProblemCollector } from "../lib/problems.ts";
-import { cqlType, looksLikeTime, storedBytes, textOf } from "./read-value.ts";
+import { cqlType, cqlTypeOf, looksLikeTime, storedBytes, textOf } from "./read-value.ts";
 import { CANDIDATES_MAX, NO_DELETES } from "./roles.ts";
 import type { ClusteringColumn, ColumnRoles } from "./roles.ts";
 import type { SourceRow } from "./row-source.ts";
@@ -50,6 +50,8 @@ export function guessRoles(
   if (given.partitionKey === undefined) {
     assumed.push(`${partitionKey.join(", ")} is the partition key (--partition-key)`);
   }
+  checkKeys({ ...given, partitionKey }, problems);
+  if (problems.count > before) return undefined;
   const others = free.filter((column) => !partitionKey.includes(column));
   const clustering = given.clustering ?? guessClustering(head, others, time);
   if (given.clustering === undefined) {
@@ -58,10 +60,10 @@ export function guessRoles(
   }
   const candidates =
     given.candidates ??
-    others.filter((column) => isCandidate(head, column)).slice(0, CANDIDATES_MAX);
+    others.filter((column) => isCandidate(head, column, time)).slice(0, CANDIDATES_MAX);
   const hashed = given.hashed ?? guessHashed(head, clustering, others);
   const types = Object.fromEntries(
-    columns.map((column) => [column, cqlType(head.map((row) => row[column]).find(isThere))]),
+    columns.map((column) => [column, cqlTypeOf(head.map((row) => row[column]).filter(isThere))]),
   );
   return {
     roles: {
@@ -111,13 +113,22 @@ function checkNames(
       problems.add(`${flag} ${name}: there is no such column; ${hint}`);
     }
   }
-  const keys = given.partitionKey ?? [];
-  for (const column of [...(given.candidates ?? []), ...(given.hashed ?? [])]) {
+  if (given.partitionKey?.length === 0) problems.add("--partition-key: name a column");
+  if ((given.candidates?.length ?? 0) > CANDIDATES_MAX) {
+    problems.add(`--candidates: give at most ${CANDIDATES_MAX} columns`);
+  }
+}
+
+/** No column is in the primary key twice, and none of the partition key can split it. */
+function checkKeys(given: GivenRoles, problems: ProblemCollector): void {
+  const { partitionKey: keys = [], clustering = [], candidates = [], hashed = [] } = given;
+  for (const column of [...candidates, ...hashed]) {
     if (!keys.includes(column)) continue;
     problems.add(`${column} is in the partition key already: it cannot split it; name another`);
   }
-  if ((given.candidates?.length ?? 0) > CANDIDATES_MAX) {
-    problems.add(`--candidates: give at most ${CANDIDATES_MAX} columns`);
+  const primary = [...keys, ...clustering.map(({ column }) => column)];
+  for (const column of new Set(primary.filter((each, nth) => primary.indexOf(each) < nth))) {
+    problems.add(`${column} is in the primary key twice (--partition-key, --clustering)`);
   }
 }
 
@@ -180,8 +191,14 @@ function guessClustering(
 }
 
 /** Not a plain time, which the time column strategy rounds, nor a long text. */
-function isCandidate(head: readonly SourceRow[], column: string): boolean {
+function isCandidate(
+  head: readonly SourceRow[],
+  column: string,
+  time: string | undefined,
+): boolean {
   const values = head.map((row) => row[column]).filter(isThere);
+  // A time that is an id too may split a partition.
+  if (column === time && cqlTypeOf(values) !== "timeuuid") return false;
   // Also if there are none.
   if (values.every((value) => cqlType(value) === "timestamp")) return false;
   if (values.every((value) => cqlType(value) === "double")) return false;

@@ -36,6 +36,10 @@ test("a file has the same, and all its problems are reported", () => {
   parseQueryFile("q.yaml", [{ range: "long", order: "up", limit: 0, colour: 1 }], problems);
   equal(problems.count, 5);
   match(problems.list().join("\n"), /colour is not one of name, given/);
+  const words = new Problems();
+  parseQueryFile("q.yaml", [{ given: "a", anchor: "soon", keys: "all" }], words);
+  equal(words.count, 2);
+  match(words.list().join(), /anchor must be latest or any[^]*keys must be every or busy/);
   parseQueryFile("q.yaml", {}, problems);
   match(problems.list().join("\n"), /give a list of 1 to 50 queries/);
 });

@@ -31,6 +31,10 @@ const ORDERS: Readonly<Record<string, Query["order"]>> = {
   oldest: "OLDEST_FIRST",
   none: "NONE",
 };
+const WORDS: Readonly<Record<string, readonly string[]>> = {
+  anchor: ["latest", "any"],
+  keys: ["every", "busy"],
+};
 const QUERIES_MAX = 50;
 
 /** The content of a file: a list of queries, or a map with the list in `queries`. */
@@ -68,6 +72,11 @@ function queryOfEntry(entry: unknown, where: string, problems: ProblemCollector)
   query.rangeMicros = width === undefined ? undefined : width * 1_000;
   query.anchor = tree["anchor"] === "any" ? "ANY" : "LATEST";
   query.keys = tree["keys"] === "busy" ? "BUSY" : "EVERY";
+  for (const [field, words] of Object.entries(WORDS)) {
+    const word = tree[field];
+    if (word === undefined || words.some((each) => each === word)) continue;
+    problems.add(`${where}: ${field} must be ${words.join(" or ")}`);
+  }
   const known = ORDERS[textOf(order)];
   if (known === undefined) problems.add(`${where}: order must be newest, oldest or none`);
   query.order = known ?? "NONE";

@@ -46,6 +46,16 @@ const FIXED_BYTES: Readonly<Record<string, number>> = {
   counter: 36,
 };
 
+/** The CQL type that fits all these values: "5" and "5.5" are doubles, "5" and "x" are texts. */
+export function cqlTypeOf(values: readonly Value[]): string {
+  const types = new Set(values.map(cqlType));
+  const [first = "text", ...others] = types;
+  if (others.length === 0) return first;
+  const isOneOf = (...names: string[]): boolean => [...types].every((type) => names.includes(type));
+  if (isOneOf("bigint", "double")) return "double";
+  return isOneOf("timeuuid", "uuid") ? "uuid" : "text";
+}
+
 /** The CQL type that a value suggests. */
 export function cqlType(value: Value): string {
   if (value instanceof Date) return "timestamp";
@@ -70,7 +80,9 @@ export function microsOf(value: Value): number {
   if (typeof value !== "string" || value === "") return Number.NaN;
   if (UUID.test(value)) return microsOfUuid(value);
   if (NUMBER.test(value)) return microsOfNumber(Number(value));
-  return Date.parse(value) * 1_000;
+  if (ISO_TIME.test(value)) return Date.parse(inUtc(value)) * 1_000;
+  // Date.parse finds a date even in "view 5"; a time in another form has hours.
+  return /\d:\d\d/.test(value) ? Date.parse(value) * 1_000 : Number.NaN;
 }
 
 export function numberOf(value: Value): number {
@@ -82,14 +94,23 @@ export function looksLikeTime(value: Value): boolean {
   const text = textOf(value);
   if (UUID.test(text)) return text[14] === "1" || text[14] === "7";
   if (ISO_TIME.test(text)) return true;
-  // Times since 2001 in seconds, or finer: smaller numbers are counts or ids.
-  return NUMBER.test(text) && Number(text) >= 1e9 && Number(text) < 5e18;
+  if (!NUMBER.test(text)) return false;
+  // From 2001 to 2096 in seconds, or finer: other numbers are counts or ids.
+  const number = Number(text);
+  return [1, 1e3, 1e6, 1e9].some((unit) => number >= 1e9 * unit && number < 4e9 * unit);
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const NUMBER = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
 const ISO_TIME =
   /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
+
+/** A time without a zone is in UTC, as Cassandra's times are, whatever this machine's zone is. */
+function inUtc(time: string): string {
+  return /(?:Z|[+-]\d{2}:?\d{2})$/.test(time.slice(10))
+    ? time
+    : `${time.slice(0, 10)}T${time.slice(11) || "00:00"}Z`;
+}
 
 /** Seconds until the year 5138, milliseconds from 1973 on. */
 function microsOfNumber(number: number): number {

@@ -52,3 +52,12 @@ export const CANDIDATES_MAX = 12;
 export function primaryKey({ partitionKey, clustering }: ColumnRoles): readonly string[] {
   return [...partitionKey, ...clustering.map(({ column }) => column)];
 }
+
+/** A name for a new column: `name`, or with a number if the table has such a column. */
+export function freeColumn(name: string, roles: ColumnRoles): string {
+  const taken = new Set([...Object.keys(roles.types), ...primaryKey(roles)]);
+  for (let nth = 2, free = name; ; nth++) {
+    if (!taken.has(free)) return free;
+    free = `${name}_${nth}`;
+  }
+}

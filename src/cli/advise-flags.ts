@@ -202,9 +202,10 @@ function deletesFrom(flags: AdviseFlags, problems: Problems): DeletePolicy | und
   return { ...NO_DELETES, share, afterMicros: afterMicros ?? 0, ttlMicros };
 }
 
+/** A column's name may have spaces: the order is the last word. */
 function clusteringOf(text: string): readonly ClusteringColumn[] {
   return namesOf(text).map((each) => {
-    const [column = "", order = "asc"] = each.split(/\s+/);
+    const [, column = each, order = "asc"] = /^(.*\S)\s+(asc|desc)$/i.exec(each) ?? [];
     return { column, order: /^desc$/i.test(order) ? "DESC" : "ASC" };
   });
 }

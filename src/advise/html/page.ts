@@ -4,7 +4,7 @@ import { isoOf } from "../advice-json.ts";
 import { moveTo } from "../cql.ts";
 import type { Verdict } from "../criteria/criterion.ts";
 import { CRITERION_TABLE } from "../criteria/table.ts";
-import { bytesText, short } from "../number-text.ts";
+import { bytesText, short, shortQuantity } from "../number-text.ts";
 import type { Judged } from "../recommend.ts";
 import { escapeHtml } from "./escape.ts";
 import { hotSpotsPlot, queriesPlot, sizesPlot } from "./plots.ts";
@@ -70,8 +70,9 @@ export function factsText({ sample, facts }: Advice): string {
     ? ""
     : `, from ${isoOf(facts.firstMicros).slice(0, 10)} to ${isoOf(facts.lastMicros).slice(0, 10)}`;
   return (
-    `${sample.source}: ${short(facts.keys)} partitions with ${short(facts.rows)} rows and ` +
-    `${bytesText(facts.bytes)}${times}; ${short(sample.rowsRead)} rows read`
+    `${sample.source}: ${shortQuantity(facts.keys, "partition")} with ` +
+    `${shortQuantity(facts.rows, "row")} and ` +
+    `${bytesText(facts.bytes)}${times}; ${shortQuantity(sample.rowsRead, "row")} read`
   );
 }
 

@@ -2,8 +2,9 @@
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { SampleError } from "../draw-sample.ts";
-import type { RowBatch, SourceRow, Value } from "../row-source.ts";
+import type { RowBatch, SourceRow } from "../row-source.ts";
 import { BATCH_ROWS } from "./batch-rows.ts";
+import { sourceValue } from "./source-value.ts";
 
 export async function* ndjsonBatches(
   name: string,
@@ -15,7 +16,7 @@ export async function* ndjsonBatches(
   for await (const line of createInterface({ input, crlfDelay: Infinity })) {
     number++;
     if (line.trim() === "") continue;
-    batch.push(rowOf(line, name, number));
+    batch.push(rowOf(number === 1 ? line.replace(/^\ufeff/, "") : line, name, number));
     if (batch.length < BATCH_ROWS) continue;
     yield { rows: batch, ...bytes() };
     batch = [];
@@ -26,7 +27,7 @@ export async function* ndjsonBatches(
 function rowOf(line: string, name: string, number: number): SourceRow {
   let parsed: unknown;
   try {
-    parsed = JSON.parse(line);
+    parsed = LONG_NUMBER.test(line) ? JSON.parse(line, exactNumber) : JSON.parse(line);
   } catch {
     throw wrongLine(name, number);
   }
@@ -34,16 +35,20 @@ function rowOf(line: string, name: string, number: number): SourceRow {
     throw wrongLine(name, number);
   }
   return Object.fromEntries(
-    Object.entries(parsed).map(([column, value]: [string, unknown]) => [column, valueOf(value)]),
+    Object.entries(parsed).map(([column, value]: [string, unknown]) => [
+      column,
+      sourceValue(value),
+    ]),
   );
 }
 
-/** A nested value is one value, as text. */
-function valueOf(value: unknown): Value {
-  if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") {
-    return value;
-  }
-  return value === null ? null : JSON.stringify(value);
+/** Such a number may not be exact as a double: ids that differ in the last digit would be one. */
+const LONG_NUMBER = /\d{16}/;
+
+function exactNumber(_: string, value: unknown, context?: { readonly source?: string }): unknown {
+  const source = context?.source ?? "";
+  if (typeof value !== "number" || Number.isSafeInteger(value)) return value;
+  return /^-?\d+$/.test(source) ? BigInt(source) : value;
 }
 
 function wrongLine(name: string, number: number): SampleError {

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { after, test } from "node:test";
+import { gzipSync } from "node:zlib";
 import { parquetWriteFile } from "hyparquet-writer";
 import type { RowSource, SourceRow } from "../row-source.ts";
 import { formatOfFile, headOf, openFile, openPipe } from "./open-source.ts";
@@ -43,6 +44,24 @@ test("a file of JSON lines gives its rows, twice, nested values as text", async 
   ];
   deepEqual(await rowsIn(source), rows);
   deepEqual(await rowsIn(source), rows);
+});
+
+test("long numbers of JSON lines keep their last digits, and a byte order mark is no part of a line", async () => {
+  const path = fileWith(
+    "long.ndjson",
+    '\ufeff{"id":1234567890123456701,"in":[1234567890123456701],"x":0.12345678901234567}\n{"id":-1234567890123456702}\n',
+  );
+  deepEqual(await rowsIn(await openFile(path, "ndjson")), [
+    { id: 1234567890123456701n, in: '["1234567890123456701"]', x: 0.12345678901234567 },
+    { id: -1234567890123456702n },
+  ]);
+});
+
+test("a directory and a compressed file are refused with what to do", async () => {
+  await rejects(openFile(folder, "csv"), /is a directory: give one file of it/);
+  const path = join(folder, "z.csv");
+  writeFileSync(path, gzipSync("id,device\n1,tv\n"));
+  await rejects(openFile(path, "csv"), /is compressed: unpack it, or pipe it/);
 });
 
 test("a bad line is named by its number", async () => {

@@ -1,6 +1,6 @@
 /** Opens a file, or a pipe, as a source of rows. */
 import { createReadStream } from "node:fs";
-import { stat } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import { extname } from "node:path";
 import type { Readable } from "node:stream";
 import { SampleError } from "../draw-sample.ts";
@@ -29,6 +29,11 @@ export function formatOfFile(path: string): SourceFormat | undefined {
 
 export async function openFile(path: string, format: SourceFormat): Promise<RowSource> {
   const { size } = await statOf(path);
+  if (await isPacked(path)) {
+    throw new SampleError(
+      `${path} is compressed: unpack it, or pipe it (zcat ${path} | braid advise - --format csv)`,
+    );
+  }
   return {
     name: path,
     repeatable: true,
@@ -74,11 +79,22 @@ async function* rest(
 }
 
 async function statOf(path: string): Promise<{ readonly size: number }> {
-  try {
-    return await stat(path);
-  } catch {
-    throw new SampleError(`${path}: there is no such file`);
-  }
+  const found = await stat(path).catch(() => undefined);
+  if (found === undefined) throw new SampleError(`${path}: there is no such file`);
+  if (found.isDirectory()) throw new SampleError(`${path} is a directory: give one file of it`);
+  return found;
+}
+
+/** The first bytes of gzip and of Zstandard. */
+const PACKED = ["1f8b", "28b52ffd"];
+
+/** A pipe by name can be read once, so it is not looked into. */
+async function isPacked(path: string): Promise<boolean> {
+  if (!(await stat(path)).isFile()) return false;
+  await using file = await open(path);
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(4), 0, 4, 0);
+  const start = buffer.subarray(0, bytesRead).toString("hex");
+  return PACKED.some((each) => start.startsWith(each));
 }
 
 async function* fileBatches(

@@ -5,7 +5,8 @@
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
 import { SampleError } from "../draw-sample.ts";
-import type { RowBatch, SourceRow, Value } from "../row-source.ts";
+import type { RowBatch, SourceRow } from "../row-source.ts";
+import { sourceValue } from "./source-value.ts";
 
 /** A row group is read in steps of so many rows. */
 const STEP_ROWS = 50_000;
@@ -35,24 +36,9 @@ export async function* parquetBatches(path: string, signal: AbortSignal): AsyncG
 }
 
 function rowOf(row: Readonly<Record<string, unknown>>): SourceRow {
-  return Object.fromEntries(Object.entries(row).map(([column, value]) => [column, valueOf(value)]));
-}
-
-/** A nested value is one value, as text. */
-function valueOf(value: unknown): Value {
-  if (value === null || value === undefined) return null;
-  if (value instanceof Date || value instanceof Uint8Array) return value;
-  switch (typeof value) {
-    case "string":
-    case "number":
-    case "bigint":
-    case "boolean":
-      return value;
-    default:
-      return JSON.stringify(value, (_, each: unknown) =>
-        typeof each === "bigint" ? `${each}` : each,
-      );
-  }
+  return Object.fromEntries(
+    Object.entries(row).map(([column, value]) => [column, sourceValue(value)]),
+  );
 }
 
 function messageOf(error: unknown): string {

@@ -27,7 +27,7 @@ export function existingColumn(column: string, roles: ColumnRoles, facts: TableF
     order: "NONE",
     text: {
       added: [{ column, type: roles.types[column] ?? "text" }],
-      writes: `the value of ${column}, as before`,
+      writes: `the value of ${column}, as before; a row without one needs a value that stands for none`,
       reads: `one query for each value of ${column}, merged by the client`,
     },
   };

@@ -6,7 +6,7 @@
 import { formatCount } from "../../lib/quantity.ts";
 import { cqlName } from "../cql-name.ts";
 import type { Query } from "../query.ts";
-import { primaryKey } from "../roles.ts";
+import { freeColumn, primaryKey } from "../roles.ts";
 import type { ColumnRoles } from "../roles.ts";
 import type { SampledPartition, SampledRow } from "../sample.ts";
 import type { TableFacts } from "../table-facts.ts";
@@ -16,6 +16,7 @@ import type { PlacedKey, Strategy } from "./strategy.ts";
 
 export function fillUpBucket(rowsMax: number, roles: ColumnRoles, facts: TableFacts): Strategy {
   const count = formatCount(rowsMax);
+  const column = freeColumn("bucket", roles);
   return {
     option: "FILL_UP_BUCKET",
     name: `fill-up bucket ${count} rows`,
@@ -26,19 +27,22 @@ export function fillUpBucket(rowsMax: number, roles: ColumnRoles, facts: TableFa
     order: "IF_WRITTEN_IN_ORDER",
     lateRows: (partition) => lateRows(partition, rowsMax),
     text: {
-      added: [{ column: "bucket", type: "int" }],
-      writes: `bucket = the newest bucket of the counter table; at ${count} rows the next one`,
+      added: [{ column, type: "int" }],
+      writes:
+        `${column} = the newest bucket of the counter table; at ${count} rows the next one; an update ` +
+        "or a delete goes to every bucket of its key",
+      copies:
+        "only rows that were written before the first write to both, each once: nothing tells the " +
+        "bucket of a row, so one that is copied twice is there twice",
       reads: "the buckets in the counter table, newest first until the limit",
       directory: {
         name: `${roles.table}_buckets`,
         columns: [
-          ...roles.partitionKey.map(
-            (column) => `${cqlName(column)} ${roles.types[column] ?? "text"}`,
-          ),
-          "bucket int",
-          "row_count counter",
+          ...roles.partitionKey.map((key) => `${cqlName(key)} ${roles.types[key] ?? "text"}`),
+          `${column} int`,
+          `${freeColumn("row_count", roles)} counter`,
         ],
-        primaryKey: `(${roles.partitionKey.map(cqlName).join(", ")}), bucket`,
+        primaryKey: `(${roles.partitionKey.map(cqlName).join(", ")}), ${column}`,
       },
     },
   };

@@ -5,12 +5,14 @@
  * common order.
  */
 import { formatCount } from "../../lib/quantity.ts";
+import { freeColumn } from "../roles.ts";
 import type { ColumnRoles } from "../roles.ts";
 import { spreadRareParts } from "./spread-rare-parts.ts";
 import type { Part, Strategy } from "./strategy.ts";
 
 export function fixedHash(partitions: number, roles: ColumnRoles): Strategy {
   const { hashed } = roles;
+  const column = freeColumn("part", roles);
   return {
     option: "FIXED_HASH",
     name: `fixed hash ${formatCount(partitions)}`,
@@ -23,8 +25,8 @@ export function fixedHash(partitions: number, roles: ColumnRoles): Strategy {
     unknownValues: () => 0,
     order: "NONE",
     text: {
-      added: [{ column: "part", type: "int" }],
-      writes: `part = hash(${hashed.join(", ")}) % ${partitions}`,
+      added: [{ column, type: "int" }],
+      writes: `${column} = hash(${hashed.join(", ")}) % ${partitions}`,
       reads: `all ${formatCount(partitions)} parts at once, merged by the client`,
     },
   };

@@ -10,6 +10,7 @@ import { formatCount } from "../../lib/quantity.ts";
 import { cqlName } from "../cql-name.ts";
 import type { AdviseLimits } from "../limits.ts";
 import { fillOf } from "../limits.ts";
+import { freeColumn } from "../roles.ts";
 import type { ColumnRoles } from "../roles.ts";
 import { bytesOf, rowsOf } from "../sample.ts";
 import type { Sample, SampledPartition } from "../sample.ts";
@@ -75,29 +76,35 @@ function textOf(
   const { table, partitionKey, types, hashed } = roles;
   const hash = `hash(${hashed.join(", ")})`;
   const key = partitionKey.map(cqlName).join(", ");
-  const numbers = used.map((tier) =>
-    tier === 1
-      ? "part = -1 for a normal key"
-      : `part = ${tier} + (${hash} % ${tier}) for one of tier ${tier}`,
+  const part = freeColumn("part", roles);
+  const tier = freeColumn("tier", roles);
+  const next = freeColumn("next_tier", roles);
+  const numbers = used.map((each) =>
+    each === 1
+      ? `${part} = -1 for a normal key`
+      : `${part} = ${each} + (${hash} % ${each}) for one of tier ${each}`,
   );
   return {
-    added: [{ column: "part", type: "int" }],
+    added: [{ column: part, type: "int" }],
     writes: `look up the tier of the key; ${numbers.join("; ")}`,
+    prepare:
+      `count the rows of each key, and write the tier of each that is beyond the first to ` +
+      `${table}_tiers; a key without an entry is a normal one`,
     reads: `the tier of the key in ${table}_tiers (cache it), then its parts at once`,
     directory: {
       name: `${table}_tiers`,
       columns: [
         ...partitionKey.map((column) => `${cqlName(column)} ${types[column] ?? "text"}`),
-        "tier int",
-        "next_tier int",
+        `${tier} int`,
+        `${next} int`,
       ],
       primaryKey: `(${key})`,
     },
     transition: [
-      `a job counts the rows of each key; at half of ${formatCount(rowsMax)} rows a part it sets next_tier`,
-      "writers that see next_tier write each row to both tiers; wait until no writer has an older copy",
+      `a job counts the rows of each key; at half of ${formatCount(rowsMax)} rows a part it sets ${next}`,
+      `writers that see ${next} write each row, update and delete to both tiers; wait until no writer has an older copy`,
       "the job copies the rows of the old parts to the new ones, with their old write time (USING TIMESTAMP)",
-      "it compares the counts of both, then sets tier = next_tier and next_tier = null: readers switch",
+      `it compares the counts of both, then sets ${tier} = ${next} and ${next} = null: readers switch`,
       "after the longest read it deletes the old parts, one partition tombstone each",
       "because no number is in two tiers (-1, 10 to 19, 100 to 199, …), nothing is read twice or deleted too much",
     ],

@@ -62,6 +62,10 @@ export interface StrategyText {
   readonly reads: string;
   /** A second table that the strategy needs, as CQL columns and primary key; undefined: none. */
   readonly directory?: DirectoryTable | undefined;
+  /** What must be done before the first write; undefined: nothing. */
+  readonly prepare?: string | undefined;
+  /** How the copy of existing rows differs; undefined: a row can be copied twice without harm. */
+  readonly copies?: string | undefined;
   /** What happens when a key grows; undefined: nothing. */
   readonly transition?: readonly string[] | undefined;
 }

@@ -5,6 +5,7 @@
  */
 import { formatDurationMs } from "../../lib/units.ts";
 import type { Query } from "../query.ts";
+import { freeColumn } from "../roles.ts";
 import type { ColumnRoles } from "../roles.ts";
 import type { TableFacts } from "../table-facts.ts";
 import { partsByPairs, spreadRareParts } from "./spread-rare-parts.ts";
@@ -12,6 +13,7 @@ import type { Part, PlacedKey, Strategy } from "./strategy.ts";
 
 export function timeColumn(widthMicros: number, roles: ColumnRoles, facts: TableFacts): Strategy {
   const { time = "" } = roles;
+  const column = freeColumn("ts_partition", roles);
   const width = formatDurationMs(widthMicros / 1_000);
   const bucketOf = (micros: number): number => Math.floor(micros / widthMicros);
   const first = bucketOf(facts.firstMicros);
@@ -37,9 +39,9 @@ export function timeColumn(widthMicros: number, roles: ColumnRoles, facts: Table
     unknownValues: () => 0,
     order: "BY_TIME",
     text: {
-      added: [{ column: "ts_partition", type: "timestamp" }],
-      writes: `ts_partition = ${time} rounded down to ${width}, in UTC`,
-      reads: "one query for each ts_partition of the time range, newest first until the limit",
+      added: [{ column, type: "timestamp" }],
+      writes: `${column} = ${time} rounded down to ${width}, in UTC`,
+      reads: `one query for each ${column} of the time range, newest first until the limit`,
     },
   };
 }

@@ -41,7 +41,7 @@ test("partitions that are alike do not look larger because a sample meets some m
   const even = Array.from({ length: 1_000 }, () => 1_000);
   for (const weight of [50, 200, 500]) {
     const parts = corrected(even, weight);
-    ok(Math.abs(largest(parts) / 1_000 - 1) < 0.25, `1 in ${weight}: ${largest(parts)}`);
+    ok(Math.abs(largest(parts) / 1_000 - 1) < 0.3, `1 in ${weight}: ${largest(parts)}`);
     ok(Math.abs(total(parts) / 1e6 - 1) < 0.05, `1 in ${weight}: ${total(parts)}`);
   }
 });

@@ -30,7 +30,8 @@ export function spreadRareParts(
 
 /**
  * How much of the difference between partitions is theirs, from 0 to 1: the rest is the chance of
- * the sample. A row that stands for w rows gives its partition a variance of w (w - 1).
+ * the sample. A row that stands for w rows gives its partition a variance of w (w - 1). Rows that
+ * fall on partitions at random have at least the variance of their mean.
  */
 function keptOf(parts: readonly Part[], count: number, mean: number): number {
   let [squares, chance] = [0, 0];
@@ -41,7 +42,7 @@ function keptOf(parts: readonly Part[], count: number, mean: number): number {
   const seen = squares / count - mean * mean;
   // The variance of few partitions is itself by chance: two standard errors of it are.
   const byChance = (chance / count) * (1 + 2 * Math.sqrt(2 / count));
-  return seen <= 0 ? 0 : Math.max(0, 1 - byChance / seen);
+  return seen <= 0 ? 0 : Math.min(1, Math.sqrt(Math.max(mean, seen - byChance) / seen));
 }
 
 /** The part with so many rows, each as before. */

@@ -34,7 +34,7 @@ export function timeColumn(widthMicros: number, roles: ColumnRoles, facts: Table
     option: "TIME_COLUMN",
     name: `time column ${width}`,
     place: ({ rows }) => rows.map(({ timeMicros }) => bucketOf(timeMicros) - first),
-    correct: (parts) => inStretches(parts).flatMap(spreadStretch),
+    correct: (parts) => inRanges(parts).flatMap(spreadRange),
     ask: (query, key) => ({ partitions: ask(query, key), merged: 1 }),
     unknownValues: () => 0,
     order: "BY_TIME",
@@ -46,27 +46,27 @@ export function timeColumn(widthMicros: number, roles: ColumnRoles, facts: Table
   };
 }
 
-/** A stretch of time has about so many sampled rows: its rate is known to 6 %. */
-const STRETCH_ROWS = 250;
+/** A range of time has about so many sampled rows: its rate is known to 6 %. */
+const RANGE_ROWS = 250;
 
-/** Buckets of one stretch are compared with each other: a burst is not compared with quiet weeks. */
-function inStretches(parts: readonly Part[]): readonly (readonly Part[])[] {
-  const stretches: Part[][] = [];
+/** Buckets of one range are compared with each other: a burst is not compared with quiet weeks. */
+function inRanges(parts: readonly Part[]): readonly (readonly Part[])[] {
+  const ranges: Part[][] = [];
   let left = sampledIn(parts);
   let room = 0;
   for (const part of parts) {
-    if (room <= 0 && (stretches.length === 0 || left >= STRETCH_ROWS)) {
-      stretches.push([]);
-      room = STRETCH_ROWS;
+    if (room <= 0 && (ranges.length === 0 || left >= RANGE_ROWS)) {
+      ranges.push([]);
+      room = RANGE_ROWS;
     }
-    stretches.at(-1)?.push(part);
+    ranges.at(-1)?.push(part);
     room -= part.sampled;
     left -= part.sampled;
   }
-  return stretches;
+  return ranges;
 }
 
-function spreadStretch(parts: readonly Part[]): readonly Part[] {
+function spreadRange(parts: readonly Part[]): readonly Part[] {
   const span = (parts.at(-1)?.label ?? 0) - (parts[0]?.label ?? 0) + 1;
   return spreadRareParts(parts, sampledIn(parts), Math.min(span, partsByPairs(parts)));
 }

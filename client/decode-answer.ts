@@ -2,8 +2,8 @@
  * Decodes the binary answers of reads and writes: pages, as views on their bytes, and what became of
  * a batch. Every value but an event is what the same answer has in JSON.
  *
- * An answer says at least what it cost: one of no bytes is not the server's, and would read as the
- * end of an interval or as nothing to report.
+ * An answer says at least what it cost, and a page says it last: one that does not is not the
+ * server's, or not all of it, and would read as the end of an interval or as nothing to report.
  */
 import type { EventPage } from "./read-query.ts";
 import { malformed, MessageReader } from "./message-reader.ts";
@@ -13,7 +13,7 @@ import type { ReceivedEvent } from "./received-event.ts";
 
 /** A `ReadEventRecordsResponse`. Its events are views on `bytes`. */
 export function decodePage(bytes: Uint8Array): EventPage {
-  const reader = readerOf(bytes);
+  const reader = new MessageReader(bytes);
   const events: ReceivedEvent[] = [];
   let nextPageToken = "";
   let context: ResponseContext | undefined;
@@ -22,6 +22,7 @@ export function decodePage(bytes: Uint8Array): EventPage {
     else if (tag === TAG_NEXT_PAGE_TOKEN) nextPageToken = reader.text();
     else if (tag === TAG_CONTEXT) context ??= decodeContext(reader.message());
   }
+  if (context === undefined) throw malformed("it does not say what it cost, so it is not whole");
   return { events, nextPageToken, context };
 }
 
@@ -29,7 +30,8 @@ export function decodePage(bytes: Uint8Array): EventPage {
 export function decodeWritten(
   bytes: Uint8Array,
 ): Pick<WriteSyncResult, "failures" | "responseContext"> & { readonly count: number } {
-  const reader = readerOf(bytes);
+  if (bytes.length === 0) throw malformed("it is empty");
+  const reader = new MessageReader(bytes);
   const failures: EventFailure[] = [];
   const responseContext: ResponseContext[] = [];
   let count = 0;
@@ -39,11 +41,6 @@ export function decodeWritten(
     else if (tag === TAG_CONTEXT) responseContext.push(decodeContext(reader.message()));
   }
   return { count, failures, responseContext };
-}
-
-function readerOf(bytes: Uint8Array): MessageReader {
-  if (bytes.length === 0) throw malformed("it is empty");
-  return new MessageReader(bytes);
 }
 
 function decodeFailure(reader: MessageReader): EventFailure {

@@ -12,7 +12,7 @@ import { createServer as createTcpServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { create, fromBinary, fromJson, toBinary, toJson } from "@bufbuild/protobuf";
-import type { DescMethod, JsonValue } from "@bufbuild/protobuf";
+import type { DescMethod, JsonObject } from "@bufbuild/protobuf";
 import type { ConnectOptions } from "../../client/connect.ts";
 import type { Timing } from "../../client/timing.ts";
 import { TimeSeriesService } from "../../src/gen/braid/v1/time_series_service_pb.js";
@@ -92,7 +92,9 @@ function bodyOf(raw: IncomingMessage, bytes: Buffer): Record<string, unknown> {
 
 function encoded(raw: IncomingMessage, answer: unknown): Uint8Array {
   const { output } = schemaOf(raw);
-  const message = fromJson(output, answer as JsonValue, { ignoreUnknownFields: true });
+  // Every answer says what it cost.
+  const whole = { responseContext: [{}], ...(answer as JsonObject) };
+  const message = fromJson(output, whole, { ignoreUnknownFields: true });
   return toBinary(output, message);
 }
 

@@ -242,7 +242,8 @@ test("the sizes that are predicted from a sample are those of a table that is fi
       max: histogram.maxBytes,
     };
     for (const [from, advice, figures, band] of [
-      ["all of it", whole, ["partitions", "p50", "p99", "max"], 1.35],
+      ["all of it", whole, ["partitions", "p50"], 1.35],
+      ["all of it", whole, ["p99", "max"], HASHED.has(strategy.option) ? 1.8 : 1.35],
       // The largest ones are shown only: a burst between two places that were read is not seen.
       ["a part of it", part, ["partitions", "p50"], 1.5],
     ] as const) {
@@ -250,8 +251,6 @@ test("the sizes that are predicted from a sample are those of a table that is fi
       t.diagnostic(
         `${strategy.name}, from ${from}: predicted ${text(predicted)}; in Cassandra ${text(real)}`,
       );
-      // The others are shown only: their partitions have few rows, so one row more changes much.
-      if (!ASSERTED.has(strategy.option)) continue;
       for (const figure of figures) {
         const ratio = predicted[figure] / real[figure];
         ok(ratio < band && ratio > 1 / band, `${strategy.name} from ${from}: ${figure} ${ratio}`);
@@ -261,7 +260,11 @@ test("the sizes that are predicted from a sample are those of a table that is fi
   equal(options.size, 6);
 });
 
-const ASSERTED: ReadonlySet<string> = new Set(["LEAVE", "EXISTING_COLUMN", "TIME_COLUMN"]);
+/**
+ * Every nth row of a large partition is kept, and a hash spreads these few less evenly than it
+ * spreads all rows: the largest partition looks larger than it is.
+ */
+const HASHED: ReadonlySet<string> = new Set(["FIXED_HASH", "PER_KEY_VARIABLE"]);
 
 interface Sizes {
   readonly partitions: number;

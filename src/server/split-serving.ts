@@ -77,7 +77,7 @@ export class SplitServing {
       onChange: (partition) => this.#routes.forget(partition),
       trouble,
     });
-    const trustStates = new TrustStates();
+    const trustStates = new TrustStates({ seed: Math.floor(random.fraction() * 2 ** 32) });
     const readers = new ComparisonReaders(store, clock, (partition, segment) =>
       this.#routes.parts(partition, segment),
     );

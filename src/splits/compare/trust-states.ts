@@ -8,28 +8,32 @@
  *
  * Partitions are given as text (`partitionText`): every read asks, and makes the text once.
  */
-import { LRUCache } from "lru-cache";
-import type { RouteSegment } from "../../model/split.ts";
 import type { TrustState } from "../serve/may-serve.ts";
+import { ProvenCopies } from "./proven-copies.ts";
+import type { Copy } from "./proven-copies.ts";
 
-/** In partitions. */
-const PROVEN_MAX = 50_000;
+/** In segments; 64 MiB when it is full. */
+const PROVEN_MAX = 3_000_000;
 /** In segments. */
 const QUARANTINED_MAX = 10_000;
 
-/** A recopy has another generation. */
-type Copy = Pick<RouteSegment, "generation" | "from">;
+export interface TrustStatesOptions {
+  readonly provenMax?: number;
+  readonly quarantinedMax?: number;
+  /** Of the hashes by which it knows partitions. */
+  readonly seed?: number;
+}
 
 export class TrustStates {
   readonly #quarantinedMax: number;
-  /** By partition. Evicts the one noted longest ago. */
-  readonly #proven: LRUCache<string, readonly Copy[]>;
+  readonly #proven: ProvenCopies;
   /** By partition. Never evicted. */
   readonly #quarantined = new Map<string, readonly Copy[]>();
   #quarantinedCount = 0;
 
-  constructor(provenMax: number = PROVEN_MAX, quarantinedMax: number = QUARANTINED_MAX) {
-    this.#proven = new LRUCache({ max: provenMax });
+  constructor(options: TrustStatesOptions = {}) {
+    const { provenMax = PROVEN_MAX, quarantinedMax = QUARANTINED_MAX, seed } = options;
+    this.#proven = new ProvenCopies(provenMax, seed);
     this.#quarantinedMax = quarantinedMax;
   }
 
@@ -38,7 +42,7 @@ export class TrustStates {
       if (this.#quarantinedCount >= this.#quarantinedMax) return "QUARANTINED";
       if (includes(this.#quarantined.get(partition), segment)) return "QUARANTINED";
     }
-    return includes(this.#proven.peek(partition), segment) ? "PROVEN" : "UNSEEN";
+    return this.#proven.has(partition, segment) ? "PROVEN" : "UNSEEN";
   }
 
   /**
@@ -46,11 +50,7 @@ export class TrustStates {
    * differed.
    */
   prove(partition: string, segment: Copy): void {
-    if (this.of(partition, segment) !== "UNSEEN") return;
-    const { generation, from } = segment;
-    // An older copy of the same time is no longer read.
-    const others = (this.#proven.peek(partition) ?? []).filter((copy) => copy.from !== from);
-    this.#proven.set(partition, [...others, { generation, from }]);
+    if (this.of(partition, segment) === "UNSEEN") this.#proven.add(partition, segment);
   }
 
   /**
@@ -58,7 +58,7 @@ export class TrustStates {
    * trusts splits again.
    */
   quarantine(partition: string, segment: Copy): boolean {
-    this.#proven.delete(partition);
+    this.#proven.remove(partition);
     const quarantined = this.#quarantined.get(partition);
     if (includes(quarantined, segment)) return true;
     if (this.#quarantinedCount >= this.#quarantinedMax) return false;

@@ -1018,7 +1018,7 @@ export interface SplitPreSplitData {
   readonly bytes: string;
   readonly events: string;
   /**
-   * Computed from what was copied, while the original was read: the checksums of the segments,
+   * What the pass over the original gave while it was copied: original_checksum of the segments,
    * joined by "+".
    */
   readonly checksum: string;
@@ -1059,7 +1059,10 @@ export interface SplitPostSplitData {
   /** Totals of the parts written so far. */
   readonly bytes: string;
   readonly events: string;
-  /** Empty until all parts are written. */
+  /**
+   * What the parts gave when a worker read them back. It equals original_checksum if the copy is
+   * whole. Empty until then, and for a copy of a version that did not keep it.
+   */
   readonly checksum: string;
 }
 
@@ -1091,6 +1094,8 @@ export interface SplitSegment {
   readonly confirmTime?: string;
   /** A part is closed when it holds this many bytes. */
   readonly partBytes: string;
+  /** What the pass over the original gave. Empty until all parts are written. */
+  readonly originalChecksum: string;
 }
 
 /** Latencies of pages of this partition that a worker read to measure them; 0 if it read none. */

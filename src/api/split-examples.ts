@@ -50,6 +50,7 @@ const SPLIT = {
       confirmed: true,
       confirmTime: "2026-11-14T08:11:20Z",
       partBytes: "8388608",
+      originalChecksum: CHECKSUM,
     },
   ],
   state: "COMPLETED",

@@ -96,7 +96,7 @@ function segmentBlocks(segment: SplitSegment): Block[] {
     ...(segment.copiedTo === from
       ? []
       : [["  checkpoint", `all from ${segment.copiedTo} on is copied`] as const]),
-    ...(copy.checksum === "" ? [] : [["  checksum", copy.checksum] as const]),
+    ...checksums(segment),
     [
       "  confirmed",
       segment.confirmed
@@ -105,6 +105,18 @@ function segmentBlocks(segment: SplitSegment): Block[] {
     ],
   ];
   return [line(`${from} to ${to}`), pairs(lines)];
+}
+
+/** Before: of the original as it was copied; after: of the parts as they were read back. */
+function checksums(segment: SplitSegment): (readonly [string, string])[] {
+  const { state, originalChecksum, postSplitData } = segment;
+  if (originalChecksum === "") return [];
+  const missing =
+    state === "COMPLETED" ? "not kept: an earlier version made this copy" : "not read back yet";
+  return [
+    ["  checksum before", originalChecksum],
+    ["  checksum after", postSplitData.checksum === "" ? missing : postSplitData.checksum],
+  ];
 }
 
 function partTables(segments: readonly SplitSegment[]): Block[] {

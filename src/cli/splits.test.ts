@@ -98,12 +98,13 @@ epoch         0
 
 segments:
 2026-11-14T07:00:00Z to 2026-11-14T08:00:00Z
-  state      COMPLETED, generation 1
-  why        reads found it wide: at least 16,000,000 bytes in 160,000 events, the bucket is closed
-  how        PACKED, EVENT_BUCKETS, parts of 8 MiB
-  copied     15.3 MiB, 160,000 events in 2 parts of wide_data_20261114_0
-  checksum   9f2c4e1ab07d55c8d3e6f0a1b2c3d4e5
-  confirmed  by a second read of the original, 2026-11-14T08:11:20Z
+  state            COMPLETED, generation 1
+  why              reads found it wide: at least 16,000,000 bytes in 160,000 events, the bucket is closed
+  how              PACKED, EVENT_BUCKETS, parts of 8 MiB
+  copied           15.3 MiB, 160,000 events in 2 parts of wide_data_20261114_0
+  checksum before  9f2c4e1ab07d55c8d3e6f0a1b2c3d4e5
+  checksum after   9f2c4e1ab07d55c8d3e6f0a1b2c3d4e5
+  confirmed        by a second read of the original, 2026-11-14T08:11:20Z
 
 parts:
 EVENT BUCKET  FROM                  TO                       SIZE  EVENTS
@@ -116,6 +117,24 @@ AT                    BY                   FROM       TO         CAUSE      REAS
 2026-11-14T08:11:10Z  worker-5f0c2a9d4b71  COMPLETED  COMPLETED  confirmed  confirmed: a second read of the original agrees with the copy
 `,
   );
+});
+
+test("splits show says that a checksum of the copy was not kept, or is still to come", async () => {
+  const [segment] = SPLIT.segments;
+  const postSplitData = { ...segment?.postSplitData, checksum: "" };
+  let state = "COMPLETED";
+  await using server = await fakeBraid(() => ({
+    ...SPLIT,
+    segments: [{ ...segment, state, postSplitData }],
+  }));
+  const show = async (): Promise<string> => {
+    const ran = await runBraid(["splits", "show", "plays", ...LOCATION], { url: server.url });
+    return ran.out;
+  };
+  match(await show(), /^ {2}checksum before +9f2c4e1ab07d55c8d3e6f0a1b2c3d4e5$/m);
+  match(await show(), /^ {2}checksum after +not kept: an earlier version made this copy$/m);
+  state = "VALIDATING";
+  match(await show(), /^ {2}checksum after +not read back yet$/m);
 });
 
 test("splits show prints the owner, the checkpoint, and what the split waits for", async () => {

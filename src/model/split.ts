@@ -81,8 +81,16 @@ export interface Segment {
   /** Of the listed parts. */
   readonly bytes: number;
   readonly events: number;
-  /** Of all parts together, when all are listed; "" before that. */
+  /**
+   * What the pass over the original gave, of all parts together, when all are listed; "" before
+   * that.
+   */
   readonly checksum: string;
+  /**
+   * What the parts gave when they were read back; absent before that, and in a copy of a version
+   * that did not keep it. A segment gets it once, for its generation, and a recopy is a new segment.
+   */
+  readonly copyChecksum?: string | undefined;
   /**
    * When a second, separate read of the original agreed (rule C6); null: it may not be served yet.
    */

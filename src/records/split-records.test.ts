@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MemoryCatalog } from "../../tests/support/memory-catalog.ts";
 import { newSplit } from "../model/split-moves.ts";
-import type { SplitRecord } from "../model/split.ts";
+import type { Segment, SplitRecord } from "../model/split.ts";
 import { publishRoute } from "./route-records.ts";
 import {
   listSplits,
@@ -44,6 +44,37 @@ test("a record is written, read, and changed by its version", async () => {
   assert.equal(await writeSplit(catalog, record), undefined);
   const parked = await writeSplit(catalog, { ...written, state: "PARKED" });
   assert.deepEqual(await readSplit(catalog, record.partition), parked);
+});
+
+test("a record of a version that did not keep the copy's checksum stays readable", async () => {
+  const catalog = new MemoryCatalog();
+  const record = recordOf("profile:1");
+  const segment: Segment = {
+    from: 1,
+    to: 2,
+    epoch: 0,
+    state: "COMPLETED",
+    generation: 0,
+    layout: "PACKED",
+    strategy: "EVENT_BUCKETS",
+    why: "",
+    partBytes: 1,
+    partsPlanned: 0,
+    partRanges: [],
+    copiedTo: 1,
+    bytes: 0,
+    events: 0,
+    checksum: "c1",
+    confirmedAt: null,
+  };
+  await writeSplit(catalog, { ...record, segments: [segment] });
+  const found = await readSplit(catalog, record.partition);
+  assert.equal(found?.segments[0]?.checksum, "c1");
+  assert.equal(found?.segments[0]?.copyChecksum, undefined);
+  assert.ok(found);
+  const kept = { ...segment, copyChecksum: "c2" };
+  await writeSplit(catalog, { ...found, segments: [kept] });
+  assert.deepEqual((await readSplit(catalog, record.partition))?.segments, [kept]);
 });
 
 test("records of a slice are spread over shards, and listed with their partitions", async () => {

@@ -32,6 +32,7 @@ const segment = storedObject({
   bytes: count,
   events: count,
   checksum: z.string(),
+  copyChecksum: z.string().optional(),
   confirmedAt: time.nullable(),
 });
 

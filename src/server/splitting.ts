@@ -117,7 +117,7 @@ function splitObserver(measures: WorkerMetrics, log: Log): SplitContext["observe
         measures.splitSizes.observe(event.bytes, event.namespace, "after");
         break;
       case "split":
-        measures.splitSizes.observe(event.bytes, event.namespace, "before");
+        measures.splitSizes.observe(event.partitionBytes, event.namespace, "before");
         break;
       case "moved": {
         const { namespace, partition, from, to, cause, reason } = event;

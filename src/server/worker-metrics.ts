@@ -80,7 +80,7 @@ export function declareWorkerMetrics(metrics: Metrics) {
     ),
     splitSizes: metrics.histogram(
       "braid_split_partition_bytes",
-      "Sizes of partitions before a split and of their parts after it.",
+      "Sizes of partitions before a split, with all their segments, and of their parts after it.",
       [NAMESPACE, label("when", ["before", "after"])],
       { buckets: PARTITION_BYTES },
     ),

@@ -91,13 +91,14 @@ function segmentMessage(
       })),
       bytes: BigInt(segment.bytes),
       events: BigInt(segment.events),
-      checksum: segment.checksum,
+      checksum: segment.copyChecksum ?? "",
     },
     why: segment.why,
     copiedTo: timeOfMicros(segment.copiedTo),
     confirmed: confirmedAt !== null,
     ...(confirmedAt !== null && { confirmTime: timeOfMicros(confirmedAt) }),
     partBytes: BigInt(segment.partBytes),
+    originalChecksum: segment.checksum,
   };
 }
 

@@ -42,8 +42,11 @@ export type SplitEvent =
       readonly kind: "split";
       readonly namespace: string;
       readonly partition: PartitionKey;
+      /** Of the segment. */
       readonly bytes: number;
       readonly parts: number;
+      /** Of all segments: the partition as far as it is split. */
+      readonly partitionBytes: number;
     }
   | {
       /** An id gets more event buckets. */

@@ -10,6 +10,7 @@ import {
   writeNamespace,
 } from "../../records/namespace-records.ts";
 import { beginEpoch } from "../../namespaces/reopen.ts";
+import { combineDigests } from "../../parts/range-digest.ts";
 import { keyOf, spaceOf } from "../../records/split-spaces.ts";
 import { readRoute } from "../../records/route-records.ts";
 import { readSplit } from "../../records/split-records.ts";
@@ -84,6 +85,38 @@ test("each byte passes every stage once", async () => {
     stages,
     Array.from({ length: 4 }, () => record.segments[0]?.bytes),
   );
+  await fixture.close();
+});
+
+test("the checksum of what was read and the one of the parts read back are kept apart", async () => {
+  for (const strategy of ["AUTO", "HASH"]) {
+    const done = await split(WIDE, { widePartition: { strategy } });
+    const parts = await done.fixture.parts(done.partition);
+    const [segment] = done.record.segments;
+    assert.equal(segment?.checksum, combineDigests(parts), strategy);
+    assert.equal(segment?.copyChecksum, combineDigests(parts), strategy);
+    await done.fixture.close();
+  }
+});
+
+test("the size before a split is that of the whole partition, not of its newest segment", async () => {
+  const eleven = MIDNIGHT + 11 * HOUR;
+  const fixture = await SplitScenario.open();
+  await fixture.write({ ...WIDE, from: eleven, to: eleven + 40 * MINUTE });
+  const partition = await fixture.partitionAt(eleven);
+  const worker = fixture.startWorker();
+  await fixture.detect(partition);
+  await fixture.until(partition, ({ segments }) => (segments[0]?.confirmedAt ?? null) !== null);
+  await fixture.write({ ...WIDE, from: eleven + 51 * MINUTE, to: eleven + HOUR, id: "f" });
+  const { segments } = await fixture.until(partition, rests, 3_600);
+  const sums = segments.map((_, nth) =>
+    segments.slice(0, nth + 1).reduce((sum, { bytes }) => sum + bytes, 0),
+  );
+  const seen = worker.events.flatMap((event) =>
+    event.kind === "split" ? [event.partitionBytes] : [],
+  );
+  assert.ok(sums.length >= 2);
+  assert.deepEqual(seen, sums);
   await fixture.close();
 });
 

@@ -75,25 +75,25 @@ function whyOf(
 
 export async function validateStep(job: SplitJob): Promise<void> {
   const { owned, throttle } = job;
-  await compareParts(job, validateSegment);
+  const { found: copyChecksum } = await compareParts(job, validateSegment);
   // No later epoch may have opened the time of the copy (rule C3).
   await throttle.ask();
   const reason = `validated: the copy, read back, is ${amountOf(segmentOf(job))}`;
   await owned.move("COMPLETED", "validated", reason, (record) =>
-    withNewest(record, { state: "COMPLETED" }),
+    withNewest(record, { state: "COMPLETED", copyChecksum }),
   );
 }
 
 export async function confirmStep(job: SplitJob): Promise<void> {
   const { context, owned, throttle, location } = job;
   const { catalog, clock, by, margins, observe } = context;
-  const parts = await compareParts(job, confirmSegment);
+  const { parts: listed } = await compareParts(job, confirmSegment);
   const namespaceNow = await throttle.ask();
   const { config } = namespaceNow;
   const measured = await probeSplit(
     { ...context, partition: owned.record.partition, config },
     routeSegmentOf(segmentOf(job)),
-    parts,
+    listed,
     owned.signal,
   );
   const reason = confirmedWhy(await growId(context, owned.record, namespaceNow, location));
@@ -116,9 +116,11 @@ export async function confirmStep(job: SplitJob): Promise<void> {
       },
     );
   });
-  const { namespace, partition } = after;
+  const { namespace, partition, segments } = after;
+  const partitionBytes = segments.reduce((sum, segment) => sum + segment.bytes, 0);
   const { bytes, partRanges } = newestSegment(after) ?? { bytes: 0, partRanges: [] };
-  observe({ kind: "split", namespace, partition, bytes, parts: countParts(partRanges) });
+  const parts = countParts(partRanges);
+  observe({ kind: "split", namespace, partition, bytes, parts, partitionBytes });
 }
 
 /** The history of the split says from when on the id has more event buckets. */
@@ -129,15 +131,14 @@ function confirmedWhy(grown: GrownId | undefined): string {
 }
 
 /** Compares the listed parts, and reports a difference with the first event that differs. */
-async function compareParts(
+async function compareParts<T>(
   job: SplitJob,
-  compare: (job: SplitJob, parts: readonly PartRecord[]) => Promise<void>,
-): Promise<readonly PartRecord[]> {
+  compare: (job: SplitJob, parts: readonly PartRecord[]) => Promise<T>,
+): Promise<{ readonly parts: readonly PartRecord[]; readonly found: T }> {
   const { context, owned } = job;
   const parts = await listedParts(context.catalog, owned.record.partition, segmentOf(job));
   try {
-    await compare(job, parts);
-    return parts;
+    return { parts, found: await compare(job, parts) };
   } catch (error) {
     const found = interruptionOf(error);
     throw found?.kind === "mismatch" ? await withFirstDifference(job, parts, found) : error;

@@ -7,7 +7,8 @@ import { assert } from "../../lib/errors.ts";
 import { routeSegmentOf } from "../../model/split.ts";
 import type { PartRecord } from "../../model/split.ts";
 import { strategyOf } from "../../model/strategies/strategies.ts";
-import { RangeDigest } from "../../parts/range-digest.ts";
+import { combineDigests, RangeDigest } from "../../parts/range-digest.ts";
+import type { RangeSum } from "../../parts/range-digest.ts";
 import { SegmentReader } from "../../parts/segment-reader.ts";
 import { comparePositions } from "../../wire/frames.ts";
 import type { Position, Run } from "../../wire/frames.ts";
@@ -19,17 +20,23 @@ import type { SplitJob } from "./split-job.ts";
 
 const READ_BACK = "the copy, read back,";
 
-/** `parts`: the listed parts, in order. Rejects with a mismatch. */
-export async function validateSegment(job: SplitJob, parts: readonly PartRecord[]): Promise<void> {
-  await orMismatch(async () => {
+/**
+ * `parts`: the listed parts, in order. Returns the checksum of what was read back, computed from
+ * those bytes alone. Rejects with a mismatch.
+ */
+export function validateSegment(job: SplitJob, parts: readonly PartRecord[]): Promise<string> {
+  return orMismatch(async () => {
     if (strategyOf(segmentOf(job)).ordered) return validateInOrder(job, parts);
-    for (const part of parts) await validatePart(job, part);
+    const found: RangeSum[] = [];
+    for (const part of parts) found.push(await validatePart(job, part));
     await validateOrder(job, parts);
+    return combineDigests(found);
   });
 }
 
 /** Runs arrive part by part, and no run has events of two parts. */
-async function validateInOrder(job: SplitJob, parts: readonly PartRecord[]): Promise<void> {
+async function validateInOrder(job: SplitJob, parts: readonly PartRecord[]): Promise<string> {
+  const found = new Map<PartRecord, RangeSum>();
   const rest = parts.filter(({ events }) => events > 0).values();
   let part = rest.next().value;
   let digest = new RangeDigest();
@@ -39,15 +46,19 @@ async function validateInOrder(job: SplitJob, parts: readonly PartRecord[]): Pro
     digest.addRun(run);
     if (digest.events < part.events) continue;
     requireSame(part, digest, READ_BACK);
+    found.set(part, digest.sum());
     part = rest.next().value;
     digest = new RangeDigest();
   }
   if (part !== undefined) requireSame(part, digest, READ_BACK);
+  const nothing = new RangeDigest().sum();
+  return combineDigests(parts.map((listed) => found.get(listed) ?? nothing));
 }
 
-async function validatePart(job: SplitJob, part: PartRecord): Promise<void> {
+async function validatePart(job: SplitJob, part: PartRecord): Promise<RangeSum> {
   const digest = await digestPart(job, part, "NEWEST_FIRST", (run) => pass(job, run));
   requireSame(part, digest, READ_BACK);
+  return digest.sum();
 }
 
 /** Checks that merged parts yield all events, once each, in order. */

@@ -228,7 +228,7 @@ export declare type Split_PreSplitData = Message<"braid.v1.Split.PreSplitData"> 
   events: bigint;
 
   /**
-   * Computed from what was copied, while the original was read: the checksums of the segments,
+   * What the pass over the original gave while it was copied: original_checksum of the segments,
    * joined by "+".
    *
    * @generated from field: string checksum = 7;
@@ -362,7 +362,8 @@ export declare type Split_PostSplitData = Message<"braid.v1.Split.PostSplitData"
   events: bigint;
 
   /**
-   * Empty until all parts are written.
+   * What the parts gave when a worker read them back. It equals original_checksum if the copy is
+   * whole. Empty until then, and for a copy of a version that did not keep it.
    *
    * @generated from field: string checksum = 8;
    */
@@ -474,6 +475,13 @@ export declare type Split_Segment = Message<"braid.v1.Split.Segment"> & {
    * @generated from field: uint64 part_bytes = 10;
    */
   partBytes: bigint;
+
+  /**
+   * What the pass over the original gave. Empty until all parts are written.
+   *
+   * @generated from field: string original_checksum = 11;
+   */
+  originalChecksum: string;
 };
 
 /**

@@ -6,8 +6,8 @@
  * The payload of an event follows from its id, so that the ledger need not keep it.
  */
 import { createHash } from "node:crypto";
-import { equal } from "node:assert/strict";
-import type { BraidClient, NewEvent, ReceivedEvent } from "../../client/connect.ts";
+import { ok } from "node:assert/strict";
+import type { BraidClient, EventFailure, NewEvent, ReceivedEvent } from "../../client/connect.ts";
 import { formatTime } from "../../src/wire/time-text.ts";
 
 export interface JudgedQuery {
@@ -32,6 +32,8 @@ interface SentEvent {
 }
 
 const BATCH = 400;
+/** Of events that a repeated write can still get acknowledged. */
+const UNDECIDED: ReadonlySet<string> = new Set(["OVERLOADED", "OUTCOME_UNKNOWN"]);
 /** Enough to describe one mistake; more would repeat it. */
 const WRONG_MAX = 50;
 
@@ -63,16 +65,38 @@ export class Ledger {
     }
   }
 
-  /** Writes events, all of which the server must acknowledge. */
+  /**
+   * Writes events until the server has acknowledged all of them. It repeats those that a machine
+   * that stood still left undecided: a repeated write changes nothing.
+   */
   async write(client: BraidClient, namespace: string, events: readonly NewEvent[]): Promise<void> {
     for (let at = 0; at < events.length; at += BATCH) {
-      const batch = events.slice(at, at + BATCH);
-      const { written, failures } = await client.writeSync(namespace, batch, {
-        failures: "return",
-      });
-      equal(written, batch.length, JSON.stringify(failures[0]));
-      this.acknowledge(batch);
+      let batch = events.slice(at, at + BATCH);
+      while (batch.length > 0) {
+        const failures = await this.#send(client, namespace, batch);
+        for (const { code, message } of failures) ok(UNDECIDED.has(code), `${code}: ${message}`);
+        const missing = new Set(failures.map(({ index }) => index));
+        batch = batch.filter((_, index) => missing.has(index));
+      }
     }
+  }
+
+  /** Writes current events once. A machine that stood still may refuse them or leave them undecided. */
+  async offer(client: BraidClient, namespace: string, events: readonly NewEvent[]): Promise<void> {
+    for (const { code, message } of await this.#send(client, namespace, events)) {
+      ok(code === "EVENT_TOO_OLD" || UNDECIDED.has(code), `${code}: ${message}`);
+    }
+  }
+
+  /** Returns the events that were not acknowledged. */
+  async #send(
+    client: BraidClient,
+    namespace: string,
+    events: readonly NewEvent[],
+  ): Promise<readonly EventFailure[]> {
+    const { failures } = await client.writeSync(namespace, events, { failures: "return" });
+    this.acknowledge(events, new Set(failures.map(({ index }) => index)));
+    return failures;
   }
 
   get acknowledged(): number {

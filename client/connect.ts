@@ -25,6 +25,7 @@ import type {
   PartitionPage,
   ClockStatus,
   Remedy,
+  ServerList,
   ServerStatus,
   TimeSlice,
   Tuning,
@@ -208,6 +209,11 @@ export class BraidClient {
   /** The server that answers: its version, and what is switched off or paused. */
   async getStatus(options?: CallOptions): Promise<ServerStatus> {
     return this.#control("GetStatus", "reads", {}, options);
+  }
+
+  /** The servers and workers of the installation, as each announced itself last. */
+  async listServers(options?: CallOptions): Promise<ServerList> {
+    return this.#control("ListServers", "reads", {}, options);
   }
 
   /** Says that the clock of the server's machine is right: Braid believes it from now on. */

@@ -7,6 +7,7 @@ import type {
   Given,
   ListPartitionsRequestOrderBy,
   ListPartitionsResponse,
+  ListServersResponse,
   ListSplitsResponse,
   ListTuningsResponse,
   NamespaceConfig,
@@ -38,6 +39,7 @@ export type {
   Remedy,
   ResponseContext,
   ClockStatus,
+  ServerProcess,
   ServerStatus,
   SizedPartition,
   SizeReport,
@@ -74,6 +76,7 @@ export type ReadModeName = ReadModeMode;
 export type SeenLatency = SplitSeenLatency;
 export type PauseAnswer = PauseSplitsResponse;
 export type ResumeAnswer = ResumeSplitsResponse;
+export type ServerList = ListServersResponse;
 export type SplitPage = ListSplitsResponse;
 export type TuningList = ListTuningsResponse;
 /** What `planNamespace` takes besides the workload. */

@@ -110,6 +110,8 @@ export interface ControlServiceMethods {
    * paused, and the number of splits.
    */
   readonly GetStatus: { request: GetStatusRequest; answer: ServerStatus };
+  /** Lists the servers and workers of the installation, as each announced itself last. */
+  readonly ListServers: { request: ListServersRequest; answer: ListServersResponse };
   /** An operator says that the clock of this server's machine is right: its time is believed from now on. */
   readonly ConfirmClock: { request: ConfirmClockRequest; answer: ClockStatus };
 }
@@ -923,6 +925,70 @@ export type RemedyKind =
   | "RETUNE"
   /** A few ids are wide, and their readers need complete answers. */
   | "SPLIT";
+
+export type ListServersRequest = Readonly<Record<string, never>>;
+
+export interface ListServersResponse {
+  /** By name; at most 1,000. */
+  readonly servers: readonly ServerProcess[];
+  /** The name of the process that answers. */
+  readonly answeredBy: string;
+  /** How many processes of a newer version run whose announcement this server cannot read. */
+  readonly unreadable: number;
+  /** The age at which a process refuses to act on a view. */
+  readonly viewMaxAge: string;
+  /** The answering server's clock. */
+  readonly serverTime: string;
+}
+
+/**
+ * A server or worker of the installation, as it announced itself. Each does so every 10 s. The
+ * figures of the process that answers are of this moment.
+ */
+export interface ServerProcess {
+  /** The name of this process in histories. */
+  readonly name: string;
+  readonly role: ServerProcessRole;
+  /** Of Braid, for example 0.1.0. */
+  readonly version: string;
+  /** The commit it was built from, or "source" in a clone. */
+  readonly build: string;
+  /** Of Node.js, for example v24.1.0. */
+  readonly nodeVersion: string;
+  /** embedded or cassandra. */
+  readonly engine: string;
+  /** embedded or kafka. */
+  readonly queue: string;
+  /** The name of its machine. */
+  readonly host: string;
+  /** By the clock of that process, as is last_seen_time. */
+  readonly startTime: string;
+  /** When it last announced itself. */
+  readonly lastSeenTime: string;
+  /**
+   * It has not announced itself for 30 s: it hangs, cannot reach the catalog, or died. After 10 min
+   * it is no longer listed.
+   */
+  readonly silent: boolean;
+  /** It finishes the requests in flight and stops. */
+  readonly draining: boolean;
+  /** How many namespaces it has a view of. */
+  readonly namespaces: number;
+  /** The age of its oldest view of a namespace. */
+  readonly oldestViewAge: string;
+  /** How long ago the Bloom filter that lags most was brought up to date; not given if it has none. */
+  readonly oldestFilterAge?: string;
+  /** It does not believe the clock of its machine. */
+  readonly clockInDoubt: boolean;
+}
+
+export type ServerProcessRole =
+  /** Answers callers. */
+  | "SERVER"
+  /** Works on splits, sizes and tunings. */
+  | "WORKER"
+  /** Does both: a server with a queue of its own. */
+  | "SERVER_AND_WORKER";
 
 /** One partition of a namespace. */
 export interface Partition {

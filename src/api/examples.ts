@@ -4,6 +4,7 @@
  */
 import type { Example } from "./example.ts";
 import { PLAN_EXAMPLES } from "./plan-examples.ts";
+import { SERVER_EXAMPLES } from "./server-examples.ts";
 import { SPLIT_EXAMPLES } from "./split-examples.ts";
 import { TUNING_EXAMPLES } from "./tuning-examples.ts";
 
@@ -335,6 +336,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     },
   },
   ...PLAN_EXAMPLES,
+  ...SERVER_EXAMPLES,
   ...SPLIT_EXAMPLES,
   ...TUNING_EXAMPLES,
 };

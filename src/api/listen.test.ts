@@ -164,6 +164,7 @@ async function open(options: {
     },
     verify: { start: notAsked, get: notAsked },
     status: { get: notAsked, confirmClock: notAsked },
+    servers: { list: notAsked },
     writing: {
       limits: CONTRACT_EVENT_LIMITS,
       requestBytesMax: REQUEST_BYTES_MAX,

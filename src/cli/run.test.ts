@@ -20,6 +20,7 @@ const LEAVES = [
   "serve",
   "worker",
   "status",
+  "servers",
   "ns create",
   "ns get",
   "ns ls",

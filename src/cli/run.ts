@@ -24,6 +24,7 @@ import { addPlan } from "./plan.ts";
 import { addPartitions } from "./partitions.ts";
 import { outputOption } from "./output.ts";
 import { addRead } from "./read.ts";
+import { addServers } from "./servers.ts";
 import { addServe, addWorker } from "./serve.ts";
 import { addSlices } from "./slices.ts";
 import { addSplits } from "./splits.ts";
@@ -162,6 +163,7 @@ Exit codes:
   addServe(program, terminal);
   addWorker(program, terminal);
   addStatus(program, terminal);
+  addServers(program, terminal);
   addNs(program, terminal);
   addPlan(program, terminal);
   addAdvise(program, terminal);

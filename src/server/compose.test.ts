@@ -109,6 +109,20 @@ test("a second service on the same data directory is refused with a clear messag
   });
 });
 
+test("a process on its own lists itself alone, as server and worker", async () => {
+  interface List {
+    readonly servers: readonly { name: string; role: string; version: string; silent: boolean }[];
+    readonly answeredBy: string;
+  }
+  const { servers, answeredBy } = await ask<List>("ControlService/ListServers", {});
+  const status = await ask<{ process: string; version: string }>("ControlService/GetStatus", {});
+  equal(answeredBy, status.process);
+  deepEqual(
+    servers.map(({ name, role, version, silent }) => ({ name, role, version, silent })),
+    [{ name: status.process, role: "SERVER_AND_WORKER", version: status.version, silent: false }],
+  );
+});
+
 test("metrics show no time series id", async () => {
   const text = await (await fetch(`http://127.0.0.1:${service.port}/metrics`)).text();
   match(text, /braid_engine_commit_seconds_count/);

@@ -13,6 +13,7 @@ import { SliceSizes } from "../sizes/slice-sizes.ts";
 import { holdsEvents } from "../splits/operate/holds-events.ts";
 import { Splits } from "../splits/operate/splits.ts";
 import { ReadModes } from "../splits/promote/read-modes.ts";
+import { newAnnouncer, startAnnouncing } from "./announcing.ts";
 import { startCommonParts } from "./common-parts.ts";
 import type { ServiceConfig } from "./config.ts";
 import { consumeOwnDetections } from "./detections.ts";
@@ -68,6 +69,11 @@ async function startParts(
   const by = processName("server", random);
   const context = { config, runtime, parts, lifecycle, measures, by };
   const serving = await startServing(context);
+  const announcer = newAnnouncer(config, runtime, parts, lifecycle, {
+    by,
+    role: config.queue === "embedded" ? "SERVER_AND_WORKER" : "SERVER",
+    oldestFilterMs: () => serving.splits.oldestFilterMs(),
+  });
   const latency = new LiveLatency(clock);
   const nudge = startOwnWork(context, serving, latency);
   const verify = startVerifying(parts, runtime, lifecycle, by, (reported, signal) =>
@@ -96,8 +102,11 @@ async function startParts(
     modes: newReadModes(context, serving),
     verify,
     status: new StatusReporter(config, runtime, parts, by),
+    servers: announcer,
   });
-  return startListening(context, methods, serving.killSwitch);
+  const listener = await startListening(context, methods, serving.killSwitch);
+  startAnnouncing(announcer, lifecycle);
+  return listener;
 }
 
 /**

@@ -144,6 +144,11 @@ export class SplitServing {
     return this.#filters.sizes();
   }
 
+  /** How long ago the filter that lags most was brought up to date; undefined without filters. */
+  oldestFilterMs(): number | undefined {
+    return this.#filters.oldestMs();
+  }
+
   /** Memory of the cached routes and lists of parts. */
   get routeBytes(): number {
     return this.#routes.bytes;

@@ -2,6 +2,7 @@
  * Composes `braid worker` from its parts: it serves no callers and works on detections and splits.
  */
 import type { PartitionKey } from "../model/partition.ts";
+import { newAnnouncer, startAnnouncing } from "./announcing.ts";
 import { startCommonParts } from "./common-parts.ts";
 import type { Service } from "./compose.ts";
 import type { ServiceConfig } from "./config.ts";
@@ -25,6 +26,11 @@ export async function startWorker(config: ServiceConfig, runtime: Runtime): Prom
     const { metrics, storage } = parts;
     const measures = declareWorkerMetrics(metrics);
     const by = processName("worker", runtime.random);
+    const announcer = newAnnouncer(config, runtime, parts, lifecycle, {
+      by,
+      role: "WORKER",
+      oldestFilterMs: () => undefined,
+    });
     const worker = startSplitting(config, runtime, parts, lifecycle, { by, measures });
     startTuner(config, runtime, parts, lifecycle);
     startWalking(config, runtime, parts, lifecycle, measures);
@@ -45,6 +51,7 @@ export async function startWorker(config: ServiceConfig, runtime: Runtime): Prom
       await listener.drain(0);
       listener.close();
     });
+    startAnnouncing(announcer, lifecycle);
     return { port: listener.port, stop: () => lifecycle.stop() };
   } catch (error) {
     await lifecycle.stop();

@@ -68,6 +68,7 @@ const REQUESTS: readonly (readonly [method: string, request: object])[] = [
   ["SetKillSwitch", { on: true }],
   ["PlanNamespace", { workload: { ids: { mid: 1 }, eventsPerDayPerId: { mid: 1 } }, worlds: 4 }],
   ["GetStatus", {}],
+  ["ListServers", {}],
   ["ResumeSplits", { namespace }],
   ["StartVerify", { namespace }],
   ["DeleteNamespace", { namespace }],

@@ -15,6 +15,8 @@ import type { ReadMethods } from "./read-events.ts";
 import { readModeMethods } from "./read-mode-methods.ts";
 import { remedyMethods } from "./remedies.ts";
 import type { RemediesUseCase } from "./remedies.ts";
+import { serverMethods } from "./servers.ts";
+import type { ServersUseCase } from "./servers.ts";
 import { splitMethods } from "./splits.ts";
 import { statusMethods } from "./status.ts";
 import type { StatusUseCase } from "./status.ts";
@@ -37,6 +39,7 @@ export interface MethodDependencies {
   readonly modes: ReadModeUseCases;
   readonly verify: VerifyUseCases;
   readonly status: StatusUseCase;
+  readonly servers: ServersUseCase;
 }
 
 export function allMethods(deps: MethodDependencies): Method[] {
@@ -54,5 +57,6 @@ export function allMethods(deps: MethodDependencies): Method[] {
     ...readModeMethods(deps.modes),
     ...verifyMethods(deps.verify, (namespace, splitId) => deps.splits.locate(namespace, splitId)),
     ...statusMethods(deps.status),
+    ...serverMethods(deps.servers),
   ];
 }

@@ -29,6 +29,22 @@ test("a slice without splits takes no memory and no hashing", async () => {
   deepEqual([...fixture.filters.sizes()], []);
 });
 
+test("the age of the filters counts from the last time that the changes were followed", async () => {
+  const fixture = await Fixture.open();
+  equal(fixture.filters.oldestMs(), undefined);
+  await fixture.loaded();
+  await fixture.clock.advance(5_000);
+  equal(fixture.filters.oldestMs(), 5_000);
+  await fixture.filters.refresh();
+  equal(fixture.filters.oldestMs(), 0);
+  fixture.catalog.before = () => {
+    throw new Error("down");
+  };
+  await fixture.clock.advance(3_000);
+  await fixture.filters.refresh();
+  equal(fixture.filters.oldestMs(), 3_000);
+});
+
 test("a completed split is known after the next read of the changes, and reported once", async () => {
   const fixture = await Fixture.open();
   await fixture.loaded();

@@ -58,6 +58,8 @@ interface Entry {
   loaded: { readonly filter: BloomFilter | undefined; readonly atMs: number } | undefined;
   /** The filter has the changes from before this time (of this server's clock). Microseconds. */
   followedTo: number;
+  /** When that was, on the monotonic clock. */
+  followedAtMs: number;
   /** How often the filter was filled. */
   fills: number;
   loading: boolean;
@@ -126,6 +128,17 @@ export class SliceFilters {
     await forEachBounded(ids, follow, LOADS_AT_ONCE);
   }
 
+  /** How long ago the filter that lags most was brought up to date; undefined without filters. */
+  oldestMs(): number | undefined {
+    let oldestAtMs: number | undefined;
+    for (const entries of this.#namespaces.values()) {
+      for (const { loaded, followedAtMs } of entries.values()) {
+        if (loaded !== undefined) oldestAtMs = Math.min(oldestAtMs ?? followedAtMs, followedAtMs);
+      }
+    }
+    return oldestAtMs === undefined ? undefined : this.#options.clock.monotonicMs() - oldestAtMs;
+  }
+
   *sizes(): Generator<FilterSize, void, undefined> {
     for (const entries of this.#namespaces.values()) {
       for (const { slice, loaded } of entries.values()) {
@@ -141,6 +154,7 @@ export class SliceFilters {
       slice: { namespaceId, slice },
       loaded: undefined,
       followedTo: 0,
+      followedAtMs: 0,
       fills: 0,
       loading: false,
       retryAtMs: 0,
@@ -198,6 +212,7 @@ export class SliceFilters {
   async #fill(entry: Entry): Promise<void> {
     const { catalog, clock } = this.#options;
     const startedAt = clock.nowMicros();
+    const startedAtMs = clock.monotonicMs();
     const hashes: number[] = [];
     for await (const { partition, segments } of listRoutes(catalog, entry.slice)) {
       if (segments.length === 0) continue;
@@ -214,6 +229,7 @@ export class SliceFilters {
     entry.loaded = { filter, atMs: clock.monotonicMs() };
     // The listing may have missed routes published while it ran.
     entry.followedTo = startedAt;
+    entry.followedAtMs = startedAtMs;
     entry.fills++;
   }
 
@@ -242,6 +258,7 @@ export class SliceFilters {
   async #follow(namespaceId: string, entries: ReadonlyMap<string, Entry>): Promise<void> {
     const { catalog, clock, onChange } = this.#options;
     const startedAt = clock.nowMicros();
+    const startedAtMs = clock.monotonicMs();
     const loaded = [...entries.values()].filter((entry) => entry.loaded !== undefined);
     if (loaded.length === 0) return;
     const fills = loaded.map((entry) => entry.fills);
@@ -272,6 +289,7 @@ export class SliceFilters {
       // followed before.
       if (entry.fills !== fills[nth]) return;
       entry.followedTo = Math.max(entry.followedTo, startedAt);
+      entry.followedAtMs = startedAtMs;
     });
   }
 

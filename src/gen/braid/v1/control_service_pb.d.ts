@@ -16,6 +16,7 @@ import type { DecideTuningRequestSchema, ListTuningsRequestSchema, ListTuningsRe
 import type { GetRemediesRequestSchema, GetRemediesResponseSchema } from "./remedies_pb.js";
 import type { GetVerifyRequestSchema, StartVerifyRequestSchema, StartVerifyResponseSchema, VerificationSchema } from "./verify_pb.js";
 import type { ClockStatusSchema, ConfirmClockRequestSchema, GetStatusRequestSchema, ServerStatusSchema } from "./status_pb.js";
+import type { ListServersRequestSchema, ListServersResponseSchema } from "./servers_pb.js";
 
 /**
  * Describes the file braid/v1/control_service.proto.
@@ -1824,6 +1825,16 @@ export declare const ControlService: GenService<{
     methodKind: "unary";
     input: typeof GetStatusRequestSchema;
     output: typeof ServerStatusSchema;
+  },
+  /**
+   * Lists the servers and workers of the installation, as each announced itself last.
+   *
+   * @generated from rpc braid.v1.ControlService.ListServers
+   */
+  listServers: {
+    methodKind: "unary";
+    input: typeof ListServersRequestSchema;
+    output: typeof ListServersResponseSchema;
   },
   /**
    * An operator says that the clock of this server's machine is right: its time is believed from now on.

@@ -10,7 +10,10 @@ import { EventsFailedError } from "./braid-error.ts";
 import type { Body, Codec } from "./codec.ts";
 import { timeText } from "./events.ts";
 import type { JsonEvent, NewEvent } from "./events.ts";
-import type { ControlServiceMethods } from "./generated/messages.ts";
+import type {
+  ControlServiceMethods,
+  MetricSeries as MetricSeriesJson,
+} from "./generated/messages.ts";
 import type {
   BlockedId,
   DeletedNamespace,
@@ -20,6 +23,9 @@ import type {
   NamespaceChange,
   NamespacePlan,
   PartitionHistogram,
+  MetricSeries,
+  MetricsHistory,
+  MetricsHistoryChoices,
   PlanChoices,
   PartitionOrder,
   PartitionPage,
@@ -214,6 +220,20 @@ export class BraidClient {
   /** The servers and workers of the installation, as each announced itself last. */
   async listServers(options?: CallOptions): Promise<ServerList> {
     return this.#control("ListServers", "reads", {}, options);
+  }
+
+  /**
+   * What the server that answers has kept of its own figures: the last day minute by minute, or
+   * with `resolution: "SECOND"` the last ten minutes.
+   */
+  async getMetricsHistory(
+    options: CallOptions & MetricsHistoryChoices = {},
+  ): Promise<MetricsHistory> {
+    const { resolution = "MINUTE", namespace = "", series = [], since } = options;
+    const from = since === undefined ? {} : { since: timeText(since) };
+    const request = { resolution, namespace, series, ...from };
+    const history = await this.#control("GetMetricsHistory", "reads", request, options);
+    return { ...history, series: history.series.map(withGaps) };
   }
 
   /** Says that the clock of the server's machine is right: Braid believes it from now on. */
@@ -447,6 +467,11 @@ const DATA = "braid.v1.TimeSeriesService";
 const CONTROL = "braid.v1.ControlService";
 const WRITE_SYNC: Method = { path: `${DATA}/WriteEventRecordsSync`, effect: "writes" };
 const WRITE: Method = { path: `${DATA}/WriteEventRecords`, effect: "writes" };
+
+/** JSON has no NaN: there a gap is text. */
+function withGaps({ values, ...series }: MetricSeriesJson): MetricSeries {
+  return { ...series, values: values.map((each) => (typeof each === "number" ? each : null)) };
+}
 
 function throwFailures(failures: readonly EventFailure[], written: number): void {
   if (failures.length > 0) throw new EventsFailedError(failures, written);

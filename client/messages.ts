@@ -4,12 +4,15 @@ import type {
   EventRecord,
   ExplainReadResponse,
   GetHistogramResponse,
+  GetMetricsHistoryRequest,
   Given,
   ListPartitionsRequestOrderBy,
   ListPartitionsResponse,
   ListServersResponse,
   ListSplitsResponse,
   ListTuningsResponse,
+  MetricSeries as MetricSeriesJson,
+  MetricsHistory as MetricsHistoryJson,
   NamespaceConfig,
   PauseSplitsResponse,
   PlanNamespaceRequest,
@@ -81,3 +84,14 @@ export type SplitPage = ListSplitsResponse;
 export type TuningList = ListTuningsResponse;
 /** What `planNamespace` takes besides the workload. */
 export type PlanChoices = Omit<PlanNamespaceRequest, "workload">;
+/** What `getMetricsHistory` takes. */
+export type MetricsHistoryChoices = Omit<GetMetricsHistoryRequest, "since"> & {
+  readonly since?: Date | string;
+};
+/** One figure over time; null where there is no value. */
+export interface MetricSeries extends Omit<MetricSeriesJson, "values"> {
+  readonly values: readonly (number | null)[];
+}
+export interface MetricsHistory extends Omit<MetricsHistoryJson, "series"> {
+  readonly series: readonly MetricSeries[];
+}

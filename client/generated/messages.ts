@@ -112,6 +112,12 @@ export interface ControlServiceMethods {
   readonly GetStatus: { request: GetStatusRequest; answer: ServerStatus };
   /** Lists the servers and workers of the installation, as each announced itself last. */
   readonly ListServers: { request: ListServersRequest; answer: ListServersResponse };
+  /**
+   * Returns what the server that answers has kept of its own figures: the last 10 minutes second by
+   * second, or the last 24 hours minute by minute. Nothing is kept over a restart, and each server
+   * knows only what it did itself.
+   */
+  readonly GetMetricsHistory: { request: GetMetricsHistoryRequest; answer: MetricsHistory };
   /** An operator says that the clock of this server's machine is right: its time is believed from now on. */
   readonly ConfirmClock: { request: ConfirmClockRequest; answer: ClockStatus };
 }
@@ -549,6 +555,62 @@ export interface ResponseContext {
   readonly partial: boolean;
   /** Why the answer is partial; empty if it is not. */
   readonly partialReason: string;
+}
+
+export interface GetMetricsHistoryRequest {
+  readonly resolution?: GetMetricsHistoryRequestResolution;
+  /** Only what concerns this namespace. Default: the whole process. */
+  readonly namespace?: string;
+  /**
+   * Names of series, or beginnings of names that end with a dot ("read_latency."). At most 100.
+   * Default: all.
+   */
+  readonly series?: readonly string[];
+  /** Only samples that begin at this time or later: to fetch what is new. */
+  readonly since?: string;
+}
+
+export type GetMetricsHistoryRequestResolution =
+  /** The last 10 minutes. */
+  | "SECOND"
+  /** The last 24 hours; the last sample is of the minute in progress. The default. */
+  | "MINUTE";
+
+/**
+ * The figures of one server over time. Sample i is of the time from start_time + i * step on, for
+ * one step.
+ */
+export interface MetricsHistory {
+  /** The server's name in histories, as in ServerStatus. */
+  readonly process: string;
+  /** When it started: it knows nothing of the time before. */
+  readonly processStartTime: string;
+  /** Between two samples: one second or one minute. */
+  readonly step: string;
+  /** When the first sample begins. Not given if there is no sample yet. */
+  readonly startTime?: string;
+  /** How many samples each series has. */
+  readonly samples: number;
+  /** By name. Empty for a namespace that has no series of its own. */
+  readonly series: readonly MetricSeries[];
+  /** The namespaces that have series of their own: the busiest, at most 16. */
+  readonly namespaces: readonly string[];
+}
+
+/** One figure over time. docs/operate/metrics.md explains each. */
+export interface MetricSeries {
+  /**
+   * For example reads, read_latency.p99 or refusals.OVERLOADED. Of figures by code, reason or route
+   * only those are there that the server has met.
+   */
+  readonly name: string;
+  /** 1/s, events/s, B/s, B, s, ratio, or what is counted. */
+  readonly unit: string;
+  /**
+   * One for each sample. NaN where there is none: the process slept, or nothing happened that could
+   * be measured. In JSON that is the text "NaN".
+   */
+  readonly values: readonly number[];
 }
 
 /**

@@ -165,6 +165,7 @@ async function open(options: {
     verify: { start: notAsked, get: notAsked },
     status: { get: notAsked, confirmClock: notAsked },
     servers: { list: notAsked },
+    history: { read: unasked },
     writing: {
       limits: CONTRACT_EVENT_LIMITS,
       requestBytesMax: REQUEST_BYTES_MAX,

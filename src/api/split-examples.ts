@@ -289,5 +289,20 @@ export const SPLIT_EXAMPLES: Readonly<Record<string, Example>> = {
       },
     },
   },
+  GetMetricsHistory: {
+    request: { resolution: "MINUTE", series: ["reads", "read_latency."] },
+    answer: {
+      process: "server-5f0c2a9d4b71",
+      processStartTime: "2026-11-15T09:57:30Z",
+      step: "60s",
+      startTime: "2026-11-15T09:57:00Z",
+      samples: 3,
+      series: [
+        { name: "read_latency.p99", unit: "s", values: ["NaN", 0.004096, 0.012] },
+        { name: "reads", unit: "1/s", values: [0, 81.5, 79.2] },
+      ],
+      namespaces: ["plays"],
+    },
+  },
   ConfirmClock: { request: {}, answer: CLOCK_IN_DOUBT },
 };

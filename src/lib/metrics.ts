@@ -66,9 +66,15 @@ export interface Timing<L extends readonly Label[] = readonly Label[]> {
   observe(value: number, ...values: ValuesOf<L>): void;
 }
 
+/** Calls `listener` with everything that is counted or timed from now on. It must be cheap. */
+export interface Tapped<L extends readonly Label[] = readonly Label[]> {
+  tap(listener: (amount: number, values: ValuesOf<L>) => void): void;
+}
+
 /** A value computed at each scrape; 0 until its source is set. */
 export interface LazyGauge {
   from(read: () => number): void;
+  value(): number;
 }
 
 /** Labelled values computed at each scrape; none until their source is set. */
@@ -162,7 +168,7 @@ export class Metrics {
     help: string,
     labels: L,
     { zeroAt = {}, formerly }: CounterOptions = {},
-  ): Count<L> {
+  ): Count<L> & Tapped<L> {
     this.#declared.push({ name, type: "counter", labels, formerly });
     const counter = new Counter({
       name,
@@ -171,7 +177,14 @@ export class Metrics {
       registers: [this.#registry],
     });
     const child = this.#children(labels, counter, zeroAt, (each) => each.inc(0));
-    return { add: (amount, ...values) => child(values).inc(amount) };
+    const { tap, told } = taps<L>();
+    return {
+      add: (amount, ...values) => {
+        child(values).inc(amount);
+        told(amount, values);
+      },
+      tap,
+    };
   }
 
   histogram<const L extends readonly Label[]>(
@@ -182,7 +195,7 @@ export class Metrics {
       buckets = SECONDS_BUCKETS,
       formerly,
     }: { readonly buckets?: number[]; readonly formerly?: string } = {},
-  ): Timing<L> {
+  ): Timing<L> & Tapped<L> {
     this.#declared.push({ name, type: "histogram", labels, formerly });
     const histogram = new Histogram({
       name,
@@ -192,7 +205,14 @@ export class Metrics {
       registers: [this.#registry],
     });
     const child = this.#children(labels, histogram, {}, undefined);
-    return { observe: (value, ...values) => child(values).observe(value) };
+    const { tap, told } = taps<L>();
+    return {
+      observe: (value, ...values) => {
+        child(values).observe(value);
+        told(value, values);
+      },
+      tap,
+    };
   }
 
   gauge(name: string, help: string, formerly?: string): LazyGauge {
@@ -211,6 +231,7 @@ export class Metrics {
       from: (read) => {
         readNow = read;
       },
+      value: () => readNow(),
     };
   }
 
@@ -296,6 +317,18 @@ export class Metrics {
     if (this.#namespaces.has(namespace) || this.#namespaces.size < NAMESPACES_MAX) return values;
     return values.map((value, i) => (i === at ? OTHER : value));
   }
+}
+
+function taps<L extends readonly Label[]>(): Tapped<L> & {
+  told(amount: number, values: ValuesOf<L>): void;
+} {
+  const listeners: ((amount: number, values: ValuesOf<L>) => void)[] = [];
+  return {
+    tap: (listener) => void listeners.push(listener),
+    told: (amount, values) => {
+      for (const listener of listeners) listener(amount, values);
+    },
+  };
 }
 
 function namesOf(labels: readonly Label[]): string[] {

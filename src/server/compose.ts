@@ -23,6 +23,7 @@ import { LiveLatency } from "./live-latency.ts";
 import { ReadLatencies } from "./read-latencies.ts";
 import { startReading } from "./reading.ts";
 import type { Runtime } from "./runtime.ts";
+import { startSampling } from "./sampling.ts";
 import type { ServerContext } from "./server-context.ts";
 import { declareServerMetrics } from "./server-metrics.ts";
 import { startServing } from "./serving.ts";
@@ -68,6 +69,7 @@ async function startParts(
   measures.readMode.from(() => parts.known.readModes());
   const by = processName("server", random);
   const context = { config, runtime, parts, lifecycle, measures, by };
+  const sampling = startSampling(context);
   const serving = await startServing(context);
   const announcer = newAnnouncer(config, runtime, parts, lifecycle, {
     by,
@@ -103,8 +105,9 @@ async function startParts(
     verify,
     status: new StatusReporter(config, runtime, parts, by),
     servers: announcer,
+    history: sampling,
   });
-  const listener = await startListening(context, methods, serving.killSwitch);
+  const listener = await startListening(context, methods, serving.killSwitch, sampling);
   startAnnouncing(announcer, lifecycle);
   return listener;
 }

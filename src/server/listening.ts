@@ -9,6 +9,7 @@ import type { KillSwitch } from "../splits/record/kill-switch.ts";
 import type { CommonParts } from "./common-parts.ts";
 import { requestObserver } from "./measured-methods.ts";
 import { openListener } from "./open-listener.ts";
+import type { Sampling } from "./sampling.ts";
 import type { ServerContext } from "./server-context.ts";
 
 /** For a namespace that this server does not know (yet). */
@@ -22,15 +23,20 @@ export async function startListening(
   { config, runtime, parts, lifecycle, measures }: ServerContext,
   methods: readonly Method[],
   killSwitch: KillSwitch,
+  sampling: Pick<Sampling, "request">,
 ): Promise<Listener> {
   const { views, metrics, storage } = parts;
   const namespaceExists = (name: string): boolean => views.current(name) !== undefined;
+  const counted = requestObserver(measures, namespaceExists);
   const { listener, calls, budget } = await openListener(config, runtime, {
     methods,
     metrics,
     notReady: () => storage.notReady(),
     readyDetail: () => readyDetail(parts, killSwitch),
-    observe: requestObserver(measures, namespaceExists),
+    observe: (method, outcome, namespace, ms) => {
+      counted(method, outcome, namespace, ms);
+      sampling.request(method, outcome, namespaceExists(namespace) ? namespace : "", ms);
+    },
     namespaceExists,
     // The other half of the time for a page is left for reading it.
     readWaitMsMax: (name) =>

@@ -69,6 +69,7 @@ const REQUESTS: readonly (readonly [method: string, request: object])[] = [
   ["PlanNamespace", { workload: { ids: { mid: 1 }, eventsPerDayPerId: { mid: 1 } }, worlds: 4 }],
   ["GetStatus", {}],
   ["ListServers", {}],
+  ["GetMetricsHistory", { resolution: "SECOND" }],
   ["ResumeSplits", { namespace }],
   ["StartVerify", { namespace }],
   ["DeleteNamespace", { namespace }],

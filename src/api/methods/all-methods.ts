@@ -4,6 +4,8 @@ import { blockedIdMethods } from "./blocked-ids.ts";
 import { histogramMethods } from "./histogram.ts";
 import type { SizesUseCase } from "./histogram.ts";
 import type { Method } from "./method.ts";
+import { metricsHistoryMethods } from "./metrics-history.ts";
+import type { MetricsHistoryUseCase } from "./metrics-history.ts";
 import { namespaceMethods } from "./namespaces.ts";
 import type { NamespaceUseCases } from "./namespaces.ts";
 import { planMethods } from "./plan.ts";
@@ -40,6 +42,7 @@ export interface MethodDependencies {
   readonly verify: VerifyUseCases;
   readonly status: StatusUseCase;
   readonly servers: ServersUseCase;
+  readonly history: MetricsHistoryUseCase;
 }
 
 export function allMethods(deps: MethodDependencies): Method[] {
@@ -58,5 +61,6 @@ export function allMethods(deps: MethodDependencies): Method[] {
     ...verifyMethods(deps.verify, (namespace, splitId) => deps.splits.locate(namespace, splitId)),
     ...statusMethods(deps.status),
     ...serverMethods(deps.servers),
+    ...metricsHistoryMethods(deps.history),
   ];
 }

@@ -17,6 +17,7 @@ import type { GetRemediesRequestSchema, GetRemediesResponseSchema } from "./reme
 import type { GetVerifyRequestSchema, StartVerifyRequestSchema, StartVerifyResponseSchema, VerificationSchema } from "./verify_pb.js";
 import type { ClockStatusSchema, ConfirmClockRequestSchema, GetStatusRequestSchema, ServerStatusSchema } from "./status_pb.js";
 import type { ListServersRequestSchema, ListServersResponseSchema } from "./servers_pb.js";
+import type { GetMetricsHistoryRequestSchema, MetricsHistorySchema } from "./metrics_history_pb.js";
 
 /**
  * Describes the file braid/v1/control_service.proto.
@@ -1835,6 +1836,18 @@ export declare const ControlService: GenService<{
     methodKind: "unary";
     input: typeof ListServersRequestSchema;
     output: typeof ListServersResponseSchema;
+  },
+  /**
+   * Returns what the server that answers has kept of its own figures: the last 10 minutes second by
+   * second, or the last 24 hours minute by minute. Nothing is kept over a restart, and each server
+   * knows only what it did itself.
+   *
+   * @generated from rpc braid.v1.ControlService.GetMetricsHistory
+   */
+  getMetricsHistory: {
+    methodKind: "unary";
+    input: typeof GetMetricsHistoryRequestSchema;
+    output: typeof MetricsHistorySchema;
   },
   /**
    * An operator says that the clock of this server's machine is right: its time is believed from now on.

@@ -1,9 +1,10 @@
 /**
  * Builds what the two packages ship, JavaScript and types of all but the tests: `client/dist` and
- * `dist/`. With `client` as its argument only the first.
+ * `dist/`, the latter with the console. With `client` as its argument only the first.
  */
 import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { buildConsole, consoleIsStale } from "./build-console.ts";
 import { runCommand } from "./run-command.ts";
 
 const built = await Promise.all([
@@ -27,7 +28,11 @@ async function buildClient(target: string): Promise<boolean> {
 }
 
 async function buildServer(target: string): Promise<boolean> {
-  rmSync(target, { recursive: true, force: true });
+  // Not the console: it has its own folder, and is built only when its sources are newer.
+  for (const old of globSync(`${target}/*`, { exclude: [`${target}/console*`] })) {
+    rmSync(old, { recursive: true, force: true });
+  }
+  if (consoleIsStale()) await buildConsole();
   const ok = await compile("tsconfig.build.json");
   linkTypes(target);
   // Generated code is JavaScript with its types already.

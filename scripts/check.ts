@@ -9,6 +9,7 @@ type Check = readonly [name: string, command: string, ...args: string[]];
 const CHECKS: readonly Check[] = [
   ["types", "tsc", "-p", "."],
   ["types of the client", "tsc", "-p", "client", "--noEmit"],
+  ["types of the console", "tsc", "-p", "console"],
   ["lint", "oxlint", "--format", "unix"],
   ["form", "prettier", "--check", "--log-level", "warn", "."],
   ["dead code", "knip", "--no-progress"],

@@ -11,6 +11,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { accessSync, constants, mkdtempSync, rmdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
+import { findChromium } from "./find-chromium.ts";
 import { findGo } from "./find-go.ts";
 import { missingTools } from "./services/find-java.ts";
 
@@ -32,6 +33,12 @@ const COMPONENTS: Readonly<Record<string, Component>> = {
     what: "a C compiler (cc)",
     found: () => isOnPath("cc"),
     howToGetIt: () => "install gcc or clang",
+  },
+  chromium: {
+    what: "Chromium",
+    found: () => findChromium() !== undefined,
+    howToGetIt: () =>
+      "install chromium (Debian: apt-get install chromium-headless-shell), or set CHROMIUM",
   },
   curl: {
     what: "curl",

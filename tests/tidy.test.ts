@@ -49,8 +49,8 @@ const SPLIT_STAGE_MAY = [
 const STAGE_MAY = ["records", "partition", ...BASE];
 
 /**
- * What each folder of src/, and the client, may import besides itself. A stage never imports a
- * stage, with three exceptions.
+ * What each folder of src/, the client and the console may import besides itself. A stage never
+ * imports a stage, with three exceptions.
  */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   lib: [],
@@ -79,6 +79,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   client: [],
   api: ["gen", ...STAGES, ...SPLIT_STAGE_MAY],
   server: ["api", "gen", ...ENGINES, ...STAGES, ...SPLIT_STAGE_MAY],
+  console: ["client", "model", "lib"],
   cli: ["client", "server", "provision", "advise", "model", "wire", "lib", "gen"],
 };
 
@@ -88,7 +89,7 @@ const RESERVED: readonly { what: string; pattern: RegExp; to: readonly string[] 
     what: "reads the time or sets a timer",
     pattern:
       /\bDate\.now\b|\bnew Date\(\s*\)|\bperformance\.now\b|\bprocess\.hrtime\b|\bAbortSignal\.timeout\b|(?<![.\w#])set(?:Timeout|Interval)\b|\bglobalThis\.set(?:Timeout|Interval)\b/g,
-    to: ["src/lib/clock.ts", "client/timing.ts"],
+    to: ["src/lib/clock.ts", "client/timing.ts", "console/api/clock.ts"],
   },
   {
     what: "makes randomness",
@@ -130,6 +131,7 @@ function readAll(...patterns: string[]): SourceFile[] {
 
 const everything = readAll(
   "client/**/*.ts",
+  "console/**/*.{ts,tsx}",
   "src/**/*.ts",
   "tests/**/*.ts",
   "scripts/**/*.ts",
@@ -137,7 +139,7 @@ const everything = readAll(
 );
 /** Production code: a test may import and use anything. */
 const program = everything.filter(
-  (file) => /^(?:src|client)\//.test(file.path) && !isTest(file.path),
+  (file) => /^(?:src|client|console)\//.test(file.path) && !isTest(file.path),
 );
 
 function isTest(path: string): boolean {
@@ -149,6 +151,7 @@ const GROUPS = new Set(["engines", "queues", "splits"]);
 
 function folderOf(path: string): string {
   if (path.startsWith("client/")) return "client";
+  if (path.startsWith("console/")) return "console";
   const [, first = "", second = ""] = path.split("/");
   return GROUPS.has(first) ? `${first}/${second.replace(/\.ts$/, "")}` : first;
 }
@@ -243,7 +246,7 @@ function comparedNames(file: SourceFile): string[] {
 }
 
 function oddFileNames(file: SourceFile): string[] {
-  const ok = /^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.(?:test|e2e|d))?\.ts$/.test(basename(file.path));
+  const ok = /^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.(?:test|e2e|d))?\.tsx?$/.test(basename(file.path));
   return ok ? [] : [`${file.path}: file names are kebab-case`];
 }
 

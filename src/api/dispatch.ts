@@ -79,8 +79,8 @@ export class Dispatch {
       return refuse(exchange, "json", "REQUEST_INVALID", "gRPC needs HTTP/2");
     }
     if (protocol === "grpc" && builtIn.has(path)) return builtIn.answer(exchange);
-    if (pages.has(path) && (verb === "GET" || verb === "HEAD")) return pages.answer(exchange);
-    if (verb === "OPTIONS" && (method !== undefined || pages.has(path))) {
+    if ((verb === "GET" || verb === "HEAD") && pages.has(exchange)) return pages.answer(exchange);
+    if (verb === "OPTIONS" && (method !== undefined || pages.has(exchange))) {
       const allow = method === undefined ? "GET, HEAD, OPTIONS" : "POST, OPTIONS";
       return exchange.answer(204, { allow }, "");
     }

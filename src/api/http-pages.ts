@@ -1,7 +1,11 @@
-/** The pages for operators and browsers, by GET: health, metrics, the description of the API. */
+/**
+ * The pages for operators and browsers, by GET: health, metrics, the description of the API, and
+ * the console at `/`.
+ */
 import type { DescMethod } from "@bufbuild/protobuf";
 import { BUILD_INFO } from "../lib/build-info.ts";
 import type { Metrics } from "../lib/metrics.ts";
+import { ConsoleFiles } from "./console-files.ts";
 import { docsPage } from "./docs-page.ts";
 import { openApi } from "./openapi.ts";
 import { JSON_TYPE } from "./protocols/json.ts";
@@ -54,6 +58,8 @@ const SECURITY = {
 
 export class HttpPages {
   readonly #pages: ReadonlyMap<string, () => Page | Promise<Page>>;
+  /** A worker has none: it has no methods that a console could call. */
+  readonly #console: ConsoleFiles | undefined;
 
   constructor({ metrics, methods, notReady, readyDetail }: HttpPagesOptions) {
     // Both depend only on the descriptors, so each is made once, on first use.
@@ -66,18 +72,19 @@ export class HttpPages {
       ["/readyz", () => readiness(notReady(), readyDetail())],
       ["/openapi.json", () => ({ type: JSON_TYPE, body: description() })],
       ["/docs", () => ({ type: HTML_TYPE, body: docs() })],
-      ["/", () => ({ type: HTML_TYPE, body: docs() })],
+      ...(methods.length === 0 ? [["/", () => ({ type: HTML_TYPE, body: docs() })] as const] : []),
     ]);
+    this.#console = methods.length === 0 ? undefined : new ConsoleFiles();
   }
 
-  has(path: string): boolean {
-    return this.#pages.has(path);
+  has(exchange: Exchange): boolean {
+    return this.#pages.has(exchange.path) || this.#console?.has(exchange) === true;
   }
 
   /** Rejects only because of a bug. */
   async answer(exchange: Exchange): Promise<void> {
     const page = await this.#pages.get(exchange.path)?.();
-    if (page === undefined) return;
+    if (page === undefined) return this.#console?.answer(exchange);
     const headers = { ...SECURITY, "content-type": page.type, "cache-control": "no-store" };
     exchange.answer(page.status ?? 200, headers, page.body);
   }

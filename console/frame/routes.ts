@@ -1,0 +1,39 @@
+/**
+ * Every page of the console: one line each. A page is a module with a `Page` component; it is
+ * loaded when it is opened. Pages with a `label` are in the navigation, in this order.
+ */
+import type { ComponentType } from "preact";
+
+export interface PageProps {
+  /** The values of `:name` in the path, decoded. */
+  readonly params: Readonly<Record<string, string>>;
+}
+
+interface PageModule {
+  readonly Page: ComponentType<PageProps>;
+}
+
+export interface Route {
+  readonly path: string;
+  /** In the title of the window. */
+  readonly title: string;
+  /** In the navigation; a page without one is reached from another page. */
+  readonly label?: string;
+  readonly group?: RouteGroup;
+  /** The letter that opens it after `g`. */
+  readonly key?: string;
+  readonly load: () => Promise<PageModule>;
+}
+
+export type RouteGroup = "Watch" | "Partitions" | "Data" | "Operate";
+
+export const ROUTES: readonly Route[] = [
+  {
+    path: "/",
+    title: "Overview",
+    label: "Overview",
+    group: "Watch",
+    key: "o",
+    load: () => import("../pages/overview/overview.tsx"),
+  },
+];

@@ -1,0 +1,33 @@
+/** A state as a word with a mark, so that colour is never alone. */
+import type { ComponentChildren } from "preact";
+
+export type Tone = "ok" | "busy" | "warn" | "bad" | "idle";
+
+const MARKS: Readonly<Record<Tone, string>> = {
+  ok: "✓",
+  busy: "●",
+  warn: "▲",
+  bad: "✕",
+  idle: "–",
+};
+
+export function StateBadge({
+  tone,
+  mark = MARKS[tone],
+  title,
+  children,
+}: {
+  tone: Tone;
+  mark?: string;
+  title?: string;
+  children: ComponentChildren;
+}) {
+  return (
+    <span class={`badge badge-${tone}`} title={title}>
+      <span aria-hidden="true" class="badge-mark">
+        {mark}
+      </span>
+      {children}
+    </span>
+  );
+}

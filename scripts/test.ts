@@ -13,6 +13,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { run } from "node:test";
+import { buildConsole, consoleIsStale } from "./build-console.ts";
 import { runChecks } from "./check.ts";
 import { needsOf, reasonNotToRun } from "./components.ts";
 import { TestReport } from "./report-tests.ts";
@@ -57,6 +58,9 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     void services.stop().finally(() => process.exit(130));
   });
 }
+
+// Once, before files that need it run side by side.
+if (wanted.has("chromium") && consoleIsStale()) await buildConsole();
 
 const report = new TestReport();
 const checked = filters.length > 0 || (await runChecks());

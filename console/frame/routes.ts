@@ -36,4 +36,5 @@ export const ROUTES: readonly Route[] = [
     key: "o",
     load: () => import("../pages/overview/overview.tsx"),
   },
+  { path: "/kit", title: "Kit", load: () => import("../pages/kit/kit.tsx") },
 ];

@@ -33,7 +33,7 @@ export interface LineChartProps {
 }
 
 export function LineChart(props: LineChartProps) {
-  const { title, name, times, lines, format, height = 150 } = props;
+  const { title, name, times, lines, format, height = 180 } = props;
   const holder = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
   const zone = timeZone.value;
@@ -120,7 +120,7 @@ function dataOf(times: readonly number[], lines: readonly Line[]): uPlot.Aligned
 }
 
 function optionsOf(props: LineChartProps, width: number, utc: boolean): uPlot.Options {
-  const { lines, format, height = 150, scale } = props;
+  const { lines, format, height = 180, scale } = props;
   const grid = { stroke: colourOf("--line"), width: 1 };
   const axis = {
     stroke: colourOf("--ink-soft"),
@@ -142,7 +142,7 @@ function optionsOf(props: LineChartProps, width: number, utc: boolean): uPlot.Op
           : { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] },
     },
     axes: [
-      { ...axis, values: TIME_TICKS, space: 70 },
+      { ...axis, values: TIME_TICKS, space: 70, size: 36 },
       {
         ...axis,
         size: 64,

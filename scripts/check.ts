@@ -15,6 +15,7 @@ const CHECKS: readonly Check[] = [
   ["dead code", "knip", "--no-progress"],
   ["generated files", "node", "scripts/generate.ts", "--check"],
   ["configuration reference", "node", "scripts/config-reference.ts", "--check"],
+  ["dashboards", "node", "scripts/dashboards.ts", "--check"],
 ];
 
 const TIDY: Check = ["tidy", "node", "--test", "--test-reporter=dot", "tests/tidy.test.ts"];

@@ -50,6 +50,11 @@ const COMPONENTS: Readonly<Record<string, Component>> = {
     found: () => findGo() !== undefined,
     howToGetIt: () => "install it from https://go.dev/dl",
   },
+  prometheus: {
+    what: "Prometheus and its promtool",
+    found: () => isOnPath("prometheus") && isOnPath("promtool"),
+    howToGetIt: () => "install prometheus (Debian and Ubuntu: apt-get install prometheus)",
+  },
   promtool: {
     what: "Prometheus's promtool",
     found: () => isOnPath("promtool"),

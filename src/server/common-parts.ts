@@ -73,6 +73,7 @@ export async function startCommonParts(
       log.warn({ namespace, err: error }, "could not refresh the view of a namespace"),
   });
   lifecycle.run("refreshing views", (signal) => views.run(signal));
+  measures.viewAge.from(() => views.ages().oldestMs / 1_000);
   const known = new KnownNamespaces({ catalog, clock, metrics });
   lifecycle.run("listing namespaces for metrics", (signal) => known.run(signal));
   const changed = async (name: string): Promise<void> => {
@@ -98,7 +99,10 @@ export async function startCommonParts(
     margins,
     time,
     changed,
-    observe: (event) => logReconciler(log, event),
+    observe: (event) => {
+      if (event.kind === "failed") measures.sliceFailures.add(1);
+      logReconciler(log, event);
+    },
   });
   lifecycle.run("the reconciler of slices", (signal) => reconciler.run(signal));
   const queue = await openQueue(config, runtime, measures, lifecycle);

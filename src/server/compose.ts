@@ -67,6 +67,8 @@ async function startParts(
   const { catalog, storage } = parts;
   const measures = declareServerMetrics(parts.metrics);
   measures.readMode.from(() => parts.known.readModes());
+  measures.splitsPaused.from(() => parts.known.paused());
+  measures.readSlo.from(() => parts.known.readSlos());
   const by = processName("server", random);
   const context = { config, runtime, parts, lifecycle, measures, by };
   const sampling = startSampling(context);

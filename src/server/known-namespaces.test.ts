@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { ControlFixture } from "../../tests/support/control-fixture.ts";
 import { ServiceError } from "../lib/errors.ts";
 import { Metrics, NAMESPACE } from "../lib/metrics.ts";
+import { updateNamespace } from "../records/namespace-records.ts";
 import { setReadMode } from "../splits/record/set-read-mode.ts";
 import { KnownNamespaces } from "./known-namespaces.ts";
 
@@ -43,6 +44,26 @@ test("the next listing shows a read mode that another process changed", async ()
     [...known.readModes()].map(({ value, labels: [, mode] }) => `${mode} ${value}`),
     ["OFF 0", "SHADOW 0", "COMPARE 0", "SERVE 1"],
   );
+});
+
+test("a listing shows whose splits are paused, and how fast reads should be", async () => {
+  const { fixture, known, namespaces } = start();
+  await namespaces.create("plays", { slos: { read: { targetMs: 20, maxMs: 300 } } });
+  await known.refresh();
+  deepEqual([...known.paused()], [{ value: 0, labels: ["plays"] }]);
+  deepEqual(
+    [...known.readSlos()],
+    [
+      { value: 0.02, labels: ["plays", "target"] },
+      { value: 0.3, labels: ["plays", "max"] },
+    ],
+  );
+  const pause = { at: 1, by: "somebody", reason: "a test" };
+  await updateNamespace(fixture.catalog, "plays", (stored) =>
+    stored === undefined ? undefined : { ...stored, splitsPaused: pause },
+  );
+  await known.refresh();
+  deepEqual([...known.paused()], [{ value: 1, labels: ["plays"] }]);
 });
 
 test("a namespace created during a listing keeps its series", async () => {

@@ -78,7 +78,7 @@ async function openCassandra(
   const { openCassandraEngine } = await import("../engines/cassandra/index.ts");
   const { contact_points, datacenter, replication, username, password, keyspace } =
     config.cassandra;
-  const { statementSeconds, nodesUp } = declareCassandraMetrics(metrics);
+  const { statementSeconds, nodes, nodesUp } = declareCassandraMetrics(metrics);
   const engine = await openCassandraEngine({
     contactPoints: contact_points,
     datacenter,
@@ -94,6 +94,7 @@ async function openCassandra(
     observe: (kind, ms, outcome) => statementSeconds.observe(ms / 1000, kind, outcome),
     warn: (message) => log.warn(message),
   });
+  nodes.from(() => engine.nodes());
   nodesUp.from(() => engine.nodesUp());
   lifecycle.started("the engine", () => engine.close());
   return engine;

@@ -12,7 +12,26 @@ import type { ServiceConfig } from "./config.ts";
 
 export type ProcessMetrics = ReturnType<typeof declareProcessMetrics>;
 
-export function declareProcessMetrics(metrics: Metrics, { engine, queue }: ServiceConfig) {
+/**
+ * The settings that other metrics approach: dashboards and alerts compare the two. Durations are in
+ * seconds.
+ */
+const LIMITS = {
+  "server.connections": ({ server }) => server.connections,
+  "server.requests_in_flight": ({ server }) => server.requests_in_flight,
+  "server.request_memory": ({ server }) => server.request_memory,
+  "server.write_memory": ({ server }) => server.write_memory,
+  "server.queue_memory": ({ server }) => server.queue_memory,
+  "server.read_memory": ({ server }) => server.read_memory,
+  "server.open_slices": ({ server }) => server.open_slices,
+  "server.free_space_min": ({ server }) => server.free_space_min,
+  "splits.concurrency": ({ splits }) => splits.concurrency,
+  "splits.route_memory": ({ splits }) => splits.route_memory,
+  view_max_age: ({ view_max_age }) => view_max_age / 1_000,
+} satisfies Readonly<Record<string, (config: ServiceConfig) => number>>;
+
+export function declareProcessMetrics(metrics: Metrics, config: ServiceConfig) {
+  const { engine, queue } = config;
   metrics
     .gauges("braid_build_info", "Always 1: the labels say what runs.", [
       openLabel("version"),
@@ -25,6 +44,13 @@ export function declareProcessMetrics(metrics: Metrics, { engine, queue }: Servi
       const { version, build } = BUILD_INFO;
       return [{ value: 1, labels: [version, build, process.versions.node, engine, queue] }];
     });
+  metrics
+    .gauges("braid_limit", "A limit of this process, by setting: bytes, seconds or a number.", [
+      label("setting", Object.keys(LIMITS)),
+    ])
+    .from(() =>
+      Object.entries(LIMITS).map(([setting, of]) => ({ value: of(config), labels: [setting] })),
+    );
   return {
     queueDropped: metrics.counter(
       "braid_queue_dropped_total",
@@ -54,6 +80,15 @@ export function declareProcessMetrics(metrics: Metrics, { engine, queue }: Servi
       label("outcome", TUNING_STATES),
     ]),
     queueLag: metrics.gauge("braid_queue_lag", "Detections that wait to be handled here."),
+    viewAge: metrics.gauge(
+      "braid_view_age_seconds",
+      "Age of the oldest view of a namespace that this process holds.",
+    ),
+    sliceFailures: metrics.counter(
+      "braid_slice_failures_total",
+      "Attempts to create, close or drop slices that failed.",
+      [],
+    ),
   };
 }
 
@@ -115,6 +150,10 @@ export function declareCassandraMetrics(metrics: Metrics) {
         ),
         label("outcome", ["ok", "failed"]),
       ],
+    ),
+    nodes: metrics.gauge(
+      "braid_engine_nodes",
+      "Cassandra nodes of this process's data centre, including those that are down.",
     ),
     nodesUp: metrics.gauge(
       "braid_engine_nodes_up",

@@ -13,6 +13,7 @@ import { READ_MODES } from "../model/read-mode.ts";
 import type { DetectionOutcome } from "../splits/detect/detection-emitter.ts";
 import type { FallbackReason } from "../splits/serve/fallback-reason.ts";
 import type { ComparisonResult, FilterAnswer } from "../splits/serve/observer.ts";
+import { SLO_BOUNDS } from "./known-namespaces.ts";
 
 /** Outcomes of a request that are the server's fault, not its caller's. */
 const ALERTABLE_CODES: readonly Code[] = [
@@ -66,6 +67,16 @@ export function declareServerMetrics(metrics: Metrics) {
       NAMESPACE,
       label("mode", READ_MODES),
     ]),
+    splitsPaused: metrics.gauges(
+      "braid_splits_paused",
+      "1 while an operator has paused the splits of a namespace, 0 otherwise.",
+      [NAMESPACE],
+    ),
+    readSlo: metrics.gauges(
+      "braid_read_slo_seconds",
+      "How long a page of a read should take: slos.read of the namespace.",
+      [NAMESPACE, label("bound", SLO_BOUNDS)],
+    ),
     ...requestMetrics(metrics),
     ...writeMetrics(metrics),
     ...readMetrics(metrics),

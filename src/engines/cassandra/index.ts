@@ -49,6 +49,8 @@ export interface CassandraEngineOptions extends ClusterOptions {
 }
 
 export interface CassandraEngine extends Engine {
+  /** Nodes of this process's data centre, including those that are down. */
+  nodes(): number;
   /** Nodes that this process can reach now. */
   nodesUp(): number;
 }
@@ -101,6 +103,7 @@ export async function openCassandraEngine(
     droppedSnapshots: (namespaceId) => droppedSnapshotsOf(nodes, namespaceId),
     notReady: () =>
       session.hostsUp.length > 0 ? undefined : "no node of Cassandra can be reached",
+    nodes: () => session.localHosts.length,
     nodesUp: () => session.hostsUp.length,
     clockMicros: () => nodesClock(session),
     close: async () => {

@@ -140,6 +140,8 @@ export interface Namespace {
   readonly splitsPause?: SplitsPause;
   /** The tuning that waits for DecideTuning, if there is one. In GetNamespace alone. */
   readonly waitingTuning?: string;
+  /** The fields of config that have their default value, such as slos.read.max. In GetNamespace alone. */
+  readonly defaultFields: readonly string[];
   /** If it was created from a workload: what was expected then, and why. */
   readonly provisioned?: ProvisionedPlan;
 }

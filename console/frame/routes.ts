@@ -36,5 +36,23 @@ export const ROUTES: readonly Route[] = [
     key: "o",
     load: () => import("../pages/overview/overview.tsx"),
   },
+  {
+    path: "/namespaces",
+    title: "Namespaces",
+    label: "Namespaces",
+    group: "Watch",
+    key: "n",
+    load: () => import("../pages/namespaces/namespaces.tsx"),
+  },
+  {
+    path: "/namespaces/new",
+    title: "Create a namespace",
+    load: () => import("../pages/namespaces/create.tsx"),
+  },
+  {
+    path: "/namespaces/:namespace",
+    title: "Namespace",
+    load: () => import("../pages/namespaces/namespace.tsx"),
+  },
   { path: "/kit", title: "Kit", load: () => import("../pages/kit/kit.tsx") },
 ];

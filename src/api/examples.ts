@@ -85,6 +85,7 @@ const NAMESPACE = {
   version: "1",
   readMode: "SHADOW",
   splitsPaused: false,
+  defaultFields: ["acceptLimit", "futureLimit", "retention.closeAfter"],
 };
 
 const DELETED_NAMESPACE = {

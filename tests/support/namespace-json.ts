@@ -30,4 +30,5 @@ export const NAMESPACE: Namespace = {
   version: "1",
   readMode: "SHADOW",
   splitsPaused: false,
+  defaultFields: [],
 };

@@ -1,4 +1,5 @@
 /** Translates a namespace's configuration between API messages and the types of the code. */
+import { isDeepStrictEqual } from "node:util";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import {
   NamespaceConfig_Consistency_Level as Level,
@@ -13,6 +14,7 @@ import type {
 } from "../../gen/braid/v1/namespace_config_pb.js";
 import type { Problems } from "../../lib/problems.ts";
 import type { NamespaceConfigPatch } from "../../model/merge-config.ts";
+import { DEFAULT_NAMESPACE_CONFIG } from "../../model/namespace-config.ts";
 import type { LatencyTargets, NamespaceConfig } from "../../model/namespace-config.ts";
 import { nameOf } from "./enum-names.ts";
 import { durationOfMicros, microsOfDuration } from "./times.ts";
@@ -73,6 +75,27 @@ export function patchOf(
       densityMaxBytes: count(tuning.densityMaxBytes, "tuning.densityMaxBytes"),
     },
   };
+}
+
+/** The fields that have their default value, as the API names them: "slos.read.max". */
+export function defaultFields(config: NamespaceConfig): string[] {
+  return equalFields(configMessage(config), configMessage(DEFAULT_NAMESPACE_CONFIG));
+}
+
+function equalFields(value: object, other: object): string[] {
+  const others = new Map<string, unknown>(Object.entries(other));
+  return Object.entries(value).flatMap(([name, field]: [string, unknown]) => {
+    const against = others.get(name);
+    if (isGroup(field) && isGroup(against)) {
+      return equalFields(field, against).map((inner) => `${name}.${inner}`);
+    }
+    return isDeepStrictEqual(field, against) ? [name] : [];
+  });
+}
+
+/** A message of several fields; a duration is one value. */
+function isGroup(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !("seconds" in value);
 }
 
 export function configMessage(

@@ -16,7 +16,7 @@ import type { SliceListing } from "../../namespaces/list-time-slices.ts";
 import type { Namespaces } from "../../namespaces/namespaces.ts";
 import { messageMethod } from "./method.ts";
 import type { UnaryMethod } from "./method.ts";
-import { configMessage, patchOf } from "./namespace-config.ts";
+import { configMessage, defaultFields, patchOf } from "./namespace-config.ts";
 import { operatorRequestOf } from "./operator-request.ts";
 import type { PlanUseCase } from "./plan.ts";
 import { provisionedMessage } from "./plan.ts";
@@ -65,7 +65,9 @@ export function namespaceMethods(
       namespaceOf: (request) => request.namespace,
       argumentsOf: namespaceIn,
       handle: async (name) => {
-        const message = namespaceMessage(await namespaces.get(name));
+        const namespace = await namespaces.get(name);
+        const defaults = { defaultFields: defaultFields(namespace.config) };
+        const message = { ...namespaceMessage(namespace), ...defaults };
         const tuning = await waitingTuning(name);
         return tuning === undefined ? message : { ...message, waitingTuning: tuning };
       },

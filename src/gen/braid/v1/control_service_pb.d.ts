@@ -93,6 +93,13 @@ export declare type Namespace = Message<"braid.v1.Namespace"> & {
   waitingTuning?: string | undefined;
 
   /**
+   * The fields of config that have their default value, such as slos.read.max. In GetNamespace alone.
+   *
+   * @generated from field: repeated string default_fields = 11;
+   */
+  defaultFields: string[];
+
+  /**
    * If it was created from a workload: what was expected then, and why.
    *
    * @generated from field: optional braid.v1.ProvisionedPlan provisioned = 20;

@@ -5,6 +5,7 @@ import type {
   ExplainReadResponse,
   GetHistogramResponse,
   GetMetricsHistoryRequest,
+  GetSplitSummaryResponse,
   Given,
   ListPartitionsRequestOrderBy,
   ListPartitionsResponse,
@@ -50,8 +51,10 @@ export type {
   Split,
   SplitMove,
   SplitPart,
+  SplitProgress,
   SplitSegment,
   SplitState,
+  SplitSummary,
   SplitsPause,
   TimePartition,
   TimeSlice,
@@ -81,6 +84,7 @@ export type PauseAnswer = PauseSplitsResponse;
 export type ResumeAnswer = ResumeSplitsResponse;
 export type ServerList = ListServersResponse;
 export type SplitPage = ListSplitsResponse;
+export type SplitSummaryPage = GetSplitSummaryResponse;
 export type TuningList = ListTuningsResponse;
 /** What `planNamespace` takes besides the workload. */
 export type PlanChoices = Omit<PlanNamespaceRequest, "workload">;

@@ -10,6 +10,7 @@ import type {
   Split,
   SplitPage,
   SplitState,
+  SplitSummaryPage,
   Verification,
 } from "./messages.ts";
 import type { CallOptions } from "./call-options.ts";
@@ -62,13 +63,49 @@ export class SplitCalls {
     namespace: string,
     options: CallOptions & {
       readonly state?: SplitState;
+      /** Instead of `state`: splits in one of these. */
+      readonly states?: readonly SplitState[];
       readonly pageSize?: number;
       readonly pageToken?: string;
     } = {},
   ): Promise<SplitPage> {
-    const { state, pageSize = 0, pageToken = "" } = options;
-    const request = { namespace, ...(state !== undefined && { state }), pageSize, pageToken };
+    const { state, states = [], pageSize = 0, pageToken = "" } = options;
+    const request = {
+      namespace,
+      ...(state !== undefined && { state }),
+      ...(states.length > 0 && { states: [...states] }),
+      pageSize,
+      pageToken,
+    };
     return this.#call("ListSplits", "reads", request, options);
+  }
+
+  /**
+   * The splits that moved last, newest first, of a namespace (of all if it is ""). One page, from a
+   * bounded search: `examinedAll` says whether there are no others.
+   */
+  async newest(
+    namespace: string,
+    options: CallOptions & {
+      readonly states?: readonly SplitState[];
+      readonly pageSize?: number;
+    } = {},
+  ): Promise<SplitPage> {
+    const { states = [], pageSize = 0 } = options;
+    const request = { namespace, states: [...states], pageSize, order: "NEWEST_FIRST" as const };
+    return this.#call("ListSplits", "reads", request, options);
+  }
+
+  /**
+   * Numbers by state, sizes before and after, and the space of the copies, in total and by namespace
+   * (one, or all if it is ""), as counted about once a minute.
+   */
+  async summary(
+    namespace = "",
+    options: CallOptions & { readonly pageSize?: number; readonly pageToken?: string } = {},
+  ): Promise<SplitSummaryPage> {
+    const { pageSize = 0, pageToken = "" } = options;
+    return this.#call("GetSplitSummary", "reads", { namespace, pageSize, pageToken }, options);
   }
 
   /** One split with its parts. */

@@ -74,6 +74,11 @@ export interface ControlServiceMethods {
   readonly GetRemedies: { request: GetRemediesRequest; answer: GetRemediesResponse };
   /** Lists the splits of one namespace or of all, page by page, without their parts. */
   readonly ListSplits: { request: ListSplitsRequest; answer: ListSplitsResponse };
+  /**
+   * Returns numbers of splits by state, sizes before and after, and the space of the copies: of each
+   * namespace and of all together, as one process counts them once a minute.
+   */
+  readonly GetSplitSummary: { request: GetSplitSummaryRequest; answer: GetSplitSummaryResponse };
   /** Returns one split with its parts, its sizes and latencies before and after, and its history. */
   readonly GetSplit: { request: GetSplitRequest; answer: Split };
   /** Requests a split, as a detection does. If the split exists, a worker checks it again. */
@@ -353,6 +358,36 @@ export interface DistributionBucket {
   /** The upper limit: these are larger than the previous bucket's limit and at most this. */
   readonly upTo: string;
   readonly count: string;
+}
+
+/** The splits of one namespace, or of all. */
+export interface SplitSummary {
+  /** Empty in the total. */
+  readonly namespace: string;
+  /** Every state once. */
+  readonly states: readonly ServerStatusSplitCount[];
+  /** Bytes of each partition that is split, as far as it is. */
+  readonly before: Distribution;
+  /** Bytes of each of their parts. */
+  readonly after: Distribution;
+  /** Parts whose size is the mean of their segment: copies of an earlier version keep no sizes. */
+  readonly partsEstimated: string;
+  /** Bytes of events that reads may take from splits. */
+  readonly divertedBytes: string;
+  /** Approximate space of the split tables, which comes on top of the originals. */
+  readonly storageBytes: string;
+  /** Records and slices that could not be read, and that all of this leaves out. */
+  readonly unreadable: string;
+}
+
+export interface GetSplitSummaryResponse {
+  /** Of all namespaces together. Not given before the first count. */
+  readonly total: SplitSummary;
+  readonly namespaces: readonly SplitSummary[];
+  /** Empty after the last page. */
+  readonly nextPageToken: string;
+  /** When the splits were counted. Not given before the first count. */
+  readonly countTime?: string;
 }
 
 /**
@@ -1111,6 +1146,17 @@ export interface Split {
    */
   readonly bucketStart?: string;
   readonly bucketEnd?: string;
+  /** Not given if nothing is planned, or if everything planned is copied and confirmed. */
+  readonly progress?: SplitProgress;
+  /** How many times a worker has taken it up; the fence of its owner. */
+  readonly attempts: string;
+  /**
+   * Rises every few seconds while the owner lives. If it stands still for 10 seconds, another worker
+   * takes the split over. 0 without an owner.
+   */
+  readonly heartbeat: string;
+  /** When it last moved; the last entry of history. */
+  readonly moveTime: string;
 }
 
 export type SplitState =
@@ -1242,6 +1288,26 @@ export interface SplitLatency {
   readonly after: SplitSeenLatency;
 }
 
+/** How far a worker has come with the newest segment, as of the owner's last heartbeat. */
+export interface SplitProgress {
+  readonly step: SplitProgressStep;
+  readonly bytesDone: string;
+  /** Of this step alone. */
+  readonly bytesTotal: string;
+  readonly eventsDone: string;
+  readonly eventsTotal: string;
+  /** False: the totals are what was seen so far, and there may be more. */
+  readonly totalExact: boolean;
+}
+
+export type SplitProgressStep =
+  /** Reads the original and writes parts. */
+  | "COPY"
+  /** Reads the parts back. */
+  | "VALIDATE"
+  /** Reads the original a second time. */
+  | "CONFIRM";
+
 export interface SplitMove {
   readonly at: string;
   /** The process, or the operator as the request's braid-operator header claims. */
@@ -1265,7 +1331,20 @@ export interface ListSplitsRequest {
   /** At most 1,000. Default: 100. */
   readonly pageSize?: number;
   readonly pageToken?: string;
+  /** Instead of state: only splits in one of these. */
+  readonly states?: readonly SplitState[];
+  readonly order?: ListSplitsRequestOrder;
 }
+
+export type ListSplitsRequestOrder =
+  /** By namespace, slice and partition, page by page. The default. */
+  | "BY_PARTITION"
+  /**
+   * Those that moved last come first. One page without a token: the server examines a bounded
+   * number of records, the newest slices of each namespace first; examined_all says whether these
+   * were all.
+   */
+  | "NEWEST_FIRST";
 
 export interface ListSplitsResponse {
   readonly splits: readonly Split[];
@@ -1280,6 +1359,16 @@ export interface ListSplitsResponse {
    * with all of its splits. The server's log names them.
    */
   readonly unreadable: string;
+  /** Whether there are no others: no page follows, and nothing was left unexamined. */
+  readonly examinedAll: boolean;
+}
+
+export interface GetSplitSummaryRequest {
+  /** All namespaces that have splits, in order of their names, if empty. */
+  readonly namespace?: string;
+  /** At most 1,000. Default: 100. */
+  readonly pageSize?: number;
+  readonly pageToken?: string;
 }
 
 /** Names a split by partition or by split_id. */
@@ -1746,6 +1835,11 @@ export interface Verification {
   readonly endTime?: string;
   /** Why it failed, what it could not compare, or what it waits for. */
   readonly reason: string;
+  /** Everything to compare, as counted at the beginning. Not given before that. */
+  readonly bytesTotal?: string;
+  readonly eventsTotal?: string;
+  /** The process that works on it; empty if none does. */
+  readonly owner: string;
 }
 
 export type VerificationState =

@@ -31,7 +31,10 @@ const LEFT_OUT = new Set([
   "ListTunings.next",
   "DecideTuning.got",
   "PurgeTimeSlice.dropTime",
-  ...["GetSplit", "RequestSplit", "RetrySplit", "RollbackSplit"].map((name) => `${name}.dueTime`),
+  ...["GetSplit", "RequestSplit", "RetrySplit", "RollbackSplit"].flatMap((name) => [
+    `${name}.dueTime`,
+    `${name}.progress`,
+  ]),
   ...["CreateNamespace", "GetNamespace", "UpdateNamespace", "UndeleteNamespace"].flatMap((name) => [
     `${name}.splitsPause`,
     `${name}.provisioned`,

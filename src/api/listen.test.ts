@@ -147,6 +147,8 @@ async function open(options: {
     doctor: { remediesFor: notAsked },
     splits: {
       list: notAsked,
+      newest: notAsked,
+      summary: notAsked,
       get: notAsked,
       locate: notAsked,
       request: notAsked,

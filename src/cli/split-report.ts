@@ -1,5 +1,11 @@
 /** Shows a split to people: the original, the copy and the history. */
-import type { SeenLatency, Split, SplitMove, SplitSegment } from "../../client/connect.ts";
+import type {
+  SeenLatency,
+  Split,
+  SplitMove,
+  SplitProgress,
+  SplitSegment,
+} from "../../client/connect.ts";
 import { line, pairs, table } from "./blocks.ts";
 import type { Block } from "./blocks.ts";
 import { count, millis, size } from "./print.ts";
@@ -37,6 +43,8 @@ export function report(split: Split, { withParts, nowMicros }: ReportOptions): B
       ["time", bucketTime(split)],
       ["state", split.reason === "" ? split.state : `${split.state}: ${split.reason}`],
       ["next", nextStep(split, nowMicros)],
+      ...(split.progress === undefined ? [] : [["progress", progressOf(split.progress)] as const]),
+      ["attempts", count(split.attempts)],
       ["before", `${size(before.bytes)}, ${count(before.events)} events`],
       ["after", sizesAfter(segments)],
       ["pages before", latency(split.latency.before)],
@@ -60,6 +68,20 @@ function nextStep({ owner, held, heldBy, dueTime, failures }: Split, nowMicros: 
   return dueTime === undefined
     ? `nothing scheduled${failed}`
     : `due at ${withRelative(dueTime, nowMicros)}${failed}`;
+}
+
+const STEPS: Readonly<Record<string, string>> = {
+  COPY: "copied",
+  VALIDATE: "read back",
+  CONFIRM: "confirmed",
+};
+
+/** For example "1.2 GiB of at least 4 GiB copied (30 %)". */
+function progressOf({ step, bytesDone, bytesTotal, totalExact }: SplitProgress): string {
+  const [done, total] = [Number(bytesDone), Number(bytesTotal)];
+  const share = total === 0 ? 100 : Math.floor((100 * done) / total);
+  const least = totalExact ? "" : "at least ";
+  return `${size(bytesDone)} of ${least}${size(bytesTotal)} ${STEPS[step] ?? step} (${share} %)`;
 }
 
 function sizesAfter(segments: readonly SplitSegment[]): string {

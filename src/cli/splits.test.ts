@@ -90,6 +90,7 @@ partition     data_20261114, time bucket 7, event bucket 0
 time          2026-11-14 07:00-08:00
 state         COMPLETED: confirmed: a second read of the original agrees with the copy
 next          nothing scheduled
+attempts      1
 before        15.3 MiB, 160,000 events
 after         15.3 MiB, 160,000 events in 2 parts, the largest 8 MiB
 pages before  mean 311ms, at most 802ms, over 6
@@ -117,6 +118,41 @@ AT                    BY                   FROM       TO         CAUSE      REAS
 2026-11-14T08:11:10Z  worker-5f0c2a9d4b71  COMPLETED  COMPLETED  confirmed  confirmed: a second read of the original agrees with the copy
 `,
   );
+});
+
+test("splits summary prints states, sizes before and after, and the space", async () => {
+  const example = EXAMPLES["GetSplitSummary"]?.answer;
+  let answer: object = { ...example };
+  await using server = await fakeBraid(() => answer);
+  const { url } = server;
+  const ran = await runBraid(["splits", "summary"], { url });
+  equal(ran.code, 0, ran.err);
+  match(ran.out, /^splits +1 COMPLETED$/m);
+  match(ran.out, /^before +1 partition: median 15.3 MiB, p99 15.3 MiB, largest 15.3 MiB$/m);
+  match(ran.out, /^after +2 parts: median 8 MiB, p99 8 MiB, largest 8 MiB$/m);
+  match(ran.out, /^space +14.7 MiB in addition to the originals$/m);
+  match(ran.out, /^16 MiB +1 +0$/m);
+  match(ran.out, /^ 8 MiB +0 +2$/m);
+  match(ran.out, /^plays +1 +1 COMPLETED +15.3 MiB +8 MiB +14.7 MiB$/m);
+  deepEqual(server.requests[0]?.body, { namespace: "", pageSize: 0, pageToken: "" });
+  const one = await runBraid(["splits", "summary", "plays", "--json"], { url });
+  equal((JSON.parse(one.out) as { namespaces: unknown[] }).namespaces.length, 1);
+  answer = { namespaces: [], nextPageToken: "" };
+  match((await runBraid(["splits", "summary"], { url })).err, /were not counted yet/);
+});
+
+test("splits show prints how far the worker has come", async () => {
+  const progress = {
+    step: "COPY",
+    bytesDone: "4194304",
+    bytesTotal: "16777216",
+    eventsDone: "1",
+    eventsTotal: "4",
+    totalExact: false,
+  };
+  await using server = await fakeBraid(() => ({ ...SPLIT, progress }));
+  const ran = await runBraid(["splits", "show", "plays", ...LOCATION], { url: server.url });
+  match(ran.out, /^progress +4 MiB of at least 16 MiB copied \(25 %\)$/m);
 });
 
 test("splits show says that a checksum of the copy was not kept, or is still to come", async () => {

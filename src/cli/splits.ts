@@ -4,6 +4,7 @@ import { addSplitsList } from "./splits-list.ts";
 import { addSplitsPause, addSplitsResume } from "./splits-pause.ts";
 import { addSplitsShow } from "./splits-show.ts";
 import { addSplitsSteer } from "./splits-steer.ts";
+import { addSplitsSummary } from "./splits-summary.ts";
 import { addSplitsWait } from "./splits-wait.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -14,6 +15,7 @@ export function addSplits(program: Command, terminal: Terminal): void {
     .addHelpText("after", "\nExample:\n  $ braid splits ls plays --state FAILED");
   addSplitsList(splits, terminal);
   addSplitsShow(splits, terminal);
+  addSplitsSummary(splits, terminal);
   addSplitsSteer(splits, terminal, "request");
   addSplitsSteer(splits, terminal, "retry");
   addSplitsSteer(splits, terminal, "rollback");

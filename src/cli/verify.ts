@@ -95,9 +95,13 @@ async function untilEnded(
     for (let waitMs = FIRST_LOOK_MS; ; waitMs = Math.min(waitMs * 2, LOOK_MAX_MS)) {
       const found = await calls.getVerify(namespace, verifyId, { signal });
       if (found.state !== "RUNNING") return found;
-      const { splitsDone, splitsTotal, bytesCompared } = found;
+      const { splitsDone, splitsTotal, bytesCompared, bytesTotal } = found;
       progress.update((sinceMs) => {
-        const share = percent(Number(splitsDone), Number(splitsTotal));
+        // Splits differ in size, so bytes move more evenly.
+        const share =
+          bytesTotal === undefined
+            ? percent(Number(splitsDone), Number(splitsTotal))
+            : percent(Number(bytesCompared), Number(bytesTotal));
         const rate = perSecond(Number(bytesCompared) / 2 ** 20, sinceMs).replace("/s", " MiB/s");
         return `${share}${sizes(found)} compared, ${rate}`;
       });

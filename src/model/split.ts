@@ -11,6 +11,7 @@ import type { SplitLayout } from "./layouts.ts";
 import type { MoveCause } from "./move-cause.ts";
 import type { Namespace } from "./namespace.ts";
 import type { PartitionKey, SliceRef } from "./partition.ts";
+import type { Distribution } from "./size-histogram.ts";
 import type { SplitStrategyName } from "./strategies/strategies.ts";
 
 export const SPLIT_STATES = [
@@ -74,6 +75,8 @@ export interface Segment {
   readonly partBytes: number;
   /** For strategies that need the number of parts in advance; 0 where parts are cut when full. */
   readonly partsPlanned: number;
+  /** What the planner expects to copy; absent in a plan of a version that did not keep it. */
+  readonly expected?: ExpectedAmount | undefined;
   /** The listed parts, in order. */
   readonly partRanges: readonly PartNumberRange[];
   /** The checkpoint: [copiedTo, to) is in listed parts. */
@@ -92,9 +95,40 @@ export interface Segment {
    */
   readonly copyChecksum?: string | undefined;
   /**
+   * How large the parts are, when all are listed; absent before that, and in a copy of a version
+   * that did not keep it.
+   */
+  readonly partSizes?: Distribution | undefined;
+  /**
    * When a second, separate read of the original agreed (rule C6); null: it may not be served yet.
    */
   readonly confirmedAt: number | null;
+}
+
+/** An amount to copy, for progress. */
+export interface ExpectedAmount {
+  readonly bytes: number;
+  readonly events: number;
+  /** The planner has read the whole range. Otherwise there may be more. */
+  readonly exact: boolean;
+}
+
+/** What a worker does with a segment's bytes, in order: it reads all of them in each step. */
+export const SPLIT_STEPS = ["COPY", "VALIDATE", "CONFIRM"] as const;
+export type SplitStep = (typeof SPLIT_STEPS)[number];
+
+/** How far the owner has come in its step, as of its last heartbeat. */
+export interface StepProgress {
+  readonly step: SplitStep;
+  readonly bytes: number;
+  readonly events: number;
+}
+
+/** The worker on a split. `heartbeat` rises while that process lives (rule C16). */
+export interface SplitOwner {
+  readonly by: string;
+  readonly heartbeat: number;
+  readonly progress?: StepProgress | undefined;
 }
 
 export interface SplitMove {
@@ -136,11 +170,7 @@ export interface SplitRecord {
   readonly segments: readonly Segment[];
   /** Raised by every takeover of the split. */
   readonly fence: number;
-  /**
-   * The worker on it. `heartbeat` rises while that process lives; wall clocks are not compared
-   * (rule C16).
-   */
-  readonly owner: { readonly by: string; readonly heartbeat: number } | null;
+  readonly owner: SplitOwner | null;
   /**
    * The next number of a part. A worker that reserves a number raises it before using the number
    * (rule C8).

@@ -106,7 +106,7 @@ function spaceOf(namespaceId: string): string {
 
 const count = z.number().nonnegative();
 
-const distribution: z.ZodType<Distribution> = storedObject({
+export const distribution: z.ZodType<Distribution> = storedObject({
   count,
   total: count,
   min: count,

@@ -1,10 +1,11 @@
 /** The stored form of splits, parts and routes, checked on reading. */
 import { z } from "zod";
 import { MOVE_CAUSES } from "../model/move-cause.ts";
-import { SPLIT_STATES } from "../model/split.ts";
+import { SPLIT_STATES, SPLIT_STEPS } from "../model/split.ts";
 import { SPLIT_LAYOUTS } from "../model/layouts.ts";
 import { SPLIT_STRATEGIES } from "../model/strategies/strategies.ts";
 import type { PartRecord, RouteRecord, SplitRecord } from "../model/split.ts";
+import { distribution } from "./histogram-records.ts";
 import { storedObject } from "./stored-json.ts";
 
 const count = z.number().int().nonnegative();
@@ -27,12 +28,14 @@ const segment = storedObject({
   why: z.string(),
   partBytes: count,
   partsPlanned: count,
+  expected: storedObject({ bytes: count, events: count, exact: z.boolean() }).optional(),
   partRanges,
   copiedTo: time,
   bytes: count,
   events: count,
   checksum: z.string(),
   copyChecksum: z.string().optional(),
+  partSizes: distribution.optional(),
   confirmedAt: time.nullable(),
 });
 
@@ -52,7 +55,11 @@ export const splitSchema: z.ZodType<Omit<SplitRecord, "partition" | "version">> 
   detectedAt: time,
   segments: z.array(segment),
   fence: count,
-  owner: storedObject({ by: z.string(), heartbeat: count }).nullable(),
+  owner: storedObject({
+    by: z.string(),
+    heartbeat: count,
+    progress: storedObject({ step: z.enum(SPLIT_STEPS), bytes: count, events: count }).optional(),
+  }).nullable(),
   nextPart: count,
   nextGeneration: count,
   failures: count,

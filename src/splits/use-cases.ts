@@ -1,6 +1,7 @@
 /** The operators' use cases of the API: splits, read modes and comparisons. */
 import type { Evidence, KillSwitchState, ReadMode, ReadModeState } from "../model/read-mode.ts";
 import type { PartRecord, SplitRecord, SplitState } from "../model/split.ts";
+import type { SplitSummary } from "../model/split-summary.ts";
 
 /** A partition as people name it. */
 export interface SplitLocation {
@@ -50,18 +51,40 @@ export interface SplitPage {
   readonly paused: readonly PausedNamespace[];
   /** How many splits, and namespaces with all of theirs, the page leaves out (rule C28). */
   readonly unreadable: number;
+  /** False: there are more splits, behind this page or beyond the bounds of the search. */
+  readonly examinedAll: boolean;
+}
+
+export interface SplitSummaryPage {
+  /** Of all namespaces; undefined before the first count. */
+  readonly total: (SplitSummary & { readonly countedAt: number }) | undefined;
+  readonly namespaces: readonly (SplitSummary & { readonly namespace: string })[];
+  readonly nextPageToken: string;
 }
 
 export interface SplitUseCases {
-  /** Without parts. `namespace` "": all namespaces. `state` undefined: all states. */
+  /** Without parts. `namespace` "": all namespaces. `states` undefined: all states. */
   list(
     namespace: string,
     options: {
-      readonly state: SplitState | undefined;
+      readonly states: ReadonlySet<SplitState> | undefined;
       readonly pageSize: number;
       readonly pageToken: string;
     },
   ): Promise<SplitPage>;
+  /** The splits that moved last, newest first: one page, from a bounded search. */
+  newest(
+    namespace: string,
+    options: {
+      readonly states: ReadonlySet<SplitState> | undefined;
+      readonly pageSize: number;
+    },
+  ): Promise<SplitPage>;
+  /** As last counted, by name; of one namespace, or of all if `namespace` is "". */
+  summary(
+    namespace: string,
+    page: { readonly pageSize: number; readonly pageToken: string },
+  ): Promise<SplitSummaryPage>;
   /** SPLIT_NOT_FOUND if there is no split. */
   get(location: SplitLocation): Promise<SplitDetail>;
   /**
@@ -143,6 +166,9 @@ export interface VerifyProgress {
   readonly splitsTotal: number;
   readonly eventsCompared: number;
   readonly bytesCompared: number;
+  /** Of everything to compare; absent before it is counted. */
+  readonly eventsTotal?: number | undefined;
+  readonly bytesTotal?: number | undefined;
   /** A bounded number of differences; `differencesFound` counts all. */
   readonly differences: readonly Difference[];
   readonly differencesFound: number;
@@ -161,6 +187,6 @@ export interface VerifyUseCases {
     namespace: string,
     target: { readonly location?: SplitLocation; readonly timeSlice?: string },
   ): Promise<string>;
-  /** VERIFY_NOT_FOUND if there is no such comparison. */
-  get(namespace: string, verifyId: string): Promise<VerifyProgress>;
+  /** VERIFY_NOT_FOUND if there is no such comparison. `by`: the process that works on it, or "". */
+  get(namespace: string, verifyId: string): Promise<VerifyProgress & { readonly by: string }>;
 }

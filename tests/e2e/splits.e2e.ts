@@ -86,8 +86,9 @@ for (const layout of ["PACKED", "ROWS"] as const) {
 
     const verified = await braid(["verify", name, "--json"], server.url);
     equal(verified.code, 0, verified.err + verified.out);
-    const { state, eventsCompared, differencesFound } = JSON.parse(verified.out);
+    const { state, eventsCompared, differencesFound, ...rest } = JSON.parse(verified.out);
     deepEqual([state, eventsCompared, differencesFound], ["DONE", String(WIDE.count), "0"]);
+    deepEqual([rest.eventsTotal, rest.bytesTotal], [eventsCompared, rest.bytesCompared]);
     equal(
       await metricOf(server.url, `braid_comparisons_total{namespace="${name}",result="differ"}`),
       0,
@@ -228,6 +229,30 @@ test("metrics report splitting, with its labels and sizes", async () => {
   }
   const stored = counted(`braid_split_storage_bytes{${of}}`);
   ok(stored > bytes / 2 && stored < 2 * bytes, `${stored} bytes are stored of ${bytes}`);
+
+  const { total, namespaces, countTime } = await client.splits.summary();
+  ok(countTime !== undefined && total !== undefined);
+  const summary = namespaces.find(({ namespace }) => namespace === name);
+  deepEqual(
+    [summary?.before.count, summary?.before.total, summary?.after.count, summary?.after.total],
+    ["1", String(bytes), String(parts.length), String(bytes)],
+  );
+  equal(summary?.divertedBytes, String(bytes));
+  equal(summary?.partsEstimated, "0");
+  ok(Number(total.before.total) >= bytes);
+  const shown = await run("splits", "summary", name);
+  equal(shown.code, 0, shown.err);
+  match(shown.out, /^splits +1 COMPLETED$/m);
+
+  const [newest] = (await client.splits.newest("", { states: ["COMPLETED"] })).splits;
+  ok(newest !== undefined);
+  const split = await client.splits.get(newest.namespace, newest);
+  for (const { originalChecksum, postSplitData } of split.segments) {
+    match(originalChecksum, /^[0-9a-f]{32}$/);
+    equal(postSplitData.checksum, originalChecksum);
+  }
+  ok(Number(split.latency.before.reads) > 0 && Number(split.latency.after.reads) > 0);
+  equal(split.progress, undefined);
 
   await fallsBack(name, ledger);
 });

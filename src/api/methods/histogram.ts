@@ -133,7 +133,7 @@ function withoutBuckets(distribution: Distribution): MessageInitShape<typeof Dis
   return distributionMessage(distribution, []);
 }
 
-function distributionMessage(
+export function distributionMessage(
   distribution: Distribution,
   buckets: Distribution["buckets"] = distribution.buckets,
 ): MessageInitShape<typeof DistributionSchema> {

@@ -1,6 +1,10 @@
 /** A split as the API shows it: the original, the copy and the history. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { Split_PostSplitData_Layout as Layout, Split_State } from "../../gen/braid/v1/split_pb.js";
+import {
+  Split_PostSplitData_Layout as Layout,
+  Split_Progress_Step as Step,
+  Split_State,
+} from "../../gen/braid/v1/split_pb.js";
 import type { Split_SegmentSchema, SplitSchema } from "../../gen/braid/v1/split_pb.js";
 import type { SplitDetail } from "../../splits/use-cases.ts";
 import { partKey, splitTableOf } from "../../model/split.ts";
@@ -11,6 +15,7 @@ import type {
   SplitMove,
   SplitRecord,
 } from "../../model/split.ts";
+import { splitProgress } from "../../model/split-progress.ts";
 import { splitIdOf } from "../../records/split-ids.ts";
 import { timeOfMicros } from "./times.ts";
 
@@ -35,10 +40,31 @@ export function splitMessage(detail: SplitDetail): MessageInitShape<typeof Split
     immutable: record.immutable,
     version: BigInt(record.version),
     splitId: splitIdOf(record.partition),
+    ...progressField(record),
+    attempts: BigInt(record.fence),
+    heartbeat: BigInt(owner?.heartbeat ?? 0),
+    moveTime: timeOfMicros(record.history.at(-1)?.at ?? record.detectedAt),
     ...(bucket && {
       bucketStart: timeOfMicros(bucket.start),
       bucketEnd: timeOfMicros(bucket.end),
     }),
+  };
+}
+
+function progressField(
+  record: SplitRecord,
+): Pick<MessageInitShape<typeof SplitSchema>, "progress"> {
+  const progress = splitProgress(record);
+  if (progress === undefined) return {};
+  return {
+    progress: {
+      step: Step[progress.step],
+      bytesDone: BigInt(progress.bytesDone),
+      bytesTotal: BigInt(progress.bytesTotal),
+      eventsDone: BigInt(progress.eventsDone),
+      eventsTotal: BigInt(progress.eventsTotal),
+      totalExact: progress.totalExact,
+    },
   };
 }
 

@@ -3,6 +3,8 @@ import { test } from "node:test";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { ListSplitsRequestSchema, Split_State, SplitSchema } from "../../gen/braid/v1/split_pb.js";
 import type { SplitDetail, SplitLocation, SplitUseCases } from "../../splits/use-cases.ts";
+import type { Distribution } from "../../model/size-histogram.ts";
+import type { SplitSummary } from "../../model/split-summary.ts";
 import { NO_LATENCY, PARTS_PER_PARTITION } from "../../model/split.ts";
 import type { PartRecord, Segment, SplitRecord } from "../../model/split.ts";
 import { splitIdOf } from "../../records/split-ids.ts";
@@ -124,6 +126,17 @@ const LOCATION: SplitLocation = {
 
 const PAUSE = { namespace: "plays", at: START, by: "bo", reason: "load" };
 
+const SIZES: Distribution = { count: 1, total: 300, min: 300, max: 300, buckets: [[310, 1]] };
+const SUMMARY: SplitSummary = {
+  states: new Map([["COMPLETED", 1]]),
+  before: SIZES,
+  after: SIZES,
+  partsEstimated: 0,
+  divertedBytes: 300,
+  storageBytes: 290,
+  unreadable: 1,
+};
+
 /** Use cases that record their calls. */
 function fakes(): { splits: SplitUseCases; calls: unknown[][] } {
   const calls: unknown[][] = [];
@@ -142,6 +155,20 @@ function fakes(): { splits: SplitUseCases; calls: unknown[][] } {
         killSwitch: { on: true, at: START, by: "ana", reason: "a difference" },
         paused: [PAUSE],
         unreadable: 2,
+        examinedAll: false,
+      }),
+      newest: seen("newest", {
+        splits: [],
+        nextPageToken: "",
+        killSwitch: { on: true, at: START, by: "ana", reason: "a difference" },
+        paused: [],
+        unreadable: 0,
+        examinedAll: true,
+      }),
+      summary: seen("summary", {
+        total: { ...SUMMARY, countedAt: START },
+        namespaces: [{ ...SUMMARY, namespace: "plays" }],
+        nextPageToken: "more",
       }),
       get: seen("get", DETAIL),
       locate: seen("locate", LOCATION),
@@ -272,6 +299,60 @@ test("a split has the contract's shape and what operators need besides", async (
     splitId: splitIdOf(RECORD.partition),
     bucketStart: "2026-11-14T07:00:00Z",
     bucketEnd: "2026-11-14T08:00:00Z",
+    progress: {
+      step: "COPY",
+      bytesDone: "100",
+      bytesTotal: "350",
+      eventsDone: "10",
+      eventsTotal: "35",
+      totalExact: false,
+    },
+    attempts: "2",
+    heartbeat: "3",
+    moveTime: "2026-11-14T07:00:00.000001Z",
+  });
+});
+
+test("the summary has states, sizes before and after, and the cost, in total and by namespace", async () => {
+  const { splits, calls } = fakes();
+  const answer = await ask(splits, "GetSplitSummary", { pageSize: 5, pageToken: "t" });
+  deepEqual(calls, [["summary", "", { pageSize: 5, pageToken: "t" }]]);
+  const size = "300";
+  const sizes = {
+    ...{ count: "1", total: size, min: size, p50: size, p75: size, p95: size, p98: size },
+    ...{ p99: size, max: size, buckets: [{ upTo: "310", count: "1" }] },
+  };
+  const sum = {
+    states: [{ state: "COMPLETED", count: "1" }],
+    before: sizes,
+    after: sizes,
+    partsEstimated: "0",
+    divertedBytes: "300",
+    storageBytes: "290",
+    unreadable: "1",
+  };
+  deepEqual(answer, {
+    total: { namespace: "", ...sum },
+    namespaces: [{ namespace: "plays", ...sum }],
+    nextPageToken: "more",
+    countTime: "2026-11-14T07:00:00Z",
+  });
+});
+
+test("a list takes several states, or the newest first without a token", async () => {
+  const { splits, calls } = fakes();
+  const states = ["FAILED", "PARKED"];
+  await ask(splits, "ListSplits", { states });
+  await ask(splits, "ListSplits", { states, order: "NEWEST_FIRST", pageSize: 7 });
+  deepEqual(calls, [
+    ["list", "", { states: new Set(states), pageSize: 100, pageToken: "" }],
+    ["newest", "", { states: new Set(states), pageSize: 7 }],
+  ]);
+  await rejects(ask(splits, "ListSplits", { state: "FAILED", states, pageSize: 2_000 }), {
+    message: /give state or states, but not both; pageSize/,
+  });
+  await rejects(ask(splits, "ListSplits", { order: "NEWEST_FIRST", pageToken: "t" }), {
+    message: /has one page, so give no pageToken/,
   });
 });
 
@@ -364,10 +445,14 @@ test("a list is requested by state and page, with a default page size", async ()
       [{ namespace: "plays", since: at, by: "bo", reason: "load" }],
     ],
   );
-  deepEqual(calls.pop(), ["list", "plays", { state: "FAILED", pageSize: 100, pageToken: "" }]);
+  deepEqual(calls.pop(), [
+    "list",
+    "plays",
+    { states: new Set(["FAILED"]), pageSize: 100, pageToken: "" },
+  ]);
   const request = { namespace: "plays", page_size: 7, pageToken: "t" };
   await ask(splits, "ListSplits", request);
-  deepEqual(calls.pop(), ["list", "plays", { state: undefined, pageSize: 7, pageToken: "t" }]);
+  deepEqual(calls.pop(), ["list", "plays", { states: undefined, pageSize: 7, pageToken: "t" }]);
   await rejects(ask(splits, "ListSplits", { namespace: "plays", pageSize: 1_001 }), {
     code: "REQUEST_INVALID",
   });
@@ -421,6 +506,6 @@ test("the documented example has every field of a split", async () => {
     partition: PARTITION,
   });
   const fields = (value: object): string[] => Object.keys(value).toSorted();
-  const { dueTime: _dueTime, ...told } = answer;
+  const { dueTime: _dueTime, progress: _progress, ...told } = answer;
   deepEqual(fields(EXAMPLES["GetSplit"]?.answer ?? {}), fields(told));
 });

@@ -15,7 +15,10 @@ const LOCATION = {
   eventBucket: 2,
 };
 
-const PROGRESS: VerifyProgress = {
+const PROGRESS: VerifyProgress & { readonly by: string } = {
+  by: "worker-1",
+  eventsTotal: 100,
+  bytesTotal: 1200,
   verifyId: "v-1",
   namespace: "plays",
   state: "DONE",
@@ -41,7 +44,7 @@ const PROGRESS: VerifyProgress = {
 async function ask(
   name: string,
   value: object,
-  progress: VerifyProgress = PROGRESS,
+  progress: VerifyProgress & { readonly by: string } = PROGRESS,
 ): Promise<{ answer: Record<string, unknown>; calls: unknown[][] }> {
   const calls: unknown[][] = [];
   const verify: VerifyUseCases = {
@@ -117,6 +120,9 @@ test("differences are returned with their location and number", async () => {
     startTime: "2026-11-15T12:00:00Z",
     endTime: "2026-11-15T12:00:02Z",
     reason: "",
+    bytesTotal: "1200",
+    eventsTotal: "100",
+    owner: "worker-1",
   });
   const running = await ask("GetVerify", request, { ...PROGRESS, state: "RUNNING", endedAt: 0 });
   equal(running.answer["state"], "RUNNING");

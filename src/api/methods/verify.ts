@@ -70,7 +70,9 @@ function targetOf(
   };
 }
 
-function progressMessage(progress: VerifyProgress): MessageInitShape<typeof VerificationSchema> {
+function progressMessage(
+  progress: VerifyProgress & { readonly by: string },
+): MessageInitShape<typeof VerificationSchema> {
   const { startedAt, endedAt } = progress;
   return {
     state: Verification_State[progress.state],
@@ -96,5 +98,8 @@ function progressMessage(progress: VerifyProgress): MessageInitShape<typeof Veri
     startTime: timeOfMicros(startedAt),
     ...(endedAt > 0 && { endTime: timeOfMicros(endedAt) }),
     reason: progress.reason,
+    ...(progress.bytesTotal !== undefined && { bytesTotal: BigInt(progress.bytesTotal) }),
+    ...(progress.eventsTotal !== undefined && { eventsTotal: BigInt(progress.eventsTotal) }),
+    owner: progress.by,
   };
 }

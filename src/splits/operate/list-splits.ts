@@ -25,7 +25,8 @@ import { readKillSwitch } from "../record/kill-switch.ts";
 import type { PausedNamespace, SplitDetail, SplitPage } from "../use-cases.ts";
 
 export interface ListOptions {
-  readonly state: SplitState | undefined;
+  /** Undefined: all. */
+  readonly states: ReadonlySet<SplitState> | undefined;
   readonly pageSize: number;
   readonly pageToken: string;
   /** Receives each record that the list leaves out because it cannot be decoded (rule C28). */
@@ -66,6 +67,7 @@ export async function listSplitPage(
     paused: page.paused,
     unreadable: page.unreadable,
     killSwitch: await readKillSwitch(catalog),
+    examinedAll: next === undefined,
     nextPageToken: next === undefined ? "" : tokenOf(next),
   };
 }
@@ -75,16 +77,16 @@ class PageInProgress {
   readonly paused: PausedNamespace[] = [];
   unreadable = 0;
   readonly #catalog: Catalog;
-  readonly #state: SplitState | undefined;
+  readonly #states: ReadonlySet<SplitState> | undefined;
   readonly #size: number;
   readonly #skip: (entry: UnreadableEntry) => void;
   #records = 0;
   #slices = 0;
 
-  constructor(catalog: Catalog, { state, pageSize, skip }: ListOptions) {
+  constructor(catalog: Catalog, { states, pageSize, skip }: ListOptions) {
     this.#skip = skip ?? (() => undefined);
     this.#catalog = catalog;
-    this.#state = state;
+    this.#states = states;
     this.#size = pageSize > 0 ? pageSize : PAGE_SIZE_DEFAULT;
   }
 
@@ -143,7 +145,7 @@ class PageInProgress {
     do {
       const room = this.#size - this.splits.length;
       if (room === 0 || this.#records >= RECORDS_MAX) return cursor;
-      const limit = this.#state === undefined ? room : RECORDS_PAGE;
+      const limit = this.#states === undefined ? room : RECORDS_PAGE;
       const page = await this.#list(ref, cursor, limit);
       this.#records += page.records.length;
       if (page.records.length > 0) {
@@ -174,7 +176,7 @@ class PageInProgress {
     for (const record of records) {
       if (this.splits.length === this.#size) break;
       examined++;
-      if (this.#state !== undefined && record.state !== this.#state) continue;
+      if (this.#states?.has(record.state) === false) continue;
       const bucket = slice && timeBucketRange(slice, record.partition.timeBucket);
       this.splits.push({ record, parts: [], bucket });
     }

@@ -1,10 +1,11 @@
-import { deepEqual, equal } from "node:assert/strict";
+import { deepEqual, equal, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../lib/errors.ts";
 import { moveSplit } from "../record/move-split.ts";
 import { newSplit } from "../../model/split-moves.ts";
 import { ControlFixture, never } from "../../../tests/support/control-fixture.ts";
 import { SplitCounts } from "./split-counts.ts";
+import { readSummaryPage } from "./summary-page.ts";
 
 async function fixtureWithSplits(slices: number) {
   const fixture = new ControlFixture();
@@ -66,4 +67,40 @@ test("a slice that cannot be read does not hide the others", async () => {
   equal(failures.length, 1);
   const detected = [...splitCounts.states()].find(({ labels }) => labels[1] === "DETECTED");
   equal(detected?.value, 2);
+});
+
+test("a summary of each namespace with splits, and of all, is stored for every process", async () => {
+  const fixture = await fixtureWithSplits(2);
+  const { catalog } = fixture;
+  const page = (namespace: string, pageToken = "") =>
+    readSummaryPage(catalog, namespace, { pageSize: 1, pageToken }, () => undefined);
+  deepEqual(await page(""), { total: undefined, namespaces: [], nextPageToken: "" });
+  await fixture.start().namespaces.create("empty", {});
+  await new SplitCounts(fixture).runOnce(never);
+  const { total, namespaces, nextPageToken } = await page("");
+  equal(total?.states.get("DETECTED"), 2);
+  deepEqual(
+    namespaces.map(({ namespace, states }) => [namespace, states.get("DETECTED")]),
+    [["plays", 2]],
+  );
+  deepEqual((await page("", nextPageToken)).namespaces, []);
+  equal((await page("empty")).namespaces[0]?.states.get("DETECTED"), 0);
+  await rejects(page("nowhere"), { code: "NAMESPACE_NOT_FOUND" });
+  await rejects(page("", "%"), { code: "PAGE_TOKEN_INVALID" });
+});
+
+test("a summary is written again only if it has changed, and removed with its namespace", async () => {
+  const fixture = await fixtureWithSplits(1);
+  const counts = new SplitCounts(fixture);
+  await counts.runOnce(never);
+  const written: string[] = [];
+  fixture.catalog.before = (call, space) => {
+    if (call !== "list" && call !== "read" && space === "split-summaries") written.push(call);
+  };
+  await counts.runOnce(never);
+  deepEqual(written, []);
+  const process = fixture.start();
+  await process.namespaces.delete("plays");
+  await counts.runOnce(never);
+  deepEqual(written, ["remove"]);
 });

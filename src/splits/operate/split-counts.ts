@@ -1,5 +1,6 @@
 /**
- * Counts all splits by state, and the space of their copies, for metrics.
+ * Counts all splits by state, their sizes before and after, and the space of their copies: for
+ * metrics, and for summaries that every process can read.
  *
  * It reads every record, so only one process counts, under a lease, and not often. The metrics are
  * as old as its last round. No other process reports them, so nothing is counted twice. The totals
@@ -12,8 +13,11 @@ import { eachNamespace } from "../../records/namespace-records.ts";
 import type { NamespaceRecord } from "../../records/namespace-records.ts";
 import { writeCountedSplits } from "../../records/split-count-records.ts";
 import { listSplits, slicesWithSplits } from "../../records/split-records.ts";
-import { SPLIT_STATES, splitTableOf } from "../../model/split.ts";
+import { writeSummaries } from "../../records/split-summary-records.ts";
+import { splitTableOf } from "../../model/split.ts";
 import type { SplitState } from "../../model/split.ts";
+import { SplitSum } from "../../model/split-summary.ts";
+import type { UnreadableEntry } from "../../records/stored-json.ts";
 import type { Catalog } from "../../ports/catalog.ts";
 import type { EventStore } from "../../ports/event-store.ts";
 
@@ -28,14 +32,9 @@ export interface SplitCountsOptions {
 
 const LEASE = "split-counts";
 
-interface Count {
-  readonly states: Map<SplitState, number>;
-  storageBytes: number;
-}
-
 export class SplitCounts {
   readonly #options: SplitCountsOptions;
-  #counts = new Map<string, Count>();
+  #counts = new Map<string, SplitSum>();
 
   constructor(options: SplitCountsOptions) {
     this.#options = options;
@@ -62,15 +61,22 @@ export class SplitCounts {
   }
 
   async runOnce(signal: AbortSignal): Promise<void> {
-    const counts = new Map<string, Count>();
+    const counts = new Map<string, SplitSum>();
+    const total = new SplitSum();
     for await (const { name, record } of eachNamespace(this.#options.catalog, signal)) {
       if (record instanceof Error || record.phase !== "READY") continue;
-      counts.set(name, await this.#count(record, signal));
+      const count = await this.#count(record, signal);
+      counts.set(name, count);
+      total.add(count);
     }
     if (signal.aborted) return;
-    this.#counts = counts;
     const { catalog, clock } = this.#options;
-    await writeCountedSplits(catalog, { countedAt: clock.nowMicros(), states: sumsOf(counts) });
+    const countedAt = clock.nowMicros();
+    await writeCountedSplits(catalog, { countedAt, states: total.states });
+    const there = [...counts].filter(([, count]) => !count.isEmpty);
+    const summaries = new Map(there.map(([name, count]) => [name, count.summary()]));
+    await writeSummaries(catalog, summaries, { ...total.summary(), countedAt });
+    this.#counts = counts;
   }
 
   /** Labels: namespace, state. */
@@ -87,35 +93,25 @@ export class SplitCounts {
     }
   }
 
-  async #count({ id }: NamespaceRecord, signal: AbortSignal): Promise<Count> {
+  async #count({ id }: NamespaceRecord, signal: AbortSignal): Promise<SplitSum> {
     const { catalog, store, onFailed } = this.#options;
-    const count: Count = {
-      states: new Map(SPLIT_STATES.map((state) => [state, 0])),
-      storageBytes: 0,
+    const count = new SplitSum();
+    const skip = ({ error }: UnreadableEntry): void => {
+      count.addUnreadable();
+      onFailed?.(error);
     };
     for (const name of await slicesWithSplits(catalog, id)) {
       if (signal.aborted) break;
       const slice = { namespaceId: id, slice: name };
       try {
-        for await (const { state } of listSplits(catalog, slice, ({ error }) =>
-          onFailed?.(error),
-        )) {
-          count.states.set(state, (count.states.get(state) ?? 0) + 1);
-        }
-        count.storageBytes += (await store.sliceStats(splitTableOf(slice))).bytes;
+        for await (const record of listSplits(catalog, slice, skip)) count.addRecord(record);
+        count.addStorage((await store.sliceStats(splitTableOf(slice))).bytes);
       } catch (error) {
         // One damaged slice must not hide the others.
-        this.#options.onFailed?.(error);
+        count.addUnreadable();
+        onFailed?.(error);
       }
     }
     return count;
   }
-}
-
-function sumsOf(counts: ReadonlyMap<string, Count>): ReadonlyMap<SplitState, number> {
-  const sums = new Map<SplitState, number>(SPLIT_STATES.map((state) => [state, 0]));
-  for (const { states } of counts.values()) {
-    for (const [state, count] of states) sums.set(state, (sums.get(state) ?? 0) + count);
-  }
-  return sums;
 }

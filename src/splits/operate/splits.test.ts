@@ -295,11 +295,11 @@ test("C28: a record that cannot be decoded is left out of lists and reported, an
   const [space, key] = [spaceOf("splits", fixture.partition()), keyOf(fixture.partition())];
   await catalog.write(space, key, "{", (await fixture.record()).version);
   for (const pageSize of [1, 2, 10]) {
-    for (const state of [undefined, "DETECTED"] as const) {
+    for (const states of [undefined, new Set(["DETECTED"] as const)]) {
       const listed: string[] = [];
       let unreadable = 0;
       for (let pageToken = ""; ;) {
-        const page = await fixture.splits.list("plays", { state, pageSize, pageToken });
+        const page = await fixture.splits.list("plays", { states, pageSize, pageToken });
         listed.push(...page.splits.map(({ record }) => record.partition.seriesId));
         unreadable += page.unreadable;
         if (page.nextPageToken === "") break;
@@ -313,10 +313,47 @@ test("C28: a record that cannot be decoded is left out of lists and reported, an
     fixture.skipped,
     Array.from({ length: 6 }, () => key),
   );
-  const all = { state: undefined, pageSize: 10, pageToken: "" };
+  const all = { states: undefined, pageSize: 10, pageToken: "" };
   await catalog.write("namespaces", "other", "{", 0);
   assert.equal((await fixture.splits.list("", all)).unreadable, 2);
   await assert.rejects(fixture.splits.get(fixture.location()), { code: "DATA_LOSS" });
+});
+
+test("the newest list begins with the split that moved last, over all namespaces, in some states", async () => {
+  const fixture = await Fixture.open();
+  for (const seriesId of ["a", "b", "c"]) {
+    await fixture.clock.advance(1_000);
+    await fixture.splits.request(fixture.location({ seriesId }), OPERATOR_REQUEST);
+  }
+  await fixture.leave("REFUSED", {}, "b");
+  const newest = async (states: ReadonlySet<SplitState> | undefined, pageSize: number) => {
+    const page = await fixture.splits.newest("", { states, pageSize });
+    assert.deepEqual([page.nextPageToken, page.examinedAll], ["", true]);
+    return page.splits.map(({ record, bucket }) => {
+      assert.equal(record.namespace, "plays");
+      assert.ok(bucket);
+      return record.partition.seriesId;
+    });
+  };
+  assert.deepEqual(await newest(new Set(["DETECTED"]), 10), ["c", "a"]);
+  assert.deepEqual(await newest(new Set(["DETECTED"]), 1), ["c"]);
+  assert.deepEqual(await newest(new Set(["REFUSED", "FAILED"]), 10), ["b"]);
+  assert.equal((await newest(undefined, 10)).length, 3);
+  await assert.rejects(fixture.splits.newest("nowhere", { states: undefined, pageSize: 1 }), {
+    code: "NAMESPACE_NOT_FOUND",
+  });
+});
+
+test("the newest list leaves out and counts a record that cannot be decoded", async () => {
+  const fixture = await Fixture.open();
+  for (const seriesId of ["a", "wide"]) {
+    await fixture.splits.request(fixture.location({ seriesId }), OPERATOR_REQUEST);
+  }
+  const [space, key] = [spaceOf("splits", fixture.partition()), keyOf(fixture.partition())];
+  await fixture.catalog.write(space, key, "{", (await fixture.record()).version);
+  const page = await fixture.splits.newest("plays", { states: undefined, pageSize: 10 });
+  assert.deepEqual([page.splits.length, page.unreadable], [1, 1]);
+  assert.deepEqual(fixture.skipped, [key]);
 });
 
 test("lists are paged over slices, and by state", async () => {
@@ -337,7 +374,8 @@ test("lists are paged over slices, and by state", async () => {
     const found: string[] = [];
     let pageToken = "";
     do {
-      const page = await fixture.splits.list("plays", { state, pageSize, pageToken });
+      const states = state && new Set([state]);
+      const page = await fixture.splits.list("plays", { states, pageSize, pageToken });
       assert.ok(page.splits.length <= pageSize);
       found.push(...page.splits.map(({ record }) => record.partition.seriesId));
       pageToken = page.nextPageToken;
@@ -351,7 +389,7 @@ test("lists are paged over slices, and by state", async () => {
     assert.deepEqual((await all("REFUSED", pageSize)).toSorted(), ["id-2", "id-5"]);
     assert.deepEqual(await all("FAILED", pageSize), []);
   }
-  const options = { state: undefined, pageSize: 1 };
+  const options = { states: undefined, pageSize: 1 };
   for (const pageToken of ["x", "%%%", Buffer.from("no bar").toString("base64url")]) {
     const page = fixture.splits.list("plays", { ...options, pageToken });
     await assert.rejects(page, { code: "PAGE_TOKEN_INVALID" });
@@ -383,7 +421,7 @@ test("the splits of all namespaces are listed page by page, except those of a na
     const paused = new Set<string>();
     let pageToken = "";
     do {
-      const page = await fixture.splits.list("", { state: undefined, pageSize, pageToken });
+      const page = await fixture.splits.list("", { states: undefined, pageSize, pageToken });
       assert.equal(page.killSwitch.on, true);
       for (const { namespace } of page.paused) paused.add(namespace);
       for (const { record, bucket } of page.splits) {
@@ -402,7 +440,7 @@ test("the splits of all namespaces are listed page by page, except those of a na
     assert.deepEqual([...paused], ["zones"]);
   }
   // A token of a namespace that was deleted continues with the next one.
-  const options = { state: undefined, pageSize: 1 };
+  const options = { states: undefined, pageSize: 1 };
   const { nextPageToken } = await fixture.splits.list("", { ...options, pageToken: "" });
   await namespaces.delete("ads");
   const { splits } = await fixture.splits.list("", { ...options, pageToken: nextPageToken });
@@ -438,7 +476,7 @@ test("a request for a partition without events makes no record", async () => {
     code: "PARTITION_NOT_FOUND",
   });
   const { splits: listed } = await splits.list("", {
-    state: undefined,
+    states: undefined,
     pageSize: 9,
     pageToken: "",
   });
@@ -460,7 +498,7 @@ test("a namespace is paused for a reason, once, and continues when it is resumed
   const second = await fixture.splits.pause("plays", { by: "bob", reason: "another" });
   assert.deepEqual(second, { pause, wasPaused: true });
   assert.deepEqual(await paused(), { at: NOON, ...OPERATOR_REQUEST });
-  const options = { state: undefined, pageSize: 1, pageToken: "" };
+  const options = { states: undefined, pageSize: 1, pageToken: "" };
   assert.deepEqual((await fixture.splits.list("plays", options)).paused, [pause]);
   assert.equal(await fixture.splits.resume("plays"), true);
   assert.equal(await paused(), null);

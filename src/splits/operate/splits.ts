@@ -29,15 +29,20 @@ import type {
   SplitLocation,
   SplitPage,
   SplitRequest,
+  SplitSummaryPage,
   SplitUseCases,
 } from "../use-cases.ts";
 import { newSplit } from "../../model/split-moves.ts";
 import type { PartNumberRange, PartRecord, SplitRecord } from "../../model/split.ts";
 import type { TimeSlice } from "../../model/time-slice.ts";
 import type { Catalog } from "../../ports/catalog.ts";
+import { listNewest } from "./list-newest.ts";
+import type { NewestOptions } from "./list-newest.ts";
 import { listSplitPage } from "./list-splits.ts";
 import type { UnreadableEntry } from "../../records/stored-json.ts";
 import type { ListOptions } from "./list-splits.ts";
+import { readSummaryPage } from "./summary-page.ts";
+import type { SummaryPageRequest } from "./summary-page.ts";
 import { requested, retried, rolledBack, whyOf } from "./operator-requests.ts";
 import type { Decision, RequestContext } from "./operator-requests.ts";
 
@@ -72,6 +77,16 @@ export class Splits implements SplitUseCases {
       ...options,
       ...(unreadable && { skip: unreadable }),
     });
+  }
+
+  newest(namespace: string, options: NewestOptions): Promise<SplitPage> {
+    const { catalog, unreadable: skip } = this.#options;
+    return listNewest(catalog, namespace, { ...options, skip });
+  }
+
+  summary(namespace: string, page: SummaryPageRequest): Promise<SplitSummaryPage> {
+    const { catalog, unreadable } = this.#options;
+    return readSummaryPage(catalog, namespace, page, (entry) => unreadable?.(entry));
   }
 
   async get(location: SplitLocation): Promise<SplitDetail> {

@@ -218,6 +218,7 @@ test("the plan freezes the range and begins with nothing copied", () => {
     strategy: "EVENT_BUCKETS",
     partBytes: 8 * MIB,
     partsPlanned: 0,
+    expected: { bytes: 20_971_520, events: 5_000, exact: true },
     partRanges: [],
     copiedTo: START + 8 * HOUR,
     bytes: 0,

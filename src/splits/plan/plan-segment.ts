@@ -13,7 +13,7 @@ import { SECOND_MICROS } from "../../model/namespace-config.ts";
 import type { NamespaceConfig } from "../../model/namespace-config.ts";
 import { HARMLESS_MICROS, SURVEY_MICROS_MAX, SURVEY_MICROS_MIN } from "../../model/split-waits.ts";
 import { routeOf } from "../../model/split.ts";
-import type { Segment, SplitRecord } from "../../model/split.ts";
+import type { ExpectedAmount, Segment, SplitRecord } from "../../model/split.ts";
 import type { Strategy } from "../../model/strategies/strategy.ts";
 import type { TimeSlice } from "../../model/time-slice.ts";
 import type { Fragments } from "../../ports/fragments.ts";
@@ -247,7 +247,7 @@ function segmentOf(input: PlanInput): Segment {
   const { record, config, from, to, epoch, survey } = input;
   const { targetBytes, maxParts, layout } = config.widePartition;
   const chosen = strategyFor(config, survey);
-  const expectedBytes = survey.whole ? survey.bytes : Math.max(survey.bytes, record.bytes);
+  const { bytes: expectedBytes } = expectedOf(input);
   const partsMax = partsMaxOf(chosen.strategy, record, maxParts);
   const partBytes = Math.max(targetBytes, Math.ceil(expectedBytes / partsMax));
   const partsPlanned = Math.max(1, Math.ceil(expectedBytes / partBytes));
@@ -263,12 +263,23 @@ function segmentOf(input: PlanInput): Segment {
     why: `${whyAtAll(input)}; ${chosen.why}${whyLarger(partBytes, partsMax, chosen.strategy, config)}${scattered}`,
     partBytes,
     partsPlanned: chosen.strategy.onePass ? 0 : partsPlanned,
+    expected: expectedOf(input),
     partRanges: [],
     copiedTo: to,
     bytes: 0,
     events: 0,
     checksum: "",
     confirmedAt: null,
+  };
+}
+
+function expectedOf({ survey, record }: PlanInput): ExpectedAmount {
+  const { bytes, events, whole } = survey;
+  if (whole) return { bytes, events, exact: true };
+  return {
+    bytes: Math.max(bytes, record.bytes),
+    events: Math.max(events, record.events),
+    exact: false,
   };
 }
 

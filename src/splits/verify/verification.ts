@@ -120,12 +120,10 @@ export class Verification {
   async #compareOne(): Promise<void> {
     const { namespaceId, target, checkpoint } = this.#progress.now;
     if (target.slice === null || target.partition === null) return;
-    if (!checkpoint.counted) {
-      this.#progress.change({ splitsTotal: 1, checkpoint: { ...checkpoint, counted: true } });
-    }
     const partition = { namespaceId, slice: target.slice, ...target.partition };
     await this.#patiently(async () => {
       const record = await readSplit(this.#deps.catalog, partition);
+      if (!checkpoint.counted) this.#countOne(record);
       // Saying "no differences" of what was not compared would be a lie.
       if (record === undefined || routeOf(record).segments.length === 0) this.#skip();
       else await this.#compareSplit(record);
@@ -142,16 +140,31 @@ export class Verification {
       .map(({ name }) => name);
   }
 
+  #countOne(record: SplitRecord | undefined): void {
+    const segments = record === undefined ? [] : routeOf(record).segments;
+    this.#progress.change({
+      splitsTotal: 1,
+      eventsTotal: segments.reduce((sum, { events }) => sum + events, 0),
+      bytesTotal: segments.reduce((sum, { bytes }) => sum + bytes, 0),
+    });
+    this.#progress.moveTo({ counted: true });
+  }
+
   async #count(names: readonly string[]): Promise<void> {
     const { namespaceId } = this.#progress.now;
-    let splitsTotal = 0;
+    let [splitsTotal, eventsTotal, bytesTotal] = [0, 0, 0];
     for (const slice of names) {
       for await (const record of listSplits(this.#deps.catalog, { namespaceId, slice })) {
-        if (routeOf(record).segments.length > 0) splitsTotal++;
+        const { segments } = routeOf(record);
+        if (segments.length > 0) splitsTotal++;
+        for (const { events, bytes } of segments) {
+          eventsTotal += events;
+          bytesTotal += bytes;
+        }
         this.#abort.signal.throwIfAborted();
       }
     }
-    this.#progress.change({ splitsTotal });
+    this.#progress.change({ splitsTotal, eventsTotal, bytesTotal });
     this.#progress.moveTo({ counted: true });
   }
 

@@ -62,11 +62,14 @@ export class Verifier implements VerifyUseCases {
     return verifyId;
   }
 
-  async get(namespace: string, verifyId: string): Promise<VerifyProgress> {
+  async get(
+    namespace: string,
+    verifyId: string,
+  ): Promise<VerifyProgress & { readonly by: string }> {
     const { catalog } = this.#options;
     const { id } = await readReadyNamespace(catalog, namespace);
     const record = await readVerify(catalog, id, verifyId);
-    if (record !== undefined) return progressOf(record);
+    if (record !== undefined) return { ...progressOf(record), by: record.owner?.by ?? "" };
     throw new ServiceError(
       "VERIFY_NOT_FOUND",
       `namespace "${namespace}" has no comparison ${JSON.stringify(verifyId.slice(0, 60))}; the last ${ENDED_KEPT} are kept`,
@@ -142,6 +145,7 @@ export class Verifier implements VerifyUseCases {
 
 function progressOf(record: VerifyRecord): VerifyProgress {
   const { verifyId, namespace, state, splitsDone, splitsTotal, eventsCompared } = record;
+  const { eventsTotal, bytesTotal } = record;
   const { bytesCompared, differences, differencesFound, startedAt, endedAt, reason } = record;
   return {
     verifyId,
@@ -151,6 +155,8 @@ function progressOf(record: VerifyRecord): VerifyProgress {
     splitsTotal,
     eventsCompared,
     bytesCompared,
+    eventsTotal,
+    bytesTotal,
     differences,
     differencesFound,
     startedAt,

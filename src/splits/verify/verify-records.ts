@@ -147,6 +147,8 @@ const recordSchema: z.ZodType<Omit<VerifyRecord, "namespaceId" | "verifyId" | "v
     splitsSkipped: count,
     eventsCompared: count,
     bytesCompared: count,
+    eventsTotal: count.optional(),
+    bytesTotal: count.optional(),
     differences: z.array(differenceSchema),
     differencesFound: count,
     startedAt: z.number().int(),

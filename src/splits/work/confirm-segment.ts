@@ -20,7 +20,7 @@ import { Interruption } from "./interruption.ts";
 import { originalRuns } from "./original-runs.ts";
 import { digestPart, orMismatch } from "./part-digest.ts";
 import { framesOf, RunBuilder } from "./run-builder.ts";
-import { segmentOf } from "./split-job.ts";
+import { countRun, segmentOf } from "./split-job.ts";
 import type { SplitJob } from "./split-job.ts";
 
 const SECOND_READ = "a second read of the original";
@@ -29,7 +29,7 @@ const SECOND_READ = "a second read of the original";
 export async function confirmSegment(job: SplitJob, parts: readonly PartRecord[]): Promise<void> {
   const { context, owned, throttle, level } = job;
   const segment = segmentOf(job);
-  const { namespace, partition } = owned.record;
+  const { partition } = owned.record;
   const strategy = strategyOf(segment);
   const compare = strategy.ordered
     ? new OrderedParts(job, parts)
@@ -37,7 +37,7 @@ export async function confirmSegment(job: SplitJob, parts: readonly PartRecord[]
   const range = { from: segment.from, to: segment.to, pass: "CONFIRM" } as const;
   for await (const run of originalRuns(context, partition, range, level, owned.signal)) {
     await compare.add(run);
-    context.observe({ kind: "bytes", namespace, stage: "confirmed", bytes: run.bytes });
+    countRun(job, "confirmed", run);
     await throttle.page(owned.signal);
   }
   await compare.end();

@@ -16,7 +16,7 @@ import { newestSegment, withNewest } from "./newest-segment.ts";
 import { originalRuns } from "./original-runs.ts";
 import { countParts, reserveParts, withPart } from "./part-numbers.ts";
 import { framesOf, RunBuilder } from "./run-builder.ts";
-import { segmentOf } from "./split-job.ts";
+import { countRun, segmentOf } from "./split-job.ts";
 import type { SplitJob } from "./split-job.ts";
 
 /** Part numbers reserved before the copy starts or resumes: for the first part and the next one. */
@@ -36,10 +36,10 @@ export async function copyOrdered(
   const segment = segmentOf(job);
   const copy = new OrderedCopy(job, strategy, firstPart, maxParts);
   const range = { from: segment.from, to: segment.copiedTo };
-  const { namespace, partition } = owned.record;
+  const { partition } = owned.record;
   try {
     for await (const run of originalRuns(context, partition, range, level, owned.signal)) {
-      context.observe({ kind: "bytes", namespace, stage: "read", bytes: run.bytes });
+      countRun(job, "read", run);
       await copy.add(run);
       await throttle.page(owned.signal);
     }

@@ -11,7 +11,7 @@ import type { Run } from "../../wire/frames.ts";
 import { withNewest } from "./newest-segment.ts";
 import { originalRuns } from "./original-runs.ts";
 import { framesOf, RunBuilder } from "./run-builder.ts";
-import { segmentOf } from "./split-job.ts";
+import { countRun, segmentOf } from "./split-job.ts";
 import type { SplitJob } from "./split-job.ts";
 
 /** `firstPart`: the first reserved part number. When it resolves, all parts are listed. */
@@ -38,7 +38,7 @@ export async function copySpread(
   try {
     const range = { from, to };
     for await (const run of originalRuns(context, partition, range, level, owned.signal)) {
-      context.observe({ kind: "bytes", namespace, stage: "read", bytes: run.bytes });
+      countRun(job, "read", run);
       const builders = spreadRun(run, strategy, partsPlanned);
       await Promise.all(
         builders.map(async (builder, nth) => {

@@ -130,6 +130,22 @@ test("of two workers that claim a split one gets it", async () => {
   await first.close();
 });
 
+test("what passes a step is stored with the next change, and each step counts from its own start", async () => {
+  const fixture = new Fixture();
+  const owned = await fixture.claimed();
+  const progress = async () => {
+    await owned.change((record) => record);
+    return (await fixture.stored()).owner?.progress;
+  };
+  assert.equal(await progress(), undefined);
+  owned.passed("COPY", 10, 1);
+  owned.passed("COPY", 5, 2);
+  assert.deepEqual(await progress(), { step: "COPY", bytes: 15, events: 3 });
+  owned.passed("VALIDATE", 7, 1);
+  assert.deepEqual(await progress(), { step: "VALIDATE", bytes: 7, events: 1 });
+  await owned.close();
+});
+
 test("the split of a live worker is not taken over; that of a dead one is, a lease time later", async () => {
   const fixture = new Fixture();
   const owned = await fixture.claimed();

@@ -12,7 +12,13 @@ import { moveSplit } from "../record/move-split.ts";
 import { readSplit } from "../../records/split-records.ts";
 import { movedSplit } from "../../model/split-moves.ts";
 import type { MoveCause } from "../../model/move-cause.ts";
-import type { SplitRecord, SplitState } from "../../model/split.ts";
+import type {
+  SplitOwner,
+  SplitRecord,
+  SplitState,
+  SplitStep,
+  StepProgress,
+} from "../../model/split.ts";
 import { Interruption } from "./interruption.ts";
 import type { SplitContext } from "./split-context.ts";
 
@@ -37,6 +43,7 @@ export class OwnedSplit {
    * number, so the number identifies the attempt.
    */
   #heartbeat = 0;
+  #progress: StepProgress | undefined;
 
   private constructor(context: SplitContext, record: SplitRecord, signal: AbortSignal) {
     this.#context = context;
@@ -90,6 +97,15 @@ export class OwnedSplit {
   }
 
   /**
+   * More bytes and events have passed the step under way. The next change or heartbeat stores the
+   * sum; a step that was begun before continues from the checkpoint.
+   */
+  passed(step: SplitStep, bytes: number, events: number): void {
+    const begun = this.#progress?.step === step ? this.#progress : this.#begun(step);
+    this.#progress = { step, bytes: begun.bytes + bytes, events: begun.events + events };
+  }
+
+  /**
    * Rejects as overtaken if this process no longer owns the split. If it rejects with any other
    * error, the catalog may have stored the change.
    */
@@ -140,13 +156,13 @@ export class OwnedSplit {
   }
 
   async #change(make: (record: SplitRecord) => SplitRecord): Promise<SplitRecord> {
-    const { catalog, clock, by } = this.#context;
+    const { catalog, clock } = this.#context;
     for (let attempt = 0; attempt < ATTEMPTS_MAX && !this.#over; attempt++) {
       if (this.#outcomeUnknown) await this.#reread();
       const before = this.#record;
       const heartbeat = ++this.#heartbeat;
       const made = make(before);
-      const after = { ...made, owner: made.owner === null ? null : { by, heartbeat } };
+      const after = { ...made, owner: made.owner === null ? null : this.#owner(heartbeat) };
       // The outcome is unknown until the catalog answers.
       this.#outcomeUnknown = true;
       const written = await moveSplit(catalog, clock, before, after);
@@ -163,6 +179,16 @@ export class OwnedSplit {
     }
     this.#lose();
     throw overtaken();
+  }
+
+  #begun(step: SplitStep): Pick<StepProgress, "bytes" | "events"> {
+    const segment = step === "COPY" ? this.#record.segments.at(-1) : undefined;
+    return segment ?? { bytes: 0, events: 0 };
+  }
+
+  #owner(heartbeat: number): SplitOwner {
+    const progress = this.#progress;
+    return { by: this.#context.by, heartbeat, ...(progress !== undefined && { progress }) };
   }
 
   /**

@@ -310,7 +310,7 @@ for (const asName of ["", "other"]) {
     await fixture.passWhile(namespaces.undelete({ name: NAME }, asName));
     const name = asName === "" ? NAME : asName;
     const [listed] = (
-      await fixture.splits.list(name, { state: undefined, pageSize: 1, pageToken: "" })
+      await fixture.splits.list(name, { states: undefined, pageSize: 1, pageToken: "" })
     ).splits;
     assert.equal(listed?.record.namespace, name);
     const finished = await fixture.until(partition, rests, 900);

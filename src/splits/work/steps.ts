@@ -1,5 +1,7 @@
 /** The steps of an owned and planned split, one for each state it goes through. */
 import { quantity } from "../../lib/quantity.ts";
+import { SizeHistogram } from "../../model/size-histogram.ts";
+import type { Distribution } from "../../model/size-histogram.ts";
 import { movedSplit } from "../../model/split-moves.ts";
 import { routeSegmentOf } from "../../model/split.ts";
 import type { PartRecord, Segment, SplitRecord } from "../../model/split.ts";
@@ -52,9 +54,16 @@ export async function copyStep(job: SplitJob): Promise<void> {
     withNewest(record, {
       state: "VALIDATING",
       checksum,
+      partSizes: sizesOf(parts),
       why: whyOf(newestSegment(record), parts, maxParts),
     }),
   );
+}
+
+function sizesOf(parts: readonly PartRecord[]): Distribution {
+  const sizes = new SizeHistogram();
+  for (const { bytes } of parts) sizes.add(bytes);
+  return sizes.distribution();
 }
 
 /** Adds to the reason if the copy reached the maximum number of parts. */

@@ -15,7 +15,7 @@ import type { Position, Run } from "../../wire/frames.ts";
 import { requireSame } from "./compare-parts.ts";
 import { Interruption } from "./interruption.ts";
 import { digestPart, orMismatch, wholeRange } from "./part-digest.ts";
-import { segmentOf } from "./split-job.ts";
+import { countRun, segmentOf } from "./split-job.ts";
 import type { SplitJob } from "./split-job.ts";
 
 const READ_BACK = "the copy, read back,";
@@ -94,8 +94,7 @@ async function* segmentRuns(
   }
 }
 
-async function pass({ context, owned, throttle }: SplitJob, { bytes }: Run): Promise<void> {
-  const { namespace } = owned.record;
-  context.observe({ kind: "bytes", namespace, stage: "validated", bytes });
-  await throttle.page(owned.signal);
+async function pass(job: SplitJob, run: Run): Promise<void> {
+  countRun(job, "validated", run);
+  await job.throttle.page(job.owned.signal);
 }

@@ -10,12 +10,12 @@ import type { GetReadModeRequestSchema, ReadMode_Mode, ReadModeSchema, SetReadMo
 import type { GetKillSwitchRequestSchema, KillSwitchSchema, SetKillSwitchRequestSchema, SplitsPause } from "./switches_pb.js";
 import type { PlanNamespaceRequestSchema, PlanNamespaceResponseSchema, ProvisionedPlan, Workload } from "./plan_pb.js";
 import type { TimePartition } from "./time_partition_pb.js";
+import type { ClockStatusSchema, ConfirmClockRequestSchema, GetStatusRequestSchema, ServerStatus_SplitCount, ServerStatusSchema } from "./status_pb.js";
 import type { ExplainedPartition_Route } from "./time_series_service_pb.js";
-import type { GetSplitRequestSchema, ListSplitsRequestSchema, ListSplitsResponseSchema, PauseSplitsRequestSchema, PauseSplitsResponseSchema, RequestSplitRequestSchema, ResumeSplitsRequestSchema, ResumeSplitsResponseSchema, RetrySplitRequestSchema, RollbackSplitRequestSchema, Split_State, SplitSchema } from "./split_pb.js";
+import type { GetSplitRequestSchema, GetSplitSummaryRequestSchema, ListSplitsRequestSchema, ListSplitsResponseSchema, PauseSplitsRequestSchema, PauseSplitsResponseSchema, RequestSplitRequestSchema, ResumeSplitsRequestSchema, ResumeSplitsResponseSchema, RetrySplitRequestSchema, RollbackSplitRequestSchema, Split_State, SplitSchema } from "./split_pb.js";
 import type { DecideTuningRequestSchema, ListTuningsRequestSchema, ListTuningsResponseSchema, TuningSchema } from "./tuning_pb.js";
 import type { GetRemediesRequestSchema, GetRemediesResponseSchema } from "./remedies_pb.js";
 import type { GetVerifyRequestSchema, StartVerifyRequestSchema, StartVerifyResponseSchema, VerificationSchema } from "./verify_pb.js";
-import type { ClockStatusSchema, ConfirmClockRequestSchema, GetStatusRequestSchema, ServerStatusSchema } from "./status_pb.js";
 import type { ListServersRequestSchema, ListServersResponseSchema } from "./servers_pb.js";
 import type { GetMetricsHistoryRequestSchema, MetricsHistorySchema } from "./metrics_history_pb.js";
 
@@ -924,6 +924,112 @@ export declare type Distribution_Bucket = Message<"braid.v1.Distribution.Bucket"
 export declare const Distribution_BucketSchema: GenMessage<Distribution_Bucket>;
 
 /**
+ * The splits of one namespace, or of all.
+ *
+ * @generated from message braid.v1.SplitSummary
+ */
+export declare type SplitSummary = Message<"braid.v1.SplitSummary"> & {
+  /**
+   * Empty in the total.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * Every state once.
+   *
+   * @generated from field: repeated braid.v1.ServerStatus.SplitCount states = 2;
+   */
+  states: ServerStatus_SplitCount[];
+
+  /**
+   * Bytes of each partition that is split, as far as it is.
+   *
+   * @generated from field: braid.v1.Distribution before = 3;
+   */
+  before?: Distribution | undefined;
+
+  /**
+   * Bytes of each of their parts.
+   *
+   * @generated from field: braid.v1.Distribution after = 4;
+   */
+  after?: Distribution | undefined;
+
+  /**
+   * Parts whose size is the mean of their segment: copies of an earlier version keep no sizes.
+   *
+   * @generated from field: uint64 parts_estimated = 5;
+   */
+  partsEstimated: bigint;
+
+  /**
+   * Bytes of events that reads may take from splits.
+   *
+   * @generated from field: uint64 diverted_bytes = 6;
+   */
+  divertedBytes: bigint;
+
+  /**
+   * Approximate space of the split tables, which comes on top of the originals.
+   *
+   * @generated from field: uint64 storage_bytes = 7;
+   */
+  storageBytes: bigint;
+
+  /**
+   * Records and slices that could not be read, and that all of this leaves out.
+   *
+   * @generated from field: uint64 unreadable = 8;
+   */
+  unreadable: bigint;
+};
+
+/**
+ * Describes the message braid.v1.SplitSummary.
+ * Use `create(SplitSummarySchema)` to create a new message.
+ */
+export declare const SplitSummarySchema: GenMessage<SplitSummary>;
+
+/**
+ * @generated from message braid.v1.GetSplitSummaryResponse
+ */
+export declare type GetSplitSummaryResponse = Message<"braid.v1.GetSplitSummaryResponse"> & {
+  /**
+   * Of all namespaces together. Not given before the first count.
+   *
+   * @generated from field: braid.v1.SplitSummary total = 1;
+   */
+  total?: SplitSummary | undefined;
+
+  /**
+   * @generated from field: repeated braid.v1.SplitSummary namespaces = 2;
+   */
+  namespaces: SplitSummary[];
+
+  /**
+   * Empty after the last page.
+   *
+   * @generated from field: string next_page_token = 3;
+   */
+  nextPageToken: string;
+
+  /**
+   * When the splits were counted. Not given before the first count.
+   *
+   * @generated from field: optional google.protobuf.Timestamp count_time = 4;
+   */
+  countTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message braid.v1.GetSplitSummaryResponse.
+ * Use `create(GetSplitSummaryResponseSchema)` to create a new message.
+ */
+export declare const GetSplitSummaryResponseSchema: GenMessage<GetSplitSummaryResponse>;
+
+/**
  * What the last walk over a slice found; before the first one, what the storage itself said when the
  * slice was settled.
  *
@@ -1699,6 +1805,17 @@ export declare const ControlService: GenService<{
     methodKind: "unary";
     input: typeof ListSplitsRequestSchema;
     output: typeof ListSplitsResponseSchema;
+  },
+  /**
+   * Returns numbers of splits by state, sizes before and after, and the space of the copies: of each
+   * namespace and of all together, as one process counts them once a minute.
+   *
+   * @generated from rpc braid.v1.ControlService.GetSplitSummary
+   */
+  getSplitSummary: {
+    methodKind: "unary";
+    input: typeof GetSplitSummaryRequestSchema;
+    output: typeof GetSplitSummaryResponseSchema;
   },
   /**
    * Returns one split with its parts, its sizes and latencies before and after, and its history.

@@ -181,6 +181,35 @@ export declare type Split = Message<"braid.v1.Split"> & {
    * @generated from field: optional google.protobuf.Timestamp bucket_end = 19;
    */
   bucketEnd?: Timestamp | undefined;
+
+  /**
+   * Not given if nothing is planned, or if everything planned is copied and confirmed.
+   *
+   * @generated from field: optional braid.v1.Split.Progress progress = 20;
+   */
+  progress?: Split_Progress | undefined;
+
+  /**
+   * How many times a worker has taken it up; the fence of its owner.
+   *
+   * @generated from field: uint64 attempts = 21;
+   */
+  attempts: bigint;
+
+  /**
+   * Rises every few seconds while the owner lives. If it stands still for 10 seconds, another worker
+   * takes the split over. 0 without an owner.
+   *
+   * @generated from field: uint64 heartbeat = 22;
+   */
+  heartbeat: bigint;
+
+  /**
+   * When it last moved; the last entry of history.
+   *
+   * @generated from field: google.protobuf.Timestamp move_time = 23;
+   */
+  moveTime?: Timestamp | undefined;
 };
 
 /**
@@ -544,6 +573,89 @@ export declare type Split_Latency = Message<"braid.v1.Split.Latency"> & {
 export declare const Split_LatencySchema: GenMessage<Split_Latency>;
 
 /**
+ * How far a worker has come with the newest segment, as of the owner's last heartbeat.
+ *
+ * @generated from message braid.v1.Split.Progress
+ */
+export declare type Split_Progress = Message<"braid.v1.Split.Progress"> & {
+  /**
+   * @generated from field: braid.v1.Split.Progress.Step step = 1;
+   */
+  step: Split_Progress_Step;
+
+  /**
+   * @generated from field: uint64 bytes_done = 2;
+   */
+  bytesDone: bigint;
+
+  /**
+   * Of this step alone.
+   *
+   * @generated from field: uint64 bytes_total = 3;
+   */
+  bytesTotal: bigint;
+
+  /**
+   * @generated from field: uint64 events_done = 4;
+   */
+  eventsDone: bigint;
+
+  /**
+   * @generated from field: uint64 events_total = 5;
+   */
+  eventsTotal: bigint;
+
+  /**
+   * False: the totals are what was seen so far, and there may be more.
+   *
+   * @generated from field: bool total_exact = 6;
+   */
+  totalExact: boolean;
+};
+
+/**
+ * Describes the message braid.v1.Split.Progress.
+ * Use `create(Split_ProgressSchema)` to create a new message.
+ */
+export declare const Split_ProgressSchema: GenMessage<Split_Progress>;
+
+/**
+ * @generated from enum braid.v1.Split.Progress.Step
+ */
+export enum Split_Progress_Step {
+  /**
+   * @generated from enum value: UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Reads the original and writes parts.
+   *
+   * @generated from enum value: COPY = 1;
+   */
+  COPY = 1,
+
+  /**
+   * Reads the parts back.
+   *
+   * @generated from enum value: VALIDATE = 2;
+   */
+  VALIDATE = 2,
+
+  /**
+   * Reads the original a second time.
+   *
+   * @generated from enum value: CONFIRM = 3;
+   */
+  CONFIRM = 3,
+}
+
+/**
+ * Describes the enum braid.v1.Split.Progress.Step.
+ */
+export declare const Split_Progress_StepSchema: GenEnum<Split_Progress_Step>;
+
+/**
  * @generated from message braid.v1.Split.Move
  */
 export declare type Split_Move = Message<"braid.v1.Split.Move"> & {
@@ -714,6 +826,18 @@ export declare type ListSplitsRequest = Message<"braid.v1.ListSplitsRequest"> & 
    * @generated from field: string page_token = 4;
    */
   pageToken: string;
+
+  /**
+   * Instead of state: only splits in one of these.
+   *
+   * @generated from field: repeated braid.v1.Split.State states = 5;
+   */
+  states: Split_State[];
+
+  /**
+   * @generated from field: braid.v1.ListSplitsRequest.Order order = 6;
+   */
+  order: ListSplitsRequest_Order;
 };
 
 /**
@@ -721,6 +845,37 @@ export declare type ListSplitsRequest = Message<"braid.v1.ListSplitsRequest"> & 
  * Use `create(ListSplitsRequestSchema)` to create a new message.
  */
 export declare const ListSplitsRequestSchema: GenMessage<ListSplitsRequest>;
+
+/**
+ * @generated from enum braid.v1.ListSplitsRequest.Order
+ */
+export enum ListSplitsRequest_Order {
+  /**
+   * @generated from enum value: UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * By namespace, slice and partition, page by page. The default.
+   *
+   * @generated from enum value: BY_PARTITION = 1;
+   */
+  BY_PARTITION = 1,
+
+  /**
+   * Those that moved last come first. One page without a token: the server examines a bounded
+   * number of records, the newest slices of each namespace first; examined_all says whether these
+   * were all.
+   *
+   * @generated from enum value: NEWEST_FIRST = 2;
+   */
+  NEWEST_FIRST = 2,
+}
+
+/**
+ * Describes the enum braid.v1.ListSplitsRequest.Order.
+ */
+export declare const ListSplitsRequest_OrderSchema: GenEnum<ListSplitsRequest_Order>;
 
 /**
  * @generated from message braid.v1.ListSplitsResponse
@@ -759,6 +914,13 @@ export declare type ListSplitsResponse = Message<"braid.v1.ListSplitsResponse"> 
    * @generated from field: uint64 unreadable = 5;
    */
   unreadable: bigint;
+
+  /**
+   * Whether there are no others: no page follows, and nothing was left unexamined.
+   *
+   * @generated from field: bool examined_all = 6;
+   */
+  examinedAll: boolean;
 };
 
 /**
@@ -766,6 +928,36 @@ export declare type ListSplitsResponse = Message<"braid.v1.ListSplitsResponse"> 
  * Use `create(ListSplitsResponseSchema)` to create a new message.
  */
 export declare const ListSplitsResponseSchema: GenMessage<ListSplitsResponse>;
+
+/**
+ * @generated from message braid.v1.GetSplitSummaryRequest
+ */
+export declare type GetSplitSummaryRequest = Message<"braid.v1.GetSplitSummaryRequest"> & {
+  /**
+   * All namespaces that have splits, in order of their names, if empty.
+   *
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * At most 1,000. Default: 100.
+   *
+   * @generated from field: uint32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message braid.v1.GetSplitSummaryRequest.
+ * Use `create(GetSplitSummaryRequestSchema)` to create a new message.
+ */
+export declare const GetSplitSummaryRequestSchema: GenMessage<GetSplitSummaryRequest>;
 
 /**
  * Names a split by partition or by split_id.

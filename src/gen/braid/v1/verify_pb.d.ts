@@ -160,6 +160,25 @@ export declare type Verification = Message<"braid.v1.Verification"> & {
    * @generated from field: string reason = 12;
    */
   reason: string;
+
+  /**
+   * Everything to compare, as counted at the beginning. Not given before that.
+   *
+   * @generated from field: optional uint64 bytes_total = 13;
+   */
+  bytesTotal?: bigint | undefined;
+
+  /**
+   * @generated from field: optional uint64 events_total = 14;
+   */
+  eventsTotal?: bigint | undefined;
+
+  /**
+   * The process that works on it; empty if none does.
+   *
+   * @generated from field: string owner = 15;
+   */
+  owner: string;
 };
 
 /**

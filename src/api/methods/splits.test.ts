@@ -319,8 +319,16 @@ test("the summary has states, sizes before and after, and the cost, in total and
   deepEqual(calls, [["summary", "", { pageSize: 5, pageToken: "t" }]]);
   const size = "300";
   const sizes = {
-    ...{ count: "1", total: size, min: size, p50: size, p75: size, p95: size, p98: size },
-    ...{ p99: size, max: size, buckets: [{ upTo: "310", count: "1" }] },
+    count: "1",
+    total: size,
+    min: size,
+    p50: size,
+    p75: size,
+    p95: size,
+    p98: size,
+    p99: size,
+    max: size,
+    buckets: [{ upTo: "310", count: "1" }],
   };
   const sum = {
     states: [{ state: "COMPLETED", count: "1" }],

@@ -27,6 +27,7 @@ import type {
   MetricsHistory,
   MetricsHistoryChoices,
   PlanChoices,
+  PartitionFilter,
   PartitionOrder,
   PartitionPage,
   ClockStatus,
@@ -36,6 +37,8 @@ import type {
   TimeSlice,
   Tuning,
   TuningList,
+  WidthMap,
+  WidthMapChoices,
   WorkloadDescription,
   WriteResult,
   WriteSyncResult,
@@ -390,11 +393,26 @@ export class BraidClient {
       readonly orderBy?: PartitionOrder;
       readonly pageSize?: number;
       readonly pageToken?: string;
+      readonly filter?: PartitionFilter;
     },
   ): Promise<PartitionPage> {
-    const { orderBy = "BYTES", pageSize = 0, pageToken = "" } = options ?? {};
-    const request = { namespace, timeSlice, orderBy, pageSize, pageToken };
+    const { orderBy = "BYTES", pageSize = 0, pageToken = "", filter } = options ?? {};
+    const request = { namespace, timeSlice, orderBy, pageSize, pageToken, ...filter };
     return this.#control("ListPartitions", "reads", request, options);
+  }
+
+  /**
+   * The partitions of a slice as a grid, with today's splits marked. If `timeSlice` is "", the slice
+   * that accepts events now.
+   */
+  async getWidthMap(
+    namespace: string,
+    timeSlice = "",
+    options?: CallOptions & WidthMapChoices,
+  ): Promise<WidthMap> {
+    const { rows = "SIZE", measure = "PARTITIONS", columnsMax = 0 } = options ?? {};
+    const request = { namespace, timeSlice, rows, measure, columnsMax };
+    return this.#control("GetWidthMap", "reads", request, options);
   }
 
   /** Blocks reads and writes of these ids, until the block expires or is removed. */

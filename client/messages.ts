@@ -6,7 +6,9 @@ import type {
   GetHistogramResponse,
   GetMetricsHistoryRequest,
   GetSplitSummaryResponse,
+  GetWidthMapRequest,
   Given,
+  ListPartitionsRequest,
   ListPartitionsRequestOrderBy,
   ListPartitionsResponse,
   ListServersResponse,
@@ -60,6 +62,9 @@ export type {
   TimeSlice,
   Tuning,
   Verification,
+  WidthMap,
+  WidthMapCell,
+  WidthMapRow,
 } from "./generated/messages.ts";
 
 /** A field that is left out keeps its value, or takes its default. */
@@ -77,6 +82,13 @@ export type ExplainedRead = ExplainReadResponse;
 export type PartitionHistogram = GetHistogramResponse;
 export type PartitionPage = ListPartitionsResponse;
 export type PartitionOrder = ListPartitionsRequestOrderBy;
+/** Which partitions to list; all that are known if nothing is given. */
+export type PartitionFilter = Omit<
+  ListPartitionsRequest,
+  "namespace" | "timeSlice" | "orderBy" | "pageSize" | "pageToken"
+>;
+/** What `getWidthMap` shows, and how. */
+export type WidthMapChoices = Omit<GetWidthMapRequest, "namespace" | "timeSlice">;
 export type SizeSource = SizeReportSource;
 export type ReadModeName = ReadModeMode;
 export type SeenLatency = SplitSeenLatency;

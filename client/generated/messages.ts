@@ -70,6 +70,11 @@ export interface ControlServiceMethods {
    * reads have detected since.
    */
   readonly ListPartitions: { request: ListPartitionsRequest; answer: ListPartitionsResponse };
+  /**
+   * Returns the partitions of a slice as a grid, time across and size or id down, as the last walk
+   * over the slice found them, with today's splits marked.
+   */
+  readonly GetWidthMap: { request: GetWidthMapRequest; answer: WidthMap };
   /** Looks at a namespace's sizes, splits and tunings and names a remedy for each problem. */
   readonly GetRemedies: { request: GetRemediesRequest; answer: GetRemediesResponse };
   /** Lists the splits of one namespace or of all, page by page, without their parts. */
@@ -476,6 +481,17 @@ export interface ListPartitionsRequest {
   /** Default: 100; at most 1,000. */
   readonly pageSize?: number;
   readonly pageToken?: string;
+  /** Only partitions of these time buckets, counted from the slice's start, both included. */
+  readonly timeBucketMin?: number;
+  readonly timeBucketMax?: number;
+  /** Only partitions of these sizes, both included. */
+  readonly bytesMin?: string;
+  readonly bytesMax?: string;
+  /** Only partitions of this id. */
+  readonly timeSeriesId?: string;
+  /** Only ids whose hash lies in these rows of a width map: from 0 to 1, the end excluded. */
+  readonly hashFrom?: number;
+  readonly hashTo?: number;
 }
 
 export type ListPartitionsRequestOrderBy =
@@ -496,6 +512,11 @@ export interface ListPartitionsResponse {
   /** Of the whole slice, as the walk found it. */
   readonly totalBytes: string;
   readonly totalEvents: string;
+  /** How many partitions are known by name, and how many of them the request wants. */
+  readonly known: number;
+  readonly matching: number;
+  /** Which partitions of the slice are known by name; others are not listed, whatever is asked. */
+  readonly coverage: string;
 }
 
 export interface SizedPartition {
@@ -1867,4 +1888,111 @@ export interface VerificationDifference {
   readonly eventTime: string;
   readonly eventId: string;
   readonly detail: string;
+}
+
+export interface GetWidthMapRequest {
+  readonly namespace?: string;
+  /** Default: the slice that accepts events now. */
+  readonly timeSlice?: string;
+  /** Default: SIZE. */
+  readonly rows?: WidthMapRows;
+  /** Default: PARTITIONS. */
+  readonly measure?: GetWidthMapRequestMeasure;
+  /** Default: 250; at most 500. A walk stores at most 250 columns. */
+  readonly columnsMax?: number;
+}
+
+export type GetWidthMapRequestMeasure =
+  /** How many partitions a cell has. */
+  | "PARTITIONS"
+  /** Their bytes of events, together. */
+  | "BYTES"
+  /** Their events, together. */
+  | "EVENTS";
+
+/** The partitions of a slice in a grid: time buckets across, sizes or hashes of ids down. */
+export interface WidthMap {
+  readonly timeSlice: string;
+  /** Of the slice: the first column begins at the start. */
+  readonly start: string;
+  readonly end: string;
+  readonly rowsBy: WidthMapRows;
+  readonly measure: GetWidthMapRequestMeasure;
+  /** 0 if the slice has no map yet. */
+  readonly columnCount: number;
+  readonly timeBucketsPerColumn: number;
+  readonly secondsPerColumn: number;
+  /** From the smallest to the largest; at most 100. */
+  readonly rows: readonly WidthMapRow[];
+  /** Row by row, without the empty ones. */
+  readonly cells: readonly WidthMapCell[];
+  /** The size that a partition should have: the namespace's tuning. */
+  readonly densityMinBytes: string;
+  readonly densityMaxBytes: string;
+  /** Above it a partition is wide: widePartition.bytesMax. */
+  readonly limitBytes: string;
+  /** Of the whole slice, as the walk found it. */
+  readonly partitions: string;
+  readonly bytes: string;
+  readonly events: string;
+  /** Partitions above the limit, as ListPartitions has them; at least so many if over_limit_more. */
+  readonly overLimit: string;
+  readonly overLimitMore: boolean;
+  /** How many of them have a completed split. */
+  readonly overLimitSplit: string;
+  /** The shares of the partitions below and above the target, from 0 to 1. */
+  readonly belowTarget: number;
+  readonly aboveTarget: number;
+  /** What is wrong, or how to get a map, in plain words. */
+  readonly sentence: string;
+  /** When the walk began and ended. Not given if the slice has no map yet. */
+  readonly asOf?: string;
+  readonly endTime?: string;
+  /** Where the map comes from: a walk over the partitions. */
+  readonly source: string;
+  /** Whether the slice could no longer change when the walk began. */
+  readonly sealed: boolean;
+  /** Whether the walk reached the end of the slice. */
+  readonly complete: boolean;
+  /** The share of the ids whose partitions were counted; below 1 the map is a sample's. */
+  readonly sampleShare: number;
+  /** What the map leaves out. */
+  readonly excludes: readonly string[];
+}
+
+export type WidthMapRows =
+  /** By size: each bound is 1.41 times the one before. */
+  | "SIZE"
+  /**
+   * By hash of the id, which divides the ids evenly into 64 rows: all partitions of an id are in
+   * one row.
+   */
+  | "ID_HASH";
+
+/** A row of sizes in bytes, or of fractions of hashes from 0 to 1. */
+export interface WidthMapRow {
+  /** Excluded for sizes, included for hashes. */
+  readonly from: number;
+  /** Included for sizes, excluded for hashes. Not given: everything larger. */
+  readonly upTo?: number;
+}
+
+/** How many splits of a cell are in one state. */
+export interface WidthMapSplitCount {
+  readonly state: SplitState;
+  readonly count: number;
+}
+
+/** A cell that holds partitions or splits. Where a sample of the ids was counted, it stands for all. */
+export interface WidthMapCell {
+  readonly column: number;
+  /** The place in `rows` of the map. */
+  readonly row: number;
+  /** In the unit of `measure`. */
+  readonly value: string;
+  readonly partitions: string;
+  /** Of the largest partition. */
+  readonly largestBytes: string;
+  /** Of the partitions that have a split now. */
+  readonly splits: readonly WidthMapSplitCount[];
 }

@@ -7,6 +7,7 @@ import { PLAN_EXAMPLES } from "./plan-examples.ts";
 import { SERVER_EXAMPLES } from "./server-examples.ts";
 import { SPLIT_EXAMPLES } from "./split-examples.ts";
 import { TUNING_EXAMPLES } from "./tuning-examples.ts";
+import { WIDTH_MAP_EXAMPLE } from "./width-map-example.ts";
 
 const WALKED_BYTES = {
   count: "20",
@@ -313,7 +314,13 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     },
   },
   ListPartitions: {
-    request: { namespace: "plays", timeSlice: "data_20261115", orderBy: "BYTES", pageSize: 20 },
+    request: {
+      namespace: "plays",
+      timeSlice: "data_20261115",
+      orderBy: "BYTES",
+      pageSize: 20,
+      bytesMin: "60000",
+    },
     answer: {
       partitions: [
         {
@@ -334,8 +341,14 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       timeSlice: "data_20261115",
       totalBytes: "1071260",
       totalEvents: "7200",
+      known: 20,
+      matching: 1,
+      coverage:
+        "the 1,000 largest by bytes and by events that the last walk stored, and those with a " +
+        "split; smaller ones are not listed",
     },
   },
+  GetWidthMap: WIDTH_MAP_EXAMPLE,
   ...PLAN_EXAMPLES,
   ...SERVER_EXAMPLES,
   ...SPLIT_EXAMPLES,

@@ -143,6 +143,7 @@ async function open(options: {
     planner: { check: () => undefined, plan: notAsked, keep: unasked },
     sizes: { of: notAsked, history: notAsked, unwalked: notAsked },
     partitions: { list: notAsked },
+    maps: { get: notAsked },
     tunings: { list: notAsked, waiting: async () => undefined, decide: notAsked },
     doctor: { remediesFor: notAsked },
     splits: {

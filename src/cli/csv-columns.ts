@@ -25,6 +25,8 @@ const LISTS = {
   history: async (): Promise<DescMessage> => (await control()).SliceHistogramSchema,
   buckets: async (): Promise<DescMessage> => (await control()).GetHistogramResponse_BucketSchema,
   partitions: async (): Promise<DescMessage> => (await control()).SizedPartitionSchema,
+  cells: async (): Promise<DescMessage> =>
+    (await import("../gen/braid/v1/width_map_pb.js")).WidthMap_CellSchema,
   servers: async (): Promise<DescMessage> =>
     (await import("../gen/braid/v1/servers_pb.js")).ServerProcessSchema,
   tunings: async (): Promise<DescMessage> =>

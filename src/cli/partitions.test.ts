@@ -34,6 +34,9 @@ const PAGE = {
   timeSlice: "data_20261115",
   totalBytes: "209715200",
   totalEvents: "1",
+  known: 2,
+  matching: 2,
+  coverage: "the largest",
 };
 
 test("partitions lists the largest with share, route and split, and escapes ids", async () => {
@@ -56,6 +59,29 @@ bot\\x1b[2J      7/2  ~10 MiB       ~9   5.0%  ORIGINAL_NOT_SPLIT
 `,
   );
   match(err, /data_20261115 was measured at 2026-11-15T10:00:00Z \(2h ago\)/);
+});
+
+test("partitions asks for one id, time buckets and sizes, and says how many match", async () => {
+  await using server = await fakeBraid(() => ({ ...PAGE, known: 1_500 }));
+  const wanted = ["--id", "a", "--buckets", "3..7", "--size", "10MiB.."];
+  const { err } = await runBraid(["partitions", "plays", ...wanted], { url: server.url });
+  deepEqual(server.requests[0]?.body, {
+    namespace: "plays",
+    timeSlice: "",
+    orderBy: "BYTES",
+    pageSize: 20,
+    pageToken: "",
+    timeSeriesId: "a",
+    timeBucketMin: 3,
+    timeBucketMax: 7,
+    bytesMin: "10485760",
+  });
+  match(err, /2 of the 1,500 that are known by name/);
+  for (const range of ["7", "..", "a..b", "1..2..3"]) {
+    const ran = await runBraid(["partitions", "plays", "--buckets", range], { url: server.url });
+    equal(ran.code, 2, range);
+    match(ran.err, /must be a range such as 3\.\.7/);
+  }
 });
 
 test("partitions asks for further pages until it has as many as wanted", async () => {
@@ -83,7 +109,7 @@ test("partitions says when the slice was not measured yet, and what a wrong numb
   const { code, err } = await runBraid(["partitions", "plays"], { url: server.url });
   equal(code, 0);
   match(err, /data_20261115 was not measured yet; .*walk\.current_every/);
-  await using empty = await fakeBraid(() => ({ ...PAGE, partitions: [] }));
+  await using empty = await fakeBraid(() => ({ ...PAGE, partitions: [], known: 0, matching: 0 }));
   const none = await runBraid(["partitions", "plays"], { url: empty.url });
   match(none.err, /^braid: data_20261115 was measured at .*; it had no events then$/m);
   const wrong = await runBraid(["partitions", "plays", "--top", "many"], { url: server.url });

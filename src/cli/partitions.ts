@@ -1,7 +1,13 @@
 /** `braid partitions`: which partitions of a slice are the largest. */
 import { InvalidArgumentError, Option } from "commander";
 import type { Command } from "commander";
-import type { BraidClient, PartitionPage, SizedPartition } from "../../client/connect.ts";
+import type {
+  BraidClient,
+  PartitionFilter,
+  PartitionPage,
+  SizedPartition,
+} from "../../client/connect.ts";
+import { parseBytes } from "../lib/units.ts";
 import { table } from "./blocks.ts";
 import type { Block } from "./blocks.ts";
 import { clientFor } from "./connection.ts";
@@ -16,6 +22,9 @@ interface PartitionsOptions extends GlobalOptions, WatchFlags {
   readonly slice?: string;
   readonly top: number;
   readonly by: "bytes" | "events";
+  readonly id?: string;
+  readonly buckets?: PartitionFilter;
+  readonly size?: PartitionFilter;
 }
 
 const TOP_DEFAULT = 20;
@@ -33,12 +42,21 @@ export function addPartitions(program: Command, terminal: Terminal): void {
         .choices(["bytes", "events"])
         .default("bytes"),
     )
+    .option("--id <id>", "only partitions of this time series id")
+    .option("--buckets <from..to>", "only these time buckets, for example 3..7", bucketsArgument)
+    .option(
+      "--size <from..to>",
+      "only these sizes, for example 10MiB.. or 1MiB..2MiB",
+      sizeArgument,
+    )
     .addHelpText(
       "after",
       "\nBUCKET is the number of the time bucket and of the event bucket. SHARE is the partition's part" +
         "\nof the slice. A size with ~ is an estimate, or what a read has seen so far. ROUTE says how it is" +
-        "\nread, SPLIT in which state its split is." +
-        "\n\nExample:\n  $ braid partitions plays --slice data_20261115 --top 20 --by events",
+        "\nread, SPLIT in which state its split is. Only partitions that are known by name are listed: the" +
+        "\n1,000 largest by bytes and by events of the last walk, and those with a split." +
+        "\n\nExample:\n  $ braid partitions plays --slice data_20261115 --top 20 --by events" +
+        "\n  $ braid partitions plays --size 10MiB.. --buckets 3..7",
     )
     .action(async (namespace: string, _options: unknown, command: Command) => {
       const options = command.optsWithGlobals<PartitionsOptions>();
@@ -59,14 +77,15 @@ export function addPartitions(program: Command, terminal: Terminal): void {
 async function topOf(
   client: BraidClient,
   namespace: string,
-  { slice = "", top, by }: PartitionsOptions,
+  { slice = "", top, by, ...wanted }: PartitionsOptions,
   signal: AbortSignal,
 ): Promise<PartitionPage> {
   const orderBy = by === "bytes" ? "BYTES" : "EVENTS";
+  const filter = filterOf(wanted);
   const partitions: SizedPartition[] = [];
   for (let pageToken = ""; ;) {
     const pageSize = Math.min(top - partitions.length, PAGE_MAX);
-    const call = { orderBy, pageSize, pageToken, signal } as const;
+    const call = { orderBy, pageSize, pageToken, filter, signal } as const;
     const page = await client.listPartitions(namespace, slice, call);
     partitions.push(...page.partitions);
     pageToken = page.nextPageToken;
@@ -94,7 +113,8 @@ function listing(partitions: readonly SizedPartition[]): Block {
   );
 }
 
-function notesOn({ asOf, complete, timeSlice, partitions }: PartitionPage, now: number): string[] {
+function notesOn(page: PartitionPage, now: number): string[] {
+  const { asOf, complete, timeSlice, partitions, known, matching } = page;
   if (asOf === undefined) {
     const only = partitions.length === 0 ? "" : ": only what reads have detected is listed";
     return [
@@ -103,8 +123,50 @@ function notesOn({ asOf, complete, timeSlice, partitions }: PartitionPage, now: 
     ];
   }
   const part = complete ? "" : ", in part: it reached walk.time_max";
-  const none = partitions.length === 0 ? "; it had no events then" : "";
-  return [`${timeSlice} was measured at ${withRelative(asOf, now)}${part}${none}`];
+  const none = partitions.length === 0 && known === 0 ? "; it had no events then" : "";
+  const some =
+    matching < known ? `; ${count(matching)} of the ${count(known)} that are known by name` : "";
+  return [`${timeSlice} was measured at ${withRelative(asOf, now)}${part}${none}${some}`];
+}
+
+function filterOf({
+  id,
+  buckets,
+  size: sizes,
+}: Pick<PartitionsOptions, "id" | "buckets" | "size">): PartitionFilter {
+  return { ...buckets, ...sizes, ...(id !== undefined && { timeSeriesId: id }) };
+}
+
+function bucketsArgument(text: string): PartitionFilter {
+  const [timeBucketMin, timeBucketMax] = rangeOf(text, (bound) =>
+    /^\d{1,9}$/.test(bound) ? Number(bound) : undefined,
+  );
+  return {
+    ...(timeBucketMin !== undefined && { timeBucketMin }),
+    ...(timeBucketMax !== undefined && { timeBucketMax }),
+  };
+}
+
+function sizeArgument(text: string): PartitionFilter {
+  const [bytesMin, bytesMax] = rangeOf(text, parseBytes);
+  return {
+    ...(bytesMin !== undefined && { bytesMin: String(bytesMin) }),
+    ...(bytesMax !== undefined && { bytesMax: String(bytesMax) }),
+  };
+}
+
+/** `3..7`, `3..`, `..7`: an end that is left out has no bound. */
+function rangeOf(
+  text: string,
+  parse: (bound: string) => number | undefined,
+): [from: number | undefined, to: number | undefined] {
+  const bounds = text.split("..");
+  const [from, to] = bounds.map((bound) => (bound === "" ? undefined : parse(bound)));
+  const wrong = bounds.some((bound, nth) => bound !== "" && [from, to][nth] === undefined);
+  if (bounds.length !== 2 || wrong || text === "..") {
+    throw new InvalidArgumentError("must be a range such as 3..7, 3.. or ..7");
+  }
+  return [from, to];
 }
 
 function topArgument(text: string): number {

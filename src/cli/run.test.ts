@@ -32,6 +32,8 @@ const LEAVES = [
   "slices",
   "slices undrop",
   "histogram",
+  "partitions",
+  "width-map",
   "block add",
   "block ls",
   "block rm",

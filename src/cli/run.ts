@@ -32,6 +32,7 @@ import { addStatus } from "./status.ts";
 import { noteError } from "./style.ts";
 import type { Terminal } from "./terminal.ts";
 import { addTune } from "./tune.ts";
+import { addWidthMap } from "./width-map.ts";
 import { addVerify } from "./verify.ts";
 import { addWrite } from "./write.ts";
 
@@ -174,6 +175,7 @@ Exit codes:
   addHistogram(program, terminal);
   addTune(program, terminal);
   addPartitions(program, terminal);
+  addWidthMap(program, terminal);
   addDoctor(program, terminal);
   addBlock(program, terminal);
   addSplits(program, terminal);

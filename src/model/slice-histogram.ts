@@ -93,7 +93,9 @@ export function percentilesOf(distribution: Distribution): Percentiles {
 }
 
 /** What the numbers leave out, in words; empty if nothing. */
-export function exclusionsOf(histogram: SliceHistogram): string[] {
+export function exclusionsOf(
+  histogram: Pick<SliceHistogram, "complete" | "sealed" | "sampleShare" | "omissions">,
+): string[] {
   const { complete, sealed, sampleShare, omissions } = histogram;
   const { notCounted, estimated, failed } = omissions;
   const excluded: string[] = [];

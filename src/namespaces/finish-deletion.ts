@@ -18,6 +18,7 @@ import { removeOwnership } from "./slice-ownership.ts";
 import { removeSplits } from "../records/split-records.ts";
 import { removeTopPartitions } from "../records/top-partition-records.ts";
 import { removeWalkPosition } from "../records/walk-positions.ts";
+import { removeWidthMap } from "../records/width-map-records.ts";
 import { removeAll } from "../records/split-spaces.ts";
 
 /** Ids removed at a time: each batch lists them again, so memory stays small. */
@@ -90,6 +91,7 @@ async function removeSlices(
       await dropTables(store, ref);
       await removeSplits(catalog, ref);
       await removeTopPartitions(catalog, ref);
+      await removeWidthMap(catalog, ref);
       await removeWalkPosition(catalog, ref);
     }
     await removeSlice(catalog, namespaceId, slice);

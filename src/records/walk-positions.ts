@@ -11,6 +11,7 @@ import type { SliceRef } from "../model/partition.ts";
 import type { Catalog } from "../ports/catalog.ts";
 import { removeAll } from "./split-spaces.ts";
 import { decodeStored, encodeStored, listAll, storedObject } from "./stored-json.ts";
+import { gridCellsSchema } from "./width-map-records.ts";
 
 const HEAD = "head";
 const CHUNK_CHARACTERS = 100_000;
@@ -44,6 +45,8 @@ const groupSchema = storedObject({
   bytes: distributionSchema,
   events: distributionSchema,
   timeBuckets: timeBucketsSchema,
+  /** Not there if a process that knows no width map saved it: then the walk has none. */
+  grids: storedObject({ bySize: gridCellsSchema, byHash: gridCellsSchema }).optional(),
 });
 
 const tallySchema = storedObject({

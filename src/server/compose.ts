@@ -10,10 +10,12 @@ import { Namespaces } from "../namespaces/namespaces.ts";
 import { Planner } from "../provision/planner.ts";
 import { PartitionListing } from "../sizes/list-partitions.ts";
 import { SliceSizes } from "../sizes/slice-sizes.ts";
+import { WidthMaps } from "../sizes/width-maps.ts";
 import { holdsEvents } from "../splits/operate/holds-events.ts";
 import { Splits } from "../splits/operate/splits.ts";
 import { ReadModes } from "../splits/promote/read-modes.ts";
 import { newAnnouncer, startAnnouncing } from "./announcing.ts";
+import type { UnreadableEntry } from "../records/stored-json.ts";
 import { startCommonParts } from "./common-parts.ts";
 import type { ServiceConfig } from "./config.ts";
 import { consumeOwnDetections } from "./detections.ts";
@@ -95,6 +97,7 @@ async function startParts(
     sizes: new SliceSizes({ catalog, clock, sources: [reading.sizes, ...storage.sizes] }),
     tunings,
     partitions: newPartitionListing(context, serving),
+    maps: new WidthMaps({ catalog, clock, unreadable: unreadableSplit(context) }),
     doctor: new Doctor({
       catalog,
       tunings: (namespace) => tunings.list(namespace),
@@ -139,31 +142,32 @@ function startOwnWork(
   return nudge;
 }
 
-function newPartitionListing(
-  { runtime: { clock, log }, parts }: ServerContext,
-  { killSwitch }: Serving,
-): PartitionListing {
+function newPartitionListing(context: ServerContext, { killSwitch }: Serving): PartitionListing {
   return new PartitionListing({
-    catalog: parts.catalog,
-    clock,
+    catalog: context.parts.catalog,
+    clock: context.runtime.clock,
     routeOf: (namespace, slice, split) => splitRouteOf(namespace, slice, split, killSwitch.on()),
-    unreadable: ({ space, key, error }) =>
-      log.error({ space, key, err: error }, "a split cannot be decoded: lists omit it"),
+    unreadable: unreadableSplit(context),
   });
 }
 
+function unreadableSplit({ runtime }: ServerContext): (entry: UnreadableEntry) => void {
+  return ({ space, key, error }) =>
+    runtime.log.error({ space, key, err: error }, "a split cannot be decoded: lists omit it");
+}
+
 function newSplits(
-  { runtime, parts }: ServerContext,
+  context: ServerContext,
   serving: Serving,
   nudge: (partition: PartitionKey) => void,
 ): Splits {
+  const { runtime, parts } = context;
   const { catalog, store } = parts;
   return new Splits({
     catalog,
     clock: runtime.clock,
     nudge,
-    unreadable: ({ space, key, error }) =>
-      runtime.log.error({ space, key, err: error }, "a split cannot be decoded: lists omit it"),
+    unreadable: unreadableSplit(context),
     changed: (partition) => serving.splits.changed(partition),
     holdsEvents: (partition) => holdsEvents(store, partition),
     namespaceChanged: parts.changed,

@@ -3,9 +3,10 @@ import { test } from "node:test";
 import { ControlFixture } from "../../tests/support/control-fixture.ts";
 import { newSplit } from "../model/split-moves.ts";
 import { writeSplit } from "../records/split-records.ts";
+import { idFraction } from "../model/width-grid.ts";
 import { writeTopPartitions } from "../records/top-partition-records.ts";
 import { PartitionListing } from "./list-partitions.ts";
-import type { PartitionsQuery } from "./list-partitions.ts";
+import type { PartitionFilter, PartitionsQuery } from "./list-partitions.ts";
 
 const TODAY = "data_20260328";
 const QUERY: PartitionsQuery = { timeSlice: "", order: "BYTES", pageSize: 100, after: "" };
@@ -54,6 +55,38 @@ async function open() {
     },
   };
 }
+
+test("a filter gives the partitions of some time buckets, sizes and ids, and counts them", async () => {
+  const world = await open();
+  await world.walk({ a: [500, 5], b: [100, 25], c: [200, 1] });
+  const ids = async (filter: PartitionFilter): Promise<string> => {
+    const page = await world.listing.list("plays", { ...QUERY, filter });
+    deepEqual([page.known, page.matching], [3, page.partitions.length]);
+    return page.partitions.map(({ seriesId }) => seriesId).join("");
+  };
+  equal(await ids({ bytesMin: 200 }), "ac");
+  equal(await ids({ bytesMin: 101, bytesMax: 499 }), "c");
+  equal(await ids({ timeBucketMin: 3, timeBucketMax: 3 }), "acb");
+  equal(await ids({ timeBucketMin: 4 }), "");
+  equal(await ids({ timeBucketMax: 2 }), "");
+  equal(await ids({ seriesId: "b" }), "b");
+  const from = idFraction("b");
+  equal(await ids({ idFraction: { from, to: from + 1e-9 } }), "b");
+  equal(await ids({ idFraction: { from: 0, to: 1 } }), "acb");
+});
+
+test("a page of a filtered list continues with the same filter", async () => {
+  const world = await open();
+  await world.walk({ a: [500, 5], b: [100, 25], c: [200, 1], d: [150, 1] });
+  const query = { ...QUERY, pageSize: 2, filter: { bytesMax: 400 } };
+  const first = await world.listing.list("plays", query);
+  const second = await world.listing.list("plays", { ...query, after: first.next });
+  deepEqual(
+    [first, second].map(({ partitions }) => partitions.map(({ seriesId }) => seriesId)),
+    [["c", "d"], ["b"]],
+  );
+  equal(second.next, "");
+});
 
 test("the largest come first, by bytes or by events, with their share of the slice", async () => {
   const world = await open();

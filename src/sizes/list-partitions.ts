@@ -7,20 +7,18 @@ import { compareBytes, utf8 } from "../lib/bytes.ts";
 import type { Clock } from "../lib/clock.ts";
 import { ServiceError } from "../lib/errors.ts";
 import type { Namespace } from "../model/namespace.ts";
-import type { SliceRef } from "../model/partition.ts";
 import type { SplitRecord } from "../model/split.ts";
 import type { TimeSlice } from "../model/time-slice.ts";
 import type { TopPartition, TopPartitions } from "../model/top-partition.ts";
+import { idFraction } from "../model/width-grid.ts";
 import type { RouteName } from "../partition/partition-source.ts";
 import type { Catalog } from "../ports/catalog.ts";
 import { readReadyNamespace } from "../records/namespace-records.ts";
 import { readSlices } from "../records/slice-records.ts";
-import { keyOf } from "../records/split-spaces.ts";
 import { splitIdOf } from "../records/split-ids.ts";
-import { listSplits, slicesWithSplits } from "../records/split-records.ts";
 import type { UnreadableEntry } from "../records/stored-json.ts";
-import { readTopPartitions } from "../records/top-partition-records.ts";
 import { requireSlice } from "./require-slice.ts";
+import { partitionName, readSizedPartitions } from "./sized-partitions.ts";
 
 export interface ListPartitionsOptions {
   readonly catalog: Catalog;
@@ -33,6 +31,17 @@ export interface ListPartitionsOptions {
 
 export type PartitionOrder = "BYTES" | "EVENTS";
 
+/** Which partitions are wanted; all if nothing is given. Bounds are included unless said otherwise. */
+export interface PartitionFilter {
+  readonly timeBucketMin?: number | undefined;
+  readonly timeBucketMax?: number | undefined;
+  readonly bytesMin?: number | undefined;
+  readonly bytesMax?: number | undefined;
+  readonly seriesId?: string | undefined;
+  /** Rows of a width map by hash: `from` is included, `to` is not. */
+  readonly idFraction?: { readonly from: number; readonly to: number } | undefined;
+}
+
 export interface PartitionsQuery {
   /** An empty name means the slice that takes events now. */
   readonly timeSlice: string;
@@ -40,6 +49,7 @@ export interface PartitionsQuery {
   readonly pageSize: number;
   /** The `next` of the page before; "" for the first page. */
   readonly after: string;
+  readonly filter?: PartitionFilter;
 }
 
 export interface ListedPartition extends TopPartition {
@@ -54,12 +64,12 @@ export interface PartitionPage {
   /** Undefined before the first walk. */
   readonly walk: Omit<TopPartitions, "partitions"> | undefined;
   readonly partitions: readonly ListedPartition[];
+  /** How many are known by name, and how many of them the query wants. */
+  readonly known: number;
+  readonly matching: number;
   /** "" at the end. */
   readonly next: string;
 }
-
-/** Splits of one slice that are considered; a slice with more has other problems. */
-const SPLITS_MAX = 5_000;
 
 export class PartitionListing {
   readonly #options: ListPartitionsOptions;
@@ -70,25 +80,27 @@ export class PartitionListing {
 
   /** Rejects with TIME_SLICE_NOT_FOUND if there is no such slice, or no longer. */
   async list(namespace: string, query: PartitionsQuery): Promise<PartitionPage> {
-    const { catalog, clock } = this.#options;
+    const { catalog, clock, unreadable } = this.#options;
     const record = await readReadyNamespace(catalog, namespace);
     const slices = await readSlices(catalog, record.id);
     const slice = requireSlice(slices, namespace, query.timeSlice, clock.nowMicros());
     const ref = { namespaceId: record.id, slice: slice.name };
-    const stored = await readTopPartitions(catalog, ref);
-    const splits = await this.#splits(ref);
+    const { walk, splits, partitions } = await readSizedPartitions(catalog, ref, unreadable);
     const unit = query.order === "BYTES" ? "bytes" : "events";
-    const total = (query.order === "BYTES" ? stored?.totalBytes : stored?.totalEvents) ?? 0;
-    const all = inOrder(merged(ref, stored?.partitions ?? [], splits), unit);
+    const total = (query.order === "BYTES" ? walk?.totalBytes : walk?.totalEvents) ?? 0;
+    const wanted = [...partitions.values()].filter((partition) => matches(partition, query));
+    const all = inOrder(wanted, unit);
     const begin = positionAfter(all, unit, query.after);
     const page = all.slice(begin, begin + query.pageSize);
     const last = page.at(-1);
     const more = begin + page.length < all.length;
     return {
       timeSlice: slice.name,
-      walk: stored,
+      walk,
+      known: partitions.size,
+      matching: all.length,
       partitions: page.map((partition) => {
-        const split = splits.get(nameIn(ref, partition));
+        const split = splits.get(partitionName(ref, partition));
         return {
           ...partition,
           share: total === 0 ? 0 : Math.min(1, partition[unit] / total),
@@ -99,52 +111,18 @@ export class PartitionListing {
       next: more && last !== undefined ? cursorOf(last, unit) : "",
     };
   }
-
-  async #splits(ref: SliceRef): Promise<ReadonlyMap<string, SplitRecord>> {
-    const { catalog, unreadable } = this.#options;
-    const splits = new Map<string, SplitRecord>();
-    if (!(await slicesWithSplits(catalog, ref.namespaceId)).has(ref.slice)) return splits;
-    for await (const split of listSplits(catalog, ref, unreadable)) {
-      splits.set(keyOf(split.partition), split);
-      if (splits.size === SPLITS_MAX) break;
-    }
-    return splits;
-  }
 }
 
-/** Where a split knows of more than the walk saw, its numbers count: a lower bound. */
-function merged(
-  ref: SliceRef,
-  walked: readonly TopPartition[],
-  splits: ReadonlyMap<string, SplitRecord>,
-): TopPartition[] {
-  const all = new Map(walked.map((partition) => [nameIn(ref, partition), partition]));
-  for (const [name, split] of splits) {
-    const { seriesId, timeBucket, eventBucket } = split.partition;
-    const known = all.get(name);
-    const { bytes, events } = sizeOf(split);
-    if (bytes === 0 && events === 0) continue;
-    if (known !== undefined && known.bytes >= bytes && known.events >= events) continue;
-    all.set(name, {
-      seriesId,
-      timeBucket,
-      eventBucket,
-      bytes: Math.max(bytes, known?.bytes ?? 0),
-      events: Math.max(events, known?.events ?? 0),
-      exact: false,
-    });
-  }
-  return [...all.values()];
-}
-
-/** What the detection saw, or what has been copied, if that is more. */
-function sizeOf({ bytes, events, segments }: SplitRecord): { bytes: number; events: number } {
-  const copied = { bytes: 0, events: 0 };
-  for (const segment of segments) {
-    copied.bytes += segment.bytes;
-    copied.events += segment.events;
-  }
-  return { bytes: Math.max(bytes, copied.bytes), events: Math.max(events, copied.events) };
+/** Whether a partition is one of those that the query wants. */
+function matches(partition: TopPartition, { filter }: PartitionsQuery): boolean {
+  const { timeBucket, bytes, seriesId } = partition;
+  if (timeBucket < (filter?.timeBucketMin ?? 0)) return false;
+  if (timeBucket > (filter?.timeBucketMax ?? Infinity)) return false;
+  if (bytes < (filter?.bytesMin ?? 0) || bytes > (filter?.bytesMax ?? Infinity)) return false;
+  if (filter?.seriesId !== undefined && filter.seriesId !== seriesId) return false;
+  if (filter?.idFraction === undefined) return true;
+  const fraction = idFraction(seriesId);
+  return fraction >= filter.idFraction.from && fraction < filter.idFraction.to;
 }
 
 type Unit = "bytes" | "events";
@@ -194,8 +172,4 @@ function jsonIn(text: string): unknown {
   } catch {
     return undefined; // Not a cursor, as the caller finds.
   }
-}
-
-function nameIn(ref: SliceRef, { seriesId, timeBucket, eventBucket }: TopPartition): string {
-  return keyOf({ ...ref, seriesId, timeBucket, eventBucket });
 }

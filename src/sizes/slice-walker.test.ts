@@ -9,6 +9,7 @@ import type { NoSizes, PartitionSizes, SizeReport } from "../ports/partition-siz
 import { readHistogram, readHistograms } from "../records/histogram-records.ts";
 import { readSizeReports } from "../records/size-report-records.ts";
 import { readTopPartitions } from "../records/top-partition-records.ts";
+import { readWidthMap } from "../records/width-map-records.ts";
 import { updateNamespace } from "../records/namespace-records.ts";
 import { SliceWalker } from "./slice-walker.ts";
 import type { SliceWalkerOptions, WalkEvent } from "./slice-walker.ts";
@@ -137,6 +138,8 @@ test("the largest partitions are stored by name, and histograms are published", 
     ["large 50 true", "small 1 true"],
   );
   equal(top?.totalEvents, 51);
+  const map = await readWidthMap(world.catalog, { namespaceId: world.id, slice: TODAY });
+  deepEqual([map?.sizes.count, map?.totalEvents, map?.shape.columns], [2, 51, 24]);
   ok(world.published.includes(`plays ${TODAY}`));
 });
 
@@ -162,6 +165,7 @@ test("a histogram outlives its slice, and the names of its partitions do not", a
   });
   const ref = { namespaceId: world.id, slice: TODAY };
   equal(await readTopPartitions(world.catalog, ref), undefined);
+  equal(await readWidthMap(world.catalog, ref), undefined);
 });
 
 test("a walk stores nothing if its time was re-opened meanwhile, and is repeated", async () => {

@@ -35,6 +35,7 @@ import type { SliceRecord } from "../records/slice-records.ts";
 import { listSplits, slicesWithSplits } from "../records/split-records.ts";
 import { writeSizeReports } from "../records/size-report-records.ts";
 import { removeTopPartitions, writeTopPartitions } from "../records/top-partition-records.ts";
+import { removeWidthMap, writeWidthMap } from "../records/width-map-records.ts";
 import { dueWalks } from "./due-walks.ts";
 import type { DueWalk, LastWalk } from "./due-walks.ts";
 import { IdSample } from "./id-sample.ts";
@@ -309,6 +310,10 @@ export class SliceWalker {
     const totals = { totalBytes: bytes.total, totalEvents: events.total };
     const partitions = tally.top();
     await writeTopPartitions(catalog, ref, { asOf, endedAt, complete, ...totals, partitions });
+    const map = tally.map();
+    const { sampleShare, omissions } = histogram;
+    const walk = { asOf, endedAt, sealed, complete, sampleShare, omissions };
+    if (map !== undefined) await writeWidthMap(catalog, ref, { ...walk, ...map });
     await writeHistogram(catalog, record.id, histogram);
     this.#remember(ref, histogram);
     const trimmed = await trimHistograms(catalog, record.id, keptMax);
@@ -317,6 +322,7 @@ export class SliceWalker {
     // It may have been dropped, with its records, since it was last checked.
     if (!(await this.#isStillTrue(record, { slice, sealed }))) {
       await removeTopPartitions(catalog, ref);
+      await removeWidthMap(catalog, ref);
     }
     observe({ kind: "walked", namespace: record.name, histogram });
   }

@@ -43,6 +43,53 @@ test("an id with more event buckets counts as one per time bucket: sizes before 
   equal(timeBuckets.events.max, 160);
 });
 
+test("a tally that is saved and restored in the middle has the same width map", () => {
+  const all = Array.from({ length: 40 }, (_, nth) =>
+    partition(`id${nth}`, nth % 24, 0, 1_000 * (nth + 1), nth + 1),
+  );
+  const whole = tallyOf(all, false).map();
+  const first = tallyOf(all.slice(0, 17), false);
+  const saved = JSON.parse(JSON.stringify(first.state())) as TallyState;
+  const second = WalkTally.of(HOURLY, saved);
+  second.add({ partitions: all.slice(17), idsTogether: false });
+  deepEqual(second.map(), whole);
+  const counted = (whole?.grids.bySize ?? []).reduce((sum, [, partitions]) => sum + partitions, 0);
+  deepEqual([counted, whole?.sizes.count], [40, 40]);
+});
+
+test("a walk that a process without width maps began has none, and its other sizes", () => {
+  const { sampled, known, ...state } = tallyOf([partition("a", 0, 0, 1_000)], false).state();
+  const old = {
+    ...state,
+    sampled: { ...sampled, grids: undefined },
+    known: { ...known, grids: undefined },
+  };
+  const tally = WalkTally.of(HOURLY, old);
+  equal(tally.map(), undefined);
+  equal("grids" in tally.state().sampled, false);
+  equal(tally.sizes().partitions.bytes.count, 1);
+});
+
+test("where a sample was counted, the map stands for all partitions", () => {
+  const tally = new WalkTally(HOURLY, new IdSample(0.5, new Set(["known"])));
+  tally.add({
+    partitions: [
+      partition("known", 0, 0, 5_000),
+      partition("a", 1, 0, 1_500),
+      { seriesId: "b", timeBucket: 2, eventBucket: 0, size: { kind: "not counted" } },
+      { seriesId: "c", timeBucket: 2, eventBucket: 0, size: { kind: "not counted" } },
+    ],
+    idsTogether: false,
+  });
+  const cells = (tally.map()?.grids.bySize ?? []).map(([cell, count, bytes]) => {
+    return [cell % 24, count, bytes];
+  });
+  deepEqual(cells, [
+    [1, 3, 4_500],
+    [0, 1, 5_000],
+  ]);
+});
+
 test("wider time buckets add up those of the same id only", () => {
   const { widened } = tallyOf(
     [partition("a", 0, 0, 100), partition("a", 5, 0, 200), partition("b", 1, 0, 400)],

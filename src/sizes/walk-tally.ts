@@ -9,6 +9,8 @@ import { SizeHistogram } from "../model/size-histogram.ts";
 import type { SliceHistogram, WalkOmissions } from "../model/slice-histogram.ts";
 import type { TopPartition } from "../model/top-partition.ts";
 import type { TimePartition } from "../model/namespace-config.ts";
+import { WidthGridTally } from "../model/width-grid.ts";
+import type { WidthMap } from "../model/width-map.ts";
 import type { WalkPage, WalkedPartition } from "../ports/partition-walk.ts";
 import type { TallyState } from "../records/walk-positions.ts";
 import { IdSample } from "./id-sample.ts";
@@ -34,9 +36,12 @@ class Group {
   bytes = new SizeHistogram();
   events = new SizeHistogram();
   readonly timeBuckets: TimeBucketSizes;
+  /** Undefined if the walk was begun by a process that knows no width map. */
+  grids: WidthGridTally | undefined;
 
   constructor(timePartition: TimePartition) {
     this.timeBuckets = new TimeBucketSizes(timePartition);
+    this.grids = new WidthGridTally(timePartition);
   }
 
   state(): TallyState["sampled"] {
@@ -44,17 +49,24 @@ class Group {
       bytes: storedDistribution(this.bytes),
       events: storedDistribution(this.events),
       timeBuckets: this.timeBuckets.state(),
+      ...(this.grids && { grids: this.grids.grids() }),
     };
   }
 
-  restore({ bytes, events, timeBuckets }: TallyState["sampled"]): void {
+  restore({ bytes, events, timeBuckets, grids }: TallyState["sampled"]): void {
     this.bytes = SizeHistogram.of(bytes);
     this.events = SizeHistogram.of(events);
     this.timeBuckets.restore(timeBuckets);
+    if (grids === undefined) this.grids = undefined;
+    else this.grids?.merge(grids);
   }
 }
 
+/** The grid of a walk, and what its cells add up to. */
+export type TalliedMap = Pick<WidthMap, "shape" | "sizes" | "totalEvents" | "grids">;
+
 export class WalkTally {
+  readonly #timePartition: TimePartition;
   readonly #sample: IdSample;
   readonly #sampled: Group;
   readonly #known: Group;
@@ -68,6 +80,7 @@ export class WalkTally {
   #failed = 0;
 
   constructor(timePartition: TimePartition, sample: IdSample) {
+    this.#timePartition = timePartition;
     this.#sample = sample;
     this.#sampled = new Group(timePartition);
     this.#known = new Group(timePartition);
@@ -125,9 +138,7 @@ export class WalkTally {
 
   sizes(): TalliedSizes {
     const { share } = this.#sample;
-    const counted = this.#sampled.bytes.count;
-    // All partitions are listed, so their number is exact also where sizes are a sample's.
-    const scale = counted === 0 ? 1 : (counted + this.#notCounted) / counted;
+    const scale = this.#scale();
     const sampled = this.#sampled.timeBuckets.result();
     const known = this.#known.timeBuckets.result();
     const omissions: WalkOmissions = {
@@ -147,10 +158,34 @@ export class WalkTally {
     };
   }
 
+  /** Undefined if the walk was begun by a process that knows no width map. */
+  map(): TalliedMap | undefined {
+    const { grids: sampled } = this.#sampled;
+    const { grids: known } = this.#known;
+    if (sampled === undefined || known === undefined) return undefined;
+    const all = new WidthGridTally(this.#timePartition);
+    const scale = this.#scale();
+    all.merge(sampled.grids(), scale);
+    all.merge(known.grids());
+    const { bytes, events } = together(this.#sampled, this.#known, scale);
+    return {
+      shape: all.shape,
+      sizes: bytes.distribution(),
+      totalEvents: events.distribution().total,
+      grids: all.grids(),
+    };
+  }
+
   /** The largest by bytes and the largest by events, each partition once, by bytes. */
   top(): TopPartition[] {
     const all = new Set([...this.#byBytes.items(), ...this.#byEvents.items()]);
     return [...all].toSorted(byBytes);
+  }
+
+  /** All partitions are listed, so their number is exact also where sizes are a sample's. */
+  #scale(): number {
+    const counted = this.#sampled.bytes.count;
+    return counted === 0 ? 1 : (counted + this.#notCounted) / counted;
   }
 
   #add({ seriesId, timeBucket, eventBucket, size }: WalkedPartition): void {
@@ -169,6 +204,7 @@ export class WalkTally {
     group.bytes.add(bytes);
     group.events.add(events);
     group.timeBuckets.add(seriesId, timeBucket, bytes, events);
+    group.grids?.add(seriesId, timeBucket, bytes, events);
     const top = { seriesId, timeBucket, eventBucket, bytes, events, exact };
     this.#byBytes.add(top);
     this.#byEvents.add(top);

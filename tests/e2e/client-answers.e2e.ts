@@ -55,6 +55,7 @@ const REQUESTS: readonly (readonly [method: string, request: object])[] = [
   ["ListTimeSlices", { namespace }],
   ["GetHistogram", { namespace, history: true }],
   ["ListPartitions", { namespace }],
+  ["GetWidthMap", { namespace }],
   ["BlockIds", { namespace, ids: [{ timeSeriesId: "b" }] }],
   ["ListBlockedIds", { namespace }],
   ["UnblockIds", { namespace, timeSeriesIds: ["b"] }],

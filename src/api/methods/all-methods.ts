@@ -25,6 +25,8 @@ import type { StatusUseCase } from "./status.ts";
 import { tuningMethods } from "./tunings.ts";
 import type { TuningUseCases } from "./tunings.ts";
 import { verifyMethods } from "./verify.ts";
+import { widthMapMethods } from "./width-map.ts";
+import type { WidthMapUseCase } from "./width-map.ts";
 import { writeMethods } from "./write-events.ts";
 import type { Writing } from "./write-events.ts";
 
@@ -36,6 +38,7 @@ export interface MethodDependencies {
   readonly sizes: SizesUseCase;
   readonly tunings: TuningUseCases;
   readonly partitions: PartitionsUseCase;
+  readonly maps: WidthMapUseCase;
   readonly doctor: RemediesUseCase;
   readonly splits: SplitUseCases;
   readonly modes: ReadModeUseCases;
@@ -55,6 +58,7 @@ export function allMethods(deps: MethodDependencies): Method[] {
     ...histogramMethods(deps.sizes),
     ...tuningMethods(deps.tunings),
     ...partitionMethods(deps.partitions),
+    ...widthMapMethods(deps.maps),
     ...remedyMethods(deps.doctor),
     ...splitMethods(deps.splits),
     ...readModeMethods(deps.modes),

@@ -5,18 +5,23 @@ import {
   ListPartitionsRequest_OrderBy,
 } from "../../gen/braid/v1/control_service_pb.js";
 import type {
+  ListPartitionsRequest,
   ListPartitionsResponseSchema,
   SizedPartitionSchema,
 } from "../../gen/braid/v1/control_service_pb.js";
 import { Split_State } from "../../gen/braid/v1/split_pb.js";
 import { ExplainedPartition_Route } from "../../gen/braid/v1/time_series_service_pb.js";
 import { pageAfter, pageSizeOf, pageTokenAfter } from "../../namespaces/control-pages.ts";
+import { formatCount } from "../../lib/quantity.ts";
+import type { Problems } from "../../lib/problems.ts";
 import type {
   ListedPartition,
+  PartitionFilter,
   PartitionListing,
   PartitionOrder,
   PartitionPage,
 } from "../../sizes/list-partitions.ts";
+import { TOP_PARTITIONS_MAX } from "../../sizes/walk-tally.ts";
 import { nameOf } from "./enum-names.ts";
 import { messageMethod } from "./method.ts";
 import type { UnaryMethod } from "./method.ts";
@@ -41,23 +46,60 @@ export function partitionMethods(partitions: PartitionsUseCase): UnaryMethod[] {
         timeSlice: request.timeSlice,
         order: nameOf(request.orderBy, ORDERS, "orderBy", problems) ?? "BYTES",
         page: pageIn(request, problems),
+        filter: filterIn(request, problems),
       }),
-      handle: async ({ namespace, timeSlice, order, page }) => {
+      handle: async ({ page, namespace, ...query }) => {
         const [pageSize, after] = [pageSizeOf(page), pageAfter(page)];
-        return pageMessage(await partitions.list(namespace, { timeSlice, order, pageSize, after }));
+        return pageMessage(await partitions.list(namespace, { ...query, pageSize, after }));
       },
     }),
   ];
 }
 
-function pageMessage({
-  timeSlice,
-  walk,
-  partitions,
-  next,
-}: PartitionPage): MessageInitShape<typeof ListPartitionsResponseSchema> {
+function filterIn(request: ListPartitionsRequest, problems: Problems): PartitionFilter {
+  const { timeBucketMin, timeBucketMax, hashFrom: from = 0, hashTo: to = 1 } = request;
+  const [bytesMin, bytesMax] = [numberOf(request.bytesMin), numberOf(request.bytesMax)];
+  if (isEmpty(timeBucketMin, timeBucketMax)) {
+    problems.add("timeBucketMin is above timeBucketMax", "timeBucketMin");
+  }
+  if (isEmpty(bytesMin, bytesMax)) problems.add("bytesMin is above bytesMax", "bytesMin");
+  if (!(from >= 0 && from <= to && to <= 1)) {
+    problems.add("hashFrom and hashTo must be from 0 to 1, in this order", "hashFrom");
+  }
+  return {
+    timeBucketMin,
+    timeBucketMax,
+    bytesMin,
+    bytesMax,
+    seriesId: request.timeSeriesId === "" ? undefined : request.timeSeriesId,
+    idFraction: from === 0 && to === 1 ? undefined : { from, to },
+  };
+}
+
+function isEmpty(min: number | undefined, max: number | undefined): boolean {
+  return min !== undefined && max !== undefined && min > max;
+}
+
+function numberOf(value: bigint | undefined): number | undefined {
+  return value === undefined ? undefined : Number(value);
+}
+
+function coverageOf({ walk }: PartitionPage): string {
+  if (walk === undefined)
+    return "partitions that reads have detected: the slice was not walked yet";
+  return (
+    `the ${formatCount(TOP_PARTITIONS_MAX)} largest by bytes and by events that the last walk ` +
+    "stored, and those with a split; smaller ones are not listed"
+  );
+}
+
+function pageMessage(page: PartitionPage): MessageInitShape<typeof ListPartitionsResponseSchema> {
+  const { timeSlice, walk, partitions, next } = page;
   return {
     partitions: partitions.map(partitionMessage),
+    known: page.known,
+    matching: page.matching,
+    coverage: coverageOf(page),
     ...(walk === undefined ? {} : { asOf: timeOfMicros(walk.asOf) }),
     complete: walk?.complete ?? false,
     nextPageToken: next === "" ? "" : pageTokenAfter(next),

@@ -9,6 +9,7 @@ import type { SliceRecord } from "../../records/slice-records.ts";
 import { removeSplits } from "../../records/split-records.ts";
 import { removeTopPartitions } from "../../records/top-partition-records.ts";
 import { removeWalkPosition } from "../../records/walk-positions.ts";
+import { removeWidthMap } from "../../records/width-map-records.ts";
 import { dropTables } from "../make-tables.ts";
 import { asOwner, observeSlices } from "./reconcile-run.ts";
 import type { ReconcileRun } from "./reconcile-run.ts";
@@ -58,6 +59,7 @@ async function dropAll(
     await dropTables(store, ref);
     await removeSplits(catalog, ref);
     await removeTopPartitions(catalog, ref);
+    await removeWidthMap(catalog, ref);
     await removeWalkPosition(catalog, ref);
     await writeSlice(catalog, record.id, { ...slice, storeDropped: true });
     dropped.push(slice.name);

@@ -14,6 +14,7 @@ import type { ClockStatusSchema, ConfirmClockRequestSchema, GetStatusRequestSche
 import type { ExplainedPartition_Route } from "./time_series_service_pb.js";
 import type { GetSplitRequestSchema, GetSplitSummaryRequestSchema, ListSplitsRequestSchema, ListSplitsResponseSchema, PauseSplitsRequestSchema, PauseSplitsResponseSchema, RequestSplitRequestSchema, ResumeSplitsRequestSchema, ResumeSplitsResponseSchema, RetrySplitRequestSchema, RollbackSplitRequestSchema, Split_State, SplitSchema } from "./split_pb.js";
 import type { DecideTuningRequestSchema, ListTuningsRequestSchema, ListTuningsResponseSchema, TuningSchema } from "./tuning_pb.js";
+import type { GetWidthMapRequestSchema, WidthMapSchema } from "./width_map_pb.js";
 import type { GetRemediesRequestSchema, GetRemediesResponseSchema } from "./remedies_pb.js";
 import type { GetVerifyRequestSchema, StartVerifyRequestSchema, StartVerifyResponseSchema, VerificationSchema } from "./verify_pb.js";
 import type { ListServersRequestSchema, ListServersResponseSchema } from "./servers_pb.js";
@@ -1328,6 +1329,49 @@ export declare type ListPartitionsRequest = Message<"braid.v1.ListPartitionsRequ
    * @generated from field: string page_token = 5;
    */
   pageToken: string;
+
+  /**
+   * Only partitions of these time buckets, counted from the slice's start, both included.
+   *
+   * @generated from field: optional uint32 time_bucket_min = 6;
+   */
+  timeBucketMin?: number | undefined;
+
+  /**
+   * @generated from field: optional uint32 time_bucket_max = 7;
+   */
+  timeBucketMax?: number | undefined;
+
+  /**
+   * Only partitions of these sizes, both included.
+   *
+   * @generated from field: optional uint64 bytes_min = 8;
+   */
+  bytesMin?: bigint | undefined;
+
+  /**
+   * @generated from field: optional uint64 bytes_max = 9;
+   */
+  bytesMax?: bigint | undefined;
+
+  /**
+   * Only partitions of this id.
+   *
+   * @generated from field: string time_series_id = 10;
+   */
+  timeSeriesId: string;
+
+  /**
+   * Only ids whose hash lies in these rows of a width map: from 0 to 1, the end excluded.
+   *
+   * @generated from field: optional double hash_from = 11;
+   */
+  hashFrom?: number | undefined;
+
+  /**
+   * @generated from field: optional double hash_to = 12;
+   */
+  hashTo?: number | undefined;
 };
 
 /**
@@ -1406,6 +1450,25 @@ export declare type ListPartitionsResponse = Message<"braid.v1.ListPartitionsRes
    * @generated from field: uint64 total_events = 7;
    */
   totalEvents: bigint;
+
+  /**
+   * How many partitions are known by name, and how many of them the request wants.
+   *
+   * @generated from field: uint32 known = 8;
+   */
+  known: number;
+
+  /**
+   * @generated from field: uint32 matching = 9;
+   */
+  matching: number;
+
+  /**
+   * Which partitions of the slice are known by name; others are not listed, whatever is asked.
+   *
+   * @generated from field: string coverage = 10;
+   */
+  coverage: string;
 };
 
 /**
@@ -1785,6 +1848,17 @@ export declare const ControlService: GenService<{
     methodKind: "unary";
     input: typeof ListPartitionsRequestSchema;
     output: typeof ListPartitionsResponseSchema;
+  },
+  /**
+   * Returns the partitions of a slice as a grid, time across and size or id down, as the last walk
+   * over the slice found them, with today's splits marked.
+   *
+   * @generated from rpc braid.v1.ControlService.GetWidthMap
+   */
+  getWidthMap: {
+    methodKind: "unary";
+    input: typeof GetWidthMapRequestSchema;
+    output: typeof WidthMapSchema;
   },
   /**
    * Looks at a namespace's sizes, splits and tunings and names a remedy for each problem.

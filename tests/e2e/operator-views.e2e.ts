@@ -1,0 +1,73 @@
+/** What the console's pages ask of a real server: servers, width map, filters, ids. */
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { connect } from "../../client/connect.ts";
+import type { BraidClient, WidthMap } from "../../client/connect.ts";
+import { until } from "../support/conditions.ts";
+import { startServer } from "../support/started-server.ts";
+import type { StartedServer } from "../support/started-server.ts";
+
+const IDS = ["bot:1", "bot:2", "profile:1", "profile:2", "profile:3"];
+
+let server: StartedServer;
+let client: BraidClient;
+
+before(async () => {
+  server = await startServer({
+    env: { BRAID_WALK_EVERY: "200ms", BRAID_WALK_CURRENT_EVERY: "1s" },
+  });
+  client = connect(server.url);
+  await client.createNamespace("plays", {
+    widePartition: { bytesMax: "131072", targetBytes: "65536" },
+  });
+  const eventTime = new Date();
+  for (const timeSeriesId of IDS) {
+    // One is over the limit.
+    const events = Array.from({ length: timeSeriesId === "bot:1" ? 200 : 2 }, (_, nth) => ({
+      timeSeriesId,
+      eventTime,
+      eventId: `e${nth}`,
+      items: { value: "x".repeat(1_000) },
+    }));
+    await client.writeSync("plays", events);
+  }
+});
+
+after(async () => {
+  await server[Symbol.asyncDispose]();
+});
+
+test("one process lists itself with its version, its views and its filters", async () => {
+  const { servers, answeredBy } = await client.listServers();
+  const status = await client.getStatus();
+  deepEqual([servers.length, servers[0]?.name, answeredBy], [1, answeredBy, status.process]);
+  deepEqual([servers[0]?.version, servers[0]?.role], [status.version, "SERVER_AND_WORKER"]);
+});
+
+test("the walk of a slice makes its width map, and a brush lists what lies in it", async () => {
+  let map: WidthMap = await client.getWidthMap("plays");
+  await until(async () => {
+    map = await client.getWidthMap("plays");
+    // The first walk may have come before the last event.
+    return Number(map.partitions) === IDS.length;
+  });
+  equal(map.overLimit, "1");
+  match(map.sentence, /^1 partition over 128KiB: bot:1/);
+  const cells = map.cells.filter(({ partitions }) => partitions !== "0");
+  equal(
+    cells.reduce((sum, { value }) => sum + Number(value), 0),
+    IDS.length,
+  );
+  const hashes = await client.getWidthMap("plays", map.timeSlice, { rows: "ID_HASH" });
+  const darkest = hashes.cells.find(({ largestBytes }) => Number(largestBytes) > 131_072);
+  const row = hashes.rows[darkest?.row ?? -1];
+  ok(row !== undefined);
+  const brushed = await client.listPartitions("plays", map.timeSlice, {
+    filter: { hashFrom: row.from, hashTo: row.upTo ?? 1, bytesMin: "131073" },
+  });
+  deepEqual(
+    brushed.partitions.map(({ timeSeriesId }) => timeSeriesId),
+    ["bot:1"],
+  );
+  deepEqual([brushed.known, brushed.matching], [IDS.length, 1]);
+});

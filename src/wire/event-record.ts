@@ -32,6 +32,24 @@ export const TAG_ITEM_VALUE = 0x12;
 const TAG_SECONDS = 0x08;
 const TAG_NANOS = 0x10;
 
+/** An event whose parts are found again and again, in other bytes each time. */
+export type LocatedEvent = { -readonly [Part in keyof EventBytes]: EventBytes[Part] };
+
+export function newLocatedEvent(): LocatedEvent {
+  return {
+    bytes: NO_BYTES,
+    start: 0,
+    end: 0,
+    time: 0,
+    seriesStart: 0,
+    seriesEnd: 0,
+    idStart: 0,
+    idEnd: 0,
+    itemsStart: 0,
+  };
+}
+
+const NO_BYTES = new Uint8Array(0);
 const reader = new VarintReader();
 
 /** Outside this range a time is not exact in a JavaScript number: about the years 1684 to 2255. */
@@ -42,42 +60,64 @@ export const TIME_MICROS_MAX = Number.MAX_SAFE_INTEGER;
  * Checks neither the items nor the text: `validateEvent` does that for events from outside.
  */
 export function locateEvent(bytes: Uint8Array, start: number, end: number): EventBytes | undefined {
-  if (bytes[start] !== TAG_SERIES) return undefined;
+  const event = newLocatedEvent();
+  return locateAgain(event, bytes, start, end) ? event : undefined;
+}
+
+/**
+ * As `locateEvent`, into an event that is there already. False if there is none: then `event` is
+ * unchanged.
+ */
+export function locateAgain(
+  event: LocatedEvent,
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+): boolean {
+  if (bytes[start] !== TAG_SERIES) return false;
   reader.position = start + 1;
   const seriesLength = reader.read(bytes, end);
   const seriesStart = reader.position;
   const seriesEnd = seriesStart + seriesLength;
-  if (seriesLength <= 0 || !reader.canonical || bytes[seriesEnd] !== TAG_TIME) return undefined;
+  if (seriesLength <= 0 || !reader.canonical || bytes[seriesEnd] !== TAG_TIME) return false;
 
   reader.position = seriesEnd + 1;
   const timeLength = reader.read(bytes, end);
   const timeStart = reader.position;
   const timeEnd = timeStart + timeLength;
   if (timeLength < 0 || !reader.canonical || timeEnd >= end || bytes[timeEnd] !== TAG_ID)
-    return undefined;
+    return false;
   let seconds = 0;
   let nanos = 0;
   if (reader.position < timeEnd && bytes[reader.position] === TAG_SECONDS) {
     reader.position++;
     seconds = reader.read(bytes, timeEnd);
-    if (seconds <= 0 || !reader.canonical) return undefined;
+    if (seconds <= 0 || !reader.canonical) return false;
   }
   if (reader.position < timeEnd && bytes[reader.position] === TAG_NANOS) {
     reader.position++;
     nanos = reader.read(bytes, timeEnd);
-    if (nanos <= 0 || nanos > 999_999_999 || nanos % 1000 !== 0 || !reader.canonical)
-      return undefined;
+    if (nanos <= 0 || nanos > 999_999_999 || nanos % 1000 !== 0 || !reader.canonical) return false;
   }
-  if (reader.position !== timeEnd) return undefined;
+  if (reader.position !== timeEnd) return false;
   const time = seconds * 1_000_000 + nanos / 1000;
-  if (time > TIME_MICROS_MAX) return undefined;
+  if (time > TIME_MICROS_MAX) return false;
 
   reader.position = timeEnd + 1;
   const idLength = reader.read(bytes, end);
   const idStart = reader.position;
   const idEnd = idStart + idLength;
-  if (idLength <= 0 || !reader.canonical || idEnd > end) return undefined;
-  return { bytes, start, end, time, seriesStart, seriesEnd, idStart, idEnd, itemsStart: idEnd };
+  if (idLength <= 0 || !reader.canonical || idEnd > end) return false;
+  event.bytes = bytes;
+  event.start = start;
+  event.end = end;
+  event.time = time;
+  event.seriesStart = seriesStart;
+  event.seriesEnd = seriesEnd;
+  event.idStart = idStart;
+  event.idEnd = idEnd;
+  event.itemsStart = idEnd;
+  return true;
 }
 
 /** One item as bytes. */

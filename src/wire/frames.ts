@@ -7,8 +7,8 @@
  */
 import { compareBytes } from "../lib/bytes.ts";
 import { assert } from "../lib/errors.ts";
-import { locateEvent } from "./event-record.ts";
-import type { EventBytes } from "./event-record.ts";
+import { locateAgain, newLocatedEvent } from "./event-record.ts";
+import type { EventBytes, LocatedEvent } from "./event-record.ts";
 import { VarintReader, varintLength, writeVarint } from "./varint.ts";
 
 export const TAG_FRAME = 0x0a;
@@ -61,12 +61,18 @@ export function writeFrame(target: Uint8Array, at: number, event: EventBytes): n
  * begins at its `end`.
  */
 export function eventOfFrame(bytes: Uint8Array, at: number): EventBytes | undefined {
-  if (bytes[at] !== TAG_FRAME) return undefined;
+  const event = newLocatedEvent();
+  return locateFrame(event, bytes, at) ? event : undefined;
+}
+
+/** As `eventOfFrame`, into an event that is there already. */
+export function locateFrame(event: LocatedEvent, bytes: Uint8Array, at: number): boolean {
+  if (bytes[at] !== TAG_FRAME) return false;
   reader.position = at + 1;
   const length = reader.read(bytes, bytes.length);
   const start = reader.position;
-  if (length < 0 || start + length > bytes.length) return undefined;
-  return locateEvent(bytes, start, start + length);
+  if (length < 0 || start + length > bytes.length) return false;
+  return locateAgain(event, bytes, start, start + length);
 }
 
 /** Every event of a run, in order. */

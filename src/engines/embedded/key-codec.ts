@@ -15,9 +15,10 @@ import { crc32c } from "@node-rs/crc32";
 import { hash32 } from "../../lib/hash.ts";
 import type { PartitionKey } from "../../model/partition.ts";
 import type { PlacedEvent, StoredBlock } from "../../ports/event-store.ts";
-import { eventOfFrame, frameLength, writeFrame } from "../../wire/frames.ts";
+import { frameLength, locateFrame, writeFrame } from "../../wire/frames.ts";
 import type { Position } from "../../wire/frames.ts";
-import type { EventBytes } from "../../wire/event-record.ts";
+import { newLocatedEvent } from "../../wire/event-record.ts";
+import type { EventBytes, LocatedEvent } from "../../wire/event-record.ts";
 import type { LevelBatch } from "./level.ts";
 
 const SEPARATOR = 0xff;
@@ -97,9 +98,19 @@ export function readValue(
   frame: Uint8Array,
   seed: number,
 ): EventBytes | undefined {
-  if (value.length <= CHECKSUM_BYTES || readU32(value, 0) !== hash32(frame, seed)) return undefined;
-  const event = eventOfFrame(frame, 0);
-  return event?.end === frame.length ? event : undefined;
+  const event = newLocatedEvent();
+  return readValueAgain(event, value, frame, seed) ? event : undefined;
+}
+
+/** As `readValue`, into an event that is there already. */
+export function readValueAgain(
+  event: LocatedEvent,
+  value: Uint8Array,
+  frame: Uint8Array,
+  seed: number,
+): boolean {
+  if (value.length <= CHECKSUM_BYTES || readU32(value, 0) !== hash32(frame, seed)) return false;
+  return locateFrame(event, frame, 0) && event.end === frame.length;
 }
 
 /** Puts one block into a batch and returns the bytes of its key and value. */

@@ -10,13 +10,14 @@ import { ServiceError } from "../../lib/errors.ts";
 import { FetchAhead } from "../../lib/fetch-ahead.ts";
 import type { PartitionKey } from "../../model/partition.ts";
 import type { ScanRange } from "../../ports/event-store.ts";
+import { newLocatedEvent } from "../../wire/event-record.ts";
 import type { EventBytes } from "../../wire/event-record.ts";
-import { comparePositions, positionOf } from "../../wire/frames.ts";
-import type { Run } from "../../wire/frames.ts";
+import { comparePositions, eventOfFrame, positionOf } from "../../wire/frames.ts";
+import type { Position, Run } from "../../wire/frames.ts";
 import type { CheckedLevel } from "./checked-level.ts";
 import { VALUES_ONLY } from "./level.ts";
 import type { LevelIteratorOptions } from "./level.ts";
-import { CHECKSUM_BYTES, partitionSeed, placeKey, readValue } from "./key-codec.ts";
+import { CHECKSUM_BYTES, partitionSeed, placeKey, readValue, readValueAgain } from "./key-codec.ts";
 import { SteadyIterator } from "./steady-iterator.ts";
 
 /**
@@ -41,25 +42,20 @@ export async function* scanPartition(
   const check = new EventCheck(partition, range);
   const fetcher = new Fetcher(level, partition, range, signal, check);
   try {
-    let run = new RunBuilder();
+    let run = new RunBuilder(range, check);
     const fetches = new FetchAhead(fetcher);
     do {
-      const values = await fetches.next();
+      const rows = await fetches.next();
       let cut = false;
-      for (const value of values) {
-        const frame = value.subarray(CHECKSUM_BYTES);
-        const event = check.vouch(value, frame);
-        if (run.count >= range.runEventsMax || !run.fits(frame.length, range.runBytesMax)) {
-          yield run.build();
-          run = new RunBuilder();
-          cut = true;
-        }
-        run.add(value, event);
+      for (let taken = run.add(rows, 0); taken < rows.length; taken = run.add(rows, taken)) {
+        yield run.build();
+        run = new RunBuilder(range, check);
+        cut = true;
       }
       // Events that did not fit join the next fetch, so that large and tiny runs do not alternate.
       if (run.count > 0 && (!cut || fetches.ended)) {
         yield run.build();
-        run = new RunBuilder();
+        run = new RunBuilder(range, check);
       }
     } while (!fetches.ended);
   } finally {
@@ -67,38 +63,63 @@ export async function* scanPartition(
   }
 }
 
+/** As LevelDB returns it: without its key, and its value. */
+type Row = readonly [unknown, Buffer];
+
+/** Its loops make no object for an event: they run for each event of each read. */
 class RunBuilder {
+  readonly #range: ScanRange;
+  readonly #check: EventCheck;
   readonly #values: Buffer[] = [];
   #bytes = 0;
-  #first: EventBytes | undefined;
-  #last: EventBytes | undefined;
+
+  constructor(range: ScanRange, check: EventCheck) {
+    this.#range = range;
+    this.#check = check;
+  }
 
   get count(): number {
     return this.#values.length;
   }
 
-  fits(bytes: number, bytesMax: number): boolean {
-    return this.#bytes === 0 || this.#bytes + bytes <= bytesMax;
+  /** Takes the rows from this one on, as far as they fit, and returns the number of the next one. */
+  add(rows: readonly Row[], from: number): number {
+    const { runEventsMax, runBytesMax } = this.#range;
+    const values = this.#values;
+    for (let nth = from; nth < rows.length; nth++) {
+      const value = (rows[nth] as Row)[1];
+      const bytes = this.#bytes + value.length - CHECKSUM_BYTES;
+      // The first one always fits.
+      if (values.length > 0 && (values.length >= runEventsMax || bytes > runBytesMax)) return nth;
+      this.#check.vouch(value);
+      values.push(value);
+      this.#bytes = bytes;
+    }
+    return rows.length;
   }
 
-  add(value: Buffer, event: EventBytes): void {
-    this.#values.push(value);
-    this.#bytes += value.length - CHECKSUM_BYTES;
-    this.#first ??= event;
-    this.#last = event;
-  }
-
+  /** Only called when the run has events. */
   build(): Run {
     // One chunk instead of one per event: copying costs less than the garbage collection of so many
     // small buffers.
     const frames = Buffer.allocUnsafeSlow(this.#bytes);
+    const values = this.#values;
     let at = 0;
-    for (const value of this.#values) at += value.copy(frames, at, CHECKSUM_BYTES);
-    // Only called when the run has events.
-    const first = positionOf(this.#first as EventBytes);
-    const last = positionOf(this.#last as EventBytes);
+    let lastAt = 0;
+    for (let nth = 0; nth < values.length; nth++) {
+      lastAt = at;
+      at += (values[nth] as Buffer).copy(frames, at, CHECKSUM_BYTES);
+    }
+    const [first, last] = [positionAt(frames, 0), positionAt(frames, lastAt)];
     return { chunks: [frames], count: this.count, bytes: this.#bytes, first, last };
   }
+}
+
+/** Its id is a copy: a position may be kept for longer than its run. */
+function positionAt(frames: Buffer, at: number): Position {
+  // The event was vouched for.
+  const { time, id } = positionOf(eventOfFrame(frames, at) as EventBytes);
+  return { time, id: Buffer.from(id) };
 }
 
 class EventCheck {
@@ -107,7 +128,10 @@ class EventCheck {
   readonly #series: Uint8Array;
   readonly #seed: number;
   readonly #direction: number;
-  #before: EventBytes | undefined;
+  /** The event before, if there is one, and the one that is being checked: they take turns. */
+  #before = newLocatedEvent();
+  #event = newLocatedEvent();
+  #isFirst = true;
 
   constructor(partition: PartitionKey, range: ScanRange) {
     this.#partition = partition;
@@ -125,29 +149,31 @@ class EventCheck {
     return this.#seed;
   }
 
-  vouch(value: Uint8Array, frame: Uint8Array): EventBytes {
-    const event = readValue(value, frame, this.#seed);
-    if (event === undefined) throw this.#loss("an event does not match its checksum");
-    if (!this.#isOfSeries(event)) throw this.#loss("an event of another series lies in it");
-    const { from, to, after } = this.#range;
-    if (event.time < from || event.time >= to) throw this.#loss("an event lies out of its place");
-    const before = this.#before;
-    if (before === undefined) {
-      if (
-        after !== undefined &&
-        this.#direction * comparePositions(positionOf(event), after) <= 0
-      ) {
-        throw this.#loss("an event lies out of its place");
-      }
-    } else if (
-      this.#direction * (event.time - before.time) < 0 ||
-      (event.time === before.time &&
-        this.#direction * comparePositions(positionOf(event), positionOf(before)) <= 0)
-    ) {
-      throw this.#loss("its events are out of order");
+  vouch(value: Buffer): void {
+    const event = this.#event;
+    if (!readValueAgain(event, value, value.subarray(CHECKSUM_BYTES), this.#seed)) {
+      throw this.#loss("an event does not match its checksum");
     }
+    if (!this.#isOfSeries(event)) throw this.#loss("an event of another series lies in it");
+    const { from, to } = this.#range;
+    if (event.time < from || event.time >= to) throw this.#loss("an event lies out of its place");
+    if (this.#isFirst) this.#vouchFirst(event);
+    else if (!this.#isBehind(event, this.#before)) throw this.#loss("its events are out of order");
+    this.#isFirst = false;
+    this.#event = this.#before;
     this.#before = event;
-    return event;
+  }
+
+  #vouchFirst(event: EventBytes): void {
+    const { after } = this.#range;
+    if (after === undefined) return;
+    if (this.#direction * comparePositions(positionOf(event), after) > 0) return;
+    throw this.#loss("an event lies out of its place");
+  }
+
+  #isBehind(event: EventBytes, before: EventBytes): boolean {
+    if (event.time !== before.time) return this.#direction * (event.time - before.time) > 0;
+    return this.#direction * comparePositions(positionOf(event), positionOf(before)) > 0;
   }
 
   #isOfSeries(event: EventBytes): boolean {
@@ -208,25 +234,19 @@ class Fetcher {
     return this.#wanted === undefined || this.#wanted > 0;
   }
 
-  async fetch(): Promise<Buffer[]> {
+  async fetch(): Promise<readonly Row[]> {
     if (this.#ended) return [];
     const wanted = this.#wanted ?? 0;
     const count = wanted > 0 ? Math.min(wanted, FETCH_EVENTS_MAX) : this.#events;
-    const entries = await this.#iterator.next(count);
-    const values: Buffer[] = [];
-    let bytes = 0;
-    for (const [, value] of entries) {
-      values.push(value);
-      bytes += value.length;
-    }
-    if (entries.length < count && bytes <= this.#bytesMax) this.#ended = true;
-    this.#last = values.at(-1) ?? this.#last;
-    if (wanted > 0) this.#wanted = Math.max(0, wanted - entries.length);
+    const rows = await this.#iterator.next(count);
+    if (rows.length < count && bytesOf(rows) <= this.#bytesMax) this.#ended = true;
+    this.#last = rows.at(-1)?.[1] ?? this.#last;
+    if (wanted > 0) this.#wanted = Math.max(0, wanted - rows.length);
     else {
       const { runEventsMax } = this.#range;
       this.#events = Math.max(1, Math.min(this.#events * 2, runEventsMax, FETCH_EVENTS_MAX));
     }
-    return values;
+    return rows;
   }
 
   async close(): Promise<void> {
@@ -254,4 +274,10 @@ class Fetcher {
       lt: !forward && edge !== undefined && edge.compare(high) < 0 ? edge : high,
     };
   }
+}
+
+function bytesOf(rows: readonly Row[]): number {
+  let bytes = 0;
+  for (let nth = 0; nth < rows.length; nth++) bytes += (rows[nth] as Row)[1].length;
+  return bytes;
 }

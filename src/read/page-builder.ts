@@ -10,6 +10,7 @@ import { itemsOf } from "../wire/event-record.ts";
 import type { EventBytes } from "../wire/event-record.ts";
 import { eventOfFrame, positionOf } from "../wire/frames.ts";
 import type { Position, Run } from "../wire/frames.ts";
+import { frameEnd } from "../wire/packed-block.ts";
 import { assert } from "../lib/errors.ts";
 import type { ItemFilter } from "./read-query.ts";
 
@@ -50,7 +51,7 @@ export class PageBuilder {
       this.full = true;
       return run;
     }
-    return this.#addOneByOne(run);
+    return this.#addPart(run);
   }
 
   #hasRoom(run: Run): boolean {
@@ -67,6 +68,53 @@ export class PageBuilder {
     if (this.count === this.#eventsMax) this.full = true;
   }
 
+  /**
+   * A part of a run that does not fit whole: only the lengths of its frames count, and events are
+   * parsed at the two edges.
+   */
+  #addPart(run: Run): Run | undefined {
+    let taken = 0;
+    let takenBytes = 0;
+    let rest: Run | undefined;
+    let last: { readonly chunk: Uint8Array; readonly at: number } | undefined;
+    for (const [nth, chunk] of run.chunks.entries()) {
+      let at = 0;
+      let lastAt = 0;
+      while (at < chunk.length) {
+        const end = frameEnd(chunk, at, chunk.length);
+        assert(end > at, "a run holds whole frames");
+        // A single event larger than the page's bytes is a page of its own.
+        const fits = this.count === 0 || this.bytes + end - at <= this.#bytesMax;
+        if (!fits || this.count === this.#eventsMax) break;
+        this.count++;
+        this.bytes += end - at;
+        taken++;
+        lastAt = at;
+        at = end;
+      }
+      takenBytes += at;
+      if (at > 0) {
+        this.chunks.push(at === chunk.length ? chunk : chunk.subarray(0, at));
+        last = { chunk, at: lastAt };
+      }
+      if (at === chunk.length) continue;
+      rest = {
+        chunks: [at === 0 ? chunk : chunk.subarray(at), ...run.chunks.slice(nth + 1)],
+        count: run.count - taken,
+        bytes: run.bytes - takenBytes,
+        first: positionAt(chunk, at),
+        last: run.last,
+      };
+      break;
+    }
+    if (last !== undefined) this.examined = positionAt(last.chunk, last.at);
+    this.examinedEvents += taken;
+    this.examinedBytes += takenBytes;
+    if (rest !== undefined || this.count === this.#eventsMax) this.full = true;
+    return rest;
+  }
+
+  /** With filters. */
   #addOneByOne(run: Run): Run | undefined {
     let taken = 0;
     let takenBytes = 0;
@@ -89,9 +137,8 @@ export class PageBuilder {
               last: run.last,
             };
           }
-          const frame = chunk.subarray(at, event.end);
           // A match is copied, so that it does not keep its whole run in memory.
-          this.chunks.push(this.#filters.length === 0 ? frame : Buffer.from(frame));
+          this.chunks.push(Buffer.from(chunk.subarray(at, event.end)));
           this.count++;
           this.bytes += length;
         }
@@ -106,6 +153,12 @@ export class PageBuilder {
     if (this.count === this.#eventsMax) this.full = true;
     return undefined;
   }
+}
+
+function positionAt(chunk: Uint8Array, at: number): Position {
+  const event = eventOfFrame(chunk, at);
+  assert(event !== undefined, "a run holds whole frames");
+  return positionOf(event);
 }
 
 function matches(event: EventBytes, filter: ItemFilter): boolean {

@@ -20,7 +20,7 @@ import { TestReport } from "./report-tests.ts";
 import { beginTestServices } from "./services/test-services.ts";
 
 /** The long ones first, so that none of them is left running alone at the end. */
-const TEST_FILES = ["tests/**/*.e2e.ts", "tests/**/*.test.ts", "{src,client}/**/*.test.ts"];
+const TEST_FILES = ["tests/**/*.e2e.ts", "tests/**/*.test.ts", "{src,client,console}/**/*.test.ts"];
 
 /** A file that hangs fails after this instead of holding up the run for ever. */
 const FILE_MS_MAX = 300_000;

@@ -5,7 +5,7 @@ import { useEffect } from "preact/hooks";
 import { Problem } from "../kit/problem.tsx";
 import { Loading } from "../kit/loading.tsx";
 import { Banners } from "./banners.tsx";
-import { Controls } from "./controls.tsx";
+import { Controls, ServedBy } from "./controls.tsx";
 import { Navigation } from "./navigation.tsx";
 import { ROUTES } from "./routes.ts";
 import type { PageProps, Route } from "./routes.ts";
@@ -24,6 +24,7 @@ export function App() {
         <header class="frame-head">
           <Navigation current={found?.route} />
           <Controls />
+          <ServedBy />
         </header>
         <div class="frame-body">
           <Banners />

@@ -65,7 +65,7 @@ export function ChartFrame({
 function FigureTable({ title, table: { heads, rows } }: { title: string; table: ChartTable }) {
   const left = rows.length - TABLE_ROWS_MAX;
   return (
-    <div class="table-scroll is-short" tabIndex={0} role="region" aria-label={title}>
+    <div class="table-scroll is-short" tabIndex={0} role="group" aria-label={title}>
       <table class="table">
         <caption class="visually-hidden">{title}</caption>
         <thead>

@@ -116,7 +116,7 @@ function Rows<T>({
       class={virtual ? "table-scroll is-virtual" : "table-scroll"}
       ref={scroller}
       tabIndex={0}
-      role="region"
+      role="group"
       aria-label={caption}
     >
       <table class="table" aria-rowcount={shown.length + 1}>

@@ -1,7 +1,8 @@
 /** A state as a word with a mark, so that colour is never alone. */
 import type { ComponentChildren } from "preact";
+import type { Tone } from "./tone.ts";
 
-export type Tone = "ok" | "busy" | "warn" | "bad" | "idle";
+export type { Tone } from "./tone.ts";
 
 const MARKS: Readonly<Record<Tone, string>> = {
   ok: "✓",

@@ -154,7 +154,7 @@ function healthy(status: ServerStatus, { reads, writes }: Recent): Health {
   };
 }
 
-/** The states of a split that somebody works on, or will. */
+/** The states of a split that a worker works on, or will. */
 export const IN_FLIGHT = ["DETECTED", "PLANNING", "PLANNED", "SPLITTING", "VALIDATING", "PARKED"];
 
 export function splitsIn(status: ServerStatus, states: readonly string[]): number {

@@ -37,11 +37,16 @@ async function buildServer(target: string): Promise<boolean> {
   linkTypes(target);
   // Generated code is JavaScript with its types already.
   cpSync("src/gen", join(target, "src", "gen"), { recursive: true });
-  // For `braid --version` and GetStatus. Without git there is no commit to name.
-  const head = await runCommand("git", ["rev-parse", "--short=12", "HEAD"]);
-  const commit = head.ok ? head.output.trim() : "unknown";
+  // For `braid --version` and GetStatus.
+  const commit = process.env["SOURCE_COMMIT"] || (await headCommit());
   writeFileSync(join(target, "build.json"), `${JSON.stringify({ commit })}\n`);
   return ok;
+}
+
+/** Without git, as in the build of the container image, there is no commit to name. */
+async function headCommit(): Promise<string> {
+  const head = await runCommand("git", ["rev-parse", "--short=12", "HEAD"]);
+  return head.ok ? head.output.trim() : "unknown";
 }
 
 async function compile(project: string, ...options: string[]): Promise<boolean> {

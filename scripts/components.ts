@@ -65,6 +65,11 @@ const COMPONENTS: Readonly<Record<string, Component>> = {
     found: hasPip,
     howToGetIt: () => "install python3 and pip (Debian and Ubuntu: apt-get install python3-pip)",
   },
+  systemd: {
+    what: "systemd-analyze",
+    found: () => isOnPath("systemd-analyze"),
+    howToGetIt: () => "install systemd",
+  },
   tmpfs: {
     what: "the right to mount a small disk (tmpfs)",
     found: canMount,

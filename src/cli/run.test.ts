@@ -21,6 +21,7 @@ const LEAVES = [
   "worker",
   "status",
   "servers",
+  "health",
   "ns create",
   "ns get",
   "ns ls",

@@ -15,6 +15,7 @@ import { addDoctor } from "./doctor.ts";
 import { addExplain } from "./explain.ts";
 import { EXIT, ExitError, exitCodeOf, explainFailure, UsageError } from "./failures.ts";
 import { findCommand, fullName } from "./find-command.ts";
+import { addHealth } from "./health.ts";
 import { addHistogram } from "./histogram.ts";
 import { addClock } from "./clock.ts";
 import { addKillSwitch } from "./kill-switch.ts";
@@ -165,6 +166,7 @@ Exit codes:
   addWorker(program, terminal);
   addStatus(program, terminal);
   addServers(program, terminal);
+  addHealth(program, terminal);
   addNs(program, terminal);
   addPlan(program, terminal);
   addAdvise(program, terminal);

@@ -236,3 +236,45 @@ test("blocks of the configuration file apply beside those of the API and overrid
   deepEqual(rest.ids, [configured]);
   equal(rest.nextPageToken, "");
 });
+
+test("many views in use are refreshed by one listing of versions, and only changed ones are read", async () => {
+  const fixture = new ControlFixture({ shared: true });
+  const { views, namespaces } = fixture.start();
+  const other = fixture.start();
+  const names = Array.from({ length: 40 }, (_, n) => `n${n}`);
+  for (const name of names) await namespaces.create(name, {});
+  for (const name of names) await views.get(name);
+  await other.namespaces.update("n7", { slos: { read: { maxMs: 7_000 } } }, []);
+  const stored = await fixture.catalog.read("namespaces", "n8");
+  await fixture.catalog.remove("namespaces", "n8", stored?.version ?? 0);
+  const stop = new AbortController();
+  const running = views.run(stop.signal);
+  const calls = countCalls(fixture);
+  await fixture.clock.advance(VIEW_MAX_AGE_MS / 3);
+  deepEqual(Object.fromEntries(calls), { versions: 1, read: 2 });
+  equal(views.current("n7")?.namespace.config.slos.read.maxMs, 7_000);
+  equal(views.current("n8"), undefined);
+  // The views stay young without ever being loaded again.
+  await fixture.clock.advance(10 * VIEW_MAX_AGE_MS);
+  for (const name of names) equal(views.current(name) !== undefined, name !== "n8", name);
+  equal(calls.get("read"), 2);
+  stop.abort();
+  await running;
+});
+
+test("while the catalog answers no listing, many views become too old like a few", async () => {
+  const fixture = new ControlFixture({ shared: true });
+  const { views, namespaces } = fixture.start();
+  const names = Array.from({ length: 40 }, (_, n) => `n${n}`);
+  for (const name of names) await namespaces.create(name, {});
+  for (const name of names) await views.get(name);
+  const stop = new AbortController();
+  const running = views.run(stop.signal);
+  fixture.catalog.before = () => {
+    throw new Error("no answer");
+  };
+  await fixture.clock.advance(VIEW_MAX_AGE_MS);
+  for (const name of names) equal(views.current(name), undefined, name);
+  stop.abort();
+  await running;
+});

@@ -3,9 +3,10 @@
  *
  * A server acts on a view only while it is younger than view_max_age, counted on the monotonic
  * clock from the moment the server asked for it. `current` costs a lookup. In the background the
- * server refreshes the views in use every third of view_max_age, so that requests seldom wait. If
- * the catalog fails, views stay in use until they are as old as view_max_age; after that there are
- * none. The server does not cache names that do not exist.
+ * server refreshes the views in use every third of view_max_age, so that requests seldom wait. If it
+ * has many, it asks for the versions of all namespaces at once and loads only those that have
+ * changed. If the catalog fails, views stay in use until they are as old as view_max_age; after that
+ * there are none. The server does not cache names that do not exist.
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../lib/clock.ts";
@@ -14,10 +15,10 @@ import { forEachBounded } from "../lib/for-each-bounded.ts";
 import type { BlockedId, NamespaceView, ViewSource } from "../model/namespace.ts";
 import type { IdStrategyStep } from "../model/read-mode.ts";
 import type { TimeSlice } from "../model/time-slice.ts";
-import type { Catalog } from "../ports/catalog.ts";
+import type { Catalog, CatalogVersion } from "../ports/catalog.ts";
 import { readBlocked } from "../records/blocked-records.ts";
 import { readIdStrategies } from "../records/id-strategies.ts";
-import { readReadyNamespace } from "../records/namespace-records.ts";
+import { listNamespaceVersions, readReadyNamespace } from "../records/namespace-records.ts";
 import type { NamespaceRecord } from "../records/namespace-records.ts";
 import { readSlices } from "../records/slice-records.ts";
 
@@ -42,10 +43,13 @@ export interface NamespaceViewsOptions {
 }
 
 const REFRESHES_AT_ONCE = 8;
+/** With more views than this, one listing of versions costs less than a read of each. */
+const READ_EACH_MAX = 16;
 const ASKED_MAX = 2;
 
 interface Entry {
-  readonly view: NamespaceView;
+  /** Replaced by one with a later `askedAtMs` when the catalog says that nothing has changed. */
+  view: NamespaceView;
   readonly record: NamespaceRecord;
   usedAtMs: number;
 }
@@ -69,7 +73,7 @@ export class NamespaceViews implements ViewSource {
     this.#clock = options.clock;
     this.#maxAgeMs = options.viewMaxAgeMs ?? 10_000;
     this.#configuredBlocks = options.configuredBlocks ?? new Map();
-    this.#entries = new LRUCache({ max: options.viewsMax ?? 10_000 });
+    this.#entries = new LRUCache({ max: options.viewsMax ?? 20_000 });
     this.#idleMs = options.idleMs ?? 300_000;
     this.#onRefreshFailed = options.onRefreshFailed ?? (() => undefined);
   }
@@ -168,7 +172,38 @@ export class NamespaceViews implements ViewSource {
         if (!isNotFound(error)) this.#onRefreshFailed(name, error);
       }
     };
-    await forEachBounded(used, refreshOne, REFRESHES_AT_ONCE);
+    const changed = used.length <= READ_EACH_MAX ? used : await this.#changedOf(used, signal);
+    await forEachBounded(changed, refreshOne, REFRESHES_AT_ONCE);
+  }
+
+  /** Those of the names whose view the catalog does not confirm. Never rejects. */
+  async #changedOf(names: readonly string[], signal: AbortSignal): Promise<readonly string[]> {
+    const changed = new Set(names);
+    try {
+      for (let after: string | undefined = ""; after !== undefined && !signal.aborted;) {
+        const askedAtMs = this.#clock.monotonicMs();
+        const page = await listNamespaceVersions(this.#catalog, after);
+        for (const listed of page.versions) {
+          if (this.#confirm(listed, askedAtMs)) changed.delete(listed.key);
+        }
+        after = page.after;
+      }
+    } catch {
+      // The others are read one by one, which reports why the catalog cannot be asked.
+    }
+    return names.filter((name) => changed.has(name));
+  }
+
+  /** Whether the view is still right as of then. A change under way is read again each time. */
+  #confirm({ key: name, version }: CatalogVersion, askedAtMs: number): boolean {
+    const entry = this.#entries.peek(name);
+    if (entry?.record.version !== version || isChanging(entry.record)) return false;
+    // A load that began later may have ended meanwhile.
+    if (entry.view.askedAtMs < askedAtMs) {
+      entry.view = { ...entry.view, askedAtMs };
+      this.#entries.set(name, entry);
+    }
+    return true;
   }
 
   /**
@@ -244,6 +279,10 @@ export class NamespaceViews implements ViewSource {
     }
     return strategies;
   }
+}
+
+function isChanging({ changing, blockedChanging, idStrategyChanging }: NamespaceRecord): boolean {
+  return changing !== null || blockedChanging.length > 0 || idStrategyChanging.length > 0;
 }
 
 function sameCount<T>(before: number, now: number, value: T): T | undefined {

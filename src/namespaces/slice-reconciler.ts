@@ -55,6 +55,9 @@ export interface SliceReconcilerOptions extends Changing {
 
 const LEASE = "slice-reconciler";
 const NAMESPACES_AT_ONCE = 8;
+/** In one run over all namespaces. */
+const DROPPED_SLICES_MAX = 256;
+const DROPPED_RECORDS_MAX = 2_000;
 
 export class SliceReconciler {
   readonly #options: SliceReconcilerOptions;
@@ -161,6 +164,7 @@ export class SliceReconciler {
       sightings: this.#sightings,
       knownSlices: this.#knownSlices,
       settlingFloors: this.#settlingFloors,
+      drops: { slices: DROPPED_SLICES_MAX, records: DROPPED_RECORDS_MAX },
       wait: { waitMs: 0, signal },
       report: { namespaces: 0, made: 0, dropped: 0, refused: 0, failed: 0 },
     };

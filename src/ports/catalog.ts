@@ -14,6 +14,9 @@ export interface CatalogRecord {
   readonly version: number;
 }
 
+/** A record without its value. */
+export type CatalogVersion = Pick<CatalogRecord, "key" | "version">;
+
 export interface Catalog {
   /**
    * Whether other processes may hold views of these records, so that a change must wait for them.
@@ -26,6 +29,12 @@ export interface Catalog {
    * At most `limit` records behind `after` (exclusive; "" for the first), by key as UTF-8 bytes.
    */
   list(space: string, after: string, limit: number): Promise<readonly CatalogRecord[]>;
+
+  /**
+   * Like `list`, without the values: a process that holds the records asks this way, often and for
+   * many at once, which of them have changed.
+   */
+  versions(space: string, after: string, limit: number): Promise<readonly CatalogVersion[]>;
 
   /**
    * Writes if the record still has the version `expected` (0: does not exist), and resolves with

@@ -6,9 +6,11 @@
  * `deleted/<id>` (`deleted-records.ts`), from where it can be restored. RESTORING: it is coming
  * back from there. A crash in any of them leaves a record that says how to continue.
  */
-import { LOST, tryCompareAndSet } from "../lib/compare-and-set.ts";
+import { LRUCache } from "lru-cache";
 import { z } from "zod";
+import { LOST, tryCompareAndSet } from "../lib/compare-and-set.ts";
 import { ServiceError } from "../lib/errors.ts";
+import { forEachBounded } from "../lib/for-each-bounded.ts";
 import { withEpochStart } from "../model/epochs.ts";
 import type { EpochStarts } from "../model/epochs.ts";
 import { SPLIT_LAYOUTS } from "../model/layouts.ts";
@@ -16,7 +18,7 @@ import type { Namespace } from "../model/namespace.ts";
 import type { NamespaceConfig } from "../model/namespace-config.ts";
 import type { ProvisionedPlan } from "../model/partition-plan.ts";
 import { READ_MODES } from "../model/read-mode.ts";
-import type { Catalog, CatalogRecord } from "../ports/catalog.ts";
+import type { Catalog, CatalogRecord, CatalogVersion } from "../ports/catalog.ts";
 import { sliceChangeSchema, sliceFields } from "./slice-change.ts";
 import type { SliceChange } from "./slice-change.ts";
 import { decodeStored, encodeStored, storedObject } from "./stored-json.ts";
@@ -27,6 +29,18 @@ const SPACE = "namespaces";
  * few reads.
  */
 const NAMESPACES_PAGE = 500;
+/** Versions are small. */
+const VERSIONS_PAGE = 5_000;
+/** If more of a page than this share are not known, one listing costs less than reading each. */
+const READ_EACH_SHARE = 0.1;
+/** Beyond it, records are decoded again. */
+const DECODED_MAX = 20_000;
+
+/**
+ * Decoded records by name: many tasks pass over thousands of namespaces again and again, of which few
+ * have changed. A catalog uses no version of a record twice.
+ */
+const decodedBy = new WeakMap<Catalog, LRUCache<string, NamespaceRecord>>();
 
 export interface NamespaceRecord extends Namespace {
   readonly phase: "CREATING" | "READY" | "DELETING" | "LEAVING" | "RESTORING";
@@ -98,7 +112,7 @@ export async function readNamespace(
   name: string,
 ): Promise<NamespaceRecord | undefined> {
   const stored = await catalog.read(SPACE, name);
-  return stored === undefined ? undefined : decode(stored);
+  return stored === undefined ? undefined : decode(catalog, stored);
 }
 
 /** For callers: only a namespace that is READY; otherwise NAMESPACE_NOT_FOUND. */
@@ -113,29 +127,57 @@ export async function listNamespaces(
   limit: number,
 ): Promise<ListedNamespace[]> {
   const page = await catalog.list(SPACE, after, limit);
-  return page.map((stored) => {
-    try {
-      return { name: stored.key, record: decode(stored) };
-    } catch (error) {
-      if (error instanceof ServiceError) return { name: stored.key, record: error };
-      throw error;
-    }
-  });
+  return page.map((stored) => listed(catalog, stored));
+}
+
+/** A page of names with their versions; `after` is undefined at the end. */
+export async function listNamespaceVersions(
+  catalog: Catalog,
+  after: string,
+  limit: number = VERSIONS_PAGE,
+): Promise<{ readonly versions: readonly CatalogVersion[]; readonly after: string | undefined }> {
+  const versions = await catalog.versions(SPACE, after, limit);
+  return { versions, after: versions.length < limit ? undefined : versions.at(-1)?.key };
 }
 
 /**
  * Every namespace in the order of names, in any phase, by bounded pages: each page is requested
- * when the previous one has been processed. Ends when the signal aborts.
+ * when the previous one has been processed. Reads only the records that have changed since this
+ * process last decoded them. Ends when the signal aborts.
  */
 export async function* namespacePages(
   catalog: Catalog,
   signal?: AbortSignal,
 ): AsyncGenerator<readonly ListedNamespace[], void, undefined> {
   for (let after: string | undefined = ""; after !== undefined && signal?.aborted !== true;) {
-    const page: readonly ListedNamespace[] = await listNamespaces(catalog, after, NAMESPACES_PAGE);
-    if (page.length > 0) yield page;
-    after = page.length < NAMESPACES_PAGE ? undefined : page.at(-1)?.name;
+    const page = await listNamespaceVersions(catalog, after, NAMESPACES_PAGE);
+    const records = await readPage(catalog, after, page.versions);
+    if (records.length > 0) yield records;
+    after = page.after;
   }
+}
+
+async function readPage(
+  catalog: Catalog,
+  after: string,
+  versions: readonly CatalogVersion[],
+): Promise<readonly ListedNamespace[]> {
+  const known = decodedBy.get(catalog);
+  const unknown = versions.filter(({ key, version }) => known?.peek(key)?.version !== version);
+  if (unknown.length > READ_EACH_SHARE * versions.length) {
+    return listNamespaces(catalog, after, versions.length);
+  }
+  const read = new Map<string, ListedNamespace | undefined>();
+  await forEachBounded(unknown, async ({ key }) => {
+    const stored = await catalog.read(SPACE, key);
+    read.set(key, stored === undefined ? undefined : listed(catalog, stored));
+  });
+  return versions.flatMap(({ key }) => {
+    // One that was removed meanwhile is left out.
+    if (read.has(key)) return read.get(key) ?? [];
+    const record = known?.peek(key);
+    return record === undefined ? [] : { name: key, record };
+  });
 }
 
 /** Like `namespacePages`, one by one. */
@@ -156,7 +198,9 @@ export async function writeNamespace(
 ): Promise<NamespaceRecord | undefined> {
   const { name, version, ...stored } = record;
   const written = await catalog.write(SPACE, name, encodeStored(stored), version);
-  return written === undefined ? undefined : { ...record, version: written };
+  if (written === undefined) return undefined;
+  keep(catalog, { ...record, epochStarts: completeStarts(record), version: written });
+  return { ...record, version: written };
 }
 
 /**
@@ -382,12 +426,27 @@ const storedFields = storedObject({
 export const namespaceFields: z.ZodType<Omit<NamespaceRecord, "name" | "version">> =
   storedFields.transform((fields) => ({ ...fields, epochStarts: completeStarts(fields) }));
 
-function decode(stored: CatalogRecord): NamespaceRecord {
-  return {
-    ...decodeStored(namespaceFields, SPACE, stored),
-    name: stored.key,
-    version: stored.version,
-  };
+function listed(catalog: Catalog, stored: CatalogRecord): ListedNamespace {
+  try {
+    return { name: stored.key, record: decode(catalog, stored) };
+  } catch (error) {
+    if (error instanceof ServiceError) return { name: stored.key, record: error };
+    throw error;
+  }
+}
+
+function decode(catalog: Catalog, stored: CatalogRecord): NamespaceRecord {
+  const { key: name, version } = stored;
+  const same = decodedBy.get(catalog)?.get(name);
+  if (same?.version === version) return same;
+  return keep(catalog, { ...decodeStored(namespaceFields, SPACE, stored), name, version });
+}
+
+function keep(catalog: Catalog, record: NamespaceRecord): NamespaceRecord {
+  const known = decodedBy.get(catalog) ?? new LRUCache({ max: DECODED_MAX });
+  decodedBy.set(catalog, known);
+  known.set(record.name, record);
+  return record;
 }
 
 /**

@@ -15,7 +15,7 @@ import {
   keyOf,
   partitionOf,
   removeAll,
-  removeShards,
+  removeSomeOf,
   SHARDS,
   shardSpace,
   spaceOf,
@@ -26,6 +26,7 @@ import type { UnreadableEntry } from "./stored-json.ts";
 /** A history keeps this many of its first moves, and the latest ones. */
 const FIRST_MOVES = 10;
 const LAST_MOVES = 40;
+const REMOVED_AT_A_TIME = 1_000;
 
 export async function readSplit(
   catalog: Catalog,
@@ -124,13 +125,25 @@ export async function slicesWithSplits(
  * worker gets to it.
  */
 export async function removeSplits(catalog: Catalog, slice: SliceRef): Promise<void> {
+  while ((await removeSomeSplits(catalog, slice, REMOVED_AT_A_TIME)) === REMOVED_AT_A_TIME);
+}
+
+/** Removes at most `max` of these records, and returns how many; if fewer than `max`, none is left. */
+export async function removeSomeSplits(
+  catalog: Catalog,
+  slice: SliceRef,
+  max: number,
+): Promise<number> {
   const noted = await catalog.read(slicesSpace(slice), slice.slice);
-  if (noted === undefined) return;
+  if (noted === undefined) return 0;
+  let removed = 0;
   // The splits first: from then on no process moves one, so none publishes a route.
   for (const kind of ["splits", "routes", "parts"] as const) {
-    await removeShards(catalog, kind, slice);
+    removed += await removeSomeOf(catalog, kind, slice, max - removed);
+    if (removed >= max) return removed;
   }
   await catalog.remove(slicesSpace(slice), slice.slice, noted.version);
+  return removed;
 }
 
 /**

@@ -6,6 +6,7 @@
  */
 import { LOST, tryCompareAndSet } from "../lib/compare-and-set.ts";
 import { utf8 } from "../lib/bytes.ts";
+import { forEachBounded } from "../lib/for-each-bounded.ts";
 import { hash32 } from "../lib/hash.ts";
 import type { PartitionKey, SliceRef } from "../model/partition.ts";
 import type { Catalog, CatalogRecord } from "../ports/catalog.ts";
@@ -69,15 +70,25 @@ export function timeKey(micros: number): string {
   return String(Math.max(0, Math.floor(micros))).padStart(16, "0");
 }
 
-/** Records created meanwhile may stay. */
-export async function removeShards(
+/**
+ * Removes at most `max` records of a slice, and returns how many. If fewer, none is left, except of
+ * those created meanwhile.
+ */
+export async function removeSomeOf(
   catalog: Catalog,
   kind: SplitSpace,
   slice: SliceRef,
-): Promise<void> {
+  max: number,
+): Promise<number> {
+  let removed = 0;
   for (let shard = 0; shard < SHARDS; shard++) {
-    await removeAll(catalog, shardSpace(kind, slice, shard));
+    if (removed >= max) break;
+    const space = shardSpace(kind, slice, shard);
+    const page = await catalog.list(space, "", max - removed);
+    await forEachBounded(page, (record) => removeOne(catalog, space, record));
+    removed += page.length;
   }
+  return removed;
 }
 
 export async function removeAll(catalog: Catalog, space: string): Promise<void> {

@@ -69,7 +69,7 @@ test("a listing shows whose splits are paused, and how fast reads should be", as
 test("a namespace created during a listing keeps its series", async () => {
   const { fixture, metrics, counter, known } = start();
   fixture.catalog.before = (call) => {
-    if (call === "list") counter.add(1, "fresh");
+    if (call === "versions") counter.add(1, "fresh");
   };
   await known.refresh();
   match(await metrics.text(), /a_total\{namespace="fresh"\} 1/);
@@ -81,7 +81,7 @@ test("a listing does not overwrite a read mode that this process changes meanwhi
   const view = await views.get("plays");
   const readMode = { ...namespace.readMode, mode: "OFF" as const };
   fixture.catalog.before = (call) => {
-    if (call === "list") known.changed({ ...view, namespace: { ...namespace, readMode } });
+    if (call === "versions") known.changed({ ...view, namespace: { ...namespace, readMode } });
   };
   await known.refresh();
   deepEqual(modesOf(known), ["plays OFF"]);

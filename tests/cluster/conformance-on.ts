@@ -94,6 +94,7 @@ function catalogOf(catalog: Catalog, own: string): Catalog {
     shared: catalog.shared,
     read: (space, key) => catalog.read(`${own}/${space}`, key),
     list: (space, after, limit) => catalog.list(`${own}/${space}`, after, limit),
+    versions: (space, after, limit) => catalog.versions(`${own}/${space}`, after, limit),
     write: (space, key, value, expected) => catalog.write(`${own}/${space}`, key, value, expected),
     remove: (space, key, expected) => catalog.remove(`${own}/${space}`, key, expected),
   };

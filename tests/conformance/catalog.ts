@@ -125,14 +125,21 @@ export function catalogSuite(engine: string, make: () => Promise<CatalogUnderTes
           assert.equal(value, `value of ${key}`);
           found.push(key);
         }
+        // The same records without their values.
+        assert.deepEqual(
+          await catalog.versions("space", after, limit),
+          page.map(({ key, version }) => ({ key, version })),
+        );
         const last = page.at(-1);
         if (last === undefined) break;
         after = last.key;
       }
       assert.deepEqual(found, sorted);
     }
-    assert.deepEqual(await catalog.list("empty", "", 10), []);
-    assert.deepEqual(await catalog.list("space", "", 0), []);
+    for (const call of ["list", "versions"] as const) {
+      assert.deepEqual(await catalog[call]("empty", "", 10), []);
+      assert.deepEqual(await catalog[call]("space", "", 0), []);
+    }
   });
 
   claim("records survive a restart, whatever they contain", async (catalog, under) => {

@@ -92,6 +92,7 @@ export function faultyCatalog(catalog: Catalog, way: FaultyWay): Catalog {
     shared: catalog.shared,
     read: (...args) => way.call(() => catalog.read(...args)),
     list: (...args) => way.call(() => catalog.list(...args)),
+    versions: (...args) => way.call(() => catalog.versions(...args)),
     write: (...args) => way.call(() => catalog.write(...args)),
     remove: (...args) => way.call(() => catalog.remove(...args)),
   };

@@ -60,6 +60,7 @@ export function catalogAround(catalog: Catalog, around: Around): Catalog {
     shared: catalog.shared,
     read: (...call) => around(() => catalog.read(...call)),
     list: (...call) => around(() => catalog.list(...call)),
+    versions: (...call) => around(() => catalog.versions(...call)),
     write: (...call) => around(() => catalog.write(...call)),
     remove: (...call) => around(() => catalog.remove(...call)),
   };

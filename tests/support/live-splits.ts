@@ -191,7 +191,8 @@ export class LiveSplits {
     // A test does not step through the search for work and the reads of namespaces.
     const free = catalogAround(engine.catalog, aroundOf(stop.signal, undefined));
     const gated = catalogAround(engine.catalog, around);
-    const catalog = { ...gated, list: free.list, read: readBy(gated.read, free.read) };
+    const { list, versions } = free;
+    const catalog = { ...gated, list, versions, read: readBy(gated.read, free.read) };
     const views = new NamespaceViews({ catalog: free, clock, viewMaxAgeMs: VIEW_MAX_AGE_MS });
     const worker = new SplitWorker({
       catalog,

@@ -2,9 +2,9 @@
  * The catalog's contract in memory, for tests of code that uses it, with a hook to inject faults.
  */
 import { compareBytes, utf8 } from "../../src/lib/bytes.ts";
-import type { Catalog, CatalogRecord } from "../../src/ports/catalog.ts";
+import type { Catalog, CatalogRecord, CatalogVersion } from "../../src/ports/catalog.ts";
 
-export type CatalogCall = "read" | "list" | "write" | "remove";
+export type CatalogCall = "read" | "list" | "versions" | "write" | "remove";
 
 export class MemoryCatalog implements Catalog {
   readonly shared: boolean;
@@ -34,6 +34,15 @@ export class MemoryCatalog implements Catalog {
 
   async list(space: string, after: string, limit: number): Promise<readonly CatalogRecord[]> {
     await this.before("list", space, after);
+    return this.#sorted(space, after, limit);
+  }
+
+  async versions(space: string, after: string, limit: number): Promise<readonly CatalogVersion[]> {
+    await this.before("versions", space, after);
+    return this.#sorted(space, after, limit).map(({ key, version }) => ({ key, version }));
+  }
+
+  #sorted(space: string, after: string, limit: number): CatalogRecord[] {
     const records = [...(this.#spaces.get(space)?.values() ?? [])];
     return records
       .filter((record) => compareText(record.key, after) > 0)

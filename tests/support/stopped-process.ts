@@ -55,6 +55,7 @@ export function gatedCatalog(catalog: Catalog, gate: Gate): Catalog {
     shared: catalog.shared,
     read: (...call) => through(gate, () => catalog.read(...call)),
     list: (...call) => through(gate, () => catalog.list(...call)),
+    versions: (...call) => through(gate, () => catalog.versions(...call)),
     write: (...call) => through(gate, () => catalog.write(...call)),
     remove: (...call) => through(gate, () => catalog.remove(...call)),
   };

@@ -17,7 +17,7 @@ import { ServiceError } from "../../lib/errors.ts";
 import { hash32 } from "../../lib/hash.ts";
 import { KeyedMutex } from "../../lib/keyed-mutex.ts";
 import type { Random } from "../../lib/random.ts";
-import type { Catalog, CatalogRecord } from "../../ports/catalog.ts";
+import type { Catalog, CatalogRecord, CatalogVersion } from "../../ports/catalog.ts";
 import { isRefusedTransaction, unavailable } from "./driver-errors.ts";
 import type { QueryOptions, Result, Row, Session } from "./session.ts";
 
@@ -100,14 +100,26 @@ export class CassandraCatalog implements Catalog {
     return recordOf(rows[0]);
   }
 
-  async list(space: string, after: string, limit: number): Promise<readonly CatalogRecord[]> {
+  list(space: string, after: string, limit: number): Promise<readonly CatalogRecord[]> {
+    return this.#list(this.#cql.list, space, after, limit, recordOf);
+  }
+
+  versions(space: string, after: string, limit: number): Promise<readonly CatalogVersion[]> {
+    return this.#list(this.#cql.versions, space, after, limit, versionOf);
+  }
+
+  async #list<T extends CatalogVersion>(
+    query: string,
+    space: string,
+    after: string,
+    limit: number,
+    decode: (row: Row | undefined) => T | undefined,
+  ): Promise<readonly T[]> {
     if (limit <= 0) return [];
     const shards = await Promise.all(
-      Array.from({ length: SHARDS }, (_, shard) =>
-        this.#ask(this.#cql.list, [space, shard, after, limit]),
-      ),
+      Array.from({ length: SHARDS }, (_, shard) => this.#ask(query, [space, shard, after, limit])),
     );
-    const records = shards.flatMap(({ rows }) => rows.map(recordOf));
+    const records = shards.flatMap(({ rows }) => rows.map(decode));
     return records
       .filter((record) => record !== undefined)
       .map((record) => ({ record, bytes: utf8(record.key) }))
@@ -244,6 +256,7 @@ function statements(keyspace: string) {
   return {
     read: `SELECT key, value, version FROM ${table} ${where} AND key = ?`,
     list: `SELECT key, value, version FROM ${table} ${where} AND key > ? LIMIT ?`,
+    versions: `SELECT key, version FROM ${table} ${where} AND key > ? LIMIT ?`,
     lookUp: `SELECT key, version, writer, last FROM ${table} ${where} AND key = ?`,
     lookUpShard: `SELECT DISTINCT last FROM ${table} ${where}`,
     write:
@@ -253,12 +266,18 @@ function statements(keyspace: string) {
   };
 }
 
-/** Undefined also for the remains of a record, when only its shard's `last` is left. */
 function recordOf(row: Row | undefined): CatalogRecord | undefined {
+  const found = versionOf(row);
+  // The column is text.
+  return found === undefined ? undefined : { ...found, value: row?.["value"] as string };
+}
+
+/** Undefined also for the remains of a record, when only its shard's `last` is left. */
+function versionOf(row: Row | undefined): CatalogVersion | undefined {
   const version = numberOf(row?.["version"]);
   if (row === undefined || version === null) return undefined;
-  // The columns are text.
-  return { key: row["key"] as string, value: row["value"] as string, version };
+  // The column is text.
+  return { key: row["key"] as string, version };
 }
 
 /** A 64-bit number of the driver; versions stay far below the limit of a JavaScript number. */

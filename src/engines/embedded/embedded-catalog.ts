@@ -8,7 +8,7 @@
 import { ServiceError } from "../../lib/errors.ts";
 import { KeyedMutex } from "../../lib/keyed-mutex.ts";
 import { hash32 } from "../../lib/hash.ts";
-import type { Catalog, CatalogRecord } from "../../ports/catalog.ts";
+import type { Catalog, CatalogRecord, CatalogVersion } from "../../ports/catalog.ts";
 import type { CheckedLevel } from "./checked-level.ts";
 import type { LevelBatch } from "./level.ts";
 import { decodeCount, encodeCount, systemKey } from "./system-keys.ts";
@@ -40,7 +40,20 @@ export class EmbeddedCatalog implements Catalog {
     return value === undefined ? undefined : decodeRecord(space, key, recordKey, value);
   }
 
-  async list(space: string, after: string, limit: number): Promise<readonly CatalogRecord[]> {
+  list(space: string, after: string, limit: number): Promise<readonly CatalogRecord[]> {
+    return this.#list(space, after, limit, decodeRecord);
+  }
+
+  versions(space: string, after: string, limit: number): Promise<readonly CatalogVersion[]> {
+    return this.#list(space, after, limit, decodeVersion);
+  }
+
+  async #list<T>(
+    space: string,
+    after: string,
+    limit: number,
+    decode: (space: string, key: string, recordKey: Buffer, value: Buffer) => T,
+  ): Promise<readonly T[]> {
     if (limit <= 0) return [];
     const prefix = Buffer.concat([Buffer.from(space), SEPARATOR]);
     const iterator = await this.#level.iterate({
@@ -49,12 +62,12 @@ export class EmbeddedCatalog implements Catalog {
       limit,
     });
     try {
-      const records: CatalogRecord[] = [];
+      const records: T[] = [];
       for (;;) {
         const entries = await iterator.nextv(Math.min(limit, 1000));
         if (entries.length === 0) return records;
         for (const [key, value] of entries) {
-          records.push(decodeRecord(space, key.toString("utf8", prefix.length), key, value));
+          records.push(decode(space, key.toString("utf8", prefix.length), key, value));
         }
       }
     } catch (error) {
@@ -119,6 +132,16 @@ function encodeRecord(key: Buffer, version: number, text: string): Buffer {
 }
 
 function decodeRecord(space: string, key: string, recordKey: Buffer, value: Buffer): CatalogRecord {
+  const { version } = decodeVersion(space, key, recordKey, value);
+  return { key, value: value.toString("utf8", HEAD_BYTES), version };
+}
+
+function decodeVersion(
+  space: string,
+  key: string,
+  recordKey: Buffer,
+  value: Buffer,
+): CatalogVersion {
   if (
     value.length < HEAD_BYTES ||
     value.readUInt32BE(0) !== hash32(value.subarray(CHECKSUM_BYTES), hash32(recordKey, 0))
@@ -127,6 +150,5 @@ function decodeRecord(space: string, key: string, recordKey: Buffer, value: Buff
       details: { space },
     });
   }
-  const version = Number(value.readBigUInt64BE(CHECKSUM_BYTES));
-  return { key, value: value.toString("utf8", HEAD_BYTES), version };
+  return { key, version: Number(value.readBigUInt64BE(CHECKSUM_BYTES)) };
 }

@@ -10,10 +10,7 @@ import { EventsFailedError } from "./braid-error.ts";
 import type { Body, Codec } from "./codec.ts";
 import { timeText } from "./events.ts";
 import type { JsonEvent, NewEvent } from "./events.ts";
-import type {
-  ControlServiceMethods,
-  MetricSeries as MetricSeriesJson,
-} from "./generated/messages.ts";
+import type { ControlServiceMethods } from "./generated/messages.ts";
 import type {
   BlockedId,
   DeletedNamespace,
@@ -23,7 +20,6 @@ import type {
   NamespaceChange,
   NamespacePlan,
   PartitionHistogram,
-  MetricSeries,
   MetricsHistory,
   MetricsHistoryChoices,
   PlanChoices,
@@ -37,6 +33,7 @@ import type {
   TimeSlice,
   Tuning,
   TuningList,
+  WatchQuery,
   WidthMap,
   WidthMapChoices,
   WorkloadDescription,
@@ -49,6 +46,7 @@ import { EventReading, readPages, streamPages } from "./event-reading.ts";
 import type { ReadQuery } from "./read-query.ts";
 import { fetchHttp } from "./fetch-http.ts";
 import { answerJson, jsonCodec, readRequest } from "./json-codec.ts";
+import { withGaps } from "./metrics.ts";
 import { nodeHttp } from "./node-http.ts";
 import { DEFAULT_RETRIES, Retries } from "./retries.ts";
 import type { RetryLimits } from "./retries.ts";
@@ -56,6 +54,8 @@ import { SplitCalls } from "./split-calls.ts";
 import { Transport } from "./transport.ts";
 import type { CallOptions } from "./call-options.ts";
 import type { Effect, Method } from "./transport.ts";
+import { watchUpdates } from "./watching.ts";
+import type { WatchUpdate } from "./watching.ts";
 
 export { BatchingWriter } from "./batching-writer.ts";
 export type { WriteFailure, WriterOptions } from "./batching-writer.ts";
@@ -72,6 +72,7 @@ export type { RetryLimits } from "./retries.ts";
 export { SplitCalls } from "./split-calls.ts";
 export type { OperatorOptions, SplitTarget, VerifyTarget } from "./split-calls.ts";
 export type { CallOptions } from "./call-options.ts";
+export type { WatchAway, WatchChange, WatchUpdate } from "./watching.ts";
 
 export interface ConnectOptions {
   /** The longest wait for an answer, retries included. Default: 60,000. */
@@ -236,7 +237,18 @@ export class BraidClient {
     const from = since === undefined ? {} : { since: timeText(since) };
     const request = { resolution, namespace, series, ...from };
     const history = await this.#control("GetMetricsHistory", "reads", request, options);
-    return { ...history, series: history.series.map(withGaps) };
+    return withGaps(history);
+  }
+
+  /**
+   * What there is of some topics, and then every change, until the loop is left or the signal aborts.
+   * It reconnects and resumes by itself; `kind: "away"` says that the server cannot be reached. An
+   * error that does not pass, such as NAMESPACE_NOT_FOUND, ends it.
+   */
+  watch(
+    query: WatchQuery & { readonly signal?: AbortSignal | undefined },
+  ): AsyncGenerator<WatchUpdate, void, undefined> {
+    return watchUpdates(this.#transport, { ...WATCH, headers: this.#controlHeaders }, query);
   }
 
   /** Says that the clock of the server's machine is right: Braid believes it from now on. */
@@ -484,12 +496,8 @@ export class BraidClient {
 const DATA = "braid.v1.TimeSeriesService";
 const CONTROL = "braid.v1.ControlService";
 const WRITE_SYNC: Method = { path: `${DATA}/WriteEventRecordsSync`, effect: "writes" };
+const WATCH: Method = { path: `${CONTROL}/Watch`, effect: "reads", stream: true };
 const WRITE: Method = { path: `${DATA}/WriteEventRecords`, effect: "writes" };
-
-/** JSON has no NaN: there a gap is text. */
-function withGaps({ values, ...series }: MetricSeriesJson): MetricSeries {
-  return { ...series, values: values.map((each) => (typeof each === "number" ? each : null)) };
-}
 
 function throwFailures(failures: readonly EventFailure[], written: number): void {
   if (failures.length > 0) throw new EventsFailedError(failures, written);

@@ -113,6 +113,13 @@ function eventJson({ timeSeriesId, eventTime, eventId, items = {} }: NewEvent): 
 }
 
 async function* streamedPages(answer: HttpAnswer): AsyncGenerator<EventPage, void, undefined> {
+  for await (const result of streamedResults(answer)) yield pageOf(result);
+}
+
+/** The messages of a stream, parsed. Throws the error at its end, if there is one. */
+export async function* streamedResults(
+  answer: HttpAnswer,
+): AsyncGenerator<unknown, void, undefined> {
   for await (const line of readLines(answer.chunks(), jsonCodec.bytesMax)) {
     if (line?.length === 0) continue;
     if (line === undefined) throw invalid("a line of the stream is too long");
@@ -120,7 +127,7 @@ async function* streamedPages(answer: HttpAnswer): AsyncGenerator<EventPage, voi
     if (!isObject(answered)) throw invalid("a line of the stream is not an object of JSON");
     const error = asErrorBody(answered["error"]);
     if (error !== undefined) throw errorFromBody(error, undefined, undefined);
-    yield pageOf(answered["result"]);
+    yield answered["result"];
   }
 }
 

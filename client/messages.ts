@@ -24,6 +24,8 @@ import type {
   ResumeSplitsResponse,
   SizeReportSource,
   SplitSeenLatency,
+  WatchRequest,
+  WatchRequestTopic,
   WriteEventRecordsResponse,
   Workload,
   WriteEventRecordsSyncResponse,
@@ -111,3 +113,7 @@ export interface MetricSeries extends Omit<MetricSeriesJson, "values"> {
 export interface MetricsHistory extends Omit<MetricsHistoryJson, "series"> {
   readonly series: readonly MetricSeries[];
 }
+/** What can be watched. */
+export type WatchTopic = WatchRequestTopic;
+/** What `watch` takes: at least one topic. */
+export type WatchQuery = WatchRequest & { readonly topics: readonly WatchTopic[] };

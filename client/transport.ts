@@ -169,7 +169,7 @@ export class Transport {
 }
 
 /** Whether the same call may succeed later and does no harm if it runs twice. */
-function mayRepeat(error: BraidError, effect: Effect): boolean {
+export function mayRepeat(error: BraidError, effect: Effect): boolean {
   // The client's own deadline has no status and leaves no time for a retry.
   const passing =
     error.code === "SERVER_UNREACHABLE" ||

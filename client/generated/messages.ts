@@ -128,6 +128,14 @@ export interface ControlServiceMethods {
    * knows only what it did itself.
    */
   readonly GetMetricsHistory: { request: GetMetricsHistoryRequest; answer: MetricsHistory };
+  /**
+   * Sends what is there and then every change, until the caller leaves. Changes that this server makes
+   * arrive at once, those of other processes within BRAID_VIEW_MAX_AGE. At most two messages a second
+   * for each topic: what changes more often is sent as it is then. After a break, a call with the cursor
+   * of the last message gets only what has changed since, or all of it if that is not known any more.
+   * A server has a limited number of watchers (server.watchers); further calls fail with OVERLOADED.
+   */
+  readonly Watch: { request: WatchRequest; answer: WatchResponse };
   /** An operator says that the clock of this server's machine is right: its time is believed from now on. */
   readonly ConfirmClock: { request: ConfirmClockRequest; answer: ClockStatus };
 }
@@ -561,6 +569,79 @@ export type SizeReportSource =
   | "TABLE_ESTIMATES"
   /** Cassandra's histogram of its data files, through Jolokia. */
   | "JMX";
+
+export interface WatchRequest {
+  /** At least one. */
+  readonly topics?: readonly WatchRequestTopic[];
+  /** Default: all namespaces, where the topic allows it. */
+  readonly namespace?: string;
+  /**
+   * The cursor of the last message, to resume. One of another server, or of too long ago, begins
+   * with everything again.
+   */
+  readonly cursor?: string;
+  /** With VERIFY: the comparison. */
+  readonly verifyId?: string;
+  /** With METRICS: names of series, or beginnings of names that end with a dot. Default: all. */
+  readonly series?: readonly string[];
+}
+
+export type WatchRequestTopic =
+  /** What GetStatus returns. Times and ages that change by themselves are no changes. */
+  | "STATUS"
+  /** New samples of what GetMetricsHistory returns by the second, beginning with the last minute. */
+  | "METRICS"
+  /** What ListNamespaces returns, at most 1,000; with a namespace, only that one. */
+  | "NAMESPACES"
+  /** What ListSplits returns, at most 500 of the first 2,000: those in progress, and the last changed. */
+  | "SPLITS"
+  /** What ListTimeSlices returns. Needs a namespace. */
+  | "SLICES"
+  /** The stored tunings of ListTunings. Needs a namespace. */
+  | "TUNINGS"
+  /** What GetReadMode returns. Needs a namespace. */
+  | "READ_MODE"
+  /** What GetVerify returns. Needs a namespace and verify_id. */
+  | "VERIFY"
+  /** What ListServers returns. Times and ages that change by themselves are no changes. */
+  | "SERVERS";
+
+/** What there is of one topic, or what has changed of it. Without a topic it only says that nothing has. */
+export interface WatchResponse {
+  /** Where to resume. */
+  readonly cursor: string;
+  readonly serverTime: string;
+  /** The server's name in histories. */
+  readonly process: string;
+  /** Not given in a sign of life: one is sent when nothing has changed for 10 s. */
+  readonly topic?: WatchRequestTopic;
+  /**
+   * This is all there is: what was sent before and is not in here does not exist any more. Otherwise
+   * it is only what has changed.
+   */
+  readonly snapshot: boolean;
+  /** There are more than the topic sends. */
+  readonly truncated: boolean;
+  /**
+   * What does not exist any more: names of namespaces, slices or servers, ids of tunings, and for
+   * splits "namespace/splitId".
+   */
+  readonly removed: readonly string[];
+  /** Why what was sent may be out of date: the server cannot read it at the moment. Empty otherwise. */
+  readonly stale: string;
+  /** The server ends the stream, and why. Call again with the cursor. Empty otherwise. */
+  readonly ending: string;
+  readonly status?: ServerStatus;
+  readonly metrics?: MetricsHistory;
+  readonly namespaces: readonly Namespace[];
+  /** Without their parts. */
+  readonly splits: readonly Split[];
+  readonly slices: readonly TimeSlice[];
+  readonly tunings: readonly Tuning[];
+  readonly readMode?: ReadMode;
+  readonly verification?: Verification;
+  readonly servers: readonly ServerProcess[];
+}
 
 /**
  * One immutable event of a time series. Its identity is (event_time, event_id).

@@ -11,7 +11,7 @@ import { silentLog } from "../lib/log.ts";
 import { systemRandom } from "../lib/random.ts";
 import { Calls } from "./calls.ts";
 import type { Call } from "./calls.ts";
-import type { Answer, UnaryMethod } from "./methods/method.ts";
+import type { Answer, Method, UnaryMethod } from "./methods/method.ts";
 import { Connection } from "./transport/connection.ts";
 import { PeerGone } from "./transport/exchange.ts";
 import type { Exchange } from "./transport/exchange.ts";
@@ -136,6 +136,19 @@ function methodOf(desc: UnaryMethod["desc"]): UnaryMethod {
 const WRITE = methodOf(TimeSeriesService.method.writeEventRecordsSync);
 const READ = methodOf(TimeSeriesService.method.readEventRecords);
 const GET = methodOf(ControlService.method.getNamespace);
+const WATCH: Method = {
+  kind: "stream",
+  desc: ControlService.method.watch,
+  changes: false,
+  lasting: true,
+  requestBytesMax: 1_000,
+  fromBinary: () => ({ namespace: "", run: () => pagesOf(ANSWER) }),
+  fromJson: () => ({ namespace: "", run: () => pagesOf(ANSWER) }),
+};
+
+async function* pagesOf(answer: Answer): AsyncGenerator<Answer, void, undefined> {
+  yield answer;
+}
 
 class Fixture {
   readonly clock = new VirtualClock(0);
@@ -155,7 +168,7 @@ class Fixture {
     namespaceExists: () => true,
   });
 
-  begin(method: UnaryMethod, connection = `c${this.#connections.size}`, deadlineMs?: number): Call {
+  begin(method: Method, connection = `c${this.#connections.size}`, deadlineMs?: number): Call {
     const limits = { connectionsMax: 1_000, requestsMax: 10, bytesMax: 1_000 };
     let found = this.#connections.get(connection);
     if (found === undefined) {
@@ -215,3 +228,12 @@ async function settled(): Promise<void> {
 function overloaded(error: unknown): boolean {
   return error instanceof ServiceError && error.code === "OVERLOADED";
 }
+
+test("watchers have a limit of their own and take nothing from other control methods", () => {
+  const fixture = new Fixture();
+  for (let nth = 0; nth < 100; nth++) fixture.begin(WATCH).admit();
+  equal(fixture.calls.watchers, 100);
+  throws(() => fixture.begin(WATCH).admit(), /100 watchers already \(server\.watchers\)/);
+  for (let nth = 0; nth < 64; nth++) fixture.begin(GET).admit();
+  throws(() => fixture.begin(GET).admit(), /control requests in flight/);
+});

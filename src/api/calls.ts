@@ -6,7 +6,7 @@
  * has a share, and slow senders make room for others. Its bytes are charged from their arrival
  * until its answer has left. Once its namespace is known, it needs a slot in that namespace's
  * share: one namespace can fill most of the server, but never all of it. Control methods have slots
- * of their own. Reads wait in a `FairQueue`.
+ * of their own, and so have watchers, which stay. Reads wait in a `FairQueue`.
  */
 import type { OutgoingHttpHeaders } from "node:http";
 import type { ByteBudget } from "../lib/byte-budget.ts";
@@ -31,6 +31,8 @@ export interface CallsOptions {
   readonly log: Log;
   /** The number of slots: data methods that run or wait to run. */
   readonly inFlightMax: number;
+  /** The number of calls that last until their caller leaves. Default: 100. */
+  readonly watchersMax?: number;
   /** Bytes of requests and answers in memory. */
   readonly budget: ByteBudget;
   readonly reads: FairQueue;
@@ -46,6 +48,9 @@ export interface CallsOptions {
 /** The deadline of a call whose caller set none. */
 const DEADLINE_DEFAULT_MS = 60_000;
 const OVERLOADED_RETRY_MS = 250;
+const WATCHERS_MAX = 100;
+/** Watchers stay: a place becomes free now and then. */
+const WATCHERS_RETRY_MS = 5_000;
 /** Slots that only control methods may take. */
 const CONTROL_RESERVE = 64;
 /**
@@ -81,6 +86,7 @@ export class Calls {
   #idNext = 0;
   #data = 0;
   #control = 0;
+  #watchers = 0;
   #draining = false;
   #idle: (() => void)[] = [];
 
@@ -90,7 +96,12 @@ export class Calls {
   }
 
   get inFlight(): number {
-    return this.#data + this.#control;
+    return this.#data + this.#control + this.#watchers;
+  }
+
+  /** Calls that last until their caller leaves. */
+  get watchers(): number {
+    return this.#watchers;
   }
 
   /** Slots that namespaces hold. */
@@ -173,13 +184,16 @@ export class Calls {
     if (!call.control && this.#data >= this.#options.inFlightMax && !this.#shedSlowest()) {
       throw overloaded("the server has reached its limit of requests in flight");
     }
-    if (call.control && this.#control >= CONTROL_RESERVE) {
+    const { watchersMax = WATCHERS_MAX } = this.#options;
+    if (call.lasting && this.#watchers >= watchersMax) throw tooManyWatchers(watchersMax);
+    if (call.control && !call.lasting && this.#control >= CONTROL_RESERVE) {
       throw overloaded("the server has reached its limit of control requests in flight");
     }
     if (!connection.tryBegin()) {
       throw overloaded("this connection has reached its limit of requests in flight");
     }
-    if (call.control) this.#control++;
+    if (call.lasting) this.#watchers++;
+    else if (call.control) this.#control++;
     else this.#data++;
     this.#receiving.add(call);
   }
@@ -209,7 +223,8 @@ export class Calls {
       if (left === 0) this.#shares.delete(share);
       else this.#shares.set(share, left);
     }
-    if (call.control) this.#control--;
+    if (call.lasting) this.#watchers--;
+    else if (call.control) this.#control--;
     else this.#data--;
     if (this.inFlight > 0) return;
     for (const resolve of this.#idle.splice(0)) resolve();
@@ -234,6 +249,7 @@ export class Call {
   readonly caller: Caller;
   readonly control: boolean;
   readonly streams: boolean;
+  readonly lasting: boolean;
   /** What goes before the answer, as headers. */
   readonly head: OutgoingHttpHeaders = {};
   /** What follows the answer, where the protocol can send it. */
@@ -271,6 +287,7 @@ export class Call {
     this.caller = callerOf(exchange.headers[OPERATOR_HEADER]);
     this.control = method.desc.parent.name === "ControlService";
     this.streams = method.kind === "stream";
+    this.lasting = method.kind === "stream" && method.lasting === true;
     this.#deadlineMs = this.#soundDeadline(deadlineMs);
     this.#startedMs = options.clock.monotonicMs();
     this.#startTimer(this.#deadlineMs ?? DEADLINE_DEFAULT_MS);
@@ -479,5 +496,14 @@ function overloaded(why: string): ServiceError {
     {
       retryAfterMs: OVERLOADED_RETRY_MS,
     },
+  );
+}
+
+function tooManyWatchers(max: number): ServiceError {
+  return new ServiceError(
+    "OVERLOADED",
+    `the server has ${max} watchers already (server.watchers); use another server, end a watch, or ` +
+      "call the method that returns the same every few seconds",
+    { retryAfterMs: WATCHERS_RETRY_MS },
   );
 }

@@ -35,6 +35,7 @@ const LEFT_OUT = new Set([
     `${name}.dueTime`,
     `${name}.progress`,
   ]),
+  ...["status", "metrics", "readMode", "verification"].map((field) => `Watch.${field}`),
   ...["CreateNamespace", "GetNamespace", "UpdateNamespace", "UndeleteNamespace"].flatMap((name) => [
     `${name}.splitsPause`,
     `${name}.provisioned`,

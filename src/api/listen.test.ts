@@ -168,7 +168,8 @@ async function open(options: {
     verify: { start: notAsked, get: notAsked },
     status: { get: notAsked, confirmClock: notAsked },
     servers: { list: notAsked },
-    history: { read: unasked },
+    history: { read: unasked, onSample: unasked },
+    watches: { watch: unasked },
     writing: {
       limits: CONTRACT_EVENT_LIMITS,
       requestBytesMax: REQUEST_BYTES_MAX,

@@ -42,6 +42,8 @@ export interface CommonParts {
   readonly configuredBlocks: ReadonlyMap<string, readonly BlockedId[]>;
   /** Refreshes this process's view of a namespace. */
   changed(name: string): Promise<void>;
+  /** Calls `listener` after each change of a namespace by this process. */
+  onChanged(listener: (name: string) => void): void;
 }
 
 export async function startCommonParts(
@@ -76,10 +78,12 @@ export async function startCommonParts(
   measures.viewAge.from(() => views.ages().oldestMs / 1_000);
   const known = new KnownNamespaces({ catalog, clock, metrics });
   lifecycle.run("listing namespaces for metrics", (signal) => known.run(signal));
+  const listeners: ((name: string) => void)[] = [];
   const changed = async (name: string): Promise<void> => {
     await views.refresh(name);
     const view = views.current(name);
     if (view !== undefined) known.changed(view);
+    for (const listener of listeners) listener(name);
   };
   const ownership = new SliceOwnership({ catalog, clock });
   const time = new BelievedTime({
@@ -120,6 +124,7 @@ export async function startCommonParts(
     queue,
     configuredBlocks,
     changed,
+    onChanged: (listener) => void listeners.push(listener),
   };
 }
 

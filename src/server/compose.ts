@@ -21,6 +21,7 @@ import type { ServiceConfig } from "./config.ts";
 import { consumeOwnDetections } from "./detections.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { startListening } from "./listening.ts";
+import type { Ended } from "./listening.ts";
 import { LiveLatency } from "./live-latency.ts";
 import { ReadLatencies } from "./read-latencies.ts";
 import { startReading } from "./reading.ts";
@@ -36,7 +37,9 @@ import { StatusReporter } from "./status-reporter.ts";
 import { newTunings, startTuner } from "./tuning.ts";
 import { startVerifying } from "./verifying.ts";
 import { startWalking } from "./walking.ts";
+import { newWatches } from "./watching.ts";
 import { declareWorkerMetrics } from "./worker-metrics.ts";
+import type { WorkerMetrics } from "./worker-metrics.ts";
 import { startWriting } from "./writing.ts";
 
 export interface Service {
@@ -81,7 +84,7 @@ async function startParts(
     oldestFilterMs: () => serving.splits.oldestFilterMs(),
   });
   const latency = new LiveLatency(clock);
-  const nudge = startOwnWork(context, serving, latency);
+  const work = startOwnWork(context, serving, latency);
   const verify = startVerifying(parts, runtime, lifecycle, by, (reported, signal) =>
     serving.splits.recheck(reported, signal),
   );
@@ -89,7 +92,7 @@ async function startParts(
   const latencies = new ReadLatencies(clock);
   const reading = await startReading(context, serving.splits.opener, latency, latencies);
   const tunings = newTunings(runtime, parts);
-  const methods = allMethods({
+  const useCases = {
     writing,
     reading: reading.methods,
     namespaces: new Namespaces({ ...parts, clock, random }),
@@ -105,29 +108,37 @@ async function startParts(
       fragments: (slice) => storage.fragments(slice),
       droppedSnapshots: async (namespaceId) => storage.droppedSnapshots?.(namespaceId),
     }),
-    splits: newSplits(context, serving, nudge),
+    splits: newSplits(context, serving, work.nudge),
     modes: newReadModes(context, serving),
     verify,
     status: new StatusReporter(config, runtime, parts, by),
     servers: announcer,
     history: sampling,
-  });
-  const listener = await startListening(context, methods, serving.killSwitch, sampling);
+  };
+  const watches = newWatches(context, useCases, work.measures);
+  const methods = allMethods({ ...useCases, watches });
+  const ended: Ended = (method, outcome, namespace, ms) => {
+    sampling.request(method, outcome, namespace, ms);
+    if (outcome === "OK") watches.called(method);
+  };
+  const listener = await startListening(context, methods, serving.killSwitch, ended);
+  // They stop before the listener, which waits for calls in flight.
+  lifecycle.started("the watches", async () => watches.close());
   startAnnouncing(announcer, lifecycle);
   return listener;
 }
 
 /**
  * With a queue of its own, the server does the work on splits itself. With a shared queue, `braid
- * worker` does it, and a split requested here waits for a worker's sweep. Returns a function to
- * call when a split is due at once.
+ * worker` does it, and a split requested here waits for a worker's sweep. `nudge` is called when a
+ * split is due at once.
  */
 function startOwnWork(
   { config, runtime, parts, lifecycle, by }: ServerContext,
   serving: Serving,
   latency: LiveLatency,
-): (partition: PartitionKey) => void {
-  if (config.queue !== "embedded") return () => undefined;
+): { readonly nudge: (partition: PartitionKey) => void; readonly measures?: WorkerMetrics } {
+  if (config.queue !== "embedded") return { nudge: () => undefined };
   const measures = declareWorkerMetrics(parts.metrics);
   const worker = startSplitting(config, runtime, parts, lifecycle, {
     by,
@@ -139,7 +150,7 @@ function startOwnWork(
   startWalking(config, runtime, parts, lifecycle, measures);
   const nudge = (partition: PartitionKey): void => worker.nudge(partition);
   consumeOwnDetections({ ...parts, by, nudge }, runtime, measures, lifecycle);
-  return nudge;
+  return { nudge, measures };
 }
 
 function newPartitionListing(context: ServerContext, { killSwitch }: Serving): PartitionListing {

@@ -314,6 +314,11 @@ export const ConfigSchema = z.strictObject({
         .describe(
           "Requests that run or wait. Braid refuses further ones with OVERLOADED. The default is far more than two cores can work on at once.",
         ),
+      watchers: count({ min: 1, max: 10_000 })
+        .prefault(100)
+        .describe(
+          "Calls of Watch at a time: open consoles and commands with --watch. Braid refuses further ones with OVERLOADED. Each costs a few KB and its share of the messages.",
+        ),
       reads_running: count({ min: 1, max: 10_000 })
         .prefault(64)
         .describe("Reads that run at a time. The others wait, and namespaces take turns."),

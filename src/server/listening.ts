@@ -1,4 +1,5 @@
 /** The one port of a server: the limits of calls, and the listener that answers them. */
+import type { Outcome } from "../api/error-map.ts";
 import type { Listener } from "../api/listen.ts";
 import type { Method } from "../api/methods/method.ts";
 import type { ReadyDetail } from "../api/http-pages.ts";
@@ -9,7 +10,6 @@ import type { KillSwitch } from "../splits/record/kill-switch.ts";
 import type { CommonParts } from "./common-parts.ts";
 import { requestObserver } from "./measured-methods.ts";
 import { openListener } from "./open-listener.ts";
-import type { Sampling } from "./sampling.ts";
 import type { ServerContext } from "./server-context.ts";
 
 /** For a namespace that this server does not know (yet). */
@@ -18,12 +18,15 @@ const READ_MAX_MS = 1_000;
 /** The number of paused namespaces that /readyz names. */
 const PAUSED_MAX = 100;
 
+/** Called when a request has ended. `namespace` is "" if it does not exist. */
+export type Ended = (method: string, outcome: Outcome, namespace: string, ms: number) => void;
+
 /** On stop, requests in flight have the grace to finish. */
 export async function startListening(
   { config, runtime, parts, lifecycle, measures }: ServerContext,
   methods: readonly Method[],
   killSwitch: KillSwitch,
-  sampling: Pick<Sampling, "request">,
+  ended: Ended,
 ): Promise<Listener> {
   const { views, metrics, storage } = parts;
   const namespaceExists = (name: string): boolean => views.current(name) !== undefined;
@@ -35,7 +38,7 @@ export async function startListening(
     readyDetail: () => readyDetail(parts, killSwitch),
     observe: (method, outcome, namespace, ms) => {
       counted(method, outcome, namespace, ms);
-      sampling.request(method, outcome, namespaceExists(namespace) ? namespace : "", ms);
+      ended(method, outcome, namespaceExists(namespace) ? namespace : "", ms);
     },
     namespaceExists,
     // The other half of the time for a page is left for reading it.
@@ -44,6 +47,7 @@ export async function startListening(
   });
   measures.connections.from(() => listener.connections);
   measures.requestsInFlight.from(() => calls.inFlight);
+  measures.watchers.from(() => calls.watchers);
   measures.requestBytes.from(() => budget.used);
   lifecycle.started("the listener", async () => {
     const finished = await listener.drain(config.server.drain_grace);

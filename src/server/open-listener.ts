@@ -32,12 +32,14 @@ export async function openListener(
   given: Given,
 ): Promise<OpenListener> {
   const { clock } = runtime;
-  const { requests_in_flight, request_memory, reads_running, connections } = config.server;
+  const { requests_in_flight, request_memory, reads_running, connections, watchers } =
+    config.server;
   const budget = new ByteBudget(request_memory);
   const calls = new Calls({
     ...runtime,
     ...given,
     inFlightMax: requests_in_flight,
+    watchersMax: watchers,
     budget,
     reads: new FairQueue(clock, reads_running),
   });

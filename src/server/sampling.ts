@@ -28,6 +28,7 @@ export function startSampling(context: ServerContext): Sampling {
   const { clock } = runtime;
   const history = new MetricsHistory();
   const startedAt = clock.nowMicros();
+  const listeners = new Set<() => void>();
   let splits: ReadonlyMap<SplitState, number> | undefined;
   keepSeries(history, measures, {
     ...loopLevels(context),
@@ -37,7 +38,11 @@ export function startSampling(context: ServerContext): Sampling {
     heapBytes: () => process.memoryUsage().heapUsed,
     splitsIn: (state) => splits?.get(state) ?? Number.NaN,
   });
-  lifecycle.run("sampling figures", (signal) => sampleEverySecond(history, clock, signal));
+  const sample = (now: number, seconds: number): void => {
+    history.sample(now, seconds);
+    for (const listener of listeners) listener();
+  };
+  lifecycle.run("sampling figures", (signal) => sampleEverySecond(clock, sample, signal));
   lifecycle.run("reading the number of splits", async (signal) => {
     while (!signal.aborted) {
       try {
@@ -51,6 +56,10 @@ export function startSampling(context: ServerContext): Sampling {
   });
   return {
     read: (query) => ({ ...history.read(query), process: by, startedAt }),
+    onSample: (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
     request: (method, outcome, namespace, ms) =>
       keepRequest(history, method, outcome, namespace, ms),
   };
@@ -80,8 +89,8 @@ function loopLevels({ lifecycle }: ServerContext) {
 
 /** At the end of each second of the clock. Never rejects. */
 async function sampleEverySecond(
-  history: MetricsHistory,
   clock: Clock,
+  sample: (now: number, seconds: number) => void,
   signal: AbortSignal,
 ): Promise<void> {
   let lastMs = clock.monotonicMs();
@@ -93,6 +102,6 @@ async function sampleEverySecond(
     const nowMs = clock.monotonicMs();
     const elapsedMs = nowMs - lastMs;
     lastMs = nowMs;
-    if (elapsedMs > 0) history.sample(clock.nowMicros(), elapsedMs / 1000);
+    if (elapsedMs > 0) sample(clock.nowMicros(), elapsedMs / 1000);
   }
 }

@@ -117,6 +117,7 @@ function requestMetrics(metrics: Metrics) {
       [],
     ),
     requestsInFlight: metrics.gauge("braid_requests_in_flight", "Requests being answered."),
+    watchers: metrics.gauge("braid_watchers", "Calls of Watch that are open."),
     requestBytes: metrics.gauge(
       "braid_request_bytes_in_flight",
       "Bytes of the requests being answered.",

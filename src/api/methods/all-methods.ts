@@ -1,4 +1,5 @@
 /** The one table of methods. gRPC, HTTP, OpenAPI and the docs page all follow it. */
+import type { WatchUseCase } from "../watch/watches.ts";
 import type { ReadModeUseCases, SplitUseCases, VerifyUseCases } from "../../splits/use-cases.ts";
 import { blockedIdMethods } from "./blocked-ids.ts";
 import { histogramMethods } from "./histogram.ts";
@@ -25,6 +26,7 @@ import type { StatusUseCase } from "./status.ts";
 import { tuningMethods } from "./tunings.ts";
 import type { TuningUseCases } from "./tunings.ts";
 import { verifyMethods } from "./verify.ts";
+import { watchMethods } from "./watch.ts";
 import { widthMapMethods } from "./width-map.ts";
 import type { WidthMapUseCase } from "./width-map.ts";
 import { writeMethods } from "./write-events.ts";
@@ -46,6 +48,7 @@ export interface MethodDependencies {
   readonly status: StatusUseCase;
   readonly servers: ServersUseCase;
   readonly history: MetricsHistoryUseCase;
+  readonly watches: WatchUseCase;
 }
 
 export function allMethods(deps: MethodDependencies): Method[] {
@@ -66,5 +69,6 @@ export function allMethods(deps: MethodDependencies): Method[] {
     ...statusMethods(deps.status),
     ...serverMethods(deps.servers),
     ...metricsHistoryMethods(deps.history),
+    ...watchMethods(deps.watches),
   ];
 }

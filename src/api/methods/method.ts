@@ -69,6 +69,8 @@ export interface UnaryMethod extends MethodForm<UnaryRequest> {
 
 export interface StreamMethod extends MethodForm<StreamRequest> {
   readonly kind: "stream";
+  /** It lasts until the caller leaves: such calls have a limit of their own. */
+  readonly lasting?: boolean;
 }
 
 export type Method = UnaryMethod | StreamMethod;

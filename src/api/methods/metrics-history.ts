@@ -1,6 +1,8 @@
 /** GetMetricsHistory: what the server has kept of its own figures. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ControlService } from "../../gen/braid/v1/control_service_pb.js";
 import { GetMetricsHistoryRequest_Resolution } from "../../gen/braid/v1/metrics_history_pb.js";
+import type { MetricsHistorySchema } from "../../gen/braid/v1/metrics_history_pb.js";
 import type { Problems } from "../../lib/problems.ts";
 import { messageMethod } from "./method.ts";
 import type { UnaryMethod } from "./method.ts";
@@ -36,6 +38,8 @@ export interface HistoryAnswer {
 
 export interface MetricsHistoryUseCase {
   read(query: HistoryQuery): HistoryAnswer;
+  /** Calls `listener` after each sample, until the returned function is called. */
+  onSample(listener: () => void): () => void;
 }
 
 const SERIES_MAX = 100;
@@ -56,22 +60,29 @@ export function metricsHistoryMethods(history: MetricsHistoryUseCase): UnaryMeth
           since: microsOfTime(since, "since", problems) ?? 0,
         };
       },
-      handle: async (query) => {
-        const { start, startedAt, stepMicros, series, ...answer } = history.read(query);
-        return {
-          ...answer,
-          processStartTime: timeOfMicros(startedAt),
-          step: durationOfMicros(stepMicros),
-          ...(start !== undefined && { startTime: timeOfMicros(start) }),
-          series: series.map((each) => ({ ...each, values: [...each.values] })),
-          namespaces: [...answer.namespaces],
-        };
-      },
+      handle: async (query) => historyMessage(history.read(query)),
     }),
   ];
 }
 
-function checkSeries(series: readonly string[], problems: Problems): void {
+export function historyMessage({
+  start,
+  startedAt,
+  stepMicros,
+  series,
+  ...answer
+}: HistoryAnswer): MessageInitShape<typeof MetricsHistorySchema> {
+  return {
+    ...answer,
+    processStartTime: timeOfMicros(startedAt),
+    step: durationOfMicros(stepMicros),
+    ...(start !== undefined && { startTime: timeOfMicros(start) }),
+    series: series.map((each) => ({ ...each, values: [...each.values] })),
+    namespaces: [...answer.namespaces],
+  };
+}
+
+export function checkSeries(series: readonly string[], problems: Problems): void {
   if (series.length > SERIES_MAX) {
     problems.add(`series: at most ${SERIES_MAX}, or none for all of them`, "series");
   }

@@ -170,7 +170,7 @@ export function namespaceMethods(
   ];
 }
 
-function namespaceMessage(namespace: Namespace) {
+export function namespaceMessage(namespace: Namespace) {
   const { splitsPaused, provisioned } = namespace;
   return {
     namespace: namespace.name,
@@ -228,7 +228,7 @@ function deletedMessage(
   };
 }
 
-function sliceMessage(slice: SliceListing): MessageInitShape<typeof TimeSliceSchema> {
+export function sliceMessage(slice: SliceListing): MessageInitShape<typeof TimeSliceSchema> {
   return {
     name: slice.name,
     start: timeOfMicros(slice.start),

@@ -68,7 +68,7 @@ function modeOf(mode: ReadMode_Mode, problems: Problems): ReadMode {
   return "OFF";
 }
 
-function modeMessage(report: ReadModeReport): MessageInitShape<typeof ReadModeSchema> {
+export function modeMessage(report: ReadModeReport): MessageInitShape<typeof ReadModeSchema> {
   const { state, evidence, nextMode, blockedBy, splitsPaused } = report;
   return {
     mode: ReadMode_Mode[state.mode],

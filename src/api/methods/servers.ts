@@ -49,7 +49,7 @@ export function serverMethods(servers: ServersUseCase): UnaryMethod[] {
   ];
 }
 
-function serverMessage(server: ShownServer): MessageInitShape<typeof ServerProcessSchema> {
+export function serverMessage(server: ShownServer): MessageInitShape<typeof ServerProcessSchema> {
   const { startedAt, announcedAt, views, oldestViewMs, oldestFilterMs, role, ...shown } = server;
   return {
     ...shown,

@@ -83,7 +83,7 @@ export function statusMethods(status: StatusUseCase): UnaryMethod[] {
   ];
 }
 
-function statusMessage(status: ServiceStatus): MessageInitShape<typeof ServerStatusSchema> {
+export function statusMessage(status: ServiceStatus): MessageInitShape<typeof ServerStatusSchema> {
   const { notReady, views, splits } = status;
   return {
     version: status.version,

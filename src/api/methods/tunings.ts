@@ -53,7 +53,7 @@ export function tuningMethods(tunings: TuningUseCases): UnaryMethod[] {
   ];
 }
 
-function tuningMessage(tuning: Tuning): MessageInitShape<typeof TuningSchema> {
+export function tuningMessage(tuning: Tuning): MessageInitShape<typeof TuningSchema> {
   const { effectiveFrom, got, history } = tuning;
   return {
     ...proposalMessage(tuning),

@@ -70,7 +70,7 @@ function targetOf(
   };
 }
 
-function progressMessage(
+export function progressMessage(
   progress: VerifyProgress & { readonly by: string },
 ): MessageInitShape<typeof VerificationSchema> {
   const { startedAt, endedAt } = progress;

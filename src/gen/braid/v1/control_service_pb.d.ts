@@ -6,19 +6,19 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import type { Message } from "@bufbuild/protobuf";
 import type { NamespaceConfig } from "./namespace_config_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import type { GetReadModeRequestSchema, ReadMode_Mode, ReadModeSchema, SetReadModeRequestSchema } from "./read_mode_pb.js";
+import type { GetReadModeRequestSchema, ReadMode, ReadMode_Mode, ReadModeSchema, SetReadModeRequestSchema } from "./read_mode_pb.js";
 import type { GetKillSwitchRequestSchema, KillSwitchSchema, SetKillSwitchRequestSchema, SplitsPause } from "./switches_pb.js";
 import type { PlanNamespaceRequestSchema, PlanNamespaceResponseSchema, ProvisionedPlan, Workload } from "./plan_pb.js";
 import type { TimePartition } from "./time_partition_pb.js";
-import type { ClockStatusSchema, ConfirmClockRequestSchema, GetStatusRequestSchema, ServerStatus_SplitCount, ServerStatusSchema } from "./status_pb.js";
+import type { ClockStatusSchema, ConfirmClockRequestSchema, GetStatusRequestSchema, ServerStatus, ServerStatus_SplitCount, ServerStatusSchema } from "./status_pb.js";
 import type { ExplainedPartition_Route } from "./time_series_service_pb.js";
-import type { GetSplitRequestSchema, GetSplitSummaryRequestSchema, ListSplitsRequestSchema, ListSplitsResponseSchema, PauseSplitsRequestSchema, PauseSplitsResponseSchema, RequestSplitRequestSchema, ResumeSplitsRequestSchema, ResumeSplitsResponseSchema, RetrySplitRequestSchema, RollbackSplitRequestSchema, Split_State, SplitSchema } from "./split_pb.js";
-import type { DecideTuningRequestSchema, ListTuningsRequestSchema, ListTuningsResponseSchema, TuningSchema } from "./tuning_pb.js";
+import type { GetSplitRequestSchema, GetSplitSummaryRequestSchema, ListSplitsRequestSchema, ListSplitsResponseSchema, PauseSplitsRequestSchema, PauseSplitsResponseSchema, RequestSplitRequestSchema, ResumeSplitsRequestSchema, ResumeSplitsResponseSchema, RetrySplitRequestSchema, RollbackSplitRequestSchema, Split, Split_State, SplitSchema } from "./split_pb.js";
+import type { GetMetricsHistoryRequestSchema, MetricsHistory, MetricsHistorySchema } from "./metrics_history_pb.js";
+import type { DecideTuningRequestSchema, ListTuningsRequestSchema, ListTuningsResponseSchema, Tuning, TuningSchema } from "./tuning_pb.js";
+import type { GetVerifyRequestSchema, StartVerifyRequestSchema, StartVerifyResponseSchema, Verification, VerificationSchema } from "./verify_pb.js";
+import type { ListServersRequestSchema, ListServersResponseSchema, ServerProcess } from "./servers_pb.js";
 import type { GetWidthMapRequestSchema, WidthMapSchema } from "./width_map_pb.js";
 import type { GetRemediesRequestSchema, GetRemediesResponseSchema } from "./remedies_pb.js";
-import type { GetVerifyRequestSchema, StartVerifyRequestSchema, StartVerifyResponseSchema, VerificationSchema } from "./verify_pb.js";
-import type { ListServersRequestSchema, ListServersResponseSchema } from "./servers_pb.js";
-import type { GetMetricsHistoryRequestSchema, MetricsHistorySchema } from "./metrics_history_pb.js";
 
 /**
  * Describes the file braid/v1/control_service.proto.
@@ -1657,6 +1657,254 @@ export enum SizeReport_Source {
 export declare const SizeReport_SourceSchema: GenEnum<SizeReport_Source>;
 
 /**
+ * @generated from message braid.v1.WatchRequest
+ */
+export declare type WatchRequest = Message<"braid.v1.WatchRequest"> & {
+  /**
+   * At least one.
+   *
+   * @generated from field: repeated braid.v1.WatchRequest.Topic topics = 1;
+   */
+  topics: WatchRequest_Topic[];
+
+  /**
+   * Default: all namespaces, where the topic allows it.
+   *
+   * @generated from field: string namespace = 2;
+   */
+  namespace: string;
+
+  /**
+   * The cursor of the last message, to resume. One of another server, or of too long ago, begins
+   * with everything again.
+   *
+   * @generated from field: string cursor = 3;
+   */
+  cursor: string;
+
+  /**
+   * With VERIFY: the comparison.
+   *
+   * @generated from field: string verify_id = 4;
+   */
+  verifyId: string;
+
+  /**
+   * With METRICS: names of series, or beginnings of names that end with a dot. Default: all.
+   *
+   * @generated from field: repeated string series = 5;
+   */
+  series: string[];
+};
+
+/**
+ * Describes the message braid.v1.WatchRequest.
+ * Use `create(WatchRequestSchema)` to create a new message.
+ */
+export declare const WatchRequestSchema: GenMessage<WatchRequest>;
+
+/**
+ * @generated from enum braid.v1.WatchRequest.Topic
+ */
+export enum WatchRequest_Topic {
+  /**
+   * @generated from enum value: UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * What GetStatus returns. Times and ages that change by themselves are no changes.
+   *
+   * @generated from enum value: STATUS = 1;
+   */
+  STATUS = 1,
+
+  /**
+   * New samples of what GetMetricsHistory returns by the second, beginning with the last minute.
+   *
+   * @generated from enum value: METRICS = 2;
+   */
+  METRICS = 2,
+
+  /**
+   * What ListNamespaces returns, at most 1,000; with a namespace, only that one.
+   *
+   * @generated from enum value: NAMESPACES = 3;
+   */
+  NAMESPACES = 3,
+
+  /**
+   * What ListSplits returns, at most 500 of the first 2,000: those in progress, and the last changed.
+   *
+   * @generated from enum value: SPLITS = 4;
+   */
+  SPLITS = 4,
+
+  /**
+   * What ListTimeSlices returns. Needs a namespace.
+   *
+   * @generated from enum value: SLICES = 5;
+   */
+  SLICES = 5,
+
+  /**
+   * The stored tunings of ListTunings. Needs a namespace.
+   *
+   * @generated from enum value: TUNINGS = 6;
+   */
+  TUNINGS = 6,
+
+  /**
+   * What GetReadMode returns. Needs a namespace.
+   *
+   * @generated from enum value: READ_MODE = 7;
+   */
+  READ_MODE = 7,
+
+  /**
+   * What GetVerify returns. Needs a namespace and verify_id.
+   *
+   * @generated from enum value: VERIFY = 8;
+   */
+  VERIFY = 8,
+
+  /**
+   * What ListServers returns. Times and ages that change by themselves are no changes.
+   *
+   * @generated from enum value: SERVERS = 9;
+   */
+  SERVERS = 9,
+}
+
+/**
+ * Describes the enum braid.v1.WatchRequest.Topic.
+ */
+export declare const WatchRequest_TopicSchema: GenEnum<WatchRequest_Topic>;
+
+/**
+ * What there is of one topic, or what has changed of it. Without a topic it only says that nothing has.
+ *
+ * @generated from message braid.v1.WatchResponse
+ */
+export declare type WatchResponse = Message<"braid.v1.WatchResponse"> & {
+  /**
+   * Where to resume.
+   *
+   * @generated from field: string cursor = 1;
+   */
+  cursor: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp server_time = 2;
+   */
+  serverTime?: Timestamp | undefined;
+
+  /**
+   * The server's name in histories.
+   *
+   * @generated from field: string process = 3;
+   */
+  process: string;
+
+  /**
+   * Not given in a sign of life: one is sent when nothing has changed for 10 s.
+   *
+   * @generated from field: optional braid.v1.WatchRequest.Topic topic = 4;
+   */
+  topic?: WatchRequest_Topic | undefined;
+
+  /**
+   * This is all there is: what was sent before and is not in here does not exist any more. Otherwise
+   * it is only what has changed.
+   *
+   * @generated from field: bool snapshot = 5;
+   */
+  snapshot: boolean;
+
+  /**
+   * There are more than the topic sends.
+   *
+   * @generated from field: bool truncated = 6;
+   */
+  truncated: boolean;
+
+  /**
+   * What does not exist any more: names of namespaces, slices or servers, ids of tunings, and for
+   * splits "namespace/splitId".
+   *
+   * @generated from field: repeated string removed = 7;
+   */
+  removed: string[];
+
+  /**
+   * Why what was sent may be out of date: the server cannot read it at the moment. Empty otherwise.
+   *
+   * @generated from field: string stale = 8;
+   */
+  stale: string;
+
+  /**
+   * The server ends the stream, and why. Call again with the cursor. Empty otherwise.
+   *
+   * @generated from field: string ending = 9;
+   */
+  ending: string;
+
+  /**
+   * @generated from field: optional braid.v1.ServerStatus status = 10;
+   */
+  status?: ServerStatus | undefined;
+
+  /**
+   * @generated from field: optional braid.v1.MetricsHistory metrics = 11;
+   */
+  metrics?: MetricsHistory | undefined;
+
+  /**
+   * @generated from field: repeated braid.v1.Namespace namespaces = 12;
+   */
+  namespaces: Namespace[];
+
+  /**
+   * Without their parts.
+   *
+   * @generated from field: repeated braid.v1.Split splits = 13;
+   */
+  splits: Split[];
+
+  /**
+   * @generated from field: repeated braid.v1.TimeSlice slices = 14;
+   */
+  slices: TimeSlice[];
+
+  /**
+   * @generated from field: repeated braid.v1.Tuning tunings = 15;
+   */
+  tunings: Tuning[];
+
+  /**
+   * @generated from field: optional braid.v1.ReadMode read_mode = 16;
+   */
+  readMode?: ReadMode | undefined;
+
+  /**
+   * @generated from field: optional braid.v1.Verification verification = 17;
+   */
+  verification?: Verification | undefined;
+
+  /**
+   * @generated from field: repeated braid.v1.ServerProcess servers = 18;
+   */
+  servers: ServerProcess[];
+};
+
+/**
+ * Describes the message braid.v1.WatchResponse.
+ * Use `create(WatchResponseSchema)` to create a new message.
+ */
+export declare const WatchResponseSchema: GenMessage<WatchResponse>;
+
+/**
  * Manages namespaces, their time slices, blocked ids and the splits of wide partitions.
  *
  * @generated from service braid.v1.ControlService
@@ -2046,6 +2294,20 @@ export declare const ControlService: GenService<{
     methodKind: "unary";
     input: typeof GetMetricsHistoryRequestSchema;
     output: typeof MetricsHistorySchema;
+  },
+  /**
+   * Sends what is there and then every change, until the caller leaves. Changes that this server makes
+   * arrive at once, those of other processes within BRAID_VIEW_MAX_AGE. At most two messages a second
+   * for each topic: what changes more often is sent as it is then. After a break, a call with the cursor
+   * of the last message gets only what has changed since, or all of it if that is not known any more.
+   * A server has a limited number of watchers (server.watchers); further calls fail with OVERLOADED.
+   *
+   * @generated from rpc braid.v1.ControlService.Watch
+   */
+  watch: {
+    methodKind: "server_streaming";
+    input: typeof WatchRequestSchema;
+    output: typeof WatchResponseSchema;
   },
   /**
    * An operator says that the clock of this server's machine is right: its time is believed from now on.

@@ -5,6 +5,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
+import { operator, OPERATOR_PATTERN } from "../frame/operator.ts";
 import { Dialog } from "./dialog.tsx";
 import { Problem } from "./problem.tsx";
 
@@ -84,6 +85,17 @@ export function AskReason({
             autocomplete="off"
             value={reason.value}
             onInput={(event) => (reason.value = event.currentTarget.value)}
+          />
+          <label for={`${id}-name`}>Your name, recorded as claimed</label>
+          <input
+            id={`${id}-name`}
+            type="text"
+            placeholder="console"
+            pattern={OPERATOR_PATTERN}
+            title="Printable ASCII characters, at most 128"
+            autocomplete="username"
+            value={operator.value}
+            onInput={(event) => (operator.value = event.currentTarget.value)}
           />
           {error.value !== undefined && <Problem error={error.value} what="Nothing was changed" />}
           <div class="ask-buttons">

@@ -38,14 +38,20 @@ export function browserProblem(
 }
 
 /**
- * Why a call is refused that a page of another site makes. A GET needs no Origin, but browsers say
- * by themselves where it comes from, at least to this machine and over TLS.
+ * Why a request is refused that a page of another origin makes. A GET needs no Origin, but browsers
+ * say by themselves where it comes from, at least to this machine and over TLS. A person may follow
+ * a link to a page from anywhere; methods are for pages of this server alone.
  */
-export function crossSiteProblem(headers: IncomingHttpHeaders): string | undefined {
+export function crossSiteProblem(
+  headers: IncomingHttpHeaders,
+  target: "method" | "page",
+): string | undefined {
   const site = headers["sec-fetch-site"];
-  return site === "cross-site" || site === "same-site"
-    ? "pages of other sites may not use this server"
-    : undefined;
+  if (site === undefined || site === "same-origin" || site === "none") return undefined;
+  const followsLink =
+    headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document";
+  if (target === "page" && followsLink) return undefined;
+  return "pages of other origins may not use this server";
 }
 
 /** Removes the port, the brackets of an IPv6 address and the final dot of a full name. */

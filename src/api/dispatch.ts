@@ -53,7 +53,7 @@ export class Dispatch {
     const method = this.#methods.get(path);
     const problem =
       browserProblem(exchange.headers, allowedHosts) ??
-      (method === undefined ? undefined : crossSiteProblem(exchange.headers));
+      crossSiteProblem(exchange.headers, method === undefined ? "page" : "method");
     const callable = method !== undefined && problem === undefined;
     if (callable && protocol === "connect" && verb !== "OPTIONS") {
       return answerConnect(exchange, method, calls);

@@ -54,6 +54,7 @@ const SECURITY = {
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
+  "cross-origin-resource-policy": "same-origin",
 };
 
 export class HttpPages {

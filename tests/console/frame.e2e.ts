@@ -4,6 +4,9 @@
  * @needs chromium
  */
 import { deepEqual, equal, match } from "node:assert/strict";
+import { once } from "node:events";
+import { get } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { after, before, test } from "node:test";
 import { openBrowser } from "../support/browser.ts";
 import type { ConsoleBrowser } from "../support/browser.ts";
@@ -114,4 +117,27 @@ test("files are served with their type, compressed, and kept by browsers; others
     await Promise.all(others.map(async (path) => (await fetch(`${server.url}${path}`)).status)),
     [404, 404, 404, 404],
   );
+});
+
+test("pages of other origins reach neither methods nor pages; a link to the console may be followed", async () => {
+  // Not fetch, which sets such headers itself.
+  const ask = async (path: string, headers: Record<string, string>): Promise<number> => {
+    const [answer] = (await once(get(`${server.url}${path}`, { headers }), "response")) as [
+      IncomingMessage,
+    ];
+    answer.resume();
+    return answer.statusCode ?? 0;
+  };
+  const method = "/braid.v1.ControlService/GetStatus?connect=v1&encoding=json&message=%7B%7D";
+  const from = (site: string, mode: string, dest: string) => ({
+    "sec-fetch-site": site,
+    "sec-fetch-mode": mode,
+    "sec-fetch-dest": dest,
+  });
+  equal(await ask(method, from("same-origin", "cors", "empty")), 200);
+  equal(await ask(method, from("cross-site", "navigate", "document")), 400);
+  equal(await ask("/metrics", from("same-site", "no-cors", "script")), 400);
+  equal(await ask("/", from("cross-site", "no-cors", "iframe")), 400);
+  equal(await ask("/", from("cross-site", "navigate", "document")), 200);
+  equal(await ask("/", { origin: "http://evil.example" }), 400);
 });

@@ -96,11 +96,11 @@ test("a change asks for a reason, shows an error, and is sent once it is given",
   const { page } = view;
   await page.getByRole("button", { name: "Roll back" }).click();
   const dialog = page.getByRole("dialog", { name: "Roll back 6313825" });
-  await dialog.getByRole("textbox").fill("fail");
+  await dialog.getByLabel(/^Reason/).fill("fail");
   await page.keyboard.press("Enter");
   await dialog.getByText("It failed.").waitFor();
   await view.checkAccessibility();
-  await dialog.getByRole("textbox").fill("the parts differ");
+  await dialog.getByLabel(/^Reason/).fill("the parts differ");
   await page.keyboard.press("Enter");
   await dialog.waitFor({ state: "hidden" });
   await page.getByText("the parts differ").waitFor();

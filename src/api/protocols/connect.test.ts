@@ -303,7 +303,7 @@ test("a malformed request names its problem and runs nothing", async () => {
     [BINARY, { ...PROTO, "connect-timeout-ms": "-1" }, "invalid_argument", /timeout/],
     [BINARY, { ...PROTO, "connect-timeout-ms": "12345678901" }, "invalid_argument", /timeout/],
     [BINARY, { ...PROTO, origin: "http://evil.example" }, "invalid_argument", /evil/],
-    [BINARY, { ...PROTO, "sec-fetch-site": "cross-site" }, "invalid_argument", /other sites/],
+    [BINARY, { ...PROTO, "sec-fetch-site": "cross-site" }, "invalid_argument", /other origins/],
   ];
   for (const [body, headers, code, problem] of unary) {
     const error = await errorOf(await post(READ, body, headers));

@@ -54,5 +54,21 @@ export const ROUTES: readonly Route[] = [
     title: "Namespace",
     load: () => import("../pages/namespaces/namespace.tsx"),
   },
+  {
+    path: "/events",
+    title: "Events",
+    label: "Events",
+    group: "Data",
+    key: "v",
+    load: () => import("../pages/events/events.tsx"),
+  },
+  {
+    path: "/explain",
+    title: "Explain a read",
+    label: "Explain",
+    group: "Data",
+    key: "e",
+    load: () => import("../pages/explain/explain.tsx"),
+  },
   { path: "/kit", title: "Kit", load: () => import("../pages/kit/kit.tsx") },
 ];

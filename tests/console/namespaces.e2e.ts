@@ -59,7 +59,7 @@ for (const colours of ["light", "dark"] as const) {
 
 test("the time line of slices is also a table, and its address can be shared", async () => {
   await using view = await browser.open(`${server.url}/namespaces/plays?table=slices`);
-  await view.page.getByRole("region", { name: "Slices over time" }).waitFor();
+  await view.page.getByRole("group", { name: "Slices over time" }).waitFor();
   equal(await view.page.getByRole("button", { name: "Chart of Slices over time" }).count(), 1);
   await view.checkAccessibility();
   view.check();

@@ -54,7 +54,7 @@ for (const colours of ["light", "dark"] as const) {
     await view.checkAccessibility();
     await view.picture(`explain-${colours}`);
     await page.getByRole("button", { name: "Table of Routes" }).click();
-    match((await page.getByRole("region", { name: "Routes" }).textContent()) ?? "", /data_/);
+    match((await page.getByRole("group", { name: "Routes" }).textContent()) ?? "", /data_/);
     await view.checkAccessibility();
     view.check();
   });
@@ -63,7 +63,7 @@ for (const colours of ["light", "dark"] as const) {
 test("a read is explained by keyboard, and an id that is not split says why it reads the original", async () => {
   const { start, end } = wide;
   const query = new URLSearchParams({ namespace: "plays", start, end });
-  await using view = await browser.open(`${server.url}/explain?${query}`);
+  await using view = await browser.open(`${server.url}/explain?${String(query)}`);
   const { page } = view;
   await page.getByText("No id yet.").waitFor();
   await page.getByLabel("Id", { exact: true }).focus();

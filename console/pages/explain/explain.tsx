@@ -7,7 +7,7 @@ import type {
   Verification,
 } from "../../../client/connect.ts";
 import { client } from "../../api/client.ts";
-import { sleep } from "../../api/clock.ts";
+import { nowMs, sleep } from "../../api/clock.ts";
 import { refreshNow } from "../../api/live.ts";
 import { useQuery } from "../../api/use-query.ts";
 import { hrefOf, useParam } from "../../frame/router.ts";
@@ -339,9 +339,9 @@ function Run({ namespace, query }: { namespace: string; query: ReadQuery }) {
   const run = async (): Promise<void> => {
     error.value = undefined;
     try {
-      const began = performance.now();
+      const began = nowMs();
       const { value: page } = await client.read(namespace, query).pages().next();
-      const ms = performance.now() - began;
+      const ms = nowMs() - began;
       const serverMs = Number.parseFloat(page?.context?.timeTaken ?? "0") * 1_000;
       result.value =
         `${nounText(page?.events.length ?? 0, "event")} in ${durationText(ms)} in this browser, ` +

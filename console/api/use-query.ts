@@ -8,6 +8,7 @@ import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { after, nowMs } from "./clock.ts";
 import { live, refreshes } from "./live.ts";
+import { pageIsSeen } from "./page-is-seen.ts";
 
 export interface Query<T> {
   /** The last answer; undefined before the first. */
@@ -79,18 +80,15 @@ function useRepeated(
     };
     // A hidden or stopped page asks nothing; it asks at once when it is seen or started again.
     wake.current = () => {
-      if (due && live.value && !document.hidden) turn();
+      if (due && live.peek() && pageIsSeen.peek()) turn();
     };
-    const seen = (): void => wake.current();
-    document.addEventListener("visibilitychange", seen);
     turn();
     return () => {
       stopped.abort();
       stopTimer();
-      document.removeEventListener("visibilitychange", seen);
     };
   }, [key, count, everyMs]);
   useSignalEffect(() => {
-    if (live.value) wake.current();
+    if (live.value && pageIsSeen.value) wake.current();
   });
 }

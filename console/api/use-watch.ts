@@ -1,67 +1,50 @@
 /**
- * A stream of the server, followed while the component is on the page. A broken stream is opened
- * again after a pause that grows; a stopped or hidden page closes it.
+ * Changes as the server sends them, while the component is on the page.
+ *
+ * The client resumes a broken watch by itself. A stopped or hidden page closes it: browsers open at
+ * most six connections to a server, and each watch holds one.
  */
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { sleep } from "./clock.ts";
+import type { WatchChange, WatchQuery } from "../../client/connect.ts";
+import { client } from "./client.ts";
 import { live } from "./live.ts";
-
-export type WatchState = "connecting" | "live" | "broken" | "stopped";
+import { pageIsSeen } from "./page-is-seen.ts";
 
 export interface Watch {
-  readonly state: WatchState;
-  /** Why the stream broke last. */
+  /** `away`: the server cannot be reached, and the watch tries again. `failed`: it has ended. */
+  readonly state: "connecting" | "live" | "away" | "stopped" | "failed";
+  /** Why it is away or has failed. */
   readonly error: unknown;
 }
 
-const PAUSE_MS_MIN = 500;
-const PAUSE_MS_MAX = 15_000;
-
-/** `take` is called with each message. `open` is called again after a break. */
-export function useWatch<T>(
-  key: string,
-  open: (signal: AbortSignal) => AsyncIterable<T>,
-  take: (message: T) => void,
-): Watch {
+/** `take` is called with each change, the first with all there is. */
+export function useWatch(query: WatchQuery, take: (change: WatchChange) => void): Watch {
   const watch = useSignal<Watch>({ state: "connecting", error: undefined });
-  const calls = useRef({ open, take });
-  calls.current = { open, take };
-  const wanted = live.value;
+  const latest = useRef(take);
+  latest.current = take;
+  const key = JSON.stringify(query);
+  const wanted = live.value && pageIsSeen.value;
   useEffect(() => {
-    if (!wanted) {
-      watch.value = { state: "stopped", error: undefined };
-      return undefined;
-    }
     const stopped = new AbortController();
-    void follow(stopped.signal, calls, (state, error) => {
-      if (!stopped.signal.aborted) watch.value = { state, error };
-    });
+    const { signal } = stopped;
+    const say = (state: Watch["state"], error?: unknown): void => {
+      if (!signal.aborted && watch.peek().state !== state) watch.value = { state, error };
+    };
+    const follow = async (): Promise<void> => {
+      say("connecting");
+      for await (const update of client.watch({ ...query, signal })) {
+        if (signal.aborted) return;
+        if (update.kind === "away") say("away", update.error);
+        else {
+          say("live");
+          latest.current(update);
+        }
+      }
+    };
+    if (wanted) follow().catch((error: unknown) => say("failed", error));
+    else say("stopped");
     return () => stopped.abort();
   }, [key, wanted]);
   return watch.value;
-}
-
-async function follow<T>(
-  signal: AbortSignal,
-  calls: { current: { open: (signal: AbortSignal) => AsyncIterable<T>; take: (m: T) => void } },
-  changed: (state: WatchState, error?: unknown) => void,
-): Promise<void> {
-  let pauseMs = PAUSE_MS_MIN;
-  while (!signal.aborted) {
-    changed("connecting");
-    try {
-      for await (const message of calls.current.open(signal)) {
-        if (signal.aborted) return;
-        changed("live");
-        pauseMs = PAUSE_MS_MIN;
-        calls.current.take(message);
-      }
-      changed("connecting");
-    } catch (error) {
-      changed("broken", error);
-    }
-    await sleep(pauseMs, signal);
-    pauseMs = Math.min(pauseMs * 2, PAUSE_MS_MAX);
-  }
 }

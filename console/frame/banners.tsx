@@ -4,6 +4,7 @@ import { useEffect } from "preact/hooks";
 import type { ServerStatus } from "../../client/connect.ts";
 import { client } from "../api/client.ts";
 import { useQuery } from "../api/use-query.ts";
+import { useWatch } from "../api/use-watch.ts";
 import { Ago } from "../kit/when.tsx";
 import { errorText } from "../kit/problem.tsx";
 import { serverStatus } from "./server-status.ts";
@@ -12,6 +13,10 @@ const EVERY_MS = 5_000;
 
 export function Banners() {
   const query = useQuery("status", (signal) => client.getStatus({ signal }), { everyMs: EVERY_MS });
+  // A change is seen at once; without the watch, at the next question.
+  useWatch({ topics: ["STATUS"] }, ({ snapshot, topic }) => {
+    if (topic !== undefined && !snapshot) query.refresh();
+  });
   useEffect(() => {
     serverStatus.value = query;
   }, [query.data, query.error, query.loading]);

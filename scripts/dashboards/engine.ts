@@ -1,7 +1,7 @@
 /** The storage: the embedded engine's disk, or Cassandra as Braid and the nodes themselves see it. */
 import { chart, states } from "./panel.ts";
 import type { Row } from "./panel.ts";
-import { maxBy, quantileBy, rateBy, series, shareOfLimit } from "./promql.ts";
+import { maxBy, maxRateBy, quantileBy, rateBy, series, shareOfLimit } from "./promql.ts";
 
 export const ENGINE: readonly Row[] = [
   {
@@ -135,6 +135,45 @@ export const ENGINE: readonly Row[] = [
           { expr: maxBy("instance", "braid_engine_nodes"), legend: "{{instance}} known" },
         ],
         alerts: ["BraidCassandraNodesDown"],
+      }),
+    ],
+  },
+  {
+    title: "Cassandra's nodes, as their Jolokia agents see them",
+    panels: [
+      chart("Reads that wait for a thread", {
+        unit: "short",
+        description:
+          "Above concurrent_reads (32) for long, the node has more reads than it can do.",
+        queries: [{ expr: maxBy("node", "braid_cassandra_pending_reads"), legend: "{{node}}" }],
+        thresholds: [{ from: 32, color: "red" }],
+        alerts: ["BraidCassandraReadsQueue"],
+      }),
+      chart("Time in garbage collection of nodes", {
+        unit: "percentunit",
+        description: "Share of the time in which collections stop or slow the node.",
+        queries: [
+          { expr: maxRateBy("node", "braid_cassandra_gc_seconds_total"), legend: "{{node}}" },
+        ],
+        thresholds: [{ from: 0.1, color: "red" }],
+        alerts: ["BraidCassandraGc"],
+      }),
+      chart("Processors of nodes", {
+        unit: "percentunit",
+        max: 1,
+        description: "Share of the machine's processors that the node uses.",
+        queries: [{ expr: maxBy("node", "braid_cassandra_cpu_ratio"), legend: "{{node}}" }],
+        thresholds: [{ from: 0.9, color: "red" }],
+        alerts: ["BraidCassandraBusy"],
+      }),
+      chart("Reads that time out", {
+        unit: "ops",
+        description:
+          "Reads of all clients that the node coordinated and its replicas did not answer in time.",
+        queries: [
+          { expr: maxRateBy("node", "braid_cassandra_read_timeouts_total"), legend: "{{node}}" },
+        ],
+        alerts: ["BraidCassandraReadsQueue"],
       }),
     ],
   },

@@ -51,6 +51,11 @@ export function rateBy(labels: string, name: string, ...matchers: readonly strin
   return `sum by (${labels}) (rate(${series(name, ...matchers)}[$__rate_interval]))`;
 }
 
+/** How fast a counter rises that every process reports alike. */
+export function maxRateBy(labels: string, name: string, ...matchers: readonly string[]): string {
+  return `max by (${labels}) (rate(${series(name, ...matchers)}[$__rate_interval]))`;
+}
+
 /** By how much a counter rose in the time that one point of the chart stands for. */
 export function riseBy(labels: string, name: string, ...matchers: readonly string[]): string {
   return `sum by (${labels}) (increase(${series(name, ...matchers)}[$__rate_interval]))`;

@@ -116,3 +116,14 @@ test("a metric with a former name shows the same value under both names", async 
 test("a label value with a space is refused where it is declared", () => {
   throws(() => label("reason", ["too large"]), /has no space/);
 });
+
+test("totals of another process are counters that show what their source says at each scrape", async () => {
+  const metrics = new Metrics();
+  const totals = metrics.totals("a_total", "Help.", [openLabel("node")]);
+  deepEqual(await seriesOf(metrics, "a_total"), []);
+  totals.from(() => [{ value: 5, labels: ["n1"] }]);
+  deepEqual(await seriesOf(metrics, "a_total"), ['a_total{node="n1"} 5']);
+  totals.from(() => [{ value: 2, labels: ["n2"] }]);
+  deepEqual(await seriesOf(metrics, "a_total"), ['a_total{node="n2"} 2']);
+  match(await metrics.text(), /# TYPE a_total counter/);
+});

@@ -238,25 +238,55 @@ export class Metrics {
   /** Values beyond the bound are added up in one series. */
   gauges<const L extends readonly Label[]>(name: string, help: string, labels: L): LazyGauges<L> {
     this.#declared.push({ name, type: "gauge", labels, formerly: undefined });
-    let readNow = (): Iterable<LabelledValue<L>> => [];
-    const bounded = (values: readonly string[]): readonly string[] => this.#bounded(labels, values);
+    const { collect, from } = this.#lazily(labels);
+    const [labelNames, registers] = [namesOf(labels), [this.#registry]];
     void new Gauge({
       name,
       help,
-      labelNames: namesOf(labels),
-      registers: [this.#registry],
+      labelNames,
+      registers,
       collect() {
-        this.reset();
-        let shown = 0;
-        for (const { value, labels: values } of readNow()) {
-          const named = shown++ < SERIES_MAX ? bounded(values) : labels.map(() => OTHER);
-          this.inc(labelsOf(labels, named), value);
-        }
+        collect(this);
       },
     });
+    return { from };
+  }
+
+  /** Totals that another process counts, read at each scrape; they may start again at zero. */
+  totals<const L extends readonly Label[]>(name: string, help: string, labels: L): LazyGauges<L> {
+    this.#declared.push({ name, type: "counter", labels, formerly: undefined });
+    const { collect, from } = this.#lazily(labels);
+    const [labelNames, registers] = [namesOf(labels), [this.#registry]];
+    void new Counter({
+      name,
+      help,
+      labelNames,
+      registers,
+      collect() {
+        collect(this);
+      },
+    });
+    return { from };
+  }
+
+  /** `collect` sets a metric to the values that the source of `from` has at that moment. */
+  #lazily<const L extends readonly Label[]>(labels: L) {
+    let readNow = (): Iterable<LabelledValue<L>> => [];
     return {
-      from: (read) => {
+      from: (read: () => Iterable<LabelledValue<L>>): void => {
         readNow = read;
+      },
+      collect: (metric: {
+        reset(): void;
+        inc(labels: Record<string, string>, value: number): void;
+      }): void => {
+        metric.reset();
+        let shown = 0;
+        for (const { value, labels: values } of readNow()) {
+          const within = shown++ < SERIES_MAX;
+          const named = within ? this.#bounded(labels, values) : labels.map(() => OTHER);
+          metric.inc(labelsOf(labels, named), value);
+        }
       },
     };
   }

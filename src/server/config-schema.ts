@@ -219,7 +219,9 @@ export const ConfigSchema = z.strictObject({
         .describe("Prefix of all keyspaces. Two installations on one cluster need two prefixes."),
       jolokia_port: count({ min: 0, max: 65_535 })
         .prefault(8_778)
-        .describe("Port of the Jolokia agents, for `braid histogram`. 0: Braid does not ask them."),
+        .describe(
+          "Port of the Jolokia agents, for `braid histogram` and the metrics of nodes. 0: Braid does not ask them.",
+        ),
     })
     .prefault({}),
   kafka: z

@@ -1,5 +1,6 @@
 /** Opens the configured engine. The only file that knows more than one. */
 import { openEmbeddedEngine } from "../engines/embedded/index.ts";
+import type { FiguresOfNode } from "../engines/cassandra/node-figures.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { Engine } from "../ports/engine.ts";
 import { threadPoolSize } from "./config.ts";
@@ -78,7 +79,7 @@ async function openCassandra(
   const { openCassandraEngine } = await import("../engines/cassandra/index.ts");
   const { contact_points, datacenter, replication, username, password, keyspace } =
     config.cassandra;
-  const { statementSeconds, nodes, nodesUp } = declareCassandraMetrics(metrics);
+  const measures = declareCassandraMetrics(metrics);
   const engine = await openCassandraEngine({
     contactPoints: contact_points,
     datacenter,
@@ -91,11 +92,23 @@ async function openCassandra(
     viewMaxAgeMs: config.view_max_age,
     writeMaxMs: config.write_max,
     jolokiaPort: config.cassandra.jolokia_port,
-    observe: (kind, ms, outcome) => statementSeconds.observe(ms / 1000, kind, outcome),
+    observe: (kind, ms, outcome) => measures.statementSeconds.observe(ms / 1000, kind, outcome),
     warn: (message) => log.warn(message),
   });
-  nodes.from(() => engine.nodes());
-  nodesUp.from(() => engine.nodesUp());
+  measures.nodes.from(() => engine.nodes());
+  measures.nodesUp.from(() => engine.nodesUp());
+  const figure = (of: (figures: FiguresOfNode) => number | undefined) =>
+    function* (): Generator<{ value: number; labels: [string] }, void, undefined> {
+      for (const figures of engine.nodeFigures()) {
+        const value = of(figures);
+        if (value !== undefined) yield { value, labels: [figures.node] };
+      }
+    };
+  measures.pendingReads.from(figure(({ pendingReads }) => pendingReads));
+  measures.readTimeouts.from(figure(({ readTimeouts }) => readTimeouts));
+  measures.gcSeconds.from(figure(({ gcSeconds }) => gcSeconds));
+  measures.cpuShare.from(figure(({ cpuShare }) => cpuShare));
   lifecycle.started("the engine", () => engine.close());
+  lifecycle.run("asking the nodes for their figures", (signal) => engine.watchNodes(signal));
   return engine;
 }

@@ -129,6 +129,8 @@ export function declareEmbeddedMetrics(metrics: Metrics) {
   };
 }
 
+const NODE = openLabel("node");
+
 /** Metrics of the Cassandra engine. */
 export function declareCassandraMetrics(metrics: Metrics) {
   return {
@@ -150,6 +152,26 @@ export function declareCassandraMetrics(metrics: Metrics) {
         ),
         label("outcome", ["ok", "failed"]),
       ],
+    ),
+    pendingReads: metrics.gauges(
+      "braid_cassandra_pending_reads",
+      "Reads that wait for a thread in a node of Cassandra.",
+      [NODE],
+    ),
+    readTimeouts: metrics.totals(
+      "braid_cassandra_read_timeouts_total",
+      "Reads that a node of Cassandra coordinated and that were not answered in time.",
+      [NODE],
+    ),
+    gcSeconds: metrics.totals(
+      "braid_cassandra_gc_seconds_total",
+      "Time that a node of Cassandra spent in garbage collections.",
+      [NODE],
+    ),
+    cpuShare: metrics.gauges(
+      "braid_cassandra_cpu_ratio",
+      "Share of its machine's processors that a node of Cassandra uses.",
+      [NODE],
     ),
     nodes: metrics.gauge(
       "braid_engine_nodes",

@@ -266,6 +266,27 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
       at: 10,
     },
   },
+  BraidCassandraReadsQueue: above(`braid_cassandra_pending_reads{${A},node="n:9042"}`, {
+    bad: 50,
+    good: 20,
+    minutes: 5,
+  }),
+  BraidCassandraGc: {
+    fires: {
+      series: { [`braid_cassandra_gc_seconds_total{${A},node="n:9042"}`]: "0+12x2000" },
+      at: 17,
+    },
+    // The node started again.
+    silent: {
+      series: { [`braid_cassandra_gc_seconds_total{${A},node="n:9042"}`]: "9000x5 0+1x2000" },
+      at: 17,
+    },
+  },
+  BraidCassandraBusy: above(`braid_cassandra_cpu_ratio{${A},node="n:9042"}`, {
+    bad: 0.95,
+    good: 0.7,
+    minutes: 15,
+  }),
   BraidDeadLetters: onStep(`braid_queue_dead_letters_total{${A}}`),
   BraidDetectionsDropped: {
     fires: { series: { [`braid_queue_dropped_total{${A},reason="full"}`]: STEP }, at: 12 },

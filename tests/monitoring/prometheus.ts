@@ -29,6 +29,8 @@ export interface Prometheus {
   /** By metric: its type, as the targets declare it. Metrics without series are included. */
   types(): Promise<ReadonlyMap<string, string>>;
   firing(): Promise<readonly FiringAlert[]>;
+  /** Resolves when all rules were evaluated on values that were scraped later than now. */
+  evaluatedAgain(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -39,18 +41,22 @@ export interface PrometheusOptions {
   readonly rules?: string;
 }
 
-/** Often, so that tests need not wait. */
-const EVERY = "200ms";
+/** Often, so that tests need not wait; a scrape may take as long as there is between two. */
+const SCRAPE_EVERY = "1s";
+const EVALUATE_EVERY = "200ms";
 
 /** Resolves when it has scraped every target at least once, whether up or down. */
 export async function startPrometheus({ targets, rules }: PrometheusOptions): Promise<Prometheus> {
   const folder = await mkdtemp(join(tmpdir(), "braid-prometheus-"));
   const config = {
-    global: { scrape_interval: EVERY, scrape_timeout: EVERY, evaluation_interval: EVERY },
+    global: {
+      scrape_interval: SCRAPE_EVERY,
+      scrape_timeout: SCRAPE_EVERY,
+      evaluation_interval: EVALUATE_EVERY,
+    },
     rule_files: rules === undefined ? [] : ["rules.yaml"],
     scrape_configs: Object.entries(targets).map(([job, addresses]) => ({
       job_name: job,
-      scrape_timeout: "200ms",
       static_configs: [{ targets: addresses }],
     })),
   };
@@ -109,6 +115,21 @@ export async function startPrometheus({ targets, rules }: PrometheusOptions): Pr
           labels,
           annotations,
         }));
+    },
+    async evaluatedAgain() {
+      const startedMs = Date.now();
+      await until(async () => {
+        const [oldest] = await prometheus.query("min(timestamp(up)) * 1000");
+        return (oldest?.value ?? 0) > startedMs;
+      });
+      const lastEvaluations = async (): Promise<readonly number[]> => {
+        const { groups } = (await ask("rules")) as {
+          groups: readonly { lastEvaluation: string }[];
+        };
+        return groups.map(({ lastEvaluation }) => Date.parse(lastEvaluation));
+      };
+      const scrapedMs = Date.now();
+      await until(async () => (await lastEvaluations()).every((ms) => ms > scrapedMs));
     },
     [Symbol.asyncDispose]: stop,
   };

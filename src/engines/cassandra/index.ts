@@ -17,6 +17,8 @@ import { dataFilesOf } from "./data-files.ts";
 import { droppedSnapshotsOf } from "./dropped-snapshots.ts";
 import { CassandraHistogramTable, HISTOGRAM_COLUMNS } from "./histogram-table.ts";
 import { keyspaceOf, tableOf } from "./keyspaces.ts";
+import { NodeFiguresWatch } from "./node-figures.ts";
+import type { FiguresOfNode } from "./node-figures.ts";
 import { cassandraPartitionSizes } from "./partition-sizes.ts";
 import {
   createCatalogTable,
@@ -49,6 +51,10 @@ export interface CassandraEngineOptions extends ClusterOptions {
 }
 
 export interface CassandraEngine extends Engine {
+  /** What nodes with a Jolokia agent say of themselves; none before `watchNodes` runs. */
+  nodeFigures(): readonly FiguresOfNode[];
+  /** Asks the nodes for their figures, until the signal aborts. Never rejects. */
+  watchNodes(signal: AbortSignal): Promise<void>;
   /** Nodes of this process's data centre, including those that are down. */
   nodes(): number;
   /** Nodes that this process can reach now. */
@@ -86,9 +92,12 @@ export async function openCassandraEngine(
     writeMaxMs: options.writeMaxMs,
   });
   const nodes = { session, prefix: keyspace, clock, jolokiaPort: options.jolokiaPort ?? 0 };
+  const figures = new NodeFiguresWatch(nodes);
   return {
     store,
     catalog,
+    nodeFigures: () => figures.current(),
+    watchNodes: (signal) => figures.run(signal),
     sizes: cassandraPartitionSizes(nodes).map((source) =>
       inEventBytes(source, (slice) => store.sliceStats(slice)),
     ),

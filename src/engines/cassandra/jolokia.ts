@@ -1,6 +1,6 @@
 /**
- * Asks the Jolokia agent of one node, which serves JMX over HTTP, for Cassandra's metrics of one
- * table.
+ * Asks the Jolokia agent of one node, which serves JMX over HTTP, for Cassandra's metrics: of one
+ * table, and of the node itself.
  *
  * A missing agent is normal. An answer is used only if it has the form of Cassandra's; the wait and
  * the bytes read are bounded.
@@ -13,7 +13,7 @@ import type { NodeAnswer } from "./partition-sizes-nodes.ts";
 import type { Host } from "./session.ts";
 
 const ANSWER_MS_MAX = 2_000;
-/** An answer has about 2 KB. */
+/** An answer has a few kilobytes. */
 const ANSWER_BYTES_MAX = 64 * 1024;
 
 /** One of Cassandra's metrics of a table: its name, and the form of its value. */
@@ -31,6 +31,46 @@ const LIVE_SSTABLES: Metric<number> = {
   name: "LiveSSTableCount",
   value: z.number().int().nonnegative(),
 };
+
+/** What a node says of itself; undefined where it does not say. */
+export interface NodeFigures {
+  /** Reads that wait for a thread. */
+  readonly pendingReads: number | undefined;
+  /** Reads that it coordinated and that were not answered in time, since it started. */
+  readonly readTimeouts: number | undefined;
+  /** Time in garbage collections, since it started. */
+  readonly gcSeconds: number | undefined;
+  /** The share of its machine's processors that it uses now: 0 to 1. */
+  readonly cpuShare: number | undefined;
+}
+
+/** One request for all figures, in the order in which they are answered. */
+const FIGURES = [
+  {
+    type: "read",
+    mbean:
+      "org.apache.cassandra.metrics:type=ThreadPools,path=request,scope=ReadStage,name=PendingTasks",
+    attribute: "Value",
+  },
+  {
+    type: "read",
+    mbean: "org.apache.cassandra.metrics:type=ClientRequest,scope=Read,name=Timeouts",
+    attribute: "Count",
+  },
+  // One for each collector, whatever they are called.
+  {
+    type: "read",
+    mbean: "java.lang:type=GarbageCollector,name=*",
+    attribute: ["CollectionTime"],
+  },
+  { type: "read", mbean: "java.lang:type=OperatingSystem", attribute: "ProcessCpuLoad" },
+] as const;
+
+const countSchema = z.number().nonnegative();
+const collectorsSchema = z.record(z.string(), z.object({ CollectionTime: countSchema }));
+const bulkSchema = z
+  .array(z.object({ status: z.number(), value: z.unknown().optional() }))
+  .length(4);
 
 export interface TableName {
   readonly keyspace: string;
@@ -58,6 +98,35 @@ export function readDataFiles(
   return readMetric(clock, agent, table, LIVE_SSTABLES, signal);
 }
 
+/** Figures of the node itself. Otherwise like `readSizeHistogram`. */
+export async function readFigures(
+  clock: Clock,
+  agent: string,
+  signal: AbortSignal,
+): Promise<NodeAnswer<NodeFigures>> {
+  const answer = await ask(clock, `${agent}/jolokia/`, agent, signal, JSON.stringify(FIGURES));
+  if ("reason" in answer) return answer;
+  const { success, data } = bulkSchema.safeParse(jsonOf(answer.value));
+  if (!success) return { reason: `the service at ${agent} does not answer as Jolokia does` };
+  const [pending, timeouts, collectors, cpu] = data.map(({ status, value }) =>
+    status === 200 ? value : undefined,
+  );
+  const collected = collectorsSchema.safeParse(collectors).data;
+  const gcMs =
+    collected === undefined
+      ? undefined
+      : Object.values(collected).reduce((sum, { CollectionTime }) => sum + CollectionTime, 0);
+  return {
+    value: {
+      pendingReads: countSchema.safeParse(pending).data,
+      readTimeouts: countSchema.safeParse(timeouts).data,
+      gcSeconds: gcMs === undefined ? undefined : gcMs / 1_000,
+      // Negative until the machine knows.
+      cpuShare: countSchema.max(1).safeParse(cpu).data,
+    },
+  };
+}
+
 async function readMetric<T>(
   clock: Clock,
   agent: string,
@@ -65,18 +134,30 @@ async function readMetric<T>(
   metric: Metric<T>,
   signal: AbortSignal,
 ): Promise<NodeAnswer<T>> {
-  signal.throwIfAborted();
   const bean = `org.apache.cassandra.metrics:type=Table,keyspace=${keyspace},scope=${table},name=${metric.name}`;
+  const answer = await ask(clock, `${agent}/jolokia/read/${bean}/Value`, agent, signal);
+  return "value" in answer ? valueOf(answer.value, agent, metric) : answer;
+}
+
+/** The text of the agent's answer. A request with a body is a POST. */
+async function ask(
+  clock: Clock,
+  url: string,
+  agent: string,
+  signal: AbortSignal,
+  body?: string,
+): Promise<NodeAnswer<string>> {
+  signal.throwIfAborted();
   const leaving = new LinkedAbort(signal);
   const cancel = clock.after(ANSWER_MS_MAX, () => leaving.abort());
   try {
-    const response = await fetch(`${agent}/jolokia/read/${bean}/Value`, {
+    const response = await fetch(url, {
       signal: leaving.signal,
       redirect: "error",
+      ...(body !== undefined && { method: "POST", body }),
     });
-    const body = await textOf(response, ANSWER_BYTES_MAX);
-    if (!response.ok) return { reason: `the agent at ${agent} answers ${response.status}` };
-    return valueOf(body, agent, metric);
+    const value = await textOf(response, ANSWER_BYTES_MAX);
+    return response.ok ? { value } : { reason: `the agent at ${agent} answers ${response.status}` };
   } catch (error) {
     signal.throwIfAborted();
     if (leaving.signal.aborted) {

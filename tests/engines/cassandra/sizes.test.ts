@@ -13,6 +13,7 @@ import type { NoSizes, SizeReport, SizeSource } from "../../../src/ports/partiti
 import { IdSample } from "../../../src/sizes/id-sample.ts";
 import { WalkTally } from "../../../src/sizes/walk-tally.ts";
 import { placed } from "../../conformance/event-store.ts";
+import { until } from "../../support/conditions.ts";
 import { freePort } from "../../support/fake-braid.ts";
 import { testCassandra, testJolokia, uniqueName } from "../../support/services.ts";
 
@@ -212,4 +213,20 @@ test("without an agent there is a reason, and the estimates are still available"
   match(jmx?.kind === "none" ? jmx.reason : "", /^no Jolokia agent at http:.*ECONNREFUSED/);
   const estimates = await world.ask("TABLE_ESTIMATES");
   equal(estimates?.kind === "sizes" && estimates.count, 0);
+});
+
+test("a node says through its agent how many reads wait, how long it collected, and how busy it is", async () => {
+  await using world = await open();
+  const { engine } = world;
+  const leaving = new AbortController();
+  const watching = engine.watchNodes(leaving.signal);
+  await until(() => engine.nodeFigures().length > 0);
+  leaving.abort();
+  await watching;
+  equal(engine.nodes(), 1);
+  const [figures] = engine.nodeFigures();
+  ok(figures?.pendingReads !== undefined && figures.pendingReads >= 0);
+  ok(figures.readTimeouts !== undefined && figures.readTimeouts >= 0);
+  ok(figures.gcSeconds !== undefined && figures.gcSeconds > 0, "a node that started has collected");
+  ok(figures.cpuShare !== undefined && figures.cpuShare <= 1);
 });

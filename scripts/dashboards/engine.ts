@@ -60,7 +60,7 @@ export const ENGINE: readonly Row[] = [
         description: "Read-only: too little free space. Reads and deletions continue.",
         queries: [{ expr: maxBy("instance", "braid_disk_read_only"), legend: "{{instance}}" }],
         thresholds: [{ from: 1, color: "red" }],
-        words: { "0": "yes", "1": "read-only" },
+        words: { "0": ["yes", "green"], "1": ["read-only", "red"] },
         width: 8,
         alerts: ["BraidDiskReadOnly"],
       }),

@@ -35,7 +35,7 @@ export const FLEET: readonly Row[] = [
         unit: "none",
         description: "Whether the last scrape of each process succeeded.",
         queries: [{ expr: maxBy("instance", "up"), legend: "{{instance}}" }],
-        words: { "0": "down", "1": "up" },
+        words: { "0": ["down", "red"], "1": ["up", "green"] },
         alerts: ["BraidTargetDown"],
         height: 8,
       }),
@@ -160,8 +160,16 @@ export const FLEET: readonly Row[] = [
           "In doubt: no slice is closed or dropped. docs/operate/time.md says when doubt begins and ends.",
         queries: [{ expr: maxBy("instance", "braid_clock_doubt"), legend: "{{instance}}" }],
         thresholds: [{ from: 1, color: "orange" }],
-        words: { "0": "believed", "1": "in doubt" },
+        words: { "0": ["believed", "green"], "1": ["in doubt", "orange"] },
         width: 8,
+        alerts: ["BraidClockInDoubt"],
+      }),
+      chart("Leap of a clock in doubt", {
+        unit: "s",
+        description:
+          "How far the clock is ahead of believed time; negative if it is behind, 0 without doubt.",
+        queries: [{ expr: maxBy("instance", "braid_clock_leap_seconds"), legend: "{{instance}}" }],
+        signed: true,
         alerts: ["BraidClockInDoubt"],
       }),
       chart("Failures to create, close or drop slices", {

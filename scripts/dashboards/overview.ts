@@ -6,7 +6,7 @@ import { maxBy, quantileBy, rateBy, riseBy, series, shareOfLimit, sumBy } from "
 /** Codes that are the server's fault, not its caller's. */
 const FAILED = 'code=~"STORAGE_UNAVAILABLE|DEADLINE_EXCEEDED|OUTCOME_UNKNOWN|DATA_LOSS|INTERNAL"';
 const REFUSED = 'code="OVERLOADED"';
-const READ_METHODS = 'method=~"ReadEventRecords|ReadEventRecordsStream"';
+const READ_METHODS = 'method=~"ReadEventRecords|StreamEventRecords"';
 
 /** The limits that requests meet, by the metric that approaches them. */
 const LIMITED: Readonly<Record<string, string>> = {
@@ -52,7 +52,7 @@ export const OVERVIEW: readonly Row[] = [
           "On: all reads use originals, on at least one server. braid kill-switch status says who turned it on and why.",
         queries: [{ expr: `max(${series("braid_kill_switch")})`, legend: "kill switch" }],
         thresholds: [{ from: 1, color: "orange" }],
-        words: { "0": "off", "1": "on" },
+        words: { "0": ["off", "green"], "1": ["on", "orange"] },
         alerts: ["BraidKillSwitchOn"],
       }),
       figure("Namespaces with paused splits", {
@@ -68,7 +68,7 @@ export const OVERVIEW: readonly Row[] = [
           "Share of requests that failed by the server's fault or storage's: all codes of the panel below.",
         queries: [
           {
-            expr: `sum(rate(${series("braid_requests_total", FAILED)}[$__rate_interval])) / sum(rate(${series("braid_requests_total")}[$__rate_interval]))`,
+            expr: `sum(rate(${series("braid_requests_total", FAILED)}[$__rate_interval])) / (sum(rate(${series("braid_requests_total")}[$__rate_interval])) > 0)`,
             legend: "failed",
           },
         ],
@@ -230,6 +230,12 @@ export const OVERVIEW: readonly Row[] = [
             legend: "{{namespace}}",
           },
         ],
+      }),
+      chart("Time buckets that a read may read at once", {
+        unit: "short",
+        description:
+          "Each server learns it for each namespace; the largest is shown. At most server.read_fan_out.",
+        queries: [{ expr: maxBy("namespace", "braid_read_fan_out"), legend: "{{namespace}}" }],
       }),
       chart("Bytes read ahead and thrown away", {
         unit: "Bps",

@@ -28,6 +28,11 @@ export interface Threshold {
   readonly color: "yellow" | "orange" | "red";
 }
 
+/** What a value of a state is called, and its colour. */
+export type Words = Readonly<Record<string, readonly [text: string, color: Color]>>;
+
+type Color = "blue" | "green" | "orange" | "purple" | "red" | "text";
+
 interface PanelOptions {
   readonly unit: Unit;
   /** What it shows, and what to do about it; shown at the panel's title. */
@@ -60,14 +65,19 @@ export const DATASOURCE = { type: "prometheus", uid: "${datasource}" };
 /** Lines over time. `stacked` where the series add up to a whole. */
 export function chart(
   title: string,
-  options: PanelOptions & { readonly stacked?: boolean; readonly max?: number },
+  options: PanelOptions & {
+    readonly stacked?: boolean;
+    readonly max?: number;
+    /** Values may be negative. */
+    readonly signed?: boolean;
+  },
 ): Panel {
-  const { unit, thresholds = [], stacked = false, max } = options;
+  const { unit, thresholds = [], stacked = false, signed = false, max } = options;
   return panelOf(title, "timeseries", options, { width: 8, height: 8 }, "range", {
     fieldConfig: {
       defaults: {
         unit,
-        min: 0,
+        ...(!signed && { min: 0 }),
         ...(max !== undefined && { max }),
         color: { mode: "palette-classic" },
         thresholds: thresholdsOf(thresholds),
@@ -96,10 +106,7 @@ export function chart(
 }
 
 /** One number, the newest. */
-export function figure(
-  title: string,
-  options: PanelOptions & { readonly words?: Readonly<Record<string, string>> },
-): Panel {
+export function figure(title: string, options: PanelOptions & { readonly words?: Words }): Panel {
   const { unit, thresholds = [], words } = options;
   return panelOf(title, "stat", options, { width: 4, height: 4 }, "instant", {
     fieldConfig: {
@@ -124,10 +131,7 @@ export function figure(
 }
 
 /** States over time, a line for each series. */
-export function states(
-  title: string,
-  options: PanelOptions & { readonly words: Readonly<Record<string, string>> },
-): Panel {
+export function states(title: string, options: PanelOptions & { readonly words: Words }): Panel {
   const { unit, thresholds = [], words } = options;
   return panelOf(title, "state-timeline", options, { width: 12, height: 8 }, "range", {
     fieldConfig: {
@@ -266,9 +270,9 @@ function thresholdsOf(thresholds: readonly Threshold[]): unknown {
   return { mode: "absolute", steps: [{ color: "green", value: null }, ...steps] };
 }
 
-function wordsFor(words: Readonly<Record<string, string>>): unknown {
-  const options = Object.entries(words).map(([value, text], index) => {
-    return [value, { text, index }] as const;
+function wordsFor(words: Words): unknown {
+  const options = Object.entries(words).map(([value, [text, color]], index) => {
+    return [value, { text, color, index }] as const;
   });
   return { type: "value", options: Object.fromEntries(options) };
 }

@@ -56,7 +56,10 @@ export function maxRateBy(labels: string, name: string, ...matchers: readonly st
   return `max by (${labels}) (rate(${series(name, ...matchers)}[$__rate_interval]))`;
 }
 
-/** By how much a counter rose in the time that one point of the chart stands for. */
+/**
+ * By how much a counter rose in the time that one point of the chart stands for, four scrapes at
+ * least: in a short interval neighbours share some of it.
+ */
 export function riseBy(labels: string, name: string, ...matchers: readonly string[]): string {
   return `sum by (${labels}) (increase(${series(name, ...matchers)}[$__rate_interval]))`;
 }

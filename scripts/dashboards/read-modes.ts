@@ -23,7 +23,12 @@ export const READ_MODES: readonly Row[] = [
             legend: "{{namespace}}",
           },
         ],
-        words: { "0": "OFF", "1": "SHADOW", "2": "COMPARE", "3": "SERVE" },
+        words: {
+          "0": ["OFF", "text"],
+          "1": ["SHADOW", "blue"],
+          "2": ["COMPARE", "purple"],
+          "3": ["SERVE", "green"],
+        },
         alerts: ["BraidReadModeFellBack"],
       }),
       states("Kill switch at each server", {
@@ -32,7 +37,7 @@ export const READ_MODES: readonly Row[] = [
           "On: this server reads originals only, because an operator says so or because it cannot read the switch.",
         queries: [{ expr: maxBy("instance", "braid_kill_switch"), legend: "{{instance}}" }],
         thresholds: [{ from: 1, color: "orange" }],
-        words: { "0": "off", "1": "on" },
+        words: { "0": ["off", "green"], "1": ["on", "orange"] },
         alerts: ["BraidKillSwitchOn"],
       }),
       figure("Pages from splits", {
@@ -40,7 +45,7 @@ export const READ_MODES: readonly Row[] = [
         description: "Share of pages that were read from a split at least in part.",
         queries: [
           {
-            expr: `sum(rate(${series("braid_read_seconds_count", 'route="split"')}[$__rate_interval])) / sum(rate(${series("braid_read_seconds_count")}[$__rate_interval]))`,
+            expr: `(sum(rate(${series("braid_read_seconds_count", 'route="split"')}[$__rate_interval])) or vector(0)) / (sum(rate(${series("braid_read_seconds_count")}[$__rate_interval])) > 0)`,
             legend: "from splits",
           },
         ],
@@ -121,7 +126,7 @@ export const READ_MODES: readonly Row[] = [
         description: "Hits of partitions that have no route; each costs one read of the catalog.",
         queries: [
           {
-            expr: `${rateBy("namespace", "braid_filter_false_positives_total")} / ${rateBy("namespace", "braid_filter_checks_total", 'result="hit"')}`,
+            expr: `${rateBy("namespace", "braid_filter_false_positives_total")} / (${rateBy("namespace", "braid_filter_checks_total", 'result="hit"')} > 0)`,
             legend: "{{namespace}}",
           },
         ],

@@ -18,7 +18,7 @@ export const SPLITS: readonly Row[] = [
           "Share of reads of one original partition that examined more than ten megabytes. Which remedy when: docs/operate/which-remedy.md.",
         queries: [
           {
-            expr: `1 - sum(rate(${series("braid_partition_read_bytes_bucket", 'le="10000000"')}[$__rate_interval])) / sum(rate(${series("braid_partition_read_bytes_count")}[$__rate_interval]))`,
+            expr: `1 - sum(rate(${series("braid_partition_read_bytes_bucket", 'le="10000000"')}[$__rate_interval])) / (sum(rate(${series("braid_partition_read_bytes_count")}[$__rate_interval])) > 0)`,
             legend: "over 10 MB",
           },
         ],

@@ -35,9 +35,9 @@ const STEP = "0x9 1x1990";
 const NONE = steady(0);
 
 /** A counter that fires by its first increase. */
-function onStep(series: string, atFiring = 12): AlertCase {
+function onStep(series: string): AlertCase {
   return {
-    fires: { series: { [series]: STEP }, at: atFiring },
+    fires: { series: { [series]: STEP }, at: 12 },
     // It rose long ago.
     silent: { series: { [series]: STEP }, at: 75 },
   };
@@ -136,10 +136,25 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
   BraidInternalErrors: onStep(
     `braid_requests_total{${PLAYS},method="ReadEventRecords",code="INTERNAL"}`,
   ),
-  BraidStorageUnavailable: onStep(
-    `braid_requests_total{${PLAYS},method="WriteEventRecordsSync",code="OUTCOME_UNKNOWN"}`,
-    13,
-  ),
+  BraidStorageUnavailable: {
+    fires: {
+      series: {
+        [`braid_requests_total{${PLAYS},method="WriteEventRecordsSync",code="OK"}`]: "0+97x2000",
+        [`braid_requests_total{${PLAYS},method="WriteEventRecordsSync",code="OUTCOME_UNKNOWN"}`]:
+          "0+3x2000",
+      },
+      at: 8,
+    },
+    // One in thousands.
+    silent: {
+      series: {
+        [`braid_requests_total{${PLAYS},method="WriteEventRecordsSync",code="OK"}`]: "0+997x2000",
+        [`braid_requests_total{${PLAYS},method="WriteEventRecordsSync",code="OUTCOME_UNKNOWN"}`]:
+          STEP,
+      },
+      at: 13,
+    },
+  },
   BraidOverloaded: {
     fires: {
       series: {

@@ -64,7 +64,7 @@ const targets = withQueries.flatMap((panel) =>
 /** As Grafana fills the variables in. */
 function filled(expr: string): string {
   return expr
-    .replaceAll("$__rate_interval", "1m")
+    .replaceAll("$__rate_interval", "5m")
     .replaceAll("$job", "braid")
     .replaceAll("$instance", ".*")
     .replaceAll("$namespace", ".*");
@@ -149,6 +149,8 @@ test("queries use only metrics, labels and label values that the code declares, 
   equal(problemsOf("sum(braid_no_such_metric)").length, 1);
   equal(problemsOf('braid_splits{state="LOST"}').length, 1);
   equal(problemsOf('braid_splits{colour="red"}').length, 1);
+  equal(problemsOf('braid_requests_total{method="Guess"}').length, 1);
+  equal(problemsOf('braid_requests_total{code=~"OK|BAD"}').length, 1);
   equal(problemsOf("sum by (slice) (braid_kill_switch)").length, 1);
   equal(problemsOf("braid_read_seconds").length, 1);
 });

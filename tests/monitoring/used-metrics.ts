@@ -4,6 +4,9 @@
  * names.
  */
 import { DECLARED } from "../../scripts/dashboards/promql.ts";
+import { ControlService } from "../../src/gen/braid/v1/control_service_pb.js";
+import { TimeSeriesService } from "../../src/gen/braid/v1/time_series_service_pb.js";
+import { CODES } from "../../src/lib/errors.ts";
 
 export interface Selector {
   readonly metric: string;
@@ -17,6 +20,12 @@ interface Matcher {
   readonly operator: string;
   readonly value: string;
 }
+
+/** Values of labels whose declarations do not list them. */
+const OPEN_VALUES: Readonly<Record<string, readonly string[]>> = {
+  code: ["OK", "CANCELLED", ...Object.keys(CODES)],
+  method: [...TimeSeriesService.methods, ...ControlService.methods].map(({ name }) => name),
+};
 
 /** Labels that Prometheus gives every series, and a histogram its buckets. */
 const GIVEN = ["job", "instance", "le"];
@@ -84,9 +93,9 @@ export function problemsOf(expr: string): readonly string[] {
       if (declared === undefined) problems.push(`${metric} has no label ${label}`);
       const values = operator.includes("~") ? value.split("|") : [value];
       for (const each of values) {
-        if (declared?.values === undefined || /[$.*+]/.test(each)) continue;
-        if (!declared.values.includes(each))
-          problems.push(`${metric}: ${label} is never "${each}"`);
+        const known = declared?.values ?? OPEN_VALUES[label];
+        if (known === undefined || /[$.*+]/.test(each)) continue;
+        if (!known.includes(each)) problems.push(`${metric}: ${label} is never "${each}"`);
       }
     }
   }

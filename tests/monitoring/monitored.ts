@@ -40,26 +40,36 @@ export async function startMonitored(): Promise<Monitored> {
   const cassandra = started.use(await showCassandraMetrics());
   const targets = { braid: [new URL(server.url).host, cassandra.address] };
   const prometheus = started.use(await startPrometheus({ targets }));
-  await useEverything(server.url);
+  await useEverything(server.url, prometheus);
   const kept = started.move();
   return { prometheus, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
 /** A wide partition is found, split, compared and served; events are refused. */
-async function useEverything(url: string): Promise<void> {
+async function useEverything(url: string, prometheus: Prometheus): Promise<void> {
   const client = connect(url);
   const from = bucketBefore(BUCKET_SECONDS, 30);
   const bucket = { from, to: from + BUCKET_SECONDS * 1_000_000 };
   const ledger = new Ledger();
   const events = eventsOver(ledger, "wide", bucket.from, bucket.to, { count: 1_500, bytes: 250 });
   await ledger.write(client, "plays", events);
+  const few = eventsOver(ledger, "narrow", bucket.from, bucket.to, { count: 3, bytes: 250 });
+  await ledger.write(client, "plays", few);
   await seal(client, "plays", bucket.to);
-  const read = { ...bucket, series: "wide", order: "NEWEST_FIRST", over: "stream" } as const;
-  await ledger.read([client], "plays", read);
+  const how = { ...bucket, order: "NEWEST_FIRST", over: "stream" } as const;
+  const read = async (): Promise<void> => {
+    await ledger.read([client], "plays", { ...how, series: "wide" });
+    await ledger.read([client], "plays", { ...how, series: "narrow" });
+  };
+  await read();
   await untilServable(client, "plays", "wide");
   await client.splits.setReadMode("plays", "SERVE", { force: true, reason: "a test" });
   await untilRoute(client, "plays", "wide", bucket, "SPLIT");
-  await ledger.read([client], "plays", read);
+  await read();
+  // A rate needs two scrapes of a series, and this one something between them.
+  await prometheus.scrapedAgain();
+  await read();
+  await prometheus.scrapedAgain();
 }
 
 /** What a process on Cassandra shows beside the rest, as if each statement had run once. */

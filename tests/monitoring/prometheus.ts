@@ -29,6 +29,8 @@ export interface Prometheus {
   /** By metric: its type, as the targets declare it. Metrics without series are included. */
   types(): Promise<ReadonlyMap<string, string>>;
   firing(): Promise<readonly FiringAlert[]>;
+  /** Resolves when every target was scraped later than now. */
+  scrapedAgain(): Promise<void>;
   /** Resolves when all rules were evaluated on values that were scraped later than now. */
   evaluatedAgain(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -116,12 +118,15 @@ export async function startPrometheus({ targets, rules }: PrometheusOptions): Pr
           annotations,
         }));
     },
-    async evaluatedAgain() {
+    async scrapedAgain() {
       const startedMs = Date.now();
       await until(async () => {
         const [oldest] = await prometheus.query("min(timestamp(up)) * 1000");
         return (oldest?.value ?? 0) > startedMs;
       });
+    },
+    async evaluatedAgain() {
+      await prometheus.scrapedAgain();
       const lastEvaluations = async (): Promise<readonly number[]> => {
         const { groups } = (await ask("rules")) as {
           groups: readonly { lastEvaluation: string }[];

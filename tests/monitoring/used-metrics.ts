@@ -7,6 +7,8 @@ import { DECLARED } from "../../scripts/dashboards/promql.ts";
 import { ControlService } from "../../src/gen/braid/v1/control_service_pb.js";
 import { TimeSeriesService } from "../../src/gen/braid/v1/time_series_service_pb.js";
 import { CODES } from "../../src/lib/errors.ts";
+import type { EventCode } from "../../src/lib/errors.ts";
+import { allOf } from "../../src/lib/metrics.ts";
 
 export interface Selector {
   readonly metric: string;
@@ -21,9 +23,19 @@ interface Matcher {
   readonly value: string;
 }
 
+const EVENT_CODES = allOf<EventCode>({
+  EVENT_TOO_OLD: 0,
+  EVENT_TOO_NEW: 0,
+  EVENT_TOO_LARGE: 0,
+  EVENT_INVALID: 0,
+  ID_BLOCKED: 0,
+  OVERLOADED: 0,
+  OUTCOME_UNKNOWN: 0,
+});
+
 /** Values of labels whose declarations do not list them. */
 const OPEN_VALUES: Readonly<Record<string, readonly string[]>> = {
-  code: ["OK", "CANCELLED", ...Object.keys(CODES)],
+  code: ["OK", "CANCELLED", ...Object.keys(CODES), ...EVENT_CODES],
   method: [...TimeSeriesService.methods, ...ControlService.methods].map(({ name }) => name),
 };
 

@@ -16,6 +16,7 @@ import type {
   DeletedNamespace,
   EventFailure,
   ExplainedRead,
+  FilterPage,
   Namespace,
   NamespaceChange,
   NamespacePlan,
@@ -249,6 +250,21 @@ export class BraidClient {
     query: WatchQuery & { readonly signal?: AbortSignal | undefined },
   ): AsyncGenerator<WatchUpdate, void, undefined> {
     return watchUpdates(this.#transport, { ...WATCH, headers: this.#controlHeaders }, query);
+  }
+
+  /**
+   * The Bloom filters of the server that answers, page by page: `pageToken` is the `nextPageToken`
+   * of the page before. Without a `namespace`, those of all.
+   */
+  async listFilters(
+    options?: CallOptions & {
+      readonly namespace?: string;
+      readonly pageSize?: number;
+      readonly pageToken?: string;
+    },
+  ): Promise<FilterPage> {
+    const { namespace = "", pageSize = 0, pageToken = "" } = options ?? {};
+    return this.#control("ListFilters", "reads", { namespace, pageSize, pageToken }, options);
   }
 
   /** Says that the clock of the server's machine is right: Braid believes it from now on. */

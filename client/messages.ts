@@ -11,6 +11,7 @@ import type {
   ListPartitionsRequest,
   ListPartitionsRequestOrderBy,
   ListPartitionsResponse,
+  ListFiltersResponse,
   ListServersResponse,
   ListSplitsResponse,
   ListTuningsResponse,
@@ -50,6 +51,7 @@ export type {
   ServerProcess,
   ServerStatus,
   SizedPartition,
+  SliceFilter,
   SizeReport,
   SliceHistogram,
   Split,
@@ -97,6 +99,7 @@ export type SeenLatency = SplitSeenLatency;
 export type PauseAnswer = PauseSplitsResponse;
 export type ResumeAnswer = ResumeSplitsResponse;
 export type ServerList = ListServersResponse;
+export type FilterPage = ListFiltersResponse;
 export type SplitPage = ListSplitsResponse;
 export type SplitSummaryPage = GetSplitSummaryResponse;
 export type TuningList = ListTuningsResponse;

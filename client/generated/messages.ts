@@ -136,6 +136,8 @@ export interface ControlServiceMethods {
    * A server has a limited number of watchers (server.watchers); further calls fail with OVERLOADED.
    */
   readonly Watch: { request: WatchRequest; answer: WatchResponse };
+  /** Lists the Bloom filters of the server that answers, by namespace and slice, page by page. */
+  readonly ListFilters: { request: ListFiltersRequest; answer: ListFiltersResponse };
   /** An operator says that the clock of this server's machine is right: its time is believed from now on. */
   readonly ConfirmClock: { request: ConfirmClockRequest; answer: ClockStatus };
 }
@@ -694,6 +696,57 @@ export interface ResponseContext {
   readonly partial: boolean;
   /** Why the answer is partial; empty if it is not. */
   readonly partialReason: string;
+}
+
+export interface ListFiltersRequest {
+  /** Default: all namespaces. */
+  readonly namespace?: string;
+  /** Default: 100; at most 1,000. */
+  readonly pageSize?: number;
+  readonly pageToken?: string;
+}
+
+export interface ListFiltersResponse {
+  /** By namespace and slice. */
+  readonly filters: readonly SliceFilter[];
+  readonly nextPageToken: string;
+  /** The process that answers: filters are its own, and others have read other slices. */
+  readonly process: string;
+  /** Of all filters of the process, or of the namespace that was asked for. */
+  readonly total: number;
+  readonly totalBytes: string;
+  /** The age at which a process refuses to act on a view. */
+  readonly viewMaxAge: string;
+}
+
+/** The Bloom filter of a slice in the process that answers: which of its partitions may be split. */
+export interface SliceFilter {
+  readonly namespace: string;
+  readonly timeSlice: string;
+  /** About how many partitions of the slice are split. 0: none, and no filter takes up memory. */
+  readonly entries: string;
+  /** For how many it has room; with more it is built again, larger. */
+  readonly capacity: string;
+  readonly bytes: string;
+  /** How often reads asked it since the process opened it, at open_time. */
+  readonly checks: string;
+  /** How often it answered "perhaps". */
+  readonly hits: string;
+  /** How often "perhaps" was wrong: the partition has no split. */
+  readonly falsePositives: string;
+  /**
+   * False positives among the partitions without a split: what a full filter has at most, what this
+   * one should have with its entries, and what was observed. The last is not given before the first
+   * check of such a partition.
+   */
+  readonly configuredRate: number;
+  readonly expectedRate: number;
+  readonly observedRate?: number;
+  /** How long ago it was brought up to date. */
+  readonly age: string;
+  /** When it was filled from the catalog last, and when the process opened it. */
+  readonly loadTime: string;
+  readonly openTime: string;
 }
 
 export interface GetMetricsHistoryRequest {

@@ -168,6 +168,7 @@ async function open(options: {
     verify: { start: notAsked, get: notAsked },
     status: { get: notAsked, confirmClock: notAsked },
     servers: { list: notAsked },
+    filters: { process: "server-1", viewMaxAgeMs: 10_000, figures: () => [] },
     history: { read: unasked, onSample: unasked },
     watches: { watch: unasked },
     writing: {

@@ -23,6 +23,34 @@ const SERVER = {
 const { oldestFilterAge: _none, ...WITHOUT_FILTERS } = SERVER;
 
 export const SERVER_EXAMPLES: Readonly<Record<string, Example>> = {
+  ListFilters: {
+    request: { namespace: "plays", pageSize: 100 },
+    answer: {
+      filters: [
+        {
+          namespace: "plays",
+          timeSlice: "data_20261115",
+          entries: "120",
+          capacity: "409",
+          bytes: "512",
+          checks: "20000",
+          hits: "1500",
+          falsePositives: "37",
+          configuredRate: 0.01,
+          expectedRate: 0.0004,
+          observedRate: 0.002,
+          age: "2.500s",
+          loadTime: "2026-11-15T09:50:00Z",
+          openTime: "2026-11-15T09:00:10Z",
+        },
+      ],
+      nextPageToken: "",
+      process: SERVER.name,
+      total: 1,
+      totalBytes: "512",
+      viewMaxAge: "10s",
+    },
+  },
   ListServers: {
     request: {},
     answer: {

@@ -27,6 +27,8 @@ const LISTS = {
   partitions: async (): Promise<DescMessage> => (await control()).SizedPartitionSchema,
   cells: async (): Promise<DescMessage> =>
     (await import("../gen/braid/v1/width_map_pb.js")).WidthMap_CellSchema,
+  filters: async (): Promise<DescMessage> =>
+    (await import("../gen/braid/v1/filters_pb.js")).SliceFilterSchema,
   servers: async (): Promise<DescMessage> =>
     (await import("../gen/braid/v1/servers_pb.js")).ServerProcessSchema,
   tunings: async (): Promise<DescMessage> =>

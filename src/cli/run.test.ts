@@ -22,6 +22,7 @@ const LEAVES = [
   "status",
   "servers",
   "health",
+  "filters",
   "ns create",
   "ns get",
   "ns ls",

@@ -14,6 +14,7 @@ import type { GlobalOptions } from "./connection.ts";
 import { addDoctor } from "./doctor.ts";
 import { addExplain } from "./explain.ts";
 import { EXIT, ExitError, exitCodeOf, explainFailure, UsageError } from "./failures.ts";
+import { addFilters } from "./filters.ts";
 import { findCommand, fullName } from "./find-command.ts";
 import { addHealth } from "./health.ts";
 import { addHistogram } from "./histogram.ts";
@@ -167,6 +168,7 @@ Exit codes:
   addStatus(program, terminal);
   addServers(program, terminal);
   addHealth(program, terminal);
+  addFilters(program, terminal);
   addNs(program, terminal);
   addPlan(program, terminal);
   addAdvise(program, terminal);

@@ -1,7 +1,7 @@
 import { equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { utf8 } from "./bytes.ts";
-import { BloomFilter } from "./bloom-filter.ts";
+import { BloomFilter, FALSE_POSITIVE_RATE_MAX } from "./bloom-filter.ts";
 import { hash32 } from "./hash.ts";
 
 function halves(key: string): [number, number] {
@@ -20,6 +20,8 @@ for (const keys of [1, 50, 1_000, 30_000]) {
     for (let n = 0; n < others; n++) if (filter.has(...halves(`other ${n}`))) mistaken++;
     // The hash is fixed, so every run gives the same number.
     ok(mistaken <= others / 100, `${mistaken} of ${others}`);
+    const expected = filter.falsePositiveRate;
+    ok(expected <= FALSE_POSITIVE_RATE_MAX && expected > FALSE_POSITIVE_RATE_MAX / 2);
     ok(Math.abs(filter.count - filter.capacity) <= filter.capacity / 100);
   });
 }
@@ -28,6 +30,7 @@ test("an empty filter holds no key", () => {
   const filter = new BloomFilter(100);
   for (let n = 0; n < 1_000; n++) ok(!filter.has(...halves(`key ${n}`)));
   equal(filter.count, 0);
+  equal(filter.falsePositiveRate, 0);
 });
 
 test("a key added twice is counted once", () => {

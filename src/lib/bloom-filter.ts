@@ -16,6 +16,9 @@ const HASHES = 7;
 const BITS_MIN = 512;
 const BITS_MAX = 2 ** 32;
 
+/** Filled to its capacity, it takes at most this share of other keys for members. */
+export const FALSE_POSITIVE_RATE_MAX = 0.01;
+
 export class BloomFilter {
   readonly #words: Uint32Array;
   readonly #mask: number;
@@ -39,6 +42,12 @@ export class BloomFilter {
 
   get bytes(): number {
     return this.#words.byteLength;
+  }
+
+  /** The share of other keys that it takes for members, by how full it is. */
+  get falsePositiveRate(): number {
+    const bits = this.#words.length * 32;
+    return (1 - Math.exp((-HASHES * this.#count) / bits)) ** HASHES;
   }
 
   add(low: number, high: number): void {

@@ -113,6 +113,11 @@ async function startParts(
     verify,
     status: new StatusReporter(config, runtime, parts, by),
     servers: announcer,
+    filters: {
+      process: by,
+      viewMaxAgeMs: parts.margins.viewMaxAge.ms,
+      figures: () => serving.splits.filterFigures(),
+    },
     history: sampling,
   };
   const watches = newWatches(context, useCases, work.measures);

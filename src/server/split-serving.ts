@@ -19,7 +19,7 @@ import type { ServeObserver } from "../splits/serve/observer.ts";
 import { RouteCache } from "../splits/serve/route-cache.ts";
 import type { KnownSwitch } from "../splits/serve/serve-context.ts";
 import { SliceFilters } from "../splits/serve/slice-filters.ts";
-import type { FilterSize } from "../splits/serve/slice-filters.ts";
+import type { FilterFigures, FilterSize } from "../splits/serve/slice-filters.ts";
 import { SplitOpener } from "../splits/serve/split-opener.ts";
 import { TrustStates } from "../splits/compare/trust-states.ts";
 
@@ -107,6 +107,7 @@ export class SplitServing {
       views,
       killSwitch,
       filters: this.#filters,
+      falsePositive: (partition) => this.#filters.falsePositive(partition),
       splitOf: (partition) => readSplit(catalog, partition),
       routes: this.#routes,
       trustOf: (partition, segment) => trustStates.of(partition, segment),
@@ -142,6 +143,11 @@ export class SplitServing {
 
   filterSizes(): Iterable<FilterSize> {
     return this.#filters.sizes();
+  }
+
+  /** Of every slice whose filter is loaded. */
+  filterFigures(): Iterable<FilterFigures> {
+    return this.#filters.figures();
   }
 
   /** How long ago the filter that lags most was brought up to date; undefined without filters. */

@@ -70,6 +70,7 @@ const REQUESTS: readonly (readonly [method: string, request: object])[] = [
   ["PlanNamespace", { workload: { ids: { mid: 1 }, eventsPerDayPerId: { mid: 1 } }, worlds: 4 }],
   ["GetStatus", {}],
   ["ListServers", {}],
+  ["ListFilters", {}],
   ["GetMetricsHistory", { resolution: "SECOND" }],
   ["ResumeSplits", { namespace }],
   ["StartVerify", { namespace }],

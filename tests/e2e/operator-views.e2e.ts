@@ -71,3 +71,19 @@ test("the walk of a slice makes its width map, and a brush lists what lies in it
   );
   deepEqual([brushed.known, brushed.matching], [IDS.length, 1]);
 });
+
+test("a read opens the filter of its slice, and the server shows what reads asked it", async () => {
+  const now = Date.now();
+  const interval = { start: new Date(now - 3_600_000), end: new Date(now + 60_000) };
+  await until(async () => {
+    for await (const event of client.read("plays", { timeSeriesId: "profile:1", ...interval })) {
+      equal(event.timeSeriesId, "profile:1");
+    }
+    const { filters } = await client.listFilters({ namespace: "plays" });
+    return filters.some(({ checks }) => Number(checks) > 0);
+  });
+  const { filters, process, total } = await client.listFilters();
+  const status = await client.getStatus();
+  deepEqual([process, filters.length], [status.process, total]);
+  equal(filters[0]?.configuredRate, 0.01);
+});

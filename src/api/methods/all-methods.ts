@@ -2,6 +2,8 @@
 import type { WatchUseCase } from "../watch/watches.ts";
 import type { ReadModeUseCases, SplitUseCases, VerifyUseCases } from "../../splits/use-cases.ts";
 import { blockedIdMethods } from "./blocked-ids.ts";
+import { filterMethods } from "./filters.ts";
+import type { FiltersUseCase } from "./filters.ts";
 import { histogramMethods } from "./histogram.ts";
 import type { SizesUseCase } from "./histogram.ts";
 import type { Method } from "./method.ts";
@@ -47,6 +49,7 @@ export interface MethodDependencies {
   readonly verify: VerifyUseCases;
   readonly status: StatusUseCase;
   readonly servers: ServersUseCase;
+  readonly filters: FiltersUseCase;
   readonly history: MetricsHistoryUseCase;
   readonly watches: WatchUseCase;
 }
@@ -68,6 +71,7 @@ export function allMethods(deps: MethodDependencies): Method[] {
     ...verifyMethods(deps.verify, (namespace, splitId) => deps.splits.locate(namespace, splitId)),
     ...statusMethods(deps.status),
     ...serverMethods(deps.servers),
+    ...filterMethods(deps.filters),
     ...metricsHistoryMethods(deps.history),
     ...watchMethods(deps.watches),
   ];

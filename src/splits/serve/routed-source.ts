@@ -155,7 +155,7 @@ export class RoutedSource implements PartitionSource {
 
   /** Plans where to read each range. Never rejects: without an answer it reads the original. */
   async #lookUp(): Promise<RoutePlan> {
-    const { routes, observe } = this.#context;
+    const { routes, observe, falsePositive } = this.#context;
     const { namespace, partition, text } = this.#served;
     let route: RouteRecord | undefined;
     try {
@@ -167,7 +167,10 @@ export class RoutedSource implements PartitionSource {
     }
     // A split that was taken back has an empty route, which stays in the filter until the next
     // fill.
-    if (route === undefined) observe.filterFalsePositive(namespace);
+    if (route === undefined) {
+      observe.filterFalsePositive(namespace);
+      falsePositive(partition);
+    }
     const plan = planNow(this.#context, this.#served, route, this.#range);
     if (plan.fallback !== undefined) observe.fellBack(namespace, plan.fallback, plan.route.why);
     return plan;

@@ -32,6 +32,8 @@ export interface ServeContext {
   /** What this server has seen of a copy of a partition (`partitionText`). */
   readonly trustOf: (partition: string, segment: RouteSegment) => TrustState;
   readonly observe: ServeObserver;
+  /** The filter answered "perhaps", and the partition has no route. */
+  readonly falsePositive: (partition: PartitionKey) => void;
   readonly compare: (comparison: Comparison) => void;
   /** Starts a recheck of the split, which is not served meanwhile. */
   readonly integrityError: (comparison: Comparison) => void;

@@ -45,6 +45,39 @@ test("the age of the filters counts from the last time that the changes were fol
   equal(fixture.filters.oldestMs(), 3_000);
 });
 
+test("figures count what reads asked a filter, and which answers were wrong", async () => {
+  const fixture = await Fixture.open();
+  await fixture.split(1);
+  const openedAt = fixture.clock.nowMicros();
+  await fixture.loaded();
+  for (let n = 0; n < 4; n++) fixture.filters.check(locationOf(1));
+  for (let n = 0; n < 3; n++) fixture.filters.check(locationOf(2));
+  fixture.filters.falsePositive(locationOf(1));
+  await fixture.clock.advance(2_000);
+  const [figures, ...others] = [...fixture.filters.figures()];
+  deepEqual(others, []);
+  deepEqual(
+    { ...figures, bytes: 0, capacity: 0, expectedRate: 0 },
+    {
+      slice: { namespaceId: locationOf(1).namespaceId, slice: locationOf(1).slice },
+      entries: 1,
+      bytes: 0,
+      capacity: 0,
+      checks: figures?.checks,
+      hits: 4,
+      falsePositives: 1,
+      configuredRate: 0.01,
+      expectedRate: 0,
+      observedRate: 1 / ((figures?.checks ?? 0) - 3),
+      ageMs: 2_000,
+      loadedAt: openedAt,
+      openedAt,
+    },
+  );
+  ok((figures?.checks ?? 0) >= 7);
+  ok((figures?.expectedRate ?? 1) < 0.01);
+});
+
 test("a completed split is known after the next read of the changes, and reported once", async () => {
   const fixture = await Fixture.open();
   await fixture.loaded();

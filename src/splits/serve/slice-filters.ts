@@ -6,7 +6,7 @@
  * partitions that are no longer split. A late or wrong filter costs speed, never a correct answer:
  * "no" means the original, and "perhaps" leads to a lookup.
  */
-import { BloomFilter } from "../../lib/bloom-filter.ts";
+import { BloomFilter, FALSE_POSITIVE_RATE_MAX } from "../../lib/bloom-filter.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { forEachBounded } from "../../lib/for-each-bounded.ts";
 import { listRoutes } from "../../records/route-records.ts";
@@ -40,6 +40,27 @@ export interface FilterSize {
   readonly bytes: number;
 }
 
+/** A loaded filter, and what reads asked it since it was opened. */
+export interface FilterFigures extends FilterSize {
+  /** The number of entries it has room for. */
+  readonly capacity: number;
+  readonly checks: number;
+  /** Answers "perhaps". */
+  readonly hits: number;
+  /** Those of them that were wrong: the partition has no route. */
+  readonly falsePositives: number;
+  /** False positives among other partitions: of a full filter, of this one, and observed. */
+  readonly configuredRate: number;
+  readonly expectedRate: number;
+  /** Undefined before the first check of a partition without a split. */
+  readonly observedRate: number | undefined;
+  /** How long ago it was brought up to date. */
+  readonly ageMs: number;
+  /** Microseconds: when it was filled last, and when it was opened. */
+  readonly loadedAt: number;
+  readonly openedAt: number;
+}
+
 const REBUILD_MS = 600_000;
 /** A slice without splits has nothing to drop: its filter is filled again less often. */
 const EMPTY_REBUILDS = 6;
@@ -66,6 +87,13 @@ interface Entry {
   /** When to retry after a failure, on the monotonic clock. */
   retryAtMs: number;
   used: boolean;
+  /** When it was opened and filled last, on the wall clock, in microseconds. */
+  readonly openedAt: number;
+  loadedAt: number;
+  /** Counted while it is loaded. */
+  checks: number;
+  hits: number;
+  falsePositives: number;
 }
 
 export class SliceFilters {
@@ -95,10 +123,19 @@ export class SliceFilters {
       return "NOT_LOADED";
     }
     entry.used = true;
+    entry.checks++;
     const { filter } = entry.loaded;
     if (filter === undefined) return "NONE";
     hashPartition(partition);
-    return filter.has(partitionHash.low, partitionHash.high) ? "HIT" : "MISS";
+    if (!filter.has(partitionHash.low, partitionHash.high)) return "MISS";
+    entry.hits++;
+    return "HIT";
+  }
+
+  /** A read that the filter answered "perhaps" found no route. */
+  falsePositive({ namespaceId, slice }: PartitionKey): void {
+    const entry = this.#namespaces.get(namespaceId)?.get(slice);
+    if (entry !== undefined) entry.falsePositives++;
   }
 
   /** Adds a route that this process has published or learned of otherwise. */
@@ -148,6 +185,15 @@ export class SliceFilters {
     }
   }
 
+  *figures(): Generator<FilterFigures, void, undefined> {
+    const nowMs = this.#options.clock.monotonicMs();
+    for (const entries of this.#namespaces.values()) {
+      for (const entry of entries.values()) {
+        if (entry.loaded !== undefined) yield figuresOf(entry, entry.loaded.filter, nowMs);
+      }
+    }
+  }
+
   #open({ namespaceId, slice }: SliceRef): Entry {
     if (this.#slices >= this.#slicesMax) this.#forgetOldest();
     const entry: Entry = {
@@ -159,6 +205,11 @@ export class SliceFilters {
       loading: false,
       retryAtMs: 0,
       used: true,
+      openedAt: this.#options.clock.nowMicros(),
+      loadedAt: 0,
+      checks: 0,
+      hits: 0,
+      falsePositives: 0,
     };
     const entries = this.#namespaces.get(namespaceId) ?? new Map<string, Entry>();
     this.#namespaces.set(namespaceId, entries.set(slice, entry));
@@ -227,6 +278,7 @@ export class SliceFilters {
       }
     }
     entry.loaded = { filter, atMs: clock.monotonicMs() };
+    entry.loadedAt = clock.nowMicros();
     // The listing may have missed routes published while it ran.
     entry.followedTo = startedAt;
     entry.followedAtMs = startedAtMs;
@@ -301,6 +353,26 @@ export class SliceFilters {
     const { clockSkew, viewMaxAge } = this.#options.margins;
     return 2 * clockSkew.micros + 3 * viewMaxAge.micros;
   }
+}
+
+function figuresOf(entry: Entry, filter: BloomFilter | undefined, nowMs: number): FilterFigures {
+  const { slice, checks, hits, falsePositives, loadedAt, openedAt } = entry;
+  const others = checks - hits + falsePositives;
+  return {
+    slice,
+    entries: filter?.count ?? 0,
+    bytes: filter?.bytes ?? 0,
+    capacity: filter?.capacity ?? 0,
+    checks,
+    hits,
+    falsePositives,
+    configuredRate: FALSE_POSITIVE_RATE_MAX,
+    expectedRate: filter?.falsePositiveRate ?? 0,
+    observedRate: others === 0 ? undefined : falsePositives / others,
+    ageMs: nowMs - entry.followedAtMs,
+    loadedAt,
+    openedAt,
+  };
 }
 
 function followedTo(entry: Entry): number {

@@ -19,6 +19,7 @@ import type { GetVerifyRequestSchema, StartVerifyRequestSchema, StartVerifyRespo
 import type { ListServersRequestSchema, ListServersResponseSchema, ServerProcess } from "./servers_pb.js";
 import type { GetWidthMapRequestSchema, WidthMapSchema } from "./width_map_pb.js";
 import type { GetRemediesRequestSchema, GetRemediesResponseSchema } from "./remedies_pb.js";
+import type { ListFiltersRequestSchema, ListFiltersResponseSchema } from "./filters_pb.js";
 
 /**
  * Describes the file braid/v1/control_service.proto.
@@ -2308,6 +2309,16 @@ export declare const ControlService: GenService<{
     methodKind: "server_streaming";
     input: typeof WatchRequestSchema;
     output: typeof WatchResponseSchema;
+  },
+  /**
+   * Lists the Bloom filters of the server that answers, by namespace and slice, page by page.
+   *
+   * @generated from rpc braid.v1.ControlService.ListFilters
+   */
+  listFilters: {
+    methodKind: "unary";
+    input: typeof ListFiltersRequestSchema;
+    output: typeof ListFiltersResponseSchema;
   },
   /**
    * An operator says that the clock of this server's machine is right: its time is believed from now on.

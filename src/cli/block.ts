@@ -55,7 +55,7 @@ export function addBlock(program: Command, terminal: Terminal): void {
       const options = command.optsWithGlobals<GlobalOptions & WatchFlags>();
       const client = clientFor(options, terminal);
       const { interrupted: signal, clock } = terminal;
-      await emitWatched(terminal, options, async () => {
+      await emitWatched(terminal, options, undefined, async () => {
         const ids: BlockedId[] = [];
         for await (const id of client.listBlockedIds(namespace, { signal })) ids.push(id);
         const notes = ids.length === 0 ? [`no id is blocked in ${namespace}`] : [];

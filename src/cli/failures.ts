@@ -146,6 +146,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   PlanNamespace: "braid plan",
   GetRemedies: "braid doctor",
   GetStatus: "braid status",
+  GetMetricsHistory: "braid metrics",
 };
 
 /** The fields whose flags have other names. */

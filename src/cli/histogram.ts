@@ -32,7 +32,7 @@ export function addHistogram(program: Command, terminal: Terminal): void {
         const options = command.optsWithGlobals<HistogramOptions>();
         const client = clientFor(options, terminal);
         const history = options.history === true;
-        await emitWatched(terminal, options, async () => {
+        await emitWatched(terminal, options, undefined, async () => {
           const call = { signal: terminal.interrupted, ...(history && { history }) };
           const histogram = await client.getHistogram(namespace, slice ?? "", call);
           if (history) {

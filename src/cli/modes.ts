@@ -39,11 +39,16 @@ export function addModes(program: Command, terminal: Terminal): void {
     )
     .action(async (namespace: string, _options: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions & WatchFlags>();
-      const { splits } = clientFor(options, terminal);
-      await emitWatched(terminal, options, async () => {
-        const mode = await splits.getReadMode(namespace, { signal: terminal.interrupted });
-        return shown(mode, terminal.clock.nowMicros());
-      });
+      const client = clientFor(options, terminal);
+      await emitWatched(
+        terminal,
+        options,
+        { client, topics: ["READ_MODE"], namespace },
+        async () => {
+          const mode = await client.splits.getReadMode(namespace, { signal: terminal.interrupted });
+          return shown(mode, terminal.clock.nowMicros());
+        },
+      );
     });
 
   modes

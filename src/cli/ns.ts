@@ -68,7 +68,7 @@ export function addNs(program: Command, terminal: Terminal): void {
       const options = command.optsWithGlobals<GlobalOptions & WatchFlags & { deleted?: boolean }>();
       const client = clientFor(options, terminal);
       const { interrupted: signal, clock } = terminal;
-      await emitWatched(terminal, options, async () => {
+      await emitWatched(terminal, options, { client, topics: ["NAMESPACES"] }, async () => {
         if (options.deleted === true) {
           const deleted: DeletedNamespace[] = [];
           for await (const each of client.listDeletedNamespaces({ signal })) deleted.push(each);

@@ -61,7 +61,7 @@ export function addPartitions(program: Command, terminal: Terminal): void {
     .action(async (namespace: string, _options: unknown, command: Command) => {
       const options = command.optsWithGlobals<PartitionsOptions>();
       const client = clientFor(options, terminal);
-      await emitWatched(terminal, options, async () => {
+      await emitWatched(terminal, options, undefined, async () => {
         const page = await topOf(client, namespace, options, terminal.interrupted);
         return {
           value: page,

@@ -20,6 +20,7 @@ import { addHealth } from "./health.ts";
 import { addHistogram } from "./histogram.ts";
 import { addClock } from "./clock.ts";
 import { addKillSwitch } from "./kill-switch.ts";
+import { addMetrics } from "./metrics.ts";
 import { addModes } from "./modes.ts";
 import { addNs } from "./ns.ts";
 import { addPlan } from "./plan.ts";
@@ -167,6 +168,7 @@ Exit codes:
   addWorker(program, terminal);
   addStatus(program, terminal);
   addServers(program, terminal);
+  addMetrics(program, terminal);
   addHealth(program, terminal);
   addFilters(program, terminal);
   addNs(program, terminal);

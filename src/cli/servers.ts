@@ -24,7 +24,7 @@ export function addServers(program: Command, terminal: Terminal): void {
     .action(async (_options: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions & WatchFlags>();
       const client = clientFor(options, terminal);
-      await emitWatched(terminal, options, async () => {
+      await emitWatched(terminal, options, { client, topics: ["SERVERS"] }, async () => {
         const list = await client.listServers({ signal: terminal.interrupted });
         const { servers } = list;
         return { value: list, records: servers, blocks: [listing(list)], notes: notesOn(list) };

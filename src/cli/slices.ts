@@ -19,7 +19,7 @@ export function addSlices(program: Command, terminal: Terminal): void {
     .action(async (namespace: string, _options: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions & WatchFlags>();
       const client = clientFor(options, terminal);
-      await emitWatched(terminal, options, async () => {
+      await emitWatched(terminal, options, { client, topics: ["SLICES"], namespace }, async () => {
         const call = { signal: terminal.interrupted };
         const slices = await client.listTimeSlices(namespace, call);
         return { value: { slices }, records: slices, blocks: [listing(slices)] };

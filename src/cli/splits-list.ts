@@ -58,7 +58,7 @@ export function addSplitsList(splits: Command, terminal: Terminal): void {
       const options = command.optsWithGlobals<ListOptions>();
       const client = clientFor(options, terminal);
       const { clock, interrupted } = terminal;
-      await emitWatched(terminal, options, async () => {
+      await emitWatched(terminal, options, { client, topics: ["SPLITS"], namespace }, async () => {
         const found = await list(client, namespace ?? "", options, interrupted);
         const now = clock.nowMicros();
         return {

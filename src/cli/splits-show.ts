@@ -28,15 +28,20 @@ export function addSplitsShow(splits: Command, terminal: Terminal): void {
         const target = splitTarget(id, options);
         const client = clientFor(options, terminal);
         const withParts = options.parts === true;
-        await emitWatched(terminal, options, async () => {
-          const call = { signal: terminal.interrupted };
-          const split = await client.splits.get(namespace, target, call);
-          return {
-            value: split,
-            blocks: report(split, { withParts, nowMicros: terminal.clock.nowMicros() }),
-            notes: await pausedWhileWaiting(client, split, terminal),
-          };
-        });
+        await emitWatched(
+          terminal,
+          options,
+          { client, topics: ["SPLITS"], namespace },
+          async () => {
+            const call = { signal: terminal.interrupted };
+            const split = await client.splits.get(namespace, target, call);
+            return {
+              value: split,
+              blocks: report(split, { withParts, nowMicros: terminal.clock.nowMicros() }),
+              notes: await pausedWhileWaiting(client, split, terminal),
+            };
+          },
+        );
       },
     );
 }

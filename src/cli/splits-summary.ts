@@ -25,7 +25,7 @@ export function addSplitsSummary(splits: Command, terminal: Terminal): void {
       const options = command.optsWithGlobals<GlobalOptions & WatchFlags>();
       const client = clientFor(options, terminal);
       const { clock, interrupted } = terminal;
-      await emitWatched(terminal, options, async () => {
+      await emitWatched(terminal, options, { client, topics: ["SPLITS"], namespace }, async () => {
         const found = await all(client, namespace ?? "", interrupted);
         return {
           value: found,

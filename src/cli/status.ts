@@ -26,7 +26,7 @@ export function addStatus(program: Command, terminal: Terminal): void {
       const client = clientFor(options, terminal);
       const url = urlFor(options, terminal);
       let ready = true;
-      await emitWatched(terminal, options, async () => {
+      await emitWatched(terminal, options, { client, topics: ["STATUS"] }, async () => {
         const status = await client.getStatus({ signal: terminal.interrupted });
         ({ ready } = status);
         const now = terminal.clock.nowMicros();

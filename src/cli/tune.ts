@@ -33,7 +33,7 @@ export function addTune(program: Command, terminal: Terminal): void {
     .action(async (namespace: string, _options: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions & WatchFlags>();
       const client = clientFor(options, terminal);
-      await emitWatched(terminal, options, async () => {
+      await emitWatched(terminal, options, { client, topics: ["TUNINGS"], namespace }, async () => {
         const list = await client.listTunings(namespace, { signal: terminal.interrupted });
         const blocks = listBlocks(list, namespace, terminal.clock.nowMicros());
         return { value: list, records: list.tunings, blocks };

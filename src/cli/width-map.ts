@@ -55,7 +55,7 @@ export function addWidthMap(program: Command, terminal: Terminal): void {
       const client = clientFor(options, terminal);
       const wide = (terminal.columns ?? SCREEN_COLUMNS) - LABEL;
       const columnsMax = Math.min(COLUMNS_MAX, Math.max(COLUMNS_MIN, wide));
-      await emitWatched(terminal, options, async () => {
+      await emitWatched(terminal, options, undefined, async () => {
         const map = await client.getWidthMap(namespace, options.slice ?? "", {
           rows: ROWS[options.rows],
           measure: MEASURES[options.measure],

@@ -26,7 +26,7 @@ export function addFilters(program: Command, terminal: Terminal): void {
     .action(async (namespace: string | undefined, _options: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions & WatchFlags>();
       const client = clientFor(options, terminal);
-      await emitWatched(terminal, options, async () => {
+      await emitWatched(terminal, options, undefined, async () => {
         const page = await allOf(client, namespace ?? "", terminal.interrupted);
         const { filters } = page;
         const blocks = [listing(filters, terminal.clock.nowMicros())];

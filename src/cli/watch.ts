@@ -74,7 +74,7 @@ async function showAgain(terminal: Terminal, look: () => Promise<Data>, show: Sh
   }
 }
 
-/** A reason to look again, or why the server cannot say. */
+/** A reason to ask again, or why the server cannot say. */
 interface Sign {
   readonly changed: boolean;
   readonly away?: string;

@@ -17,6 +17,7 @@ import type {
   EventFailure,
   ExplainedRead,
   FilterPage,
+  IdPage,
   Namespace,
   NamespaceChange,
   NamespacePlan,
@@ -427,6 +428,24 @@ export class BraidClient {
     const { orderBy = "BYTES", pageSize = 0, pageToken = "", filter } = options ?? {};
     const request = { namespace, timeSlice, orderBy, pageSize, pageToken, ...filter };
     return this.#control("ListPartitions", "reads", request, options);
+  }
+
+  /**
+   * The ids of the newest slices, or of `timeSlice`, that begin with `prefix`, page by page:
+   * `pageToken` is the `nextPageToken` of the page before. Not on Cassandra: NOT_SUPPORTED.
+   */
+  async listIds(
+    namespace: string,
+    options?: CallOptions & {
+      readonly prefix?: string;
+      readonly timeSlice?: string;
+      readonly pageSize?: number;
+      readonly pageToken?: string;
+    },
+  ): Promise<IdPage> {
+    const { prefix = "", timeSlice = "", pageSize = 0, pageToken = "" } = options ?? {};
+    const request = { namespace, prefix, timeSlice, pageSize, pageToken };
+    return this.#control("ListIds", "reads", request, options);
   }
 
   /**

@@ -12,6 +12,7 @@ import type {
   ListPartitionsRequestOrderBy,
   ListPartitionsResponse,
   ListFiltersResponse,
+  ListIdsResponse,
   ListServersResponse,
   ListSplitsResponse,
   ListTuningsResponse,
@@ -99,6 +100,7 @@ export type SeenLatency = SplitSeenLatency;
 export type PauseAnswer = PauseSplitsResponse;
 export type ResumeAnswer = ResumeSplitsResponse;
 export type ServerList = ListServersResponse;
+export type IdPage = ListIdsResponse;
 export type FilterPage = ListFiltersResponse;
 export type SplitPage = ListSplitsResponse;
 export type SplitSummaryPage = GetSplitSummaryResponse;

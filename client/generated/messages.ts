@@ -75,6 +75,11 @@ export interface ControlServiceMethods {
    * over the slice found them, with today's splits marked.
    */
   readonly GetWidthMap: { request: GetWidthMapRequest; answer: WidthMap };
+  /**
+   * Lists the ids of a namespace's newest slices that begin with a prefix, page by page. NOT_SUPPORTED
+   * on Cassandra, which stores ids by their hash.
+   */
+  readonly ListIds: { request: ListIdsRequest; answer: ListIdsResponse };
   /** Looks at a namespace's sizes, splits and tunings and names a remedy for each problem. */
   readonly GetRemedies: { request: GetRemediesRequest; answer: GetRemediesResponse };
   /** Lists the splits of one namespace or of all, page by page, without their parts. */
@@ -747,6 +752,30 @@ export interface SliceFilter {
   /** When it was filled from the catalog last, and when the process opened it. */
   readonly loadTime: string;
   readonly openTime: string;
+}
+
+export interface ListIdsRequest {
+  readonly namespace?: string;
+  /** Only ids that begin with it; empty for all. */
+  readonly prefix?: string;
+  /** Default: the newest eight slices. */
+  readonly timeSlice?: string;
+  /** Default: 100; at most 1,000. */
+  readonly pageSize?: number;
+  readonly pageToken?: string;
+}
+
+export interface ListIdsResponse {
+  /**
+   * By their UTF-8 bytes, and an id behind all ids that begin with it. A page may be short, or
+   * empty, where the search reached its time limit: next_page_token continues it.
+   */
+  readonly timeSeriesIds: readonly string[];
+  readonly nextPageToken: string;
+  /** The slices that were searched, newest first. */
+  readonly timeSlices: readonly string[];
+  /** How many older slices were not: name one in the request to search it. */
+  readonly notSearched: number;
 }
 
 export interface GetMetricsHistoryRequest {

@@ -368,6 +368,15 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     },
   },
   GetWidthMap: WIDTH_MAP_EXAMPLE,
+  ListIds: {
+    request: { namespace: "plays", prefix: "profile:", pageSize: 100 },
+    answer: {
+      timeSeriesIds: ["profile:123", "profile:124"],
+      nextPageToken: "",
+      timeSlices: ["data_20261116", "data_20261115"],
+      notSearched: 0,
+    },
+  },
   ...PLAN_EXAMPLES,
   ...SERVER_EXAMPLES,
   ...SPLIT_EXAMPLES,

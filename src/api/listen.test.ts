@@ -144,6 +144,7 @@ async function open(options: {
     sizes: { of: notAsked, history: notAsked, unwalked: notAsked },
     partitions: { list: notAsked },
     maps: { get: notAsked },
+    ids: { find: notAsked },
     tunings: { list: notAsked, waiting: async () => undefined, decide: notAsked },
     doctor: { remediesFor: notAsked },
     splits: {

@@ -36,6 +36,7 @@ const LEAVES = [
   "histogram",
   "partitions",
   "width-map",
+  "ids",
   "block add",
   "block ls",
   "block rm",

@@ -17,6 +17,7 @@ import { EXIT, ExitError, exitCodeOf, explainFailure, UsageError } from "./failu
 import { addFilters } from "./filters.ts";
 import { findCommand, fullName } from "./find-command.ts";
 import { addHealth } from "./health.ts";
+import { addIds } from "./ids.ts";
 import { addHistogram } from "./histogram.ts";
 import { addClock } from "./clock.ts";
 import { addKillSwitch } from "./kill-switch.ts";
@@ -182,6 +183,7 @@ Exit codes:
   addTune(program, terminal);
   addPartitions(program, terminal);
   addWidthMap(program, terminal);
+  addIds(program, terminal);
   addDoctor(program, terminal);
   addBlock(program, terminal);
   addSplits(program, terminal);

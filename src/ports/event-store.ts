@@ -98,6 +98,24 @@ export interface BlockRange {
   readonly level?: ServiceLevel;
 }
 
+/** Which ids of a slice to list. */
+export interface IdSearch {
+  /** Only ids that begin with it. */
+  readonly prefix: string;
+  /** Continue behind this id; undefined for the first. */
+  readonly after: string | undefined;
+  readonly idsMax: number;
+  /** The list ends behind the id that is found at this time. */
+  readonly msMax: number;
+}
+
+export interface IdPage {
+  /** In the order of `compareListedIds`, each once. Empty only at the end. */
+  readonly ids: readonly string[];
+  /** Whether there is none behind them. */
+  readonly ended: boolean;
+}
+
 export interface SliceStats {
   /** On disk, approximately. */
   readonly bytes: number;
@@ -180,6 +198,13 @@ export interface EventStore {
    * again.
    */
   walkPartitions(slice: SliceRef, walk: WalkRequest, signal: AbortSignal): Promise<WalkPage>;
+
+  /**
+   * The ids of a slice that begin with a prefix. Only for engines that find each in one step,
+   * however many events are between. Empty for a slice that does not exist. Rejects with DATA_LOSS
+   * at a damaged entry.
+   */
+  listIds?(slice: SliceRef, search: IdSearch, signal: AbortSignal): Promise<IdPage>;
 
   sliceStats(slice: SliceRef): Promise<SliceStats>;
 

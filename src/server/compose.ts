@@ -8,6 +8,7 @@ import { allMethods } from "../api/methods/all-methods.ts";
 import type { PartitionKey } from "../model/partition.ts";
 import { Namespaces } from "../namespaces/namespaces.ts";
 import { Planner } from "../provision/planner.ts";
+import { IdFinder } from "../sizes/find-ids.ts";
 import { PartitionListing } from "../sizes/list-partitions.ts";
 import { SliceSizes } from "../sizes/slice-sizes.ts";
 import { WidthMaps } from "../sizes/width-maps.ts";
@@ -100,6 +101,7 @@ async function startParts(
     sizes: new SliceSizes({ catalog, clock, sources: [reading.sizes, ...storage.sizes] }),
     tunings,
     partitions: newPartitionListing(context, serving),
+    ids: new IdFinder({ catalog, clock, store: parts.store }),
     maps: new WidthMaps({ catalog, clock, unreadable: unreadableSplit(context) }),
     doctor: new Doctor({
       catalog,

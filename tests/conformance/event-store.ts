@@ -6,6 +6,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { ServiceError } from "../../src/lib/errors.ts";
 import type { Code } from "../../src/lib/errors.ts";
+import { compareListedIds } from "../../src/model/listed-ids.ts";
 import type { PartitionKey, SliceRef } from "../../src/model/partition.ts";
 import type { EventStore, PlacedEvent, ScanRange } from "../../src/ports/event-store.ts";
 import { encodeEvent } from "../../src/wire/event-record.ts";
@@ -274,6 +275,47 @@ export function eventStoreSuite(engine: string, make: () => Promise<StoreUnderTe
     await Promise.all([again.createSlice(made), again.createSlice(made)]);
     assert.deepEqual(await read(again, key), inOrder(events));
   });
+
+  claim(
+    "ids are listed by their beginnings, each once, in pages that continue each other",
+    async (store) => {
+      const { listIds } = store;
+      if (listIds === undefined) return;
+      const list = async (prefix: string, idsMax = 100, slice = SLICE): Promise<string[]> => {
+        const all: string[] = [];
+        for (let after: string | undefined; ;) {
+          const search = { prefix, after, idsMax, msMax: 60_000 };
+          const page = await listIds.call(store, slice, search, never);
+          all.push(...page.ids);
+          assert.ok(page.ids.length <= idsMax);
+          if (page.ended) return all;
+          assert.ok(page.ids.length > 0, "a page that is not the last makes progress");
+          after = page.ids.at(-1);
+        }
+      };
+      assert.deepEqual(await list(""), []);
+      const ids = ["a", "ab", "abc", "b", "b/1", "é", "\u{10ffff}", "a b"];
+      await store.append(
+        SLICE,
+        ids.flatMap((id) => [0, 1, 900].map((at) => placed(id, START + at, "e", "p", [at, at]))),
+      );
+      const expected = ids.toSorted(compareListedIds);
+      assert.deepEqual(expected.slice(0, 4), ["a b", "abc", "ab", "a"]);
+      for (const idsMax of [1, 2, 100]) {
+        assert.deepEqual(await list("", idsMax), expected);
+        assert.deepEqual(await list("ab", idsMax), ["abc", "ab"]);
+        assert.deepEqual(await list("b", idsMax), ["b/1", "b"]);
+        assert.deepEqual(await list("é", idsMax), ["é"]);
+        assert.deepEqual(await list("c", idsMax), []);
+      }
+      const behind = { prefix: "ab", after: "b", idsMax: 9, msMax: 60_000 };
+      assert.deepEqual(await listIds.call(store, SLICE, behind, never), { ids: [], ended: true });
+      assert.deepEqual(await list("", 9, { ...SLICE, slice: "data_20200101" }), []);
+      const hurried = { prefix: "", after: undefined, idsMax: 100, msMax: 0 };
+      const first = await listIds.call(store, SLICE, hurried, never);
+      assert.deepEqual(first, { ids: ["a b"], ended: false });
+    },
+  );
 
   claim(
     "a search finds the nearest time bucket with an event of the series, in either order",

@@ -56,6 +56,7 @@ const REQUESTS: readonly (readonly [method: string, request: object])[] = [
   ["GetHistogram", { namespace, history: true }],
   ["ListPartitions", { namespace }],
   ["GetWidthMap", { namespace }],
+  ["ListIds", { namespace }],
   ["BlockIds", { namespace, ids: [{ timeSeriesId: "b" }] }],
   ["ListBlockedIds", { namespace }],
   ["UnblockIds", { namespace, timeSeriesIds: ["b"] }],

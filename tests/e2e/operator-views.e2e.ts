@@ -87,3 +87,12 @@ test("a read opens the filter of its slice, and the server shows what reads aske
   deepEqual([process, filters.length], [status.process, total]);
   equal(filters[0]?.configuredRate, 0.01);
 });
+
+test("ids are found by their beginning, page by page", async () => {
+  const first = await client.listIds("plays", { prefix: "profile:", pageSize: 2 });
+  deepEqual(first.timeSeriesIds, ["profile:1", "profile:2"]);
+  const { nextPageToken: pageToken } = first;
+  const rest = await client.listIds("plays", { prefix: "profile:", pageSize: 2, pageToken });
+  deepEqual([rest.timeSeriesIds, rest.nextPageToken], [["profile:3"], ""]);
+  deepEqual((await client.listIds("plays", { prefix: "tv" })).timeSeriesIds, []);
+});

@@ -6,6 +6,8 @@ import { filterMethods } from "./filters.ts";
 import type { FiltersUseCase } from "./filters.ts";
 import { histogramMethods } from "./histogram.ts";
 import type { SizesUseCase } from "./histogram.ts";
+import { idMethods } from "./ids.ts";
+import type { IdsUseCase } from "./ids.ts";
 import type { Method } from "./method.ts";
 import { metricsHistoryMethods } from "./metrics-history.ts";
 import type { MetricsHistoryUseCase } from "./metrics-history.ts";
@@ -43,6 +45,7 @@ export interface MethodDependencies {
   readonly tunings: TuningUseCases;
   readonly partitions: PartitionsUseCase;
   readonly maps: WidthMapUseCase;
+  readonly ids: IdsUseCase;
   readonly doctor: RemediesUseCase;
   readonly splits: SplitUseCases;
   readonly modes: ReadModeUseCases;
@@ -65,6 +68,7 @@ export function allMethods(deps: MethodDependencies): Method[] {
     ...tuningMethods(deps.tunings),
     ...partitionMethods(deps.partitions),
     ...widthMapMethods(deps.maps),
+    ...idMethods(deps.ids),
     ...remedyMethods(deps.doctor),
     ...splitMethods(deps.splits),
     ...readModeMethods(deps.modes),

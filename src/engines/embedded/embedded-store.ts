@@ -16,6 +16,8 @@ import type {
   BlockRange,
   BucketSearch,
   EventStore,
+  IdPage,
+  IdSearch,
   PlacedEvent,
   ScanRange,
   SeriesRef,
@@ -40,6 +42,7 @@ import { scanPartition } from "./scan-partition.ts";
 import type { SliceRegister } from "./slice-register.ts";
 import { StorePool } from "./store-pool.ts";
 import { verifyTablesAgain } from "./table-verifier.ts";
+import { listIds } from "./list-ids.ts";
 import { walkPartitions } from "./walk-partitions.ts";
 
 export interface EmbeddedStoreOptions {
@@ -208,6 +211,17 @@ export class EmbeddedStore implements EventStore {
     signal: AbortSignal,
   ): AsyncGenerator<readonly StoredBlock[], void, undefined> {
     return this.#read(partition, (level) => scanBlocks(level, partition, range, signal));
+  }
+
+  async listIds(slice: SliceRef, search: IdSearch, signal: AbortSignal): Promise<IdPage> {
+    const name = this.#liveName(slice);
+    if (name === undefined || (await this.#isEmpty(name))) return { ids: [], ended: true };
+    const { level, release } = await this.#pool.acquire(name);
+    try {
+      return await listIds(level, this.#clock, search, signal);
+    } finally {
+      release();
+    }
   }
 
   async walkPartitions(slice: SliceRef, walk: WalkRequest, signal: AbortSignal): Promise<WalkPage> {

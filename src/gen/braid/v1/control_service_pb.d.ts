@@ -18,6 +18,7 @@ import type { DecideTuningRequestSchema, ListTuningsRequestSchema, ListTuningsRe
 import type { GetVerifyRequestSchema, StartVerifyRequestSchema, StartVerifyResponseSchema, Verification, VerificationSchema } from "./verify_pb.js";
 import type { ListServersRequestSchema, ListServersResponseSchema, ServerProcess } from "./servers_pb.js";
 import type { GetWidthMapRequestSchema, WidthMapSchema } from "./width_map_pb.js";
+import type { ListIdsRequestSchema, ListIdsResponseSchema } from "./ids_pb.js";
 import type { GetRemediesRequestSchema, GetRemediesResponseSchema } from "./remedies_pb.js";
 import type { ListFiltersRequestSchema, ListFiltersResponseSchema } from "./filters_pb.js";
 
@@ -2108,6 +2109,17 @@ export declare const ControlService: GenService<{
     methodKind: "unary";
     input: typeof GetWidthMapRequestSchema;
     output: typeof WidthMapSchema;
+  },
+  /**
+   * Lists the ids of a namespace's newest slices that begin with a prefix, page by page. NOT_SUPPORTED
+   * on Cassandra, which stores ids by their hash.
+   *
+   * @generated from rpc braid.v1.ControlService.ListIds
+   */
+  listIds: {
+    methodKind: "unary";
+    input: typeof ListIdsRequestSchema;
+    output: typeof ListIdsResponseSchema;
   },
   /**
    * Looks at a namespace's sizes, splits and tunings and names a remedy for each problem.

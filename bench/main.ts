@@ -3,6 +3,7 @@
  */
 import { ADVISE_FLAGS, benchAdvise } from "./advise.ts";
 import { benchCassandra } from "./cassandra.ts";
+import { benchConsole } from "./console.ts";
 import { benchDense, DENSE_FLAGS } from "./dense.ts";
 import { benchEmbedded } from "./embedded.ts";
 import { benchFleetPolicy, FLEET_POLICY_FLAGS } from "./fleet-policy.ts";
@@ -23,6 +24,7 @@ interface Bench {
 const BENCHES: Readonly<Record<string, Bench>> = {
   embedded: { flags: "", run: benchEmbedded },
   cassandra: { flags: "", run: benchCassandra },
+  console: { flags: "", run: benchConsole },
   dense: { flags: DENSE_FLAGS, run: benchDense },
   overload: { flags: OVERLOAD_FLAGS, run: benchOverload },
   "fleet-policy": { flags: FLEET_POLICY_FLAGS, run: benchFleetPolicy },

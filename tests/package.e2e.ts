@@ -144,14 +144,43 @@ test("the server's package contains the program, its contract and its licence, a
     "dist/client/connect.js",
     "dist/client/connect.d.ts",
     "dist/src/cli/main.js",
+    "dist/console/index.html",
+    "dist/console/files.json",
     "proto/braid/v1/event.proto",
   ]) {
     ok(serverFiles.includes(needed), `${needed} is missing`);
   }
-  const unwanted = /\.test\.|\.e2e\.|^(?:src|client|tests|scripts)\//;
+  const unwanted =
+    /\.test\.|\.e2e\.|^(?:src|client|console|tests|scripts)\/|^dist\/console\/.*\.map$/;
   deepEqual(
     serverFiles.filter((file) => unwanted.test(file)),
     [],
+  );
+});
+
+test("the server's package serves the console that it contains", async () => {
+  const program = `
+    import { ConsoleFiles } from "./node_modules/braid/dist/src/api/console-files.js";
+    const answers = [];
+    const exchange = (path) => ({ path, headers: {}, answer: (status) => answers.push(status) });
+    const files = new ConsoleFiles();
+    for (const path of ["/", "${serverFiles.find((file) => /^dist\/console\/assets\/index-.*\.js$/.test(file))?.replace("dist/console", "")}"]) {
+      await files.answer(exchange(path));
+    }
+    console.log(answers.join(" "));
+  `;
+  const options = { cwd: serverProject, encoding: "utf8" } as const;
+  equal(
+    execFileSync(process.execPath, ["--input-type=module", "--eval", program], options),
+    "200 200\n",
+  );
+  const list = JSON.parse(readFileSync(join(server, "dist/console/files.json"), "utf8")) as {
+    readonly files: readonly string[];
+  };
+  const packed = serverFiles.filter((file) => file.startsWith("dist/console/"));
+  deepEqual(
+    packed.toSorted(),
+    [...list.files, "files.json"].map((file) => `dist/console/${file}`).toSorted(),
   );
 });
 

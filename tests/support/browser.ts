@@ -26,6 +26,8 @@ export interface OpenOptions {
   readonly height?: number;
   /** Errors that the test causes on purpose: the server is away, a call is refused. */
   readonly expected?: RegExp;
+  /** A script that runs before those of the page. */
+  readonly before?: string;
 }
 
 export interface ConsoleBrowser {
@@ -62,7 +64,7 @@ export async function openBrowser(): Promise<ConsoleBrowser> {
 async function openPage(
   browser: Browser,
   url: string,
-  { colours = "light", width = 1280, height = 800, expected }: OpenOptions = {},
+  { colours = "light", width = 1280, height = 800, expected, before }: OpenOptions = {},
 ): Promise<ConsolePage> {
   const context = await browser.newContext({
     viewport: { width, height },
@@ -82,6 +84,7 @@ async function openPage(
     const asked = new URL(request.url());
     if (asked.origin !== origin && asked.protocol !== "data:") problems.push(`asks ${asked.href}`);
   });
+  if (before !== undefined) await page.addInitScript(before);
   await page.goto(url);
   await page.locator("h1").first().waitFor();
   return {

@@ -6,7 +6,7 @@ import { TIME_MICROS_MAX } from "../../wire/event-record.ts";
 /** All times are microseconds. Rounding would silently move an event, so the caller must do it. */
 const TOO_FINE = "has nanoseconds, and times have microseconds: truncate it before sending";
 
-interface SecondsAndNanos {
+export interface SecondsAndNanos {
   seconds: bigint;
   nanos: number;
 }

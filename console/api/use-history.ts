@@ -45,7 +45,7 @@ export function useHistory(
   return { ...query, data: history };
 }
 
-export function historyOf(answer: MetricsHistory, stepMs: number): History {
+function historyOf(answer: MetricsHistory, stepMs: number): History {
   const { process, processStartTime, namespaces, startTime, samples, series } = answer;
   const start = startTime === undefined ? 0 : Date.parse(startTime);
   const byName = new Map(series.map(({ name, values }) => [name, values]));

@@ -41,7 +41,7 @@ export function CopyAs(props: CopyAsProps) {
   );
 }
 
-export function waysOf({
+function waysOf({
   method,
   request = {},
   cli,

@@ -55,7 +55,7 @@ export function timeText(ms: number, zone: TimeZone, seconds = true): string {
   return `${local} ${offsetText(offset)}`;
 }
 
-export function bothText(ms: number): string {
+function bothText(ms: number): string {
   return `${timeText(ms, "UTC")}, ${timeText(ms, "local")}`;
 }
 

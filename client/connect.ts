@@ -52,7 +52,9 @@ import { withGaps } from "./metrics.ts";
 import { nodeHttp } from "./node-http.ts";
 import { DEFAULT_RETRIES, Retries } from "./retries.ts";
 import type { RetryLimits } from "./retries.ts";
+import { QueueCalls } from "./queue-calls.ts";
 import { SplitCalls } from "./split-calls.ts";
+import type { ControlCall } from "./split-calls.ts";
 import { Transport } from "./transport.ts";
 import type { CallOptions } from "./call-options.ts";
 import type { Effect, Method } from "./transport.ts";
@@ -71,6 +73,8 @@ export type { Timing } from "./timing.ts";
 export { EventReading } from "./event-reading.ts";
 export type { EventPage, ReadQuery } from "./read-query.ts";
 export type { RetryLimits } from "./retries.ts";
+export { QueueCalls } from "./queue-calls.ts";
+export type { DeadTarget } from "./queue-calls.ts";
 export { SplitCalls } from "./split-calls.ts";
 export type { OperatorOptions, SplitTarget, VerifyTarget } from "./split-calls.ts";
 export type { CallOptions } from "./call-options.ts";
@@ -146,15 +150,18 @@ const OPERATOR = /^[!-~](?:[ -~]{0,126}[!-~])?$/;
 export class BraidClient {
   /** Splits of wide partitions, read modes, the kill switch and comparisons. */
   readonly splits: SplitCalls;
+  /** The queue of detections and its dead letters. */
+  readonly queue: QueueCalls;
   readonly #transport: Transport;
   readonly #controlHeaders: Readonly<Record<string, string>>;
 
   constructor(transport: Transport, controlHeaders: Readonly<Record<string, string>> = {}) {
     this.#transport = transport;
     this.#controlHeaders = controlHeaders;
-    this.splits = new SplitCalls((name, effect, request, options) =>
-      this.#control(name, effect, request, options),
-    );
+    const call: ControlCall = (name, effect, request, options) =>
+      this.#control(name, effect, request, options);
+    this.splits = new SplitCalls(call);
+    this.queue = new QueueCalls(call);
   }
 
   /** Resolves when the events are durable. Throws an `EventsFailedError` if some are not. */

@@ -9,6 +9,7 @@ import type {
   GetWidthMapRequest,
   Given,
   ListPartitionsRequest,
+  ListDeadDetectionsResponse,
   ListPartitionsRequestOrderBy,
   ListPartitionsResponse,
   ListFiltersResponse,
@@ -35,6 +36,9 @@ import type {
 
 export type {
   BlockedId,
+  DeadDetection,
+  DeadDetectionAction,
+  DeadDetectionsAnswer,
   DeletedNamespace,
   DiskStatus,
   EventFailure,
@@ -45,6 +49,7 @@ export type {
   Partition,
   PartitionPlan,
   ProvisionedPlan,
+  QueueStatus,
   ReadMode,
   Remedy,
   ResponseContext,
@@ -102,6 +107,7 @@ export type ResumeAnswer = ResumeSplitsResponse;
 export type ServerList = ListServersResponse;
 export type IdPage = ListIdsResponse;
 export type FilterPage = ListFiltersResponse;
+export type DeadDetectionPage = ListDeadDetectionsResponse;
 export type SplitPage = ListSplitsResponse;
 export type SplitSummaryPage = GetSplitSummaryResponse;
 export type TuningList = ListTuningsResponse;

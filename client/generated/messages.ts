@@ -101,6 +101,14 @@ export interface ControlServiceMethods {
   readonly PauseSplits: { request: PauseSplitsRequest; answer: PauseSplitsResponse };
   /** Resumes the work on the splits of a namespace. */
   readonly ResumeSplits: { request: ResumeSplitsRequest; answer: ResumeSplitsResponse };
+  /** Returns what waits in the queue of detections. */
+  readonly GetQueue: { request: GetQueueRequest; answer: QueueStatus };
+  /** Lists the detections that no worker could decode, page by page. */
+  readonly ListDeadDetections: { request: ListDeadDetectionsRequest; answer: ListDeadDetectionsResponse };
+  /** Puts dead detections into the queue again, unchanged. */
+  readonly ReplayDeadDetections: { request: ReplayDeadDetectionsRequest; answer: DeadDetectionsAnswer };
+  /** Drops dead detections for good. The next read of a wide partition makes a new detection. */
+  readonly DropDeadDetections: { request: DropDeadDetectionsRequest; answer: DeadDetectionsAnswer };
   /** Starts a comparison of splits with their originals, event by event, and returns at once. */
   readonly StartVerify: { request: StartVerifyRequest; answer: StartVerifyResponse };
   /** Returns the progress of a comparison and the differences found so far. */
@@ -1110,6 +1118,135 @@ export interface ProvisionedPlan {
   readonly plan: PartitionPlan;
   /** For each alternative, why it was not chosen. */
   readonly why: readonly string[];
+}
+
+export type GetQueueRequest = Readonly<Record<string, never>>;
+
+/**
+ * The queue of detections, as the server that answers sees it. Kafka's is that of all processes; an
+ * embedded one belongs to this process.
+ */
+export interface QueueStatus {
+  /** embedded or kafka. */
+  readonly queue: string;
+  /** Messages that wait, in all partitions. */
+  readonly waiting: string;
+  /** When the first of them was published. Not given if none waits. */
+  readonly oldestTime?: string;
+  /**
+   * Messages per second, over the time given: since an earlier call to this server, at most two
+   * minutes ago. Not given if there was none.
+   */
+  readonly publishedPerSecond?: number;
+  readonly handledPerSecond?: number;
+  readonly rateOver?: string;
+  /** Messages that this process handles now, and those that it holds until the queue takes them. */
+  readonly inFlight: string;
+  readonly buffered: string;
+  readonly partitions: readonly QueueStatusPartition[];
+  /** Dead letters that were neither replayed nor dropped; at most so many. */
+  readonly deadLetters: string;
+  /** The process that answers. */
+  readonly process: string;
+}
+
+export interface QueueStatusPartition {
+  readonly topic: string;
+  readonly partition: number;
+  /** Messages that no worker has handled yet. */
+  readonly waiting: string;
+  /** When the first of them was published. Not given if none waits. */
+  readonly oldestTime?: string;
+}
+
+export interface ListDeadDetectionsRequest {
+  /** At most 1,000. Default: 100. */
+  readonly pageSize?: number;
+  readonly pageToken?: string;
+}
+
+/** A message that no worker could decode. */
+export interface DeadDetection {
+  /** Names it in ReplayDeadDetections and DropDeadDetections, for example 0:17. */
+  readonly position: string;
+  /** Why it could not be handled. */
+  readonly reason: string;
+  /** When it became a dead letter. */
+  readonly time: string;
+  readonly key: string;
+  /** The first 4,096 bytes of its value. */
+  readonly value: string;
+  /** The length of the whole value. */
+  readonly valueBytes: string;
+  /** False: the value was too large to be kept, so it cannot be replayed. */
+  readonly kept: boolean;
+  /** Where it came from: topic, partition and offset. Empty if that is not known. */
+  readonly origin: string;
+  /** Not given if this version cannot decode it either: a replay makes it a dead letter again. */
+  readonly detection?: DeadDetectionDetection;
+}
+
+/** What it says, as far as this version can decode it. */
+export interface DeadDetectionDetection {
+  readonly namespace: string;
+  readonly partition: Partition;
+  readonly immutable: boolean;
+  /**
+   * The namespace's epoch when the detection was made. If the namespace has another one now, a replay
+   * does nothing.
+   */
+  readonly epoch: string;
+  readonly bytes: string;
+  readonly events: string;
+  readonly detectTime: string;
+}
+
+export interface DeadDetectionAction {
+  readonly time: string;
+  /** The operator, as the request's braid-operator header claims. */
+  readonly by: string;
+  /** "replayed" or "dropped". */
+  readonly action: string;
+  readonly count: string;
+  readonly reason: string;
+}
+
+export interface ListDeadDetectionsResponse {
+  /** Oldest first; without those that were replayed or dropped. */
+  readonly deadDetections: readonly DeadDetection[];
+  /** Empty after the last page. */
+  readonly nextPageToken: string;
+  /** What operators did last, oldest first; at most 50. */
+  readonly actions: readonly DeadDetectionAction[];
+}
+
+export interface ReplayDeadDetectionsRequest {
+  /** At most 100. */
+  readonly positions?: readonly string[];
+  /** Instead of positions: all of them. */
+  readonly all?: boolean;
+  /** Recorded with the action; at most 1,024 characters. */
+  readonly reason?: string;
+}
+
+export interface DropDeadDetectionsRequest {
+  /** At most 100. */
+  readonly positions?: readonly string[];
+  /** Instead of positions: all of them. */
+  readonly all?: boolean;
+  /** Recorded with the action, and required; at most 1,024 characters. */
+  readonly reason?: string;
+}
+
+export interface DeadDetectionsAnswer {
+  /** How many were replayed or dropped. */
+  readonly count: string;
+  /** Positions that have no dead letter: replayed or dropped before, expired, or never there. */
+  readonly missing: readonly string[];
+  /** Not replayed, because their value was too large to be kept. */
+  readonly notKept: readonly string[];
+  /** There are more than one request handles: repeat it. */
+  readonly more: boolean;
 }
 
 /** How far the reads of a namespace trust its splits, and the evidence for it. */

@@ -5,6 +5,7 @@
 import type { Example } from "./example.ts";
 import { PLAN_EXAMPLES } from "./plan-examples.ts";
 import { SERVER_EXAMPLES } from "./server-examples.ts";
+import { QUEUE_EXAMPLES } from "./queue-examples.ts";
 import { SPLIT_EXAMPLES } from "./split-examples.ts";
 import { TUNING_EXAMPLES } from "./tuning-examples.ts";
 import { WIDTH_MAP_EXAMPLE } from "./width-map-example.ts";
@@ -379,6 +380,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   ...PLAN_EXAMPLES,
   ...SERVER_EXAMPLES,
+  ...QUEUE_EXAMPLES,
   ...SPLIT_EXAMPLES,
   ...TUNING_EXAMPLES,
 };

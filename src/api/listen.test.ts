@@ -167,6 +167,11 @@ async function open(options: {
         Promise.resolve({ on, at: 2_000_000, by, reason, unchanged: false }),
     },
     verify: { start: notAsked, get: notAsked },
+    queue: {
+      detections: { queue: notAsked, list: notAsked, replay: notAsked, drop: notAsked },
+      kind: "embedded",
+      process: "server-1",
+    },
     status: { get: notAsked, confirmClock: notAsked },
     servers: { list: notAsked },
     filters: { process: "server-1", viewMaxAgeMs: 10_000, figures: () => [] },

@@ -31,6 +31,7 @@ import { addRead } from "./read.ts";
 import { addServers } from "./servers.ts";
 import { addServe, addWorker } from "./serve.ts";
 import { addSlices } from "./slices.ts";
+import { addQueue } from "./queue.ts";
 import { addSplits } from "./splits.ts";
 import { addStatus } from "./status.ts";
 import { noteError } from "./style.ts";
@@ -187,6 +188,7 @@ Exit codes:
   addDoctor(program, terminal);
   addBlock(program, terminal);
   addSplits(program, terminal);
+  addQueue(program, terminal);
   addModes(program, terminal);
   addKillSwitch(program, terminal);
   addClock(program, terminal);

@@ -32,6 +32,11 @@ export class SerialQueue<T extends object> {
     return this.#items.length;
   }
 
+  /** The item under way, or next. */
+  get first(): T | undefined {
+    return this.#items[0];
+  }
+
   /** How often the first item has failed in a row. */
   get failures(): number {
     return this.#failures;

@@ -24,6 +24,53 @@ export type Handled =
 /** Resolves when the effect of the message is durable. If it rejects, the message comes again. */
 export type MessageHandler = (message: QueueMessage, signal: AbortSignal) => Promise<Handled>;
 
+/** One partition of the queue. */
+export interface QueuePartition {
+  readonly topic: string;
+  readonly partition: number;
+  /** Messages so far, counted from any number: only differences of two calls mean anything. */
+  readonly published: number;
+  readonly done: number;
+  readonly waiting: number;
+  /** When the first waiting message was published, microseconds; undefined if none waits. */
+  readonly oldestAt: number | undefined;
+}
+
+/** Where a dead letter lies. It never moves. */
+export interface DeadPosition {
+  readonly partition: number;
+  readonly offset: number;
+}
+
+/** Positions in [from, to) of one partition of the dead letters. */
+export interface DeadRange {
+  readonly partition: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** A message that no handler could handle. */
+export interface DeadLetter extends QueueMessage, DeadPosition {
+  /** For people. */
+  readonly why: string;
+  /** When it became one, microseconds. */
+  readonly at: number;
+  /** Where it came from, for people; "" if unknown. */
+  readonly origin: string;
+  /** Of the message as it was; above 0 while `value` is empty: the value was not kept. */
+  readonly valueBytes: number;
+}
+
+export interface QueueState {
+  readonly partitions: readonly QueuePartition[];
+  /** Messages that this process is handling now. */
+  readonly inFlight: number;
+  /** Messages that this process has accepted and the queue does not have yet. */
+  readonly buffered: number;
+  /** Where there are dead letters: some positions in between may be gone. */
+  readonly dead: readonly DeadRange[];
+}
+
 export interface WorkQueue {
   /**
    * Returns at once and never throws. This process holds an accepted message, in a buffer bounded
@@ -50,6 +97,28 @@ export interface WorkQueue {
    * queue that it consumes; 0 if it consumes none. May be some seconds old.
    */
   lag(): number;
+
+  /** What an operator wants to know. Takes a bounded time; STORAGE_UNAVAILABLE if it fails. */
+  state(): Promise<QueueState>;
+
+  /**
+   * Dead letters of one partition, at or behind the position, in order: at most `limit`, and a
+   * bounded number of bytes, but at least one if there is any. Empty: there are none. Joins nothing
+   * and moves nothing. STORAGE_UNAVAILABLE if it fails.
+   */
+  deadLetters(from: DeadPosition, limit: number): Promise<readonly DeadLetter[]>;
+
+  /**
+   * Publishes messages again. Resolves when the queue has them all; if it rejects with
+   * STORAGE_UNAVAILABLE or OVERLOADED, it may have some.
+   */
+  republish(messages: readonly QueueMessage[]): Promise<void>;
+
+  /**
+   * Removes dead letters for good. Not there if the queue cannot remove a single one: then the
+   * caller remembers which are settled.
+   */
+  readonly removeDead?: (positions: readonly DeadPosition[]) => void;
 
   /**
    * Accepts no more messages and allows a bounded time to hand over those in the buffer. Repeating

@@ -12,6 +12,7 @@ import { IdFinder } from "../sizes/find-ids.ts";
 import { PartitionListing } from "../sizes/list-partitions.ts";
 import { SliceSizes } from "../sizes/slice-sizes.ts";
 import { WidthMaps } from "../sizes/width-maps.ts";
+import { DeadDetections } from "../splits/detect/dead-detections.ts";
 import { holdsEvents } from "../splits/operate/holds-events.ts";
 import { Splits } from "../splits/operate/splits.ts";
 import { ReadModes } from "../splits/promote/read-modes.ts";
@@ -113,6 +114,7 @@ async function startParts(
     splits: newSplits(context, serving, work.nudge),
     modes: newReadModes(context, serving),
     verify,
+    queue: { detections: newDeadDetections(context), kind: config.queue, process: by },
     status: new StatusReporter(config, runtime, parts, by),
     servers: announcer,
     filters: {
@@ -189,6 +191,16 @@ function newSplits(
     changed: (partition) => serving.splits.changed(partition),
     holdsEvents: (partition) => holdsEvents(store, partition),
     namespaceChanged: parts.changed,
+  });
+}
+
+function newDeadDetections({ runtime, parts }: ServerContext): DeadDetections {
+  return new DeadDetections({
+    catalog: parts.catalog,
+    clock: runtime.clock,
+    queue: parts.queue,
+    observe: ({ by: operator, action, letters, reason }) =>
+      runtime.log.warn({ operator, letters, reason }, `an operator ${action} dead letters`),
   });
 }
 

@@ -125,6 +125,72 @@ export function workQueueSuite(name: string, make: MakeWorkQueue): void {
   );
 
   claim(
+    "dead letters are read from any position as often as wanted, and published again",
+    async ({ queue, reader }) => {
+      let isGood = false;
+      await using reading = new Reading(reader, () =>
+        isGood ? DONE : { kind: "malformed", why: "not yet" },
+      );
+      const start = { partition: 0, offset: 0 };
+      const read = async (limit: number, offset = 0) => {
+        const letters = await queue.deadLetters({ ...start, offset }, limit);
+        return letters.map(({ value }) => fromUtf8(value));
+      };
+      assert.deepEqual(await read(10), []);
+      for (const text of ["a", "b", "c"]) publish(queue, `k|${text}`);
+      await until(async () => (await read(10)).length === 3);
+      assert.deepEqual(await read(10), ["a", "b", "c"]);
+      assert.deepEqual(await read(2), ["a", "b"]);
+      const [, second] = await queue.deadLetters(start, 10);
+      assert.ok(second !== undefined);
+      assert.deepEqual([second.key, second.why, second.valueBytes], ["k", "not yet", 1]);
+      assert.ok(second.at > 0 && second.origin !== "");
+      assert.deepEqual(await read(10, second.offset), ["b", "c"]);
+      assert.deepEqual(await read(10, second.offset + 100), []);
+      const { dead } = await queue.state();
+      assert.equal(
+        dead.reduce((sum, { from, to }) => sum + to - from, 0),
+        3,
+      );
+      isGood = true;
+      reading.handled.length = 0;
+      await queue.republish([second]);
+      await until(() => reading.handled.length > 0);
+      assert.deepEqual(new Set(reading.handled), new Set(["k|b"]));
+    },
+  );
+
+  claim("its state shows what waits, since when, and what is done", async ({ queue, reader }) => {
+    const gate = Promise.withResolvers<Handled>();
+    const held = async () => {
+      await using reading = new Reading(reader, () => gate.promise);
+      for (let i = 0; i < 3; i++) publish(queue, `k|${i}`);
+      await until(() => reading.begun > 0);
+      const inFlight = (await reader.state()).inFlight;
+      const state = await queue.state();
+      gate.resolve(DONE);
+      await until(async () =>
+        (await queue.state()).partitions.every(({ waiting }) => waiting === 0),
+      );
+      return { state, inFlight };
+    };
+    const { state, inFlight } = await held();
+    assert.ok(inFlight >= 1);
+    const waiting = state.partitions.filter((each) => each.waiting > 0);
+    assert.deepEqual(
+      waiting.map((each) => [
+        each.waiting,
+        each.published - each.done,
+        each.oldestAt !== undefined,
+      ]),
+      [[3, 3, true]],
+    );
+    assert.ok(state.partitions.every(({ topic }) => topic.endsWith("braid.detections")));
+    const after = await queue.state();
+    assert.ok(after.partitions.every(({ oldestAt }) => oldestAt === undefined));
+  });
+
+  claim(
     "a message whose handler did not finish is handled by the next consumer",
     async ({ queue, reader }) => {
       const first = new Reading(reader, (_, signal) => endOf(signal));

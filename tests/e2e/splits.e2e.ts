@@ -244,6 +244,13 @@ test("metrics report splitting, with its labels and sizes", async () => {
   equal(shown.code, 0, shown.err);
   match(shown.out, /^splits +1 COMPLETED$/m);
 
+  const queue = await client.queue.get();
+  deepEqual([queue.queue, queue.waiting, queue.deadLetters], ["embedded", "0", "0"]);
+  equal((await run("queue", "show")).code, 0);
+  deepEqual((await client.queue.deadPage()).deadDetections, []);
+  equal((await client.queue.drop("all", { reason: "there are none" })).count, "0");
+  equal((await run("queue", "replay", "0:0")).code, 3);
+
   const [newest] = (await client.splits.newest("", { states: ["COMPLETED"] })).splits;
   ok(newest !== undefined);
   const split = await client.splits.get(newest.namespace, newest);

@@ -13,11 +13,15 @@ import { utf8 } from "../../src/lib/bytes.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { ServiceError } from "../../src/lib/errors.ts";
 import { systemRandom } from "../../src/lib/random.ts";
-import type { QueueObserver, WorkQueue } from "../../src/ports/work-queue.ts";
+import type { DeadPosition, QueueObserver, WorkQueue } from "../../src/ports/work-queue.ts";
 import { openKafkaQueue } from "../../src/queues/kafka/index.ts";
 import type { KafkaQueueOptions } from "../../src/queues/kafka/kafka-settings.ts";
 import { workQueueSuite } from "../conformance/work-queue.ts";
+import { readDeadLetterRecord } from "../../src/records/dead-letter-records.ts";
+import { DeadDetections } from "../../src/splits/detect/dead-detections.ts";
+import type { DeadPage } from "../../src/splits/detect/dead-detections.ts";
 import { until } from "../support/conditions.ts";
+import { MemoryCatalog } from "../support/memory-catalog.ts";
 import { testKafka, uniqueName } from "../support/services.ts";
 import { readTopic } from "./read-topic.ts";
 
@@ -184,6 +188,51 @@ test("kafka: a message of another producer without key or value reaches the hand
   await producer.close();
   await until(() => lengths.length > 0);
   assert.deepEqual(lengths, [0, 0]);
+});
+
+test("kafka: dead letters are replayed and dropped by notes in the catalog, because Kafka keeps them", async () => {
+  await using fixture = new KafkaFixture();
+  const queue = await fixture.open({ partitions: 1 });
+  const catalog = new MemoryCatalog();
+  const detections = new DeadDetections({ catalog, clock: systemClock, queue });
+  const handled: string[] = [];
+  let isGood = false;
+  await using _ = consuming(queue, async ({ key }) => {
+    if (!isGood) return { kind: "malformed", why: "not yet" };
+    handled.push(key);
+    return { kind: "done" };
+  });
+  for (const key of ["a", "b", "c", "d"]) queue.publish({ key, value: utf8(key) });
+  const listed = async (pageSize = 100): Promise<string[]> => {
+    const keys: string[] = [];
+    let from: DeadPosition | undefined = { partition: 0, offset: 0 };
+    while (from !== undefined) {
+      const page: DeadPage = await detections.list(from, pageSize);
+      keys.push(...page.letters.map(({ key }) => key));
+      from = page.next;
+    }
+    return keys;
+  };
+  await until(async () => (await listed()).length === 4);
+  assert.deepEqual(await listed(1), ["a", "b", "c", "d"]);
+  isGood = true;
+  const { letters } = await detections.list({ partition: 0, offset: 0 }, 100);
+  const request = { by: "ana", reason: "a test" };
+  assert.equal((await detections.replay(letters.slice(1, 2), request)).letters, 1);
+  await until(() => handled.length === 1);
+  assert.equal((await detections.drop(letters.slice(3), request)).letters, 1);
+  assert.deepEqual(await listed(), ["a", "c"]);
+  assert.equal((await detections.queue()).deadLetters, 2);
+  // Another server finds the same notes.
+  const other = await fixture.open({ partitions: 1 });
+  const second = new DeadDetections({ catalog, clock: systemClock, queue: other });
+  assert.equal((await second.drop("all", request)).letters, 2);
+  assert.deepEqual(await listed(), []);
+  assert.deepEqual(handled, ["b"]);
+  // The topic still has them all, and the group has not moved.
+  assert.equal((await readTopic(brokers, `${fixture.prefix}braid.detections.dead`, 4)).length, 4);
+  const { settled } = await readDeadLetterRecord(catalog);
+  assert.deepEqual([...settled], [[0, [[0, 4]]]]);
 });
 
 /** Topics of its own, removed at the end. */

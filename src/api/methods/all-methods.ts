@@ -17,6 +17,8 @@ import { planMethods } from "./plan.ts";
 import type { PlanUseCase } from "./plan.ts";
 import { partitionMethods } from "./partitions.ts";
 import type { PartitionsUseCase } from "./partitions.ts";
+import { queueMethods } from "./queue.ts";
+import type { QueueUseCases } from "./queue.ts";
 import { readMethods } from "./read-events.ts";
 import type { ReadMethods } from "./read-events.ts";
 import { readModeMethods } from "./read-mode-methods.ts";
@@ -50,6 +52,7 @@ export interface MethodDependencies {
   readonly splits: SplitUseCases;
   readonly modes: ReadModeUseCases;
   readonly verify: VerifyUseCases;
+  readonly queue: QueueUseCases;
   readonly status: StatusUseCase;
   readonly servers: ServersUseCase;
   readonly filters: FiltersUseCase;
@@ -73,6 +76,7 @@ export function allMethods(deps: MethodDependencies): Method[] {
     ...splitMethods(deps.splits),
     ...readModeMethods(deps.modes),
     ...verifyMethods(deps.verify, (namespace, splitId) => deps.splits.locate(namespace, splitId)),
+    ...queueMethods(deps.queue),
     ...statusMethods(deps.status),
     ...serverMethods(deps.servers),
     ...filterMethods(deps.filters),

@@ -7,6 +7,8 @@ import { systemClock } from "../../lib/clock.ts";
 import { systemRandom } from "../../lib/random.ts";
 import { EmbeddedQueue } from "./embedded-queue.ts";
 
+const FIRST = { partition: 0, offset: 0 };
+
 workQueueSuite("embedded", async (limits, observer) => {
   const queue = new EmbeddedQueue({
     ...limits,
@@ -16,7 +18,9 @@ workQueueSuite("embedded", async (limits, observer) => {
     backOff: { firstMs: 1, maxMs: 10 },
   });
   const deadLetters = async () =>
-    queue.deadLetters.map(({ key, value, why }) => ({ key, value: fromUtf8(value), why }));
+    (await queue.deadLetters(FIRST, 100)).map(({ key, value, why }) => {
+      return { key, value: fromUtf8(value), why };
+    });
   return { queue, reader: queue, deadLetters, dispose: () => queue.close() };
 });
 
@@ -87,7 +91,7 @@ test("only the newest dead letters are kept", async () => {
   stopping.abort();
   await consuming;
   assert.deepEqual(
-    queue.deadLetters.map(({ why }) => why),
+    (await queue.deadLetters(FIRST, 100)).map(({ why }) => why),
     ["2", "3"],
   );
 });

@@ -8,21 +8,25 @@
  *
  * Keys are spread over serial queues as Kafka spreads them over partitions: in order within a
  * serial queue, several of them in parallel. Without a consumer, messages wait. A short list keeps
- * the newest dead letters.
+ * the newest dead letters, until the process ends.
  */
 import type { BackOff } from "../../lib/back-off.ts";
 import { utf8 } from "../../lib/bytes.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { assert } from "../../lib/errors.ts";
+import { assert, ServiceError } from "../../lib/errors.ts";
 import { hash32 } from "../../lib/hash.ts";
 import { SerialQueue } from "../../lib/serial-queue.ts";
 import type { Random } from "../../lib/random.ts";
 import type {
+  DeadLetter,
+  DeadPosition,
   DropReason,
   MessageHandler,
   PublishOutcome,
   QueueMessage,
   QueueObserver,
+  QueuePartition,
+  QueueState,
   WorkQueue,
 } from "../../ports/work-queue.ts";
 
@@ -43,8 +47,18 @@ export interface EmbeddedQueueOptions {
   readonly closeGraceMs?: number;
 }
 
-export interface DeadLetter extends QueueMessage {
-  readonly why: string;
+/** A waiting message, and since when. */
+interface Waiting {
+  readonly message: QueueMessage;
+  /** Microseconds. */
+  readonly at: number;
+}
+
+/** A serial queue with its counts, as a partition of Kafka has them. */
+interface Partition {
+  readonly serial: SerialQueue<Waiting>;
+  published: number;
+  done: number;
 }
 
 const DEFAULTS = {
@@ -58,14 +72,18 @@ const DEFAULTS = {
 };
 
 const SERIAL_SEED = 0;
+/** As on Kafka, for people. */
+const TOPIC = "braid.detections";
 
 export class EmbeddedQueue implements WorkQueue {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #observer: QueueObserver;
   readonly #limits: typeof DEFAULTS;
-  readonly #serialQueues: readonly SerialQueue<QueueMessage>[];
+  readonly #partitions: readonly Partition[];
   readonly #deadLetters: DeadLetter[] = [];
+  #nextDead = 0;
+  #inFlight = 0;
   readonly #closed = new AbortController();
   #messages = 0;
   #bytes = 0;
@@ -79,15 +97,9 @@ export class EmbeddedQueue implements WorkQueue {
     this.#random = random;
     this.#observer = observer ?? {};
     this.#limits = { ...DEFAULTS, ...limits };
-    this.#serialQueues = Array.from(
-      { length: this.#limits.serialQueues },
-      () => new SerialQueue<QueueMessage>(),
-    );
-  }
-
-  /** The newest ones; all of them are counted. */
-  get deadLetters(): readonly DeadLetter[] {
-    return this.#deadLetters;
+    this.#partitions = Array.from({ length: this.#limits.serialQueues }, () => {
+      return { serial: new SerialQueue<Waiting>(), published: 0, done: 0 };
+    });
   }
 
   publish(message: QueueMessage): PublishOutcome {
@@ -100,7 +112,9 @@ export class EmbeddedQueue implements WorkQueue {
     }
     this.#messages++;
     this.#bytes += bytes;
-    this.#serialQueueOf(message.key).push(message);
+    const partition = this.#partitionOf(message.key);
+    partition.published++;
+    partition.serial.push({ message, at: this.#clock.nowMicros() });
     return "accepted";
   }
 
@@ -109,12 +123,19 @@ export class EmbeddedQueue implements WorkQueue {
     this.#consuming = true;
     try {
       const retries = { clock: this.#clock, random: this.#random, backOff: this.#limits.backOff };
-      const work = {
-        work: (message: QueueMessage, stop: AbortSignal) => this.#handle(handler, message, stop),
-        done: (message: QueueMessage) => this.#settle(message),
-        failed: (failures: number, error: unknown) => this.#observer.retried?.(failures, error),
-      };
-      await Promise.all(this.#serialQueues.map((queue) => queue.run(work, retries, signal)));
+      const running = this.#partitions.map((partition, nth) => {
+        const work = {
+          work: ({ message }: Waiting, stop: AbortSignal) =>
+            this.#handle(handler, message, `partition ${nth}`, stop),
+          done: ({ message }: Waiting) => {
+            partition.done++;
+            this.#settle(message);
+          },
+          failed: (failures: number, error: unknown) => this.#observer.retried?.(failures, error),
+        };
+        return partition.serial.run(work, retries, signal);
+      });
+      await Promise.all(running);
     } finally {
       this.#consuming = false;
       this.#emptied();
@@ -123,6 +144,41 @@ export class EmbeddedQueue implements WorkQueue {
 
   lag(): number {
     return this.#messages;
+  }
+
+  async state(): Promise<QueueState> {
+    const partitions = this.#partitions.map(({ serial, published, done }, nth): QueuePartition => {
+      const waiting = serial.length;
+      const oldestAt = serial.first?.at;
+      return { topic: TOPIC, partition: nth, published, done, waiting, oldestAt };
+    });
+    const dead = this.#deadLetters.map(({ partition, offset }) => {
+      return { partition, from: offset, to: offset + 1 };
+    });
+    return { partitions, inFlight: this.#inFlight, buffered: 0, dead };
+  }
+
+  /** The newest ones, since this process started; all of them are counted. */
+  async deadLetters(from: DeadPosition, limit: number): Promise<readonly DeadLetter[]> {
+    const behind = this.#deadLetters.filter(
+      ({ partition, offset }) => partition === from.partition && offset >= from.offset,
+    );
+    return behind.slice(0, limit);
+  }
+
+  async republish(messages: readonly QueueMessage[]): Promise<void> {
+    for (const message of messages) {
+      if (this.publish(message) === "accepted") continue;
+      throw new ServiceError("OVERLOADED", "the queue has no room for it now; try again later", {
+        retryAfterMs: 1_000,
+      });
+    }
+  }
+
+  removeDead(positions: readonly DeadPosition[]): void {
+    const gone = new Set(positions.map(({ offset }) => offset));
+    const kept = this.#deadLetters.filter(({ offset }) => !gone.has(offset));
+    this.#deadLetters.splice(0, this.#deadLetters.length, ...kept);
   }
 
   async close(): Promise<void> {
@@ -147,11 +203,21 @@ export class EmbeddedQueue implements WorkQueue {
   async #handle(
     handler: MessageHandler,
     message: QueueMessage,
+    origin: string,
     signal: AbortSignal,
   ): Promise<void> {
-    const handled = await handler(message, signal);
+    this.#inFlight++;
+    const handled = await handler(message, signal).finally(() => this.#inFlight--);
     if (handled.kind === "done") return;
-    this.#deadLetters.push({ ...message, why: handled.why });
+    this.#deadLetters.push({
+      ...message,
+      partition: 0,
+      offset: this.#nextDead++,
+      why: handled.why,
+      at: this.#clock.nowMicros(),
+      origin,
+      valueBytes: message.value.length,
+    });
     if (this.#deadLetters.length > this.#limits.deadLettersMax) this.#deadLetters.shift();
     this.#observer.deadLettered?.(handled.why);
   }
@@ -162,9 +228,9 @@ export class EmbeddedQueue implements WorkQueue {
     if (this.#messages === 0) this.#emptied();
   }
 
-  #serialQueueOf(key: string): SerialQueue<QueueMessage> {
-    const index = hash32(utf8(key), SERIAL_SEED) % this.#serialQueues.length;
-    return this.#serialQueues[index] as SerialQueue<QueueMessage>;
+  #partitionOf(key: string): Partition {
+    const index = hash32(utf8(key), SERIAL_SEED) % this.#partitions.length;
+    return this.#partitions[index] as Partition;
   }
 
   #drop(why: DropReason, messages: number): "dropped" {

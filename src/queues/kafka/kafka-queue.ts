@@ -12,9 +12,12 @@ import { backOffMs } from "../../lib/back-off.ts";
 import { assert, ServiceError } from "../../lib/errors.ts";
 import { within } from "../../lib/within.ts";
 import type {
+  DeadLetter,
+  DeadPosition,
   MessageHandler,
   PublishOutcome,
   QueueMessage,
+  QueueState,
   WorkQueue,
 } from "../../ports/work-queue.ts";
 import { ConsumerSession } from "./consumer-session.ts";
@@ -22,11 +25,15 @@ import { sendDeadLetter } from "./dead-letter.ts";
 import type { KafkaSettings } from "./kafka-settings.ts";
 import { KafkaProducer } from "./kafka-producer.ts";
 import { PublishBuffer } from "./publish-buffer.ts";
+import { readDeadLetters, readDeadRanges, readPartitions } from "./topic-reader.ts";
 import { ensureTopics } from "./topics.ts";
 
 const TOPICS_MS_MAX = 20_000;
 /** How long a start waits for the check of the topics before it continues without it. */
 const OPEN_MS_MAX = 5_000;
+
+/** Batches of few messages: each may be large, and a topic limits the size of a batch. */
+const REPUBLISHED_AT_ONCE = 10;
 
 export class KafkaQueue implements WorkQueue {
   readonly #settings: KafkaSettings;
@@ -38,6 +45,7 @@ export class KafkaQueue implements WorkQueue {
   #consuming = false;
   #closed = false;
   #lag = 0;
+  #inFlight = 0;
 
   static async open(settings: KafkaSettings): Promise<KafkaQueue> {
     const queue = new KafkaQueue(settings);
@@ -72,6 +80,29 @@ export class KafkaQueue implements WorkQueue {
 
   lag(): number {
     return this.#lag;
+  }
+
+  async state(): Promise<QueueState> {
+    const partitions = await readPartitions(this.#settings);
+    const dead = await readDeadRanges(this.#settings);
+    return { partitions, inFlight: this.#inFlight, buffered: this.#buffer.length, dead };
+  }
+
+  deadLetters(from: DeadPosition, limit: number): Promise<readonly DeadLetter[]> {
+    return readDeadLetters(this.#settings, from, limit);
+  }
+
+  async republish(messages: readonly QueueMessage[]): Promise<void> {
+    try {
+      for (let at = 0; at < messages.length; at += REPUBLISHED_AT_ONCE) {
+        await this.#send(messages.slice(at, at + REPUBLISHED_AT_ONCE));
+      }
+    } catch (cause) {
+      throw new ServiceError("STORAGE_UNAVAILABLE", "Kafka did not take the messages; try again", {
+        retryAfterMs: 1_000,
+        cause,
+      });
+    }
   }
 
   async close(): Promise<void> {
@@ -110,7 +141,9 @@ export class KafkaQueue implements WorkQueue {
     // A message of another producer may lack either.
     const { key, value } = message as { key?: Buffer | null; value?: Buffer | null };
     const bytes = value ?? Buffer.alloc(0);
-    const handled = await handler({ key: key?.toString("utf8") ?? "", value: bytes }, signal);
+    this.#inFlight++;
+    const given = { key: key?.toString("utf8") ?? "", value: bytes };
+    const handled = await handler(given, signal).finally(() => this.#inFlight--);
     if (handled.kind === "done") return;
     const { deadTopic } = this.#settings;
     await sendDeadLetter(message, handled.why, deadTopic, (letters) =>

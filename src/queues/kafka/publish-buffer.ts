@@ -31,6 +31,11 @@ export class PublishBuffer {
     this.#send = send;
   }
 
+  /** Messages that the broker does not have yet. */
+  get length(): number {
+    return this.#held.length;
+  }
+
   add(message: QueueMessage): PublishOutcome {
     const bytes = message.value.length;
     const { messagesMax, bytesMax, messageBytesMax } = this.#settings;

@@ -20,6 +20,7 @@ import type { ListServersRequestSchema, ListServersResponseSchema, ServerProcess
 import type { GetWidthMapRequestSchema, WidthMapSchema } from "./width_map_pb.js";
 import type { ListIdsRequestSchema, ListIdsResponseSchema } from "./ids_pb.js";
 import type { GetRemediesRequestSchema, GetRemediesResponseSchema } from "./remedies_pb.js";
+import type { DeadDetectionsAnswerSchema, DropDeadDetectionsRequestSchema, GetQueueRequestSchema, ListDeadDetectionsRequestSchema, ListDeadDetectionsResponseSchema, QueueStatusSchema, ReplayDeadDetectionsRequestSchema } from "./queue_pb.js";
 import type { ListFiltersRequestSchema, ListFiltersResponseSchema } from "./filters_pb.js";
 
 /**
@@ -2211,6 +2212,46 @@ export declare const ControlService: GenService<{
     methodKind: "unary";
     input: typeof ResumeSplitsRequestSchema;
     output: typeof ResumeSplitsResponseSchema;
+  },
+  /**
+   * Returns what waits in the queue of detections.
+   *
+   * @generated from rpc braid.v1.ControlService.GetQueue
+   */
+  getQueue: {
+    methodKind: "unary";
+    input: typeof GetQueueRequestSchema;
+    output: typeof QueueStatusSchema;
+  },
+  /**
+   * Lists the detections that no worker could decode, page by page.
+   *
+   * @generated from rpc braid.v1.ControlService.ListDeadDetections
+   */
+  listDeadDetections: {
+    methodKind: "unary";
+    input: typeof ListDeadDetectionsRequestSchema;
+    output: typeof ListDeadDetectionsResponseSchema;
+  },
+  /**
+   * Puts dead detections into the queue again, unchanged.
+   *
+   * @generated from rpc braid.v1.ControlService.ReplayDeadDetections
+   */
+  replayDeadDetections: {
+    methodKind: "unary";
+    input: typeof ReplayDeadDetectionsRequestSchema;
+    output: typeof DeadDetectionsAnswerSchema;
+  },
+  /**
+   * Drops dead detections for good. The next read of a wide partition makes a new detection.
+   *
+   * @generated from rpc braid.v1.ControlService.DropDeadDetections
+   */
+  dropDeadDetections: {
+    methodKind: "unary";
+    input: typeof DropDeadDetectionsRequestSchema;
+    output: typeof DeadDetectionsAnswerSchema;
   },
   /**
    * Starts a comparison of splits with their originals, event by event, and returns at once.

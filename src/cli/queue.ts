@@ -45,7 +45,7 @@ function addShow(queue: Command, terminal: Terminal): void {
     .action(async (_options: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions & WatchFlags>();
       const client = clientFor(options, terminal);
-      await emitWatched(terminal, options, async () => {
+      await emitWatched(terminal, options, undefined, async () => {
         const found = await client.queue.get({ signal: terminal.interrupted });
         return {
           value: found,
@@ -101,7 +101,7 @@ function addDead(queue: Command, terminal: Terminal): void {
       const options = command.optsWithGlobals<GlobalOptions & WatchFlags & { all?: boolean }>();
       const client = clientFor(options, terminal);
       const { interrupted: signal, clock } = terminal;
-      await emitWatched(terminal, options, async () => {
+      await emitWatched(terminal, options, undefined, async () => {
         const found: DeadDetection[] = [];
         const wanted = options.all === true ? Number.POSITIVE_INFINITY : LISTED_MAX;
         let pageToken = "";

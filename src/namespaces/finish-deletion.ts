@@ -15,6 +15,7 @@ import type { NamespaceRecord } from "../records/namespace-records.ts";
 import { readSlices, removeSlice } from "../records/slice-records.ts";
 import { dropTables } from "./make-tables.ts";
 import { removeOwnership } from "./slice-ownership.ts";
+import { removeSplitMark } from "../records/changed-splits.ts";
 import { removeSplits } from "../records/split-records.ts";
 import { removeTopPartitions } from "../records/top-partition-records.ts";
 import { removeWalkPosition } from "../records/walk-positions.ts";
@@ -73,6 +74,7 @@ export async function destroyNamespace(
     requireOwner(isOwner, record);
     await removeAll(catalog, `${space}/${namespaceId}`);
   }
+  await removeSplitMark(catalog, namespaceId);
   await store.dropNamespace(namespaceId);
   if (catalog.shared) await removeOwnership(catalog, namespaceId);
 }

@@ -7,6 +7,7 @@
  */
 import type { PartitionKey } from "../model/partition.ts";
 import type { Catalog } from "../ports/catalog.ts";
+import { markSplitsChanged } from "./changed-splits.ts";
 import { slicedKeyOf, slicedPartitionOf, timeKey } from "./split-spaces.ts";
 import { encodeStored } from "./stored-json.ts";
 
@@ -28,6 +29,7 @@ export async function noteChange(
   const key = `${timeKey(nowMicros)}|${slicedKeyOf(partition)}`;
   // An existing one has the same content.
   await catalog.write(changesSpace(partition.namespaceId), key, encodeStored({}), 0);
+  await markSplitsChanged(catalog, partition.namespaceId);
 }
 
 /**

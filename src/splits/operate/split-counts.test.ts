@@ -1,8 +1,9 @@
-import { deepEqual, equal, rejects } from "node:assert/strict";
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../lib/errors.ts";
 import { moveSplit } from "../record/move-split.ts";
-import { newSplit } from "../../model/split-moves.ts";
+import { movedSplit, newSplit } from "../../model/split-moves.ts";
+import { readSplit, slicesWithSplits } from "../../records/split-records.ts";
 import { ControlFixture, never } from "../../../tests/support/control-fixture.ts";
 import { SplitCounts } from "./split-counts.ts";
 import { readSummaryPage } from "./summary-page.ts";
@@ -103,4 +104,33 @@ test("a summary is written again only if it has changed, and removed with its na
   await process.namespaces.delete("plays");
   await counts.runOnce(never);
   deepEqual(written, ["remove"]);
+});
+
+test("a namespace is counted again only when one of its splits has changed", async () => {
+  const fixture = await fixtureWithSplits(2);
+  const { catalog, clock } = fixture;
+  const counts = new SplitCounts(fixture);
+  await counts.runOnce(never);
+  let listed = 0;
+  catalog.before = (call, space) =>
+    void (call === "list" && space.startsWith("splits/") && listed++);
+  await counts.runOnce(never);
+  equal(listed, 0);
+  const namespaceId = (await fixture.start().namespaces.get("plays")).id;
+  const [slice = ""] = await slicesWithSplits(catalog, namespaceId);
+  const partition = { namespaceId, slice, seriesId: "hot", timeBucket: 0, eventBucket: 0 };
+  const before = await readSplit(catalog, partition);
+  ok(before);
+  const move = { at: 1, by: "test", cause: "claim", reason: "its turn" } as const;
+  await moveSplit(catalog, clock, before, movedSplit(before, "PLANNING", move, {}));
+  await counts.runOnce(never);
+  ok(listed > 0);
+  const states = new Map([...counts.states()].map(({ value, labels }) => [labels[1], value]));
+  equal(states.get("DETECTED"), 1);
+  equal(states.get("PLANNING"), 1);
+  // A mark can be missing, so everything is counted again in time.
+  listed = 0;
+  await clock.advance(3_600_000);
+  await counts.runOnce(never);
+  ok(listed > 0);
 });

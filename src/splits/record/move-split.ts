@@ -6,7 +6,8 @@
  * 1. it makes an entry for the new due time and, if the route changes, a guard entry in
  *    `split-publish`;
  * 2. it writes the record, by compare-and-set;
- * 3. it publishes the route and notes the change;
+ * 3. it publishes the route and notes the change (for a change of the state alone, that there was
+ *    one: `changed-splits.ts`);
  * 4. it removes the entries that are left over.
  *
  * A process that stops before step 2 has moved nothing. After step 2 the change is done only when
@@ -24,6 +25,7 @@ import type { SliceRef } from "../../model/partition.ts";
 import { routeOf } from "../../model/split.ts";
 import type { SplitRecord } from "../../model/split.ts";
 import type { Catalog } from "../../ports/catalog.ts";
+import { markSplitsChanged } from "../../records/changed-splits.ts";
 import { publishRoute, removeRoute } from "../../records/route-records.ts";
 import { readSlice } from "../../records/slice-records.ts";
 import { noteChange } from "../../records/split-changes.ts";
@@ -78,6 +80,8 @@ export async function moveSplit(
   if (publishes) {
     await publishSplit(catalog, clock, written);
     await removeLeftOver(catalog, clock, guard, written);
+  } else if (before?.state !== written.state) {
+    await markSplitsChanged(catalog, partition.namespaceId);
   }
   const wasDueAt = before?.dueAt ?? null;
   if (wasDueAt !== null && wasDueAt !== dueAt) {

@@ -213,7 +213,7 @@ test("a filter that outgrows its size is made again", async () => {
   ok(mistaken <= 50, `${mistaken} of 5,000`);
 });
 
-test("a slice that is no longer read is evicted; if there are too many, the least recently read", async () => {
+test("a slice that is no longer read is evicted; while all are read, further slices wait for room", async () => {
   const fixture = await Fixture.open({ slicesMax: 2 });
   await fixture.split(1);
   await fixture.loaded();
@@ -225,9 +225,48 @@ test("a slice that is no longer read is evicted; if there are too many, the leas
   deepEqual([...fixture.filters.sizes()], []);
   equal(fixture.filters.check(locationOf(1)), "NOT_LOADED");
   await fixture.quiet();
-  for (const slice of ["data_1", "data_2"]) fixture.filters.check({ ...locationOf(1), slice });
-  await fixture.quiet();
+  const further = ["data_1", "data_2"].map((slice) => ({ ...locationOf(1), slice }));
+  let lists = 0;
+  fixture.catalog.before = (call, space) =>
+    void (call === "list" && space.startsWith("routes/") && lists++);
+  for (let round = 0; round < 50; round++) {
+    equal(fixture.filters.check(locationOf(1)), "HIT");
+    for (const location of further) fixture.filters.check(location);
+    await fixture.quiet();
+    await fixture.filters.refresh();
+  }
+  // One was loaded, once; the other had no room.
+  equal(lists, 16);
+  for (let refreshes = 0; refreshes < 21; refreshes++) {
+    for (const location of further) fixture.filters.check(location);
+    await fixture.quiet();
+    await fixture.filters.refresh();
+  }
+  // No read uses the first any more: it makes room.
+  for (const location of further) equal(fixture.filters.check(location), "NONE");
   equal(fixture.filters.check(locationOf(1)), "NOT_LOADED");
+});
+
+test("of many namespaces only those with changes are listed", async () => {
+  const fixture = await Fixture.open();
+  await fixture.split(1);
+  await fixture.loaded();
+  const namespaceIds = Array.from({ length: 50 }, (_, n) => `other-${n}`);
+  const inOther = (namespaceId: string): PartitionKey => ({ ...locationOf(1), namespaceId });
+  for (const id of namespaceIds) fixture.filters.check(inOther(id));
+  await fixture.quiet();
+  await fixture.filters.refresh();
+  const calls: string[] = [];
+  fixture.catalog.before = (call, space) => void calls.push(`${call} ${space}`);
+  await fixture.filters.refresh();
+  deepEqual(calls, ["versions splits-changed"]);
+  fixture.catalog.before = () => undefined;
+  await noteChange(fixture.catalog, fixture.clock.nowMicros(), inOther("other-7"));
+  fixture.catalog.before = (call, space) => void calls.push(`${call} ${space}`);
+  await fixture.filters.refresh();
+  deepEqual(calls.slice(1), ["versions splits-changed", "list split-changes/other-7"]);
+  equal(fixture.filters.check(inOther("other-7")), "HIT");
+  equal(fixture.filters.check(inOther("other-8")), "NONE");
 });
 
 test("a catalog that fails is reported, and the filter is filled by a later read", async () => {

@@ -5,10 +5,15 @@
  * the namespace's log of changes, and from time to time it is filled again, which also drops
  * partitions that are no longer split. A late or wrong filter costs speed, never a correct answer:
  * "no" means the original, and "perhaps" leads to a lookup.
+ *
+ * With thousands of namespaces, it asks once which of them have changes. If reads use more slices
+ * than there is room for, it makes room only by forgetting slices that no read has used for a while;
+ * until then reads of further slices use the originals. So it never loads in a circle.
  */
 import { BloomFilter, FALSE_POSITIVE_RATE_MAX } from "../../lib/bloom-filter.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { forEachBounded } from "../../lib/for-each-bounded.ts";
+import { readSplitMarks } from "../../records/changed-splits.ts";
 import { listRoutes } from "../../records/route-records.ts";
 import { changesFrom, listChanges } from "../../records/split-changes.ts";
 import type { PartitionKey, SliceRef } from "../../model/partition.ts";
@@ -25,7 +30,7 @@ export interface SliceFiltersOptions {
   readonly onChange: (partition: PartitionKey) => void;
   readonly trouble: (what: string, error: unknown) => void;
   readonly rebuildMs?: number;
-  /** The number of slices with a filter; beyond it, the one opened longest ago is forgotten. */
+  /** The number of slices with a filter; beyond it, one that is not in use is forgotten. */
   readonly slicesMax?: number;
   /**
    * With more changes than this since the last refresh, filling the filters again costs less than
@@ -65,8 +70,12 @@ const REBUILD_MS = 600_000;
 /** A slice without splits has nothing to drop: its filter is filled again less often. */
 const EMPTY_REBUILDS = 6;
 const RETRY_MS = 1_000;
-const SLICES_MAX = 10_000;
+/** About 1 KiB each with few splits. */
+const SLICES_MAX = 200_000;
 const LOADS_AT_ONCE = 4;
+const LOOKED_AT_MAX = 32;
+/** A slice that no read has used for this many refreshes, a minute or more, can be forgotten. */
+const UNUSED_REFRESHES = 20;
 const CHANGES_PAGE = 1_000;
 const CHANGES_MAX = 20_000;
 /** A filter has room for this many times its partitions before it must be built again. */
@@ -94,6 +103,8 @@ interface Entry {
   checks: number;
   hits: number;
   falsePositives: number;
+  /** The refresh before its last use. */
+  usedAtRefresh: number;
 }
 
 export class SliceFilters {
@@ -105,9 +116,17 @@ export class SliceFilters {
   readonly #namespaces = new Map<string, Map<string, Entry>>();
   /** The keys of the changes seen at the last refresh, by namespace id. */
   readonly #seen = new Map<string, ReadonlySet<string>>();
+  /** The mark of a namespace's changes when they were last followed, by namespace id. */
+  readonly #marks = new Map<string, number | undefined>();
   readonly #toLoad: Entry[] = [];
   #loads = 0;
   #slices = 0;
+  /** How many there were. */
+  #refreshes = 0;
+  /** The ids of namespaces of which a filter was filled since their changes were last followed. */
+  readonly #filled = new Set<string>();
+  /** Where the search for a slice to forget continues. */
+  #candidates: Generator<Entry, void, undefined> = this.#entries();
 
   constructor(options: SliceFiltersOptions) {
     this.#options = options;
@@ -119,11 +138,13 @@ export class SliceFilters {
   check(partition: PartitionKey): FilterAnswer {
     const entry = this.#namespaces.get(partition.namespaceId)?.get(partition.slice);
     if (entry?.loaded === undefined) {
-      this.#load(entry ?? this.#open(partition));
+      const opened = entry ?? this.#open(partition);
+      if (opened !== undefined) this.#load(opened);
       return "NOT_LOADED";
     }
     entry.used = true;
     entry.checks++;
+    entry.usedAtRefresh = this.#refreshes;
     const { filter } = entry.loaded;
     if (filter === undefined) return "NONE";
     hashPartition(partition);
@@ -160,8 +181,19 @@ export class SliceFilters {
 
   /** Brings all filters up to date, once. Never rejects. */
   async refresh(): Promise<void> {
+    this.#refreshes++;
     const ids = [...this.#namespaces.keys()];
-    const follow = (id: string): Promise<void> => this.#refreshNamespace(id);
+    const startedAtMs = this.#options.clock.monotonicMs();
+    let marks: ReadonlyMap<string, number> | undefined;
+    try {
+      // Before the changes: what is marked while they are listed is followed the next time.
+      if (ids.length > 0) marks = await readSplitMarks(this.#options.catalog);
+    } catch (error) {
+      this.#options.trouble("the changes of splits could not be listed", error);
+      return;
+    }
+    const follow = (id: string): Promise<void> =>
+      this.#refreshNamespace(id, marks?.get(id), startedAtMs);
     await forEachBounded(ids, follow, LOADS_AT_ONCE);
   }
 
@@ -194,8 +226,9 @@ export class SliceFilters {
     }
   }
 
-  #open({ namespaceId, slice }: SliceRef): Entry {
-    if (this.#slices >= this.#slicesMax) this.#forgetOldest();
+  /** Undefined if all slices that there is room for are in use. */
+  #open({ namespaceId, slice }: SliceRef): Entry | undefined {
+    if (this.#slices >= this.#slicesMax && !this.#forgetUnused()) return undefined;
     const entry: Entry = {
       slice: { namespaceId, slice },
       loaded: undefined,
@@ -210,6 +243,7 @@ export class SliceFilters {
       checks: 0,
       hits: 0,
       falsePositives: 0,
+      usedAtRefresh: this.#refreshes,
     };
     const entries = this.#namespaces.get(namespaceId) ?? new Map<string, Entry>();
     this.#namespaces.set(namespaceId, entries.set(slice, entry));
@@ -217,13 +251,27 @@ export class SliceFilters {
     return entry;
   }
 
-  #forgetOldest(): void {
-    for (const entries of this.#namespaces.values()) {
-      for (const { slice } of entries.values()) {
-        this.#forget(slice);
-        return;
+  /**
+   * Forgets one that is not in use. A search looks at a few entries only: every read of a further
+   * slice may ask.
+   */
+  #forgetUnused(): boolean {
+    for (let looked = 0; looked < LOOKED_AT_MAX; looked++) {
+      const next = this.#candidates.next();
+      if (next.done === true) {
+        this.#candidates = this.#entries();
+        continue;
       }
+      const { loaded, slice, usedAtRefresh } = next.value;
+      if (loaded === undefined || this.#refreshes - usedAtRefresh < UNUSED_REFRESHES) continue;
+      this.#forget(slice);
+      return true;
     }
+    return false;
+  }
+
+  *#entries(): Generator<Entry, void, undefined> {
+    for (const entries of this.#namespaces.values()) yield* entries.values();
   }
 
   #forget({ namespaceId, slice }: SliceRef): void {
@@ -232,6 +280,8 @@ export class SliceFilters {
     if (entries?.size !== 0) return;
     this.#namespaces.delete(namespaceId);
     this.#seen.delete(namespaceId);
+    this.#marks.delete(namespaceId);
+    this.#filled.delete(namespaceId);
   }
 
   /** Queues the load: a read of a long interval opens many slices at once. */
@@ -283,9 +333,14 @@ export class SliceFilters {
     entry.followedTo = startedAt;
     entry.followedAtMs = startedAtMs;
     entry.fills++;
+    this.#filled.add(entry.slice.namespaceId);
   }
 
-  async #refreshNamespace(namespaceId: string): Promise<void> {
+  async #refreshNamespace(
+    namespaceId: string,
+    mark: number | undefined,
+    markedAtMs: number,
+  ): Promise<void> {
     const entries = this.#namespaces.get(namespaceId) ?? new Map<string, Entry>();
     const nowMs = this.#options.clock.monotonicMs();
     for (const entry of entries.values()) {
@@ -300,19 +355,30 @@ export class SliceFilters {
         this.#load(entry);
       }
     }
+    const isKnown = this.#marks.has(namespaceId) && !this.#filled.has(namespaceId);
+    if (isKnown && this.#marks.get(namespaceId) === mark) {
+      // Nothing has changed. The next change is looked for from where the last one was: a publisher
+      // may mark it late.
+      for (const entry of entries.values()) {
+        entry.followedAtMs = Math.max(entry.followedAtMs, markedAtMs);
+      }
+      return;
+    }
+    this.#filled.delete(namespaceId);
     try {
-      await this.#follow(namespaceId, entries);
+      if (await this.#follow(namespaceId, entries)) this.#marks.set(namespaceId, mark);
     } catch (error) {
       this.#options.trouble("the changes of splits could not be listed", error);
     }
   }
 
-  async #follow(namespaceId: string, entries: ReadonlyMap<string, Entry>): Promise<void> {
+  /** Whether the filters have all changes now. */
+  async #follow(namespaceId: string, entries: ReadonlyMap<string, Entry>): Promise<boolean> {
     const { catalog, clock, onChange } = this.#options;
     const startedAt = clock.nowMicros();
     const startedAtMs = clock.monotonicMs();
     const loaded = [...entries.values()].filter((entry) => entry.loaded !== undefined);
-    if (loaded.length === 0) return;
+    if (loaded.length === 0) return false;
     const fills = loaded.map((entry) => entry.fills);
     const before = this.#seen.get(namespaceId) ?? new Set();
     const seen = new Set<string>();
@@ -331,8 +397,9 @@ export class SliceFilters {
         // No filter has all changes until it is filled again: until then the next refresh begins
         // where this one did.
         for (const entry of loaded) this.#load(entry);
+        this.#marks.delete(namespaceId);
         this.#seen.set(namespaceId, seen);
-        return;
+        return false;
       }
     }
     this.#seen.set(namespaceId, seen);
@@ -343,6 +410,7 @@ export class SliceFilters {
       entry.followedTo = Math.max(entry.followedTo, startedAt);
       entry.followedAtMs = startedAtMs;
     });
+    return true;
   }
 
   /**

@@ -6,6 +6,7 @@ import { benchCassandra } from "./cassandra.ts";
 import { benchConsole } from "./console.ts";
 import { benchDense, DENSE_FLAGS } from "./dense.ts";
 import { benchEmbedded } from "./embedded.ts";
+import { benchFleet, FLEET_FLAGS } from "./fleet.ts";
 import { benchFleetPolicy, FLEET_POLICY_FLAGS } from "./fleet-policy.ts";
 import { benchOverload, OVERLOAD_FLAGS } from "./overload.ts";
 import { benchManyNamespaces } from "./many-namespaces.ts";
@@ -27,6 +28,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   console: { flags: "", run: benchConsole },
   dense: { flags: DENSE_FLAGS, run: benchDense },
   overload: { flags: OVERLOAD_FLAGS, run: benchOverload },
+  fleet: { flags: FLEET_FLAGS, run: benchFleet },
   "fleet-policy": { flags: FLEET_POLICY_FLAGS, run: benchFleetPolicy },
   "many-namespaces": { flags: "", run: benchManyNamespaces },
   threads: { flags: "", run: benchThreads },

@@ -55,6 +55,14 @@ export const ROUTES: readonly Route[] = [
     load: () => import("../pages/namespaces/namespace.tsx"),
   },
   {
+    path: "/width-map",
+    title: "Width map",
+    label: "Width map",
+    group: "Partitions",
+    key: "w",
+    load: () => import("../pages/width-map/width-map.tsx"),
+  },
+  {
     path: "/events",
     title: "Events",
     label: "Events",

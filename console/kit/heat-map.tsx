@@ -5,21 +5,10 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { colours } from "../frame/theme.ts";
+import type { Cell, CellRange } from "./cell-range.ts";
 import { ChartFrame } from "./chart-frame.tsx";
 import { rgbOf } from "./colour.ts";
 import { useWidth } from "./use-width.ts";
-
-export interface Cell {
-  readonly column: number;
-  /** 0 is at the bottom. */
-  readonly row: number;
-}
-
-/** Cells from one corner to the other, both included. */
-export interface CellRange {
-  readonly from: Cell;
-  readonly to: Cell;
-}
 
 export interface HeatMapProps {
   readonly title: string;
@@ -48,6 +37,8 @@ export interface HeatMapProps {
 
 const LEFT_PX = 72;
 const BOTTOM_PX = 22;
+/** A time below a column, with some room. */
+const TICK_PX = 150;
 const HEAT = ["--heat-1", "--heat-2", "--heat-3", "--heat-4", "--heat-5"];
 
 export function HeatMap(props: HeatMapProps) {
@@ -78,15 +69,10 @@ export function HeatMap(props: HeatMapProps) {
                   {rowLabel(row)}
                 </text>
               ))}
-              {ticksOf(columns, Math.floor(across / 110)).map((column) => {
+              {ticksOf(columns, Math.floor(across / TICK_PX)).map((column) => {
                 const x = LEFT_PX + ((column + 0.5) * across) / columns;
-                return (
-                  <text
-                    key={column}
-                    x={x}
-                    y={height - 6}
-                    text-anchor={x > width - 60 ? "end" : "middle"}
-                  >
+                return x > width - TICK_PX / 2 ? undefined : (
+                  <text key={column} x={x} y={height - 6} text-anchor="middle">
                     {columnLabel(column)}
                   </text>
                 );

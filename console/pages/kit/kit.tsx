@@ -13,7 +13,7 @@ import { Empty } from "../../kit/empty.tsx";
 import { bytesText, countText, durationText, nounText } from "../../kit/format.ts";
 import { Freshness } from "../../kit/freshness.tsx";
 import { HeatMap } from "../../kit/heat-map.tsx";
-import type { CellRange } from "../../kit/heat-map.tsx";
+import type { CellRange } from "../../kit/cell-range.ts";
 import { Histogram } from "../../kit/histogram.tsx";
 import { LineChart } from "../../kit/line-chart.tsx";
 import { Facts, Figure, Figures, PageLayout, Panel } from "../../kit/page.tsx";

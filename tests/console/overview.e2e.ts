@@ -40,7 +40,7 @@ async function makeTraffic(url: string, signal: AbortSignal): Promise<void> {
     const start = new Date(eventTime.getTime() - 3_600_000);
     for await (const read of client.read("plays", { timeSeriesId: id, start, end: eventTime }))
       void read;
-    if (turn % 5 === 0) await client.getNamespace("no-such").catch(() => undefined);
+    if (turn % 200 === 0) await client.getNamespace("no-such").catch(() => undefined);
   }
 }
 
@@ -96,5 +96,13 @@ test("the kill switch and paused splits are a banner on every page", async () =>
   await page.getByRole("link", { name: "Overview" }).click();
   await page.getByText("Reads use originals only, because the kill switch is on.").waitFor();
   await view.picture("overview-kill-switch");
+  view.check();
+});
+
+test("a busy server is healthy, and says so", async () => {
+  await using view = await browser.open(`${server.url}/`, { colours: "dark", height: 820 });
+  await view.page.getByText(/^Healthy: 2 namespaces, .* Nothing needs attention\.$/).waitFor();
+  await view.page.locator(".uplot").nth(3).waitFor();
+  await view.picture("overview-healthy");
   view.check();
 });

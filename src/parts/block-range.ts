@@ -27,8 +27,7 @@ export function blockRangeOf(part: PartRecord, range: Wanted, bounds: Bounds): B
     order: range.order,
     at,
     until,
-    // One more, as the first one is often cut, or used up by the previous page.
-    firstBlocks: Math.min(part.blocks, Math.ceil(range.firstBytes / part.blockBytesMax) + 1),
+    firstBlocks: Math.min(part.blocks, firstBlocksOf(range.firstBytes / part.blockBytesMax)),
     fetchBytesMax: range.runBytesMax,
     blockBytesMax: part.blockBytesMax,
     ...levelOf(range),
@@ -53,4 +52,12 @@ export function blocksOfSubrange(range: BlockRange, whole: Times, { from, to }: 
 
 export function levelOf({ level }: Pick<Wanted, "level">): { level?: ServiceLevel } {
   return level === undefined ? {} : { level };
+}
+
+/** A page of so little is rarely cut by the end of a block. */
+const SMALL_SHARE = 1 / 8;
+
+/** One more, as the first one is often cut, or used up by the previous page. */
+function firstBlocksOf(blocksWanted: number): number {
+  return blocksWanted <= SMALL_SHARE ? 1 : Math.ceil(blocksWanted) + 1;
 }

@@ -30,8 +30,8 @@ export async function* scanBlocks(
 ): AsyncGenerator<readonly StoredBlock[], void, undefined> {
   signal.throwIfAborted();
   const series = utf8(partition.seriesId);
-  const span = await spanOf(level, series, partition, range, signal);
-  const fetcher = new Fetcher(level, partition, series, range, span, signal);
+  const spans = spansOf(series, partition, range);
+  const fetcher = new Fetcher(level, partition, series, range, spans, signal);
   try {
     const fetches = new FetchAhead(fetcher);
     do {
@@ -47,17 +47,21 @@ export async function* scanBlocks(
 interface Span {
   readonly low: Buffer;
   readonly high: Buffer;
+}
+
+interface Spans {
+  /** OLDEST_FIRST: the last block in here comes before those of `all`, unless they end before it. */
+  readonly floor?: Span | undefined;
+  readonly all: Span;
   /** NEWEST_FIRST: the first block with a key at or before this is the last one. */
   readonly until?: Buffer | undefined;
 }
 
-async function spanOf(
-  level: CheckedLevel,
+function spansOf(
   series: Uint8Array,
   partition: PartitionKey,
   { order, at, until, keyTimeMin = 0 }: BlockRange,
-  signal: AbortSignal,
-): Promise<Span> {
+): Spans {
   const keyOf = ({ time, id }: Position): Buffer => {
     // Outside the possible times, whatever the id: no block lies after or before them.
     const inside = time >= 0 && time < TIME_END;
@@ -71,36 +75,43 @@ async function spanOf(
   const low = placeKey(series, partition, Math.max(0, keyTimeMin), undefined);
   const high = placeKey(series, partition, TIME_END, undefined);
   // The least key after another key is that key and a zero byte.
-  const behindAt = at === undefined ? high : Buffer.concat([keyOf(at), Buffer.of(0)]);
+  const behindAt = at === undefined ? undefined : Buffer.concat([keyOf(at), Buffer.of(0)]);
   const untilKey = until && keyOf(until);
-  if (order === "NEWEST_FIRST") return { low, high: behindAt, until: untilKey };
-  const floor = at && (await lastKey(level, { low, high: behindAt }, signal));
-  return { low: floor ?? low, high: untilKey ?? high };
+  if (order === "NEWEST_FIRST") return { all: { low, high: behindAt ?? high }, until: untilKey };
+  const end = untilKey ?? high;
+  if (behindAt === undefined) return { all: { low, high: end } };
+  return {
+    floor: { low, high: behindAt },
+    all: { low: behindAt.compare(low) < 0 ? low : behindAt, high: end },
+  };
 }
 
-async function lastKey(
+async function lastEntry(
   level: CheckedLevel,
   { low, high }: Span,
   signal: AbortSignal,
-): Promise<Buffer | undefined> {
-  const bounds = { gte: low, lt: high, reverse: true, values: false };
+): Promise<[Buffer, Buffer] | undefined> {
+  const bounds = { gte: low, lt: high, reverse: true };
   const iterator = new SteadyIterator(level, () => bounds, signal);
   try {
-    return (await iterator.next(1))[0]?.[0];
+    return (await iterator.next(1))[0];
   } finally {
     await iterator.close();
   }
 }
 
 class Fetcher {
+  readonly #level: CheckedLevel;
+  readonly #signal: AbortSignal;
   readonly #iterator: SteadyIterator;
   readonly #partition: PartitionKey;
   readonly #series: Uint8Array;
-  readonly #span: Span;
+  readonly #spans: Spans;
   readonly #forward: boolean;
   /** A fetch ends when it has more bytes than this: the block that exceeds it still fits. */
   readonly #fullBytes: number;
   #count: number;
+  #isFirst = true;
   #last: Buffer | undefined;
   #ended = false;
 
@@ -109,16 +120,23 @@ class Fetcher {
     partition: PartitionKey,
     series: Uint8Array,
     range: BlockRange,
-    span: Span,
+    spans: Spans,
     signal: AbortSignal,
   ) {
+    const { order, firstBlocks, fetchBytesMax, blockBytesMax } = range;
+    this.#level = level;
+    this.#signal = signal;
     this.#iterator = new SteadyIterator(level, () => this.#bounds(), signal);
     this.#partition = partition;
     this.#series = series;
-    this.#span = span;
-    this.#forward = range.order === "OLDEST_FIRST";
-    this.#fullBytes = Math.max(0, range.fetchBytesMax - range.blockBytesMax);
-    this.#count = Math.max(1, Math.min(range.firstBlocks, FETCH_BLOCKS_MAX));
+    this.#spans = spans;
+    this.#forward = order === "OLDEST_FIRST";
+    this.#fullBytes = Math.max(0, fetchBytesMax - blockBytesMax);
+    this.#count = Math.max(1, Math.min(firstBlocks, FETCH_BLOCKS_MAX));
+    // The floor comes on top of what the iterator counts.
+    if (spans.floor !== undefined) {
+      this.#count = Math.max(1, Math.min(this.#count, Math.floor(fetchBytesMax / blockBytesMax)));
+    }
   }
 
   get ended(): boolean {
@@ -126,30 +144,53 @@ class Fetcher {
   }
 
   async fetch(): Promise<readonly StoredBlock[]> {
-    const entries = await this.#iterator.next(this.#count);
-    const { until } = this.#span;
-    const blocks: StoredBlock[] = [];
-    let bytes = 0;
-    for (const [key, value] of entries) {
-      bytes += key.length + value.length;
-      blocks.push(this.#vouch(key, value));
-      if (until !== undefined && key.compare(until) <= 0) {
-        this.#ended = true;
-        return blocks;
-      }
-    }
-    if (entries.length < this.#count && bytes <= this.#fullBytes) this.#ended = true;
-    // A page that its first fetch did not fill needs a little more; a long read soon has full ones.
-    this.#count = Math.min(2 * this.#count, FETCH_BLOCKS_MAX);
-    return blocks;
+    const { floor, all } = this.#spans;
+    const isFirst = this.#isFirst;
+    this.#isFirst = false;
+    if (!isFirst || floor === undefined) return this.#fetchNext(this.#count, []);
+    // Both at once: the floor and what follows it are looked for in different places.
+    const others = this.#count - 1;
+    const [entry, next] = await Promise.all([
+      lastEntry(this.#level, floor, this.#signal),
+      others > 0 ? this.#iterator.next(others) : undefined,
+    ]);
+    const isWanted = entry !== undefined && entry[0].compare(all.high) < 0;
+    const first = isWanted ? [this.#vouch(entry[0], entry[1], floor)] : [];
+    if (next !== undefined) return this.#take(next, others, first);
+    return first.length > 0 ? first : this.#fetchNext(this.#count, []);
   }
 
   close(): Promise<void> {
     return this.#iterator.close();
   }
 
-  #vouch(key: Buffer, value: Buffer): StoredBlock {
-    const { low, high } = this.#span;
+  async #fetchNext(count: number, blocks: StoredBlock[]): Promise<readonly StoredBlock[]> {
+    return this.#take(await this.#iterator.next(count), count, blocks);
+  }
+
+  /** Adds what was fetched to `blocks`. */
+  #take(
+    entries: readonly [Buffer, Buffer][],
+    count: number,
+    blocks: StoredBlock[],
+  ): readonly StoredBlock[] {
+    const { all, until } = this.#spans;
+    let bytes = 0;
+    for (const [key, value] of entries) {
+      bytes += key.length + value.length;
+      blocks.push(this.#vouch(key, value, all));
+      if (until !== undefined && key.compare(until) <= 0) {
+        this.#ended = true;
+        return blocks;
+      }
+    }
+    if (entries.length < count && bytes <= this.#fullBytes) this.#ended = true;
+    // A page that its first fetch did not fill needs a little more; a long read soon has full ones.
+    this.#count = Math.min(2 * this.#count, FETCH_BLOCKS_MAX);
+    return blocks;
+  }
+
+  #vouch(key: Buffer, value: Buffer, { low, high }: Span): StoredBlock {
     if (key.compare(low) < 0 || key.compare(high) >= 0) {
       throw this.#loss("a block lies out of its place");
     }
@@ -164,12 +205,14 @@ class Fetcher {
   }
 
   #bounds(): LevelIteratorOptions {
-    const { low, high } = this.#span;
+    const { low, high } = this.#spans.all;
     const last = this.#last;
+    // The floor lies before all others.
+    const behind = this.#forward && last !== undefined && last.compare(low) >= 0;
     return {
       reverse: !this.#forward,
       highWaterMarkBytes: this.#fullBytes,
-      ...(this.#forward && last !== undefined ? { gt: last } : { gte: low }),
+      ...(behind ? { gt: last } : { gte: low }),
       lt: this.#forward ? high : (last ?? high),
     };
   }

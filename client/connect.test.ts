@@ -53,7 +53,7 @@ async function failure(promise: Promise<unknown>): Promise<BraidError> {
 }
 
 test("a write is sent in the contract's form, with exact microseconds and bytes", async () => {
-  await using server = await fakeBraid(() => ({ written: 1, failures: [], responseContext: [] }));
+  await using server = await fakeBraid(() => ({ written: 1, failures: [] }));
   const result = await connect(`${server.url}/`).writeSync("plays", [EVENT]);
   equal(result.written, 1);
   equal(server.requests[0]?.method, "WriteEventRecordsSync");
@@ -312,12 +312,23 @@ for (const name of ["writeSync", "write"] as const) {
 
   test(`${name} returns failures to a caller that asks for them`, async () => {
     const count = name === "writeSync" ? { written: 2 } : { accepted: 2 };
-    const answer = { ...count, failures: [TOO_OLD], responseContext: [] };
+    const answer = { ...count, failures: [TOO_OLD], responseContext: [COST_NOTHING] };
     await using server = await fakeBraid(() => answer);
     const events = [EVENT, EVENT, EVENT];
     deepEqual(await connect(server.url)[name]("plays", events, { failures: "return" }), answer);
   });
 }
+
+/** As the client shows it. */
+const COST_NOTHING = {
+  namespace: "plays",
+  timeTaken: "0.001s",
+  partitionsRead: 0,
+  splitPartitionsRead: 0,
+  bytesRead: "0",
+  partial: false,
+  partialReason: "",
+};
 
 test("one event of unknown outcome makes the outcome of the write unknown", async () => {
   await using server = await fakeBraid(() => ({ written: 1, failures: [TOO_OLD, LATER] }));

@@ -2,8 +2,8 @@
  * Decodes the binary answers of reads and writes: pages, as views on their bytes, and what became of
  * a batch. Every value but an event is what the same answer has in JSON.
  *
- * An answer says at least what it cost, and a page says it last: one that does not is not the
- * server's, or not all of it, and would read as the end of an interval or as nothing to report.
+ * An answer says last what it cost: one that does not is not the server's, or not all of it, and
+ * would read as the end of an interval or as a batch without failures.
  */
 import type { EventPage } from "./read-query.ts";
 import { malformed, MessageReader } from "./message-reader.ts";
@@ -22,7 +22,7 @@ export function decodePage(bytes: Uint8Array): EventPage {
     else if (tag === TAG_NEXT_PAGE_TOKEN) nextPageToken = reader.text();
     else if (tag === TAG_CONTEXT) context ??= decodeContext(reader.message());
   }
-  if (context === undefined) throw malformed("it does not say what it cost, so it is not whole");
+  if (context === undefined) throw notWhole();
   return { events, nextPageToken, context };
 }
 
@@ -30,7 +30,6 @@ export function decodePage(bytes: Uint8Array): EventPage {
 export function decodeWritten(
   bytes: Uint8Array,
 ): Pick<WriteSyncResult, "failures" | "responseContext"> & { readonly count: number } {
-  if (bytes.length === 0) throw malformed("it is empty");
   const reader = new MessageReader(bytes);
   const failures: EventFailure[] = [];
   const responseContext: ResponseContext[] = [];
@@ -40,7 +39,12 @@ export function decodeWritten(
     else if (tag === TAG_FAILURES) failures.push(decodeFailure(reader.message()));
     else if (tag === TAG_CONTEXT) responseContext.push(decodeContext(reader.message()));
   }
+  if (responseContext.length === 0) throw notWhole();
   return { count, failures, responseContext };
+}
+
+function notWhole(): Error {
+  return malformed("it does not say what it cost, so it is not whole");
 }
 
 function decodeFailure(reader: MessageReader): EventFailure {

@@ -4,7 +4,6 @@ import {
   ExplainReadResponseSchema,
   ReadEventRecordsRequest_Order,
   ReadEventRecordsRequestSchema,
-  ReadEventRecordsResponseSchema,
   TimeSeriesService,
 } from "../../gen/braid/v1/time_series_service_pb.js";
 import type { ReadEventRecordsRequest } from "../../gen/braid/v1/time_series_service_pb.js";
@@ -17,9 +16,10 @@ import type { ReadQuery } from "../../read/read-query.ts";
 import type { ReadLimits } from "../../read/read-limits.ts";
 import { writeFramesJson } from "../../wire/event-json.ts";
 import { JsonBytes } from "../../wire/json-bytes.ts";
-import { messageAnswer, messageBytes, messageFromBinary, messageFromJson } from "./method.ts";
+import { varintLength, writeVarint } from "../../wire/varint.ts";
+import { messageAnswer, messageFromBinary, messageFromJson } from "./method.ts";
 import type { Answer, CopiedBytes, Method } from "./method.ts";
-import { contextJson, contextMessage } from "./response-context.ts";
+import { contextField, contextJson } from "./response-context.ts";
 import { microsOfTime } from "./times.ts";
 
 /** The interface of `EventReader`. */
@@ -153,11 +153,7 @@ function pageAnswer(page: ReadPage): Answer {
  * Nothing is joined here: the sender copies each frame once, into what it sends.
  */
 function pageBinary(page: ReadPage): CopiedBytes {
-  const rest = messageBytes(ReadEventRecordsResponseSchema, {
-    nextPageToken: page.nextPageToken,
-    responseContext: [contextMessage(page.context)],
-  });
-  const chunks = [...page.chunks, rest];
+  const chunks = [...page.chunks, tokenField(page.nextPageToken), contextField(page.context)];
   return {
     byteLength: chunks.reduce((sum, chunk) => sum + chunk.length, 0),
     copy: (target, at) => {
@@ -169,6 +165,20 @@ function pageBinary(page: ReadPage): CopiedBytes {
     },
   };
 }
+
+/** Field 2 of an answer. A token is ASCII. */
+function tokenField(token: string): Uint8Array {
+  if (token === "") return NO_BYTES;
+  const head = 1 + varintLength(token.length);
+  const bytes = Buffer.allocUnsafe(head + token.length);
+  bytes[0] = TAG_TOKEN;
+  writeVarint(bytes, 1, token.length);
+  bytes.write(token, head, "latin1");
+  return bytes;
+}
+
+const TAG_TOKEN = 0x12;
+const NO_BYTES = new Uint8Array(0);
 
 function pageJson(page: ReadPage): Uint8Array {
   const frameBytes = page.chunks.reduce((sum, chunk) => sum + chunk.length, 0);

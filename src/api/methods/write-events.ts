@@ -13,7 +13,7 @@ import { inSteps } from "../../lib/in-steps.ts";
 import type { EventFailure } from "../../write/place-events.ts";
 import { messageBytes } from "./method.ts";
 import type { Answer, UnaryMethod, UnaryRequest } from "./method.ts";
-import { contextJson, contextMessage, writeContext } from "./response-context.ts";
+import { contextField, contextJson, writeContext } from "./response-context.ts";
 
 /** The two ways to write, as `EventWriter` and `WriteQueue` implement them. */
 export interface Writing {
@@ -81,10 +81,7 @@ function queuedAnswer(namespace: string, result: WriteResult): Answer {
 }
 
 interface WriteAnswerForm {
-  readonly binary: (init: {
-    readonly failures?: EventFailure[];
-    readonly responseContext?: ReturnType<typeof contextMessage>[];
-  }) => Buffer;
+  readonly binary: (init: { readonly failures?: EventFailure[] }) => Buffer;
   readonly counted: Readonly<Record<string, number>>;
 }
 
@@ -97,11 +94,11 @@ function writeAnswer(
   const context = writeContext(namespace, timeTakenMs);
   const small = failures.length <= STEP_FAILURES;
   return {
-    // Parts of a message, one behind another, are the message.
+    // Parts of a message, one behind another, are the message. The context is the last one: an
+    // answer that has it lacks none of the failures.
     binary: () => {
-      const head = binary({ ...counted, responseContext: [contextMessage(context)] });
       const parts = (some: readonly EventFailure[]): Buffer => binary({ failures: [...some] });
-      return inSteps(joined(failures, parts, [head]), small);
+      return inSteps(joined(failures, parts, [binary(counted)], contextField(context)), small);
     },
     json: () => {
       const head = Buffer.from(`${JSON.stringify(counted).slice(0, -1)},"failures":[`);
@@ -115,13 +112,14 @@ function* joined(
   failures: readonly EventFailure[],
   put: (some: readonly EventFailure[], first: boolean) => Buffer,
   parts: Buffer[],
-  tail?: Buffer,
+  tail: Buffer,
 ): Generator<void, Buffer> {
   for (let at = 0; at < failures.length; at += STEP_FAILURES) {
     if (at > 0) yield;
     parts.push(put(failures.slice(at, at + STEP_FAILURES), at === 0));
   }
-  return Buffer.concat(tail === undefined ? parts : [...parts, tail]);
+  parts.push(tail);
+  return Buffer.concat(parts);
 }
 
 function failuresJson(failures: readonly EventFailure[], first: boolean): Buffer {

@@ -68,7 +68,7 @@ function greeting(config: ServiceConfig, port: number): string {
   const url = urlOf(config, port);
   return [
     `braid: listening on ${url} (engine ${config.engine}, ${storageOf(config)})`,
-    `  docs: ${url}/docs`,
+    `  console: ${url}/, API reference: ${url}/docs`,
     `  create a namespace: curl --json '{"namespace":"plays"}' ${url}/braid.v1.ControlService/CreateNamespace`,
     "  stop: Ctrl-C",
     "",

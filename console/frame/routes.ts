@@ -78,5 +78,13 @@ export const ROUTES: readonly Route[] = [
     key: "e",
     load: () => import("../pages/explain/explain.tsx"),
   },
+  {
+    path: "/latency",
+    title: "Live latency",
+    label: "Live latency",
+    group: "Operate",
+    key: "a",
+    load: () => import("../pages/latency/latency.tsx"),
+  },
   { path: "/kit", title: "Kit", load: () => import("../pages/kit/kit.tsx") },
 ];

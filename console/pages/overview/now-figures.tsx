@@ -1,6 +1,6 @@
 /** The last minute in figures. */
 import type { ServerStatus } from "../../../client/connect.ts";
-import { maxOf, meanOf } from "../../api/use-history.ts";
+import { maxOf, meanOf } from "../../api/samples.ts";
 import type { History } from "../../api/use-history.ts";
 import { durationText } from "../../kit/format.ts";
 import { Figure, Figures } from "../../kit/page.tsx";

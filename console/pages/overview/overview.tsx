@@ -1,7 +1,8 @@
 /** The overview: whether the installation is healthy, what to do next, and the figures behind it. */
 import type { ServerList, ServerStatus } from "../../../client/connect.ts";
 import { client } from "../../api/client.ts";
-import { meanOf, useHistory } from "../../api/use-history.ts";
+import { meanOf } from "../../api/samples.ts";
+import { useHistory } from "../../api/use-history.ts";
 import type { History, HistoryWindow } from "../../api/use-history.ts";
 import { useQuery } from "../../api/use-query.ts";
 import { useParam } from "../../frame/router.ts";

@@ -63,6 +63,14 @@ export const ROUTES: readonly Route[] = [
     load: () => import("../pages/width-map/width-map.tsx"),
   },
   {
+    path: "/histogram",
+    title: "Sizes and tuning",
+    label: "Sizes and tuning",
+    group: "Partitions",
+    key: "h",
+    load: () => import("../pages/histogram/histogram.tsx"),
+  },
+  {
     path: "/events",
     title: "Events",
     label: "Events",
@@ -85,6 +93,14 @@ export const ROUTES: readonly Route[] = [
     group: "Operate",
     key: "a",
     load: () => import("../pages/latency/latency.tsx"),
+  },
+  {
+    path: "/plan",
+    title: "Plan",
+    label: "Plan",
+    group: "Operate",
+    key: "p",
+    load: () => import("../pages/plan/plan.tsx"),
   },
   { path: "/kit", title: "Kit", load: () => import("../pages/kit/kit.tsx") },
 ];

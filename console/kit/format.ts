@@ -52,7 +52,7 @@ export function msOf(duration: string | undefined): number | undefined {
 }
 
 /** About three digits: "0.041", "4.1", "41.3", "413", "4,130". */
-function figure(value: number): string {
+export function figure(value: number): string {
   if (value === 0) return "0";
   const size = Math.abs(value);
   if (size >= 100) return countText(value);

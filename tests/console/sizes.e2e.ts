@@ -1,19 +1,30 @@
 /**
- * The pages about sizes in a real browser, on slices that a real server has walked: the width map.
+ * The pages about sizes in a real browser, on slices that a real server has walked: the width
+ * map, sizes with tuning, and a plan before there are any.
  *
  * @needs chromium
  */
-import { equal, match, ok } from "node:assert/strict";
+import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { connect } from "../../client/connect.ts";
 import type { BraidClient, NewEvent } from "../../client/connect.ts";
+import { Ledger } from "../e2e/splits-ledger.ts";
 import { eventually, SOON } from "../e2e/splits-support.ts";
+import {
+  keepWriting,
+  readOnce,
+  shortSlices,
+  SLICE,
+  TOO_NARROW,
+  untilTuning,
+} from "../e2e/tuning-support.ts";
 import { openBrowser } from "../support/browser.ts";
 import type { ConsoleBrowser } from "../support/browser.ts";
 import { startServer } from "../support/started-server.ts";
 import type { StartedServer } from "../support/started-server.ts";
 
 const WALK_SOON = { BRAID_WALK_EVERY: "200ms", BRAID_WALK_CURRENT_EVERY: "200ms" };
+const TUNE_SOON = { BRAID_TUNING_EVERY: "200ms" };
 const SLICE_SECONDS = 600;
 const BUCKET_SECONDS = 20;
 
@@ -22,13 +33,19 @@ let browser: ConsoleBrowser;
 let client: BraidClient;
 /** A slice that has ended, with ids of very different sizes. */
 let slice = "";
+/** Writes to a namespace with too narrow buckets, until the tuner has a proposal. */
+let writing: AsyncDisposable | undefined;
 
 before(async () => {
   [server, browser] = await Promise.all([
-    startServer({ env: { ...SOON, ...WALK_SOON } }),
+    startServer({ env: { ...SOON, ...WALK_SOON, ...TUNE_SOON } }),
     openBrowser(),
   ]);
   client = connect(server.url);
+  const { traffic, partition, target } = TOO_NARROW;
+  await client.createNamespace("tuned", shortSlices(partition, { mode: "PROPOSE", ...target }));
+  writing = keepWriting(client, "tuned", new Ledger(), traffic);
+  await readOnce(client, "tuned");
   await client.createNamespace("plays", {
     timePartition: {
       secondsPerTimeSlice: SLICE_SECONDS,
@@ -52,6 +69,7 @@ before(async () => {
 });
 
 after(async () => {
+  await writing?.[Symbol.asyncDispose]();
   await browser?.[Symbol.asyncDispose]();
   await server?.[Symbol.asyncDispose]();
 });
@@ -117,8 +135,80 @@ test("a click on a partition of the width map explains how it is read", async ()
   view.check();
 });
 
+for (const colours of ["light", "dark"] as const) {
+  test(`sizes are drawn with the target and over slices, in ${colours} colours`, async () => {
+    const address = `${server.url}/histogram?namespace=plays&slice=${slice}`;
+    await using view = await browser.open(address, { colours });
+    const { page } = view;
+    await page.getByText(/% of the partitions are in the target of 4 KiB to 64 KiB/).waitFor();
+    await page.getByRole("img", { name: /Partitions by size/ }).waitFor();
+    await page.getByText("Nothing to propose:").waitFor();
+    await page.getByRole("link", { name: slice }).waitFor();
+    await view.checkAccessibility();
+    await view.picture(`histogram-${colours}`);
+    view.check();
+  });
+}
+
+test("a proposal of the tuner is accepted with a reason, by keyboard", async () => {
+  const { id, evidence } = await untilTuning(client, "tuned", "PROPOSED");
+  await using view = await browser.open(`${server.url}/histogram?namespace=tuned`);
+  const { page } = view;
+  await page.getByText(/The tuner proposes a change of later slices/).waitFor();
+  await page.getByLabel("Slice", { exact: true }).selectOption(evidence[0] ?? "");
+  await page.getByText("p99 as proposed", { exact: true }).waitFor();
+  await view.checkAccessibility();
+  await view.picture("histogram-proposal");
+  await page.getByRole("button", { name: "Accept…" }).focus();
+  await page.keyboard.press("Enter");
+  const dialog = page.getByRole("dialog", { name: "Accept the proposal" });
+  await dialog.getByLabel(/^Reason/).fill("reads touch too many partitions");
+  await view.checkAccessibility();
+  await page.keyboard.press("Enter");
+  await page.getByRole("cell", { name: "reads touch too many partitions" }).waitFor();
+  const { tunings } = await client.listTunings("tuned");
+  const accepted = tunings.find((tuning) => tuning.id === id);
+  deepEqual(
+    accepted?.history.map(({ by, to }) => [by, to]),
+    [
+      ["tuner", "PROPOSED"],
+      ["console", "APPLIED"],
+    ],
+  );
+  equal(accepted?.to.secondsPerTimeBucket, SLICE);
+  view.check();
+});
+
+for (const colours of ["light", "dark"] as const) {
+  test(`a plan changes with its sliders, by keyboard, and is exported, in ${colours} colours`, async () => {
+    await using view = await browser.open(`${server.url}/plan`, { colours });
+    const { page } = view;
+    await page.getByRole("heading", { name: "Infrastructure" }).waitFor();
+    const command = page.locator("code").filter({ hasText: "braid plan" });
+    match((await command.textContent()) ?? "", /--ids 500000,1000000,2000000 /);
+    await page.getByRole("slider", { name: "Ids, slider" }).focus();
+    await page.keyboard.press("End");
+    await page.waitForURL(/ids=1000000000/);
+    match((await command.textContent()) ?? "", /--ids 500000000,1000000000,2000000000 /);
+    await page.getByText(/Cassandra nodes and \d+ servers? are enough/).waitFor();
+    await view.checkAccessibility();
+    await view.picture(`plan-${colours}`);
+    view.check();
+  });
+}
+
+test("a namespace is created from its plan", async () => {
+  await using view = await browser.open(`${server.url}/plan?ids=10000&eventsPerDay=50`);
+  const { page } = view;
+  await page.getByLabel("Name of the namespace").fill("planned");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "planned", exact: true }).waitFor();
+  ok((await client.getNamespace("planned")).provisioned !== undefined);
+  view.check();
+});
+
 test("pages about sizes fit 420 pixels", async () => {
-  for (const path of ["/width-map"]) {
+  for (const path of ["/width-map", "/histogram", "/plan"]) {
     const address = `${server.url}${path}?namespace=plays&slice=${slice}`;
     await using view = await browser.open(address, { width: 420 });
     await view.page.getByRole("heading", { level: 2 }).first().waitFor();

@@ -24,7 +24,9 @@ export function samePartitioning(a: TimePartition, b: TimePartition): boolean {
 }
 
 /** The slices whose partitioning differs from that of the slice before, oldest first. */
-export function changedSlices(slices: readonly TimeSlice[]): ReadonlySet<string> {
+export function changedSlices(
+  slices: readonly Pick<TimeSlice, "name" | "timePartition">[],
+): ReadonlySet<string> {
   const changed = new Set<string>();
   for (const [index, slice] of slices.entries()) {
     const before = slices[index - 1];

@@ -71,6 +71,27 @@ export const ROUTES: readonly Route[] = [
     load: () => import("../pages/histogram/histogram.tsx"),
   },
   {
+    path: "/splits",
+    title: "Splits",
+    label: "Splits",
+    group: "Partitions",
+    key: "s",
+    load: () => import("../pages/splits/splits.tsx"),
+  },
+  {
+    path: "/splits/:namespace/:splitId",
+    title: "Split",
+    load: () => import("../pages/splits/split.tsx"),
+  },
+  {
+    path: "/read-modes",
+    title: "Read modes",
+    label: "Read modes",
+    group: "Partitions",
+    key: "m",
+    load: () => import("../pages/read-modes/read-modes.tsx"),
+  },
+  {
     path: "/events",
     title: "Events",
     label: "Events",

@@ -4,14 +4,10 @@
  */
 import { ChartFrame } from "./chart-frame.tsx";
 import { nounText } from "./format.ts";
+import type { HistogramBucket } from "./histogram-bucket.ts";
 import { useWidth } from "./use-width.ts";
 
-export interface HistogramBucket {
-  /** The bucket has values from `from`, and below `to`. */
-  readonly from: number;
-  readonly to: number;
-  readonly count: number;
-}
+export type { HistogramBucket } from "./histogram-bucket.ts";
 
 export interface HistogramProps {
   readonly title: string;

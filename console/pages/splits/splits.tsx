@@ -142,28 +142,28 @@ function Board({ splits, note }: { splits: readonly Split[]; note: string | unde
     <Panel title="Board" note={note ?? "live, the last moved first"}>
       <div class="board">
         {COLUMNS.map((column) => (
-          <Lane key={column.title} column={column} splits={inColumn(splits, column)} />
+          <StateColumn key={column.title} column={column} splits={inColumn(splits, column)} />
         ))}
       </div>
     </Panel>
   );
 }
 
-function Lane({ column, splits }: { column: BoardColumn; splits: readonly Split[] }) {
+function StateColumn({ column, splits }: { column: BoardColumn; splits: readonly Split[] }) {
   const { title, tone, meaning } = column;
   return (
-    <section class="lane" aria-label={title}>
+    <section class="board-column" aria-label={title}>
       <h3>
-        {title} <span class={`lane-count tone-${tone}`}>{countText(splits.length)}</span>
+        {title} <span class={`board-count tone-${tone}`}>{countText(splits.length)}</span>
       </h3>
-      {splits.length === 0 && <p class="lane-none">{meaning}</p>}
+      {splits.length === 0 && <p class="board-none">{meaning}</p>}
       <ul>
         {splits.slice(0, CARDS_MAX).map((split) => (
           <Card key={keyOf(split)} split={split} />
         ))}
       </ul>
       {splits.length > CARDS_MAX && (
-        <p class="lane-none">{countText(splits.length - CARDS_MAX)} more are in the table.</p>
+        <p class="board-none">{countText(splits.length - CARDS_MAX)} more are in the table.</p>
       )}
     </section>
   );

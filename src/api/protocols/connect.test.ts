@@ -410,7 +410,7 @@ test("a method without side effects answers a GET", async () => {
 });
 
 test("the proto files mark just the methods that change nothing", () => {
-  const reads = /^(?:Get|List|Read|Stream|Explain|Plan)/;
+  const reads = /^(?:Get|List|Read|Stream|Explain|Plan|Watch)/;
   for (const { name, idempotency } of [...TimeSeriesService.methods, ...ControlService.methods]) {
     equal(idempotency === Idempotency.NO_SIDE_EFFECTS, reads.test(name), name);
   }

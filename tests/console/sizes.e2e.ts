@@ -190,6 +190,7 @@ for (const colours of ["light", "dark"] as const) {
     await page.keyboard.press("End");
     await page.waitForURL(/ids=1000000000/);
     match((await command.textContent()) ?? "", /--ids 500000000,1000000000,2000000000 /);
+    await page.getByText("of the workload before").waitFor({ state: "hidden" });
     await page.getByText(/Cassandra nodes and \d+ servers? are enough/).waitFor();
     await view.checkAccessibility();
     await view.picture(`plan-${colours}`);
@@ -212,6 +213,7 @@ test("pages about sizes fit 420 pixels", async () => {
     const address = `${server.url}${path}?namespace=plays&slice=${slice}`;
     await using view = await browser.open(address, { width: 420 });
     await view.page.getByRole("heading", { level: 2 }).first().waitFor();
+    await view.page.getByRole("table").first().waitFor();
     await view.checkWidth();
     await view.picture(`${path.slice(1)}-narrow`);
     view.check();

@@ -1,6 +1,6 @@
 /** A workload as fields and sliders; the simulated plan changes with them. */
 import { useSignal } from "@preact/signals";
-import { useId } from "preact/hooks";
+import { useId, useRef } from "preact/hooks";
 import type { NamespacePlan, PartitionPlan } from "../../../client/connect.ts";
 import { client } from "../../api/client.ts";
 import { sleep } from "../../api/clock.ts";
@@ -41,7 +41,10 @@ export function Page() {
     if (signal.aborted) return undefined;
     return client.planNamespace(workload, { seed, signal });
   });
-  const { data: plan } = query;
+  // The plan before stays, and says so, until the next is simulated: nothing jumps under a slider.
+  const last = useRef<NamespacePlan>(undefined);
+  if (query.data !== undefined) last.current = query.data;
+  const plan = query.error === undefined ? (query.data ?? last.current) : undefined;
   const command = commandOf(fields);
   return (
     <PageLayout
@@ -67,7 +70,7 @@ export function Page() {
       {plan === undefined ? (
         query.error === undefined && <Loading what="the simulation" />
       ) : (
-        <Planned plan={plan} />
+        <Planned plan={plan} outdated={query.data === undefined} />
       )}
       <Panel title="Create it">
         <Create fields={fields} />
@@ -198,8 +201,11 @@ function bandText({ low, mid, high }: Band, format: (value: number) => string): 
 
 function Planned({
   plan: { chosen, alternatives, infrastructure, notes, worlds },
+  outdated,
 }: {
   plan: NamespacePlan;
+  /** The workload has changed since. */
+  outdated: boolean;
 }) {
   const rows: readonly PlanRow[] = [
     { name: "chosen", plan: chosen, whyNot: "" },
@@ -209,7 +215,11 @@ function Planned({
     <>
       <Panel
         title="What to expect"
-        note={`estimated: the median, and from the 5th to the 95th percentile of ${nounText(worlds, "world")}`}
+        note={
+          outdated
+            ? "of the workload before: simulating…"
+            : `estimated: the median, and from the 5th to the 95th percentile of ${nounText(worlds, "world")}`
+        }
       >
         <Figures>
           <Band label="Partitions, p50" of={chosen.p50Bytes} format={bytesText} />

@@ -108,6 +108,22 @@ export const ROUTES: readonly Route[] = [
     load: () => import("../pages/explain/explain.tsx"),
   },
   {
+    path: "/doctor",
+    title: "Doctor",
+    label: "Doctor",
+    group: "Operate",
+    key: "d",
+    load: () => import("../pages/doctor/doctor.tsx"),
+  },
+  {
+    path: "/blocked",
+    title: "Blocked ids",
+    label: "Blocked ids",
+    group: "Operate",
+    key: "b",
+    load: () => import("../pages/blocked/blocked.tsx"),
+  },
+  {
     path: "/latency",
     title: "Live latency",
     label: "Live latency",

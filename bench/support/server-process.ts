@@ -86,7 +86,7 @@ async function startOn(
         headers: { "content-type": "application/json" },
         body: JSON.stringify(body),
       });
-      const answer = await response.json();
+      const answer: unknown = await response.json();
       if (!response.ok) throw new Error(`${method}: ${JSON.stringify(answer)}`);
       return answer;
     },

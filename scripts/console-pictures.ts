@@ -12,6 +12,8 @@ const TO = "docs/images";
 /** Screenshots by the name of their picture. */
 const PICTURES: Readonly<Record<string, string>> = {
   "console-overview": "overview-healthy",
+  "console-width-map": "width-map-dark",
+  "console-split": "split-light",
 };
 const QUALITY = 0.8;
 

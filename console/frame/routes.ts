@@ -139,5 +139,21 @@ export const ROUTES: readonly Route[] = [
     key: "p",
     load: () => import("../pages/plan/plan.tsx"),
   },
+  {
+    path: "/filters",
+    title: "Bloom filters",
+    label: "Bloom filters",
+    group: "Operate",
+    key: "f",
+    load: () => import("../pages/filters/filters.tsx"),
+  },
+  {
+    path: "/queue",
+    title: "Queue and dead letters",
+    label: "Queue",
+    group: "Operate",
+    key: "q",
+    load: () => import("../pages/queue/queue.tsx"),
+  },
   { path: "/kit", title: "Kit", load: () => import("../pages/kit/kit.tsx") },
 ];

@@ -6,7 +6,7 @@ import type { EventPage, ReadQuery, ReceivedEvent } from "../../../client/connec
 import { client } from "../../api/client.ts";
 import { refreshNow } from "../../api/live.ts";
 import { useQuery } from "../../api/use-query.ts";
-import { hrefOf, setParams, useParam } from "../../frame/router.ts";
+import { hrefOf, useParam } from "../../frame/router.ts";
 import { Choice, Select } from "../../kit/choice.tsx";
 import { CopyAs, quoted } from "../../kit/copy-as.tsx";
 import { DataTable } from "../../kit/data-table.tsx";
@@ -20,6 +20,8 @@ import { Loading } from "../../kit/loading.tsx";
 import { WithNamespace } from "../../kit/namespace-choice.tsx";
 import { PageLayout, Panel } from "../../kit/page.tsx";
 import { Problem } from "../../kit/problem.tsx";
+import { FindByPrefix } from "./find-ids.tsx";
+import { IdList } from "./id-list.tsx";
 import { recentIds, rememberId } from "./recent-ids.ts";
 import { csvOf, linesOf, valueText } from "./values.ts";
 import type { Form } from "./values.ts";
@@ -156,7 +158,8 @@ function Events({ namespace, choice }: { namespace: string; choice: ComponentChi
 }
 
 function sentenceOf(id: string, page: EventPage | undefined): string {
-  if (id === "") return "Choose an id: one of the widest, one that you read before, or any other.";
+  if (id === "")
+    return "Choose an id: find it by prefix, take one of the widest or one that you read before, or type it.";
   if (page === undefined) return "Reading.";
   const { context } = page;
   if (page.events.length === 0 && page.nextPageToken === "") {
@@ -348,7 +351,7 @@ function Value({ text }: { text: string }) {
   );
 }
 
-/** Ways to an id: the widest partitions, and what was read in this browser. */
+/** Ways to an id: by prefix, the widest partitions, and what was read in this browser. */
 function FindId({ namespace }: { namespace: string }) {
   const widest = useQuery(`widest ${namespace}`, (signal) =>
     client.listPartitions(namespace, "", { pageSize: 20, signal }),
@@ -357,6 +360,7 @@ function FindId({ namespace }: { namespace: string }) {
   const ids = [...new Set(widest.data?.partitions.map(({ timeSeriesId }) => timeSeriesId))];
   return (
     <div class="columns">
+      <FindByPrefix namespace={namespace} />
       <Panel title="Widest in the newest slice" note="from the last walk of the slice">
         {ids.length === 0 ? (
           <Empty title="No sizes are known yet.">
@@ -370,20 +374,6 @@ function FindId({ namespace }: { namespace: string }) {
         {recent.length === 0 ? <p>Nothing yet.</p> : <IdList ids={recent} />}
       </Panel>
     </div>
-  );
-}
-
-function IdList({ ids }: { ids: readonly string[] }) {
-  return (
-    <ul class="id-list">
-      {ids.map((id) => (
-        <li key={id}>
-          <button type="button" class="button button-small" onClick={() => setParams({ id })}>
-            {id}
-          </button>
-        </li>
-      ))}
-    </ul>
   );
 }
 

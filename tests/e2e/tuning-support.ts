@@ -51,7 +51,7 @@ export function shortSlices(
 
 /** One second of an id is far below the target, and ten seconds are in it. */
 export const TOO_NARROW = {
-  traffic: { ids: 24, eventsPerSecond: 1, eventBytes: 400 },
+  traffic: { ids: 24, eventsPerSecond: 1, eventBytes: 1_000 },
   partition: { secondsPerTimeBucket: 1 },
   target: { densityMinBytes: "4096", densityMaxBytes: "65536" },
 } as const;
@@ -63,8 +63,11 @@ export const TOO_WIDE = {
   target: { densityMinBytes: "1024", densityMaxBytes: "8192" },
 } as const;
 
-/** For the target of TOO_NARROW: ten seconds are too wide, one second is not. */
-const FLOOD: Traffic = { ids: 24, eventsPerSecond: 4, eventBytes: 4_000 };
+/**
+ * For the target of TOO_NARROW: ten seconds are too wide, one second is not. Ten seconds are seven
+ * times too wide, so that a machine that stands still for some of them does not matter.
+ */
+const FLOOD: Traffic = { ids: 24, eventsPerSecond: 4, eventBytes: 12_000 };
 
 export interface Healed {
   readonly tuning: Tuning;
@@ -191,13 +194,23 @@ export async function untilTuning(
 ): Promise<Tuning> {
   const { tunings } = await eventually<TuningList>(
     `a tuning of ${namespace} is ${state}`,
-    () => client.listTunings(namespace),
+    () => confirmedTunings(client, namespace),
     (list) => list.tunings.some((tuning) => tuning.state === state),
     withinMs,
   );
   const found = tunings.find((tuning) => tuning.state === state);
   if (found === undefined) throw new Error("it was there a moment ago");
   return found;
+}
+
+/**
+ * The tunings. A machine that was suspended has a clock that leapt: Braid rightly decides nothing
+ * until it runs evenly for long or an operator confirms it.
+ */
+async function confirmedTunings(client: BraidClient, namespace: string): Promise<TuningList> {
+  const list = await client.listTunings(namespace);
+  if (list.nothingWhy === "CLOCK_IN_DOUBT") await client.confirmClock();
+  return list;
 }
 
 /** Sealed slices that begin at this time or later. */

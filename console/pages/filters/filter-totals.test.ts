@@ -1,7 +1,7 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { test } from "node:test";
 import type { SliceFilter } from "../../../client/connect.ts";
-import { errsTooOften, isStale, totalsOf, verdictOf } from "./filter-totals.ts";
+import { errsTooOften, isStale, smallShareText, totalsOf, verdictOf } from "./filter-totals.ts";
 
 const FILTER: SliceFilter = {
   namespace: "plays",
@@ -38,5 +38,12 @@ test("the sentence names stale filters first, then those that err, then what all
   const erring = of({ ...FILTER, falsePositives: "100", observedRate: 0.5 });
   deepEqual([erring.tone, erring.sentence.slice(0, 17)], ["warn", "1 filter answered"]);
   equal(of(FILTER).sentence, "1 filter in 1 KiB answered 200 checks, 0.5 % of them wrong.");
+  match(of({ ...FILTER, falsePositives: "0" }).sentence, /200 checks, none of them wrong/);
   equal(verdictOf({ filters: [], total: 0, totalBytes: "0", viewMaxAge: "10s" }).tone, "idle");
+});
+
+test("tiny shares are said to be below the smallest that matters", () => {
+  equal(smallShareText(4e-20), "< 0.001 %");
+  equal(smallShareText(0.002), "0.2 %");
+  equal(smallShareText(0), "0 %");
 });

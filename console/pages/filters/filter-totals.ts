@@ -56,9 +56,18 @@ export function verdictOf(
     };
   }
   const { checks, falsePositives } = totalsOf(filters);
-  const share = checks === 0 ? "" : `, ${percentText(falsePositives / checks)} of them wrong`;
+  const wrongShare = falsePositives === 0 ? "none" : percentText(falsePositives / checks);
+  const share = checks === 0 ? "" : `, ${wrongShare} of them wrong`;
   return {
     tone: "ok",
     sentence: `${nounText(total, "filter")} in ${bytesText(Number(totalBytes))} answered ${nounText(checks, "check")}${share}.`,
   };
+}
+
+/** Smaller shares differ in nothing that matters. */
+const SHARE_MIN = 0.00001;
+
+/** "0.2 %", or "< 0.001 %": a filter with few elements errs almost never. */
+export function smallShareText(share: number): string {
+  return share > 0 && share < SHARE_MIN ? `< ${percentText(SHARE_MIN)}` : percentText(share);
 }

@@ -16,7 +16,7 @@ import { Figure, Figures, PageLayout, Panel } from "../../kit/page.tsx";
 import { Problem } from "../../kit/problem.tsx";
 import { Bytes, Count, Duration, Percent } from "../../kit/quantity.tsx";
 import { StateBadge } from "../../kit/state-badge.tsx";
-import { errsTooOften, totalsOf, verdictOf } from "./filter-totals.ts";
+import { errsTooOften, smallShareText, totalsOf, verdictOf } from "./filter-totals.ts";
 
 /** What one answer holds at most. */
 const LISTED_MAX = 1_000;
@@ -189,13 +189,20 @@ const COLUMNS: readonly Column<SliceFilter>[] = [
   },
   {
     key: "expected",
-    head: "Expected, at most",
-    cell: ({ expectedRate, configuredRate }) => (
-      <>
-        <Percent value={expectedRate} />, <Percent value={configuredRate} />
-      </>
+    head: "Expected",
+    cell: ({ expectedRate }) => (
+      <span class="number" title={`${expectedRate}, with the elements that it has`}>
+        {smallShareText(expectedRate)}
+      </span>
     ),
     sort: ({ expectedRate }) => expectedRate,
+    align: "end",
+  },
+  {
+    key: "most",
+    head: "When full",
+    cell: ({ configuredRate }) => <Percent value={configuredRate} />,
+    sort: ({ configuredRate }) => configuredRate,
     align: "end",
   },
   {

@@ -177,4 +177,10 @@ const COLUMNS: readonly Column<TimedNow>[] = [
     sort: (row) => row[part],
     align: "end",
   })),
+  {
+    key: "what",
+    head: "What is timed",
+    cell: ({ meaning }) => meaning,
+    text: ({ meaning }) => meaning,
+  },
 ];

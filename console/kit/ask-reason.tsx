@@ -80,6 +80,7 @@ export function AskReason({
           <input
             id={id}
             type="text"
+            autofocus
             required
             maxLength={1024}
             autocomplete="off"

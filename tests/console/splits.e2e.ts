@@ -89,7 +89,7 @@ test("a split is verified, rolled back with a reason and retried, by keyboard al
 
   await page.getByRole("button", { name: "Roll back…" }).focus();
   await page.keyboard.press("Enter");
-  await page.getByLabel("Reason, recorded with the change").focus();
+  await page.locator("dialog input:focus").waitFor();
   await page.keyboard.type("to try it");
   await page.keyboard.press("Enter");
   await page.getByText(/It is held by .*: .*to try it/).waitFor();
@@ -98,7 +98,7 @@ test("a split is verified, rolled back with a reason and retried, by keyboard al
 
   await page.getByRole("button", { name: "Retry…" }).focus();
   await page.keyboard.press("Enter");
-  await page.getByLabel("Reason, recorded with the change").focus();
+  await page.locator("dialog input:focus").waitFor();
   await page.keyboard.type("tried");
   await page.keyboard.press("Enter");
   await page.getByText("equal to the original and confirmed").waitFor({ timeout: 120_000 });

@@ -133,3 +133,25 @@ test("at 420 pixels nothing is wider than the window", async () => {
     view.check();
   }
 });
+
+test("what is copied as curl is accepted by the server", async () => {
+  for (const [path, method] of [
+    ["explain", "ExplainRead"],
+    ["events", "ReadEventRecords"],
+  ] as const) {
+    await using view = await browser.open(`${server.url}/${path}?${address}`);
+    const { page } = view;
+    await page.getByText(path === "events" ? "on the first page" : "may be split").waitFor();
+    await page.getByRole("button", { name: "Copy as…" }).click();
+    const curl =
+      (await page.locator(".copy-as code", { hasText: "curl --json" }).textContent()) ?? "";
+    const [, body = ""] = /--json '(.*)' http/.exec(curl) ?? [];
+    const answer = await fetch(`${server.url}/braid.v1.TimeSeriesService/${method}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body,
+    });
+    equal(answer.status, 200, await answer.text());
+    view.check();
+  }
+});

@@ -86,7 +86,7 @@ function Events({ namespace, choice }: { namespace: string; choice: ComponentChi
           request={{
             namespace,
             timeSeriesId: id,
-            timeInterval: { startTime: interval.start, endTime: interval.end },
+            timeInterval: interval,
             order,
             pageSize: PAGE_SIZE,
           }}

@@ -66,7 +66,7 @@ function Explain({ namespace, choice }: { namespace: string; choice: preact.Comp
   });
   const { data } = query;
   const interval = data?.interval ?? { start: "", end: "" };
-  const request = { namespace, timeSeriesId: id, interval, order, pageSize: Number(pageSize) };
+  const asked = { timeSeriesId: id, ...interval, order, pageSize: Number(pageSize) };
   return (
     <PageLayout
       title="Explain a read"
@@ -81,12 +81,12 @@ function Explain({ namespace, choice }: { namespace: string; choice: preact.Comp
           request={{
             namespace,
             timeSeriesId: id,
-            timeInterval: { startTime: interval.start, endTime: interval.end },
+            timeInterval: interval,
             order,
             pageSize: Number(pageSize),
           }}
           cli={`explain ${quoted(namespace)} ${quoted(id)} --from ${interval.start} --to ${interval.end}`}
-          typescript={`client.explain(${JSON.stringify(namespace)}, ${JSON.stringify(request)})`}
+          typescript={`client.explain(${JSON.stringify(namespace)}, ${JSON.stringify(asked)})`}
         />
       }
     >

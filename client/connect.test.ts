@@ -117,7 +117,7 @@ test("pages have their cost, and a query continues from a token", async () => {
   equal(server.requests[0].body["totalRecordLimit"], "20");
 });
 
-test("leaving the loop requests no further page", async () => {
+test("N2: leaving the loop requests no further page", async () => {
   await using server = await fakeBraid(() => pageJson(["a", "b"], "more"));
   for await (const event of connect(server.url).read("plays", QUERY)) {
     equal(event.eventId, "a");
@@ -126,7 +126,7 @@ test("leaving the loop requests no further page", async () => {
   equal(server.requests.length, 1);
 });
 
-test("a call to an overloaded server is retried, not before the delay it gave", async () => {
+test("O2: a call to an overloaded server is retried, not before the delay it gave", async () => {
   const timing = new SkippingTiming();
   await using server = await fakeBraid((_request, response) =>
     server.requests.length < 3
@@ -164,7 +164,7 @@ test("a permanent error is thrown at once, with all its problems", async () => {
   equal(server.requests.length, 1);
 });
 
-test("tries are bounded, and their delays grow", async () => {
+test("O2: tries are bounded, and their delays grow", async () => {
   const timing = new SkippingTiming();
   await using server = await fakeBraid((_request, response) =>
     refuse(response, 503, "STORAGE_UNAVAILABLE"),
@@ -176,7 +176,7 @@ test("tries are bounded, and their delays grow", async () => {
   deepEqual(timing.slept, [37.5, 75, 150]);
 });
 
-test("a client whose calls keep failing stops retrying them", async () => {
+test("O2: a client whose calls keep failing stops retrying them", async () => {
   const timing = new SkippingTiming();
   await using server = await fakeBraid((_request, response) =>
     refuse(response, 503, "STORAGE_UNAVAILABLE"),
@@ -186,7 +186,7 @@ test("a client whose calls keep failing stops retrying them", async () => {
   equal(server.requests.length, 20 + 100);
 });
 
-test("a write whose connection breaks every time has an unknown outcome, a read has failed", async () => {
+test("N1: a write whose connection breaks every time has an unknown outcome, a read has failed", async () => {
   const timing = new SkippingTiming();
   await using server = await fakeBraid((request) => {
     request.raw.socket.destroy();
@@ -211,7 +211,7 @@ test("a write that never reached a server has failed for certain", async () => {
   equal(error.outcome, "failed");
 });
 
-test("one lost answer makes the outcome unknown, whatever later answers say", async () => {
+test("N1: one lost answer makes the outcome unknown, whatever later answers say", async () => {
   await using server = await fakeBraid((request, response) => {
     if (server.requests.length > 1) return refuse(response, 403, "ID_BLOCKED");
     request.raw.socket.destroy();
@@ -223,7 +223,7 @@ test("one lost answer makes the outcome unknown, whatever later answers say", as
   equal(error.outcome, "unknown");
 });
 
-test("CreateNamespace is not retried unless the server refused it before any work", async () => {
+test("N1: CreateNamespace is not retried unless the server refused it before any work", async () => {
   await using server = await fakeBraid((_request, response) =>
     server.requests.length === 1
       ? refuse(response, 429, "OVERLOADED")

@@ -58,7 +58,7 @@ test("pages of a stream are complete wherever its chunks are cut", async () => {
   equal(server.requests[0]?.method, "StreamEventRecords");
 });
 
-test("a stream that breaks continues after its last complete page", async () => {
+test("N3: a stream that breaks continues after its last complete page", async () => {
   await using server = await fakeBraid(async (request, response) => {
     if (server.requests.length === 1) {
       await send(response, streamedPage(response, pageJson(["a", "b"], "after-b")));
@@ -124,7 +124,7 @@ test("a page that may lack an event is not requested again", async () => {
   equal(server.requests.length, 1);
 });
 
-test("leaving the loop makes the server stop", async () => {
+test("N2: leaving the loop makes the server stop", async () => {
   const gone = Promise.withResolvers<undefined>();
   await using server = await fakeBraid(async (_request, response) => {
     response.once("close", () => gone.resolve(undefined));

@@ -1,56 +1,132 @@
 /**
  * Keeps the table of faults (`docs/specs/faults.md`) and the tests in step: fills the column
- * "covered by" from the names of the tests. `tests/faults.test.ts` checks with the same code.
+ * "covered by" from the titles of the tests, and the numbers at the top from the table.
+ * `tests/faults.test.ts` checks with the same code.
+ *
+ * A title names its faults, and the rules it holds, at its beginning: `W3, C1: the same event …`.
  */
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { readSourceText } from "../tests/source-text.ts";
 
 export const FAULT_TABLE = "docs/specs/faults.md";
 
-const LATER = "_later_";
-const ROW = /^\| (?<id>[WRDS]\d+) \|(?<middle>.*)\|(?<covered>[^|]*)\|$/;
+/** The catalogue: sections in order, with the letters of their ids and the number of faults. */
+export const CATALOGUE: ReadonlyMap<string, number> = new Map([
+  ["W", 24],
+  ["R", 22],
+  ["DE", 12],
+  ["Q", 16],
+  ["P", 14],
+  ["CP", 17],
+  ["V", 9],
+  ["CO", 6],
+  ["B", 12],
+  ["X", 15],
+  ["K", 7],
+  ["T", 10],
+  ["E", 10],
+  ["G", 9],
+  ["U", 11],
+  ["M", 9],
+  ["O", 10],
+  ["Z", 26],
+  ["N", 9],
+]);
+
+/** Faults met since. Ids are assigned in advance and never reused: gaps are allowed. */
+export const FOUND_SINCE: readonly string[] = ["S", "D"];
+
+const LETTERS = [...CATALOGUE.keys(), ...FOUND_SINCE];
+const ROW = /^\| (?<id>[A-Z]{1,2}\d+) \|(?<middle>.*)\|(?<covered>[^|]*)\|$/;
+const TITLE = /^(?<ids>[A-Z]{1,2}\d+(?:, [A-Z]{1,2}\d+)*): /;
+const COUNTS = /(?<=<!-- counts -->\n)[^]*(?=<!-- end of counts -->)/;
+
+/** `answered`: without a test, for the reason that the row gives. */
+export type FaultStatus = "covered" | "answered" | "later";
 
 export interface FaultRow {
   readonly id: string;
-  readonly later: boolean;
+  readonly status: FaultStatus;
 }
 
 /** Fault id to the files with a test that names it. */
 export type Coverage = ReadonlyMap<string, readonly string[]>;
 
+export function lettersOf(id: string): string {
+  return id.replace(/\d+$/, "");
+}
+
 export function rowsOf(table: string): FaultRow[] {
   return table.split("\n").flatMap((line) => {
     const { id, covered = "" } = ROW.exec(line)?.groups ?? {};
-    return id === undefined ? [] : [{ id, later: covered.trim().startsWith(LATER) }];
+    return id === undefined ? [] : [{ id, status: statusOf(covered) }];
   });
 }
 
+function statusOf(covered: string): FaultStatus {
+  const word = /^_(?<word>answered|later)_:/.exec(covered.trim())?.groups?.["word"];
+  return word === "answered" || word === "later" ? word : "covered";
+}
+
 export function fillTable(table: string, coverage: Coverage): string {
-  return table
+  const filled = table
     .split("\n")
     .map((line) => {
       const { id = "", middle = "", covered = "" } = ROW.exec(line)?.groups ?? {};
-      if (id === "" || covered.trim().startsWith(LATER)) return line;
+      if (id === "" || statusOf(covered) !== "covered") return line;
       const files = (coverage.get(id) ?? []).map((file) => `\`${file}\``).join(", ");
       return `| ${id} |${middle}| ${files}${files === "" ? "" : " "}|`;
     })
     .join("\n");
+  return filled.replace(COUNTS, countsOf(filled));
+}
+
+/** The numbers of each section, as a table. */
+function countsOf(table: string): string {
+  const rows = rowsOf(table);
+  const names = new Map<string, string>();
+  let heading = "";
+  for (const line of table.split("\n")) {
+    if (line.startsWith("## ")) heading = line.slice(3);
+    const { id } = ROW.exec(line)?.groups ?? {};
+    if (id !== undefined && !names.has(lettersOf(id))) names.set(lettersOf(id), heading);
+  }
+  const cells = (name: string, letters: readonly string[]): string => {
+    const those = rows.filter(({ id }) => letters.includes(lettersOf(id)));
+    const count = (status: FaultStatus): number =>
+      those.filter((row) => row.status === status).length;
+    const counts = [those.length, count("covered"), count("answered"), count("later")];
+    return `| ${name} | ${counts.join(" | ")} |`;
+  };
+  return [
+    "| section | faults | covered by a test | answered without one | later |",
+    "| --- | --- | --- | --- | --- |",
+    ...LETTERS.map((letters) => cells(`${names.get(letters) ?? ""} (${letters})`, [letters])),
+    cells("**The catalogue (all but S and D)**", [...CATALOGUE.keys()]),
+    cells("**All**", LETTERS),
+    "",
+  ].join("\n");
 }
 
 export function coverageOf(files: readonly { path: string; source: string }[]): Coverage {
   const coverage = new Map<string, string[]>();
   for (const { path, source } of files) {
-    const names = readSourceText(source).testNames.join("\n");
-    for (const id of new Set(names.match(/\b[WRDS]\d+\b/g) ?? [])) {
-      coverage.set(id, [...(coverage.get(id) ?? []), path]);
-    }
+    const ids = readSourceText(source).testNames.flatMap(faultsOf);
+    for (const id of new Set(ids)) coverage.set(id, [...(coverage.get(id) ?? []), path]);
   }
   return coverage;
 }
 
+/** The faults that a title names. */
+function faultsOf(title: string): string[] {
+  const ids = TITLE.exec(title)?.groups?.["ids"]?.split(", ") ?? [];
+  // Rules (docs/specs/rules.md) stand in the same place, with the letter C.
+  return ids.filter((id) => lettersOf(id) !== "C");
+}
+
 /** The tests of the tree, the conformance suites among them. */
 export function readTests(): { path: string; source: string }[] {
-  return ["{src,client}/**/*.test.ts", "tests/**/*.ts"]
+  return ["{src,client,console}/**/*.test.ts", "tests/**/*.ts"]
     .flatMap((pattern) => globSync(pattern))
     .filter((path) => path !== "tests/faults.test.ts")
     .toSorted()

@@ -184,7 +184,7 @@ test("the server's package serves the console that it contains", async () => {
   );
 });
 
-test("the server's package requires Node 24 and does not include it", () => {
+test("M9: the server's package requires Node 24 and does not include it", () => {
   const { engines, dependencies, optionalDependencies = {} } = manifest(server);
   equal(engines?.["node"], ">=24");
   const brought = Object.keys({ ...dependencies, ...optionalDependencies });
@@ -211,7 +211,7 @@ test("the server's package reports its version and the commit it was built from"
   match(said, /^\d+\.\d+\.\d+ (?:[0-9a-f]{12}|unknown)\n$/);
 });
 
-test("without Node 24 the server's package prints what to do", () => {
+test("M9: without Node 24 the server's package prints what to do", () => {
   const folder = join(work, "old-node");
   mkdirSync(folder);
   writeFileSync(join(folder, "node"), "#!/bin/sh\necho v20.20.2\n", { mode: 0o755 });

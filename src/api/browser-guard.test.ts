@@ -19,7 +19,7 @@ test("pages of this server may use it, by address, name, and with or without TLS
   equal(crossSiteProblem({ "sec-fetch-site": "same-origin" }, "method"), undefined);
 });
 
-test("pages of other origins, ports, sandboxes and invented names are refused", () => {
+test("Z13: pages of other origins, ports, sandboxes and invented names are refused", () => {
   for (const [host, origin] of [
     ["127.0.0.1:8420", "http://evil.example"],
     ["127.0.0.1:8420", "http://127.0.0.1:8421"],

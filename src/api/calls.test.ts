@@ -18,7 +18,7 @@ import type { Exchange } from "./transport/exchange.ts";
 
 const IN_FLIGHT_MAX = 100;
 
-test("one namespace fills most of the server, never all of it", async () => {
+test("O6: one namespace fills most of the server, never all of it", async () => {
   const fixture = new Fixture();
   let refused = 0;
   for (let n = 0; n < IN_FLIGHT_MAX; n++) {
@@ -45,7 +45,7 @@ test("control methods have slots of their own", () => {
   fixture.begin(GET, "d").admit();
 });
 
-test("one connection has a share of the requests and of the bytes", () => {
+test("O5: one connection has a share of the requests and of the bytes", () => {
   const fixture = new Fixture();
   const calls = Array.from({ length: 10 }, () => fixture.begin(WRITE, "one"));
   for (const call of calls) call.admit();
@@ -58,7 +58,7 @@ test("one connection has a share of the requests and of the bytes", () => {
   equal(fixture.calls.inFlight, 0);
 });
 
-test("a full server gives up its slowest sender for a new request", async () => {
+test("O1: a full server gives up its slowest sender for a new request", async () => {
   const fixture = new Fixture();
   const slow = fixture.begin(WRITE, "slow");
   slow.admit();
@@ -98,7 +98,7 @@ test("an answer that nobody takes is cut off, a stream later while there is room
   deepEqual(fixture.cut, ["a", "a", "b"]);
 });
 
-test("C27: a call that is over takes neither bytes nor a share, whatever its work still does", async () => {
+test("O3, C27: a call that is over takes neither bytes nor a share, whatever its work still does", async () => {
   const fixture = new Fixture();
   const late = fixture.begin(WRITE, "left");
   late.admit();

@@ -468,7 +468,7 @@ test("an error has its code, status and retry hint over both protocols", async (
   }
 });
 
-test("a bug is INTERNAL with a request id and without the text of the cause", async () => {
+test("Z25: a bug is INTERNAL with a request id and without the text of the cause", async () => {
   const http = await told(
     await post("/braid.v1.TimeSeriesService/ExplainRead", JSON.stringify(readJson)),
   );
@@ -610,7 +610,7 @@ test("a caller that leaves ends the work, over both protocols", async () => {
   }
 });
 
-test("requests beyond the limit in flight are refused before any work", async () => {
+test("O1: requests beyond the limit in flight are refused before any work", async () => {
   const small = await open({ inFlightMax: 1 });
   let release: () => void = () => undefined;
   gate = new Promise((resolve) => {
@@ -645,7 +645,7 @@ test("requests beyond the limit in flight are refused before any work", async ()
   }
 });
 
-test("draining finishes requests in flight, refuses new ones, and reports it", async () => {
+test("U3: draining finishes requests in flight, refuses new ones, and reports it", async () => {
   const own = await open({ inFlightMax: 10 });
   let release: () => void = () => undefined;
   gate = new Promise((resolve) => {

@@ -57,7 +57,7 @@ test("ns update sends only what changes", async () => {
   });
 });
 
-test("ns rm without a terminal refuses, unless --yes says so", async () => {
+test("N5: ns rm without a terminal refuses, unless --yes says so", async () => {
   await using server = await fakeBraid(() => ({}));
   const { url } = server;
   const unasked = await runBraid(["ns", "rm", "plays"], { url });

@@ -71,7 +71,7 @@ test("a list is printed as table, json, yaml, csv and text", async () => {
   match(both.err, /leave out one of --json and -o csv/);
 });
 
-test("colour is for terminals, unless NO_COLOR is set", async () => {
+test("N5: colour is for terminals, unless NO_COLOR is set", async () => {
   await using server = await fakeBraid(() => ({ namespaces: [NAMESPACE], nextPageToken: "" }));
   const { url } = server;
   const onTerminal = { url, outIsTty: true, columns: 200 };

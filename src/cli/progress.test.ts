@@ -40,7 +40,7 @@ test("a terminal shows one line that changes, and takes it away", () => {
   deepEqual(notes, ["\r\u001b[Kat 110", "\r\u001b[Kat 220", "\r\u001b[K"]);
 });
 
-test("elsewhere it is a line now and then, and only if asked for", () => {
+test("N5: elsewhere it is a line now and then, and only if asked for", () => {
   const asked = progressOn(false, true);
   for (const ms of [1_500, 600, 100]) asked.step(ms);
   asked.progress.clear();

@@ -302,7 +302,7 @@ test("read prints records exactly as the API has them with --json, and a table w
   ]);
 });
 
-test("control characters in stored text cannot move the cursor", async () => {
+test("Z7: control characters in stored text cannot move the cursor", async () => {
   const hostile = {
     ...recordJson("e\u001b[2J"),
     eventItems: [{ eventItemKey: "k", eventItemValue: "Gw==" }],
@@ -423,7 +423,7 @@ test("completion knows commands, flags, namespaces, modes, states and splits, an
 
 const MAIN = new URL("./main.ts", import.meta.url).pathname;
 
-test("a closed output pipe ends the program without an error", async () => {
+test("N4: a closed output pipe ends the program without an error", async () => {
   await using server = await fakeBraid((_request, response) => {
     const page = streamedPage(response, pageJson(Array.from({ length: 1000 }, String), "t"));
     const more = (): void => {

@@ -178,7 +178,7 @@ test("reads beyond their target are a problem, and wide partitions of fast reads
   );
 });
 
-test("C26: snapshots that Cassandra may keep of dropped slices are reported with their command", () => {
+test("E6, C26: snapshots that Cassandra may keep of dropped slices are reported with their command", () => {
   const snapshots = {
     kept: "auto_snapshot is on",
     clearCommand: "nodetool clearsnapshot",

@@ -24,7 +24,7 @@ class Tasks {
   }
 }
 
-test("one key with many tasks delays another key by one task", async () => {
+test("O6: one key with many tasks delays another key by one task", async () => {
   const queue = new FairQueue(new VirtualClock(0), 1);
   const tasks = new Tasks();
   for (const name of ["a1", "a2", "a3", "a4"]) void queue.run("a", 1e9, NEVER, tasks.task(name));
@@ -71,7 +71,7 @@ test("the estimate follows how fast tasks end while others wait, not only how lo
   await Promise.all([...running, ...more]);
 });
 
-test("a task that has waited too long is refused when its turn comes, and the next one runs", async () => {
+test("O3: a task that has waited too long is refused when its turn comes, and the next one runs", async () => {
   const clock = new VirtualClock(0);
   const queue = new FairQueue(clock, 1);
   const tasks = new Tasks();

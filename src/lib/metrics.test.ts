@@ -67,7 +67,7 @@ test("removing a namespace removes its series and no others", async () => {
   match(await metrics.text(), /a_total\{namespace="gone",result="hit"\} 1/);
 });
 
-test("beyond the first 200 namespaces the others share one series", async () => {
+test("O8: beyond the first 200 namespaces the others share one series", async () => {
   const metrics = new Metrics();
   const counter = metrics.counter("a_total", "Help.", [NAMESPACE, RESULT]);
   const gauges = metrics.gauges("a", "Help.", [NAMESPACE]);
@@ -81,7 +81,7 @@ test("beyond the first 200 namespaces the others share one series", async () => 
   match(text, /a\{namespace="_other"\} 3\n/);
 });
 
-test("no metric exceeds its bound of series, whatever its labels are", async () => {
+test("O8: no metric exceeds its bound of series, whatever its labels are", async () => {
   const metrics = new Metrics();
   const counter = metrics.counter("a_total", "Help.", [openLabel("code")]);
   for (let i = 0; i < 10_002; i++) counter.add(1, `code${i}`);

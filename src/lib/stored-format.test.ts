@@ -10,7 +10,7 @@ test("decoding returns the fields without their envelope", () => {
   deepEqual(decodeFormat(text, name), { epoch: 3 });
 });
 
-test("C28: a newer format is refused, and the error names its writer and the remedy", () => {
+test("M2, C28: a newer format is refused, and the error names its writer and the remedy", () => {
   throws(() => decodeFormat('{"format":2,"formatSince":"0.4.0","epoch":3}', name), {
     code: "STORAGE_UNAVAILABLE",
     message:

@@ -110,7 +110,7 @@ const CASES: readonly [string, NamespaceConfigPatch, RegExp][] = [
 ];
 
 for (const [what, patch, expected] of CASES) {
-  test(`${what} is one problem, reported with the field and its value`, () => {
+  test(`DE11, G6: ${what} is one problem, reported with the field and its value`, () => {
     const problems = problemsOf(patch);
     equal(problems.length, 1, problems.join("\n"));
     match(problems[0] ?? "", expected);
@@ -133,7 +133,7 @@ test("all problems are reported at once", () => {
   equal(problems.length, 4, problems.join("\n"));
 });
 
-test("a namespace's name is short, lower case and begins with a letter", () => {
+test("Z6: a namespace's name is short, lower case and begins with a letter", () => {
   for (const name of ["a", "plays", "p_2", "a".repeat(40)])
     equal(namespaceNameProblem(name), undefined);
   for (const name of ["", "1a", "Plays", "a-b", "a/b", "a".repeat(41), "a\n"]) {

@@ -84,7 +84,7 @@ test("a malformed field is reported by its name", () => {
   }
 });
 
-test("C28: a field that a newer version adds is ignored", () => {
+test("Q11, C28: a field that a newer version adds is ignored", () => {
   const newer = { ...MESSAGE, more: 1, nested: { deeper: [] } };
   const decoded = decodeDetection(utf8(JSON.stringify(newer)));
   assert.deepEqual(decoded, decodeDetection(utf8(JSON.stringify(MESSAGE))));
@@ -99,7 +99,7 @@ test("all malformed fields are reported at once", () => {
   }
 });
 
-test("decoding any bytes returns an answer and never throws", () => {
+test("Q4: decoding any bytes returns an answer and never throws", () => {
   for (const bytes of [utf8(""), utf8("{"), utf8("null"), utf8("[]"), new Uint8Array([0xff])]) {
     assert.equal(decodeDetection(bytes).kind, "malformed");
   }

@@ -67,7 +67,7 @@ test("covered time gets no second slice", () => {
   deepEqual(planSlices(planSlices([], window, strategy(DAY)), window, strategy(DAY)), []);
 });
 
-test("a new width begins where slices of both widths begin", () => {
+test("T10: a new width begins where slices of both widths begin", () => {
   const hours = planSlices([], around(NOON, 0, 3_600), strategy(3_600));
   const more = planSlices(hours, around(NOON, 0, 2 * DAY), strategy(DAY));
   checkRow([...hours, ...more]);
@@ -97,7 +97,7 @@ test("a higher acceptLimit adds older slices, each next to an existing one", () 
   );
 });
 
-test("dropped time never gets a slice again", () => {
+test("E8: dropped time never gets a slice again", () => {
   const [old, ...rest] = planSlices([], around(NOON, 3 * DAY, 60), strategy(DAY));
   ok(old !== undefined);
   const slices: TimeSlice[] = [{ ...old, state: "DROPPED" }, ...rest];
@@ -155,7 +155,7 @@ test("the common width is the least common multiple", () => {
   equal(commonWidthSeconds(strategy(DAY), strategy(3_600)), DAY);
 });
 
-test("whatever changes, slices stay frozen, aligned and without gap or overlap", () => {
+test("T5: whatever changes, slices stay frozen, aligned and without gap or overlap", () => {
   const width = fc.constantFrom(60, 90, 600, 1_800, 3_600, 5_400, 7_200);
   const step = fc.record({
     passes: fc.integer({ min: 0, max: 20_000 }),

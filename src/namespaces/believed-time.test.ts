@@ -75,7 +75,7 @@ for (const [what, leap, doubted] of [
   ["eleven minutes ahead of", 660 * SECOND_MICROS, true],
   ["a minute behind", -60 * SECOND_MICROS, true],
 ] as const) {
-  test(`C25: a start ${what} the stored time is ${doubted ? "" : "not "}in doubt`, async () => {
+  test(`U9, C25: a start ${what} the stored time is ${doubted ? "" : "not "}in doubt`, async () => {
     const installation = await new Installation().lived();
     installation.clock.stepWall(leap);
     const { time } = installation.start();

@@ -121,7 +121,7 @@ test("an update changes what is given and resets what is named", async () => {
   await rejects(namespaces.update("other", {}, []), { code: "NAMESPACE_NOT_FOUND" });
 });
 
-test("a change made while slices are created is kept", async () => {
+test("G4: a change made while slices are created is kept", async () => {
   const fixture = new ControlFixture();
   const { namespaces } = fixture.start();
   await namespaces.create("plays", {});
@@ -317,7 +317,7 @@ test("C25: a longer retention opens closed slices by believed time", async () =>
   deepEqual(closed, []);
 });
 
-test("a deleted namespace is gone with all it had, and its name can be used again", async () => {
+test("E7: a deleted namespace is gone with all it had, and its name can be used again", async () => {
   const fixture = new ControlFixture();
   const { namespaces, views } = fixture.start();
   const first = await namespaces.create("plays", {});
@@ -458,7 +458,7 @@ test("the problems of ids to block are reported for all of them", async () => {
   await rejects(namespaces.blockIds("plays", []), { code: "REQUEST_INVALID" });
 });
 
-test("blocked ids are bounded, and expired ones make room", async () => {
+test("G9: blocked ids are bounded, and expired ones make room", async () => {
   const fixture = new ControlFixture();
   const { namespaces } = fixture.start({ blockedIdsMax: 3 });
   await namespaces.create("plays", {});
@@ -609,7 +609,7 @@ for (const shared of [false, true]) {
       },
     ));
 
-  test(`a re-opening that dies anywhere is finished or was not begun, on ${where}`, () =>
+  test(`G4: a re-opening that dies anywhere is finished or was not begun, on ${where}`, () =>
     sweepCrashes(
       shared,
       async (fixture) => void (await fixture.start().namespaces.create("plays", {})),

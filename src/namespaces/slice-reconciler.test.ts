@@ -164,7 +164,7 @@ test("a slice is closed, then marked, and its events are dropped only view_max_a
   );
 });
 
-test("the records of splits go with their slice, and with their namespace", async () => {
+test("CP10, E3: the records of splits go with their slice, and with their namespace", async () => {
   const process = await start({
     retention: { closeAfterMicros: 2 * DAY, deleteAfterMicros: 3 * DAY },
   });
@@ -205,7 +205,7 @@ test("the records of splits go with their slice, and with their namespace", asyn
   deepEqual(await left(), []);
 });
 
-test("the table for a slice's splits is made before the slice and dropped before it", async () => {
+test("CP10, E3: the table for a slice's splits is made before the slice and dropped before it", async () => {
   const process = await start({ retention: { closeAfterMicros: DAY, deleteAfterMicros: 2 * DAY } });
   const { fixture } = process;
   const calls: string[] = [];
@@ -316,7 +316,7 @@ for (const shared of [false, true]) {
     equal((await readNamespace(fixture.catalog, "plays"))?.changing, null);
   });
 
-  test(`a stopped reconciler leaves the slices it has not dropped to the next (catalog ${where})`, async () => {
+  test(`E2: a stopped reconciler leaves the slices it has not dropped to the next (catalog ${where})`, async () => {
     const process = await start(HOURLY, { shared });
     const { fixture, reconciler, events } = process;
     await live(process, 2 * DAY_MS, DAY_MS / 24);
@@ -335,7 +335,7 @@ for (const shared of [false, true]) {
   });
 }
 
-test("a stopped reconciler leaves the rest of a deletion to the next", async () => {
+test("E2: a stopped reconciler leaves the rest of a deletion to the next", async () => {
   const process = await start({ ...HOURLY, acceptLimitMicros: DAY / 2 }, { shared: true });
   const { fixture, reconciler, events } = process;
   const record = await readNamespace(fixture.catalog, "plays");
@@ -356,7 +356,7 @@ test("a stopped reconciler leaves the rest of a deletion to the next", async () 
   deepEqual(fixture.catalog.peek("namespaces"), []);
 });
 
-test("a clock that jumps months ahead drops nothing, closes nothing and does not raise the floor", async () => {
+test("E4: a clock that jumps months ahead drops nothing, closes nothing and does not raise the floor", async () => {
   const process = await start(HOURLY);
   const { fixture, reconciler, events } = process;
   await live(process, DAY_MS, DAY_MS / 24);
@@ -386,7 +386,7 @@ test("after a jump of the clock that stays, the floor rises with the time that p
   ok(behind >= 601 * SECOND_MICROS && behind < 661 * SECOND_MICROS, String(behind));
 });
 
-test("a clock that is wrong at the start neither raises the floor nor leaves a gap between slices", async () => {
+test("U9: a clock that is wrong at the start neither raises the floor nor leaves a gap between slices", async () => {
   const process = await start(HOURLY);
   const { fixture } = process;
   await live(process, DAY_MS, DAY_MS / 24);
@@ -705,7 +705,7 @@ test("slow work on the slices of one namespace does not hold up the reconciler",
   await updating;
 });
 
-test("a reconciler that shuts down lets the next one begin at once", async () => {
+test("U11: a reconciler that shuts down lets the next one begin at once", async () => {
   const { fixture, reconciler } = await start({}, { shared: true });
   const [stop, stopNext] = [new AbortController(), new AbortController()];
   const running = reconciler.run(stop.signal);
@@ -783,7 +783,7 @@ async function tenWeeks(written = true): Promise<ControlProcess & { fixture: Con
   return process;
 }
 
-test("C26: a clock that is a year ahead at the start drops and closes nothing", async () => {
+test("E4, U9, C26: a clock that is a year ahead at the start drops and closes nothing", async () => {
   const process = await tenWeeks();
   const before = (await statuses(process)).length;
   process.fixture.clock.stepWall(YEAR);
@@ -797,7 +797,7 @@ test("C26: a clock that is a year ahead at the start drops and closes nothing", 
   );
 });
 
-test("C26: retention marks a slice as DROPPING, and drops it for good when its grace has passed", async () => {
+test("E5, C26: retention marks a slice as DROPPING, and drops it for good when its grace has passed", async () => {
   const process = await tenWeeks();
   await live(process, WEEK / 1_000 - DAY_MS / 2, DAY_MS / 2);
   const first = (await process.namespaces.listTimeSlices("plays"))[0];
@@ -824,7 +824,7 @@ async function untilDropping(
   throw new Error("no slice is DROPPING");
 }
 
-test("C26: an operator restores a DROPPING slice for one more grace; a dropped slice stays dropped", async () => {
+test("E5, C26: an operator restores a DROPPING slice for one more grace; a dropped slice stays dropped", async () => {
   const process = await tenWeeks();
   const { namespaces } = process;
   const name = await untilDropping(process);
@@ -838,7 +838,7 @@ test("C26: an operator restores a DROPPING slice for one more grace; a dropped s
   await rejects(namespaces.undropTimeSlice("plays", "data_x"), { code: "TIME_SLICE_NOT_FOUND" });
 });
 
-test("C26: a longer retention restores DROPPING slices by itself", async () => {
+test("E5, C26: a longer retention restores DROPPING slices by itself", async () => {
   const process = await tenWeeks();
   await untilDropping(process);
   await process.namespaces.update("plays", { retention: { deleteAfterMicros: 90 * DAY } }, []);

@@ -26,7 +26,7 @@ const anySources = fc.array(
   { minLength: 1, maxLength: 5 },
 );
 
-test("a merge gives every identity once, in total order, in both directions", async () => {
+test("X14: a merge gives every identity once, in total order, in both directions", async () => {
   await fc.assert(
     fc.asyncProperty(
       anySources,

@@ -16,7 +16,7 @@ const SEGMENT: RouteSegment = {
   confirmed: true,
 };
 
-test("C5: parts are read by a majority also where the namespace is EVENTUAL, and at ALL where a read asks for that", () => {
+test("V4, C5: parts are read by a majority also where the namespace is EVENTUAL, and at ALL where a read asks for that", () => {
   const consistencyFor = (consistency: "EVENTUAL" | "READ_YOUR_WRITES" | "ALL"): unknown =>
     partReadRange(
       {
@@ -48,7 +48,7 @@ test("C9: a part without blocks is read whole, because only then is it proven", 
   equal(partReadRange(range, { ...SEGMENT, layout: "ROWS" }).subrangesAhead, undefined);
 });
 
-test("C20: a read of parts holds no more than two fetches", () => {
+test("P9, C20: a read of parts holds no more than two fetches", () => {
   const range = {
     from: 0,
     to: 10,

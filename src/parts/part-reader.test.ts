@@ -62,7 +62,7 @@ function manyEvents(count: number): TestEvent[] {
 }
 
 for (const layout of SPLIT_LAYOUTS) {
-  test(`${layout}: a part returns any range of any events, in both orders`, async () => {
+  test(`CP11: ${layout}: a part returns any range of any events, in both orders`, async () => {
     const anyCuts = fc.record({
       runEvents: fc.integer({ min: 1, max: 15 }),
       chunkEvents: fc.integer({ min: 1, max: 5 }),
@@ -245,7 +245,7 @@ function sequenceOf({ bytes }: StoredBlock): number {
 }
 
 for (const [name, fault] of Object.entries({ ...FAULTS, ...FORGERIES })) {
-  test(`a block ${name}: a whole read ends in an integrity error, whichever block it is`, async () => {
+  test(`X13: a block ${name}: a whole read ends in an integrity error, whichever block it is`, async () => {
     const events = manyEvents(20);
     const { store, record } = await writeEvents(events, "PACKED");
     const blocks = await storedBlocks(store);
@@ -262,7 +262,7 @@ for (const [name, fault] of Object.entries({ ...FAULTS, ...FORGERIES })) {
   });
 }
 
-test("no fault in any block makes a read return less than there is without an integrity error", async () => {
+test("V1: no fault in any block makes a read return less than there is without an integrity error", async () => {
   const names = Object.keys(FAULTS);
   await fc.assert(
     fc.asyncProperty(
@@ -332,7 +332,7 @@ test("a part without any of its blocks is an integrity error in every range it m
   );
 });
 
-test("ROWS: a missing or an additional event is a late integrity error when the whole part is read", async () => {
+test("X4: ROWS: a missing or an additional event is a late integrity error when the whole part is read", async () => {
   const events = manyEvents(20);
   const { record } = await writeEvents(events, "ROWS");
   const wrong = [events.toSpliced(9, 1), newestFirst([...events, testEvent(FROM + 1, "x", 9)]), []];

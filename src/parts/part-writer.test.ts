@@ -105,7 +105,7 @@ test("frames can be given as a span of a chunk", async () => {
 });
 
 for (const layout of SPLIT_LAYOUTS) {
-  test(`${layout}: a caller waits while storage is slow, so little is held`, async () => {
+  test(`P9: ${layout}: a caller waits while storage is slow, so little is held`, async () => {
     const store = await storeWithTable();
     const held: PromiseWithResolvers<void>[] = [];
     store.before = () => {
@@ -134,7 +134,7 @@ for (const layout of SPLIT_LAYOUTS) {
     equal((await adding).events, 4_000);
   });
 
-  test(`C8: ${layout}: a part is finished only when all of it is stored`, async () => {
+  test(`CP17, C8: ${layout}: a part is finished only when all of it is stored`, async () => {
     const store = await storeWithTable();
     const gate = Promise.withResolvers<void>();
     store.before = () => gate.promise;
@@ -222,7 +222,7 @@ test("an abort waits for appends under way and begins none", async () => {
   await rejects(writer.finish(FROM, TO), /still being written/);
 });
 
-test("events out of order, out of range or miscounted are never listed", async () => {
+test("X14: events out of order, out of range or miscounted are never listed", async () => {
   const events = eventsOf(30, 1_000);
   const runs = runsOf(events, 10, 10);
   const fresh = async (): Promise<PartWriter> =>

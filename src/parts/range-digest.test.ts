@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { anyEvents, framesOf, runsOf, testEvent } from "../../tests/support/part-events.ts";
 import { combineDigests, RangeDigest } from "./range-digest.ts";
 
-test("a digest depends on the frames and their order, not on how they were cut", () => {
+test("V9: a digest depends on the frames and their order, not on how they were cut", () => {
   fc.assert(
     fc.property(
       anyEvents,
@@ -25,7 +25,7 @@ test("a digest depends on the frames and their order, not on how they were cut",
   );
 });
 
-test("events in another order have another digest", () => {
+test("V2: events in another order have another digest", () => {
   const [a, b] = [testEvent(1_001, "a", 5), testEvent(1_000, "b", 5)];
   const [one, other] = [new RangeDigest(), new RangeDigest()];
   one.add(framesOf([a, b]));
@@ -46,7 +46,7 @@ test("half a frame is refused, not counted", () => {
   throws(() => new RangeDigest().add(frame.subarray(0, -1)), /whole frames/);
 });
 
-test("a segment's checksum depends on each part, its numbers and their order", () => {
+test("V2: a segment's checksum depends on each part, its numbers and their order", () => {
   const [a, b] = [
     { digest: "aa", bytes: 1, events: 2 },
     { digest: "bb", bytes: 3, events: 4 },

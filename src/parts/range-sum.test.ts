@@ -2,7 +2,7 @@ import { equal } from "node:assert/strict";
 import { test } from "node:test";
 import { sameSum } from "./range-sum.ts";
 
-test("two sums are equal only if events, bytes and digest are", () => {
+test("V2: two sums are equal only if events, bytes and digest are", () => {
   const sum = { events: 3, bytes: 30, digest: "d" };
   equal(sameSum(sum, { ...sum }), true);
   // Where only sizes are compared both digests are empty.

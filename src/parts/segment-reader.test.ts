@@ -113,7 +113,7 @@ const AHEAD: readonly Pick<PartReadRange, "subrangesAhead" | "onDemand">[] = [
 ];
 
 for (const layout of SPLIT_LAYOUTS) {
-  test(`${layout}: any range of any parts equals that of a plain list, in both orders`, async () => {
+  test(`X14: ${layout}: any range of any parts equals that of a plain list, in both orders`, async () => {
     await fc.assert(
       fc.asyncProperty(
         anyEvents,

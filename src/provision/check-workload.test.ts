@@ -41,7 +41,7 @@ test("a workload with several problems names all of them", () => {
   }
 });
 
-test("not a number is refused, not simulated", () => {
+test("O9: not a number is refused, not simulated", () => {
   equal(problemsOf({ ids: { mid: Number.NaN }, eventsPerDayPerId: { mid: 1 } }).length > 0, true);
   const skew = { percentiles: [{ percentile: Number.NaN, eventsPerDay: Number.NaN }] };
   equal(problemsOf({ ids: { mid: 1 }, skew }).length > 0, true);

@@ -46,7 +46,7 @@ test("a token returns the state it was made from", () => {
   );
 });
 
-test("R3: a token with any bit flipped, cut short, lengthened or made up is refused", () => {
+test("R3, Z8: a token with any bit flipped, cut short, lengthened or made up is refused", () => {
   const token = tokens.encode(query, "plays-1", state, NOW);
   const bytes = Buffer.from(token, "base64url");
   for (let bit = 0; bit < bytes.length * 8; bit++) {

@@ -162,7 +162,7 @@ test("a stream reads buckets ahead at once, and their number follows what caller
   ok(fanOut < 8, `${fanOut}`);
 });
 
-test("C20: many dense streams at a time stay within the memory for streams, and none waits for ever", async () => {
+test("O10, C20: many dense streams at a time stay within the memory for streams, and none waits for ever", async () => {
   const bytes = 8 << 20;
   const fixture = await Fixture.open({ counts: dense(30), budget: bytes, delays: [0, 1, 3] });
   const reader = fixture.newReader({});
@@ -191,7 +191,7 @@ test("C20: many dense streams at a time stay within the memory for streams, and 
   equal(fixture.budget.used, 0);
 });
 
-test("C20: a stream whose caller does not read gives back what it has read ahead when others wait", async () => {
+test("O10, C20: a stream whose caller does not read gives back what it has read ahead when others wait", async () => {
   const fixture = await Fixture.open({ counts: dense(30), budget: 8 << 20 });
   const reader = fixture.newReader({});
   const slow = reader.stream(fixture.query("stream", { pageSize: 30 }), never);

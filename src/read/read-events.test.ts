@@ -176,7 +176,7 @@ test("R15: an expired deadline means no work at the store", async () => {
   equal(calls, 0);
 });
 
-test("R10: a long interval over many empty buckets is answered in bounded pages that make progress", async () => {
+test("R10, Z22: a long interval over many empty buckets is answered in bounded pages that make progress", async () => {
   const fixture = await Fixture.open(30, {}, { pagePartitionsMax: 1 });
   const query = { start: 0, end: 4 * START, pageSize: 1_000 };
   let pageToken = "";
@@ -267,7 +267,7 @@ test("a search that fails for a while leaves the read as it was", async () => {
   deepEqual(idsOf(page), [idOf(1), idOf(0)]);
 });
 
-test("C12: a namespace created again under its name refuses the tokens of the previous one", async () => {
+test("E7, C12: a namespace created again under its name refuses the tokens of the previous one", async () => {
   const fixture = await Fixture.open(30);
   const { nextPageToken: pageToken } = await fixture.read({ pageSize: 5 });
   equal((await fixture.read({ pageSize: 5, pageToken })).count, 5);
@@ -286,7 +286,7 @@ test("R11: all problems of a query are reported at once", async () => {
   });
 });
 
-test("R16: many callers of one id wait in order within the memory for reads", async () => {
+test("R16, X11, O4: many callers of one id wait in order within the memory for reads", async () => {
   const fixture = await Fixture.open(30);
   let running = 0;
   let most = 0;

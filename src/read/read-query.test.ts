@@ -40,7 +40,7 @@ test("a query may be as large as its limits", () => {
   for (const change of largest) deepEqual(problemsOf(change), []);
 });
 
-test("a query beyond any limit is refused, with the field and the limit", () => {
+test("Z22: a query beyond any limit is refused, with the field and the limit", () => {
   const table: [Partial<ReadQuery>, string][] = [
     [{ namespace: "" }, "namespace is missing"],
     [{ seriesId: "" }, "timeSeriesId is missing"],

@@ -48,7 +48,7 @@ test("a live holder keeps the lease as long as it likes", async () => {
   }
 });
 
-test("a dead holder's lease is taken over one lease time after it was first seen, and not before", async () => {
+test("U11: a dead holder's lease is taken over one lease time after it was first seen, and not before", async () => {
   const { catalog, clock, leases } = fixture();
   const calls = new OneByOne();
   const dying = new Leases({

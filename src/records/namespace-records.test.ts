@@ -14,7 +14,7 @@ async function fixtureWithPlays(): Promise<ControlFixture> {
   return fixture;
 }
 
-test("concurrent updates are seen, and none is lost", async () => {
+test("N8: concurrent updates are seen, and none is lost", async () => {
   const { catalog } = await fixtureWithPlays();
   const raise = () =>
     updateNamespace(catalog, "plays", (current) => ({ ...current, epoch: current.epoch + 1 }));
@@ -22,7 +22,7 @@ test("concurrent updates are seen, and none is lost", async () => {
   equal((await readNamespace(catalog, "plays"))?.epoch, 8);
 });
 
-test("an update that always loses ends with CONFLICT", async () => {
+test("N8: an update that always loses ends with CONFLICT", async () => {
   const { catalog } = await fixtureWithPlays();
   let calls = 0;
   const write = catalog.write.bind(catalog);

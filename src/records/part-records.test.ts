@@ -76,7 +76,7 @@ test("a missing part is DATA_LOSS, at the start, in the middle and at the end of
   }
 });
 
-test("a number is used once", async () => {
+test("CP8: a number is used once", async () => {
   const catalog = new MemoryCatalog();
   await writePart(catalog, PARTITION, part(7));
   await rejects(writePart(catalog, PARTITION, { ...part(7), bytes: 1 }), { code: "CONFLICT" });

@@ -22,7 +22,7 @@ async function storedFields(catalog: ControlFixture["catalog"], space: string, k
   return fields;
 }
 
-test("C28: unknown fields of a later version survive a rewrite, including nested ones", async () => {
+test("M5, C28: unknown fields of a later version survive a rewrite, including nested ones", async () => {
   const fixture = new ControlFixture();
   const { catalog } = fixture;
   const { namespaces } = fixture.start();
@@ -61,7 +61,7 @@ test("C28: unknown fields of a slice survive too", async () => {
   deepEqual([fields["state"], fields["timePartition"]?.["skew"]], ["CLOSED", 2]);
 });
 
-test("C28: a record of a newer format fails its readers, and nothing rewrites it", async () => {
+test("M5, C28: a record of a newer format fails its readers, and nothing rewrites it", async () => {
   const fixture = new ControlFixture();
   const { catalog } = fixture;
   await fixture.start().namespaces.create("plays", {});

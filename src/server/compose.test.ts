@@ -123,7 +123,7 @@ test("a process on its own lists itself alone, as server and worker", async () =
   );
 });
 
-test("metrics show no time series id", async () => {
+test("O8: metrics show no time series id", async () => {
   const text = await (await fetch(`http://127.0.0.1:${service.port}/metrics`)).text();
   match(text, /braid_engine_commit_seconds_count/);
   match(text, /nodejs_eventloop_lag_seconds/);

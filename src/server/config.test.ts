@@ -58,7 +58,7 @@ test("without settings the contract's defaults apply", async () => {
   deepEqual(settings[0], { path: "listen", value: "127.0.0.1:8420", origin: "default" });
 });
 
-test("flags win over the environment, the environment over the file, and each value has its origin", async () => {
+test("G3: flags win over the environment, the environment over the file, and each value has its origin", async () => {
   const { config, settings } = await load(
     "listen: 127.0.0.1:1\ndata: a\nlimits:\n  items: 10\n  event_bytes: 64KiB\n",
     {
@@ -78,7 +78,7 @@ test("flags win over the environment, the environment over the file, and each va
   );
 });
 
-test("one error names every problem with its position and the nearest known name", async () => {
+test("G1, G2: one error names every problem with its position and the nearest known name", async () => {
   const problems = await problemsOf(
     "listen: nowhere\nlimts:\n  items: 3\nlimits:\n  item: 1\n  event_bytes: 2MiB\nview_max_age: 10\nlog_level: loud\ncassandra: { contact_points: [a b] }\n",
     { env: { BRAID_ENGINE: "mysql", BRAID_CASSANDRA_REPLICATION: "many" } },
@@ -99,7 +99,7 @@ test("one error names every problem with its position and the nearest known name
   }
 });
 
-test("the file and the environment can both configure Cassandra and Kafka", async () => {
+test("G7: the file and the environment can both configure Cassandra and Kafka", async () => {
   const inFile = await load(
     "cassandra:\n  contact_points: [a, 'b:9043']\n  datacenter: east\n  replication: { east: 3, west: 2 }\nkafka:\n  brokers: k:9092\n",
   );
@@ -139,7 +139,7 @@ test("the number of replicas of Kafka's topics can be set, and 0 lets Braid choo
   match((await problemsOf("kafka: { replication: many }")).join(), /kafka\.replication: "many"/);
 });
 
-test("limits can only be lowered", async () => {
+test("G6: limits can only be lowered", async () => {
   match(
     (await problemsOf("limits: { page_events: 10001 }")).join(),
     /whole number from 1 to 10000/,
@@ -147,7 +147,7 @@ test("limits can only be lowered", async () => {
   equal((await load("limits: { page_events: 5 }")).config.limits.page_events, 5);
 });
 
-test("an address that other machines can reach needs an explicit setting", async () => {
+test("Z20: an address that other machines can reach needs an explicit setting", async () => {
   for (const listen of ["0.0.0.0:8420", "[::]:8420", "192.168.1.2:80", "db.example:80"]) {
     match(
       (await problemsOf(undefined, { flags: { listen } })).join(),
@@ -181,7 +181,7 @@ test("the file can block ids, as plain text or with a reason and an expiry time"
   match(problems.join("\n"), /"soon" is not a time/);
 });
 
-test("a missing or malformed file is reported", async () => {
+test("G1: a missing or malformed file is reported", async () => {
   const sources = { flags: {}, env: {}, cwd };
   await rejects(
     loadConfig({ ...sources, file: "gone.yaml" }),
@@ -191,7 +191,7 @@ test("a missing or malformed file is reported", async () => {
   match((await problemsOf("- a\n")).join(), /must hold settings/);
 });
 
-test("an unknown BRAID_ variable is a warning, not an error", async () => {
+test("G2: an unknown BRAID_ variable is a warning, not an error", async () => {
   const { warnings } = await load(undefined, {
     env: { BRAID_LISTN: "x", BRAID_URL: "y", PATH: "z" },
   });

@@ -167,7 +167,7 @@ test("a page reads one or two blocks of the split, not all of it", async () => {
   ok(blocks <= 2, `${blocks} blocks`);
 });
 
-test("reads use the split up to its end and the original after it; only the original counts as width", async () => {
+test("DE8: reads use the split up to its end and the original after it; only the original counts as width", async () => {
   await fixture.split({ to: START + 150 * SECOND });
   await fixture.proven();
   fixture.reads.length = 0;
@@ -184,7 +184,7 @@ test("reads use the split up to its end and the original after it; only the orig
   }
 });
 
-test("C10: time that a split covers does not count as width, from whichever source it was read", async () => {
+test("DE6, DE8, C10: time that a split covers does not count as width, from whichever source it was read", async () => {
   await fixture.split({});
   fixture.setMode("SHADOW");
   await fixture.filled();
@@ -197,7 +197,7 @@ test("C10: time that a split covers does not count as width, from whichever sour
 });
 
 for (const mode of ["OFF", "SHADOW", "COMPARE"] as const) {
-  test(`${mode}: the original is served`, async () => {
+  test(`X8: ${mode}: the original is served`, async () => {
     await fixture.split({});
     await fixture.proven();
     fixture.setMode(mode);
@@ -222,7 +222,7 @@ test("OFF and the kill switch: a read does not touch the split", async () => {
   }
 });
 
-test("SHADOW compares a sample, COMPARE every read, SERVE a sample", async () => {
+test("V7: SHADOW compares a sample, COMPARE every read, SERVE a sample", async () => {
   await fixture.split({});
   await fixture.proven();
   const compared = async (mode: "SHADOW" | "COMPARE" | "SERVE", fraction: number) => {
@@ -279,7 +279,7 @@ test("C13: a comparison without events proves nothing: the next read is compared
   equal((await fixture.read(empty)).context.splitPartitionsRead, 1);
 });
 
-test("a comparison covers exactly the positions that were read", async () => {
+test("X7: a comparison covers exactly the positions that were read", async () => {
   await fixture.split({ cuts: [START + 77 * SECOND] });
   fixture.setMode("COMPARE");
   await fixture.filled();
@@ -297,7 +297,7 @@ test("a comparison covers exactly the positions that were read", async () => {
   equal(fixture.count("compared INTEGRITY_ERROR"), 0);
 });
 
-test("C6: an unconfirmed segment is not served", async () => {
+test("B10, C6: an unconfirmed segment is not served", async () => {
   await fixture.split({ confirmed: false });
   await fixture.proven();
   const page = await fixture.read({});
@@ -353,7 +353,7 @@ const WITHDRAWALS: readonly (readonly [string, () => unknown])[] = [
 ];
 
 for (const [what, withdraw] of WITHDRAWALS) {
-  test(`R7: a stream in the middle of a split continues with the original after ${what}`, async () => {
+  test(`R7, B2, K1: a stream in the middle of a split continues with the original after ${what}`, async () => {
     await fixture.split({ cuts: everySecond(10) });
     await fixture.proven();
     const seen: string[] = [];
@@ -368,7 +368,7 @@ for (const [what, withdraw] of WITHDRAWALS) {
   });
 }
 
-test("comparisons beyond the limit are skipped, and the answers stay the same", async () => {
+test("X6: comparisons beyond the limit are skipped, and the answers stay the same", async () => {
   await fixture.split({});
   fixture.setMode("COMPARE");
   await fixture.filled();

@@ -51,7 +51,7 @@ async function sourcesRanked(...answers: (SizeReport | NoSizes)[]): Promise<Size
   return ranked.filter((source) => source !== "WALK");
 }
 
-test("the histogram of the storage comes first, then our reads, then estimates", async () => {
+test("T4: the histogram of the storage comes first, then our reads, then estimates", async () => {
   const [reads, estimates, jmx] = [
     report("READS", 5),
     report("TABLE_ESTIMATES", 128),
@@ -65,7 +65,7 @@ test("the histogram of the storage comes first, then our reads, then estimates",
   ]);
 });
 
-test("a source that has seen nothing ranks after one that has, and answers if no source has", async () => {
+test("T4: a source that has seen nothing ranks after one that has, and answers if no source has", async () => {
   const [reads, jmx] = [report("READS", 5), report("JMX", 0)];
   deepEqual(await sourcesRanked(jmx, reads), ["READS", "JMX"]);
   deepEqual(await sourcesRanked(report("READS", 0), report("JMX", 0)), ["JMX", "READS"]);

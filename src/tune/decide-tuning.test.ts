@@ -126,7 +126,7 @@ test("buckets that are too wide become narrower, and event buckets come last", (
   ok(narrow.eventBuckets > 1);
 });
 
-test("sizes inside the target move nothing, nor do a few wide ids", () => {
+test("T3: sizes inside the target move nothing, nor do a few wide ids", () => {
   const config = configWith({});
   deepEqual(decide(config, { histograms: slices(STEADY, config) }), { kind: "none", why: "FITS" });
   const outliers = { share: 0.02, factor: 5_000 };
@@ -134,7 +134,7 @@ test("sizes inside the target move nothing, nor do a few wide ids", () => {
   deepEqual(decide(config, { histograms }), { kind: "none", why: "FITS" });
 });
 
-test("one unusual slice moves nothing", () => {
+test("T3: one unusual slice moves nothing", () => {
   const config = configWith({});
   for (const level of [0.01, 100]) {
     const histograms = slices(STEADY, config, [1, 1, level]);
@@ -188,7 +188,7 @@ test("slices much shorter than an hour count as read: the last read is recorded 
   });
 });
 
-test("while a change has not shown its effect no other is decided, and widening waits longer", () => {
+test("T2: while a change has not shown its effect no other is decided, and widening waits longer", () => {
   const config = configWith({ secondsPerTimeBucket: 60 });
   const histograms = slices(STEADY, config, [1, 1, 1, 1]);
   const at = (state: Tuning["state"], nth: number): Tuning[] => [
@@ -233,7 +233,7 @@ const partitioning: fc.Arbitrary<TimePartition> = fc.record({
   eventBuckets: fc.constantFrom(1, 2, 8, 12),
 });
 
-test("on any steady traffic it comes to rest at once, with a configuration that works", () => {
+test("T2: on any steady traffic it comes to rest at once, with a configuration that works", () => {
   fc.assert(
     fc.property(traffic, partitioning, fc.integer({ min: 2, max: 400 }), (steady, start, days) => {
       let config = configWith(start, days);
@@ -274,7 +274,7 @@ test("more bytes never lead to wider partitions, of ids that write all the time"
   );
 });
 
-test("a proposal is bounded: widths that people recognise, and slices as long as the retention allows", () => {
+test("T7: a proposal is bounded: widths that people recognise, and slices as long as the retention allows", () => {
   fc.assert(
     fc.property(traffic, partitioning, fc.integer({ min: 2, max: 400 }), (steady, start, days) => {
       const config = configWith(start, days);
@@ -315,7 +315,7 @@ test("the same facts give the same decision, and a proposal that waits is not ma
   );
 });
 
-test("on stationary traffic with noise no change is undone, whatever its effect", () => {
+test("T2: on stationary traffic with noise no change is undone, whatever its effect", () => {
   const noise = fc.array(fc.double({ min: 0.9, max: 1.1, noNaN: true }), {
     minLength: 24,
     maxLength: 24,

@@ -196,7 +196,7 @@ test("a refused proposal does not come back while the sizes are the same", async
   });
 });
 
-test("AUTO applies by itself, and takes back what made partitions worse", async () => {
+test("T9: AUTO applies by itself, and takes back what made partitions worse", async () => {
   const { tune, walked, stored, states, record } = await fixture({ tuning: { mode: "AUTO" } });
   await walked(0, SPARSE, MINUTES);
   await walked(1, SPARSE, MINUTES);
@@ -220,7 +220,7 @@ const dies = (when: string) => (at: string) => {
 };
 
 for (const when of ["before", "after"]) {
-  test(`a process that dies ${when} the change of the configuration is continued`, async () => {
+  test(`T6: a process that dies ${when} the change of the configuration is continued`, async () => {
     const { tune, walked, states, stored, record, during } = await fixture({
       tuning: { mode: "AUTO" },
     });
@@ -237,7 +237,7 @@ for (const when of ["before", "after"]) {
     deepEqual((await record()).config.timePartition, DAILY);
   });
 
-  test(`a process that dies ${when} it takes a change back is continued`, async () => {
+  test(`T6: a process that dies ${when} it takes a change back is continued`, async () => {
     const { tune, walked, states, stored, record, during } = await applied();
     await walked(0, FLOOD, DAILY);
     await walked(1, FLOOD, DAILY);
@@ -252,7 +252,7 @@ for (const when of ["before", "after"]) {
   });
 }
 
-test("an operator who refuses while AUTO applies is too late, or first; never beside a change", async () => {
+test("T8: an operator who refuses while AUTO applies is too late, or first; never beside a change", async () => {
   const { tune, walked, states, record, during, tunings, setMode } = await fixture();
   await walked(0, SPARSE, MINUTES);
   await walked(1, SPARSE, MINUTES);
@@ -269,7 +269,7 @@ test("an operator who refuses while AUTO applies is too late, or first; never be
   deepEqual((await record()).config.timePartition, DAILY);
 });
 
-test("an operator's own change while a change is taken back wins", async () => {
+test("T8: an operator's own change while a change is taken back wins", async () => {
   const { tune, walked, states, record, during, process } = await applied();
   await walked(0, FLOOD, DAILY);
   await walked(1, FLOOD, DAILY);
@@ -326,7 +326,7 @@ test("tuning that is off measures the last change and changes nothing", async ()
   deepEqual(await bad.states(), ["TAKEN_BACK"]);
 });
 
-test("quiet slices do not take a change back, nor show its effect", async () => {
+test("T1: quiet slices do not take a change back, nor show its effect", async () => {
   const { tune, walked, states } = await applied();
   const quiet = { ...SPARSE, ids: 10 };
   for (const day of [0, 1, 2]) await walked(day, quiet, DAILY);
@@ -334,7 +334,7 @@ test("quiet slices do not take a change back, nor show its effect", async () => 
   deepEqual(await states(), ["APPLIED"]);
 });
 
-test("one slice that holds too little does not keep the others from being judged", async () => {
+test("T1: one slice that holds too little does not keep the others from being judged", async () => {
   const { tune, walked, stored } = await fixture();
   const thin = { ...SPARSE, ids: 2 };
   await walked(0, SPARSE, MINUTES);
@@ -363,7 +363,7 @@ test("a proposal ends when the newest slices have the target size", async () => 
   deepEqual(await states(), ["SUPERSEDED"]);
 });
 
-test("C26: while time is in doubt nothing is decided, accepted or continued", async () => {
+test("T10, C26: while time is in doubt nothing is decided, accepted or continued", async () => {
   const { tune, walked, states, tunings, doubt, record, during } = await fixture();
   await walked(0, SPARSE, MINUTES);
   await walked(1, SPARSE, MINUTES);
@@ -390,7 +390,7 @@ test("C26: while time is in doubt nothing is decided, accepted or continued", as
   deepEqual(await states(), ["APPLIED"]);
 });
 
-test("slices that are made while a change is applied count as before it", async () => {
+test("T5: slices that are made while a change is applied count as before it", async () => {
   const { tune, walked, stored, during, control, process, setMode } = await fixture();
   await walked(0, SPARSE, MINUTES);
   await walked(1, SPARSE, MINUTES);
@@ -422,7 +422,7 @@ test("AUTO applies a proposal that waits since the mode was PROPOSE", async () =
   deepEqual((await record()).config.timePartition, DAILY);
 });
 
-test("AUTO leaves a proposal of much longer slices to an operator, and they begin where both widths do", async () => {
+test("T7: AUTO leaves a proposal of much longer slices to an operator, and they begin where both widths do", async () => {
   const days = 30 * DAY;
   const { tune, walked, states, record, stored, tunings } = await fixture({
     tuning: { mode: "AUTO" },

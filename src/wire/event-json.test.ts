@@ -211,12 +211,12 @@ test("the answer lists all problems of a request at once, by path", () => {
   }
 });
 
-test("__proto__ is an unknown field like any other", () => {
+test("Z9: __proto__ is an unknown field like any other", () => {
   const text = `{"namespace":"plays","events":[{"__proto__":{"eventId":"x"}}]}`;
   throws(() => taken(text), /events\[0\]\.__proto__/);
 });
 
-test("any JSON value is either accepted or refused with its problems", () => {
+test("Z9: any JSON value is either accepted or refused with its problems", () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 5 }), fc.nat(3), (json, where) => {
       const request = [

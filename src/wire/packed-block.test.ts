@@ -41,7 +41,7 @@ test("a block returns what was put in", () => {
   );
 });
 
-test("the bytes of a block are those of the specification, for ever", () => {
+test("V9: the bytes of a block are those of the specification, for ever", () => {
   const block = encodeBlock(CONTEXT, FIELDS, FRAMES).toString("hex");
   const fields = [
     "01",
@@ -73,7 +73,7 @@ test("no flipped bit, no missing and no additional byte goes unnoticed", () => {
   equal(readBlock(CONTEXT, Buffer.concat([block, Buffer.alloc(1)])), undefined);
 });
 
-test("a sound block of another location is not accepted here", () => {
+test("X13: a sound block of another location is not accepted here", () => {
   const block = encodeBlock(CONTEXT, FIELDS, FRAMES);
   ok(readBlock(CONTEXT, block) !== undefined);
   const others: BlockContext[] = [

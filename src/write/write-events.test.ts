@@ -146,7 +146,7 @@ test("W14: events of a blocked id are refused, others of the batch are written",
   ok(failures[0]?.message.includes("a bot"));
 });
 
-test("W19: above its byte limit the server refuses before any work, with a hint, and accepts again when there is room", async () => {
+test("W19, O4: above its byte limit the server refuses before any work, with a hint, and accepts again when there is room", async () => {
   await using fixture = await Fixture.open({}, 1_000);
   let goOn: () => void = () => undefined;
   const held = new Promise<void>((resolve) => (goOn = resolve));

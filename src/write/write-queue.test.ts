@@ -87,7 +87,7 @@ test("a failing storage is retried, and after a while the events are dropped and
   equal(queue.bytes, 0, "nothing stays behind");
 });
 
-test("a namespace whose storage is away delays no other, and leaves it room", async () => {
+test("O6: a namespace whose storage is away delays no other, and leaves it room", async () => {
   const { queue, clock, store, appended } = await fixture();
   const append = store.append.bind(store);
   store.append = (slice, events) => {

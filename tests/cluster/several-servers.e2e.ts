@@ -241,7 +241,7 @@ test("D30: all servers read an event that one server wrote into a new slice", as
   await a.client.deleteNamespace(name, { purge: true });
 });
 
-test("D25: a wide partition is recorded once, for any number of reads through any number of servers", async () => {
+test("DE1, D25: a wide partition is recorded once, for any number of reads through any number of servers", async () => {
   const name = await namespaceOfSmallPartitions("wide");
   const at = Date.now() - 1_000;
   const events = Array.from({ length: 80 }, (_, i) => newEvent("s", at, `e${i}`, 1_024));

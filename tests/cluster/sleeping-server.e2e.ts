@@ -99,7 +99,7 @@ test("D28: a server that was frozen until the floor had passed its event does no
   await sleeper.stop("SIGKILL");
 });
 
-test("D29: reads and writes work during a Kafka outage, and detections resume after it", async () => {
+test("DE2, Q9, D29: reads and writes work during a Kafka outage, and detections resume after it", async () => {
   const [second, worker] = await Promise.all([fleet.serve("second"), fleet.work("worker")]);
   const widePartition = { bytesMax: "65536", targetBytes: "65536", eventsMax: "100" };
   await awake.client.createNamespace("wide", { widePartition });

@@ -82,7 +82,7 @@ test("D1: with one of three nodes killed, writes and reads continue", async (t) 
   endPhase(t);
 });
 
-test("D2: a namespace is created while a node is down", async (t) => {
+test("CP6, D2: a namespace is created while a node is down", async (t) => {
   load.begin();
   await worksInNewNamespace("while_down");
   endPhase(t);
@@ -142,7 +142,7 @@ test("D5: with one of three nodes frozen, writes and reads continue, also after 
   endPhase(t);
 });
 
-test("D6: with all nodes down every answer is a documented code, and readiness says why", async (t) => {
+test("G8, U5, D6: with all nodes down every answer is a documented code, and readiness says why", async (t) => {
   load.begin();
   await Promise.all(cluster.nodes.map((each) => each.kill()));
   await load.isRefused(5);

@@ -74,7 +74,7 @@ export function catalogSuite(engine: string, make: () => Promise<CatalogUnderTes
   );
 
   claim(
-    "of several changes of the same version one wins, and no change is lost",
+    "CO2: of several changes of the same version one wins, and no change is lost",
     async (catalog) => {
       let wins = 0;
       await Promise.all(

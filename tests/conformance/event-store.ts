@@ -258,23 +258,26 @@ export function eventStoreSuite(engine: string, make: () => Promise<StoreUnderTe
     },
   );
 
-  claim("W12: a slice that is made several times at once is one slice", async (store, under) => {
-    const made = { ...SLICE, slice: "data_20260329" };
-    const key = { ...partition("a"), slice: made.slice };
-    const events = [0, 1, 2, 3, 4].map((i) => placed("a", START + i, "e"));
-    // Each creator writes as soon as it has its answer, while others are still creating.
-    await Promise.all(
-      events.map(async (event) => {
-        await store.createSlice(made);
-        await store.append(made, [event]);
-      }),
-    );
-    assert.deepEqual(await read(store, key), inOrder(events));
-    assert.equal((await store.sliceStats(made)).events, events.length);
-    const again = await under.reopen();
-    await Promise.all([again.createSlice(made), again.createSlice(made)]);
-    assert.deepEqual(await read(again, key), inOrder(events));
-  });
+  claim(
+    "W12, CP5: a slice that is made several times at once is one slice",
+    async (store, under) => {
+      const made = { ...SLICE, slice: "data_20260329" };
+      const key = { ...partition("a"), slice: made.slice };
+      const events = [0, 1, 2, 3, 4].map((i) => placed("a", START + i, "e"));
+      // Each creator writes as soon as it has its answer, while others are still creating.
+      await Promise.all(
+        events.map(async (event) => {
+          await store.createSlice(made);
+          await store.append(made, [event]);
+        }),
+      );
+      assert.deepEqual(await read(store, key), inOrder(events));
+      assert.equal((await store.sliceStats(made)).events, events.length);
+      const again = await under.reopen();
+      await Promise.all([again.createSlice(made), again.createSlice(made)]);
+      assert.deepEqual(await read(again, key), inOrder(events));
+    },
+  );
 
   claim(
     "ids are listed by their beginnings, each once, in pages that continue each other",
@@ -482,22 +485,25 @@ export function eventStoreSuite(engine: string, make: () => Promise<StoreUnderTe
     assert.equal((await read(again, { ...partition("a"), namespaceId: "ns2" })).length, 1);
   });
 
-  claim("a drop does not wait for scans: they end, or fail as unavailable", async (store) => {
-    const events = Array.from({ length: 3000 }, (_, i) => placed("a", START + i, "e"));
-    await store.append(SLICE, events);
-    const scan = store
-      .scan(partition("a"), { ...ALL, runEventsMax: 50 }, never)
-      [Symbol.asyncIterator]();
-    assert.equal((await scan.next()).done, false);
-    await store.dropSlice(SLICE);
-    await assert.doesNotReject(async () => {
-      try {
-        while ((await scan.next()).done !== true);
-      } catch (error) {
-        if (!failsWith("STORAGE_UNAVAILABLE")(error)) throw error;
-      }
-    });
-  });
+  claim(
+    "E1, E10: a drop does not wait for scans: they end, or fail as unavailable",
+    async (store) => {
+      const events = Array.from({ length: 3000 }, (_, i) => placed("a", START + i, "e"));
+      await store.append(SLICE, events);
+      const scan = store
+        .scan(partition("a"), { ...ALL, runEventsMax: 50 }, never)
+        [Symbol.asyncIterator]();
+      assert.equal((await scan.next()).done, false);
+      await store.dropSlice(SLICE);
+      await assert.doesNotReject(async () => {
+        try {
+          while ((await scan.next()).done !== true);
+        } catch (error) {
+          if (!failsWith("STORAGE_UNAVAILABLE")(error)) throw error;
+        }
+      });
+    },
+  );
 
   claim("appends that race with a drop are stored or refused, and the drop ends", async (store) => {
     const appends = Array.from({ length: 20 }, (_, i) =>

@@ -45,7 +45,7 @@ interface Outcome {
 
 /** `open` returns a fresh engine, which is closed at the end. */
 export function splitShapesSuite(engine: string, open: () => Promise<Engine>): void {
-  test(`${engine}: partitions of every shape are split by every strategy in both layouts, and served`, async (t) => {
+  test(`CP11: ${engine}: partitions of every shape are split by every strategy in both layouts, and served`, async (t) => {
     const slo = { targetMs: 5_000, maxMs: 30_000 };
     const live = await LiveSplits.open(await open(), START + 150 * SECOND, {
       timePartition: {

@@ -109,7 +109,7 @@ export function workQueueSuite(name: string, make: MakeWorkQueue): void {
   });
 
   claim(
-    "a malformed message is kept with the reason, and the next message is handled",
+    "Q4: a malformed message is kept with the reason, and the next message is handled",
     async ({ queue, reader, deadLetters }, seen) => {
       await using reading = new Reading(reader, (text) =>
         text.endsWith("bad") ? { kind: "malformed", why: `not good: ${text}` } : DONE,
@@ -191,7 +191,7 @@ export function workQueueSuite(name: string, make: MakeWorkQueue): void {
   });
 
   claim(
-    "a message whose handler did not finish is handled by the next consumer",
+    "Q7: a message whose handler did not finish is handled by the next consumer",
     async ({ queue, reader }) => {
       const first = new Reading(reader, (_, signal) => endOf(signal));
       publish(queue, "k|unfinished");
@@ -204,7 +204,7 @@ export function workQueueSuite(name: string, make: MakeWorkQueue): void {
   );
 
   claim(
-    "beyond its bound in messages it drops at once, and counts",
+    "DE12: beyond its bound in messages it drops at once, and counts",
     async ({ queue, reader }, seen) => {
       const outcomes = Array.from({ length: 50 }, (_, i) => publish(queue, `k|${i}`));
       assert.equal(outcomes.filter((outcome) => outcome === "accepted").length, 10);

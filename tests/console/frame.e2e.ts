@@ -85,7 +85,7 @@ test("an address without a page says so and leads back", async () => {
   view.check();
 });
 
-test("a server that is away is a banner on the page, and the banner goes when it is back", async () => {
+test("N6: a server that is away is a banner on the page, and the banner goes when it is back", async () => {
   await using own = await startServer();
   await using view = await browser.open(`${own.url}/`, {
     expected: /ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE/,
@@ -101,7 +101,7 @@ test("a server that is away is a banner on the page, and the banner goes when it
   view.check();
 });
 
-test("files are served with their type, compressed, and kept by browsers; others are not served", async () => {
+test("Z14: files are served with their type, compressed, and kept by browsers; others are not served", async () => {
   const start = await fetch(`${server.url}/`);
   equal(start.status, 200);
   equal(start.headers.get("cache-control"), "no-cache");

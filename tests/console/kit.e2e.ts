@@ -37,7 +37,7 @@ for (const [colours, width] of [
   });
 }
 
-test("a long table has only the rows in view on the page, and sort and filter are in the address", async () => {
+test("N7: a long table has only the rows in view on the page, and sort and filter are in the address", async () => {
   await using view = await browser.open(`${server.url}/kit`);
   const { page } = view;
   const table = page.getByRole("table", { name: "Made-up partitions" });

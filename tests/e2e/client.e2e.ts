@@ -142,7 +142,7 @@ test("an error names all problems of a request", async () => {
   });
 });
 
-test("a read during which the server is killed and restarted returns every event exactly once", async () => {
+test("N3: a read during which the server is killed and restarted returns every event exactly once", async () => {
   const query = {
     timeSeriesId: "profile:1",
     ...ALL,

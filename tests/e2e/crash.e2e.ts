@@ -9,7 +9,7 @@ const KILLS = Number(process.env["BRAID_KILLS"] ?? 12);
 const WRITERS = ["w0", "w1", "w2", "w3"];
 const BATCH = 20;
 
-test("W17: every event acknowledged over HTTP survives every SIGKILL, and page tokens stay valid", async () => {
+test("W17, U2: every event acknowledged over HTTP survives every SIGKILL, and page tokens stay valid", async () => {
   await using server = await startServer();
   const client = connect(server.url, { retries: { attemptsMax: 1 } });
   await client.createNamespace("crash");

@@ -340,7 +340,7 @@ test("every refusal has its code, status, reason and retry hint, over every prot
   deepEqual(codes, Object.keys(CODES).toSorted(), "every code is covered");
 });
 
-test("a busy server refuses with OVERLOADED over every protocol, and serves again afterwards", async () => {
+test("O1: a busy server refuses with OVERLOADED over every protocol, and serves again afterwards", async () => {
   const host = new URL(server.url);
   // Admitted by the content length that they declare and do not send.
   const held = await Promise.all(

@@ -95,7 +95,7 @@ test("a request that is reset in its own packet ends only itself", async () => {
   await assertUnharmed();
 });
 
-test("floods of resets, pings, settings and continuations end only their own connection", async () => {
+test("Z12: floods of resets, pings, settings and continuations end only their own connection", async () => {
   const ping = frame(FRAME.PING, 0, 0, Buffer.alloc(8));
   const floods: readonly ((n: number) => Buffer)[] = [
     (n) =>
@@ -124,7 +124,7 @@ test("floods of resets, pings, settings and continuations end only their own con
   await assertUnharmed();
 });
 
-test("a small request that unpacks to millions of fields is refused before it is decoded", async () => {
+test("Z11: a small request that unpacks to millions of fields is refused before it is decoded", async () => {
   const empty = (tag: number, count: number): Buffer => {
     const bytes = Buffer.alloc(count * 2);
     for (let i = 0; i < count; i++) bytes[i * 2] = tag;
@@ -318,7 +318,7 @@ test("health checks that are never sent keep out no others", async () => {
   await assertUnharmed();
 });
 
-test("half-sent requests count with the bytes received, and are released when their sender leaves", async () => {
+test("O4, Z12: half-sent requests count with the bytes received, and are released when their sender leaves", async () => {
   const half = Buffer.alloc(1_000_000);
   const sockets = await Promise.all(Array.from({ length: 40 }, () => openRaw(server.url)));
   for (const socket of sockets) {
@@ -339,7 +339,7 @@ test("half-sent requests count with the bytes received, and are released when th
   await assertUnharmed();
 });
 
-test("idle connections are closed for new ones, and health answers when there is no room", async () => {
+test("O5: idle connections are closed for new ones, and health answers when there is no room", async () => {
   const idle = await Promise.all(Array.from({ length: 200 }, () => openRaw(server.url)));
   for (const socket of idle) {
     await sent(socket, Buffer.concat([PREFACE, settings()]));
@@ -349,7 +349,7 @@ test("idle connections are closed for new ones, and health answers when there is
   await assertUnharmed();
 });
 
-test("a request that names another host is refused on every route", async () => {
+test("Z13: a request that names another host is refused on every route", async () => {
   for (const [verb, path] of [
     ["GET", "/metrics"],
     ["GET", "/openapi.json"],

@@ -29,7 +29,7 @@ after(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-test("a second server on the same data is refused with one clear line and exit code 1", async () => {
+test("U1: a second server on the same data is refused with one clear line and exit code 1", async () => {
   const second = await braid(
     ["serve", "--listen", "127.0.0.1:0", "--data", server.data],
     server.url,
@@ -43,7 +43,7 @@ test("a second server on the same data is refused with one clear line and exit c
   equal((await fetch(`${server.url}/healthz`)).status, 200, "the first still serves");
 });
 
-test("SIGTERM under load exits 0, and every acknowledged or queued event is stored", async () => {
+test("U3: SIGTERM under load exits 0, and every acknowledged or queued event is stored", async () => {
   const writers = ["sync-0", "sync-1", "sync-2", "queued-0", "queued-1", "queued-2"];
   const acknowledged = new Map(writers.map((writer) => [writer, 0]));
   const refusals: BraidError[] = [];

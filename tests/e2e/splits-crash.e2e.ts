@@ -34,7 +34,7 @@ const KILLS = ["SPLITTING", "SPLITTING", "SPLITTING", "VALIDATING", "COMPLETED"]
 /** If a stage ended before the test saw it, the test retries with a new copy. */
 const ATTEMPTS_MAX = 10;
 
-test("killed while it copies, validates and has yet to confirm, a split is served in the end, and no event differs", async (t) => {
+test("CP13: killed while it copies, validates and has yet to confirm, a split is served in the end, and no event differs", async (t) => {
   await using server = await startServer({ env: { ...SOON, BRAID_SPLITS_CONCURRENCY: "1" } });
   const client = connect(server.url);
   const from = bucketBefore(BUCKET_SECONDS, 30);

@@ -120,7 +120,7 @@ test("the splits of a paused namespace wait, and continue when it is resumed", a
   await untilServable(client, name, "wide");
 });
 
-test("operator requests hold: a rollback lasts, a retry splits again, and the kill switch stops all reads of splits", async () => {
+test("K4, K5: operator requests hold: a rollback lasts, a retry splits again, and the kill switch stops all reads of splits", async () => {
   const name = "operated";
   const ledger = await wideNamespace(name, { layout: "PACKED" });
   deepEqual(await routes(name, "wide"), ["ORIGINAL_FILTER_MISS"]);

@@ -32,7 +32,7 @@ after(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-test("a killed broker costs only the messages that the buffer cannot hold", async () => {
+test("Q9: a killed broker costs only the messages that the buffer cannot hold", async () => {
   await using worker = await Worker.open(uniqueName("killed"));
   worker.publish("before");
   await until(() => worker.handled.has("before"));
@@ -53,7 +53,7 @@ test("a killed broker costs only the messages that the buffer cannot hold", asyn
   await until(() => worker.handled.has("after"));
 });
 
-test("a paused broker is abandoned and found again", async () => {
+test("Q9: a paused broker is abandoned and found again", async () => {
   await using worker = await Worker.open(uniqueName("still"));
   worker.publish("before");
   await until(() => worker.handled.has("before"));
@@ -70,7 +70,7 @@ test("a paused broker is abandoned and found again", async () => {
   await untilLong(() => worker.handled.has("after"));
 });
 
-test("a queue opens without a broker, and works when there is one", async () => {
+test("U5: a queue opens without a broker, and works when there is one", async () => {
   await broker.kill();
   await using worker = await Worker.open(uniqueName("none"));
   assert.ok(worker.troubles.length > 0);

@@ -58,7 +58,7 @@ test("kafka: the topics are created with our settings", async () => {
   assert.equal(configs.get("retention.ms"), "604800000");
 });
 
-test("kafka: a topic that would lose messages is refused, with the remedy", async () => {
+test("Q14: kafka: a topic that would lose messages is refused, with the remedy", async () => {
   await using fixture = new KafkaFixture();
   const topic = `${fixture.prefix}braid.detections`;
   const configs = [{ name: "cleanup.policy", value: "compact" }];
@@ -74,7 +74,7 @@ test("kafka: a topic that would lose messages is refused, with the remedy", asyn
   });
 });
 
-test("kafka: a topic that cannot be created is refused, with the remedy", async () => {
+test("Q14: kafka: a topic that cannot be created is refused, with the remedy", async () => {
   await using fixture = new KafkaFixture();
   await assert.rejects(fixture.open({ replication: 99 }), (error) => {
     assert.ok(error instanceof ServiceError);
@@ -100,7 +100,7 @@ test("kafka: a dead letter has its origin", async () => {
   });
 });
 
-test("kafka: two consumers share the work, and all of it is done", async () => {
+test("Q6: kafka: two consumers share the work, and all of it is done", async () => {
   await using fixture = new KafkaFixture();
   const [first, second] = [await fixture.open(), await fixture.open()];
   const handled = [new Set<string>(), new Set<string>()] as const;
@@ -150,7 +150,7 @@ test("kafka: a message that keeps failing blocks its partition, and only that", 
   assert.deepEqual([...new Set(handled.get("stuck"))], lengths);
 });
 
-test("kafka: another consumer handles what a killed consumer had not finished", async () => {
+test("Q6, Q7: kafka: another consumer handles what a killed consumer had not finished", async () => {
   await using fixture = new KafkaFixture();
   const queue = await fixture.open();
   const [broker = ""] = brokers;

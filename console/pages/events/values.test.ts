@@ -17,7 +17,7 @@ test("a long value is cut, and says how much is missing", () => {
   equal(valueText(bytes("x".repeat(2_010)), "text").endsWith("x … 10 more characters"), true);
 });
 
-test("cells of a CSV are quoted, and none begins like a formula", () => {
+test("Z7: cells of a CSV are quoted, and none begins like a formula", () => {
   const event = {
     timeSeriesId: "=1+1",
     eventTime: "2026-11-18T00:00:00Z",

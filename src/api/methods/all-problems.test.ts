@@ -217,7 +217,7 @@ test("a write names the problems of the request, its events' shape and its heade
   }
 });
 
-test("the same field twice does not hide what else is wrong", async () => {
+test("Z9: the same field twice does not hide what else is wrong", async () => {
   const { methods } = await start();
   const body = '{"namespace":"plays","namespace":"","timeSlice":7}';
   deepEqual(await problemsOf(methods, "UndropTimeSlice", body), [

@@ -92,7 +92,7 @@ test("CreateNamespace from a workload takes the plan, and keeps what was expecte
   deepEqual(changed.provisioned, provisioned);
 });
 
-test("other work runs between the worlds of a plan", async () => {
+test("O9: other work runs between the worlds of a plan", async () => {
   const { call } = start();
   let turns = 0;
   let planned = false;
@@ -125,7 +125,7 @@ test("CreateNamespace refuses a workload beside a partitioning, and creates noth
   equal((await namespaces.list({})).namespaces.length, 0);
 });
 
-test("a third plan at a time is refused; a caller that leaves makes room", async () => {
+test("O9: a third plan at a time is refused; a caller that leaves makes room", async () => {
   const { call } = start();
   const leaving = new AbortController();
   const plans = [0, 1].map(() => call("PlanNamespace", { workload: WORKLOAD }, leaving.signal));

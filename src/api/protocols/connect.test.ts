@@ -275,7 +275,7 @@ test("gzip goes both ways, and only where the caller asks for it", async () => {
   equal(flat[0]?.flags, 0);
 });
 
-test("a compressed request has the same limit after decompression as one that is not", async () => {
+test("Z11: a compressed request has the same limit after decompression as one that is not", async () => {
   const bomb = gzipSync(Buffer.alloc(REQUEST_BYTES_MAX + 1));
   const unary = await post(READ, bomb, { ...PROTO, "content-encoding": "gzip" });
   equal(unary.headers.get("braid-code"), "REQUEST_TOO_LARGE");

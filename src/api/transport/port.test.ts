@@ -144,7 +144,7 @@ const FLOODS: Readonly<Record<string, (n: number) => Buffer>> = {
 };
 
 for (const [name, flood] of Object.entries(FLOODS)) {
-  test(`a flood of ${name} frames by a peer that reads nothing ends its connection`, async () => {
+  test(`Z12: a flood of ${name} frames by a peer that reads nothing ends its connection`, async () => {
     await using fixture = await Fixture.open();
     const socket = await openRaw(fixture.url, false);
     await sent(socket, Buffer.concat([PREFACE, settings()]));

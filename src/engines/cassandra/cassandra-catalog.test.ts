@@ -39,7 +39,7 @@ function catalogOn(datacenters: "one" | "several", answers: "come" | "are lost" 
   return { asked, catalog, clock };
 }
 
-test("C5: the catalog is read by a majority, and changed by a majority that all processes share", async () => {
+test("CO2, C5: the catalog is read by a majority, and changed by a majority that all processes share", async () => {
   for (const [datacenters, majority, agreed] of [
     ["one", localQuorum, localSerial],
     // A majority of one data centre does not see what another has changed.
@@ -57,7 +57,7 @@ test("C5: the catalog is read by a majority, and changed by a majority that all 
   }
 });
 
-test("C5: a change whose answer was lost is looked up by a read that first completes transactions under way", async () => {
+test("CO1, C5: a change whose answer was lost is looked up by a read that first completes transactions under way", async () => {
   for (const [datacenters, agreed] of [
     ["one", localSerial],
     ["several", serial],

@@ -63,7 +63,7 @@ function eventOf(bytes: number): PlacedEvent {
   return { event, timeBucket: 0, eventBucket: 0 };
 }
 
-test("C18: a dropped slice is not made again, and no table of it", async () => {
+test("E8, C18: a dropped slice is not made again, and no table of it", async () => {
   const { told, store } = storeOn();
   await store.createSlice(SLICE);
   await store.dropSlice(SLICE);
@@ -72,7 +72,7 @@ test("C18: a dropped slice is not made again, and no table of it", async () => {
   deepEqual(told.schema, []);
 });
 
-test("C18: a process that makes a slice while another drops it leaves no table behind", async () => {
+test("CP5, C18: a process that makes a slice while another drops it leaves no table behind", async () => {
   const { told, other, store } = storeOn();
   told.changing = async (statement) => {
     if (statement.startsWith("CREATE TABLE")) await other.move(SLICE, "DROPPED");

@@ -63,7 +63,7 @@ test("a transaction that a node reports as unavailable may have been made", () =
   equal(isRefusedTransaction(answered(codes.invalid, "unconfigured table x")), true);
 });
 
-test("a missing table is distinguished from other invalid statements", () => {
+test("CP6: a missing table is distinguished from other invalid statements", () => {
   equal(isMissingTable(answered(codes.invalid, "unconfigured table data_1")), true);
   equal(isMissingTable(answered(codes.invalid, "Keyspace 'x' does not exist")), true);
   equal(isMissingTable(answered(codes.unprepared)), true);
@@ -73,7 +73,7 @@ test("a missing table is distinguished from other invalid statements", () => {
   equal(isMissingTable(noHost()), false);
 });
 
-test("a failed connection names the address and the remedy", () => {
+test("G8: a failed connection names the address and the remedy", () => {
   const options = { contactPoints: ["a:1"], datacenter: "east", replication: { east: 1 } };
   const away = cannotConnect(noHost(new Error("connect ECONNREFUSED")), options);
   equal(away.code, "STORAGE_UNAVAILABLE");

@@ -26,7 +26,7 @@ function asked(settings: Readonly<Record<string, string>> | "down") {
   return droppedSnapshotsOf(options, "plays-0123456789abcdef");
 }
 
-test("C26: nodes that keep snapshots of dropped tables say so, with the command that clears them", async () => {
+test("E6, C26: nodes that keep snapshots of dropped tables say so, with the command that clears them", async () => {
   const found = await asked({ auto_snapshot: "true" });
   match(found?.kept ?? "", /until it is cleared$/);
   equal(found?.clearCommand, "nodetool clearsnapshot --all -- braid_plays_0123456789abcdef");

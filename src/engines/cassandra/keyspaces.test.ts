@@ -16,13 +16,13 @@ test("different namespaces have different keyspaces", () => {
   equal(new Set(names).size, ids.length, names.join(" "));
 });
 
-test("only a plain name becomes part of a statement", () => {
+test("Z6: only a plain name becomes part of a statement", () => {
   throws(() => keyspaceOf("braid", "x; DROP KEYSPACE y"));
   throws(() => keyspaceOf("Braid", "x"));
   throws(() => tableOf("data_1; --"));
 });
 
-test("the id of a table follows from its name alone", () => {
+test("CP5: the id of a table follows from its name alone", () => {
   const idIn = (statement: string): string => /id = (\S+)/.exec(statement)?.[1] ?? "";
   const id = idIn(createEventTable("braid_a_1", "data_20260328"));
   match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/);

@@ -146,7 +146,7 @@ test("C20: a fetch asks for at most as many of the largest blocks as fit", async
   equal(asked[0]?.limit, 16);
 });
 
-test("a node that runs out of time is asked for fewer blocks, and for more again when it answers", async () => {
+test("P8: a node that runs out of time is asked for fewer blocks, and for more again when it answers", async () => {
   const { asked, clock, source } = partOf(60, async (_, nth) => {
     if (nth === 2 || nth === 3) throw timedOut();
   });

@@ -91,7 +91,7 @@ test("a walk asks a majority of the local replicas, also for a namespace that re
   deepEqual([...consistencies], [types.consistencies.localQuorum]);
 });
 
-test("a cluster that runs out of time is asked for fewer keys", async () => {
+test("P8: a cluster that runs out of time is asked for fewer keys", async () => {
   const { source, asked, fail } = tableOf({ a: 1n, b: 2n, c: 3n });
   fail.next = new errors.OperationTimedOutError("too slow");
   const walking = walkPartitions(source, SLICE, { ...WALK, partitionsMax: 100 }, never);

@@ -52,7 +52,7 @@ catalogSuite("embedded", async () => {
 /** These tests do not wait for the background verification. */
 const UNVERIFIED = { tableVerified: () => undefined, tableDamaged: () => undefined };
 
-test("a directory has one owner at a time, and the error names both", async () => {
+test("U1: a directory has one owner at a time, and the error names both", async () => {
   const directory = await freshDirectory();
   const engine = await openEmbeddedEngine({ directory, clock: systemClock });
   await assert.rejects(
@@ -68,7 +68,7 @@ test("a directory has one owner at a time, and the error names both", async () =
   await rm(directory, { recursive: true });
 });
 
-test("a directory of a newer format is refused", async () => {
+test("M2: a directory of a newer format is refused", async () => {
   const directory = await freshDirectory();
   await (await openEmbeddedEngine({ directory, clock: systemClock })).close();
   // The checksum belongs to the text, so this is what a later version would write.

@@ -47,7 +47,7 @@ test("a dead letter is the unchanged message, with the reason and its origin", a
   });
 });
 
-test("a message too large for the dead topic is kept without its value", async () => {
+test("Q4: a message too large for the dead topic is kept without its value", async () => {
   const topic = new DeadTopic(1_000);
   const key = Buffer.from("k");
   await sendDeadLetter(messageOf(key, Buffer.alloc(5_000)), "too much", "t.dead", topic.send);

@@ -74,7 +74,7 @@ test("a batch is bounded in messages and in bytes", async () => {
   );
 });
 
-test("during an outage of the broker messages are held and retried, and the outage is reported once", async () => {
+test("Q9, O7: during an outage of the broker messages are held and retried, and the outage is reported once", async () => {
   const fixture = new Fixture();
   const buffer = fixture.buffer(2);
   fixture.answer = () => Promise.reject(new Error("away"));

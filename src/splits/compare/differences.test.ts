@@ -27,7 +27,7 @@ beforeEach(async () => {
   fixture = await OnePartition.open();
 });
 
-test("S14, C14: an event that only the original has leads to a recopy of that split, and the namespace keeps its mode", async () => {
+test("X5, S14, C14: an event that only the original has leads to a recopy of that split, and the namespace keeps its mode", async () => {
   await fixture.split({ to: START + 100 * SECOND });
   await fixture.split({
     from: START + 100 * SECOND,
@@ -97,7 +97,7 @@ test("C14: other bytes make the namespace fall back", async () => {
   equal(fixture.fallBacks.length, 1);
 });
 
-test("S22, C14: a split that differs is held, so that the namespace falls back for it once, and a retry copies it again", async () => {
+test("X5, S22, C14: a split that differs is held, so that the namespace falls back for it once, and a retry copies it again", async () => {
   await fixture.split({});
   await fixture.write([eventOf(100, START + 100 * SECOND, "other")]);
   fixture.setMode("COMPARE");
@@ -123,7 +123,7 @@ test("S22, C14: a split that differs is held, so that the namespace falls back f
   equal(retried.dueAt, fixture.clock.nowMicros());
 });
 
-test("C14: a difference that is gone at the recheck changes nothing", async () => {
+test("X7, C14: a difference that is gone at the recheck changes nothing", async () => {
   await fixture.split({});
   fixture.setMode("COMPARE");
   await fixture.filled();

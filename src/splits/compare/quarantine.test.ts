@@ -140,7 +140,7 @@ const GROUNDS: readonly (readonly [string, () => Promise<unknown>])[] = [
 ];
 
 for (const [what, change] of GROUNDS) {
-  test(`C14: a difference found while ${what} does not count`, async () => {
+  test(`X7, C14: a difference found while ${what} does not count`, async () => {
     await differs();
     atRecheck(change);
     await fixture.read({ pageSize: 1_000 });

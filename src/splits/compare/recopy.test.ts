@@ -34,7 +34,7 @@ function unreadable(record: SplitRecord, at: number): SplitRecord {
   return recopied(copied(record, at), 0, finding("UNREADABLE"), "server-1", at);
 }
 
-test("a split that cannot be read is copied again after longer waits, and the third time rests", () => {
+test("CP14: a split that cannot be read is copied again after longer waits, and the third time rests", () => {
   const first = unreadable(DETECTED, 1);
   deepEqual([first.state, first.failures, first.dueAt], ["DETECTED", 1, 1 + 30 * SECOND]);
   const second = unreadable(first, 100 * SECOND);

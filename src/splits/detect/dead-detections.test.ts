@@ -99,7 +99,7 @@ test("dead letters are listed in pages, decoded where that is possible", async (
 
 for (const removes of [true, false]) {
   const kind = removes ? "a queue that removes them" : "a queue that cannot remove one";
-  test(`with ${kind}, a replayed dead letter is handled again and gone, a dropped one is gone`, async () => {
+  test(`Q4, Q11: with ${kind}, a replayed dead letter is handled again and gone, a dropped one is gone`, async () => {
     const found = await fixture(["a", "b", "c", "d"], removes);
     const { detections, handled, listed, actions } = found;
     const { letters } = await detections.list(FIRST, 100);
@@ -142,7 +142,7 @@ for (const removes of [true, false]) {
   });
 }
 
-test("C17: a replayed detection keeps its epoch, so that an older one still does nothing", async () => {
+test("Q2, C17: a replayed detection keeps its epoch, so that an older one still does nothing", async () => {
   const old = fromUtf8(encodeDetection({ ...DETECTION, epoch: 3 }));
   const { detections, handled, close } = await fixture([old], true);
   await detections.replay("all", REQUEST);

@@ -48,7 +48,7 @@ test("it is immutable when the floor has passed the end of its bucket", () => {
   }
 });
 
-test("a partition that is not worth a split is not reported, and the reason is counted", () => {
+test("DE5, DE9: a partition that is not worth a split is not reported, and the reason is counted", () => {
   const off = { widePartition: { ...widePartition, detect: false } };
   assert.equal(detectWide(WIDE, viewWith({ config: off }), START), "off");
   assert.equal(detectWide(WIDE, viewWith({ slices: [] }), START), "gone");
@@ -61,7 +61,7 @@ test("a partition that is not worth a split is not reported, and the reason is c
   assert.equal(typeof detectWide(WIDE, viewWith({ blocked: [until] }), START + 1), "object");
 });
 
-test("a slice with a short life counts as expiring for only a share of it", () => {
+test("DE9: a slice with a short life counts as expiring for only a share of it", () => {
   const short = { ...retention, closeAfterMicros: HOUR };
   const view = viewWith({ config: { retention: short } });
   const closesAt = START + 24 * HOUR + HOUR;
@@ -91,7 +91,7 @@ class EmitterFixture {
   }
 }
 
-test("a partition is emitted once in a window, and again in the next", async () => {
+test("DE1: a partition is emitted once in a window, and again in the next", async () => {
   const fixture = new EmitterFixture();
   const emitter = fixture.emitter();
   emitter.note(WIDE, viewWith());
@@ -118,7 +118,7 @@ test("another epoch and another namespace of the same name start over", () => {
   assert.deepEqual(fixture.outcomes, ["emitted", "emitted", "emitted"]);
 });
 
-test("the next read repeats a dropped detection", () => {
+test("DE2, Q3: the next read repeats a dropped detection", () => {
   const fixture = new EmitterFixture();
   const emitter = fixture.emitter();
   fixture.answer = "dropped";

@@ -89,7 +89,7 @@ class Fixture {
   }
 }
 
-test("a detection makes one record, however often it is delivered", async () => {
+test("DE1, Q1, Q5: a detection makes one record, however often it is delivered", async () => {
   const fixture = new Fixture();
   assert.deepEqual(await fixture.handle(), { kind: "done" });
   await fixture.handle({ bytes: 12_000_000 });
@@ -139,14 +139,14 @@ test("a detection makes one record, however often it is delivered", async () => 
   assert.deepEqual(fixture.nudged, ["profile:123/7"]);
 });
 
-test("of two detections at once one makes the record, and both are done", async () => {
+test("DE1, Q1: of two detections at once one makes the record, and both are done", async () => {
   const fixture = new Fixture();
   await Promise.all([fixture.handle(), fixture.handle()]);
   assert.deepEqual(fixture.outcomes.toSorted(), ["known", "recorded"]);
   assert.equal((await fixture.records()).length, 1);
 });
 
-test("only a message that cannot be decoded is malformed", async () => {
+test("Q4: only a message that cannot be decoded is malformed", async () => {
   const fixture = new Fixture();
   const handled = await fixture.handleBytes("{}");
   assert.equal(handled.kind, "malformed");
@@ -154,7 +154,7 @@ test("only a message that cannot be decoded is malformed", async () => {
   assert.deepEqual(fixture.outcomes, []);
 });
 
-test("a detection that no longer applies does nothing, and is done", async () => {
+test("DE5, DE6, Q2, Q12: a detection that no longer applies does nothing, and is done", async () => {
   const fixture = new Fixture();
   await fixture.handle({ epoch: 0 });
   await fixture.handle({ timeSlice: "data_20260327" });
@@ -189,7 +189,7 @@ test("an epoch ahead of the view is right if the catalog has it", async () => {
   assert.deepEqual(fixture.outcomes, ["other_epoch", "recorded", "other_epoch"]);
 });
 
-test("while the catalog fails the message is delivered again, and then recorded", async () => {
+test("Q7: while the catalog fails the message is delivered again, and then recorded", async () => {
   const fixture = new Fixture();
   let failing = true;
   fixture.catalog.before = () => {
@@ -228,7 +228,7 @@ function segmentTo(to: number): Segment {
   };
 }
 
-test("a split that is in work, waits or is held is left alone", async () => {
+test("DE6: a split that is in work, waits or is held is left alone", async () => {
   const held = { heldBy: "operator" };
   const table: [SplitState, Partial<SplitRecord>][] = [
     ["DETECTED", {}],
@@ -271,7 +271,7 @@ test("a split is due again when a read sees more outside of it", async () => {
   }
 });
 
-test("a refused split is detected again after an hour, or at twice the size", async () => {
+test("DE6: a refused split is detected again after an hour, or at twice the size", async () => {
   const fixture = new Fixture();
   await fixture.handle();
   await fixture.leave("REFUSED");

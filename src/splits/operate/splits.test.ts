@@ -193,7 +193,7 @@ test("a split is served while more of it is requested", async () => {
   assert.deepEqual(asked.record, whole);
 });
 
-test("a roll-back removes everything from use until a retry", async () => {
+test("K2, K4: a roll-back removes everything from use until a retry", async () => {
   const fixture = await Fixture.open();
   await fixture.complete();
   const left = await fixture.leave("COMPLETED", {
@@ -220,7 +220,7 @@ test("a roll-back removes everything from use until a retry", async () => {
   assert.ok(again.nextPart >= left.nextPart && again.nextGeneration >= left.nextGeneration);
 });
 
-test("C23: a roll-back is acknowledged only once its route is published, also when it is repeated", async () => {
+test("K3, C23: a roll-back is acknowledged only once its route is published, also when it is repeated", async () => {
   const fixture = await Fixture.open();
   await fixture.complete();
   const published = async (): Promise<number | undefined> =>
@@ -266,7 +266,7 @@ test("a retry restarts a split that stopped, and no other", async () => {
   await assert.rejects(retry, { code: "REQUEST_INVALID" });
 });
 
-test("S24: a worker that writes at the same time does not overwrite the operator's request", async () => {
+test("K6, N8, S24: a worker that writes at the same time does not overwrite the operator's request", async () => {
   const fixture = await Fixture.open();
   await fixture.splits.request(fixture.location(), OPERATOR_REQUEST);
   await fixture.leave("SPLITTING", { owner: { by: "worker", heartbeat: 0 } });
@@ -356,7 +356,7 @@ test("the newest list leaves out and counts a record that cannot be decoded", as
   assert.deepEqual(fixture.skipped, [key]);
 });
 
-test("lists are paged over slices, and by state", async () => {
+test("N7: lists are paged over slices, and by state", async () => {
   const fixture = await Fixture.open();
   const other = "data_20260329";
   const ids = Array.from({ length: 7 }, (_, nth) => `id-${nth}`);

@@ -120,7 +120,7 @@ function segmentFrom(plan: SplitPlan): Segment {
 const SMALL = { bytes: 3_211, events: 40 };
 const MANY_TINY = { bytes: 5 * MIB, events: 200_000 };
 
-test("each refusal has its cause, and a reason with the numbers behind it", () => {
+test("P3, P14: each refusal has its cause, and a reason with the numbers behind it", () => {
   const closesAt = sliceOf().end + DEFAULT_NAMESPACE_CONFIG.retention.closeAfterMicros;
   const dropped = { slice: { ...sliceOf(), state: "DROPPED" } } as const;
   const table: [RefusalCause, Partial<PlanInput>, Partial<Survey>, string[]][] = [
@@ -230,7 +230,7 @@ test("the plan freezes the range and begins with nothing copied", () => {
   assert.match(why, /TIME_BUCKETS costs .*; HASH costs /);
 });
 
-test("if maxParts limits the number of parts they grow, and the plan says so", () => {
+test("P5: if maxParts limits the number of parts they grow, and the plan says so", () => {
   const grown = segmentFrom(planWith({ config: configOf({ maxParts: 2 }) }, { bytes: 40 * MIB }));
   assert.equal(grown.partBytes, 20 * MIB);
   assert.match(grown.why, /grow from 8,388,608 to 20,971,520 bytes, because maxParts is 2$/);
@@ -277,7 +277,7 @@ test("strategies that need the whole size get the planned number of parts", () =
   assert.match(unmeasured.why, /EVENT_BUCKETS instead/);
 });
 
-test("an open bucket waits until enough for a part is sealed, and no longer", () => {
+test("P4: an open bucket waits until enough for a part is sealed, and no longer", () => {
   const open = { closed: false, to: START + 7 * HOUR + 600 * SECOND };
   const now = START + 9 * HOUR;
   const recheckAt = (survey: Partial<Survey>, change: Partial<PlanInput> = {}): number => {

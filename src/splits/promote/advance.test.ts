@@ -55,7 +55,7 @@ test("a mode advances when every kind has enough, all equal, for long enough", (
   assert.equal(decide("COMPARE", both).kind, "advance");
 });
 
-test("each missing condition keeps the mode, and is named", () => {
+test("X5, X9: each missing condition keeps the mode, and is named", () => {
   const hash = { layout: "PACKED", layoutVersion: 1, strategy: "HASH" };
   const table: [ReadMode, Evidence[], { kinds?: KindInUse[]; now?: number }, string, string?][] = [
     ["OFF", [seen()], {}, "off"],

@@ -154,7 +154,7 @@ test("a report shows the mode, its evidence, the next mode and what blocks it", 
   await assert.rejects(fixture.modes.get("other"), { code: "NAMESPACE_NOT_FOUND" });
 });
 
-test("a mode advances one step at a time and on evidence, or by force; it goes back at once", async () => {
+test("X9: a mode advances one step at a time and on evidence, or by force; it goes back at once", async () => {
   const fixture = await Fixture.open("plays");
   await assert.rejects(fixture.set("COMPARE"), {
     code: "CONFLICT",

@@ -27,7 +27,7 @@ test("a switch that is already set so keeps its first time, operator and reason"
   deepEqual(await writeKillSwitch(catalog, off), { state: off, unchanged: false });
 });
 
-test("S15: a process that could not read the switch for view_max_age, counted from its request, treats it as on", async () => {
+test("K7, S15: a process that could not read the switch for view_max_age, counted from its request, treats it as on", async () => {
   const catalog = new MemoryCatalog();
   const clock = new VirtualClock(0);
   const known = new KillSwitch({ catalog, clock, viewMaxAgeMs: 10_000 });

@@ -238,7 +238,7 @@ for (const [start, prepare] of Object.entries({ "a partition": none, "a split": 
     if (start === "a partition" && act !== "heartbeats") continue;
     const doing = start === "a partition" ? "is detected" : act;
     for (const [meanwhile, other] of Object.entries({ nothing: undefined, ...CHANGES })) {
-      test(`${start} that ${doing} by a process that stops anywhere and resumes late, if at all, while it ${meanwhile}`, async () => {
+      test(`K3: ${start} that ${doing} by a process that stops anywhere and resumes late, if at all, while it ${meanwhile}`, async () => {
         for (let passes = 0; ; passes++) {
           let stopped = false;
           for (const [wakes, sweeps] of [
@@ -308,7 +308,7 @@ test("S23: many processes that move and sweep at once, in any order of their cal
   );
 });
 
-test("the due splits of a dropped slice are removed, and a process that resumes late leaves no route", async () => {
+test("CO3: the due splits of a dropped slice are removed, and a process that resumes late leaves no route", async () => {
   for (let passes = 0; ; passes++) {
     const fixture = await new Fixture().begin();
     await completed?.(fixture);
@@ -333,7 +333,7 @@ test("the due splits of a dropped slice are removed, and a process that resumes 
   }
 });
 
-test("a split that was made after its slice was dropped is removed by the process that finds it, and not before", async () => {
+test("CO3: a split that was made after its slice was dropped is removed by the process that finds it, and not before", async () => {
   const fixture = await new Fixture().begin();
   const { catalog, clock } = fixture;
   await completed?.(fixture);

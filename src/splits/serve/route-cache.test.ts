@@ -30,7 +30,7 @@ test("the absence of a route is cached too", async () => {
   equal(asked.routes, 1);
 });
 
-test("C3: an entry as old as view_max_age, counted from its request, is not returned", async () => {
+test("X1, C3: an entry as old as view_max_age, counted from its request, is not returned", async () => {
   const fixture = await Fixture.open();
   await fixture.split(1);
   fixture.catalog.before = async () => {

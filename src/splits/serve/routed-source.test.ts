@@ -33,7 +33,7 @@ beforeEach(async () => {
   fixture = await OnePartition.open();
 });
 
-test("S9: if a route cannot be read, the original is read", async () => {
+test("CO5, X2, S9: if a route cannot be read, the original is read", async () => {
   await fixture.split({});
   await fixture.filled();
   fixture.serving.changed(location);
@@ -44,7 +44,7 @@ test("S9: if a route cannot be read, the original is read", async () => {
   equal(fixture.count("fallback route"), 1);
 });
 
-test("S15: reads of a split while namespace or kill switch cannot be read are counted", async () => {
+test("K7, S15: reads of a split while namespace or kill switch cannot be read are counted", async () => {
   await fixture.split({});
   await fixture.proven();
   fixture.told.clear();
@@ -88,7 +88,7 @@ test("S7: if the record of a part is missing, the original is read, and the spli
 
 for (const layout of ["PACKED", "ROWS"] as const) {
   for (const order of ["NEWEST_FIRST", "OLDEST_FIRST"] as const) {
-    test(`S10, R14: if the storage of a split fails, the original is read (${layout}, ${order})`, async () => {
+    test(`R14, X3, S10: if the storage of a split fails, the original is read (${layout}, ${order})`, async () => {
       await fixture.split({ layout, cuts: everySecond(20) });
       await fixture.proven();
       let calls = 0;
@@ -104,7 +104,7 @@ for (const layout of ["PACKED", "ROWS"] as const) {
   }
 }
 
-test("S4, C9: if a block is missing, the original is read, and the split is copied again", async () => {
+test("X4, S4, C9: if a block is missing, the original is read, and the split is copied again", async () => {
   await fixture.split({ cuts: everySecond(60) });
   await fixture.proven();
   // Every third block is lost.
@@ -168,7 +168,7 @@ test("C9: if a part returns an event twice, or outside of the requested range, t
   }
 });
 
-test("if returned events turn out wrong at the end, the read fails, and a repeat is right", async () => {
+test("X4: if returned events turn out wrong at the end, the read fails, and a repeat is right", async () => {
   await fixture.split({ layout: "ROWS" });
   await fixture.proven();
   fixture.hideEvent(START + 100 * SECOND, "SPLIT");
@@ -272,7 +272,7 @@ test("an explanation says why a split is held back also while the filter is bein
   deepEqual([route, parts], ["ORIGINAL_HELD", 0]);
 });
 
-test("C23: a route whose answer took too long is not used in the middle of a stream", async () => {
+test("X1, C23: a route whose answer took too long is not used in the middle of a stream", async () => {
   await fixture.split({ cuts: everySecond(20) });
   await fixture.proven();
   const { viewMaxAge } = MARGINS;

@@ -29,7 +29,7 @@ test("a slice without splits takes no memory and no hashing", async () => {
   deepEqual([...fixture.filters.sizes()], []);
 });
 
-test("the age of the filters counts from the last time that the changes were followed", async () => {
+test("B1: the age of the filters counts from the last time that the changes were followed", async () => {
   const fixture = await Fixture.open();
   equal(fixture.filters.oldestMs(), undefined);
   await fixture.loaded();
@@ -45,7 +45,7 @@ test("the age of the filters counts from the last time that the changes were fol
   equal(fixture.filters.oldestMs(), 3_000);
 });
 
-test("figures count what reads asked a filter, and which answers were wrong", async () => {
+test("B5: figures count what reads asked a filter, and which answers were wrong", async () => {
   const fixture = await Fixture.open();
   await fixture.split(1);
   const openedAt = fixture.clock.nowMicros();
@@ -78,7 +78,7 @@ test("figures count what reads asked a filter, and which answers were wrong", as
   ok((figures?.expectedRate ?? 1) < 0.01);
 });
 
-test("a completed split is known after the next read of the changes, and reported once", async () => {
+test("B1: a completed split is known after the next read of the changes, and reported once", async () => {
   const fixture = await Fixture.open();
   await fixture.loaded();
   await fixture.split(1);
@@ -101,7 +101,7 @@ test("a change by a process whose clock is behind is seen", async () => {
   equal(fixture.filters.check(locationOf(1)), "HIT");
 });
 
-test("S25: a split that completes while a filter is being filled is not lost", async () => {
+test("B4, S25: a split that completes while a filter is being filled is not lost", async () => {
   const fixture = await Fixture.open();
   // Another slice exists already, so that changes are read during this time.
   fixture.filters.check({ ...locationOf(1), slice: "data_1" });
@@ -123,7 +123,7 @@ test("S25: a split that completes while a filter is being filled is not lost", a
   for (let n = 0; n < 40; n++) equal(fixture.filters.check(locationOf(n)), "HIT");
 });
 
-test("more changes than are followed count as seen only when the filter was filled again", async () => {
+test("B3: more changes than are followed count as seen only when the filter was filled again", async () => {
   const fixture = await Fixture.open({ changesMax: 1_000 });
   await fixture.loaded();
   await fixture.noteElsewhere(1_001);
@@ -145,7 +145,7 @@ test("more changes than are followed count as seen only when the filter was fill
   equal(fixture.filters.check(locationOf(1)), "HIT");
 });
 
-test("changes read while a filter is filled again are not lost when the filling ends first", async () => {
+test("B4: changes read while a filter is filled again are not lost when the filling ends first", async () => {
   const fixture = await Fixture.open();
   await fixture.split(0);
   await fixture.loaded();
@@ -180,7 +180,7 @@ test("changes read while a filter is filled again are not lost when the filling 
   for (let n = 1; n <= 40; n++) equal(fixture.filters.check(locationOf(n)), "HIT");
 });
 
-test("a filter is filled again from time to time, and drops what is no longer split", async () => {
+test("B2: a filter is filled again from time to time, and drops what is no longer split", async () => {
   const fixture = await Fixture.open();
   await fixture.split(1);
   await fixture.split(2);
@@ -195,7 +195,7 @@ test("a filter is filled again from time to time, and drops what is no longer sp
   equal(fixture.filters.check(locationOf(2)), "HIT");
 });
 
-test("a filter that outgrows its size is made again", async () => {
+test("B6: a filter that outgrows its size is made again", async () => {
   const fixture = await Fixture.open();
   await fixture.split(0);
   await fixture.loaded();
@@ -213,7 +213,7 @@ test("a filter that outgrows its size is made again", async () => {
   ok(mistaken <= 50, `${mistaken} of 5,000`);
 });
 
-test("a slice that is no longer read is evicted; while all are read, further slices wait for room", async () => {
+test("B7: a slice that is no longer read is evicted; while all are read, further slices wait for room", async () => {
   const fixture = await Fixture.open({ slicesMax: 2 });
   await fixture.split(1);
   await fixture.loaded();
@@ -247,7 +247,7 @@ test("a slice that is no longer read is evicted; while all are read, further sli
   equal(fixture.filters.check(locationOf(1)), "NOT_LOADED");
 });
 
-test("of many namespaces only those with changes are listed", async () => {
+test("B9: of many namespaces only those with changes are listed", async () => {
   const fixture = await Fixture.open();
   await fixture.split(1);
   await fixture.loaded();
@@ -269,7 +269,7 @@ test("of many namespaces only those with changes are listed", async () => {
   equal(fixture.filters.check(inOther("other-8")), "NONE");
 });
 
-test("a catalog that fails is reported, and the filter is filled by a later read", async () => {
+test("B3, B4: a catalog that fails is reported, and the filter is filled by a later read", async () => {
   const fixture = await Fixture.open();
   await fixture.split(1);
   fixture.catalog.before = () => {

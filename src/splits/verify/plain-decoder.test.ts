@@ -30,7 +30,7 @@ async function onlyBlock(): Promise<Uint8Array> {
   return block.bytes;
 }
 
-test("it reads what the writer of parts has written", async () => {
+test("V8: it reads what the writer of parts has written", async () => {
   const block = decodeBlock(LOCATION, GENERATION, await onlyBlock());
   assert.equal(block.sequence, 0);
   assert.equal(block.before, undefined);
@@ -75,7 +75,7 @@ test("a frame of another series is damage", () => {
   assert.throws(() => decodeFrames(frame.subarray(0, 9), ORIGINAL.seriesId), Damage);
 });
 
-test("the decoder shares no code with the readers and writers of parts", () => {
+test("V8: the decoder shares no code with the readers and writers of parts", () => {
   const folder = new URL(".", import.meta.url);
   const shared = /from "\.\.\/(?:partition\/|wire\/packed-block|wire\/event-record|wire\/frames)/;
   const files = readdirSync(folder).filter((name) => !name.endsWith(".test.ts"));

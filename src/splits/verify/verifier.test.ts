@@ -166,7 +166,7 @@ test("equal splits are found equal, whatever their layout and strategy", async (
   }
 });
 
-test("every kind of difference is found, with its position", async () => {
+test("V1: every kind of difference is found, with its position", async () => {
   for (const [name, shape] of SHAPES) {
     const fixture = await Fixture.open();
     await fixture.write(SIXTY);
@@ -208,7 +208,7 @@ function without(run: Run, time: number): Run | undefined {
   return chunks.length === 0 ? undefined : { ...run, chunks };
 }
 
-test("a block that is damaged, missing or out of place is a finding of its own", async () => {
+test("V1: a block that is damaged, missing or out of place is a finding of its own", async () => {
   const table: [string, Tampering["blocks"], RegExp][] = [
     [
       "damaged",
@@ -325,7 +325,7 @@ test("a running comparison is not started twice, and an ended one can be started
   await fixture.stop();
 });
 
-test("a process that continues repeats one range at most, and counts nothing twice", async () => {
+test("V5: a process that continues repeats one range at most, and counts nothing twice", async () => {
   const fixture = await Fixture.open();
   await fixture.write(SIXTY);
   await fixture.split();

@@ -63,7 +63,7 @@ for (const [what, time, patch] of [
   ["the oldest part", TEN, {}],
   ["one of the parts by hash", TEN + 30 * MINUTE, HASHED],
 ] as const) {
-  test(`C6: what surfaces in ${what} after it was copied is found by the second read`, async () => {
+  test(`P13, CP17, C6: what surfaces in ${what} after it was copied is found by the second read`, async () => {
     const { fixture, record } = await surfacing(WIDE, lateAt(time), 0, patch);
     const failed = record.history.find(({ to }) => to === "FAILED");
     assert.equal(failed?.cause, "mismatch");
@@ -73,7 +73,7 @@ for (const [what, time, patch] of [
   });
 }
 
-test("C6: other bytes of the same length are found by the second read", async () => {
+test("P13, C6: other bytes of the same length are found by the second read", async () => {
   const other = { ...WIDE, events: 1, to: TEN + 1, fill: 7 };
   const { fixture, record } = await surfacing(WIDE, other, 0);
   const failed = record.history.find(({ to }) => to === "FAILED");
@@ -104,7 +104,7 @@ for (const [fault, change] of Object.entries(SCAN_FAULTS)) {
     ["ordered", {}],
     ["hashed", HASHED],
   ] as const) {
-    test(`C6: a store that ${fault} fails the second read of ${kind} parts`, async () => {
+    test(`CP17, C6: a store that ${fault} fails the second read of ${kind} parts`, async () => {
       const fixture = await SplitScenario.open(patch);
       await fixture.write({ ...WIDE, events: 120, bytes: LARGE_BYTES });
       const partition = await fixture.partitionAt(TEN);

@@ -56,7 +56,7 @@ async function madeEventual(fixture: SplitScenario): Promise<void> {
   }
 }
 
-test("C5: where writes were ever acknowledged by one replica, the original is copied and confirmed at ALL", async () => {
+test("V4, C5: where writes were ever acknowledged by one replica, the original is copied and confirmed at ALL", async () => {
   const { fixture, partition } = await fixtureWithWide();
   await madeEventual(fixture);
   const asked = watched(fixture);

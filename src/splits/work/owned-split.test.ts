@@ -114,7 +114,7 @@ function required<T>(value: T | undefined): T {
   return value;
 }
 
-test("of two workers that claim a split one gets it", async () => {
+test("P10, CP4: of two workers that claim a split one gets it", async () => {
   const fixture = new Fixture();
   const record = await fixture.detected();
   const first = await fixture.claim(record, "w1");
@@ -146,7 +146,7 @@ test("what passes a step is stored with the next change, and each step counts fr
   await owned.close();
 });
 
-test("the split of a live worker is not taken over; that of a dead one is, a lease time later", async () => {
+test("U11: the split of a live worker is not taken over; that of a dead one is, a lease time later", async () => {
   const fixture = new Fixture();
   const owned = await fixture.claimed();
   const owners = new OwnerLiveness(fixture.clock, LEASE_MS);
@@ -196,7 +196,7 @@ test("C16: a worker that takes a split over begins a lease of its own, also with
   assert.equal(isFree(taken, owners), false);
 });
 
-test("C8: an owner that was replaced, even by its own process, learns it at its next change, and writes nothing more", async () => {
+test("CO4, C8: an owner that was replaced, even by its own process, learns it at its next change, and writes nothing more", async () => {
   for (const by of ["w2", "w1"]) {
     const fixture = new Fixture();
     const first = await fixture.claimed("w1");
@@ -215,7 +215,7 @@ test("C8: an owner that was replaced, even by its own process, learns it at its 
   }
 });
 
-test("a change whose outcome is unknown is looked up before the next one is made", async () => {
+test("CO1: a change whose outcome is unknown is looked up before the next one is made", async () => {
   for (const when of ["before", "after"] as const) {
     const fixture = new Fixture();
     const owned = await fixture.claimed();

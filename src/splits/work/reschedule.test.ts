@@ -67,7 +67,7 @@ function isOneOf(causes: readonly MoveCause[], cause: MoveCause): boolean {
   return causes.includes(cause);
 }
 
-test("S21: mismatches are tried again twice", () => {
+test("V3, V6, S21: mismatches are tried again twice", () => {
   const waits = [1, 2, 3, 4].map((failures) => failedDueAt(failures, 7));
   assert.deepEqual(waits, [7 + 30 * SECOND, 7 + 300 * SECOND, null, null]);
 });

@@ -57,7 +57,7 @@ test("parts that follow one another are one run, others begin a new one", () => 
   assert.equal(countParts(runs), 6);
 });
 
-test("part numbers are bounded", () => {
+test("CP14: part numbers are bounded", () => {
   const record = (nextPart: number): SplitRecord => ({ nextPart }) as SplitRecord;
   assert.deepEqual(reserveParts(record(5), 2), { nextPart: 7 });
   assert.throws(() => reserveParts(record(1 << 20), 1), { code: "CONFLICT" });

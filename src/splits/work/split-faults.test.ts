@@ -58,7 +58,7 @@ async function assertServed({ fixture, partition }: Copying): Promise<SplitRecor
   return record;
 }
 
-test("S12: a repeated detection, during the copy and after it, starts nothing", async () => {
+test("Q8, S12: a repeated detection, during the copy and after it, starts nothing", async () => {
   const there = await copying();
   const { fixture, partition, record } = there;
   for (let times = 0; times < 3; times++) await fixture.detect(partition);
@@ -89,7 +89,7 @@ test("S16: a wall clock that steps by hours, either way, in the middle of a copy
   }
 });
 
-test("S17, C16: a full disk while parts are written parks the split, however often, and does not count as a failure", async () => {
+test("CP9, S17, C16: a full disk while parts are written parks the split, however often, and does not count as a failure", async () => {
   const there = await copying();
   const { fixture, partition } = there;
   fixture.store.before = (call, { slice }) => {
@@ -113,7 +113,7 @@ test("S17, C16: a full disk while parts are written parks the split, however oft
   await fixture.close();
 });
 
-test("S18: a pause in the middle of a copy keeps what is listed, and the copy continues from there", async () => {
+test("CP12, S18: a pause in the middle of a copy keeps what is listed, and the copy continues from there", async () => {
   const there = await copying();
   const { fixture, partition } = there;
   await fixture.splits.pause(NAME, { by: "ada", reason: "busy" });
@@ -187,7 +187,7 @@ test("a route that was not published when its split was rolled back is published
   await fixture.close();
 });
 
-test("C16: while the second read fails the split keeps its state and waits longer each time", async () => {
+test("CO5, C16: while the second read fails the split keeps its state and waits longer each time", async () => {
   const there = await copying();
   const { fixture, partition } = there;
   let failing = false;
@@ -266,7 +266,7 @@ test("a split that is made after its slice was dropped is removed, and not read 
   await fixture.close();
 });
 
-test("S19: a slice that is dropped in the middle of a copy takes the split with it", async () => {
+test("CP16, S19: a slice that is dropped in the middle of a copy takes the split with it", async () => {
   const retention = { closeAfterMicros: 2 * HOUR, deleteAfterMicros: 3 * HOUR };
   const timePartition = { secondsPerTimeSlice: 10_800, secondsPerTimeBucket: 3_600 };
   const { fixture, partition } = await copying({ retention, timePartition });

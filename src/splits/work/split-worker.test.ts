@@ -120,7 +120,7 @@ test("the size before a split is that of the whole partition, not of its newest 
   await fixture.close();
 });
 
-test("events of one microsecond are never separated", async () => {
+test("P6: events of one microsecond are never separated", async () => {
   const done = await split({ ...WIDE, to: TEN });
   const parts = await done.fixture.parts(done.partition);
   assert.deepEqual(
@@ -131,7 +131,7 @@ test("events of one microsecond are never separated", async () => {
   await done.fixture.close();
 });
 
-test("C8: a number is reserved in the record before anything is written under it", async () => {
+test("CP8, C8: a number is reserved in the record before anything is written under it", async () => {
   for (const strategy of ["AUTO", "HASH"]) {
     const fixture = await SplitScenario.open({ widePartition: { strategy } });
     const { store, catalog } = fixture;
@@ -154,7 +154,7 @@ test("C8: a number is reserved in the record before anything is written under it
   }
 });
 
-test("an event larger than a part is a part of its own, or the end of one", async () => {
+test("P7: an event larger than a part is a part of its own, or the end of one", async () => {
   const done = await split({ events: 5, bytes: 3 * TARGET_BYTES, from: TEN, to: TEN + HOUR });
   const parts = await done.fixture.parts(done.partition);
   assert.deepEqual(
@@ -165,7 +165,7 @@ test("an event larger than a part is a part of its own, or the end of one", asyn
   await done.fixture.close();
 });
 
-test("if part numbers run out during the copy the last part takes the rest, and the plan says so", async () => {
+test("DE4: if part numbers run out during the copy the last part takes the rest, and the plan says so", async () => {
   const fixture = await SplitScenario.open({ widePartition: { maxParts: 2 } });
   await fixture.write({ ...WIDE, events: 40 });
   const partition = await fixture.partitionAt(TEN);
@@ -180,7 +180,7 @@ test("if part numbers run out during the copy the last part takes the rest, and 
   await fixture.close();
 });
 
-test("a bucket that grows while it is split ends as several segments without a gap", async () => {
+test("P4: a bucket that grows while it is split ends as several segments without a gap", async () => {
   const eleven = MIDNIGHT + 11 * HOUR;
   const fixture = await SplitScenario.open();
   await fixture.write({ ...WIDE, from: eleven, to: eleven + 40 * MINUTE });
@@ -255,7 +255,7 @@ test("an id that was wide lately gets more event buckets for future time", async
   await old.fixture.close();
 });
 
-test("S11: a wake-up is followed at once, and without one the sweep finds the split", async () => {
+test("Q3, S11: a wake-up is followed at once, and without one the sweep finds the split", async () => {
   const fixture = await SplitScenario.open();
   await fixture.write(WIDE);
   const partition = await fixture.partitionAt(TEN);
@@ -285,7 +285,7 @@ test("C1: a worker that has just started copies at once below the stored settled
   await fixture.close();
 });
 
-test("C1: a worker copies nothing above the settled floor, although the floor is higher", async () => {
+test("DE3, C1: a worker copies nothing above the settled floor, although the floor is higher", async () => {
   const eleven = MIDNIGHT + 11 * HOUR;
   const fixture = await SplitScenario.open();
   const { catalog, clock } = fixture;
@@ -344,7 +344,7 @@ async function reopen({ catalog }: SplitScenario, floor: number): Promise<void> 
   await writeNamespace(catalog, beginEpoch(namespace, floor));
 }
 
-test("C17: every worker leaves a held split alone, due or not", async () => {
+test("K5, C17: every worker leaves a held split alone, due or not", async () => {
   const fixture = await SplitScenario.open();
   await fixture.write(WIDE);
   const partition = await fixture.partitionAt(TEN);
@@ -362,7 +362,7 @@ test("C17: every worker leaves a held split alone, due or not", async () => {
   await fixture.close();
 });
 
-test("C16: many splits that can only wait do not keep out one that is due after them", async () => {
+test("Q10, C16: many splits that can only wait do not keep out one that is due after them", async () => {
   const fixture = await SplitScenario.open();
   const { catalog, clock } = fixture;
   await fixture.write(WIDE);
@@ -429,7 +429,7 @@ test("C23: a route that was not published is settled within a sweep, while every
   await fixture.close();
 });
 
-test("C28: entries and records that cannot be decoded are skipped and reported once, and all other splits end", async () => {
+test("P2, O7, C28: entries and records that cannot be decoded are skipped and reported once, and all other splits end", async () => {
   const fixture = await SplitScenario.open();
   const { catalog, clock } = fixture;
   await fixture.write(WIDE);
@@ -460,7 +460,7 @@ test("C28: entries and records that cannot be decoded are skipped and reported o
   await fixture.close();
 });
 
-test("no more splits are worked on at once than allowed, and all end", async () => {
+test("DE7, CP15: no more splits are worked on at once than allowed, and all end", async () => {
   const fixture = await SplitScenario.open();
   const all = ["a", "b", "c", "d", "e"];
   const partitions: PartitionKey[] = [];
@@ -502,7 +502,7 @@ test("two workers side by side share the work and never a split", async () => {
   await fixture.close();
 });
 
-test("slow reads slow the copying down, and do not stop it", async () => {
+test("CP7: slow reads slow the copying down, and do not stop it", async () => {
   const millisWith = async (latencyMs: number): Promise<number> => {
     const fixture = await SplitScenario.open();
     await fixture.write({ ...WIDE, events: 2_400 });

@@ -7,7 +7,7 @@ test("without reads, or with quick ones, the copy does not wait", () => {
   assert.equal(throttleMs(250, 500, 20), 0);
 });
 
-test("the slower the reads, the longer it waits, up to a bound", () => {
+test("CP7: the slower the reads, the longer it waits, up to a bound", () => {
   assert.equal(throttleMs(500, 500, 20), 20);
   assert.ok(throttleMs(400, 500, 20) < throttleMs(600, 500, 20));
   assert.equal(throttleMs(60_000, 500, 20), 80);

@@ -91,7 +91,7 @@ test("sealed time that is not covered is planned; a split that has segments stay
   assert.equal(toOf(lookAt(recordWith({ state: "FAILED", segments: failed }))), "claim PLANNING");
 });
 
-test("time that is not sealed waits, in the same state", () => {
+test("P4: time that is not sealed waits, in the same state", () => {
   const settledFloor = BUCKET.start;
   assert.equal(toOf(lookAt(recordWith(), { settledFloor })), "move PARKED");
   assert.equal(

@@ -72,12 +72,12 @@ async function stopEverywhere(patch: NamespaceConfigPatch, stride: number): Prom
   return passes;
 }
 
-test("S1, S3: a worker stopped at any call is replaced, and harms nothing when it resumes", async () => {
+test("P1, CP1, CP3, V5, S1, S3: a worker stopped at any call is replaced, and harms nothing when it resumes", async () => {
   const passes = await stopEverywhere({}, 1);
   assert.ok(passes > 100, `${passes}`);
 });
 
-test("the same with parts by hash", async () => {
+test("CP1: the same with parts by hash", async () => {
   const passes = await stopEverywhere({ widePartition: { strategy: "HASH" } }, 5);
   assert.ok(passes > 80, `${passes}`);
 });
@@ -100,7 +100,7 @@ async function failOnce(nth: number): Promise<boolean> {
   return count > nth;
 }
 
-test("S8: a call that fails, or whose answer is lost, costs a wait and nothing else", async () => {
+test("CP2, S8: a call that fails, or whose answer is lost, costs a wait and nothing else", async () => {
   let nth = 0;
   // Calls and answers take turns: an odd stride meets both.
   while (await failOnce(nth)) nth += 3;
@@ -116,7 +116,7 @@ function randomnessOf(seed: number): () => number {
   };
 }
 
-test("S2: workers that replace one another at every step end with one whole copy", async () => {
+test("CP3, CP4, CO4, S2: workers that replace one another at every step end with one whole copy", async () => {
   let takeOvers = 0;
   for (let seed = 0; seed < 12; seed++) {
     const { fixture, partition } = await fixtureWithWide();

@@ -63,7 +63,7 @@ async function warm(catalog: CassandraCatalog, space: string, key: string): Prom
   return version;
 }
 
-test("a change that took effect is reported as done, although its answer was lost", async () => {
+test("CO1: a change that took effect is reported as done, although its answer was lost", async () => {
   const made = await losing(["done and lost"]).write("a", "key", "one", 0);
   equal((await sound.read("a", "key"))?.version, made);
   const catalog = losing(["answered", "done and lost"]);
@@ -114,7 +114,7 @@ test("a first attempt that takes effect late is found, and not taken for another
   equal(found?.version, written);
 });
 
-test("a change that another process overwrote is OUTCOME_UNKNOWN", async () => {
+test("CO1: a change that another process overwrote is OUTCOME_UNKNOWN", async () => {
   const version = await warm(sound, "d", "key");
   const overwritten = losing(["answered", "done and lost"], async () => {
     const found = await sound.read("d", "key");

@@ -206,7 +206,7 @@ test("a histogram can be read with plain CQL, is replaced by the next walk, and 
   deepEqual(await world.histograms("plays"), []);
 });
 
-test("without an agent there is a reason, and the estimates are still available", async () => {
+test("T4: without an agent there is a reason, and the estimates are still available", async () => {
   await using world = await open();
   await world.write("some", 0, 5);
   const jmx = await world.ask("JMX", await freePort());

@@ -2032,8 +2032,8 @@ export interface ListTuningsResponse {
   readonly next: Tuning;
   /**
    * Why it would propose nothing: FITS, TOO_LITTLE_EVIDENCE, NOT_READ, SLICES_DISAGREE,
-   * EFFECT_NOT_MEASURED, COOLING_DOWN, NOTHING_BETTER, DECIDED_BEFORE, CLOCK_IN_DOUBT or OFF.
-   * Empty if it would propose something.
+   * NEWER_SLICES_DISAGREE, EFFECT_NOT_MEASURED, COOLING_DOWN, NOTHING_BETTER, DECIDED_BEFORE,
+   * CLOCK_IN_DOUBT or OFF. Empty if it would propose something.
    */
   readonly nothingWhy: string;
 }

@@ -8,6 +8,8 @@ export const NO_TUNING_TEXTS = {
   NOT_READ: "nobody has read the namespace lately",
   FITS: "partitions have the target size",
   SLICES_DISAGREE: "the two newest sealed slices that hold enough disagree",
+  NEWER_SLICES_DISAGREE:
+    "most slices that have ended since the evidence, and still take late events, have other sizes",
   COOLING_DOWN: "the last change is too recent",
   NOTHING_BETTER: "no other partitioning comes closer to the target",
   DECIDED_BEFORE: "the sizes have not changed since the last proposal",

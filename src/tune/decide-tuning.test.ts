@@ -162,6 +162,26 @@ test("slices that were filled later, re-opened, not sealed or walked in part do 
   }
 });
 
+test("a backfill inside a long accept limit moves nothing: most slices that ended since disagree", () => {
+  const config = configWith({});
+  const filled = slices(STEADY, config, [100, 100, 100, 1, 1, 1]).map((each, nth) => ({
+    ...each,
+    sealed: nth < 2,
+  }));
+  deepEqual(decide(config, { histograms: filled }), {
+    kind: "none",
+    why: "NEWER_SLICES_DISAGREE",
+  });
+  // A walk from before the slice's end, or of a slice that ended moments ago, is not yet all of it.
+  const early = filled.map((each, nth) => (nth < 3 ? each : { ...each, asOf: each.end - 1 }));
+  equal(decide(config, { histograms: early }).kind, "propose");
+  const stepped = slices(STEADY, config, [100, 100, 100, 100, 1]).map((each, nth) => ({
+    ...each,
+    sealed: nth < 2,
+  }));
+  equal(decide(config, { histograms: stepped }).kind, "propose");
+});
+
 test("nothing is decided when it is off, in doubt about time, or nobody reads", () => {
   const config = configWith({ secondsPerTimeBucket: 60 });
   const histograms = slices(STEADY, config);

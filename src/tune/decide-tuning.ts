@@ -6,7 +6,7 @@
  * lived under it as events arrived. Both must miss the target on the same side: one unusual slice (a
  * holiday, a burst) moves nothing. Slices that were filled or re-opened later do not count: a
  * backfill says nothing about the future. Nor do slices from before the namespace had another
- * partitioning. While a decided partitioning has not shown its effect, nothing else is decided.
+ * partitioning. Slices that have ended since and still take late events must not contradict. While a decided partitioning has not shown its effect, nothing else is decided.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { NamespaceConfig, TimePartition } from "../model/namespace-config.ts";
@@ -18,6 +18,7 @@ import type { Tuning, TunedSizes } from "../model/tuning.ts";
 import { READ_ACTIVITY_MICROS } from "../records/read-activity-records.ts";
 import { choosePartitioning } from "./choose-partitioning.ts";
 import { differ, judgeSizes } from "./judge-sizes.ts";
+import type { SizeVerdict } from "./judge-sizes.ts";
 import { SizePrediction } from "./predict-sizes.ts";
 
 export interface TuningFacts {
@@ -92,6 +93,7 @@ export function decideTuning(facts: TuningFacts): TuningDecision {
   if (verdicts.size > 1) return none("SLICES_DISAGREE");
   if (verdicts.has("FITS")) return none("FITS");
   const direction = verdicts.has("TOO_WIDE") ? "NARROW" : "WIDEN";
+  if (isContradicted(facts, evidence, verdicts)) return none("NEWER_SLICES_DISAGREE");
   if (isCoolingDown(usable, tunings, direction)) return none("COOLING_DOWN");
 
   const deleteAfter = config.retention.deleteAfterMicros / SECOND_MICROS;
@@ -182,6 +184,34 @@ export function holdsEnough(
     bytes.total >= tuning.densityMaxBytes &&
     omissions.failed <= partitions.bytes.count * UNREAD_SHARE_MAX
   );
+}
+
+/**
+ * Whether most slices that have ended since the evidence, and still take late events, say something
+ * else. Under an accept limit of many slices the evidence is old: what filled it may have been a
+ * backfill. Most of them have had half of the accept limit, so that late events are in them.
+ */
+function isContradicted(
+  { config, histograms }: TuningFacts,
+  evidence: readonly SliceHistogram[],
+  verdicts: ReadonlySet<SizeVerdict>,
+): boolean {
+  const newest = evidence.at(-1)?.start ?? Infinity;
+  const ended = histograms.filter(
+    (each) =>
+      !each.sealed &&
+      each.complete &&
+      each.start > newest &&
+      each.asOf >= each.end &&
+      each.filledLater !== true &&
+      isDeepStrictEqual(each.timePartition, config.timePartition) &&
+      holdsEnough(each, config) &&
+      hasManyBuckets(each),
+  );
+  const others = ended.filter(
+    (each) => !verdicts.has(judgeSizes(new SizePrediction(each).present(), config.tuning)),
+  );
+  return others.length * 2 > ended.length;
 }
 
 /** For a change. Its effect is shown by fewer: wide buckets of few ids are few. */

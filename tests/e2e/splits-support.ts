@@ -75,6 +75,7 @@ export async function eventually<T>(
   look: () => Promise<T> | T,
   isSo: (seen: T) => boolean,
   withinMs = 120_000,
+  everyMs = 20,
 ): Promise<T> {
   const end = performance.now() + withinMs;
   for (;;) {
@@ -83,7 +84,7 @@ export async function eventually<T>(
     if (performance.now() > end) {
       throw new Error(`${what} never came true; at last it was ${JSON.stringify(seen)}`);
     }
-    await pause(20);
+    await pause(everyMs);
   }
 }
 

@@ -6,11 +6,10 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { connect } from "../../client/connect.ts";
-import type { BraidClient, TimeSlice } from "../../client/connect.ts";
+import type { BraidClient, TimeSlice, Tuning } from "../../client/connect.ts";
 import { braid, startServer } from "../support/started-server.ts";
 import type { StartedServer } from "../support/started-server.ts";
 import { Ledger } from "./splits-ledger.ts";
-import { eventually } from "./splits-support.ts";
 import {
   costText,
   heal,
@@ -23,6 +22,7 @@ import {
   TOO_NARROW,
   TOO_WIDE,
   TUNED_SOON,
+  untilTrue,
   untilTuning,
 } from "./tuning-support.ts";
 
@@ -79,9 +79,14 @@ suite("tuning", { concurrency: true }, () => {
       return out + err;
     };
     await client.createNamespace(name, shortSlices(partition, { mode: "PROPOSE", ...target }));
-    await using _writing = keepWriting(client, name, ledger, traffic);
-    await readOnce(client, name);
-    const { id, evidence } = await untilTuning(client, name, "PROPOSED");
+    const proposed = async (): Promise<Tuning> => {
+      await using _writing = keepWriting(client, name, ledger, traffic);
+      await readOnce(client, name);
+      // Awaited, so that it is written until then.
+      return await untilTuning(client, name, "PROPOSED");
+    };
+    const { id, evidence } = await proposed();
+    // From here on nothing is written: what the CLI shows does not change while it starts.
     deepEqual((await client.getNamespace(name)).config.timePartition.secondsPerTimeBucket, 1);
 
     const list = await shown(`tune ls ${name}`);
@@ -114,10 +119,13 @@ suite("tuning", { concurrency: true }, () => {
       await shown(`doctor ${name}`),
       new RegExp(`the last change has not shown.*\\n.*tune show ${name} ${id}$`, "m"),
     );
-    const { slice } = await eventually(
+    await using _again = keepWriting(client, name, ledger, traffic);
+    const slice = await untilTrue(
+      client,
+      name,
       "a slice with the accepted partitioning takes events",
-      async () => ({ slice: (await client.listTimeSlices(name)).find(isAccepted) }),
-      (found) => found.slice !== undefined,
+      async () => (await client.listTimeSlices(name)).find(isAccepted),
+      (found) => found !== undefined,
     );
     ok(Date.parse(slice?.start ?? "") >= Date.parse(applied.effectiveFrom ?? ""));
     await readsEverything(client, name, ledger, traffic);

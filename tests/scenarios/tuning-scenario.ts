@@ -37,6 +37,8 @@ export class TuningScenario {
   readonly #tunings: Tunings;
   /** What the tuner logged and was not reported yet. */
   #log: string[] = [];
+  /** What each slice that has ended holds, by name. */
+  readonly #written = new Map<string, { traffic: Traffic; level: number }>();
   #read = true;
   #inDoubt = false;
 
@@ -109,6 +111,15 @@ export class TuningScenario {
       return this.#news();
     },
 
+    /** Events of earlier days arrive within acceptLimit: slices that are not sealed yet get them. */
+    late: ({ days = "5", level = "1" }) => {
+      const names = [...this.#written.keys()].slice(-Number(days));
+      for (const name of names) {
+        this.#written.set(name, { traffic: STEADY, level: Number(level) });
+      }
+      return Promise.resolve(`in ${names.join(", ")}`);
+    },
+
     factor: async ({ "": factor = "16" }) => {
       const [newest] = (await this.#all()).slice(-1);
       if (newest === undefined) throw new Error("no slice");
@@ -178,19 +189,26 @@ export class TuningScenario {
     await this.#control.clock.advance(1);
   }
 
+  /** Every slice that has ended, once it is sealed for the last time. */
   async #walk(
     traffic: Traffic,
     { level, complete }: { level: number; complete: boolean },
   ): Promise<void> {
     const { catalog, clock } = this.#control;
-    const { id, createdAt } = await this.#namespace();
-    const walked = new Set((await readHistograms(catalog, id)).map(({ timeSlice }) => timeSlice));
-    for (const slice of await this.#sealed()) {
-      if (walked.has(slice.name) || slice.start < createdAt) continue;
-      const histogram = simulatedHistogram(traffic, { ...slice, level });
-      await writeHistogram(catalog, id, { ...histogram, complete });
+    const { id, createdAt, floor } = await this.#namespace();
+    const now = clock.nowMicros();
+    const walked = (await readHistograms(catalog, id)).filter(({ sealed }) => sealed);
+    const final = new Set(walked.map(({ timeSlice }) => timeSlice));
+    for (const slice of await this.#all()) {
+      if (final.has(slice.name) || slice.start < createdAt || slice.end > now) continue;
+      const written = this.#written.get(slice.name) ?? { traffic, level };
+      this.#written.set(slice.name, written);
+      const histogram = simulatedHistogram(written.traffic, { ...slice, level: written.level });
+      const sealed = slice.end <= floor;
+      const asOf = sealed ? now : slice.end;
+      await writeHistogram(catalog, id, { ...histogram, complete, sealed, asOf, endedAt: asOf });
     }
-    if (this.#read) await noteReadAt(catalog, id, clock.nowMicros());
+    if (this.#read) await noteReadAt(catalog, id, now);
   }
 
   async #tune(): Promise<void> {

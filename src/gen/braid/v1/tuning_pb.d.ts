@@ -49,8 +49,8 @@ export declare type ListTuningsResponse = Message<"braid.v1.ListTuningsResponse"
 
   /**
    * Why it would propose nothing: FITS, TOO_LITTLE_EVIDENCE, NOT_READ, SLICES_DISAGREE,
-   * EFFECT_NOT_MEASURED, COOLING_DOWN, NOTHING_BETTER, DECIDED_BEFORE, CLOCK_IN_DOUBT or OFF.
-   * Empty if it would propose something.
+   * NEWER_SLICES_DISAGREE, EFFECT_NOT_MEASURED, COOLING_DOWN, NOTHING_BETTER, DECIDED_BEFORE,
+   * CLOCK_IN_DOUBT or OFF. Empty if it would propose something.
    *
    * @generated from field: string nothing_why = 3;
    */

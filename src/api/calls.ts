@@ -16,12 +16,14 @@ import type { FairQueue } from "../lib/fair-queue.ts";
 import type { Log } from "../lib/log.ts";
 import { Problems } from "../lib/problems.ts";
 import type { Random } from "../lib/random.ts";
+import type { Span, Tracer } from "../lib/tracer.ts";
 import { callerOf, OPERATOR_HEADER } from "./caller.ts";
 import type { Caller } from "./caller.ts";
 import { CallerGone, failureOf } from "./error-map.ts";
 import type { Outcome } from "./error-map.ts";
 import type { Answer, Method, StreamRequest, UnaryRequest } from "./methods/method.ts";
 import { callerRequestId, REQUEST_ID_HEADER } from "./request-id.ts";
+import { beginSpan, endSpan } from "./call-span.ts";
 import { PeerGone } from "./transport/exchange.ts";
 import type { Exchange } from "./transport/exchange.ts";
 
@@ -39,6 +41,8 @@ export interface CallsOptions {
   /** How long a read of that namespace may wait in the queue. */
   readonly readWaitMsMax: (namespace: string) => number;
   readonly namespaceExists: (namespace: string) => boolean;
+  /** Records each call that ends; undefined if nobody wants traces. */
+  readonly tracer?: Tracer | undefined;
   /**
    * Called once per call, when it is over. `namespace` is as the caller gave it and may not exist.
    */
@@ -262,6 +266,7 @@ export class Call {
   readonly #startedMs: number;
   readonly #deadlineMs: number | undefined;
   readonly #controller = new AbortController();
+  readonly #span: Span | undefined;
   #cancelTimer: () => void = () => undefined;
   #namespace = "";
   #admitted = false;
@@ -290,6 +295,8 @@ export class Call {
     this.lasting = method.kind === "stream" && method.lasting === true;
     this.#deadlineMs = this.#soundDeadline(deadlineMs);
     this.#startedMs = options.clock.monotonicMs();
+    // A call that stays would be a trace without an end.
+    this.#span = this.lasting ? undefined : beginSpan(options.tracer, exchange, method, id);
     this.#startTimer(this.#deadlineMs ?? DEADLINE_DEFAULT_MS);
   }
 
@@ -349,7 +356,7 @@ export class Call {
    */
   async run(request: UnaryRequest | Promise<UnaryRequest>): Promise<Answer> {
     const understood = await this.#understood(request);
-    return this.#race(this.#inQueue(() => understood.run(this.signal)));
+    return this.#race(this.#inQueue(() => this.#inSpan(() => understood.run(this.signal))));
   }
 
   /** Reads the pages of a stream; each page waits in the queue again. */
@@ -360,7 +367,7 @@ export class Call {
     const pages = understood.run(this.signal)[Symbol.asyncIterator]();
     try {
       for (;;) {
-        const next = await this.#race(this.#inQueue(() => pages.next()));
+        const next = await this.#race(this.#inQueue(() => this.#inSpan(() => pages.next())));
         if (next.done === true) return;
         yield next.value;
       }
@@ -406,6 +413,7 @@ export class Call {
     this.#give(this.#bytes);
     if (this.#admitted) this.#calls.release(this, this.#share);
     const outcome = this.#outcome ?? "CANCELLED";
+    endSpan(this.#span, outcome, this.#namespace);
     this.#options.observe?.(this.#method.desc.name, outcome, this.#namespace, this.ageMs);
   }
 
@@ -432,9 +440,19 @@ export class Call {
     if (this.#method.reads !== true) return task();
     const { reads, readWaitMsMax } = this.#options;
     const waitMsMax = readWaitMsMax(this.#namespace);
-    const done = await reads.run(this.#share ?? "", waitMsMax, this.signal, task);
+    const beganMs = this.ageMs;
+    const begin = (): Promise<T> => {
+      this.#span?.set({ "braid.queue_ms": this.ageMs - beganMs });
+      return task();
+    };
+    const done = await reads.run(this.#share ?? "", waitMsMax, this.signal, begin);
     if (done === undefined) throw overloaded("the read would wait too long in the queue");
     return done.result;
+  }
+
+  /** What the task begins belongs to the span of this call, whichever call has let it begin. */
+  #inSpan<T>(task: () => Promise<T>): Promise<T> {
+    return this.#span === undefined ? task() : this.#span.run(task);
   }
 
   /** Rejects as soon as the signal aborts, because some work does not stop at once. */

@@ -25,7 +25,9 @@ import type { Lifecycle } from "./lifecycle.ts";
 import { declareProcessMetrics } from "./process-metrics.ts";
 import type { ProcessMetrics } from "./process-metrics.ts";
 import { openEngine } from "./open-engine.ts";
+import { SPAN_RESULTS } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
+import { tracedStorage } from "./traced-storage.ts";
 
 export interface CommonParts {
   readonly metrics: Metrics;
@@ -55,8 +57,17 @@ export async function startCommonParts(
   const metrics = new Metrics();
   metrics.addProcess();
   const measures = declareProcessMetrics(metrics, config);
+  const { tracing } = runtime;
+  if (tracing !== undefined) {
+    // The first to start is the last to stop: it sends what the others end with.
+    lifecycle.run("sending traces", (signal) => tracing.run(signal));
+    measures.traceSpans.from(() =>
+      SPAN_RESULTS.map((result) => ({ value: tracing.spans()[result], labels: [result] })),
+    );
+  }
   const storage = await openEngine(config, runtime, metrics, lifecycle);
-  const { store, catalog } = storage;
+  const { store, catalog } =
+    tracing === undefined ? storage : tracedStorage(storage, tracing.tracer);
   const configuredBlocks = blocksOf(config, clock.nowMicros());
   const margins = timeMargins({
     clockSkewMs: config.clock_skew,

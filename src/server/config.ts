@@ -83,6 +83,13 @@ export function threadPoolSize(env: ConfigSources["env"] = process.env): number 
   return Number.isInteger(size) && size > 0 ? Math.min(size, 1_024) : 4;
 }
 
+/** OpenTelemetry's own variables, which `tracing/` reads; most environments have none. */
+export function openTelemetryVariables(
+  env: ConfigSources["env"] = process.env,
+): ConfigSources["env"] {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => name.startsWith("OTEL_")));
+}
+
 /** Whether only this machine can reach the address. */
 export function isLoopback(host: string): boolean {
   if (isIP(host) === 4) return host.startsWith("127.");

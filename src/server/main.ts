@@ -9,10 +9,11 @@ import { createLog } from "../lib/log.ts";
 import { systemRandom } from "../lib/random.ts";
 import { startService } from "./compose.ts";
 import type { Service } from "./compose.ts";
+import { openTelemetryVariables } from "./config.ts";
 import type { LoadedConfig, ServiceConfig } from "./config.ts";
 import { endOnBugs, signalToStop } from "./lifecycle.ts";
 import { startWorker } from "./worker.ts";
-import type { Runtime } from "./runtime.ts";
+import type { Runtime, Tracing } from "./runtime.ts";
 
 /**
  * Ends the process with 0 after a clean stop. Resolves with the exit code if the process could not
@@ -49,7 +50,8 @@ async function runUntilStopped(
   const stopping = signalToStop(log);
   let service: Service;
   try {
-    service = await start(config, { clock: systemClock, random: systemRandom, log });
+    const runtime = { clock: systemClock, random: systemRandom, log };
+    service = await start(config, { ...runtime, tracing: await tracingOf(runtime) });
   } catch (error) {
     process.stderr.write(`braid: ${startProblem(error, config)}\n`);
     return 1;
@@ -62,6 +64,14 @@ async function runUntilStopped(
   // alive: after an outage of all nodes, the Cassandra driver had connections that none of its
   // pools knew.
   process.exit(0);
+}
+
+/** Without variables of OpenTelemetry nothing of it is loaded. */
+async function tracingOf(runtime: Runtime): Promise<Tracing | undefined> {
+  const variables = openTelemetryVariables();
+  if (Object.keys(variables).length === 0) return undefined;
+  const { openTracing } = await import("./tracing/open-tracing.ts");
+  return openTracing(variables, runtime);
 }
 
 function greeting(config: ServiceConfig, port: number): string {

@@ -38,6 +38,7 @@ export async function openListener(
   const calls = new Calls({
     ...runtime,
     ...given,
+    tracer: runtime.tracing?.tracer,
     inFlightMax: requests_in_flight,
     watchersMax: watchers,
     budget,

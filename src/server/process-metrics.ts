@@ -9,6 +9,7 @@ import type { Metrics } from "../lib/metrics.ts";
 import { TUNING_STATES } from "../model/tuning.ts";
 import type { DropReason } from "../ports/work-queue.ts";
 import type { ServiceConfig } from "./config.ts";
+import { SPAN_RESULTS } from "./runtime.ts";
 
 export type ProcessMetrics = ReturnType<typeof declareProcessMetrics>;
 
@@ -83,6 +84,11 @@ export function declareProcessMetrics(metrics: Metrics, config: ServiceConfig) {
     viewAge: metrics.gauge(
       "braid_view_age_seconds",
       "Age of the oldest view of a namespace that this process holds.",
+    ),
+    traceSpans: metrics.totals(
+      "braid_trace_spans_total",
+      "Spans of traces by what became of them: sent, dropped (too many waited) or failed.",
+      [label("result", SPAN_RESULTS)],
     ),
     sliceFailures: metrics.counter(
       "braid_slice_failures_total",

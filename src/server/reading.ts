@@ -19,6 +19,7 @@ import { ReadActivity } from "./read-activity.ts";
 import type { ReadLatencies } from "./read-latencies.ts";
 import { measuredReading } from "./measured-methods.ts";
 import type { ServerContext } from "./server-context.ts";
+import { tracedOpener } from "./traced-opener.ts";
 
 const FAN_OUTS_SHOWN_MAX = 4_096;
 
@@ -35,7 +36,7 @@ export async function startReading(
   latencies: ReadLatencies,
 ): Promise<Reading> {
   const { config, runtime, parts, measures } = context;
-  const { clock, random } = runtime;
+  const { clock, random, tracing } = runtime;
   const { catalog, views, margins } = parts;
   const budget = new ByteBudget(config.server.read_memory / 2);
   const streamBudget = new ByteBudget(config.server.read_memory / 2);
@@ -59,7 +60,7 @@ export async function startReading(
   const reader = new EventReader({
     clock,
     views,
-    opener,
+    opener: tracing === undefined ? opener : tracedOpener(opener, tracing.tracer),
     search: parts.store,
     budget,
     streamBudget,

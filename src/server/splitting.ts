@@ -57,6 +57,7 @@ export function startSplitting(
     copyAtAll: storage.severalDatacenters,
     fragments: (slice) => storage.fragments(slice),
     readLatencyMs: readLatencyMs ?? (() => canary?.recentMs()),
+    tracer: runtime.tracing?.tracer,
     observe: (event) => {
       observe(event);
       if (event.kind === "split") confirmed?.(event.partition);

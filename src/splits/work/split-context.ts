@@ -1,6 +1,7 @@
 /** What a worker needs to split partitions, and the events that it reports. */
 import type { Clock } from "../../lib/clock.ts";
 import type { Random } from "../../lib/random.ts";
+import type { Tracer } from "../../lib/tracer.ts";
 import type { ViewSource } from "../../model/namespace.ts";
 import type { PartitionKey, SliceRef } from "../../model/partition.ts";
 import type { MoveCause } from "../../model/move-cause.ts";
@@ -88,6 +89,8 @@ export interface SplitContext {
   /** The current latency of this process's live reads; undefined while there are none. */
   readonly readLatencyMs?: () => number | undefined;
   readonly observe: (event: SplitEvent) => void;
+  /** Records the work on each split, and its steps; undefined if nobody wants traces. */
+  readonly tracer?: Tracer | undefined;
   readonly leaseMs?: number;
   readonly sweepMs?: number;
   /** How many splits the worker works on at once. */

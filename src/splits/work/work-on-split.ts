@@ -5,6 +5,7 @@
  * However the work stops, it leaves a record that says how to continue, and nothing that a reader
  * could follow by mistake.
  */
+import { endWith, inSpan } from "../../lib/tracer.ts";
 import { rescheduleSplit } from "../record/reschedule-splits.ts";
 import { moveSplit, removeIfGone } from "../record/move-split.ts";
 import { readNamespace, settledFloorOf } from "../../records/namespace-records.ts";
@@ -88,7 +89,7 @@ async function workAt(
   const throttle = new WorkThrottle(context, owned.record, newest ?? planned, namespace);
   const level = copyLevel(namespace, copyAtAll);
   try {
-    await carryOn({ context, owned, location, throttle, settledFloor, level });
+    await traced({ context, owned, location, throttle, settledFloor, level });
   } finally {
     await owned.close();
   }
@@ -126,13 +127,33 @@ async function moveUnowned(
   observe({ kind: "moved", namespace, partition, from: record.state, to, cause, reason });
 }
 
+/** The work on a split is a trace of its own, and each step a span. */
+async function traced(job: SplitJob): Promise<void> {
+  const { context, owned } = job;
+  const { namespace, partition, state } = owned.record;
+  const span = context.tracer?.root("split", "INTERNAL", {
+    "braid.namespace": namespace,
+    "braid.slice": partition.slice,
+    "braid.time_bucket": partition.timeBucket,
+    "braid.event_bucket": partition.eventBucket,
+    "braid.state_before": state,
+  });
+  if (span === undefined) return carryOn(job);
+  await endWith(span, async () => {
+    await span.run(() => carryOn(job));
+    span.set({ "braid.state": owned.record.state });
+  });
+}
+
 async function carryOn(job: SplitJob): Promise<void> {
-  const { owned } = job;
+  const { context, owned } = job;
+  const step = <T>(name: string, work: (job: SplitJob) => Promise<T>): Promise<T> =>
+    inSpan(context.tracer, name, {}, () => work(job));
   try {
-    if (nextStep(owned.record) === "plan" && !(await planStep(job))) return;
-    if (nextStep(owned.record) === "copy") await copyStep(job);
-    if (nextStep(owned.record) === "validate") await validateStep(job);
-    if (nextStep(owned.record) === "confirm") await confirmStep(job);
+    if (nextStep(owned.record) === "plan" && !(await step("plan", planStep))) return;
+    if (nextStep(owned.record) === "copy") await step("copy", copyStep);
+    if (nextStep(owned.record) === "validate") await step("validate", validateStep);
+    if (nextStep(owned.record) === "confirm") await step("confirm", confirmStep);
   } catch (error) {
     await comeToRest(job, error);
   }

@@ -2,6 +2,7 @@
 import { pipeline, Readable } from "node:stream";
 import { CsvError, parse } from "csv-parse";
 import { SampleError } from "../draw-sample.ts";
+import { cqlType, isMissing } from "../read-value.ts";
 import type { RowBatch, SourceRow } from "../row-source.ts";
 import { BATCH_ROWS } from "./batch-rows.ts";
 
@@ -16,7 +17,7 @@ export async function* csvBatches(
   const chunks: AsyncIterator<Buffer | string> = input[Symbol.asyncIterator]();
   const first = await chunks.next();
   const parser = parse({
-    columns: true,
+    columns: (names: readonly string[]) => columnsOf(name, names),
     bom: true,
     delimiter: first.done === true ? "," : separatorOf(String(first.value)),
     skip_empty_lines: true,
@@ -47,6 +48,23 @@ async function* allOf<T>(
   chunks: AsyncIterator<T>,
 ): AsyncGenerator<T, void> {
   for (let next = first; next.done !== true; next = await chunks.next()) yield next.value;
+}
+
+/** The names in the first line; pandas writes a nameless column of row numbers. */
+function columnsOf(name: string, names: readonly string[]): string[] {
+  const value = names.find((each) => (isMissing(each) ? false : cqlType(each) !== "text"));
+  if (value !== undefined) {
+    throw new SampleError(
+      `${name}: its first line has a value, "${value}", where names of columns must be; add a line ` +
+        "with the names (cqlsh: COPY ... WITH HEADER = true)",
+    );
+  }
+  const columns = names.map((each, at) => (isMissing(each) ? `column_${at + 1}` : each));
+  const twice = columns.find((each, at) => columns.indexOf(each) < at);
+  if (twice !== undefined) {
+    throw new SampleError(`${name}: two columns are named ${twice}; rename or remove one`);
+  }
+  return columns;
 }
 
 /** The one that is most often in the line with the names. */

@@ -1,6 +1,6 @@
 /** Rows of a file or a pipe with one JSON object a line. */
-import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
+import { StringDecoder } from "node:string_decoder";
 import { SampleError } from "../draw-sample.ts";
 import type { RowBatch, SourceRow } from "../row-source.ts";
 import { BATCH_ROWS } from "./batch-rows.ts";
@@ -13,7 +13,7 @@ export async function* ndjsonBatches(
 ): AsyncGenerator<RowBatch> {
   let batch: SourceRow[] = [];
   let number = 0;
-  for await (const line of createInterface({ input, crlfDelay: Infinity })) {
+  for await (const line of linesOf(name, input)) {
     number++;
     if (line.trim() === "") continue;
     batch.push(rowOf(number === 1 ? line.replace(/^\ufeff/, "") : line, name, number));
@@ -22,6 +22,23 @@ export async function* ndjsonBatches(
     batch = [];
   }
   yield { rows: batch, ...bytes() };
+}
+
+/** A longer line is not of this format. */
+const LINE_CHARS_MAX = 16 * 2 ** 20;
+
+async function* linesOf(name: string, input: Readable): AsyncGenerator<string> {
+  const decoder = new StringDecoder("utf8");
+  let open = "";
+  for await (const chunk of input as AsyncIterable<Buffer | string>) {
+    const lines = (open + (typeof chunk === "string" ? chunk : decoder.write(chunk))).split("\n");
+    open = lines.pop() ?? "";
+    if (open.length > LINE_CHARS_MAX) {
+      throw new SampleError(`${name}: a line is longer than 16 MiB; give one JSON object a line`);
+    }
+    yield* lines;
+  }
+  yield open + decoder.end();
 }
 
 function rowOf(line: string, name: string, number: number): SourceRow {

@@ -2,7 +2,9 @@
 import { createReadStream } from "node:fs";
 import { open, stat } from "node:fs/promises";
 import { extname } from "node:path";
-import type { Readable } from "node:stream";
+import { pipeline } from "node:stream";
+import type { Duplex, Readable } from "node:stream";
+import { createGunzip, createZstdDecompress } from "node:zlib";
 import { SampleError } from "../draw-sample.ts";
 import type { RowBatch, RowSource, SourceRow } from "../row-source.ts";
 
@@ -22,22 +24,24 @@ const EXTENSIONS: Readonly<Record<string, SourceFormat>> = {
 /** Rows by which the roles of the columns are guessed. */
 const HEAD_ROWS = 1_000;
 
-/** The format of a file by its name; undefined if the name does not tell. */
+/** The format of a file by its name, packed or not; undefined if the name does not tell. */
 export function formatOfFile(path: string): SourceFormat | undefined {
-  return EXTENSIONS[extname(path).toLowerCase()];
+  const plain = path.replace(/\.(?:gz|gzip|zst)$/i, "");
+  return EXTENSIONS[extname(plain).toLowerCase()];
 }
 
 export async function openFile(path: string, format: SourceFormat): Promise<RowSource> {
   const { size } = await statOf(path);
-  if (await isPacked(path)) {
+  const unpack = await unpackerOf(path);
+  if (unpack !== undefined && format === "parquet") {
     throw new SampleError(
-      `${path} is compressed: unpack it, or pipe it (zcat ${path} | braid advise - --format csv)`,
+      `${path} is compressed as a whole, and Parquet is read from its end: unpack it`,
     );
   }
   return {
     name: path,
     repeatable: true,
-    batches: (signal) => fileBatches(path, format, size, signal),
+    batches: (signal) => fileBatches({ path, format, size, unpack }, signal),
   };
 }
 
@@ -85,22 +89,32 @@ async function statOf(path: string): Promise<{ readonly size: number }> {
   return found;
 }
 
-/** The first bytes of gzip and of Zstandard. */
-const PACKED = ["1f8b", "28b52ffd"];
+type Unpack = () => Duplex;
 
-/** A pipe by name can be read once, so it is not looked into. */
-async function isPacked(path: string): Promise<boolean> {
-  if (!(await stat(path)).isFile()) return false;
+/** By the first bytes of the file. */
+const UNPACKERS: readonly (readonly [start: string, Unpack])[] = [
+  ["1f8b", () => createGunzip()],
+  ["28b52ffd", () => createZstdDecompress()],
+];
+
+/** Undefined if the file is not packed. A pipe by name can be read once, so it is not looked into. */
+async function unpackerOf(path: string): Promise<Unpack | undefined> {
+  if (!(await stat(path)).isFile()) return undefined;
   await using file = await open(path);
   const { buffer, bytesRead } = await file.read(Buffer.alloc(4), 0, 4, 0);
   const start = buffer.subarray(0, bytesRead).toString("hex");
-  return PACKED.some((each) => start.startsWith(each));
+  return UNPACKERS.find(([each]) => start.startsWith(each))?.[1];
+}
+
+interface OpenedFile {
+  readonly path: string;
+  readonly format: SourceFormat;
+  readonly size: number;
+  readonly unpack: Unpack | undefined;
 }
 
 async function* fileBatches(
-  path: string,
-  format: SourceFormat,
-  bytesTotal: number,
+  { path, format, size: bytesTotal, unpack }: OpenedFile,
   signal: AbortSignal,
 ): AsyncGenerator<RowBatch> {
   if (format === "parquet") {
@@ -109,12 +123,23 @@ async function* fileBatches(
     return;
   }
   const input = createReadStream(path, { signal });
+  // The reader receives a failure through the last stream.
+  const text = unpack === undefined ? input : pipeline(input, unpack(), () => undefined);
   const bytes = () => ({ bytesRead: input.bytesRead, bytesTotal });
   try {
-    yield* textBatches(path, input, format, bytes);
+    yield* textBatches(path, text, format, bytes);
+  } catch (error) {
+    if (!isUnpackError(error)) throw error;
+    throw new SampleError(`${path}: it cannot be unpacked (${error.message}); copy it again`);
   } finally {
     input.destroy();
+    text.destroy();
   }
+}
+
+function isUnpackError(error: unknown): error is Error {
+  if (!(error instanceof Error) || !("code" in error)) return false;
+  return /^(?:Z_|ZSTD_)/.test(String(error.code));
 }
 
 async function* textBatches(

@@ -27,11 +27,22 @@ export async function* parquetBatches(path: string, signal: AbortSignal): AsyncG
     for (let rowStart = groupStart; rowStart < groupEnd; rowStart += STEP_ROWS) {
       signal.throwIfAborted();
       const rowEnd = Math.min(groupEnd, rowStart + STEP_ROWS);
-      const rows = await parquetReadObjects({ file, metadata, rowStart, rowEnd, compressors });
+      const rows = await rowsOf(path, { file, metadata, rowStart, rowEnd, compressors });
       const bytesRead = Math.floor((bytesTotal * rowEnd) / Math.max(1, rowsTotal));
       yield { rows: rows.map(rowOf), bytesRead, bytesTotal };
     }
     groupStart = groupEnd;
+  }
+}
+
+async function rowsOf(
+  path: string,
+  options: Parameters<typeof parquetReadObjects>[0],
+): Promise<Record<string, unknown>[]> {
+  try {
+    return await parquetReadObjects(options);
+  } catch (error) {
+    throw new SampleError(`${path}: its data cannot be read (${messageOf(error)}); write it again`);
   }
 }
 

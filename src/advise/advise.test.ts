@@ -8,6 +8,7 @@ import { moveTo } from "./cql.ts";
 import { queryOf } from "./examples/example.ts";
 import { DAY_MICROS, DEFAULT_LIMITS } from "./limits.ts";
 import type { Judged } from "./recommend.ts";
+import type { ColumnRoles } from "./roles.ts";
 import type { SourceRow } from "./row-source.ts";
 import { TIERS } from "./strategies/per-key-variable.ts";
 
@@ -220,6 +221,134 @@ test("the steps to move keep deletes, fill the tiers first and copy no row into 
   }
   match(stepsOf("per-key variable"), /write the tier of each [^]*write each new row/);
   match(stepsOf("fill-up bucket 200 rows"), /written before the first write to both, each once/);
+});
+
+test("a small table without times has no hot spot, and stays as it is", async () => {
+  const roles = { ...VIEW_ROLES, time: undefined, candidates: [] };
+  const { recommended } = adviceOn(await sampleOf(viewsOf(16, 3), roles));
+  equal(recommended.measured.strategy.option, "LEAVE");
+});
+
+test("a column in which most rows have a value of their own is not known, however few rows there are", async () => {
+  const rows = Array.from({ length: 60 }, (_, nth) => ({
+    video: "v",
+    id: `${nth}`,
+    at: START + nth,
+    device: nth % 2 === 0 ? "tv" : "web",
+    user: nth,
+  }));
+  const { judged } = adviceOn(await sampleOf(rows), { limits: { rowsMax: 10 } });
+  const verdictOf = (name: string): string | undefined =>
+    judgedBy(judged, name).judgements.find(({ criterion }) => criterion === "KNOWN_KEYS")?.verdict;
+  equal(verdictOf("existing column user"), "DOWN");
+  equal(verdictOf("existing column device"), "UP");
+});
+
+test("a row without a readable weight is left out, and the notes say so", async () => {
+  const rows = ["2", "0", "-1", "NaN", "1e999", "1e300", "x", "", null].map((weight, nth) => ({
+    video: "v",
+    id: `${nth}`,
+    at: START,
+    weight,
+  }));
+  const sample = await sampleOf(rows, { ...VIEW_ROLES, weight: "weight" });
+  deepEqual(
+    sample.partitions.map(({ rows: each }) => each.map(({ weight }) => weight)),
+    [[2]],
+  );
+  match(sample.notes.join(), /left out 8 rows without a readable video or at or weight/);
+});
+
+test("a key of one column is shown as it is, and a long one in part", async () => {
+  const rows = viewsOf(17, 1).map((row) => ({ ...row, video: `https://a/${"b".repeat(5_000)}` }));
+  const { judged } = adviceOn(await sampleOf(rows), SMALL);
+  const why = judgedBy(judged, "as it is").judgements[0]?.why ?? "";
+  match(why, /\(key https:\/\/a\/b{70}…\)/);
+});
+
+test("a per-key part that is due to move on is not where a key begins", async () => {
+  const rows = viewsOf(18, 2);
+  for (const [rowsMax, parts] of [
+    [2_500, 1],
+    [2_499, 10],
+  ] as const) {
+    const { judged } = adviceOn(await sampleOf(rows), { ...SMALL, limits: { rowsMax } });
+    const { measured } = judgedBy(judged, "per-key variable");
+    equal(measured.sizes.partitions, parts + 1);
+  }
+});
+
+test("a column with one value is not judged, and the notes say so", async () => {
+  const rows = viewsOf(21, 2).map((row) => ({ ...row, device: "tv" }));
+  const { judged, notes } = adviceOn(await sampleOf(rows), SMALL);
+  ok(judged.every(({ measured }) => measured.strategy.name !== "existing column device"));
+  ok(notes.some((note) => note.includes("not judged: device has one value")));
+});
+
+test("one row is found in one time partition only if its key tells its time", async () => {
+  const rows = viewsOf(22, 2);
+  const findIn = async (roles: ColumnRoles): Promise<number> => {
+    const { judged } = adviceOn(await sampleOf(rows, roles), SMALL);
+    return judgedBy(judged, "time column 1d").measured.find.partitions;
+  };
+  ok((await findIn(VIEW_ROLES)) >= 10);
+  const clustering = [{ column: "at", order: "DESC" }, ...VIEW_ROLES.clustering] as const;
+  equal(await findIn({ ...VIEW_ROLES, clustering }), 1);
+});
+
+test("where rows are deleted one by one, a strategy that cannot find them loses", async () => {
+  const rows = viewsOf(23, 2);
+  const clustering = [{ column: "at", order: "ASC" }, ...VIEW_ROLES.clustering] as const;
+  const queries = [queryOf("oldest", ["video"], { order: "OLDEST_FIRST", limit: 20 })];
+  const scoreOf = async (share: number): Promise<number> => {
+    const deletes = { share, afterMicros: 60e6, ttlMicros: undefined };
+    const sample = await sampleOf(rows, { ...VIEW_ROLES, clustering, deletes });
+    const { judged } = adviceOn(sample, {
+      ...SMALL,
+      limits: { rowsMax: 50, gcGraceMicros: 1e6 },
+      queries,
+    });
+    return judgedBy(judged, "fill-up bucket 20 rows").score;
+  };
+  ok((await scoreOf(1)) - (await scoreOf(0)) >= 20);
+});
+
+test("a recommendation without room to grow says so", async () => {
+  const { recommended, notes } = adviceOn(await sampleOf(viewsOf(24, 3)), {
+    limits: { rowsMax: 2_200 },
+  });
+  equal(recommended.measured.strategy.option, "LEAVE");
+  ok(notes.some((note) => note.includes("is 91 % full (as it is): for room to grow")));
+});
+
+test("the steps of counters repeat no increment, and a TTL is cut into about thirty windows", async () => {
+  const counters = { ...VIEW_ROLES, types: { ...VIEW_ROLES.types, hits: "counter" } };
+  const { judged } = adviceOn(await sampleOf(viewsOf(19, 3), counters), SMALL);
+  ok(judged.every(({ measured }) => measured.strategy.option !== "FILL_UP_BUCKET"));
+  const { strategy } = judgedBy(judged, "time column 1d").measured;
+  const { steps } = moveTo(strategy, counters, DEFAULT_LIMITS);
+  ok(!/USING TIMESTAMP|WRITETIME/.test(steps.join("\n")));
+  match(steps.join("\n"), /count in views_split only[^]*read from both tables and add/);
+  for (const [days, windows] of [
+    [2, "'HOURS', 'compaction_window_size': 2"],
+    [90, "'DAYS', 'compaction_window_size': 3"],
+    [0.5, "'MINUTES', 'compaction_window_size': 24"],
+  ] as const) {
+    const ttlMicros = days * DAY_MICROS;
+    const roles = { ...VIEW_ROLES, deletes: { share: 0, afterMicros: 0, ttlMicros } };
+    const [statement = ""] = moveTo(strategy, roles, DEFAULT_LIMITS).statements;
+    ok(statement.includes(`'compaction_window_unit': ${windows}`), statement);
+  }
+});
+
+test("a name that is as long as Cassandra allows stays so", async () => {
+  const roles = { ...VIEW_ROLES, table: "v".repeat(48) };
+  const { judged } = adviceOn(await sampleOf(viewsOf(20, 3), roles), SMALL);
+  for (const { measured } of judged) {
+    for (const statement of moveTo(measured.strategy, roles, DEFAULT_LIMITS).statements) {
+      match(statement, /^CREATE TABLE v{30,42}_[a-z]{5,7} \(/);
+    }
+  }
 });
 
 test("rows that stand for themselves need no note, however small the limit is", async () => {

@@ -5,6 +5,7 @@
 import { CRITERION_TABLE } from "./criteria/table.ts";
 import type { AdviseLimits } from "./limits.ts";
 import { measure } from "./measure.ts";
+import { percent, short } from "./number-text.ts";
 import { defaultQuery } from "./query.ts";
 import type { Query } from "./query.ts";
 import { ranked, scoreOf } from "./recommend.ts";
@@ -51,7 +52,7 @@ export function* advise(request: AdviceRequest): Generator<string, Advice> {
       criterion: criterion.name,
       ...criterion.judge(measured, { roles, facts, limits }),
     }));
-    judged.push({ measured, judgements, score: scoreOf(measured, judgements) });
+    judged.push({ measured, judgements, score: scoreOf(measured, judgements, roles) });
   }
   const [recommended, ...others] = ranked(judged);
   if (recommended === undefined) throw new Error("there is always the table as it is");
@@ -62,10 +63,23 @@ export function* advise(request: AdviceRequest): Generator<string, Advice> {
     return true;
   });
   const notes = [...sample.notes, ...notesOn(sample, limits)];
+  const single = roles.candidates.filter((_, at) => facts.distinct[at] === 1);
+  if (single.length > 0)
+    notes.push(`not judged: ${single.join(", ")} has one value, which splits nothing`);
+  const { fill } = recommended.measured.sizes;
+  if (fill.max > FILL_ROOM && fill.max <= 1) {
+    notes.push(
+      `the largest partition is ${percent(fill.max)} full (${recommended.measured.strategy.name}): for room ` +
+        "to grow, try other variants (--widths, --hashes) or a lower limit (--limit-rows, --limit-bytes)",
+    );
+  }
   if (!given)
     notes.push(`no queries are given: judged by "${queries[0]?.name}" (--query, --queries)`);
   return { sample, facts, limits, queries, judged, recommended, runnersUp, notes };
 }
+
+/** A fuller partition has little room to grow. */
+const FILL_ROOM = 0.8;
 
 /** A row that stands for many makes small partitions look larger than they are. */
 function notesOn({ partitions }: Sample, { rowsMax }: AdviseLimits): string[] {
@@ -74,8 +88,10 @@ function notesOn({ partitions }: Sample, { rowsMax }: AdviseLimits): string[] {
     for (const { weight } of rows) heaviest = Math.max(heaviest, weight);
   }
   if (heaviest <= Math.max(1, rowsMax / 100)) return [];
+  const error = Math.sqrt(heaviest / rowsMax);
+  const text = error < 1 ? `off by ${percent(error)} and more` : "a guess";
   return [
-    `a sampled row stands for up to ${Math.round(heaviest)} rows: sizes near the limit are off by ` +
-      `${Math.round(100 * Math.sqrt(heaviest / rowsMax))} % and more; sample more rows (--sample-rows)`,
+    `a sampled row stands for up to ${short(heaviest)} rows: sizes near the limit are ${text}; sample more ` +
+      "rows (--sample-rows)",
   ];
 }

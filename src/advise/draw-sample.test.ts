@@ -133,10 +133,10 @@ test("rows without a partition key or a time are left out and counted", async ()
   const rows = [{ video: "v", at: 1_700_000_000 }, { at: 1_700_000_000 }, { video: "v", at: "?" }];
   const sample = await drawSample(sourceOf(rows), { roles: ROLES, rowsMax: 100 }, signal);
   equal(total(sample), 1);
-  deepEqual(sample.notes, ["left out 2 rows without video or at"]);
+  deepEqual(sample.notes, ["left out 2 rows without a readable video or at"]);
   await rejects(
     drawSample(sourceOf(rows.slice(1)), { roles: ROLES, rowsMax: 100 }, signal),
-    /--partition-key and --time/,
+    /--partition-key, --time and --weight/,
   );
 });
 

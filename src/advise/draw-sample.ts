@@ -252,14 +252,17 @@ function compareValues(a: readonly number[], b: readonly number[]): number {
 
 function nothingRead({ name }: RowSource, roles: ColumnRoles, unreadable: number): string {
   if (unreadable === 0) return `${name} has no rows`;
-  const columns = [...roles.partitionKey, ...(roles.time === undefined ? [] : [roles.time])];
   return (
-    `${name}: no row has ${columns.join(" and ")} with a readable value; ` +
-    "name the columns with --partition-key and --time"
+    `${name}: no row has ${neededIn(roles).join(" and ")} with a readable value; ` +
+    "name the columns with --partition-key, --time and --weight"
   );
 }
 
-function leftOut({ partitionKey, time }: ColumnRoles, unreadable: number): string {
-  const columns = [...partitionKey, ...(time === undefined ? [] : [time])];
-  return `left out ${quantity(unreadable, "row")} without ${columns.join(" or ")}`;
+function leftOut(roles: ColumnRoles, unreadable: number): string {
+  return `left out ${quantity(unreadable, "row")} without a readable ${neededIn(roles).join(" or ")}`;
+}
+
+/** Columns without which a row cannot be placed. */
+function neededIn({ partitionKey, time, weight }: ColumnRoles): string[] {
+  return [...partitionKey, time, weight].filter((column) => typeof column === "string");
 }

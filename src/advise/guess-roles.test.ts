@@ -56,6 +56,15 @@ test("a key is named, no column is in it twice, and a guessed key cannot split i
   match(refused({ candidates: ["video_id"] }), /video_id is in the partition key already/);
 });
 
+test("a numbered id is no time, though a snowflake is as large as nanoseconds are", () => {
+  const head = HEAD.map(({ video_id, device }, nth) => ({
+    channel_id: video_id,
+    message_id: `115000000000000000${nth % 10}`,
+    device,
+  }));
+  equal(guessRoles(head, {}, new Problems())?.roles.time, undefined);
+});
+
 test("a plain time is no candidate, whatever its name", () => {
   const head = HEAD.map(({ video_id, device }, nth) => ({
     video_id,

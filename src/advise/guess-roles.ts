@@ -19,7 +19,7 @@ export interface GuessedRoles {
 }
 
 /** Nobody splits by a longer text. */
-export const CANDIDATE_BYTES_MAX = 256;
+export const CANDIDATE_BYTES_MAX = 64;
 
 /** Undefined if `problems` has a problem of these roles. */
 export function guessRoles(
@@ -159,10 +159,17 @@ function guessTime(
   const times = columns.filter(
     (column) =>
       !partitionKey.includes(column) &&
+      !isNumberedId(head, column) &&
       head.some((row) => isThere(row[column])) &&
       head.every((row) => !isThere(row[column]) || looksLikeTime(row[column])),
   );
   return times.find((column) => /time|date|_ts$|^ts|_at$|^at$/i.test(column)) ?? times[0];
+}
+
+/** A snowflake, for instance, counts milliseconds in its upper bits from an epoch of its own. */
+function isNumberedId(head: readonly SourceRow[], column: string): boolean {
+  if (!/id$/i.test(column)) return false;
+  return cqlTypeOf(head.map((row) => row[column]).filter(isThere)) === "bigint";
 }
 
 /** The first column with values that repeat: each value of another would be a partition. */

@@ -6,7 +6,7 @@ import { fillOf } from "./limits.ts";
 import type { AdviseLimits } from "./limits.ts";
 import { QueryMeter } from "./measure-queries.ts";
 import type { MeasuredQuery } from "./measure-queries.ts";
-import { nodeShare, tombstonesOf, windowSeconds } from "./partition-load.ts";
+import { hotRateMin, nodeShare, tombstonesOf, windowSeconds } from "./partition-load.ts";
 import { findQuery } from "./query.ts";
 import type { Query } from "./query.ts";
 import { rowsOf } from "./sample.ts";
@@ -207,9 +207,7 @@ class HotMeter {
     this.#facts = facts;
     this.#seconds = windowSeconds(facts);
     this.#nodePerSecond = nodeShare(facts, limits);
-    const timed = !Number.isNaN(facts.windowMicros);
-    const least = timed ? limits.hotRowsPerSecondMin : 0;
-    this.#hotFrom = Math.max(least, this.#nodePerSecond) * this.#seconds;
+    this.#hotFrom = Math.max(hotRateMin(facts, limits), this.#nodePerSecond) * this.#seconds;
   }
 
   add({ key, rows, weight }: SampledPartition, labels: ArrayLike<number>): void {

@@ -20,6 +20,25 @@ export function shortQuantity(value: number, noun: string): string {
   return `${text} ${noun}${text === "1" ? "" : "s"}`;
 }
 
+/** Of a number that may be an estimate: there is no part of a row. */
+export function rowsText(rows: number): string {
+  return shortQuantity(Math.ceil(rows - 1e-6), "row");
+}
+
+/** For an axis: "10", "100k", "10M". */
+export function compact(value: number): string {
+  if (value >= 1e9) return `${short(value / 1e9)}G`;
+  if (value >= 1e6) return `${short(value / 1e6)}M`;
+  return value >= 1e4 ? `${short(value / 1e3)}k` : short(value);
+}
+
+/** A key of a partition may be any text. */
+export function keyText(key: string): string {
+  return key.length <= KEY_CHARS_MAX ? key : `${key.slice(0, KEY_CHARS_MAX)}…`;
+}
+
+const KEY_CHARS_MAX = 80;
+
 /** In units of 1,000, as the limits are given: "98 MB". */
 export function bytesText(bytes: number): string {
   for (const [unit, size] of UNITS) if (bytes >= size) return `${short(bytes / size)} ${unit}`;

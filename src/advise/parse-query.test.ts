@@ -23,6 +23,19 @@ test("a query as text has columns, a range, an order, a limit and a frequency", 
   equal(problems.count, 0);
 });
 
+test("a part of a query that is not understood is a problem, and never left out", () => {
+  const parts =
+    "newest 0.5|newest -1|newest 5 6|newest 1e999|limit|busy keys|unordered 5|x0|x|last|soon";
+  for (const part of parts.split("|")) {
+    const problems = new Problems();
+    parseQueryText(`video_id; ${part}`, problems);
+    equal(problems.count, 1, part);
+  }
+  const problems = new Problems();
+  parseQueryFile("q.yaml", [{ given: "a", limit: [1], frequency: Infinity }], problems);
+  equal(problems.count, 2);
+});
+
 test("a file has the same, and all its problems are reported", () => {
   const problems = new Problems();
   const [query] = parseQueryFile(

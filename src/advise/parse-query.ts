@@ -80,9 +80,11 @@ function queryOfEntry(entry: unknown, where: string, problems: ProblemCollector)
   const known = ORDERS[textOf(order)];
   if (known === undefined) problems.add(`${where}: order must be newest, oldest or none`);
   query.order = known ?? "NONE";
-  for (const [field, value] of Object.entries({ limit, frequency })) {
-    if (value === undefined || Number(value) > 0) continue;
-    problems.add(`${where}: ${field} must be a number above 0`);
+  if (limit !== undefined && !isCount(Number(textOf(limit)))) {
+    problems.add(`${where}: limit must be a whole number above 0`);
+  }
+  if (!isAbove0(Number(textOf(frequency)))) {
+    problems.add(`${where}: frequency must be a number above 0`);
   }
   query.limit = limit === undefined ? undefined : Number(limit);
   query.frequency = Number(frequency);
@@ -106,7 +108,8 @@ export function checkQueries(
 }
 
 function readPart(part: string, query: Draft): boolean {
-  const [word = "", value] = part.split(/\s+/);
+  const [word = "", value, ...more] = part.split(/\s+/);
+  if (more.length > 0) return false;
   const number = value === undefined ? undefined : Number(value);
   switch (word) {
     case "last":
@@ -121,23 +124,31 @@ function readPart(part: string, query: Draft): boolean {
     case "oldest":
       query.order = ORDERS[word] ?? "NONE";
       query.limit = number ?? query.limit;
-      return number === undefined || number > 0;
+      return number === undefined || isCount(number);
     case "unordered":
       query.order = "NONE";
-      return true;
+      return value === undefined;
     case "busy":
       query.keys = "BUSY";
-      return true;
+      return value === undefined;
     case "limit":
       query.limit = number;
-      return number !== undefined && number > 0;
+      return number !== undefined && isCount(number);
     default: {
       const times = /^x\s*(\d+(?:\.\d+)?)$/.exec(part);
       if (times === null) return false;
       query.frequency = Number(times[1]);
-      return query.frequency > 0;
+      return isAbove0(query.frequency);
     }
   }
+}
+
+function isAbove0(number: number): boolean {
+  return number > 0 && Number.isFinite(number);
+}
+
+function isCount(number: number): boolean {
+  return Number.isSafeInteger(number) && number > 0;
 }
 
 function draftOf(name: string, given: readonly string[]): Draft {

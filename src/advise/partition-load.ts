@@ -58,6 +58,11 @@ export function nodeShare(facts: TableFacts, { nodes }: AdviseLimits): number {
   return most / windowSeconds(facts) / nodes;
 }
 
+/** Fewer rows a second to one partition are never a hot spot; without times, fewer than fill it. */
+export function hotRateMin({ windowMicros }: TableFacts, limits: AdviseLimits): number {
+  return Number.isNaN(windowMicros) ? limits.rowsMax : limits.hotRowsPerSecondMin;
+}
+
 /** Without times the table is one window, of a second: only shares then mean anything. */
 export function windowSeconds({ windowMicros }: TableFacts): number {
   return Number.isNaN(windowMicros) ? 1 : windowMicros / 1e6;

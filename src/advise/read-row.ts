@@ -12,6 +12,8 @@ import type { SampledRow } from "./sample.ts";
  */
 const ROW_BYTES = 10;
 const CELL_BYTES = 2;
+/** A row stands for at most so many: sums of them are exact. */
+export const WEIGHT_MAX = 1e12;
 /** Each use of the hash has a seed of its own, so that none decides another. */
 const HASHED_SEED = 1;
 const VALUE_SEED = 2;
@@ -22,7 +24,7 @@ export interface ReadRow {
   readonly row: SampledRow;
 }
 
-/** Undefined if the row has no partition key, or no time where the table has one. */
+/** Undefined if the row has no partition key, no time where the table has one, or no weight. */
 export function readRow(source: SourceRow, roles: ColumnRoles): ReadRow | undefined {
   const { partitionKey } = roles;
   if (partitionKey.some((column) => isMissing(source[column]))) return undefined;
@@ -30,6 +32,7 @@ export function readRow(source: SourceRow, roles: ColumnRoles): ReadRow | undefi
   if (roles.time !== undefined && Number.isNaN(timeMicros)) return undefined;
   const written = roles.written === undefined ? Number.NaN : microsOf(source[roles.written]);
   const weight = typeof roles.weight === "number" ? roles.weight : numberOf(source[roles.weight]);
+  if (!(weight > 0 && weight <= WEIGHT_MAX)) return undefined;
   return {
     key: keyOf(partitionKey.map((column) => source[column])),
     row: {
@@ -46,6 +49,7 @@ export function readRow(source: SourceRow, roles: ColumnRoles): ReadRow | undefi
 
 /** For people, and unique: values of several columns are separated by " / ". */
 function keyOf(values: readonly Value[]): string {
+  if (values.length === 1) return textOf(values[0]);
   return values.map((value) => textOf(value).replaceAll("/", "//")).join(" / ");
 }
 
@@ -55,7 +59,7 @@ export function hashOf(text: string, seed: number): number {
 
 /** Sums of such weights are exact, so they do not depend on the order of the rows. */
 export function exactWeight(weight: number): number {
-  return weight > 0 ? Math.max(1, Math.round(weight * 1_024)) / 1_024 : 1;
+  return Math.max(1, Math.round(weight * 1_024)) / 1_024;
 }
 
 function rowBytes(source: SourceRow, roles: ColumnRoles): number {

@@ -60,6 +60,14 @@ test("values have the size and type that Cassandra gives them", () => {
   equal(cqlType("9b19e2c4-e1fa-11ee-8000-00000000000a"), "timeuuid");
   equal(cqlType("9b19e2c4-e1fa-41ee-8000-00000000000a"), "uuid");
   equal(cqlType(1.5), "double");
+  equal(cqlType(1e300), "double");
+  // A snowflake, the largest bigint, and one more.
+  equal(cqlType("1150000000000000001"), "bigint");
+  equal(cqlType("9223372036854775807"), "bigint");
+  equal(cqlTypeOf(["9223372036854775808", "5"]), "varint");
+  equal(cqlType(2n ** 63n), "varint");
+  equal(cqlType("08001"), "text");
+  equal(cqlType("0.5"), "double");
   equal(cqlType("x"), "text");
   equal(looksLikeTime("12345"), false);
   equal(looksLikeTime("1710410400"), true);

@@ -52,8 +52,13 @@ export function cqlTypeOf(values: readonly Value[]): string {
   const [first = "text", ...others] = types;
   if (others.length === 0) return first;
   const isOneOf = (...names: string[]): boolean => [...types].every((type) => names.includes(type));
+  if (isOneOf("bigint", "varint")) return "varint";
   if (isOneOf("bigint", "double")) return "double";
   return isOneOf("timeuuid", "uuid") ? "uuid" : "text";
+}
+
+function integerType(value: bigint): string {
+  return BigInt.asIntN(64, value) === value ? "bigint" : "varint";
 }
 
 /** The CQL type that a value suggests. */
@@ -61,13 +66,14 @@ export function cqlType(value: Value): string {
   if (value instanceof Date) return "timestamp";
   if (value instanceof Uint8Array) return "blob";
   if (typeof value === "boolean") return "boolean";
-  if (typeof value === "bigint") return "bigint";
-  if (typeof value === "number") return Number.isInteger(value) ? "bigint" : "double";
+  if (typeof value === "bigint") return integerType(value);
+  if (typeof value === "number") return Number.isSafeInteger(value) ? "bigint" : "double";
   const text = textOf(value);
   if (UUID.test(text)) return text[14] === "1" ? "timeuuid" : "uuid";
   if (ISO_TIME.test(text)) return "timestamp";
-  if (/^-?\d{1,18}$/.test(text)) return "bigint";
-  return NUMBER.test(text) ? "double" : "text";
+  // With a zero in front it is a code, such as a postcode.
+  if (/^-?(?:0|[1-9]\d*)$/.test(text)) return integerType(BigInt(text));
+  return NUMBER.test(text) && !/^-?0\d/.test(text) ? "double" : "text";
 }
 
 /**

@@ -53,6 +53,11 @@ export function primaryKey({ partitionKey, clustering }: ColumnRoles): readonly 
   return [...partitionKey, ...clustering.map(({ column }) => column)];
 }
 
+/** A table of counters: its rows are increments, without a write time. */
+export function hasCounters({ types }: ColumnRoles): boolean {
+  return Object.values(types).includes("counter");
+}
+
 /** A name for a new column: `name`, or with a number if the table has such a column. */
 export function freeColumn(name: string, roles: ColumnRoles): string {
   const taken = new Set([...Object.keys(roles.types), ...primaryKey(roles)]);

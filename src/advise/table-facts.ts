@@ -7,6 +7,8 @@ export interface TableFacts {
   readonly keys: number;
   readonly rows: number;
   readonly bytes: number;
+  /** Rows of the sample. */
+  readonly sampledRows: number;
   /** NaN if the table has no time. */
   readonly firstMicros: number;
   readonly lastMicros: number;
@@ -29,7 +31,7 @@ const BUSIEST_ROWS_MIN = 100;
 
 export function tableFacts(sample: Sample): TableFacts {
   const { partitions, roles } = sample;
-  let [keys, rows, bytes] = [0, 0, 0];
+  let [keys, rows, bytes, sampledRows] = [0, 0, 0, 0];
   let [first, last] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   let hasDeletes = false;
   const distinct = roles.candidates.map(() => new Set<number>());
@@ -37,6 +39,7 @@ export function tableFacts(sample: Sample): TableFacts {
     keys += partition.weight;
     rows += partition.weight * rowsOf(partition);
     bytes += partition.weight * bytesOf(partition);
+    sampledRows += partition.rows.length;
     for (const row of partition.rows) {
       first = Math.min(first, row.timeMicros);
       last = Math.max(last, row.timeMicros);
@@ -51,6 +54,7 @@ export function tableFacts(sample: Sample): TableFacts {
     keys,
     rows,
     bytes,
+    sampledRows,
     firstMicros: hasTime ? first : Number.NaN,
     lastMicros: hasTime ? last : Number.NaN,
     spanMicros,

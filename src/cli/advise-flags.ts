@@ -4,6 +4,7 @@ import { DEFAULT_LIMITS } from "../advise/limits.ts";
 import type { AdviseLimits } from "../advise/limits.ts";
 import { namesOf, parseQueryFile, parseQueryText } from "../advise/parse-query.ts";
 import type { Query } from "../advise/query.ts";
+import { WEIGHT_MAX } from "../advise/read-row.ts";
 import { NO_DELETES } from "../advise/roles.ts";
 import type { ClusteringColumn, DeletePolicy } from "../advise/roles.ts";
 import { DEFAULT_CHOICES } from "../advise/strategies/table.ts";
@@ -36,6 +37,7 @@ export interface AdviseFlags {
   readonly tombstonesFail?: string;
   readonly gcGrace?: string;
   readonly nodes?: string;
+  readonly hotRate?: string;
   readonly widths?: string;
   readonly hashes?: string;
   readonly sampleRows?: string;
@@ -74,6 +76,7 @@ export const ADVISE_FLAGS: readonly (readonly [flags: string, about: string])[] 
   ["--tombstones-fail <number>", "tombstones of a partition that are too many (default: 100000)"],
   ["--gc-grace <duration>", "how long a tombstone stays (default: 10d)"],
   ["--nodes <number>", "nodes of the cluster, for hot spots (default: 12)"],
+  ["--hot-rate <number>", "rows a second to one partition that never are a hot spot (default: 10)"],
   ["--widths <durations>", "widths of time columns to judge (default: 1m,1h,1d,7d,30d)"],
   ["--hashes <numbers>", "numbers of partitions of fixed hashes (default: 10,100,1000)"],
   ["--sample-rows <number>", "rows to keep in memory, about 1 KB each (default: 250000)"],
@@ -101,8 +104,11 @@ export function rolesFrom(flags: AdviseFlags, problems: Problems): GivenRoles {
     candidates: listOf(flags.candidates),
     hashed: listOf(flags.hashColumns),
   };
-  if (typeof given.weight === "number" && !(given.weight > 0)) {
+  if (typeof given.weight === "number" && !(given.weight > 0 && given.weight <= WEIGHT_MAX)) {
     problems.add(`--weight ${weight}: give a number above 0, or a column`);
+  }
+  if (given.table !== undefined && !/^\w{1,48}$/.test(given.table)) {
+    problems.add(`--table ${given.table}: Cassandra allows letters, digits and _, at most 48`);
   }
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
@@ -130,30 +136,51 @@ export function limitsFrom(
   ): void => {
     if (text === undefined) return;
     const value = parse(text);
-    if (value === undefined || !(value > 0)) {
+    if (value === undefined || !(value > 0 && value <= LIMIT_MAX)) {
       problems.add(`${flag} ${text}: not a value above 0; see braid advise --help`);
     } else limits[field] = value;
   };
   set("bytesMax", "--limit-bytes", flags.limitBytes, parseBytes);
-  set("rowsMax", "--limit-rows", flags.limitRows, Number);
-  set("tombstonesWarn", "--tombstones-warn", flags.tombstonesWarn, Number);
-  set("tombstonesFail", "--tombstones-fail", flags.tombstonesFail, Number);
+  set("rowsMax", "--limit-rows", flags.limitRows, wholeOf);
+  set("tombstonesWarn", "--tombstones-warn", flags.tombstonesWarn, wholeOf);
+  set("tombstonesFail", "--tombstones-fail", flags.tombstonesFail, wholeOf);
   set("gcGraceMicros", "--gc-grace", flags.gcGrace, microsOf);
-  set("nodes", "--nodes", flags.nodes, Number);
+  set("nodes", "--nodes", flags.nodes, wholeOf);
+  set("hotRowsPerSecondMin", "--hot-rate", flags.hotRate, Number);
+  if (limits.gcGraceMicros > CQL_SECONDS_MAX * 1e6) {
+    problems.add(`--gc-grace ${flags.gcGrace}: Cassandra stores at most 2,147,483,647 seconds`);
+  }
   if (limits.tombstonesWarn > limits.tombstonesFail) {
     problems.add("--tombstones-warn is above --tombstones-fail; give a smaller one");
   }
   return limits;
 }
 
+/** Cassandra's `int`. */
+const CQL_SECONDS_MAX = 2 ** 31 - 1;
+/** Cassandra's limit of a TTL: 20 years. */
+const TTL_SECONDS_MAX = 630_720_000;
+/** More is no limit; products of it are exact enough. */
+const LIMIT_MAX = 1e18;
+
 /** More variants make a table that nobody reads. */
 const VARIANTS_MAX = 10;
+/** A query of more partitions has no answer in time. */
+const HASHES_MAX = 1_000_000;
 
 export function choicesFrom({ widths, hashes }: AdviseFlags, problems: Problems): StrategyChoices {
   return {
     widthsMicros: numbersOf("--widths", widths, microsOf, problems) ?? DEFAULT_CHOICES.widthsMicros,
-    hashes: numbersOf("--hashes", hashes, wholeOf, problems) ?? DEFAULT_CHOICES.hashes,
+    hashes: hashesFrom(hashes, problems) ?? DEFAULT_CHOICES.hashes,
   };
+}
+
+function hashesFrom(text: string | undefined, problems: Problems): readonly number[] | undefined {
+  const hashes = numbersOf("--hashes", text, wholeOf, problems);
+  if (hashes?.some((each) => each > HASHES_MAX) === true) {
+    problems.add(`--hashes ${text}: give at most ${HASHES_MAX}`);
+  }
+  return hashes;
 }
 
 export function sampleRowsFrom(
@@ -187,8 +214,13 @@ function deletesFrom(flags: AdviseFlags, problems: Problems): DeletePolicy | und
   const { ttl, deleteShare, deleteAfter } = flags;
   if (ttl === undefined && deleteShare === undefined && deleteAfter === undefined) return undefined;
   const ttlMicros = ttl === undefined ? undefined : microsOf(ttl);
-  if (ttl !== undefined && ttlMicros === undefined) {
-    problems.add(`--ttl ${ttl}: not a duration; give 30d, or a column with --ttl-column`);
+  if (
+    ttl !== undefined &&
+    !((ttlMicros ?? 0) >= 1e6 && (ttlMicros ?? 0) <= TTL_SECONDS_MAX * 1e6)
+  ) {
+    problems.add(
+      `--ttl ${ttl}: not a duration from 1s to 20 years; give 30d, or a column with --ttl-column`,
+    );
   }
   const afterMicros = microsOf(deleteAfter ?? "1d");
   if (afterMicros === undefined) {

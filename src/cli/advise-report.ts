@@ -5,7 +5,8 @@ import type { Verdict } from "../advise/criteria/criterion.ts";
 import { callsOf } from "../advise/criteria/over-shrinking.ts";
 import { CRITERION_TABLE } from "../advise/criteria/table.ts";
 import { factsText } from "../advise/html/page.ts";
-import { bytesText, short, shortQuantity } from "../advise/number-text.ts";
+import { bytesText, rowsText, short } from "../advise/number-text.ts";
+import { whyNot } from "../advise/recommend.ts";
 import type { Judged } from "../advise/recommend.ts";
 import { line, pairs, table } from "./blocks.ts";
 import type { Block } from "./blocks.ts";
@@ -84,16 +85,7 @@ function row({ measured, judgements }: Judged, isBest: boolean, signs: Signs): s
     `${isBest ? "* " : "  "}${strategy.name}`,
     ...judgements.map(({ verdict }) => signs[verdict]),
     short(sizes.partitions),
-    shortQuantity(sizes.rows.max, "row"),
+    rowsText(sizes.rows.max),
     short(callsOf(measured).partitions),
   ];
-}
-
-/** The worst of its verdicts that the recommended one does not share. */
-function whyNot({ judgements }: Judged, recommended: Judged): string {
-  const worse = judgements.filter(
-    ({ verdict }, at) => verdict !== "UP" && verdict !== recommended.judgements[at]?.verdict,
-  );
-  const worst = worse.find(({ verdict }) => verdict === "DOWN") ?? worse[0];
-  return worst?.why ?? "as good, but more to maintain";
 }

@@ -36,7 +36,7 @@ test("advise judges a CSV file, recommends one strategy and prints its CQL, its 
   match(ran.out, /the largest partition has \d+ rows and [\d.]+ KB, \d+ % of the limit/);
   match(ran.out, /^CREATE TABLE views_split \($/m);
   match(ran.out, /PRIMARY KEY \(\(video_id, ts_partition\), viewed_at, view_id\)/);
-  match(ran.out, /^ {2}1\. create views_split$/m);
+  match(ran.out, /^ {2}1\. create views_split, with the other options/m);
   match(ran.out, /braid ns create NAMESPACE --slice/);
   match(ran.err, /assumed: viewed_at is the time of a row \(--time\)/);
   match(ran.err, /no queries are given: judged by "all rows of a video_id"/);
@@ -113,6 +113,14 @@ test("errors say what to do, all at once", async () => {
     [
       ["advise", FILE, "--ttl", "soon", "--limit-rows", "x", "--widths", "1y"],
       /--limit-rows x[^]*--widths 1y[^]*--ttl soon/,
+    ],
+    [
+      ["advise", FILE, "--limit-rows", "0.5", "--nodes", "1e999", "--hashes", "10,9999999"],
+      /--limit-rows 0\.5[^]*--nodes 1e999[^]*--hashes 10,9999999: give at most/,
+    ],
+    [
+      ["advise", FILE, "--ttl", "0s", "--gc-grace", "99999d", "--table", "a b", "--weight", "0"],
+      /--gc-grace 99999d[^]*--ttl 0s[^]*--weight 0[^]*--table a b: Cassandra allows letters/,
     ],
     [["advise", "--example", "tv"], /there are views, jaeger, kairosdb/],
     [["advise", FILE, "--example"], /leave out one of/],

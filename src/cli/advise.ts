@@ -228,7 +228,7 @@ function refuseIfAny(problems: readonly string[]): void {
 function tableOf(file: string | undefined): string {
   const name = (file ?? "").replace(/^.*[\\/]/, "").replace(/\..*$/, "");
   const word = name.toLowerCase().replaceAll(/[^a-z0-9_]/g, "_");
-  return /^[a-z]/.test(word) ? word : "my_table";
+  return /^[a-z]/.test(word) ? word.slice(0, 48) : "my_table";
 }
 
 async function report(

@@ -8,6 +8,7 @@ import { execFile } from "node:child_process";
 import { after, before, test } from "node:test";
 import type { Client } from "cassandra-driver";
 import type { Advice } from "../../src/advise/advise.ts";
+import { moveTo } from "../../src/advise/cql.ts";
 import { freePort } from "../support/fake-braid.ts";
 import { adviceOnTable } from "../support/advise-cassandra.ts";
 import { testCassandra, testJolokia, uniqueName } from "../support/services.ts";
@@ -212,6 +213,80 @@ test("a table of every kind gets a sensible answer", async (t) => {
     equal(wrong.code, 2);
     match(wrong.err, /there is no column nam/);
   });
+});
+
+test("Cassandra accepts the CQL of every strategy, for odd names, types and keys", async (t) => {
+  const long = "a".repeat(48);
+  const tables: readonly (readonly [table: string, statements: readonly string[]])[] = [
+    [
+      "Odd",
+      [
+        "CREATE TYPE place (city text, geo frozen<tuple<double, double>>)",
+        `CREATE TABLE "Odd" ("Select" uuid, "from" inet, "at ""x""" timeuuid, "key" blob, "part" text,
+           "ts_partition" text, bucket smallint, tier date, place frozen<place>, tags set<text>,
+           votes map<text, frozen<list<int>>>, "Owner" frozen<place> static, steps list<duration>, "é" vector<float, 2>,
+           PRIMARY KEY (("Select", "from"), "at ""x""", "key"))
+         WITH CLUSTERING ORDER BY ("at ""x""" DESC, "key" ASC)
+           AND default_time_to_live = 864000 AND gc_grace_seconds = 10800`,
+        ...Array.from(
+          { length: 30 },
+          (_, nth) =>
+            `INSERT INTO "Odd" ("Select", "from", "at ""x""", "key", "part", "Owner", tags) VALUES
+               (4f1b6d0e-0c7b-4b0a-9d8e-000000000001, '10.0.0.1', now(), 0x0${nth % 10}, 'p${nth % 3}',
+                {city: 'Paris'}, {'a'})`,
+        ),
+      ],
+    ],
+    [
+      "counts",
+      [
+        "CREATE TABLE counts (page text, day date, site int, hits counter, PRIMARY KEY (page, day, site))",
+        ...Array.from(
+          { length: 30 },
+          (_, nth) =>
+            `UPDATE counts SET hits = hits + 1 WHERE page = 'a' AND day = '2026-01-${10 + (nth % 20)}' AND site = ${nth % 3}`,
+        ),
+      ],
+    ],
+    [
+      long,
+      [
+        `CREATE TABLE ${long} (id int, place int, about text static, PRIMARY KEY (id, place))`,
+        ...Array.from(
+          { length: 30 },
+          (_, nth) => `INSERT INTO ${long} (id, place, about) VALUES (1, ${nth}, 'x')`,
+        ),
+      ],
+    ],
+  ];
+  for (const [table, statements] of tables) {
+    await t.test(table, async () => {
+      for (const statement of statements) await run(client, statement);
+      const advice = await adviceOnTable(
+        { contactPoint: CONTACT_POINT, keyspace, table },
+        { limits: { rowsMax: 10 }, choices: { widthsMicros: [86_400_000_000], hashes: [10] } },
+        {},
+      );
+      const done = new Set<string>();
+      for (const { measured } of advice.judged) {
+        const { strategy } = measured;
+        if (done.has(strategy.option)) continue;
+        done.add(strategy.option);
+        // A name of its own for each strategy, as long as the table's.
+        const named = `${done.size}${table}`.slice(0, 48);
+        const roles = {
+          ...advice.sample.roles,
+          table: /^[a-z]/i.test(named) ? named : `t${named}`.slice(0, 48),
+        };
+        for (const cql of moveTo(strategy, roles, advice.limits).statements) {
+          await run(client, cql).catch((error: unknown) => {
+            throw new Error(`${strategy.name}: ${cql}`, { cause: error });
+          });
+        }
+      }
+      ok(done.size >= 4, [...done].join());
+    });
+  }
 });
 
 test("the sizes that are predicted from a sample are those of a table that is filled so", async (t) => {

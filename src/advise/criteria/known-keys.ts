@@ -21,6 +21,10 @@ export const knownKeys: Criterion = {
     }
     const verdict = verdictOf(unknownValues, KNOWN_VALUES_MAX, VALUES_QUESTION);
     const [added] = strategy.text.added;
+    if (unknownValues > 0 && strategy.hasIds === true && verdict !== "DOWN") {
+      const why = `a query does not give ${added?.column ?? "the column"}, and most rows have a value of their own`;
+      return { verdict: "DOWN", number: unknownValues, why };
+    }
     const why =
       unknownValues === 0
         ? `a query gives or computes the whole key${strategy.text.directory === undefined ? "" : ` (with ${strategy.text.directory.name})`}`

@@ -9,6 +9,9 @@ const TIMES_UP = 10;
 /** With more, one slow replica of some partition slows down every query. */
 const TIMES_QUESTION = 1_000;
 
+/** A smaller difference is not worth a word. */
+const LIKE_NEEDED = 1.05;
+
 export const overShrinking: Criterion = {
   name: "OVER_SHRINKING",
   title: "over-shrinking",
@@ -18,8 +21,10 @@ export const overShrinking: Criterion = {
     const number = needed === 0 ? 1 : calls / needed;
     const verdict = verdictOf(number, TIMES_UP, TIMES_QUESTION);
     const why =
-      `a query asks ${shortQuantity(partitions, "partition")}: ${shortQuantity(calls, "call")} ` +
-      `where its rows need ${short(needed)} (${short(number)} times)`;
+      `a query asks ${shortQuantity(partitions, "partition")} in ${shortQuantity(calls, "call")}` +
+      (number < LIKE_NEEDED
+        ? ", no more than its rows need"
+        : `; if its rows were in one partition, ${short(needed)} would do`);
     return { verdict, number, why };
   },
 };

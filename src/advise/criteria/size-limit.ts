@@ -1,5 +1,5 @@
 /** Size limit: large partitions are slow to read, to compact and to repair. */
-import { bytesText, percent, short, shortQuantity } from "../number-text.ts";
+import { bytesText, keyText, percent, rowsText, short, shortQuantity } from "../number-text.ts";
 import { verdictOf, worseOf } from "./criterion.ts";
 import type { Criterion } from "./criterion.ts";
 
@@ -19,12 +19,12 @@ export const sizeLimit: Criterion = {
       rowsBeyondShare > ROWS_SHARE_MAX ? "DOWN" : "UP",
     );
     const least = atLeast ? "at least " : "";
-    const largest = `the largest partition has ${least}${shortQuantity(rows.max, "row")} and ${bytesText(bytes.max)}`;
+    const largest = `the largest partition has ${least}${rowsText(rows.max)} and ${bytesText(bytes.max)}`;
     const limit = `${short(limits.rowsMax)} rows or ${bytesText(limits.bytesMax)}`;
     const why =
       fill.max <= 1
         ? `${largest}, ${percent(fill.max)} of the limit`
-        : `${largest} (key ${largestKey}), ${short(fill.max)} times the limit of ${limit}; ` +
+        : `${largest} (key ${keyText(largestKey)}), ${short(fill.max)} times the limit of ${limit}; ` +
           `${shortQuantity(partitionsBeyond, "partition")} with ${percent(rowsBeyondShare)} of all rows are beyond it`;
     return { verdict, number: fill.max, why };
   },

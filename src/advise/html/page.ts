@@ -3,8 +3,10 @@ import type { Advice } from "../advise.ts";
 import { isoOf } from "../advice-json.ts";
 import { moveTo } from "../cql.ts";
 import type { Verdict } from "../criteria/criterion.ts";
+import { callsOf } from "../criteria/over-shrinking.ts";
 import { CRITERION_TABLE } from "../criteria/table.ts";
 import { bytesText, short, shortQuantity } from "../number-text.ts";
+import { whyNot } from "../recommend.ts";
 import type { Judged } from "../recommend.ts";
 import { escapeHtml } from "./escape.ts";
 import { hotSpotsPlot, queriesPlot, sizesPlot } from "./plots.ts";
@@ -38,20 +40,23 @@ export function advicePage(advice: Advice, braid: readonly string[]): string {
 <p class="soft">${escapeHtml(factsText(advice))}</p>
 <div class="card">
 <p>Recommended: <span class="best">${escapeHtml(strategy.name)}</span></p>
-<ul>${recommended.judgements.map(({ verdict, why }) => `<li>${thumb(verdict)} ${escapeHtml(why)}</li>`).join("")}</ul>
+${reasons(recommended)}
 </div>
+${others(advice)}
 <h2>Verdicts</h2>
 ${verdictTable(advice)}
-<p class="soft">Open a strategy for the numbers behind its verdicts.</p>
-${advice.judged.map(reasons).join("")}
+<details><summary>The numbers behind the verdicts</summary>
+${advice.judged.map((each) => `<h3>${escapeHtml(each.measured.strategy.name)}</h3>${reasons(each)}`).join("")}
+</details>
 <h2>Sizes of partitions, and the limit</h2>
-<p class="soft">Left to right: the size of a partition in proportion to the limit (${short(advice.limits.rowsMax)} rows or
-${bytesText(advice.limits.bytesMax)}). The height is the number of partitions, as a logarithm.</p>
+<p class="soft">How many partitions there are of each size; the height is a logarithm. Right of the line they are beyond
+the limit of ${short(advice.limits.rowsMax)} rows or ${bytesText(advice.limits.bytesMax)}. The figures are those of the
+largest partition.</p>
 ${sizesPlot(advice)}
 <h2>Hot spots over time</h2>
 ${hotSpotsPlot(advice)}
 <h2>Partitions asked by each query</h2>
-<p class="soft">Mean over the keys; the mark is the 99th percentile.</p>
+<p class="soft">The bar is the mean over the keys, the mark the 99th percentile; the scale is a logarithm.</p>
 ${queriesPlot(advice)}
 <h2>CQL, and the steps to move</h2>
 ${moveText(advice)}
@@ -84,24 +89,43 @@ function thumb(verdict: Verdict): string {
 }
 
 function verdictTable({ judged, recommended }: Advice): string {
-  const heads = CRITERION_TABLE.map(({ title }) => `<th scope="col"><span>${title}</span></th>`);
+  const heads = CRITERION_TABLE.map(
+    ({ title, isPrice }) =>
+      `<th scope="col"><span>${title}${isPrice ? " (price)" : ""}</span></th>`,
+  );
   const rows = judged.map((each) => {
-    const name = escapeHtml(each.measured.strategy.name);
+    const { strategy, sizes } = each.measured;
     const style = each === recommended ? ' class="best"' : "";
     const cells = each.judgements.map(
       ({ verdict, why }) => `<td title="${escapeHtml(why)}">${thumb(verdict)}</td>`,
     );
-    return `<tr><td${style}>${name}</td>${cells.join("")}</tr>`;
+    const counts = [sizes.partitions, callsOf(each.measured).partitions].map(
+      (count) => `<td class="wide number">${short(count)}</td>`,
+    );
+    return `<tr${style}><td>${escapeHtml(strategy.name)}</td>${cells.join("")}${counts.join("")}</tr>`;
   });
-  return `<table><thead><tr><th scope="col">strategy</th>${heads.join("")}</tr></thead><tbody>${rows.join("")}</tbody></table>`;
+  return (
+    `<table><thead><tr><th scope="col">strategy</th>${heads.join("")}` +
+    '<th scope="col" class="wide number">partitions in all</th>' +
+    '<th scope="col" class="wide number">asked by a query</th></tr></thead>' +
+    `<tbody>${rows.join("")}</tbody></table>`
+  );
 }
 
-function reasons({ measured, judgements }: Judged): string {
+function reasons({ judgements }: Judged): string {
   const items = judgements.map(
     ({ verdict, why }, at) =>
-      `<li>${thumb(verdict)} ${CRITERION_TABLE[at]?.title}: ${escapeHtml(why)}</li>`,
+      `<li>${thumb(verdict)}<span><b>${CRITERION_TABLE[at]?.title}</b>: ${escapeHtml(why)}</span></li>`,
   );
-  return `<details><summary>${escapeHtml(measured.strategy.name)}</summary><ul>${items.join("")}</ul></details>`;
+  return `<ul class="reasons">${items.join("")}</ul>`;
+}
+
+function others({ runnersUp, recommended }: Advice): string {
+  const items = runnersUp.map(
+    (each) =>
+      `<li><b>${escapeHtml(each.measured.strategy.name)}</b>: ${escapeHtml(whyNot(each, recommended))}</li>`,
+  );
+  return `<h2>Why not the others</h2><ul>${items.join("")}</ul>`;
 }
 
 function moveText({ sample, recommended, limits }: Advice): string {

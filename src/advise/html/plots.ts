@@ -4,43 +4,55 @@
  */
 import type { Advice } from "../advise.ts";
 import { isoOf } from "../advice-json.ts";
-import { percent, short, shortQuantity } from "../number-text.ts";
+import { formatDurationMs } from "../../lib/units.ts";
+import { bytesText, compact, rowsText, short, shortQuantity } from "../number-text.ts";
 import type { Judged } from "../recommend.ts";
 import { escapeHtml } from "./escape.ts";
 
 /** The histogram of sizes: powers of two of the limit. */
 const FILL_FIRST = -20;
 const FILL_LAST = 12;
+/** What the axis names, in proportion to the limit. */
+const FILL_TICKS = [1e-4, 1e-2, 1, 1e2];
 
 /** Sizes of partitions for each strategy; the limit is a line. */
-export function sizesPlot({ judged, recommended }: Advice): string {
+export function sizesPlot({ judged, recommended, limits }: Advice): string {
   const place = (power: number): number => (100 * (power - FILL_FIRST)) / (FILL_LAST - FILL_FIRST);
-  const rows = judged.map((each) => {
-    const { histogram, fill } = each.measured.sizes;
-    const most = Math.max(...histogram.map(logOf));
-    const bars = histogram.map((count, at) => {
-      if (count <= 0) return "";
-      const left = place(Math.min(FILL_LAST - 1, FILL_FIRST + at - 1));
-      const height = 4 + (16 * logOf(count)) / most;
-      const colour = at + FILL_FIRST > 0 ? "var(--limit)" : barColour(each, recommended);
-      return rect(Math.max(0, left), 20 - height, place(FILL_FIRST + 1) * 0.92, height, colour);
-    });
-    const limit = line(place(0), 0, place(0), 20, "var(--limit)");
-    const value =
-      fill.max > 1
-        ? `largest ${short(fill.max)} times the limit`
-        : `largest ${percent(fill.max)} of it`;
-    return plotRow(each, recommended, svg(20, bars.join("") + limit), value);
+  const sizeAt = (fill: number): readonly [string, string] => [
+    `${compact(limits.rowsMax * fill)} rows`,
+    bytesText(limits.bytesMax * fill),
+  ];
+  const grid = FILL_TICKS.map((fill) => {
+    const at = place(Math.log2(fill));
+    return fill === 1
+      ? line(at, 0, at, SIZES_HEIGHT, "var(--limit)")
+      : line(at, 0, at, SIZES_HEIGHT, "var(--line)");
   });
-  const ticks = ticksOf([
-    [place(-16), "1/65,536"],
-    [place(-10), "1/1,000"],
-    [place(-5), ""],
-    [place(0), "the limit"],
-    [place(10), "1,000 x"],
-  ]);
-  return rows.join("") + plotRow(undefined, recommended, ticks, "");
+  const rows = judged.map((each) => {
+    const { histogram, fill, rows: count, bytes } = each.measured.sizes;
+    const most = Math.max(...histogram.map(logOf));
+    const bars = histogram.map((partitions, at) => {
+      if (partitions <= 0) return "";
+      const power = at + FILL_FIRST;
+      const left = place(Math.min(FILL_LAST - 1, power - 1));
+      const height = 4 + ((SIZES_HEIGHT - 8) * logOf(partitions)) / most;
+      const colour = power > 0 ? "var(--limit)" : barColour(each, recommended);
+      const width = place(FILL_FIRST + 1) * 0.92;
+      const [mostRows, mostBytes] = sizeAt(2 ** power);
+      const title = `${shortQuantity(partitions, "partition")} of up to ${mostRows} or ${mostBytes}`;
+      return rect(Math.max(0, left), SIZES_HEIGHT - height, width, height, colour, title);
+    });
+    const value = `${rowsText(count.max)}, ${bytesText(bytes.max)}`;
+    const shown = fill.max > 1 ? `<span class="beyond">${escapeHtml(value)}</span>` : value;
+    return plotRow(each, recommended, svg(SIZES_HEIGHT, grid.join("") + bars.join("")), shown);
+  });
+  const ticks = ticksOf(
+    FILL_TICKS.map((fill) => [place(Math.log2(fill)), sizeAt(fill).join("\n")] as const),
+  );
+  return `<div class="plots joined">${rows.join("")}${plotRow(undefined, recommended, ticks, "")}</div>`;
 }
+
+const SIZES_HEIGHT = 26;
 
 /** Rows a second to the busiest partition over time: as it is, recommended, and the runners-up. */
 export function hotSpotsPlot({ judged, recommended, runnersUp, limits }: Advice): string {
@@ -51,7 +63,7 @@ export function hotSpotsPlot({ judged, recommended, runnersUp, limits }: Advice)
   if (first === undefined || !first.measured.hotSpots.timed) {
     return '<p class="soft">The table has no time column.</p>';
   }
-  const { nodePerSecond } = first.measured.hotSpots;
+  const { nodePerSecond, windowSeconds } = first.measured.hotSpots;
   const hotFrom = Math.max(nodePerSecond, limits.hotRowsPerSecondMin);
   const most = Math.max(hotFrom, ...shown.map(({ measured }) => measured.hotSpots.peakPerSecond));
   const y = (rate: number): number => 40 - (40 * rate) / most;
@@ -70,17 +82,18 @@ export function hotSpotsPlot({ judged, recommended, runnersUp, limits }: Advice)
           ),
     );
     const limit = line(0, y(hotFrom), 100, y(hotFrom), "var(--limit)");
-    const value = `at most ${short(peakPerSecond)} rows/s to one partition`;
+    const value = `at most ${short(peakPerSecond)} rows/s`;
     return plotRow(each, recommended, svg(40, bars.join("") + limit), value);
   });
   const { series } = first.measured.hotSpots;
   const ticks =
     `<div class="ticks"><span class="first" style="left:0">${dayOf(series[0]?.micros)}</span>` +
     `<span class="last" style="left:100%">${dayOf(series.at(-1)?.micros)}</span></div>`;
+  const window = formatDurationMs(windowSeconds * 1_000);
   return (
-    `<p class="soft">The line is a hot spot: ${short(hotFrom)} rows/s.</p>` +
-    rows.join("") +
-    plotRow(undefined, recommended, ticks, "")
+    `<p class="soft">Rows a second to the busiest partition, in windows of ${window}; the height of a plot is ` +
+    `${short(most)} rows/s. Above the line, ${short(hotFrom)} rows/s, the partition is a hot spot.</p>` +
+    `<div class="plots">${rows.join("")}${plotRow(undefined, recommended, ticks, "")}</div>`
   );
 }
 
@@ -99,32 +112,33 @@ export function queriesPlot({ judged, recommended, queries }: Advice): string {
         return plotRow(each, recommended, "", "scans the table");
       }
       const bar = rect(0, 2, width(asked.partitions), 8, barColour(each, recommended));
-      const p99 = line(
-        width(asked.partitionsP99),
-        0,
-        width(asked.partitionsP99),
-        12,
-        "var(--soft)",
-      );
-      const value = `${shortQuantity(asked.partitions, "partition")}, 99 % at most ${short(asked.partitionsP99)}`;
+      const isWide = asked.partitionsP99 > asked.partitions;
+      const p99At = width(asked.partitionsP99);
+      const p99 = isWide ? line(p99At, 0, p99At, 12, "var(--soft)") : "";
+      const value =
+        shortQuantity(asked.partitions, "partition") +
+        (isWide ? `, 99 % up to ${short(asked.partitionsP99)}` : "");
       return plotRow(each, recommended, svg(12, bar + p99), value);
     });
     // At most five labels fit a phone.
     const every = Math.ceil(decades / 4);
     const powers = Array.from({ length: Math.floor(decades / every) + 1 }, (_, at) => at * every);
     const ticks = ticksOf(
-      powers.map((power) => [(100 * power) / decades, short(10 ** power)] as const),
+      powers.map((power) => [(100 * power) / decades, compact(10 ** power)] as const),
     );
-    return `<h3 class="soft">${escapeHtml(query.name)}</h3>${rows.join("")}${plotRow(undefined, recommended, ticks, "")}`;
+    return `<h3 class="soft">${escapeHtml(query.name)}</h3><div class="plots">${rows.join("")}${plotRow(undefined, recommended, ticks, "")}</div>`;
   });
   return blocks.join("");
 }
 
+/** `value` is HTML. */
 function plotRow(each: Judged | undefined, best: Judged, plot: string, value: string): string {
   const name = each === undefined ? "" : escapeHtml(each.measured.strategy.name);
   const style = each === best ? "name best" : "name";
-  const shown = value === "" ? "" : `<div class="value">${escapeHtml(value)}</div>`;
-  return `<div class="row"><div class="${style}">${name}</div><div class="plot">${plot}${shown}</div></div>`;
+  return (
+    `<div class="row"><div class="${style}">${name}</div><div class="plot">${plot}</div>` +
+    `<div class="value">${value}</div></div>`
+  );
 }
 
 function barColour(each: Judged, best: Judged): string {
@@ -138,8 +152,16 @@ function svg(height: number, content: string): string {
   );
 }
 
-function rect(x: number, y: number, width: number, height: number, fill: string): string {
-  return `<rect x="${num(x)}" y="${num(y)}" width="${num(width)}" height="${num(height)}" fill="${fill}"/>`;
+function rect(
+  x: number,
+  y: number,
+  width: number,
+  height: number,
+  fill: string,
+  title = "",
+): string {
+  const shape = `<rect x="${num(x)}" y="${num(y)}" width="${num(width)}" height="${num(height)}" fill="${fill}"`;
+  return title === "" ? `${shape}/>` : `${shape}><title>${escapeHtml(title)}</title></rect>`;
 }
 
 function line(x1: number, y1: number, x2: number, y2: number, stroke: string): string {

@@ -5,6 +5,7 @@
  * few and known.
  */
 import { KNOWN_VALUES_MAX } from "../limits.ts";
+import { primaryKey } from "../roles.ts";
 import type { ColumnRoles } from "../roles.ts";
 import type { TableFacts } from "../table-facts.ts";
 import { partsByPairs, spreadRareParts } from "./spread-rare-parts.ts";
@@ -24,10 +25,14 @@ export function existingColumn(column: string, roles: ColumnRoles, facts: TableF
       return { partitions: asked, merged: asked };
     },
     unknownValues: ({ given }) => (given.includes(column) ? 0 : distinct),
+    // As many new values come with new rows.
+    hasIds: facts.sampledRows > 1 && distinct > facts.sampledRows / 2,
     order: "NONE",
     text: {
       added: [{ column, type: roles.types[column] ?? "text" }],
-      writes: `the value of ${column}, as before; a row without one needs a value that stands for none`,
+      writes:
+        `the value of ${column}, as before; a row without one needs a value that stands for none` +
+        (primaryKey(roles).includes(column) ? "" : ", and a change of it moves the row"),
       reads: `one query for each value of ${column}, merged by the client`,
     },
   };

@@ -4,7 +4,7 @@
  * No partition is too large, and none is small but the last. Nothing tells which bucket a row is in.
  */
 import { formatCount } from "../../lib/quantity.ts";
-import { cqlName } from "../cql-name.ts";
+import { cqlName, tableBeside } from "../cql-name.ts";
 import type { Query } from "../query.ts";
 import { freeColumn, primaryKey } from "../roles.ts";
 import type { ColumnRoles } from "../roles.ts";
@@ -30,13 +30,17 @@ export function fillUpBucket(rowsMax: number, roles: ColumnRoles, facts: TableFa
       added: [{ column, type: "int" }],
       writes:
         `${column} = the newest bucket of the counter table; at ${count} rows the next one; an update ` +
-        "or a delete goes to every bucket of its key",
+        "or a delete asks every bucket of its key for the row first",
+      prepare:
+        `count the rows of each key, and let its new rows begin in the bucket after those that its old ` +
+        `rows fill (their number / ${count}, rounded up), so that the buckets stay in the order of time`,
       copies:
-        "only rows that were written before the first write to both, each once: nothing tells the " +
-        "bucket of a row, so one that is copied twice is there twice",
+        "oldest first, into the buckets before those of the new rows; only rows that were written before " +
+        "the first write to both, each once: nothing tells the bucket of a row, so one that is copied " +
+        "twice is there twice",
       reads: "the buckets in the counter table, newest first until the limit",
       directory: {
-        name: `${roles.table}_buckets`,
+        name: tableBeside(roles.table, "buckets"),
         columns: [
           ...roles.partitionKey.map((key) => `${cqlName(key)} ${roles.types[key] ?? "text"}`),
           `${column} int`,

@@ -7,7 +7,7 @@
 import { formatCount } from "../../lib/quantity.ts";
 import { freeColumn } from "../roles.ts";
 import type { ColumnRoles } from "../roles.ts";
-import { spreadRareParts } from "./spread-rare-parts.ts";
+import { spreadHashed } from "./spread-rare-parts.ts";
 import type { Part, Strategy } from "./strategy.ts";
 
 export function fixedHash(partitions: number, roles: ColumnRoles): Strategy {
@@ -17,7 +17,7 @@ export function fixedHash(partitions: number, roles: ColumnRoles): Strategy {
     option: "FIXED_HASH",
     name: `fixed hash ${formatCount(partitions)}`,
     place: ({ rows }) => rows.map(({ hash }) => hash % partitions),
-    correct: (parts, { rows }) => spreadRareParts(parts, rows.length, usedOf(parts, partitions)),
+    correct: (parts, { rows }) => spreadHashed(parts, rows, usedOf(parts, partitions)),
     ask: ({ given }) => {
       const asked = isGiven(hashed, given) ? 1 : partitions;
       return { partitions: asked, merged: asked };

@@ -1,7 +1,8 @@
-import { deepEqual, ok } from "node:assert/strict";
+import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { SeededRandom } from "../../lib/seeded-random.ts";
-import { partsByPairs, spreadRareParts } from "./spread-rare-parts.ts";
+import { partsByPairs, spreadHashed, spreadRareParts } from "./spread-rare-parts.ts";
+import type { SampledRow } from "../sample.ts";
 import type { Part } from "./strategy.ts";
 
 /** Parts of a key as a sample of one row in `weight` shows them. */
@@ -63,3 +64,33 @@ test("rows that stand for themselves are not corrected", () => {
   const parts = sampledParts([3, 9, 1], 1);
   deepEqual(spreadRareParts(parts, 13, 3), parts);
 });
+
+test("a hash of rows that all differ spreads them evenly, however few were sampled", () => {
+  const random = new SeededRandom(3);
+  const weight = 10_000;
+  const rows = Array.from({ length: 300 }, () => rowOf(random.below(2 ** 32), weight));
+  const parts = [...Map.groupBy(rows, ({ hash }) => hash % 1_000)].map(([label, group]) =>
+    partOf(label, group.length * weight, group.length),
+  );
+  const spread = spreadHashed(parts, rows, 1_000);
+  equal(Math.round(spread.reduce((sum, { count }) => sum + count, 0)), 1_000);
+  const largest = Math.max(...spread.map((part) => part.rows));
+  ok(largest > 3_000 && largest < 3_300, `${largest}`);
+  // Two users have all rows: their hash cannot spread them.
+  const alike = rows.map(({ hash }) => rowOf(hash % 2, weight));
+  const two = [0, 1].map((label) => {
+    const sampled = alike.filter(({ hash }) => hash === label).length;
+    return partOf(label, sampled * weight, sampled);
+  });
+  ok(Math.max(...spreadHashed(two, alike, 1_000).map((part) => part.rows)) > 1e6);
+});
+
+function rowOf(hash: number, weight: number): SampledRow {
+  const deleted = { deletedMicros: undefined, deletedShare: 0 };
+  return { timeMicros: 0, writtenMicros: 0, bytes: 10, weight, hash, values: [], ...deleted };
+}
+
+function partOf(label: number, rows: number, sampled: number): Part {
+  const times = { firstMicros: 0, lastMicros: 0 };
+  return { label, rows, bytes: 10 * rows, sampled, ...times, tombstones: 0, count: 1 };
+}

@@ -3,12 +3,46 @@
  * many, the partitions with few sampled rows are more, and smaller, than they look; and of many
  * partitions that are alike, the sample meets some more often by chance. Pure.
  */
+import type { SampledRow } from "../sample.ts";
 import type { Part } from "./strategy.ts";
 
 /** A partition with so many sampled rows is as large as they say. */
 const SAMPLED_ENOUGH = 5;
 /** A smaller difference is within the error of the estimate. */
 const TIMES_MIN = 1.5;
+
+/**
+ * The same for partitions by a hash. If hardly any two sampled rows have the same hash, the rows are
+ * spread evenly, whatever the few that were sampled look like: only chance makes one larger.
+ */
+export function spreadHashed(
+  parts: readonly Part[],
+  rows: readonly SampledRow[],
+  expected: number,
+): readonly Part[] {
+  const total = sumOf(parts, (part) => part.rows);
+  const isEven = new Set(rows.map(({ hash }) => hash)).size >= DISTINCT_MIN * rows.length;
+  if (total < TIMES_MIN * rows.length || !isEven) {
+    return spreadRareParts(parts, rows.length, expected);
+  }
+  const count = Math.max(1, expected);
+  const even = alike(parts, [], count);
+  const largest = scaled(
+    even,
+    Math.min(total, even.rows + LARGEST_DEVIATIONS * Math.sqrt(even.rows)),
+  );
+  return count < 2
+    ? [even]
+    : [
+        { ...largest, count: 1 },
+        { ...even, count: count - 1 },
+      ];
+}
+
+/** The share of the sampled rows with a hash of their own. */
+const DISTINCT_MIN = 0.99;
+/** Of some hundred partitions with rows by chance, the largest is about so many deviations larger. */
+const LARGEST_DEVIATIONS = 3;
 
 /** `expected`: the estimated number of partitions of the key. */
 export function spreadRareParts(

@@ -87,6 +87,8 @@ export interface Strategy {
   ask(query: Query, key: PlacedKey): Asked;
   /** How many values of the added column the query would have to guess: 0 if it computes them. */
   unknownValues(query: Query): number;
+  /** Whether most rows have a value of their own in the added column: no list of them is complete. */
+  readonly hasIds?: boolean;
   readonly order: PartOrder;
   /** Rows that a later partition has though they are older than an earlier one's; weighted. */
   lateRows?(partition: SampledPartition): number;

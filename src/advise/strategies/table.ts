@@ -1,6 +1,7 @@
 /** All strategies that are judged, in the order of the options. */
 import { fillOf } from "../limits.ts";
 import type { AdviseLimits } from "../limits.ts";
+import { hasCounters } from "../roles.ts";
 import type { Sample } from "../sample.ts";
 import type { TableFacts } from "../table-facts.ts";
 import { existingColumn } from "./existing-column.ts";
@@ -34,11 +35,15 @@ export function strategiesFor(
   const { roles } = sample;
   return [
     leave(roles),
-    ...roles.candidates.map((column) => existingColumn(column, roles, facts)),
+    // A column with one value splits nothing.
+    ...roles.candidates
+      .filter((_, at) => facts.distinct[at] !== 1)
+      .map((column) => existingColumn(column, roles, facts)),
     ...(roles.time === undefined
       ? []
       : widthsMicros.map((width) => timeColumn(width, roles, facts))),
-    fillUpBucket(bucketRows(facts, limits), roles, facts),
+    // Nothing tells the bucket in which a counter is.
+    ...(hasCounters(roles) ? [] : [fillUpBucket(bucketRows(facts, limits), roles, facts)]),
     ...hashes.map((count) => fixedHash(count, roles)),
     perKeyVariable(sample, facts, limits),
   ];

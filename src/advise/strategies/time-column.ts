@@ -5,9 +5,10 @@
  */
 import { formatDurationMs } from "../../lib/units.ts";
 import type { Query } from "../query.ts";
-import { freeColumn } from "../roles.ts";
+import { freeColumn, primaryKey } from "../roles.ts";
 import type { ColumnRoles } from "../roles.ts";
 import type { TableFacts } from "../table-facts.ts";
+import { isGiven } from "./fixed-hash.ts";
 import { partsByPairs, spreadRareParts } from "./spread-rare-parts.ts";
 import type { Part, PlacedKey, Strategy } from "./strategy.ts";
 
@@ -20,7 +21,9 @@ export function timeColumn(widthMicros: number, roles: ColumnRoles, facts: Table
   const buckets = bucketOf(facts.lastMicros) - first + 1;
   const ask = (query: Query, key: PlacedKey): number => {
     if (query.given.includes(time)) return 1;
-    const { rangeMicros, anchor, limit } = query;
+    const { rangeMicros, anchor } = query;
+    // A row's key without its time does not tell where it is, so a limit ends nothing.
+    const limit = isGiven(primaryKey(roles), query.given) ? undefined : query.limit;
     // A range begins anywhere in a bucket: on average it reaches into one more than it is wide.
     const inRange =
       rangeMicros === undefined ? buckets : Math.min(buckets, rangeMicros / widthMicros + 1);

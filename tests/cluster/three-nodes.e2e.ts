@@ -125,7 +125,7 @@ test("D4: a restarted node is used again, and lacks no event", async (t) => {
   endPhase(t);
 });
 
-test("D5: with one of three nodes frozen, writes and reads continue, also after it resumes", async (t) => {
+test("R20, D5: with one of three nodes frozen, writes and reads continue, also after it resumes", async (t) => {
   load.begin();
   node(1).pause();
   // For a while the driver still takes it for up.

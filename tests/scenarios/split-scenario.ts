@@ -198,10 +198,14 @@ export class SplitScenario extends ControlFixture {
     return { namespace: NAME, timeSlice: slice, seriesId, timeBucket, eventBucket };
   }
 
-  /** As a read of all of it would. Returns the outcome. */
-  async detect(partition: PartitionKey, nudged?: SplitWorker): Promise<string> {
+  /** As a read of all of it would, or with a size of one's own. Returns the outcome. */
+  async detect(
+    partition: PartitionKey,
+    options: { nudged?: SplitWorker; forged?: { bytes: number; events: number } } = {},
+  ): Promise<string> {
+    const { nudged } = options;
     const namespace = await readNamespace(this.catalog, NAME);
-    const [bytes, events] = await this.#sizeOf(partition);
+    const { bytes, events } = options.forged ?? (await this.#sizeOf(partition));
     let outcome = "";
     const handle = recordDetection({
       catalog: this.catalog,
@@ -319,9 +323,9 @@ export class SplitScenario extends ControlFixture {
     throw new Error(`part ${part} has no blocks`);
   }
 
-  async #sizeOf(partition: PartitionKey): Promise<[bytes: number, events: number]> {
+  async #sizeOf(partition: PartitionKey): Promise<{ bytes: number; events: number }> {
     const { frames, events } = await this.original(partition);
-    return [frames.length, events];
+    return { bytes: frames.length, events };
   }
 }
 

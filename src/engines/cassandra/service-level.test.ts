@@ -5,7 +5,7 @@ import { partWriteLevel, readLevel, writeLevel } from "./service-level.ts";
 
 const { consistencies } = cassandra.types;
 
-test("reads and writes overlap in a majority unless less or more is requested", () => {
+test("R20: reads and writes overlap in a majority unless less or more is requested", () => {
   for (const level of [readLevel(), writeLevel(10_000)]) {
     equal(level.consistency, consistencies.localQuorum);
   }

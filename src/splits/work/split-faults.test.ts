@@ -3,7 +3,13 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { HOUR, MIDNIGHT, NAME, SplitScenario } from "../../../tests/scenarios/split-scenario.ts";
+import {
+  HOUR,
+  MIDNIGHT,
+  NAME,
+  SplitScenario,
+  TARGET_BYTES,
+} from "../../../tests/scenarios/split-scenario.ts";
 import { ServiceError } from "../../lib/errors.ts";
 import { moveSplit } from "../record/move-split.ts";
 import { readRoute } from "../../records/route-records.ts";
@@ -126,6 +132,48 @@ test("CP12, S18: a pause in the middle of a copy keeps what is listed, and the c
   assert.ok(kept !== undefined && kept.count > 0);
   assert.deepEqual(segments[0]?.partRanges[0], kept);
   assert.equal(nextGeneration, 1);
+  await fixture.close();
+});
+
+test("P11: a copy keeps its plan when part size and strategy change, and the next copy has the new ones", async () => {
+  const there = await copying();
+  const { fixture, record } = there;
+  const widePartition = { targetBytes: 4 * TARGET_BYTES, bytesMax: 4 * TARGET_BYTES };
+  const { namespaces } = fixture.control;
+  await namespaces.update(NAME, { widePartition: { ...widePartition, strategy: "HASH" } }, []);
+  const { segments } = await assertServed(there);
+  const [planned] = record.segments;
+  assert.deepEqual(
+    segments.map(({ strategy, partBytes }) => [strategy, partBytes]),
+    [[planned?.strategy, planned?.partBytes]],
+  );
+  const location = await fixture.placeAt(TEN);
+  await fixture.splits.rollback(location, { by: "ada", reason: "" });
+  await fixture.splits.retry(location, { by: "ada", reason: "" });
+  const [again] = (await assertServed(there)).segments;
+  assert.deepEqual([again?.strategy, again?.partBytes], ["HASH", 4 * TARGET_BYTES]);
+  await fixture.close();
+});
+
+test("Q16: forged detections of what is small, or not there, cost one copy each and change no read", async () => {
+  const fixture = await SplitScenario.open();
+  await fixture.write({ events: 9, bytes: 100, from: TEN, to: TEN + HOUR });
+  fixture.startWorker();
+  const forged = { bytes: Number.MAX_SAFE_INTEGER, events: Number.MAX_SAFE_INTEGER };
+  for (const [series, expected] of [
+    [undefined, { events: 9, parts: 1 }],
+    ["nobody", { events: 0, parts: 0 }],
+  ] as const) {
+    const partition = await fixture.partitionAt(TEN, series);
+    for (let times = 0; times < 3; times++) await fixture.detect(partition, { forged });
+    await fixture.until(partition, rests);
+    await fixture.detect(partition, { forged });
+    await fixture.clock.advance(60_000);
+    const { nextGeneration, fence } = await fixture.until(partition, rests);
+    assert.deepEqual([nextGeneration, fence], [1, 1]);
+    const { same, events, parts } = await fixture.compare(partition);
+    assert.deepEqual({ same, events, parts }, { same: true, ...expected });
+  }
   await fixture.close();
 });
 

@@ -261,7 +261,7 @@ test("Q3, S11: a wake-up is followed at once, and without one the sweep finds th
   const partition = await fixture.partitionAt(TEN);
   const { worker } = fixture.startWorker({ sweepMs: 15_000 });
   await fixture.clock.advance(40_000);
-  await fixture.detect(partition, worker);
+  await fixture.detect(partition, { nudged: worker });
   await fixture.clock.advance(0);
   assert.equal((await fixture.record(partition))?.state, "COMPLETED");
   // No message wakes the worker for this one.

@@ -111,10 +111,16 @@ function countsOf(table: string): string {
 export function coverageOf(files: readonly { path: string; source: string }[]): Coverage {
   const coverage = new Map<string, string[]>();
   for (const { path, source } of files) {
-    const ids = readSourceText(source).testNames.flatMap(faultsOf);
+    const ids = titlesOf(path, source).flatMap(faultsOf);
     for (const id of new Set(ids)) coverage.set(id, [...(coverage.get(id) ?? []), path]);
   }
   return coverage;
+}
+
+/** Of the tests in a file; the title of a scenario is its first line. */
+function titlesOf(path: string, source: string): readonly string[] {
+  if (!path.endsWith(".txt")) return readSourceText(source).testNames;
+  return [source.slice(0, source.indexOf("\n")).replace(/^# /, "")];
 }
 
 /** The faults that a title names. */
@@ -124,9 +130,9 @@ function faultsOf(title: string): string[] {
   return ids.filter((id) => lettersOf(id) !== "C");
 }
 
-/** The tests of the tree, the conformance suites among them. */
+/** The tests of the tree, conformance suites and scenarios among them. */
 export function readTests(): { path: string; source: string }[] {
-  return ["{src,client,console}/**/*.test.ts", "tests/**/*.ts"]
+  return ["{src,client,console}/**/*.test.ts", "tests/**/*.ts", "tests/scenarios/**/*.txt"]
     .flatMap((pattern) => globSync(pattern))
     .filter((path) => path !== "tests/faults.test.ts")
     .toSorted()

@@ -71,6 +71,8 @@ test("a fault id is found at the beginning of a test's title and nowhere else", 
     'test("C22: nor is a rule a fault", () => {});',
   ].join("\n");
   deepEqual([...coverageOf([{ path: "x.test.ts", source }]).keys()], ["W3", "R10", "DE2"]);
+  const scenario = { path: "x.txt", source: "# V3, P4: What happens.\n# R1: And then.\n" };
+  deepEqual([...coverageOf([scenario]).keys()], ["V3", "P4"]);
 });
 
 test("the column is filled from the tests, and what has no test stays", () => {

@@ -3,7 +3,8 @@
  * the process. A process writes its own record whole every few seconds and removes it when it
  * stops. Others only read it, and remove it when the process is gone.
  *
- * For people only: nothing is decided by it.
+ * For people, and for a process with other margins: it does not start while another one runs. Nothing
+ * else is decided by it.
  */
 import { z } from "zod";
 import { LOST, tryCompareAndSet } from "../lib/compare-and-set.ts";

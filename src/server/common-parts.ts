@@ -18,6 +18,7 @@ import type { EventStore } from "../ports/event-store.ts";
 import type { WorkQueue } from "../ports/work-queue.ts";
 import { SliceReconciler } from "../namespaces/slice-reconciler.ts";
 import type { ReconcilerEvent } from "../namespaces/reconcile/reconcile-run.ts";
+import { agreeOnMargins } from "./agree-on-margins.ts";
 import type { ServiceConfig } from "./config.ts";
 import { openQueue } from "./detections.ts";
 import { KnownNamespaces } from "./known-namespaces.ts";
@@ -76,6 +77,11 @@ export async function startCommonParts(
     pauseMaxMs: config.pause_max,
     believeMaxMs: config.believe_max,
     dropGraceMs: config.drop_grace,
+  });
+  await agreeOnMargins({ catalog, clock }, margins, (difference) => {
+    log.warn(
+      `the processes of this installation had other settings: ${difference}; waiting to see whether any runs`,
+    );
   });
   const views = new NamespaceViews({
     catalog,

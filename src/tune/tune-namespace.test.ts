@@ -252,6 +252,24 @@ for (const when of ["before", "after"]) {
   });
 }
 
+test("T6: of processes that tune the same namespace at once one applies the change, once", async () => {
+  for (const mode of ["PROPOSE", "AUTO"] as const) {
+    const { tune, walked, states, stored, record, during } = await fixture({ tuning: { mode } });
+    await walked(0, SPARSE, MINUTES);
+    await walked(1, SPARSE, MINUTES);
+    let applied = 0;
+    during((at) => void (at === "after" && applied++));
+    // One that is overtaken may fail: it tries again at its next turn.
+    await Promise.allSettled([tune(), tune(), tune()]);
+    await tune();
+    deepEqual(await states(), [mode === "AUTO" ? "APPLIED" : "PROPOSED"], mode);
+    const [{ history } = { history: [] }] = await stored();
+    equal(history.length, mode === "AUTO" ? 2 : 1, mode);
+    deepEqual((await record()).config.timePartition, mode === "AUTO" ? DAILY : MINUTES);
+    equal(applied > 0, mode === "AUTO");
+  }
+});
+
 test("T8: an operator who refuses while AUTO applies is too late, or first; never beside a change", async () => {
   const { tune, walked, states, record, during, tunings, setMode } = await fixture();
   await walked(0, SPARSE, MINUTES);

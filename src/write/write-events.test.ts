@@ -98,7 +98,7 @@ test("a caller whose deadline passes before anything is stored gets that answer,
   await until(() => fixture.budget.used === 0);
 });
 
-test("W6, W8: an event older than the accept limit is refused with both times and the limit", async () => {
+test("W6, W8, E8: an event older than the accept limit is refused with both times and the limit", async () => {
   await using fixture = await Fixture.open();
   const result = await fixture.write([event("a", -601), event("b", -600)]);
   equal(result.taken, 0, "before the first slice there is no table to write to");

@@ -366,6 +366,22 @@ test("Z13: a request that names another host is refused on every route", async (
   }
 });
 
+test("Z9: JSON that is nested deeply, or holds very many values, is refused before it is decoded", async () => {
+  const deep = (open: string, close: string): string =>
+    open.repeat(200_000) + close.repeat(200_000);
+  for (const [path, body, status] of [
+    [WRITE, `{"namespace":"plays","events":${deep("[", "]")}}`, 400],
+    [WRITE, `{"namespace":"plays","more":${deep('{"a":', "}").replace(":}", ":1}")}}`, 400],
+    [READ, `{"namespace":"plays","filters":${deep("[", "]")}}`, 400],
+    [WRITE, `{"namespace":"plays","events":[${"0,".repeat(2_000_000)}0]}`, 413],
+  ] as const) {
+    const headers = { "content-type": "application/json" };
+    const answer = await fetch(`${server.url}${path}`, { method: "POST", body, headers });
+    equal(answer.status, status, await answer.text());
+  }
+  await assertUnharmed();
+});
+
 test("meaningless requests have a defined answer", async () => {
   const options = await fetch(`${server.url}${READ}`, { method: "OPTIONS" });
   equal(options.status, 204);

@@ -63,7 +63,7 @@ for (const [what, time, patch] of [
   ["the oldest part", TEN, {}],
   ["one of the parts by hash", TEN + 30 * MINUTE, HASHED],
 ] as const) {
-  test(`P13, CP17, C6: what surfaces in ${what} after it was copied is found by the second read`, async () => {
+  test(`P13, CP17, V3, C6: what surfaces in ${what} after it was copied is found by the second read`, async () => {
     const { fixture, record } = await surfacing(WIDE, lateAt(time), 0, patch);
     const failed = record.history.find(({ to }) => to === "FAILED");
     assert.equal(failed?.cause, "mismatch");

@@ -362,6 +362,35 @@ test("K5, C17: every worker leaves a held split alone, due or not", async () => 
   await fixture.close();
 });
 
+test("Q10: of a backlog however long a worker holds a thousand, and leaves the rest in the catalog", async () => {
+  const fixture = await SplitScenario.open();
+  const { catalog, clock } = fixture;
+  await fixture.write(WIDE);
+  const partition = await fixture.partitionAt(TEN);
+  const backlog = 2_600;
+  for (let nth = 0; nth < backlog; nth++) {
+    const about = { ...partition, seriesId: `left-${nth}` };
+    const entry = { index: "split-work", dueAt: TEN + nth, namespace: NAME } as const;
+    await putDue(catalog, { ...entry, partition: about, from: 0 });
+  }
+  const asked = new Set<string>();
+  const forever = Promise.withResolvers<void>();
+  catalog.before = (call, space, key) => {
+    if (call === "list" && space.startsWith("split-work/")) asked.add(key);
+    return call === "read" && space.startsWith("split") ? forever.promise : undefined;
+  };
+  const { worker } = fixture.startWorker();
+  await clock.advance(60_000);
+  assert.equal(worker.active, 2);
+  // Pages of 200: five are a thousand, and the next one is looked at in vain.
+  assert.ok(asked.size >= 5 && asked.size <= 7, [...asked].join("\n"));
+  catalog.before = () => undefined;
+  forever.resolve();
+  await fixture.detect(partition);
+  await fixture.until(partition, rests, 300);
+  await fixture.close();
+});
+
 test("Q10, C16: many splits that can only wait do not keep out one that is due after them", async () => {
   const fixture = await SplitScenario.open();
   const { catalog, clock } = fixture;

@@ -19,7 +19,7 @@ function rests({ state, owner, dueAt }: SplitRecord): boolean {
   return owner === null && dueAt === null && (state === "COMPLETED" || state === "FAILED");
 }
 
-/** How many losers were told that they had won. */
+/** How often a process that had lost got the answer that it had won. */
 async function worldOfLies(seed: number): Promise<number> {
   const fixture = await SplitScenario.open();
   const { catalog, clock } = fixture;
@@ -48,7 +48,7 @@ async function worldOfLies(seed: number): Promise<number> {
     if (chosen !== undefined && chosen.waiting > 0) chosen.letThrough(below(1_000));
     await clock.advance(below(20) === 0 ? 500 : below(20));
   }
-  // Whoever still believes to own it, and the sweep of another one.
+  // Processes that still believe to own it continue, beside one that knows of nothing.
   fixture.startWorker();
   for (let steps = 0; steps < 2_000; steps++) {
     for (const gate of gates) if (gate.waiting > 0) gate.letThrough(0);

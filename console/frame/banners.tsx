@@ -8,6 +8,7 @@ import { useWatch } from "../api/use-watch.ts";
 import { Ago } from "../kit/when.tsx";
 import { errorText } from "../kit/problem.tsx";
 import { serverStatus } from "./server-status.ts";
+import { shown } from "../kit/shown.ts";
 
 const EVERY_MS = 5_000;
 
@@ -81,11 +82,11 @@ function StatusBanners({ status }: { status: ServerStatus }) {
 }
 
 function by(who: string): string {
-  return who === "" ? "" : ` Set by ${who}.`;
+  return who === "" ? "" : ` Set by ${shown(who)}.`;
 }
 
 function reason(text: string): string {
-  return text === "" ? "" : ` Reason: ${text}.`;
+  return text === "" ? "" : ` Reason: ${shown(text)}.`;
 }
 
 function Banner({

@@ -15,10 +15,19 @@ export function Code({ text, label = "Copy" }: { text: string; label?: string })
 
 const SHOWN_MS = 1_500;
 
-export function CopyButton({ text, label = "Copy" }: { text: string; label?: string }) {
+/** A text that takes long to make is a function, called on the click. */
+export function CopyButton({
+  text,
+  label = "Copy",
+}: {
+  text: string | (() => string);
+  label?: string;
+}) {
   const said = useSignal("");
   const copy = async (): Promise<void> => {
-    said.value = (await copyText(text)) ? "Copied" : "Select and copy by hand";
+    said.value = (await copyText(typeof text === "string" ? text : text()))
+      ? "Copied"
+      : "Select and copy by hand";
     after(SHOWN_MS, () => (said.value = ""));
   };
   return (

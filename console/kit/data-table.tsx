@@ -14,6 +14,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import { useParam } from "../frame/router.ts";
 import { CopyButton } from "./code.tsx";
 import { nounText } from "./format.ts";
+import { shown as shownText } from "./shown.ts";
 
 export interface Column<T> {
   readonly key: string;
@@ -23,8 +24,8 @@ export interface Column<T> {
   readonly sort?: (row: T) => number | string | undefined;
   /** For the filter and the copy; what `sort` gives if not given. */
   readonly text?: (row: T) => string;
-  /** Numbers are aligned at their end. */
-  readonly align?: "end";
+  /** Numbers are aligned at their end; sentences wrap, unless the table is so long that it is virtual. */
+  readonly align?: "end" | "wrap";
 }
 
 export interface DataTableProps<T> {
@@ -55,9 +56,11 @@ export function DataTable<T>(props: DataTableProps<T>) {
   const { columns, rows, name = "", noun, plural, filter = true } = props;
   const [order, setOrder] = useParam(`${name}sort`, props.order ?? "");
   const [wanted, setWanted] = useParam(`${name}filter`);
+  const inOrder = useMemo(() => sorted(rows, columns, order), [rows, columns, order]);
+  const texts = useMemo(() => new Map<T, string>(), [rows, columns]);
   const shown = useMemo(
-    () => sorted(filtered(rows, columns, wanted), columns, order),
-    [rows, columns, wanted, order],
+    () => filtered(inOrder, columns, wanted, texts),
+    [inOrder, columns, wanted, texts],
   );
   if (rows.length === 0 && props.empty !== undefined) return <>{props.empty}</>;
   return (
@@ -78,7 +81,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
             : `${shown.length} of ${nounText(rows.length, noun, plural)}`}
           {props.more !== undefined && <>; {props.more}</>}
         </span>
-        <CopyButton text={valuesOf(shown, columns)} label="Copy table" />
+        <CopyButton text={() => valuesOf(shown, columns)} label="Copy table" />
       </div>
       <Rows {...props} shown={shown} order={order} setOrder={setOrder} />
       {shown.length === 0 && rows.length > 0 && (
@@ -133,8 +136,8 @@ function Rows<T>({
           {shown.slice(start, end).map((row, index) => (
             <tr key={rowKey(row)} aria-rowindex={virtual ? start + index + 2 : undefined}>
               {columns.map((column) => (
-                <td key={column.key} class={column.align === "end" ? "end" : undefined}>
-                  {column.cell(row)}
+                <td key={column.key} class={virtual && column.align === "wrap" ? "" : column.align}>
+                  {shownCell(column.cell(row))}
                 </td>
               ))}
             </tr>
@@ -144,6 +147,11 @@ function Rows<T>({
       </table>
     </div>
   );
+}
+
+/** Text of a cell often comes from outside: a reason, a name. */
+function shownCell(cell: ComponentChildren): ComponentChildren {
+  return typeof cell === "string" ? shownText(cell) : cell;
 }
 
 function Gap({ columns, px }: { columns: number; px: number }) {
@@ -244,14 +252,19 @@ function filtered<T>(
   rows: readonly T[],
   columns: readonly Column<T>[],
   wanted: string,
+  /** What was made for the filter before: for the next letter it need not be made again. */
+  texts: Map<T, string>,
 ): readonly T[] {
   const words = wanted.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return rows;
   return rows.filter((row) => {
-    const text = columns
-      .map((column) => textOf(row, column))
-      .join(" ")
-      .toLowerCase();
+    const text =
+      texts.get(row) ??
+      columns
+        .map((column) => textOf(row, column))
+        .join(" ")
+        .toLowerCase();
+    texts.set(row, text);
     return words.every((word) => text.includes(word));
   });
 }
@@ -264,11 +277,14 @@ function sorted<T>(rows: readonly T[], columns: readonly Column<T>[], order: str
   return rows.toSorted((a, b) => sign * compared(by(a), by(b)));
 }
 
+/** Made once: a long table is compared a hundred thousand times. */
+const WORDS = new Intl.Collator("en", { numeric: true });
+
 /** What is not known comes first, so that it is last from the largest. */
 function compared(a: number | string | undefined, b: number | string | undefined): number {
   if (a === undefined || b === undefined) return Number(a !== undefined) - Number(b !== undefined);
   if (typeof a === "number" && typeof b === "number") return a - b;
-  return String(a).localeCompare(String(b), "en", { numeric: true });
+  return WORDS.compare(String(a), String(b));
 }
 
 function textOf<T>(row: T, { text, sort }: Column<T>): string {

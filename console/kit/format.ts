@@ -1,5 +1,10 @@
 /** Numbers as text, always with a unit. Binary units for bytes; exact values are in the title. */
 
+// Made once: long tables format tens of thousands of numbers.
+const WHOLE = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+const TENTHS = new Intl.NumberFormat("en-US", { maximumFractionDigits: 1 });
+const SMALL = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 2 });
+
 const BYTES = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
 /** "31.4 MiB". */
@@ -15,7 +20,7 @@ export function bytesText(bytes: number): string {
 
 /** "1,461,243". */
 export function countText(count: number): string {
-  return count.toLocaleString("en-US", { maximumFractionDigits: 0 });
+  return WHOLE.format(count);
 }
 
 /** "1 event", "1,461,243 events"; "2 queries" with its own plural. */
@@ -28,10 +33,11 @@ export function rateText(perSecond: number): string {
   return `${figure(perSecond)}/s`;
 }
 
-/** "41 ms", "2.3 s", "3 min 20 s", "2 h 5 min", "4 d 3 h". */
+/** "27 µs", "41 ms", "2.3 s", "3 min 20 s", "2 h 5 min", "4 d 3 h". */
 export function durationText(ms: number): string {
   const size = Math.abs(ms);
-  if (size < 1) return ms === 0 ? "0 ms" : `${figure(ms)} ms`;
+  if (ms === 0) return "0 ms";
+  if (size < 0.1) return `${figure(ms * 1_000)} µs`;
   if (size < 1_000) return `${figure(ms)} ms`;
   if (size < 60_000) return `${figure(ms / 1_000)} s`;
   if (size < 3_600_000) return two(ms, 60_000, "min", 1_000, "s");
@@ -56,8 +62,7 @@ export function figure(value: number): string {
   if (value === 0) return "0";
   const size = Math.abs(value);
   if (size >= 100) return countText(value);
-  if (size >= 1) return value.toLocaleString("en-US", { maximumFractionDigits: 1 });
-  return value.toLocaleString("en-US", { maximumSignificantDigits: 2 });
+  return size >= 1 ? TENTHS.format(value) : SMALL.format(value);
 }
 
 function two(ms: number, large: number, largeUnit: string, small: number, unit: string): string {

@@ -38,7 +38,7 @@ export interface HeatMapProps {
 const LEFT_PX = 72;
 const BOTTOM_PX = 22;
 /** A time below a column, with some room. */
-const TICK_PX = 150;
+const TICK_PX = 170;
 const HEAT = ["--heat-1", "--heat-2", "--heat-3", "--heat-4", "--heat-5"];
 
 export function HeatMap(props: HeatMapProps) {
@@ -214,13 +214,26 @@ const STEPS: Readonly<Record<string, Cell>> = {
 
 function HeatLegend({ values, format }: HeatMapProps) {
   const most = largest(values);
+  // The colours of the theme are read when it is drawn.
+  void colours.value;
   return (
     <span class="legend-item">
       {format(1)}
-      <span class="heat-scale" aria-hidden="true" />
+      <span class="heat-scale" aria-hidden="true" style={{ background: scaleOf(most) }} />
       {format(Math.max(most, 1))}
     </span>
   );
+}
+
+/** The colours of the cells from 1 to the most. */
+function scaleOf(most: number): string {
+  const palette = HEAT.map(rgbOf);
+  const least = heatOf(1, most);
+  const stops = Array.from({ length: 9 }, (_, nth) => {
+    const [red, green, blue] = mixed(palette, least + ((1 - least) * nth) / 8);
+    return `rgb(${red} ${green} ${blue})`;
+  });
+  return `linear-gradient(to right, ${stops.join(", ")})`;
 }
 
 /** One pixel a cell; the browser enlarges it without smoothing. */

@@ -3,7 +3,7 @@
  * the columns, limits are lines. A second distribution is drawn over the first as an outline.
  */
 import { ChartFrame } from "./chart-frame.tsx";
-import { nounText } from "./format.ts";
+import { countText, nounText } from "./format.ts";
 import type { HistogramBucket } from "./histogram-bucket.ts";
 import { useWidth } from "./use-width.ts";
 
@@ -40,6 +40,8 @@ export interface HistogramMark {
 
 const AXIS_PX = 20;
 const TOP_PX = 18;
+/** The label of the band leaves room for that of the scale, which is at the left. */
+const BAND_LABEL_PX = 190;
 
 export function Histogram(props: HistogramProps) {
   const { title, name, format, noun, summary, overlay, label = "Now", height = 200 } = props;
@@ -91,7 +93,11 @@ function Drawing({
             width={Math.max(1, scale.x(band.to) - scale.x(band.from))}
             height={base - TOP_PX}
           />
-          <text x={(scale.x(band.from) + scale.x(band.to)) / 2} y={12} text-anchor="middle">
+          <text
+            x={Math.max(BAND_LABEL_PX, (scale.x(band.from) + scale.x(band.to)) / 2)}
+            y={12}
+            text-anchor="middle"
+          >
             {band.label}
           </text>
         </g>
@@ -129,6 +135,10 @@ function Drawing({
         <Mark key={label} x={scale.x(at)} {...{ label, tone, base, width }} row={index % 2} />
       ))}
       <line class="histogram-axis" x1={0} x2={width} y1={base} y2={base} />
+      <line class="histogram-most" x1={0} x2={width} y1={TOP_PX} y2={TOP_PX} />
+      <text class="histogram-tick" x={0} y={12}>
+        {overlay === undefined ? nounText(most, noun) : countText(most)}
+      </text>
       {scale.ticks.map((tick) => (
         <text
           key={tick}

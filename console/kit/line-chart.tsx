@@ -30,6 +30,8 @@ export interface LineChartProps {
   readonly height?: number;
   /** The scale begins at zero unless this is given; "log" for sizes and latencies of many scales. */
   readonly scale?: "log";
+  /** Of bytes, the ticks are powers of two. */
+  readonly unit?: "bytes";
 }
 
 export function LineChart(props: LineChartProps) {
@@ -120,7 +122,8 @@ function dataOf(times: readonly number[], lines: readonly Line[]): uPlot.Aligned
 }
 
 function optionsOf(props: LineChartProps, width: number, utc: boolean): uPlot.Options {
-  const { lines, format, height = 180, scale } = props;
+  const { lines, format, height = 180, scale, unit } = props;
+  const base = unit === "bytes" ? 2 : 10;
   const grid = { stroke: colourOf("--line"), width: 1 };
   const axis = {
     stroke: colourOf("--ink-soft"),
@@ -138,15 +141,16 @@ function optionsOf(props: LineChartProps, width: number, utc: boolean): uPlot.Op
       x: { time: true },
       y:
         scale === "log"
-          ? { distr: 3 }
+          ? { distr: 3, log: base, range: (_plot, min, max) => logRange(min, max, base) }
           : { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] },
     },
     axes: [
-      { ...axis, values: TIME_TICKS, space: 70, size: 36 },
+      { ...axis, values: TIME_TICKS, space: 70, size: 40, gap: 9 },
       {
         ...axis,
         size: 64,
         space: 32,
+        ...(unit === "bytes" && scale !== "log" && { incrs: POWERS_OF_TWO }),
         values: (_plot: uPlot, ticks: (number | null)[]) =>
           ticks.map((tick) => (tick === null ? "" : format(tick))),
       },
@@ -166,6 +170,16 @@ function optionsOf(props: LineChartProps, width: number, utc: boolean): uPlot.Op
     ],
     plugins: [tooltip(lines, format)],
   };
+}
+
+const POWERS_OF_TWO = Array.from({ length: 56 }, (_, nth) => 2 ** (nth - 3));
+
+/** Whole powers of the base, so that there are ticks, with room below the lowest line. */
+function logRange(min: number, max: number, base: 2 | 10): uPlot.Range.MinMax {
+  if (!(min > 0)) return [1, base];
+  const power = (value: number): number => Math.log(value) / Math.log(base);
+  const low = Math.floor(power(min) - 0.05);
+  return [base ** low, base ** Math.max(Math.ceil(power(max) + 0.05), low + 1)];
 }
 
 /** 24 hours, never AM and PM. Each: at least this many seconds, the text, and the text of a new day. */

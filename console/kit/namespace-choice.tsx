@@ -4,14 +4,16 @@ import type { ComponentChildren } from "preact";
 import type { Namespace } from "../../client/connect.ts";
 import { client } from "../api/client.ts";
 import { useQuery } from "../api/use-query.ts";
-import { place, setParams } from "../frame/router.ts";
+import { goTo, place, setParams } from "../frame/router.ts";
 import { Empty } from "./empty.tsx";
 import { Loading } from "./loading.tsx";
 import { Problem } from "./problem.tsx";
 import { Select } from "./choice.tsx";
 
-/** Namespaces that the choice lists; a fleet has more, and an address may name any of them. */
-const LISTED_MAX = 1_000;
+/** Namespaces that a choice lists. A fleet has more: they are on the page of namespaces. */
+export const LISTED_MAX = 1_000;
+/** No namespace has this name. */
+const ANOTHER = "/namespaces";
 const REFRESH_MS = 30_000;
 
 /**
@@ -62,18 +64,36 @@ function Choose({ wanted, all }: { wanted: string; all: readonly Namespace[] | u
     <Select
       label="Namespace"
       value={wanted}
-      options={[...names].toSorted().map((name) => [name, name])}
-      onChange={(namespace) => setParams({ namespace })}
+      options={[...names]
+        .toSorted()
+        .map((name) => [name, name] as const)
+        .concat(anotherOf(all))}
+      onChange={chooseNamespace}
     />
   );
 }
 
+/** An option that leads to the list of all, if a choice has not all of them. */
+export function anotherOf(
+  listed: readonly Namespace[] | undefined,
+): (readonly [value: string, text: string])[] {
+  return (listed?.length ?? 0) < LISTED_MAX ? [] : [[ANOTHER, "another…"]];
+}
+
+export function chooseNamespace(namespace: string): void {
+  if (namespace === ANOTHER) goTo(ANOTHER);
+  else setParams({ namespace });
+}
+
 /** The first namespaces, by name. */
-export async function listedNamespaces(signal: AbortSignal): Promise<readonly Namespace[]> {
+export async function listedNamespaces(
+  signal: AbortSignal,
+  max = LISTED_MAX,
+): Promise<readonly Namespace[]> {
   const found: Namespace[] = [];
   for await (const namespace of client.listNamespaces({ signal })) {
     found.push(namespace);
-    if (found.length >= LISTED_MAX) break;
+    if (found.length >= max) break;
   }
   return found;
 }

@@ -1,6 +1,7 @@
 /** The head of a page, and its sections. */
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
+import { shown } from "./shown.ts";
 import type { Tone } from "./state-badge.tsx";
 
 /**
@@ -24,10 +25,14 @@ export function PageLayout({
   return (
     <div class="page">
       <div class="page-head">
-        <h1>{title}</h1>
+        <h1>{typeof title === "string" ? shown(title) : title}</h1>
         {actions !== undefined && <div class="page-actions">{actions}</div>}
       </div>
-      {sentence !== undefined && <p class={`page-sentence tone-${tone}`}>{sentence}</p>}
+      {sentence !== undefined && (
+        <p class={`page-sentence tone-${tone}`}>
+          {typeof sentence === "string" ? shown(sentence) : sentence}
+        </p>
+      )}
       {children}
     </div>
   );

@@ -1,5 +1,6 @@
 /** An error, and what to do about it. */
 import { BraidError } from "../../client/connect.ts";
+import { shown } from "./shown.ts";
 
 /** What an operator can do about errors that have a usual remedy. */
 const NEXT: Readonly<Record<string, string>> = {
@@ -31,14 +32,14 @@ export function Problem({
       <p>
         <strong>
           <span aria-hidden="true">✕ </span>
-          {what}.
+          {shown(what)}.
         </strong>{" "}
         {errorText(error)} {code !== undefined && <code>{code}</code>}
       </p>
       {problems.length > 1 && (
         <ul>
           {problems.map((problem) => (
-            <li key={problem}>{problem}</li>
+            <li key={problem}>{shown(problem)}</li>
           ))}
         </ul>
       )}
@@ -54,6 +55,7 @@ export function Problem({
 
 export function errorText(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  const sentence = text.charAt(0).toUpperCase() + text.slice(1);
+  const said = shown(text);
+  const sentence = said.charAt(0).toUpperCase() + said.slice(1);
   return /[.!?]$/.test(sentence) ? sentence : `${sentence}.`;
 }

@@ -62,7 +62,9 @@ function bothText(ms: number): string {
 function agoText(ms: number, now = nowMs()): string {
   const age = now - ms;
   if (Math.abs(age) < 1_000) return "now";
-  const whole = Math.abs(age) < 60_000 ? Math.round(age / 1_000) * 1_000 : age;
+  // Nobody needs the seconds of an age of minutes, and they would move all the time.
+  const stepMs = Math.abs(age) < 60_000 ? 1_000 : 60_000;
+  const whole = Math.trunc(age / stepMs) * stepMs;
   return age > 0 ? `${durationText(whole)} ago` : `in ${durationText(-whole)}`;
 }
 

@@ -14,10 +14,12 @@ import { Empty } from "../../kit/empty.tsx";
 import { Field } from "../../kit/field.tsx";
 import { nounText } from "../../kit/format.ts";
 import { AnswerAge } from "../../kit/freshness.tsx";
+import { Id } from "../../kit/id.tsx";
 import { Loading } from "../../kit/loading.tsx";
 import { WithNamespace } from "../../kit/namespace-choice.tsx";
 import { PageLayout, Panel } from "../../kit/page.tsx";
 import { Problem } from "../../kit/problem.tsx";
+import { shown } from "../../kit/shown.ts";
 import { When } from "../../kit/when.tsx";
 
 /** Ids on one page; a namespace with more is listed by the command. */
@@ -169,7 +171,11 @@ function columnsOf(namespace: string, refresh: () => void): readonly Column<Bloc
     {
       key: "id",
       head: "Id",
-      cell: ({ timeSeriesId }) => <code>{timeSeriesId}</code>,
+      cell: ({ timeSeriesId }) => (
+        <code>
+          <Id>{timeSeriesId}</Id>
+        </code>
+      ),
       sort: ({ timeSeriesId }) => timeSeriesId,
     },
     { key: "reason", head: "Reason", cell: ({ reason }) => reason, sort: ({ reason }) => reason },
@@ -198,7 +204,7 @@ function columnsOf(namespace: string, refresh: () => void): readonly Column<Bloc
         source === "API" && (
           <AskReason
             label="Unblock…"
-            title={`Unblock ${timeSeriesId}`}
+            title={`Unblock ${shown(timeSeriesId)}`}
             confirm="Unblock"
             explanation="It can be read and written again, everywhere within view_max_age."
             run={async () => void (await client.unblockIds(namespace, [timeSeriesId]))}

@@ -89,7 +89,7 @@ function Found({
   const page = PAGES[remedy];
   return (
     <Panel
-      title={problem}
+      title={remedy === "NOTHING" ? "Nothing found" : problem}
       note={note}
       actions={
         page !== undefined && (

@@ -16,6 +16,7 @@ import { Field } from "../../kit/field.tsx";
 import { bytesText, durationText, nounText } from "../../kit/format.ts";
 import { IntervalFields, useInterval } from "../../kit/interval.tsx";
 import type { Interval } from "../../kit/interval.tsx";
+import { Id } from "../../kit/id.tsx";
 import { Loading } from "../../kit/loading.tsx";
 import { WithNamespace } from "../../kit/namespace-choice.tsx";
 import { PageLayout, Panel } from "../../kit/page.tsx";
@@ -238,7 +239,7 @@ function Pages({
     });
   return (
     <Panel
-      title={id}
+      title={<Id>{id}</Id>}
       note={token === "" ? "to the end of the interval" : "the first pages of the interval"}
       actions={
         <>

@@ -1,5 +1,6 @@
 /** Ids to choose from. */
 import { setParams } from "../../frame/router.ts";
+import { Id } from "../../kit/id.tsx";
 
 export function IdList({ ids }: { ids: readonly string[] }) {
   return (
@@ -7,7 +8,7 @@ export function IdList({ ids }: { ids: readonly string[] }) {
       {ids.map((id) => (
         <li key={id}>
           <button type="button" class="button button-small" onClick={() => setParams({ id })}>
-            {id}
+            <Id>{id}</Id>
           </button>
         </li>
       ))}

@@ -11,7 +11,7 @@ import { Empty } from "../../kit/empty.tsx";
 import { countText } from "../../kit/format.ts";
 import { AnswerAge } from "../../kit/freshness.tsx";
 import { Loading } from "../../kit/loading.tsx";
-import { listedNamespaces } from "../../kit/namespace-choice.tsx";
+import { anotherOf, chooseNamespace, listedNamespaces } from "../../kit/namespace-choice.tsx";
 import { Figure, Figures, PageLayout, Panel } from "../../kit/page.tsx";
 import { Problem } from "../../kit/problem.tsx";
 import { Bytes, Count, Duration, Percent } from "../../kit/quantity.tsx";
@@ -22,7 +22,7 @@ import { errsTooOften, smallShareText, totalsOf, verdictOf } from "./filter-tota
 const LISTED_MAX = 1_000;
 
 export function Page() {
-  const [namespace, setNamespace] = useParam("namespace");
+  const [namespace] = useParam("namespace");
   const query = useQuery(
     `filters ${namespace}`,
     (signal) => client.listFilters({ namespace, pageSize: LISTED_MAX, signal }),
@@ -44,8 +44,9 @@ export function Page() {
             options={[
               ["", "all namespaces"],
               ...[...choices].toSorted().map((name) => [name, name] as const),
+              ...anotherOf(names.data),
             ]}
-            onChange={setNamespace}
+            onChange={chooseNamespace}
           />
           <CopyAs
             method="ControlService/ListFilters"

@@ -185,8 +185,17 @@ function OneSlice({
 
 const PERCENTILES = ["p50", "p75", "p95", "p99"] as const;
 
+const SOURCES: Readonly<Record<string, string>> = {
+  WALK: "from a walk over it",
+  READS: "from what this server has read",
+  TABLE_ESTIMATES: "from Cassandra's estimates",
+  JMX: "from Cassandra's histogram of its files",
+};
+
 function remarksOf({ source, coverage, doesNotTell }: PartitionHistogram): string {
-  return [`source ${source}`, coverage, doesNotTell].filter((remark) => remark !== "").join("; ");
+  return [SOURCES[source] ?? source, coverage, doesNotTell]
+    .filter((remark) => remark !== "")
+    .join("; ");
 }
 
 function summaryOf({ p50, p99, max, count }: PartitionHistogram): string {

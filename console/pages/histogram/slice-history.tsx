@@ -10,7 +10,12 @@ import { LineChart } from "../../kit/line-chart.tsx";
 import { Panel } from "../../kit/page.tsx";
 import { Bytes, Count } from "../../kit/quantity.tsx";
 import { When } from "../../kit/when.tsx";
-import { changedSlices, partitioningText } from "../namespaces/partitioning.ts";
+import {
+  changedSlices,
+  PARTITIONING_HEAD,
+  partitioningText,
+  shortPartitioning,
+} from "../namespaces/partitioning.ts";
 
 export function SliceHistory({
   namespace,
@@ -37,6 +42,7 @@ export function SliceHistory({
           lines={lines}
           format={bytesText}
           scale="log"
+          unit="bytes"
         />
       )}
       <DataTable
@@ -107,11 +113,11 @@ function columnsOf(
     },
     {
       key: "partitioning",
-      head: "Partitioning",
+      head: PARTITIONING_HEAD,
       cell: ({ timeSlice, timePartition }) => (
         <>
           {changed.has(timeSlice) && <span title="It differs from the slice before">◆ </span>}
-          {partitioningText(timePartition)}
+          <span title={partitioningText(timePartition)}>{shortPartitioning(timePartition)}</span>
         </>
       ),
       sort: ({ timePartition }) => timePartition.secondsPerTimeBucket,

@@ -146,12 +146,13 @@ const COLUMNS: readonly Column<Tuning>[] = [
     cell: ({ history }) => history.at(-1)?.by ?? "",
     sort: ({ history }) => history.at(-1)?.by,
   },
-  { key: "why", head: "Why", cell: ({ why }) => why, sort: ({ why }) => why },
+  { key: "why", head: "Why", cell: ({ why }) => why, sort: ({ why }) => why, align: "wrap" },
   {
     key: "proposed",
     head: "Proposed",
     cell: ({ proposed }) => proposed,
     sort: ({ proposed }) => proposed,
+    align: "wrap",
   },
   {
     key: "p99",

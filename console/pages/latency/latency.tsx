@@ -156,11 +156,7 @@ const COLUMNS: readonly Column<TimedNow>[] = [
   {
     key: "route",
     head: "Route",
-    cell: ({ label, meaning }) => (
-      <>
-        {label}: {meaning}
-      </>
-    ),
+    cell: ({ label }) => label,
     sort: ({ label }) => label,
   },
   {

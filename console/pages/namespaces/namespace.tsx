@@ -19,7 +19,12 @@ import type { Tone } from "../../kit/state-badge.tsx";
 import { When } from "../../kit/when.tsx";
 import { MODE_TONES } from "./namespaces.tsx";
 import { fieldsOf, originOf } from "./origins.ts";
-import { changedSlices, partitioningText } from "./partitioning.ts";
+import {
+  changedSlices,
+  PARTITIONING_HEAD,
+  partitioningText,
+  shortPartitioning,
+} from "./partitioning.ts";
 import { SliceLine } from "./slice-line.tsx";
 import "./namespaces.css";
 
@@ -202,11 +207,11 @@ function SliceTable({
     },
     {
       key: "partitioning",
-      head: "Partitioning",
+      head: PARTITIONING_HEAD,
       cell: ({ name: slice, timePartition }) => (
         <>
           {changed.has(slice) && <span title="It differs from the slice before">◆ </span>}
-          {partitioningText(timePartition)}
+          <span title={partitioningText(timePartition)}>{shortPartitioning(timePartition)}</span>
         </>
       ),
       sort: ({ timePartition }) => timePartition.secondsPerTimeBucket,

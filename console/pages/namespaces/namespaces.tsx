@@ -1,4 +1,6 @@
 /** All namespaces. */
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import type { Namespace } from "../../../client/connect.ts";
 import { useQuery } from "../../api/use-query.ts";
 import { CopyAs } from "../../kit/copy-as.tsx";
@@ -7,7 +9,7 @@ import type { Column } from "../../kit/data-table.tsx";
 import { durationText, msOf, nounText } from "../../kit/format.ts";
 import { AnswerAge } from "../../kit/freshness.tsx";
 import { Loading } from "../../kit/loading.tsx";
-import { listedNamespaces, NoNamespace } from "../../kit/namespace-choice.tsx";
+import { LISTED_MAX, listedNamespaces, NoNamespace } from "../../kit/namespace-choice.tsx";
 import { PageLayout, Panel } from "../../kit/page.tsx";
 import { Problem } from "../../kit/problem.tsx";
 import { StateBadge } from "../../kit/state-badge.tsx";
@@ -15,9 +17,21 @@ import type { Tone } from "../../kit/state-badge.tsx";
 import { When } from "../../kit/when.tsx";
 import { partitioningText } from "./partitioning.ts";
 
+const REFRESH_MS = 10_000;
+/** Thousands of namespaces take seconds to list. */
+const REFRESH_MANY_MS = 60_000;
+const SHOWN_MAX = 20_000;
+
 export function Page() {
-  const query = useQuery("namespaces", listedNamespaces, { everyMs: 10_000 });
+  const everyMs = useSignal(REFRESH_MS);
+  const query = useQuery("all namespaces", (signal) => listedNamespaces(signal, SHOWN_MAX), {
+    everyMs: everyMs.value,
+  });
   const namespaces = query.data;
+  const many = (namespaces?.length ?? 0) > LISTED_MAX;
+  useEffect(() => {
+    everyMs.value = many ? REFRESH_MANY_MS : REFRESH_MS;
+  }, [many]);
   return (
     <PageLayout
       title="Namespaces"
@@ -49,6 +63,11 @@ export function Page() {
             rowKey={({ id }) => id}
             noun="namespace"
             order="namespace"
+            more={
+              namespaces.length >= SHOWN_MAX
+                ? "there are more: the address of one is /namespaces/NAME, and the command lists all"
+                : undefined
+            }
             empty={<NoNamespace />}
           />
         </Panel>

@@ -15,6 +15,21 @@ export function partitioningText({
   );
 }
 
+/** What `shortPartitioning` says, as the head of a column. */
+export const PARTITIONING_HEAD = "Slice / bucket × n";
+
+/** "1 d / 1 h × 4", for tables. */
+export function shortPartitioning({
+  secondsPerTimeSlice,
+  secondsPerTimeBucket,
+  eventBuckets,
+}: TimePartition): string {
+  const [slice, bucket] = [secondsPerTimeSlice, secondsPerTimeBucket].map((seconds) =>
+    durationText(seconds * 1_000),
+  );
+  return `${slice} / ${bucket} × ${eventBuckets}`;
+}
+
 export function samePartitioning(a: TimePartition, b: TimePartition): boolean {
   return (
     a.secondsPerTimeSlice === b.secondsPerTimeSlice &&

@@ -129,7 +129,7 @@ function Workload({
         </div>
         <div class="field">
           <Select
-            label="How events are distributed over ids"
+            label="Spread of events over ids"
             value={skew}
             options={SKEWS.map((each) => [each, SKEW_TEXTS[each]])}
             onChange={(value) => setParams({ skew: value })}

@@ -51,7 +51,7 @@ export const ESTIMATES: readonly EstimateField[] = [
   },
   {
     name: "readHours",
-    label: "Hours that a read reaches back",
+    label: "Hours a read reaches back",
     help: "A read ends earlier if it has found enough events.",
     flag: "--read-interval",
     fallback: 24,

@@ -20,6 +20,7 @@ import type { Column } from "../../kit/data-table.tsx";
 import { Empty } from "../../kit/empty.tsx";
 import { countText, durationText, msOf } from "../../kit/format.ts";
 import { AnswerAge } from "../../kit/freshness.tsx";
+import { Id } from "../../kit/id.tsx";
 import { Loading } from "../../kit/loading.tsx";
 import { Facts, Figure, Figures, PageLayout, Panel } from "../../kit/page.tsx";
 import { Problem } from "../../kit/problem.tsx";
@@ -254,7 +255,7 @@ function Letter({ letter, actions }: { letter: DeadDetection; actions: Actions }
             ? []
             : ([
                 ["Namespace", detection.namespace],
-                ["Id", detection.partition.timeSeriesId],
+                ["Id", <Id>{detection.partition.timeSeriesId}</Id>],
                 ["Slice", detection.partition.timeSlice],
                 ["Size", <Bytes key="size" value={detection.bytes} />],
                 ["Detected", <When key="detected" time={detection.detectTime} />],

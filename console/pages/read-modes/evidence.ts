@@ -38,9 +38,14 @@ export function linesOf(history: MetricsHistory): {
     const found = series.find((each) => each.name === name);
     return Array.from({ length: samples }, (_, nth) => found?.values[nth] ?? null);
   };
+  const match = values("compare_bytes.match");
+  const differ = values("compare_bytes.differ");
   return {
     times: Array.from({ length: samples }, (_, nth) => start + nth * stepMs),
-    match: values("compare_bytes.match"),
-    differ: values("compare_bytes.differ"),
+    match,
+    // A server that compared and has no such series has found none.
+    differ: differ.some((value) => value !== null)
+      ? differ
+      : match.map((value) => (value === null ? null : 0)),
   };
 }

@@ -9,7 +9,7 @@ import { CopyAs, quoted } from "../../kit/copy-as.tsx";
 import { DataTable } from "../../kit/data-table.tsx";
 import type { Column } from "../../kit/data-table.tsx";
 import { Empty } from "../../kit/empty.tsx";
-import { bytesText, rateText } from "../../kit/format.ts";
+import { bytesText, figure } from "../../kit/format.ts";
 import { AnswerAge } from "../../kit/freshness.tsx";
 import { LineChart } from "../../kit/line-chart.tsx";
 import { Loading } from "../../kit/loading.tsx";
@@ -231,15 +231,15 @@ function OverTime({ namespace }: { namespace: string }) {
         times={times}
         lines={[{ label: "match", values: match, colour: "--ok" }]}
         format={(value) => `${bytesText(value)}/s`}
+        unit="bytes"
       />
       <LineChart
         title="Bytes that differ"
         name="differ"
         times={times}
         lines={[{ label: "differ", values: differ, colour: "--bad" }]}
-        format={(value) =>
-          value > 0 && value < 1 ? `${rateText(value)} B` : `${bytesText(value)}/s`
-        }
+        format={(value) => (value < 10 ? `${figure(value)} B/s` : `${bytesText(value)}/s`)}
+        unit="bytes"
       />
     </Panel>
   );

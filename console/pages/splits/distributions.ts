@@ -2,28 +2,35 @@
 import type { HistogramBucket } from "../../kit/histogram-bucket.ts";
 
 interface Counted {
+  /** The largest of all. */
+  readonly max: string;
   readonly buckets: readonly { readonly upTo: string; readonly count: string }[];
 }
 
 /**
  * Both on the same columns, powers of two, so that one can be drawn over the other. A bucket of the
- * API belongs to the column of its upper limit.
+ * API belongs to the column of its upper limit, or of the largest if that is smaller.
  */
 export function overlaid(
   first: Counted,
   second: Counted,
 ): { readonly first: HistogramBucket[]; readonly second: HistogramBucket[] } {
-  const tops = [...first.buckets, ...second.buckets].map(({ upTo }) => powerOf(Number(upTo)));
+  const topsOf = ({ buckets, max }: Counted): readonly number[] =>
+    buckets.map(({ upTo }) => powerOf(Math.min(Number(upTo), Number(max))));
+  const tops = [...topsOf(first), ...topsOf(second)];
   const low = Math.min(...tops);
   const high = Math.max(...tops);
-  const columnsOf = ({ buckets }: Counted): HistogramBucket[] =>
-    Array.from({ length: high - low + 1 }, (_, nth) => {
+  const columnsOf = (counted: Counted): HistogramBucket[] => {
+    const own = topsOf(counted);
+    return Array.from({ length: high - low + 1 }, (_, nth) => {
       const power = low + nth;
-      const count = buckets
-        .filter(({ upTo }) => powerOf(Number(upTo)) === power)
-        .reduce((sum, bucket) => sum + Number(bucket.count), 0);
+      const count = counted.buckets.reduce(
+        (sum, bucket, index) => sum + (own[index] === power ? Number(bucket.count) : 0),
+        0,
+      );
       return { from: 2 ** (power - 1), to: 2 ** power, count };
     });
+  };
   return tops.length === 0
     ? { first: [], second: [] }
     : { first: columnsOf(first), second: columnsOf(second) };

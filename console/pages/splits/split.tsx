@@ -14,11 +14,13 @@ import { ChartFrame } from "../../kit/chart-frame.tsx";
 import { CopyAs, quoted } from "../../kit/copy-as.tsx";
 import { bytesText, durationText, nounText } from "../../kit/format.ts";
 import { AnswerAge } from "../../kit/freshness.tsx";
+import { Id } from "../../kit/id.tsx";
 import { Loading } from "../../kit/loading.tsx";
 import { Facts, PageLayout, Panel } from "../../kit/page.tsx";
 import { Problem } from "../../kit/problem.tsx";
 import { Progress } from "../../kit/progress.tsx";
 import { Bytes, Count } from "../../kit/quantity.tsx";
+import { shown } from "../../kit/shown.ts";
 import { StateBadge } from "../../kit/state-badge.tsx";
 import { timeText, When } from "../../kit/when.tsx";
 import { STATE_TONES } from "./board.ts";
@@ -33,7 +35,7 @@ export function Page({ params: { namespace = "", splitId = "" } }: PageProps) {
   const split = query.data;
   return (
     <PageLayout
-      title={split?.preSplitData.timeSeriesId ?? "Split"}
+      title={split === undefined ? "Split" : <Id>{split.preSplitData.timeSeriesId}</Id>}
       tone={split === undefined ? "idle" : STATE_TONES[split.state]}
       sentence={split === undefined ? undefined : sentenceOf(split)}
       actions={
@@ -93,7 +95,7 @@ function Actions({ split, refresh }: { split: Split; refresh: () => void }) {
     <div class="chips">
       <AskReason
         label="Roll back…"
-        title={`Roll back the split of ${id}`}
+        title={`Roll back the split of ${shown(id)}`}
         confirm="Roll back"
         danger
         disabled={state === "INVALIDATED" || state === "REFUSED"}
@@ -103,7 +105,7 @@ function Actions({ split, refresh }: { split: Split; refresh: () => void }) {
       />
       <AskReason
         label="Retry…"
-        title={`Retry the split of ${id}`}
+        title={`Retry the split of ${shown(id)}`}
         confirm="Retry"
         disabled={state === "COMPLETED"}
         explanation="A worker plans it again. Reads use the original until it is completed and confirmed."
@@ -347,7 +349,7 @@ function History({ moves }: { moves: readonly SplitMove[] }) {
           <span>
             <StateBadge tone={STATE_TONES[move.to]}>{move.to}</StateBadge>{" "}
             {move.times > 1 && `${move.times} times `}by {move.by}
-            {move.reason !== "" && <span class="card-where">{move.reason}</span>}
+            {move.reason !== "" && <span class="card-where">{shown(move.reason)}</span>}
           </span>
         </li>
       ))}

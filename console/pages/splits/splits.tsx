@@ -13,12 +13,14 @@ import { DataTable } from "../../kit/data-table.tsx";
 import type { Column } from "../../kit/data-table.tsx";
 import { Empty } from "../../kit/empty.tsx";
 import { bytesText, countText } from "../../kit/format.ts";
+import { Id } from "../../kit/id.tsx";
 import { Loading } from "../../kit/loading.tsx";
-import { listedNamespaces } from "../../kit/namespace-choice.tsx";
+import { anotherOf, chooseNamespace, listedNamespaces } from "../../kit/namespace-choice.tsx";
 import { PageLayout, Panel } from "../../kit/page.tsx";
 import { Problem } from "../../kit/problem.tsx";
 import { Progress } from "../../kit/progress.tsx";
 import { Bytes, Count } from "../../kit/quantity.tsx";
+import { shown } from "../../kit/shown.ts";
 import { StateBadge } from "../../kit/state-badge.tsx";
 import { Ago } from "../../kit/when.tsx";
 import { changed, COLUMNS, inColumn, keyOf, sentenceOf, STATE_TONES } from "./board.ts";
@@ -120,8 +122,12 @@ function NamespaceFilter({ namespace }: { namespace: string }) {
     <Select
       label="Namespace"
       value={namespace}
-      options={[["", "all"], ...[...names].toSorted().map((name) => [name, name] as const)]}
-      onChange={(value) => setParams({ namespace: value })}
+      options={[
+        ["", "all"],
+        ...[...names].toSorted().map((name) => [name, name] as const),
+        ...anotherOf(data),
+      ]}
+      onChange={chooseNamespace}
     />
   );
 }
@@ -173,7 +179,9 @@ function Card({ split }: { split: Split }) {
   const { namespace, preSplitData, state, reason, owner, progress, moveTime } = split;
   return (
     <li class="card">
-      <a href={hrefOfSplit(split)}>{preSplitData.timeSeriesId}</a>
+      <a href={hrefOfSplit(split)}>
+        <Id>{preSplitData.timeSeriesId}</Id>
+      </a>
       <div class="card-where">
         {namespace}, {preSplitData.timeSlice} {preSplitData.timeBucket}/{preSplitData.eventBucket}
       </div>
@@ -184,7 +192,7 @@ function Card({ split }: { split: Split }) {
         <Progress
           value={Number(progress.bytesDone)}
           max={Number(progress.bytesTotal)}
-          label={`${progress.step.toLowerCase()} of ${preSplitData.timeSeriesId}`}
+          label={`${progress.step.toLowerCase()} of ${shown(preSplitData.timeSeriesId)}`}
         />
       )}
       <div class="card-foot">
@@ -193,7 +201,7 @@ function Card({ split }: { split: Split }) {
       {(state === "PARKED" ||
         state === "REFUSED" ||
         state === "FAILED" ||
-        state === "INVALIDATED") && <div class="card-where">{reason}</div>}
+        state === "INVALIDATED") && <div class="card-where">{shown(reason)}</div>}
       {owner !== "" && <div class="card-where">by {owner}</div>}
     </li>
   );
@@ -207,7 +215,11 @@ const TABLE: readonly Column<Split>[] = [
   {
     key: "id",
     head: "Id",
-    cell: (split) => <a href={hrefOfSplit(split)}>{split.preSplitData.timeSeriesId}</a>,
+    cell: (split) => (
+      <a href={hrefOfSplit(split)}>
+        <Id>{split.preSplitData.timeSeriesId}</Id>
+      </a>
+    ),
     sort: ({ preSplitData }) => preSplitData.timeSeriesId,
   },
   {
@@ -244,7 +256,13 @@ const TABLE: readonly Column<Split>[] = [
     sort: ({ moveTime }) => Date.parse(moveTime),
     text: ({ moveTime }) => moveTime,
   },
-  { key: "reason", head: "Why", cell: ({ reason }) => reason, sort: ({ reason }) => reason },
+  {
+    key: "reason",
+    head: "Why",
+    cell: ({ reason }) => reason,
+    sort: ({ reason }) => reason,
+    align: "wrap",
+  },
 ];
 
 function Pause({ namespace }: { namespace: string }) {

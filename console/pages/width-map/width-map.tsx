@@ -15,11 +15,13 @@ import { bytesText, durationText, nounText, percentText } from "../../kit/format
 import { Freshness } from "../../kit/freshness.tsx";
 import { HeatMap } from "../../kit/heat-map.tsx";
 import type { CellRange } from "../../kit/cell-range.ts";
+import { Id } from "../../kit/id.tsx";
 import { Loading } from "../../kit/loading.tsx";
 import { WithNamespace } from "../../kit/namespace-choice.tsx";
 import { Figure, Figures, PageLayout, Panel } from "../../kit/page.tsx";
 import { Problem } from "../../kit/problem.tsx";
 import { Bytes, Count, Percent } from "../../kit/quantity.tsx";
+import { shown } from "../../kit/shown.ts";
 import { SliceChoice } from "../../kit/slice-choice.tsx";
 import { StateBadge } from "../../kit/state-badge.tsx";
 import { timeText } from "../../kit/when.tsx";
@@ -135,7 +137,11 @@ function Drawn({
   const limit = bySize ? rowAt(rows, Number(map.limitBytes)) : undefined;
   const start = Date.parse(map.start);
   const columnLabel = (column: number): string =>
-    timeText(start + column * map.secondsPerColumn * 1_000, timeZone.value, false);
+    timeText(
+      start + column * map.secondsPerColumn * 1_000,
+      timeZone.value,
+      map.secondsPerColumn % 60 !== 0,
+    );
   const rowLabel = (row: number): string => {
     const { from = 0, upTo } = rows[row] ?? {};
     if (!bySize) return percentText(from);
@@ -172,7 +178,7 @@ function Drawn({
           columnLabel={columnLabel}
           rowLabel={rowLabel}
           format={FORMATS[measure]}
-          summary={`${map.sentence} A column is ${durationText(map.secondsPerColumn * 1_000)}; ${
+          summary={`${shown(map.sentence)} A column is ${durationText(map.secondsPerColumn * 1_000)}; ${
             bySize
               ? "a row is labelled with its largest size"
               : "all partitions of an id are in one row"
@@ -306,7 +312,7 @@ function columnsOf(namespace: string, map: WidthMap): readonly Column<SizedParti
             end: new Date(start(timeBucket + 1)).toISOString(),
           })}
         >
-          {timeSeriesId}
+          <Id>{timeSeriesId}</Id>
         </a>
       ),
       sort: ({ timeSeriesId }) => timeSeriesId,

@@ -17,6 +17,9 @@ export type { Page } from "playwright-core";
 
 const SCREENSHOTS = "dist-test/screenshots";
 
+/** How long a condition may take on slow cores that other tests keep busy. */
+const WAIT_MS_MAX = 120_000;
+
 export type Colours = "light" | "dark";
 
 export interface OpenOptions {
@@ -73,6 +76,7 @@ async function openPage(
     locale: "en-GB",
     timezoneId: "Europe/Madrid",
   });
+  context.setDefaultTimeout(WAIT_MS_MAX);
   const page = await context.newPage();
   const problems: string[] = [];
   const { origin } = new URL(url);

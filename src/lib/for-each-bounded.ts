@@ -13,6 +13,12 @@ export async function forEachBounded<T>(
   work: (item: T) => Promise<unknown>,
   atOnce: number = AT_ONCE,
 ): Promise<void> {
+  const all = [...items];
+  // Most loops of a small installation have one item or none: they need no queue.
+  if (all.length <= 1) {
+    for (const item of all) await work(item);
+    return;
+  }
   const limit = pLimit({ concurrency: atOnce, rejectOnClear: true });
   const failures: unknown[] = [];
   const workOne = async (item: T): Promise<void> => {
@@ -23,6 +29,6 @@ export async function forEachBounded<T>(
       limit.clearQueue();
     }
   };
-  await Promise.allSettled(Array.from(items, (item) => limit(workOne, item)));
+  await Promise.allSettled(all.map((item) => limit(workOne, item)));
   if (failures.length > 0) throw failures[0];
 }

@@ -6,7 +6,7 @@ import { VirtualClock } from "../../tests/support/virtual-clock.ts";
 import { SECOND_MICROS } from "../model/namespace-config.ts";
 import { timeMargins } from "../model/time-margins.ts";
 import { readBelievedTime } from "../records/believed-time.ts";
-import { BelievedTime } from "./believed-time.ts";
+import { BelievedTime, believedClock } from "./believed-time.ts";
 import type { ClockEvent, SecondOpinion } from "./believed-time.ts";
 
 const MARGINS = timeMargins({ clockSkewMs: 1_000, viewMaxAgeMs: 10_000, writeMaxMs: 10_000 });
@@ -169,4 +169,16 @@ test("C25: a process that does not own the slices follows the time that the owne
   equal(owner.time.inDoubt, false);
   await other.time.refresh("other");
   equal(other.time.inDoubt, false);
+});
+
+test("C16: a clock that has leapt by days puts off nothing by days", async () => {
+  const installation = await new Installation().lived();
+  const process = installation.start();
+  await process.time.refresh("other");
+  const clock = believedClock(installation.clock, process.time);
+  const before = clock.nowMicros();
+  installation.clock.stepWall(3 * DAY);
+  equal(clock.nowMicros(), before, "what is due in a moment stays due in a moment");
+  await installation.clock.advance(5_000);
+  ok(clock.nowMicros() - before < 6 * SECOND_MICROS);
 });

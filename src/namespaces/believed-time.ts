@@ -236,6 +236,19 @@ export class BelievedTime {
   }
 }
 
+/**
+ * A clock whose wall time is believed time. For what is to happen at a time of the record: a machine
+ * whose clock is a day ahead must not put off the next look at a split by a day.
+ */
+export function believedClock(clock: Clock, time: Pick<BelievedTime, "nowMicros">): Clock {
+  return {
+    nowMicros: () => time.nowMicros(),
+    monotonicMs: () => clock.monotonicMs(),
+    after: (ms, run) => clock.after(ms, run),
+    sleep: (ms, signal) => clock.sleep(ms, signal),
+  };
+}
+
 /** Time that has passed since then, without what unconfirmed leaps jumped over. */
 export function elapsedSince(
   since: Micros,

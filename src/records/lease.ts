@@ -25,6 +25,8 @@ export interface LeasesOptions {
 }
 
 const SPACE = "leases";
+/** Leases that one process waits for; it wants a handful. */
+const WATCHED_MAX = 100;
 
 /** The leases that one process wants. */
 export class Leases {
@@ -34,7 +36,7 @@ export class Leases {
 
   constructor(options: LeasesOptions) {
     this.#options = { ...options, leaseMs: options.leaseMs ?? LEASE_MS };
-    this.#holders = new OwnerLiveness(options.clock, this.#options.leaseMs);
+    this.#holders = new OwnerLiveness(options.clock, this.#options.leaseMs, WATCHED_MAX);
   }
 
   /**

@@ -3,8 +3,9 @@
  * the reconciler of their slices, and the queue of detections.
  */
 import { Metrics } from "../lib/metrics.ts";
+import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
-import { BelievedTime } from "../namespaces/believed-time.ts";
+import { BelievedTime, believedClock } from "../namespaces/believed-time.ts";
 import type { ClockEvent } from "../namespaces/believed-time.ts";
 import { NamespaceViews } from "../namespaces/namespace-views.ts";
 import { SliceOwnership } from "../namespaces/slice-ownership.ts";
@@ -41,6 +42,8 @@ export interface CommonParts {
   readonly ownership: SliceOwnership;
   readonly margins: TimeMargins;
   readonly time: BelievedTime;
+  /** The clock of all that happens to splits. */
+  readonly believed: Clock;
   readonly queue: WorkQueue;
   readonly configuredBlocks: ReadonlyMap<string, readonly BlockedId[]>;
   /** Refreshes this process's view of a namespace. */
@@ -138,6 +141,7 @@ export async function startCommonParts(
     ownership,
     margins,
     time,
+    believed: believedClock(clock, time),
     queue,
     configuredBlocks,
     changed,

@@ -149,7 +149,8 @@ function startOwnWork(
 ): { readonly nudge: (partition: PartitionKey) => void; readonly measures?: WorkerMetrics } {
   if (config.queue !== "embedded") return { nudge: () => undefined };
   const measures = declareWorkerMetrics(parts.metrics);
-  const worker = startSplitting(config, runtime, parts, lifecycle, {
+  const believing = { ...runtime, clock: parts.believed };
+  const worker = startSplitting(config, believing, parts, lifecycle, {
     by,
     measures,
     readLatencyMs: () => latency.recentMs(),
@@ -158,7 +159,7 @@ function startOwnWork(
   startTuner(config, runtime, parts, lifecycle);
   startWalking(config, runtime, parts, lifecycle, measures);
   const nudge = (partition: PartitionKey): void => worker.nudge(partition);
-  consumeOwnDetections({ ...parts, by, nudge }, runtime, measures, lifecycle);
+  consumeOwnDetections({ ...parts, by, nudge }, believing, measures, lifecycle);
   return { nudge, measures };
 }
 
@@ -181,11 +182,11 @@ function newSplits(
   serving: Serving,
   nudge: (partition: PartitionKey) => void,
 ): Splits {
-  const { runtime, parts } = context;
+  const { parts } = context;
   const { catalog, store } = parts;
   return new Splits({
     catalog,
-    clock: runtime.clock,
+    clock: parts.believed,
     nudge,
     unreadable: unreadableSplit(context),
     changed: (partition) => serving.splits.changed(partition),
@@ -205,10 +206,10 @@ function newDeadDetections({ runtime, parts }: ServerContext): DeadDetections {
 }
 
 function newReadModes({ config, runtime, parts }: ServerContext, serving: Serving): ReadModes {
-  const { clock, log } = runtime;
+  const { log } = runtime;
   return new ReadModes({
     catalog: parts.catalog,
-    clock,
+    clock: parts.believed,
     thresholds: thresholdsOf(config),
     namespaceChanged: parts.changed,
     killSwitchChanged: () => serving.killSwitch.refresh(),

@@ -17,8 +17,8 @@ export interface Serving {
 
 export async function startServing(context: ServerContext): Promise<Serving> {
   const { config, runtime, parts, lifecycle, measures, by } = context;
-  const { clock, random, log } = runtime;
-  const { catalog, store, views, margins, changed } = parts;
+  const { random, log } = runtime;
+  const { catalog, store, views, margins, changed, believed: clock } = parts;
   const killSwitch = new KillSwitch({ catalog, clock, viewMaxAgeMs: margins.viewMaxAge.ms });
   // The server reads originals until it knows the state of the switch.
   await killSwitch.refresh();

@@ -31,12 +31,13 @@ export async function startWorker(config: ServiceConfig, runtime: Runtime): Prom
       role: "WORKER",
       oldestFilterMs: () => undefined,
     });
-    const worker = startSplitting(config, runtime, parts, lifecycle, { by, measures });
+    const believing = { ...runtime, clock: parts.believed };
+    const worker = startSplitting(config, believing, parts, lifecycle, { by, measures });
     startTuner(config, runtime, parts, lifecycle);
     startWalking(config, runtime, parts, lifecycle, measures);
     const nudge = (partition: PartitionKey): void => worker.nudge(partition);
-    consumeDetections({ ...parts, by, nudge }, runtime, measures, lifecycle);
-    const differences = startRechecking(parts, runtime, lifecycle, by);
+    consumeDetections({ ...parts, by, nudge }, believing, measures, lifecycle);
+    const differences = startRechecking(parts, believing, lifecycle, by);
     startVerifying(parts, runtime, lifecycle, by, (reported, signal) =>
       differences.settle(comparisonOf(reported), signal),
     );

@@ -1,12 +1,13 @@
 /**
  * A process's connection to the catalog and the store, with its faults: answers that come late or
- * never, calls that fail before or after they take effect, and the end of the process.
+ * never, calls that fail before or after they take effect, calls that take effect long after they
+ * have failed, and the end of the process.
  */
 import { ServiceError } from "../../src/lib/errors.ts";
 import type { Catalog } from "../../src/ports/catalog.ts";
 import type { EventStore } from "../../src/ports/event-store.ts";
-import type { PausableMachine } from "../support/pausable-machine.ts";
 import type { SeededRandom } from "./seeded-random.ts";
+import type { SimMachine } from "./sim-machine.ts";
 
 export interface Chaos {
   /** Chances for each call. */
@@ -18,6 +19,9 @@ export interface Chaos {
   readonly failed: number;
   /** The call took effect, and its answer is lost. */
   readonly lost: number;
+  /** The outcome is unknown, and the call takes effect later, if it still can. */
+  readonly surfaces: number;
+  readonly surfacesMsMax: number;
 }
 
 export const CALM: Chaos = {
@@ -27,18 +31,35 @@ export const CALM: Chaos = {
   asleepMsMax: 0,
   failed: 0,
   lost: 0,
+  surfaces: 0,
+  surfacesMsMax: 0,
 };
 
+/** What all connections share. */
+export interface Network {
+  /** Of the catalog: calls of this space fail, and no others. */
+  deadSpace: string | undefined;
+  /** Whether too few replicas are there for any change or read of the catalog. */
+  catalogIsDown(): boolean;
+  /** Runs later, whatever becomes of the process. */
+  later(ms: number, run: () => Promise<unknown>): void;
+  readonly count: (what: string) => void;
+}
+
 export class FaultyWay {
-  readonly #machine: PausableMachine;
+  readonly #machine: SimMachine;
   readonly #random: SeededRandom;
+  readonly network: Network;
   #chaos: Chaos;
   #dead = false;
+  /** Every call of the store waits this long: that keeps a worker busy. */
+  storeDelayMs = 0;
 
-  constructor(machine: PausableMachine, random: SeededRandom, chaos: Chaos) {
+  constructor(machine: SimMachine, random: SeededRandom, chaos: Chaos, network: Network) {
     this.#machine = machine;
     this.#random = random;
     this.#chaos = chaos;
+    this.network = network;
   }
 
   set chaos(chaos: Chaos) {
@@ -55,72 +76,120 @@ export class FaultyWay {
   }
 
   async call<T>(work: () => Promise<T>): Promise<T> {
-    await this.#pass();
-    if (this.#random.chance(this.#chaos.failed)) throw unavailable("before");
+    await this.#before();
     const answer = await work();
-    await this.#pass();
-    if (this.#random.chance(this.#chaos.lost)) throw unavailable("after");
+    await this.#behind("STORAGE_UNAVAILABLE");
+    return answer;
+  }
+
+  /** Of the store. */
+  async storeCall<T>(work: () => Promise<T>): Promise<T> {
+    if (this.storeDelayMs > 0) await this.#machine.sleep(this.storeDelayMs);
+    return this.call(work);
+  }
+
+  /** A change of which the port says whether it may have been made. */
+  async change<T>(work: () => Promise<T>): Promise<T> {
+    await this.#before();
+    if (this.#random.chance(this.#chaos.surfaces)) {
+      this.#count("call surfaces later");
+      const ms = this.#random.below(this.#chaos.surfacesMsMax);
+      this.network.later(ms, work);
+      throw new ServiceError("OUTCOME_UNKNOWN", "nobody knows");
+    }
+    const answer = await work();
+    await this.#behind("OUTCOME_UNKNOWN");
     return answer;
   }
 
   async *scan<T>(work: () => AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
+    if (this.storeDelayMs > 0) await this.#machine.sleep(this.storeDelayMs);
     await this.#pass();
     for await (const item of work()) {
       await this.#pass();
-      if (this.#random.chance(this.#chaos.failed)) throw unavailable("in the middle");
+      this.#fail(this.#chaos.failed, "call fails");
       yield item;
     }
   }
 
+  /** Of the catalog. */
+  reach(space: string): void {
+    if (this.network.deadSpace !== undefined && space.startsWith(this.network.deadSpace)) {
+      throw new ServiceError("STORAGE_UNAVAILABLE", `nothing of ${space} can be reached`);
+    }
+    if (!this.network.catalogIsDown()) return;
+    throw new ServiceError("STORAGE_UNAVAILABLE", "the catalog has no majority");
+  }
+
+  async #before(): Promise<void> {
+    await this.#pass();
+    this.#fail(this.#chaos.failed, "call fails");
+  }
+
+  async #behind(code: "STORAGE_UNAVAILABLE" | "OUTCOME_UNKNOWN"): Promise<void> {
+    await this.#pass();
+    this.#fail(this.#chaos.lost, "answer is lost", code);
+  }
+
+  #fail(
+    chance: number,
+    what: string,
+    code: "STORAGE_UNAVAILABLE" | "OUTCOME_UNKNOWN" = "STORAGE_UNAVAILABLE",
+  ): void {
+    if (!this.#random.chance(chance)) return;
+    this.#count(what);
+    throw new ServiceError(code, what);
+  }
+
   async #pass(): Promise<void> {
-    if (this.#dead) await new Promise(() => undefined);
+    if (this.#dead) await FOR_EVER;
     const { delayed, delayMsMax, asleep, asleepMsMax } = this.#chaos;
     const random = this.#random;
-    if (random.chance(asleep)) await this.#machine.sleep(random.below(asleepMsMax));
-    else if (random.chance(delayed)) await this.#machine.sleep(random.below(delayMsMax));
-    await this.#machine.gate();
-    if (this.#dead) await new Promise(() => undefined);
+    if (random.chance(asleep)) {
+      this.#count("call sleeps");
+      await this.#machine.sleep(random.below(asleepMsMax));
+    } else if (random.chance(delayed)) await this.#machine.sleep(random.below(delayMsMax));
+    if (this.#machine.standstill !== undefined) await this.#machine.gate();
+    if (this.#dead) await FOR_EVER;
+  }
+
+  #count(what: string): void {
+    this.network.count(what);
   }
 }
 
-function unavailable(when: string): ServiceError {
-  return new ServiceError("STORAGE_UNAVAILABLE", `the call failed ${when}`);
-}
+/** Never resolves. */
+const FOR_EVER = new Promise<never>(() => undefined);
 
 export function faultyCatalog(catalog: Catalog, way: FaultyWay): Catalog {
+  const reached = <T>(space: string, work: () => Promise<T>): (() => Promise<T>) => {
+    return async () => {
+      way.reach(space);
+      return work();
+    };
+  };
   return {
     shared: catalog.shared,
-    read: (...args) => way.call(() => catalog.read(...args)),
-    list: (...args) => way.call(() => catalog.list(...args)),
-    versions: (...args) => way.call(() => catalog.versions(...args)),
-    write: (...args) => way.call(() => catalog.write(...args)),
-    remove: (...args) => way.call(() => catalog.remove(...args)),
+    read: (...args) => way.call(reached(args[0], () => catalog.read(...args))),
+    list: (...args) => way.call(reached(args[0], () => catalog.list(...args))),
+    versions: (...args) => way.call(reached(args[0], () => catalog.versions(...args))),
+    write: (...args) => way.change(reached(args[0], () => catalog.write(...args))),
+    remove: (...args) => way.change(reached(args[0], () => catalog.remove(...args))),
   };
 }
 
 export function faultyStore(store: EventStore, way: FaultyWay): EventStore {
   return {
-    createSlice: (...args) => way.call(() => store.createSlice(...args)),
-    dropSlice: (...args) => way.call(() => store.dropSlice(...args)),
-    dropNamespace: (...args) => way.call(() => store.dropNamespace(...args)),
-    append: (...args) => unknownIfLost(way.call(() => store.append(...args))),
-    appendBlocks: (...args) => unknownIfLost(way.call(() => store.appendBlocks(...args))),
+    createSlice: (...args) => way.storeCall(() => store.createSlice(...args)),
+    dropSlice: (...args) => way.storeCall(() => store.dropSlice(...args)),
+    dropNamespace: (...args) => way.storeCall(() => store.dropNamespace(...args)),
+    append: (...args) => way.change(() => store.append(...args)),
+    appendBlocks: (...args) => way.change(() => store.appendBlocks(...args)),
     scan: (...args) => way.scan(() => store.scan(...args)),
     scanBlocks: (...args) => way.scan(() => store.scanBlocks(...args)),
-    walkPartitions: (...args) => way.call(() => store.walkPartitions(...args)),
-    sliceStats: (...args) => way.call(() => store.sliceStats(...args)),
-    isEmpty: (...args) => way.call(() => store.isEmpty(...args)),
+    walkPartitions: (...args) => way.storeCall(() => store.walkPartitions(...args)),
+    sliceStats: (...args) => way.storeCall(() => store.sliceStats(...args)),
+    isEmpty: (...args) => way.storeCall(() => store.isEmpty(...args)),
     close: () => store.close(),
   };
-}
-
-/** The port requires OUTCOME_UNKNOWN when something may have been stored. */
-async function unknownIfLost(append: Promise<void>): Promise<void> {
-  try {
-    await append;
-  } catch (error) {
-    const lost = error instanceof ServiceError && error.message.endsWith("after");
-    if (!lost) throw error;
-    throw new ServiceError("OUTCOME_UNKNOWN", error.message, { cause: error });
-  }
 }

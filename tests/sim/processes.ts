@@ -7,7 +7,7 @@ import { ServiceError } from "../../src/lib/errors.ts";
 import { DetectionEmitter } from "../../src/splits/detect/detection-emitter.ts";
 import { KillSwitch } from "../../src/splits/record/kill-switch.ts";
 import { NamespaceViews } from "../../src/namespaces/namespace-views.ts";
-import { BelievedTime } from "../../src/namespaces/believed-time.ts";
+import { BelievedTime, believedClock } from "../../src/namespaces/believed-time.ts";
 import { SliceOwnership } from "../../src/namespaces/slice-ownership.ts";
 import { timeMargins } from "../../src/model/time-margins.ts";
 import { Namespaces } from "../../src/namespaces/namespaces.ts";
@@ -23,17 +23,19 @@ import { fallBack, ReadModeReconciler } from "../../src/splits/promote/read-mode
 import { ReadModes } from "../../src/splits/promote/read-modes.ts";
 import { Splits } from "../../src/splits/operate/splits.ts";
 import { EventWriter } from "../../src/write/write-events.ts";
-import type { MemoryCatalog } from "../support/memory-catalog.ts";
-import type { MemoryStore } from "../support/memory-store.ts";
-import { PausableMachine } from "../support/pausable-machine.ts";
+import { setPartitioning } from "../../src/namespaces/set-partitioning.ts";
+import { SliceWalker } from "../../src/sizes/slice-walker.ts";
+import { Tuner } from "../../src/tune/tuner.ts";
 import type { VirtualClock } from "../support/virtual-clock.ts";
 import { faultyCatalog, FaultyWay, faultyStore } from "./faulty-parts.ts";
-import type { Chaos } from "./faulty-parts.ts";
+import type { Chaos, Network } from "./faulty-parts.ts";
+import type { Promises } from "./promises.ts";
 import type { SeededRandom } from "./seeded-random.ts";
+import type { SimCatalog } from "./sim-catalog.ts";
+import { SimMachine } from "./sim-machine.ts";
 import type { SimQueue } from "./sim-queue.ts";
-import type { Withdrawals } from "./withdrawals.ts";
+import type { SimStore } from "./sim-store.ts";
 
-export const NAMESPACE = "plays";
 export const VIEW_MAX_AGE_MS = 4_000;
 const WRITE_MAX_MS = 3_000;
 const SKEW_MS = 500;
@@ -42,30 +44,41 @@ export const PAUSE_MAX_MS = 20_000;
 /** Pauses of one machine lie further apart than this, in which a floor settles. */
 export const PAUSES_APART_MS = VIEW_MAX_AGE_MS + WRITE_MAX_MS + PAUSE_MAX_MS;
 
-const MARGINS = timeMargins({
+/** Steps of a wall clock are longer, so that only an operator or a second opinion believes them. */
+export const BELIEVE_MAX_MS = 300_000;
+
+export const MARGINS = timeMargins({
   clockSkewMs: SKEW_MS,
   viewMaxAgeMs: VIEW_MAX_AGE_MS,
   writeMaxMs: WRITE_MAX_MS,
   pauseMaxMs: PAUSE_MAX_MS,
+  believeMaxMs: BELIEVE_MAX_MS,
+  dropGraceMs: 30_000,
 });
 
 /** What all processes share, and the counts. */
 export interface Shared {
   readonly clock: VirtualClock;
-  readonly catalog: MemoryCatalog;
-  readonly store: MemoryStore;
+  readonly catalog: SimCatalog;
+  readonly store: SimStore;
   readonly queue: SimQueue;
   readonly random: SeededRandom;
+  readonly network: Network;
   readonly count: (what: string) => void;
-  readonly withdrawals: Withdrawals;
+  readonly promises: Promises;
+  /** The tuner and the walks that it needs run in workers. */
+  readonly tuning: boolean;
+  /** Whether the clocks of the machines differ. */
+  readonly skewed: boolean;
   /** What a process could not do. Only injected faults are not bugs. */
   readonly trouble: (error: unknown) => void;
 }
 
 interface Process {
   readonly name: string;
-  readonly machine: PausableMachine;
+  readonly machine: SimMachine;
   readonly way: FaultyWay;
+  readonly views: NamespaceViews;
   kill(): void;
 }
 
@@ -75,6 +88,8 @@ export interface SimServer extends Process {
   readonly namespaces: Namespaces;
   readonly splits: Splits;
   readonly modes: ReadModes;
+  /** A split is not its original, says an offline comparison. */
+  readonly recheck: SplitServing["recheck"];
 }
 
 export type SimWorker = Process;
@@ -82,17 +97,30 @@ export type SimWorker = Process;
 const PROCESS_BUDGET = 1 << 26;
 
 function begin(shared: Shared, name: string, chaos: Chaos) {
-  const machine = new PausableMachine(shared.clock);
-  const clock = machine;
   const random = shared.random.fork();
-  const way = new FaultyWay(machine, random.fork(), chaos);
+  // Two clocks differ by less than the clock skew.
+  const skewMicros = (random.below(SKEW_MS) - SKEW_MS / 2) * 1_000;
+  const machine = new SimMachine(shared.clock, shared.skewed ? skewMicros : 0);
+  const clock = machine;
+  const way = new FaultyWay(machine, random.fork(), chaos, shared.network);
   const catalog = faultyCatalog(shared.catalog, way);
   const store = faultyStore(shared.store, way);
   const stop = new AbortController();
-  const views = new NamespaceViews({ catalog, clock, viewMaxAgeMs: VIEW_MAX_AGE_MS });
+  const views = new NamespaceViews({ catalog, clock, viewMaxAgeMs: VIEW_MAX_AGE_MS, viewsMax: 16 });
   void views.run(stop.signal);
   const changed = (of: string): Promise<void> => views.refresh(of);
   const ownership = new SliceOwnership({ catalog, clock });
+  const time = new BelievedTime({ catalog, clock, margins: MARGINS });
+  const believed = believedClock(clock, time);
+  const changing = { catalog, store, ownership, clock, margins: MARGINS, time, changed };
+  const reconciler = new SliceReconciler({
+    ...changing,
+    observe: (event) => {
+      if (event.kind === "slices") shared.count(`slices ${event.action}`);
+      else if (event.kind !== "failed") shared.count(`namespace ${event.kind}`);
+    },
+  });
+  void reconciler.run(stop.signal);
   const kill = (): void => {
     way.kill();
     stop.abort();
@@ -109,6 +137,9 @@ function begin(shared: Shared, name: string, chaos: Chaos) {
     views,
     changed,
     ownership,
+    time,
+    believed,
+    changing,
     stop,
     kill,
   };
@@ -116,21 +147,21 @@ function begin(shared: Shared, name: string, chaos: Chaos) {
 
 export function startServer(shared: Shared, name: string, chaos: Chaos): SimServer {
   const process = begin(shared, name, chaos);
-  const { clock, random, catalog, store, views, changed, ownership, stop, way, kill } = process;
+  const { clock, believed, random, catalog, store, views, changed, stop, way, kill } = process;
   const killSwitch = new KillSwitch({ catalog, clock, viewMaxAgeMs: VIEW_MAX_AGE_MS });
   void killSwitch.run(stop.signal);
   const serving = new SplitServing({
     catalog,
     store,
     views,
-    clock,
+    clock: believed,
     random,
     killSwitch,
     margins: MARGINS,
     observe: counting(shared),
     fallBack: async (namespace, reason) => {
       shared.count(`fell back to SHADOW: ${reason}`);
-      await fallBack(catalog, clock, namespace, reason, name);
+      await fallBack(catalog, believed, namespace, reason, name);
       await changed(namespace.name);
     },
     by: name,
@@ -142,6 +173,7 @@ export function startServer(shared: Shared, name: string, chaos: Chaos): SimServ
     clock,
     publish: (message) => shared.queue.publish(message),
     windowMs: 10_000,
+    rememberedMax: 200,
   });
   const reader = new EventReader({
     clock,
@@ -154,8 +186,8 @@ export function startServer(shared: Shared, name: string, chaos: Chaos): SimServ
     limits: DEFAULT_READ_LIMITS,
     others: { clockSkewMicros: MARGINS.clockSkew.micros, refreshView: changed },
     onPartitionRead: (read) => {
-      if (read.route === "SPLIT" || read.route === "SPLIT_AND_ORIGINAL") shared.count("served");
-      void shared.withdrawals.check(process, read.partition, read.route);
+      shared.count(`route ${read.route}`);
+      void shared.promises.check(process, read.partition, read.route);
       emitter.note(read, read.view);
     },
   });
@@ -164,42 +196,50 @@ export function startServer(shared: Shared, name: string, chaos: Chaos): SimServ
     name,
     machine: process.machine,
     way,
+    views,
     kill,
-    writer: new EventWriter({ clock, store, views, budget }),
-    reader,
-    namespaces: new Namespaces({
-      catalog,
-      store,
-      ownership,
+    writer: new EventWriter({
       clock,
-      random,
-      margins: MARGINS,
-      time: new BelievedTime({ catalog, clock, margins: MARGINS }),
-      changed,
+      store,
+      views,
+      budget,
+      onWritten: (namespace) => {
+        const grown = views.current(namespace)?.idStrategies;
+        const nowMicros = clock.nowMicros();
+        for (const steps of grown?.values() ?? []) {
+          if (steps.some((step) => step.from <= nowMicros))
+            shared.count("write by an id's strategy");
+        }
+      },
     }),
+    reader,
+    namespaces: new Namespaces({ ...process.changing, random }),
     splits: new Splits({
       catalog,
-      clock,
+      clock: believed,
       changed: (partition) => serving.changed(partition),
       namespaceChanged: changed,
     }),
-    modes: new ReadModes({ catalog, clock, namespaceChanged: changed }),
+    modes: new ReadModes({ catalog, clock: believed, namespaceChanged: changed }),
+    recheck: (reported, signal) => serving.recheck(reported, signal),
   };
 }
 
 export function startWorker(shared: Shared, name: string, chaos: Chaos): SimWorker {
   const process = begin(shared, name, chaos);
-  const { clock, random, catalog, store, views, changed, ownership, stop, way, kill } = process;
-  const reconciler = new SliceReconciler({
+  const {
+    believed: clock,
+    time,
+    random,
     catalog,
     store,
-    ownership,
-    clock,
-    margins: MARGINS,
-    time: new BelievedTime({ catalog, clock, margins: MARGINS }),
+    views,
     changed,
-  });
-  void reconciler.run(stop.signal);
+    stop,
+    way,
+    kill,
+  } = process;
+  if (shared.tuning) startTuning(shared, process);
   const worker = new SplitWorker({
     catalog,
     store,
@@ -209,11 +249,13 @@ export function startWorker(shared: Shared, name: string, chaos: Chaos): SimWork
     by: name,
     margins: MARGINS,
     copyAtAll: false,
+    clockInDoubt: () => time.inDoubt,
     observe: (event) => {
       if (event.kind === "moved") shared.count(`to ${event.to} by ${event.cause}`);
+      if (event.kind === "id step") shared.count("id gets more event buckets");
       if (event.kind === "trouble") shared.trouble(event.error);
     },
-    sweepMs: 1_000,
+    sweepMs: 1_500,
     leaseMs: 5_000,
   });
   void worker.run(stop.signal);
@@ -237,7 +279,40 @@ export function startWorker(shared: Shared, name: string, chaos: Chaos): SimWork
       nudge: (partition) => worker.nudge(partition),
     }),
   );
-  return { name, machine: process.machine, way, kill };
+  return { name, machine: process.machine, way, views, kill };
+}
+
+const WALK_EVERY_MS = 15_000;
+
+function startTuning(shared: Shared, { stop, random, changing }: ReturnType<typeof begin>): void {
+  const { catalog, store, clock, time } = changing;
+  const walker = new SliceWalker({
+    catalog,
+    store,
+    clock,
+    table: undefined,
+    sources: [],
+    everyMs: WALK_EVERY_MS,
+    currentEveryMs: 2 * WALK_EVERY_MS,
+    rate: { bytesPerSecond: 1e9, partitionsPerSecond: 1e6 },
+    bytesMax: 1e9,
+    walkMsMax: 60_000,
+    observe: (event) => {
+      if (event.kind === "walked") shared.count("slice walked");
+    },
+  });
+  void walker.run(stop.signal);
+  const tuner = new Tuner({
+    catalog,
+    clock,
+    margins: MARGINS,
+    time,
+    everyMs: WALK_EVERY_MS,
+    setPartitioning: (namespace, from, to) =>
+      setPartitioning({ ...changing, random }, namespace, from, to),
+    observe: (_, tuning) => shared.count(`tuning ${tuning.state}`),
+  });
+  void tuner.run(stop.signal);
 }
 
 function counting({ count, trouble }: Shared): ServeObserver {
@@ -267,6 +342,14 @@ export function isExpected(error: unknown): boolean {
       // An operator that comes too late.
       "REQUEST_INVALID",
       "DEADLINE_EXCEEDED",
+      // Deleted, or not made again yet.
+      "NAMESPACE_NOT_FOUND",
+      "NAMESPACE_EXISTS",
+      "TIME_SLICE_NOT_FOUND",
+      "PAGE_TOKEN_INVALID",
+      // By a clock that leapt.
+      "PAGE_TOKEN_EXPIRED",
+      "ID_BLOCKED",
     ].includes(error.code)
   );
 }

@@ -11,20 +11,23 @@ const HELD_MAX = 10_000;
 export class SimQueue {
   readonly #clock: Clock;
   readonly #random: SeededRandom;
+  readonly #faulty: boolean;
   readonly #handlers = new Map<string, MessageHandler>();
   readonly #seen: QueueMessage[] = [];
   readonly #signal = new AbortController().signal;
 
-  constructor(clock: Clock, random: SeededRandom) {
+  /** `faulty`: it loses and repeats. It is late in any case. */
+  constructor(clock: Clock, random: SeededRandom, faulty: boolean) {
     this.#clock = clock;
     this.#random = random;
+    this.#faulty = faulty;
   }
 
   publish(message: QueueMessage): "accepted" | "dropped" {
     if (this.#seen.length < HELD_MAX) this.#seen.push(message);
-    if (this.#random.chance(LOST)) return "accepted";
+    if (this.#faulty && this.#random.chance(LOST)) return "accepted";
     this.#deliverLater(message);
-    if (this.#random.chance(TWICE)) this.#deliverLater(message);
+    if (this.#faulty && this.#random.chance(TWICE)) this.#deliverLater(message);
     return "accepted";
   }
 

@@ -1,0 +1,30 @@
+/** Worlds that no run has seen before, for some minutes; the seed of each is printed. */
+import { ok } from "node:assert/strict";
+import { test } from "node:test";
+import { tellStory } from "./story.ts";
+import { SimFailure, simulate } from "./world.ts";
+
+/** The last world begins by then. */
+const MS = Number(process.env["BRAID_SIM_SECONDS"] ?? 170) * 1_000;
+/** One full world for so many plain ones: about the same time for both. */
+const PLAIN_PER_FULL = 8;
+
+test("no read is wrong in worlds that nobody has seen", async (t) => {
+  const first = Date.now() % 1_000_000_000;
+  const untilMs = performance.now() + MS;
+  let simulated = 0;
+  let worlds = 0;
+  for (let seed = first; performance.now() < untilMs; seed++) {
+    const kind = worlds % (PLAIN_PER_FULL + 1) === PLAIN_PER_FULL ? "full" : "plain";
+    process.stdout.write(`seed ${seed}, ${kind}\n`);
+    try {
+      simulated += (await simulate({ seed, kind })).seconds;
+    } catch (error) {
+      if (error instanceof SimFailure) process.stdout.write(tellStory(error.failure));
+      throw error;
+    }
+    worlds++;
+  }
+  t.diagnostic(`${worlds} worlds, ${Math.round(simulated / 60)} simulated minutes`);
+  ok(worlds > 0);
+});

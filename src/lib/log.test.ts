@@ -1,7 +1,8 @@
-import { equal, match } from "node:assert/strict";
+import { deepEqual, equal, match } from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
+import { VirtualClock } from "../../tests/support/virtual-clock.ts";
 import { createLog } from "./log.ts";
 
 /** A terminal, as far as the log uses one. */
@@ -25,6 +26,30 @@ test("on a terminal, log lines are readable text and an error is followed by its
   match(shown(), /ERROR: cannot write[^]*it broke[^]*at /);
   log.debug("too fine");
   equal(shown().includes("too fine"), false);
+});
+
+test("O7: a line that repeats passes a bounded number of times, and the next one says how many did not", async () => {
+  const { stream, shown } = screen();
+  const clock = new VirtualClock(0);
+  const log = createLog("info", stream, clock);
+  const lines = (text: string): string[] =>
+    shown()
+      .split("\n")
+      .filter((line) => line.includes(text));
+  for (let nth = 0; nth < 5_000; nth++) log.warn({ nth }, "a comparison failed");
+  log.warn("another");
+  equal(lines("a comparison failed").length, 20);
+  match(lines("a comparison failed").at(-1) ?? "", /\{"nth":19\}$/);
+  equal(lines("another").length, 1);
+  await clock.advance(10_000);
+  log.warn({ nth: 5_000 }, "a comparison failed");
+  log.warn({ nth: 5_001 }, "a comparison failed");
+  deepEqual(
+    lines("a comparison failed")
+      .slice(20)
+      .map((line) => line.slice(line.indexOf("{"))),
+    ['{"nth":5000,"leftOut":4980}', '{"nth":5001}'],
+  );
 });
 
 test("without a terminal, each log line is JSON and is written at once", async () => {

@@ -1,24 +1,44 @@
 /**
  * Structured log lines on stderr: JSON for machines, pino-pretty's readable lines on a terminal.
  *
- * Log lines hold neither time series ids nor payloads. Errors go under `err`.
+ * Log lines hold neither time series ids nor payloads. Errors go under `err`. The same line passes a
+ * bounded number of times in each window: see `LineLimit`.
  */
 import { createRequire } from "node:module";
 import { pino } from "pino";
-import type { DestinationStream, Logger } from "pino";
+import type { DestinationStream, Logger, LoggerOptions } from "pino";
 import type { PinoPretty } from "pino-pretty";
+import type { Clock } from "./clock.ts";
+import { systemClock } from "./clock.ts";
+import { LineLimit } from "./line-limit.ts";
 
 export type Log = Pick<Logger, "debug" | "info" | "warn" | "error">;
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-export function createLog(level: LogLevel, stream: typeof process.stderr = process.stderr): Log {
+export function createLog(
+  level: LogLevel,
+  stream: typeof process.stderr = process.stderr,
+  clock: Pick<Clock, "monotonicMs"> = systemClock,
+): Log {
   // Synchronous, so that lines written just before the process ends are not lost.
   const lines: DestinationStream = stream.isTTY
     ? readableLines(stream)
     : pino.destination({ dest: stream.fd, sync: true });
-  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, lines);
+  const limit = new LineLimit(clock);
+  const hooks: LoggerOptions["hooks"] = {
+    logMethod(args, method) {
+      const fields: unknown = args[0];
+      const [text, given] =
+        typeof fields === "string" ? [fields, {}] : [String(args[1]), fields ?? {}];
+      const leftOut = limit.pass(text);
+      if (leftOut !== undefined)
+        method.call(this, leftOut === 0 ? given : { ...given, leftOut }, text);
+    },
+  };
+  const timestamp = pino.stdTimeFunctions.isoTime;
+  return pino({ level, base: null, timestamp, hooks }, lines);
 }
 
 /** For tests, and for parts that must not log. */

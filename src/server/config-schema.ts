@@ -276,7 +276,9 @@ export const ConfigSchema = z.strictObject({
     })
     .meta({ values: LOG_LEVELS.join(", ") })
     .prefault("info")
-    .describe("The least severe log lines to print."),
+    .describe(
+      "The least severe log lines to print. Of a line that repeats, 20 pass in 10 s; the next one has the number that did not (`leftOut`).",
+    ),
   limits: z
     .strictObject({
       series_id_bytes: bytesSchema({ min: "1", max: "512" })

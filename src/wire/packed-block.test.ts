@@ -1,5 +1,6 @@
 import { deepEqual, equal, ok, throws } from "node:assert/strict";
 import { test } from "node:test";
+import { crc32c } from "@node-rs/crc32";
 import fc from "fast-check";
 import { utf8 } from "../lib/bytes.ts";
 import { bindingOf, encodeBlock, frameEnd, readBlock } from "./packed-block.ts";
@@ -58,6 +59,20 @@ test("V9: the bytes of a block are those of the specification, for ever", () => 
   ];
   // Programs other than this one computed both checksums.
   equal(block, `40f4a3cd${fields.join("")}`);
+});
+
+test("P12: a block of another version is not read, although its checksum is right", () => {
+  const block = encodeBlock(CONTEXT, FIELDS, FRAMES);
+  for (const version of [0, 2, 255]) {
+    const other = Buffer.from(block);
+    other[4] = version;
+    other.writeUInt32BE(crc32c(other.subarray(4)));
+    equal(readBlock(CONTEXT, other), undefined);
+    // The checksum is computed as the block's own is.
+    other[4] = block[4] as number;
+    other.writeUInt32BE(crc32c(other.subarray(4)));
+    deepEqual(other, block);
+  }
 });
 
 test("no flipped bit, no missing and no additional byte goes unnoticed", () => {

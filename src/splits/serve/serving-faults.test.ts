@@ -15,9 +15,13 @@ import {
   SECOND,
   START,
 } from "../../../tests/property/one-partition.ts";
+import { ServedReads } from "../../../tests/property/served-reads.ts";
 import { ServiceError } from "../../lib/errors.ts";
+import { READ_MODES } from "../../model/read-mode.ts";
 import { readRoute } from "../../records/route-records.ts";
 import { keyOf, spaceOf } from "../../records/split-spaces.ts";
+
+const never = new AbortController().signal;
 
 let fixture: OnePartition;
 
@@ -45,6 +49,36 @@ test("DE10: what a comparison reads is not counted as read by a caller", async (
   ]);
   deepEqual(await seen("COMPARE"), served);
   equal(fixture.count("compared MATCH"), 2);
+});
+
+test("X8: pages of servers in different read modes continue one another without gap or repeat", async () => {
+  await fixture.split({ to: START + 150 * SECOND, cuts: everySecond(20) });
+  await fixture.proven();
+  const other = new ServedReads(fixture.view, fixture);
+  await other.loaded([location]);
+  await other.reader.readPage(fixture.query({ pageSize: 1_000 }), never);
+  await other.quiet();
+  fixture.fraction = 0;
+  for (const mode of READ_MODES) {
+    for (const order of ["NEWEST_FIRST", "OLDEST_FIRST"] as const) {
+      other.setMode(mode);
+      const seen: string[] = [];
+      const fromSplits = [0, 0];
+      let pageToken = "";
+      for (let page = 0; page === 0 || pageToken !== ""; page++) {
+        const { reader } = page % 2 === 0 ? fixture : other;
+        const query = fixture.query({ order, pageSize: 13, pageToken });
+        const answer = await reader.readPage(query, never);
+        seen.push(...idsOf(answer));
+        fromSplits[page % 2] = (fromSplits[page % 2] ?? 0) + answer.context.splitPartitionsRead;
+        pageToken = answer.nextPageToken;
+      }
+      deepEqual(seen, order === "NEWEST_FIRST" ? ids(EVENTS) : ids(EVENTS).toReversed(), mode);
+      ok((fromSplits[0] ?? 0) > 0);
+      equal((fromSplits[1] ?? 0) > 0, mode === "SERVE", mode);
+    }
+  }
+  await other.close();
 });
 
 test("X6: a comparison that fails changes no answer, and is neither a match nor a difference", async () => {

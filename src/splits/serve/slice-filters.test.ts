@@ -101,6 +101,28 @@ test("a change by a process whose clock is behind is seen", async () => {
   equal(fixture.filters.check(locationOf(1)), "HIT");
 });
 
+test("B3, B4: a filter of which only a part could be read is not used, and the former one stays", async () => {
+  const fixture = await Fixture.open();
+  for (let n = 0; n < 40; n++) await fixture.split(n);
+  const failAtLastShard = (call: string, space: string): void => {
+    if (call === "list" && space.startsWith("routes/") && space.endsWith("/15"))
+      throw new Error("down");
+  };
+  fixture.catalog.before = failAtLastShard;
+  await fixture.loaded();
+  for (let n = 0; n < 40; n++) equal(fixture.filters.check(locationOf(n)), "NOT_LOADED");
+  fixture.catalog.before = () => undefined;
+  await fixture.clock.advance(1_000);
+  await fixture.loaded();
+  for (let n = 0; n < 40; n++) equal(fixture.filters.check(locationOf(n)), "HIT");
+  fixture.catalog.before = failAtLastShard;
+  await fixture.clock.advance(600_000);
+  await fixture.filters.refresh();
+  await fixture.quiet();
+  equal(fixture.troubles.length, 2);
+  for (let n = 0; n < 40; n++) equal(fixture.filters.check(locationOf(n)), "HIT");
+});
+
 test("B4, S25: a split that completes while a filter is being filled is not lost", async () => {
   const fixture = await Fixture.open();
   // Another slice exists already, so that changes are read during this time.

@@ -35,14 +35,14 @@ export function idGroups(skew: DrawnSkew, ids: number, random?: Random): IdGroup
   const drawn = random !== undefined && isDrawn(skew);
   const positions = drawn ? drawnPositions(idShare, ids, random) : ends;
   let [before, shareBefore] = [0, 0];
-  const relativeRate = Float64Array.from(positions, (position) => {
+  const relativeRate = Float64Array.from(positions, (position, group) => {
     const share = shareOfTop(position);
     const rate = Math.max(0, (share - shareBefore) / (position - before));
     [before, shareBefore] = [position, share];
-    return rate;
+    // One id lies at its position, not between it and the one above it.
+    const isOne = (idShare[group] as number) * ids < 1.5;
+    return drawn && ids > 1 && isOne ? rateAt(shareOfTop, position) : rate;
   });
-  // The busiest id lies at its position, not between it and the top.
-  if (drawn && ids > 1) relativeRate[0] = rateAt(shareOfTop, positions[0] as number);
   // The workload's mean is that of the ids there are.
   const mean = idShare.reduce((sum, share, nth) => sum + share * (relativeRate[nth] as number), 0);
   return { idShare, relativeRate: relativeRate.map((rate) => rate / mean) };
@@ -54,7 +54,8 @@ function isDrawn(skew: DrawnSkew): boolean {
 
 /**
  * Where the last id of each group lies in the distribution, as a share from the top: the order
- * statistics of uniform draws, whose gaps are sums of exponential ones.
+ * statistics of uniform draws, whose gaps are sums of exponential ones. One more gap is below the
+ * last id.
  */
 function drawnPositions(idShare: Float64Array, ids: number, random: Random): Float64Array {
   let sum = 0;
@@ -62,7 +63,8 @@ function drawnPositions(idShare: Float64Array, ids: number, random: Random): Flo
     sum += gammaDraw(Math.max(1, share * ids), random);
     return sum;
   });
-  return sums.map((each) => each / sum);
+  const whole = sum + gammaDraw(1, random);
+  return sums.map((each) => each / whole);
 }
 
 /** The sum of `count` exponential draws of mean 1. */
@@ -80,11 +82,11 @@ export function meanOfPercentiles(percentiles: readonly RatePercentile[], ids: n
 
 /** The rate at a place of the distribution, in multiples of the mean. */
 function rateAt(shareOfTop: (top: number) => number, at: number): number {
-  const [from, to] = [at / 1.1, at * 1.1];
+  const [from, to] = [at / 1.1, Math.min(1, at * 1.1)];
   return (shareOfTop(to) - shareOfTop(from)) / (to - from);
 }
 
-/** The lower ends of the groups, as shares of the ids from the top; the last is 1. */
+/** The lower ends of the groups, as shares of the ids from the top; the last is 1. Of whole ids. */
 function groupEnds(ids: number): number[] {
   const ends: number[] = [];
   for (let end = 1 / ids; end < 0.05; end *= GROWTH) ends.push(end);
@@ -92,7 +94,8 @@ function groupEnds(ids: number): number[] {
   for (const end of [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]) {
     if (end > last * 1.2 && end >= 1 / ids) ends.push(end);
   }
-  return [...ends, 1];
+  const whole = new Set(ends.map((end) => Math.round(end * ids)));
+  return [...[...whole].filter((nth) => nth < ids).map((nth) => nth / ids), 1];
 }
 
 /** The share of all events that the busiest `p` of the ids have. */

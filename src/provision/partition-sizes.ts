@@ -62,12 +62,13 @@ export function predictSizes(
     }
     if (isBeyond) idsBeyond += share;
   }
-  const [p50 = 0, p99 = 0] = sizes.percentiles([0.5, 0.99]);
+  const of = { partitions, fraction: world.percentiles };
+  const [p50, p99] = [sizes.drawnPercentile(0.5, of), sizes.drawnPercentile(0.99, of)];
   // Of few partitions, a high percentile is the largest one.
   const atMost = (percentile: number, fewerThan: number): number =>
     partitions < fewerThan ? max : Math.min(percentile, max);
   return {
-    p50: atMost(p50, 2) * world.eventBytes,
+    p50: atMost(p50, 1.5) * world.eventBytes,
     p99: atMost(p99, 100) * world.eventBytes,
     max: max * world.eventBytes,
     idsBeyondLimit: Math.min(1, idsBeyond),
@@ -100,38 +101,83 @@ function nearlyNormal(mean: number, z: number): number {
   return mean + z * Math.sqrt(mean) + (z * z - 1) / 6;
 }
 
+interface SizePoint {
+  readonly count: number;
+  /** Of the partitions, in proportion. */
+  readonly weight: number;
+  /** Partitions of one mean. */
+  readonly kind: number;
+}
+
 /** Counts of events with the number of partitions that have them. */
 class WeightedSizes {
-  readonly #points: { count: number; weight: number }[] = [];
+  #points: SizePoint[] = [];
+  /** The weights of the points, by kind. */
+  readonly #kinds: number[] = [];
+  #sorted = false;
 
   /** Partitions whose counts are Poisson distributed; those without an event do not exist. */
   addCounts(mean: number, partitions: number): void {
+    const kind = this.#kinds.push(0) - 1;
+    const add = (count: number, weight: number): void => {
+      this.#points.push({ count, weight, kind });
+      this.#kinds[kind] = (this.#kinds[kind] as number) + weight;
+    };
+    this.#sorted = false;
     if (mean > LISTED_MEAN_MAX) {
-      for (const { share, z } of STEPS) {
-        const count = Math.max(1, nearlyNormal(mean, z));
-        this.#points.push({ count, weight: partitions * share });
-      }
+      for (const { share, z } of STEPS) add(Math.max(1, nearlyNormal(mean, z)), partitions * share);
       return;
     }
     let probability = Math.exp(-mean);
     const last = Math.ceil(mean + 6 * Math.sqrt(mean) + 3);
     for (let count = 1; count <= last; count++) {
       probability *= mean / count;
-      this.#points.push({ count, weight: partitions * probability });
+      add(count, partitions * probability);
     }
   }
 
-  /** The counts that these shares of the partitions do not exceed; `shares` ascend. */
-  percentiles(shares: readonly number[]): number[] {
-    const sorted = this.#points.sort((a, b) => a.count - b.count);
-    const whole = sorted.reduce((sum, { weight }) => sum + weight, 0);
-    const last = sorted.at(-1)?.count ?? 0;
-    let [seen, at] = [0, 0];
-    return shares.map((share) => {
-      while (at < sorted.length - 1 && seen + (sorted[at]?.weight ?? 0) < whole * share) {
-        seen += sorted[at++]?.weight ?? 0;
-      }
-      return sorted[at]?.count ?? last;
-    });
+  /**
+   * The count of that partition of so many which is this percentile of them: of two, p50 is the
+   * smaller one. Few partitions scatter, by the luck of the world.
+   */
+  drawnPercentile(
+    share: number,
+    { partitions, fraction }: { readonly partitions: number; readonly fraction: number },
+  ): number {
+    const count = Math.max(1, Math.round(partitions));
+    const middle = (Math.ceil(share * count) - 0.5) / count;
+    const spread = Math.sqrt(this.#varianceAt(this.#percentile(middle)) / count);
+    const drawn = middle + spread * normalQuantile(fraction);
+    return this.#percentile(Math.max(0.5 / count, Math.min(1 - 0.5 / count, drawn)));
+  }
+
+  /** The count that this share of the partitions does not exceed. */
+  #percentile(share: number): number {
+    if (!this.#sorted) this.#points = this.#points.sort((a, b) => a.count - b.count);
+    this.#sorted = true;
+    const whole = this.#whole() * share;
+    let seen = 0;
+    for (const { count, weight } of this.#points) {
+      seen += weight;
+      if (seen >= whole) return count;
+    }
+    return this.#points.at(-1)?.count ?? 0;
+  }
+
+  /** Of whether one partition exceeds the count: only those of one mean are alike. */
+  #varianceAt(count: number): number {
+    const below = this.#kinds.map(() => 0);
+    for (const point of this.#points) {
+      if (point.count <= count) below[point.kind] = (below[point.kind] as number) + point.weight;
+    }
+    const sum = this.#kinds.reduce((before, whole, kind) => {
+      const under = below[kind] as number;
+      return whole === 0 ? before : before + (under * (whole - under)) / whole;
+    }, 0);
+    return Math.max(0, sum) / this.#whole();
+  }
+
+  #whole(): number {
+    return this.#kinds.reduce((sum, weight) => sum + weight, 0);
   }
 }

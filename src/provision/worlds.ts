@@ -17,6 +17,8 @@ export interface World {
   readonly groups: IdGroups;
   /** How lucky the largest of many draws is, as a fraction from 0 to 1. */
   readonly largest: number;
+  /** How lucky a percentile of few partitions is, as a fraction from 0 to 1. */
+  readonly percentiles: number;
   readonly eventBytes: number;
   readonly burstiness: number;
   readonly readSeconds: number;
@@ -67,6 +69,7 @@ export class Worlds {
         new SeededRandom(Math.floor(this.#fraction("busy ids", nth) * 2 ** 32)),
       ),
       largest: this.#fraction("largest", nth),
+      percentiles: this.#fraction("percentiles", nth),
       eventBytes: Math.max(1, draw("eventBytes", workload.eventBytes)),
       burstiness,
       // Nobody reads further back than there are events.

@@ -121,6 +121,65 @@ const CASES: Readonly<Record<string, Case>> = {
   },
 };
 
+/** Skewed and tiny ones, of which one slice shows little: so many slices of each are generated. */
+const SMALL_CASES: Readonly<Record<string, Case>> = {
+  "one id with three events a day": {
+    workload: {
+      ids: { mid: 1 },
+      eventsPerDayPerId: { mid: 3 },
+      eventBytes: { mid: 200 },
+      skew: { distribution: "EVEN" },
+    },
+    rate: even,
+  },
+  "two ids that differ": {
+    workload: {
+      ids: { mid: 2 },
+      eventsPerDayPerId: { mid: 50 },
+      eventBytes: { mid: 200 },
+      skew: { distribution: "LOGNORMAL", parameter: { mid: 1 } },
+    },
+    rate: (random) => Math.exp(normal(random)),
+  },
+  "twenty ids, of which one has most": {
+    workload: {
+      ids: { mid: 20 },
+      eventsPerDayPerId: { mid: 200 },
+      eventBytes: { mid: 100 },
+      skew: { distribution: "ZIPF", parameter: { mid: 2 } },
+    },
+    rate: (_random, n) => (n + 1) ** -2,
+  },
+  "sparse Pareto ids": {
+    workload: {
+      ids: { mid: 2_000 },
+      eventsPerDayPerId: { mid: 0.05 },
+      eventBytes: { mid: 200 },
+      skew: { distribution: "PARETO", parameter: { mid: 1.16 } },
+    },
+    rate: (random) => (1 - random.fraction()) ** (-1 / 1.16),
+  },
+  "all events of a day in an hour": {
+    workload: {
+      ids: { mid: 10 },
+      eventsPerDayPerId: { mid: 200 },
+      eventBytes: { mid: 150 },
+      burstiness: { mid: 24 },
+      skew: { distribution: "EVEN" },
+    },
+    rate: even,
+  },
+  "very skewed ids": {
+    workload: {
+      ids: { mid: 500 },
+      eventsPerDayPerId: { mid: 5 },
+      eventBytes: { mid: 150 },
+      skew: { distribution: "LOGNORMAL", parameter: { mid: 2.5 } },
+    },
+    rate: (random) => Math.exp(2.5 * normal(random)),
+  },
+};
+
 /** The rate of the id in the busiest `top` of all: powers between the percentiles above. */
 function powerBetween(top: number): number {
   const between = (upper: number, high: number, lower: number, low: number): number =>
@@ -140,34 +199,78 @@ for (const [name, { workload, truth, rate, alternative }] of Object.entries(CASE
         ? answer.chosen
         : answer.alternatives.find((each) => each.name === alternative)?.plan;
     ok(plan !== undefined, alternative);
-    const sizes = await measured(plan.timePartition, {
-      ids: workload.ids?.mid ?? 0,
-      eventsPerDay: workload.eventsPerDayPerId?.mid ?? 0,
-      eventBytes: workload.eventBytes?.mid ?? 0,
-      burstiness: workload.burstiness?.mid ?? 2,
-      rate,
-      ...truth,
-    });
-    expectWithin(plan, sizes);
+    const sizes = await measured(plan.timePartition, truthOf({ workload, truth, rate }));
+    const found = compared(plan, sizes);
+    const shown = found.map(({ what, band, size }) => `${what} ${size} of ${text(band)}`);
+    const where = `${JSON.stringify(plan.timePartition)} seed ${SEED}`;
+    for (const { what, isWithin } of found) ok(isWithin, `${what}: ${shown.join(", ")} ${where}`);
   });
 }
 
-function expectWithin(plan: PartitionPlan, sizes: readonly number[]): void {
+const SLICES = 20;
+/** Nine of ten are expected. */
+const WITHIN_MIN = 16;
+
+for (const [name, each] of Object.entries(SMALL_CASES)) {
+  test(`${name}: most generated slices lie in the predicted bands`, () => {
+    const { chosen } = planned(each.workload, { patch: LIMITS, worlds: 64 });
+    const slice = sliceOf(chosen.timePartition);
+    const found = Array.from({ length: SLICES }, (_, nth) =>
+      compared(chosen, generatedSizes(slice, truthOf(each), SEED + nth)),
+    ).flat();
+    for (const what of ["p50", "p99", "max"]) {
+      const those = found.filter((one) => one.what === what);
+      const within = those.filter(({ isWithin }) => isWithin).length;
+      const sizes = those.map(({ size }) => size).join(", ");
+      const band = text(those[0]?.band ?? chosen.maxBytes);
+      ok(within >= WITHIN_MIN, `${what}: ${within} of ${those.length} in ${band}: ${sizes}`);
+    }
+  });
+}
+
+function truthOf({
+  workload,
+  truth = {},
+  rate,
+}: Omit<Case, "truth"> & { truth?: Case["truth"] | undefined }): Truth {
+  return {
+    ids: workload.ids?.mid ?? 0,
+    eventsPerDay: workload.eventsPerDayPerId?.mid ?? 0,
+    eventBytes: workload.eventBytes?.mid ?? 0,
+    burstiness: workload.burstiness?.mid ?? 2,
+    rate,
+    ...truth,
+  };
+}
+
+function compared(plan: PartitionPlan, sizes: readonly number[]) {
   const sorted = sizes.toSorted((a, b) => a - b);
   const at = (share: number): number => sorted[Math.ceil(share * sorted.length) - 1] ?? 0;
   const found = [
-    ["p50", plan.p50Bytes, at(0.5)],
-    ["p99", plan.p99Bytes, at(0.99)],
-    ["max", plan.maxBytes, at(1)],
-  ] as const;
-  const shown = found.map(([what, band, size]) => `${what} ${size} of ${text(band)}`).join(", ");
-  const { timePartition } = plan;
-  for (const [what, { low, high }, size] of found) {
-    ok(
-      size >= low && size <= high,
-      `${what}: ${shown} ${JSON.stringify(timePartition)} seed ${SEED}`,
-    );
+    { what: "p50", band: plan.p50Bytes, size: at(0.5) },
+    { what: "p99", band: plan.p99Bytes, size: at(0.99) },
+    { what: "max", band: plan.maxBytes, size: at(1) },
+  ];
+  return found.map((each) => ({
+    ...each,
+    isWithin: each.size >= each.band.low && each.size <= each.band.high,
+  }));
+}
+
+/** The same sizes as a loaded slice has, without storage. */
+function generatedSizes(slice: TimeSlice, truth: Truth, seed: number): readonly number[] {
+  const sizes = new Map<string, number>();
+  const seconds = slice.timePartition.secondsPerTimeSlice;
+  for (const { seriesId, time, eventId, event } of generateEvents(
+    truth,
+    { ...slice, seconds },
+    seed,
+  )) {
+    const eventBucket = eventBucketOf(slice.timePartition.eventBuckets, eventId);
+    const key = JSON.stringify([seriesId, timeBucketOf(slice, time), eventBucket]);
+    sizes.set(key, (sizes.get(key) ?? 0) + event.bytes.length);
   }
+  return [...sizes.values()];
 }
 
 function text({ low, high }: Band): string {

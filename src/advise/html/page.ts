@@ -36,6 +36,7 @@ export function advicePage(advice: Advice, braid: readonly string[]): string {
 <style>${STYLE}</style>
 </head>
 <body>
+<main>
 <h1>${escapeHtml(title)}</h1>
 <p class="soft">${escapeHtml(factsText(advice))}</p>
 <div class="card">
@@ -64,6 +65,7 @@ ${moveText(advice)}
 <ul>${braid.map((text) => `<li>${escapeHtml(text)}</li>`).join("")}</ul>
 <h2>Notes</h2>
 <ul>${notes.map((note) => `<li>${escapeHtml(note)}</li>`).join("") || "<li>none</li>"}</ul>
+</main>
 </body>
 </html>
 `;

@@ -54,6 +54,9 @@ export function sizesPlot({ judged, recommended, limits }: Advice): string {
 
 const SIZES_HEIGHT = 26;
 
+/** The line of a hot spot is left out if it is so much higher than all bars. */
+const FLAT_TIMES = 20;
+
 /** Rows a second to the busiest partition over time: as it is, recommended, and the runners-up. */
 export function hotSpotsPlot({ judged, recommended, runnersUp, limits }: Advice): string {
   const shown = [...new Set([judged[0], recommended, ...runnersUp.slice(0, 3)])].filter(
@@ -65,7 +68,10 @@ export function hotSpotsPlot({ judged, recommended, runnersUp, limits }: Advice)
   }
   const { nodePerSecond, windowSeconds } = first.measured.hotSpots;
   const hotFrom = Math.max(nodePerSecond, limits.hotRowsPerSecondMin);
-  const most = Math.max(hotFrom, ...shown.map(({ measured }) => measured.hotSpots.peakPerSecond));
+  const peak = Math.max(...shown.map(({ measured }) => measured.hotSpots.peakPerSecond));
+  // A line far above would press the bars flat.
+  const hasLine = peak * FLAT_TIMES >= hotFrom;
+  const most = hasLine ? Math.max(hotFrom, peak) : peak;
   const y = (rate: number): number => 40 - (40 * rate) / most;
   const rows = shown.map((each) => {
     const { series, peakPerSecond } = each.measured.hotSpots;
@@ -81,7 +87,7 @@ export function hotSpotsPlot({ judged, recommended, runnersUp, limits }: Advice)
             perSecond > hotFrom ? "var(--limit)" : barColour(each, recommended),
           ),
     );
-    const limit = line(0, y(hotFrom), 100, y(hotFrom), "var(--limit)");
+    const limit = hasLine ? line(0, y(hotFrom), 100, y(hotFrom), "var(--limit)") : "";
     const value = `at most ${short(peakPerSecond)} rows/s`;
     return plotRow(each, recommended, svg(40, bars.join("") + limit), value);
   });
@@ -92,7 +98,11 @@ export function hotSpotsPlot({ judged, recommended, runnersUp, limits }: Advice)
   const window = formatDurationMs(windowSeconds * 1_000);
   return (
     `<p class="soft">Rows a second to the busiest partition, in windows of ${window}; the height of a plot is ` +
-    `${short(most)} rows/s. Above the line, ${short(hotFrom)} rows/s, the partition is a hot spot.</p>` +
+    `${short(most)} rows/s. ${
+      hasLine
+        ? `Above the line, ${short(hotFrom)} rows/s, the partition is a hot spot.`
+        : `A hot spot begins at ${short(hotFrom)} rows/s.`
+    }</p>` +
     `<div class="plots">${rows.join("")}${plotRow(undefined, recommended, ticks, "")}</div>`
   );
 }

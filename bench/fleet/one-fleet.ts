@@ -36,6 +36,8 @@ export interface FleetFigures {
   readonly floorsRaisedShare: number;
   readonly floorsMs: number;
   readonly idleShare: number;
+  /** What the idle share consists of: shares of a core. */
+  readonly idleParts: Readonly<Record<string, number>>;
   readonly raiseCalls: number;
   readonly dropCalls: number;
 }
@@ -118,13 +120,15 @@ async function measure(count: number, place: string): Promise<FleetFigures> {
   const floorsAfter = await floors(views, fleet.namespaces);
   const raised = floorsAfter.filter((floor, nth) => floor > (floorsBefore[nth] ?? 0)).length;
   const third = MARGINS.viewMaxAgeMs / 3;
-  const idleShare =
-    viewRefreshMs / third +
-    filtersMs / third +
-    quietRunMs / 5_000 +
-    floorsMs / 60_000 +
-    modesMs / 10_000 +
-    countMs / 60_000;
+  const idleParts = {
+    views: viewRefreshMs / third,
+    filters: filtersMs / third,
+    slices: quietRunMs / 5_000,
+    floors: floorsMs / 60_000,
+    modes: modesMs / 10_000,
+    counts: countMs / 60_000,
+  };
+  const idleShare = Object.values(idleParts).reduce((sum, share) => sum + share, 0);
 
   const namespaces = new Namespaces({
     ...shared,
@@ -156,6 +160,7 @@ async function measure(count: number, place: string): Promise<FleetFigures> {
     floorsRaisedShare: raised / fleet.namespaces.length,
     floorsMs,
     idleShare,
+    idleParts,
     raiseCalls,
     dropCalls,
   };

@@ -102,10 +102,11 @@ export async function makeFirstSlices(
   isOwner: () => boolean,
 ): Promise<void> {
   const namespaceId = creating.id;
-  await forEachBounded(planned, (slice) => writeSlice(catalog, namespaceId, newSliceRecord(slice)));
-  await forEachBounded(planned, async ({ name }) => {
+  const slices = planned.map(newSliceRecord);
+  await forEachBounded(slices, (slice) => writeSlice(catalog, namespaceId, slice));
+  await forEachBounded(slices, async (slice) => {
     requireOwner(isOwner, creating);
-    await makeTables(store, { namespaceId, slice: name });
+    await makeTables(store, namespaceId, slice);
   });
 }
 
@@ -266,7 +267,7 @@ async function openSlice(work: Work, slice: SliceRecord): Promise<void> {
   created.add(slice.name);
   let state: TimeSlice["state"] = "OPEN";
   try {
-    await makeTables(store, { namespaceId: record.id, slice: slice.name });
+    await makeTables(store, record.id, slice);
   } catch (error) {
     if (!(error instanceof ServiceError && error.code === "CONFLICT")) throw error;
     // The store has dropped it and never makes it again, so neither the decision nor time waits for
@@ -291,10 +292,17 @@ async function takeBack({ catalog, store, record, listed, created }: Work): Prom
     const there = await readSlice(catalog, namespaceId, name);
     if (there === undefined) await dropTables(store, { namespaceId, slice: name });
   }
-  if (created.size === 0) return;
-  const current = await readNamespace(catalog, record.name);
-  if (current?.id === namespaceId) return;
+  if (created.size > 0) await removeIfDeleted({ catalog, store }, record);
+}
+
+/** For a process that has made a table of a namespace that may have been removed meanwhile. */
+export async function removeIfDeleted(
+  { catalog, store }: Storage,
+  { id, name }: Pick<NamespaceRecord, "id" | "name">,
+): Promise<void> {
+  const current = await readNamespace(catalog, name);
+  if (current?.id === id) return;
   // Read after the namespace: a deletion writes this record before it frees the name.
-  const deleted = await readDeleted(catalog, namespaceId);
-  if (deleted === undefined) await store.dropNamespace(namespaceId);
+  const deleted = await readDeleted(catalog, id);
+  if (deleted === undefined) await store.dropNamespace(id);
 }

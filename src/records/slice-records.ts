@@ -17,6 +17,11 @@ export interface SliceRecord extends TimeSlice {
   readonly droppingSince: number;
   /** An operator took it back: retention leaves it alone until this believed time. */
   readonly keptUntil: number;
+  /**
+   * NONE until the first split of the slice is planned (rule C18). Versions of Braid that do not
+   * write this field made the table with the slice.
+   */
+  readonly splitTable: "NONE" | "MADE";
   /** 0: not written yet. */
   readonly version: number;
 }
@@ -62,7 +67,14 @@ export function removeSlice(
 }
 
 export function newSliceRecord(slice: TimeSlice): SliceRecord {
-  return { ...slice, storeDropped: false, droppingSince: 0, keptUntil: 0, version: 0 };
+  return {
+    ...slice,
+    storeDropped: false,
+    droppingSince: 0,
+    keptUntil: 0,
+    splitTable: "NONE",
+    version: 0,
+  };
 }
 
 function slicesSpace(namespaceId: string): string {
@@ -74,6 +86,7 @@ const sliceSchema: z.ZodType<Omit<SliceRecord, "name" | "version">> = storedObje
   storeDropped: z.boolean(),
   droppingSince: z.number().int().default(0),
   keptUntil: z.number().int().default(0),
+  splitTable: z.enum(["NONE", "MADE"]).default("MADE"),
 });
 
 function decode(space: string, stored: CatalogRecord): SliceRecord {

@@ -6,6 +6,7 @@
 import type { Random } from "../lib/random.ts";
 import type { Log } from "../lib/log.ts";
 import type { PartitionKey } from "../model/partition.ts";
+import { makeSplitTable } from "../namespaces/make-split-table.ts";
 import { SplitWorker } from "../splits/work/split-worker.ts";
 import type { SplitContext, SplitEvent } from "../splits/work/split-context.ts";
 import { SplitCounts } from "../splits/operate/split-counts.ts";
@@ -37,11 +38,12 @@ export function processName(kind: "server" | "worker", random: Random): string {
 export function startSplitting(
   config: ServiceConfig,
   runtime: Runtime,
-  { catalog, store, storage, views, margins, time, changed }: CommonParts,
+  parts: CommonParts,
   lifecycle: Lifecycle,
   { by, measures, readLatencyMs, confirmed }: SplittingOptions,
 ): SplitWorker {
   const { clock, random, log } = runtime;
+  const { catalog, store, storage, views, margins, time, changed } = parts;
   const observe = splitObserver(measures, log);
   const canary = readLatencyMs === undefined ? new ReadCanary({ store, views, clock }) : undefined;
   if (canary !== undefined) lifecycle.run("the read canary", (signal) => canary.run(signal));
@@ -55,6 +57,7 @@ export function startSplitting(
     margins,
     clockInDoubt: () => time.inDoubt,
     copyAtAll: storage.severalDatacenters,
+    makeSplitTable: (namespace, slice, signal) => makeSplitTable(parts, namespace, slice, signal),
     fragments: (slice) => storage.fragments(slice),
     readLatencyMs: readLatencyMs ?? (() => canary?.recentMs()),
     tracer: runtime.tracing?.tracer,

@@ -4,7 +4,7 @@
  */
 import { utf8 } from "../../src/lib/bytes.ts";
 import { writeNamespace } from "../../src/records/namespace-records.ts";
-import { writeSlice } from "../../src/records/slice-records.ts";
+import { newSliceRecord, writeSlice } from "../../src/records/slice-records.ts";
 import type { PartitionKey } from "../../src/model/partition.ts";
 import { splitTableOf } from "../../src/model/split.ts";
 import type { StoredBlock } from "../../src/ports/event-store.ts";
@@ -51,11 +51,8 @@ export class OnePartition extends ServedReads {
     await writeNamespace(world.catalog, readyRecord(view.namespace));
     for (const slice of view.slices) {
       await writeSlice(world.catalog, location.namespaceId, {
-        ...slice,
-        storeDropped: false,
-        droppingSince: 0,
-        keptUntil: 0,
-        version: 0,
+        ...newSliceRecord(slice),
+        splitTable: "MADE",
       });
     }
     await world.write(Array.from({ length: EVENTS }, (_, n) => eventOf(n)));

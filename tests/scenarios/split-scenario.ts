@@ -2,6 +2,8 @@
  * A world in which partitions are split: one namespace on a catalog and a store in memory, a
  * virtual clock, a slice reconciler, and any number of workers, which can be stopped anywhere.
  */
+import { makeSplitTable } from "../../src/namespaces/make-split-table.ts";
+import { SliceOwnership } from "../../src/namespaces/slice-ownership.ts";
 import { utf8 } from "../../src/lib/bytes.ts";
 import type { Fragments } from "../../src/ports/fragments.ts";
 import type { Random } from "../../src/lib/random.ts";
@@ -124,15 +126,18 @@ export class SplitScenario extends ControlFixture {
     const { by = `worker-${this.#workers.length + 1}`, gate } = options;
     const events: SplitEvent[] = [];
     const catalog = gate === undefined ? this.catalog : gatedCatalog(this.catalog, gate);
+    const store = gate === undefined ? this.store : scanGatedStore(this.store, gate);
+    const ownership = new SliceOwnership({ catalog, clock: this.clock });
     const worker = new SplitWorker({
       catalog,
-      store: gate === undefined ? this.store : scanGatedStore(this.store, gate),
+      store,
       views: this.start().views,
       clock: this.clock,
       random: EVEN,
       by,
       margins: MARGINS,
       copyAtAll: options.copyAtAll ?? false,
+      makeSplitTable: (...of) => makeSplitTable({ catalog, store, ownership }, ...of),
       observe: (event) => events.push(event),
       ...(options.readLatencyMs && { readLatencyMs: options.readLatencyMs }),
       ...(options.fragments && { fragments: options.fragments }),

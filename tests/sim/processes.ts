@@ -6,6 +6,7 @@ import { ByteBudget } from "../../src/lib/byte-budget.ts";
 import { ServiceError } from "../../src/lib/errors.ts";
 import { DetectionEmitter } from "../../src/splits/detect/detection-emitter.ts";
 import { KillSwitch } from "../../src/splits/record/kill-switch.ts";
+import { makeSplitTable } from "../../src/namespaces/make-split-table.ts";
 import { NamespaceViews } from "../../src/namespaces/namespace-views.ts";
 import { BelievedTime, believedClock } from "../../src/namespaces/believed-time.ts";
 import { SliceOwnership } from "../../src/namespaces/slice-ownership.ts";
@@ -250,6 +251,7 @@ export function startWorker(shared: Shared, name: string, chaos: Chaos): SimWork
     margins: MARGINS,
     copyAtAll: false,
     clockInDoubt: () => time.inDoubt,
+    makeSplitTable: (...of) => makeSplitTable({ catalog, store, ownership }, ...of),
     observe: (event) => {
       if (event.kind === "moved") shared.count(`to ${event.to} by ${event.cause}`);
       if (event.kind === "id step") shared.count("id gets more event buckets");

@@ -21,8 +21,6 @@ import type { Gate } from "./stopped-process.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
 export const VIEW_MAX_AGE_MS = 10_000;
-/** Its own table, and the one for the parts of its wide partitions. */
-export const TABLES_PER_SLICE = 2;
 export const NOON = Date.UTC(2026, 2, 28, 12) * 1000;
 export const HOUR = 3_600 * SECOND_MICROS;
 export const DAY = 24 * HOUR;

@@ -2,6 +2,7 @@
  * One namespace on any engine, whose partitions real workers split and real servers read, on a
  * virtual clock: each worker and each server is a process of its own, with its own views.
  */
+import { makeSplitTable } from "../../src/namespaces/make-split-table.ts";
 import { ByteBudget } from "../../src/lib/byte-budget.ts";
 import type { Random } from "../../src/lib/random.ts";
 import { readNamespace, updateNamespace } from "../../src/records/namespace-records.ts";
@@ -194,15 +195,18 @@ export class LiveSplits {
     const { list, versions } = free;
     const catalog = { ...gated, list, versions, read: readBy(gated.read, free.read) };
     const views = new NamespaceViews({ catalog: free, clock, viewMaxAgeMs: VIEW_MAX_AGE_MS });
+    const store = storeAround(engine.store, around);
+    const ownership = new SliceOwnership({ catalog, clock });
     const worker = new SplitWorker({
       catalog,
-      store: storeAround(engine.store, around),
+      store,
       views,
       clock,
       random: LAST,
       by: name,
       margins: MARGINS,
       copyAtAll: false,
+      makeSplitTable: (...of) => makeSplitTable({ catalog, store, ownership }, ...of),
       observe: (event) => events.push(event),
       sweepMs: 1_000,
       leaseMs: 5_000,

@@ -55,7 +55,8 @@ export class SliceWitness {
         if (i > 0) equal(slice.start, slices[i - 1]?.end, `${where}: no gap and no overlap`);
         if (slice.storeDropped) continue;
         inStore.add(`${id}/${slice.name}`);
-        inStore.add(`${id}/${splitTableOf({ namespaceId: id, slice: slice.name }).slice}`);
+        const wide = splitTableOf({ namespaceId: id, slice: slice.name }).slice;
+        if (slice.splitTable === "MADE") inStore.add(`${id}/${wide}`);
       }
     }
     deepEqual(store.sliceNames(), [...inStore].toSorted(), where);

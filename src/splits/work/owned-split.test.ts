@@ -63,6 +63,7 @@ class Fixture {
       by,
       margins: timeMargins({ viewMaxAgeMs: 10_000, writeMaxMs: 10_000, clockSkewMs: 1_000 }),
       copyAtAll: false,
+      makeSplitTable: async () => "made",
       observe: () => undefined,
       leaseMs: LEASE_MS,
     };

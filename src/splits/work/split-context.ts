@@ -7,6 +7,7 @@ import type { PartitionKey, SliceRef } from "../../model/partition.ts";
 import type { MoveCause } from "../../model/move-cause.ts";
 import type { SplitState } from "../../model/split.ts";
 import type { TimeMargins } from "../../model/time-margins.ts";
+import type { NamespaceRecord } from "../../records/namespace-records.ts";
 import type { UnreadableEntry } from "../../records/stored-json.ts";
 import type { Catalog } from "../../ports/catalog.ts";
 import type { Fragments } from "../../ports/fragments.ts";
@@ -84,6 +85,15 @@ export interface SplitContext {
    * centre.
    */
   readonly copyAtAll: boolean;
+  /**
+   * Makes the table for the parts of a slice's splits, if it has none yet. "gone": the slice is
+   * dropped. A failure parks the split.
+   */
+  readonly makeSplitTable: (
+    namespace: NamespaceRecord,
+    slice: string,
+    signal: AbortSignal,
+  ) => Promise<"made" | "gone">;
   /** How scattered a slice lies in the storage, if that is known. Never rejects. */
   readonly fragments?: (slice: SliceRef) => Promise<Fragments | undefined>;
   /** The current latency of this process's live reads; undefined while there are none. */

@@ -344,6 +344,32 @@ test("CP16, S19: a slice that is dropped in the middle of a copy takes the split
   await fixture.close();
 });
 
+test("C18: the first split of a slice copies nothing before the table for its parts is made, and fails at nothing else", async () => {
+  const fixture = await SplitScenario.open();
+  await fixture.write({ events: EVENTS, bytes: 2_000, from: TEN, to: TEN + HOUR });
+  const partition = await fixture.partitionAt(TEN);
+  let appended = 0;
+  fixture.store.before = (call, { slice }) => {
+    if (call === "createSlice" && slice.startsWith("wide_")) {
+      throw new ServiceError("STORAGE_UNAVAILABLE", "the nodes do not agree on the schema");
+    }
+    if (call.startsWith("append") && slice.startsWith("wide_")) appended++;
+  };
+  fixture.startWorker();
+  await fixture.clock.advance(25_000);
+  await fixture.detect(partition);
+  const parked = await fixture.until(partition, ({ state }) => state === "PARKED");
+  const newest = parked.segments.at(-1);
+  assert.deepEqual([newest?.state, parked.failures, appended], ["PLANNED", 0, 0]);
+  assert.equal(parked.history.at(-1)?.cause, "outage");
+  fixture.store.before = () => undefined;
+  const there = { fixture, partition, record: parked };
+  const { nextGeneration } = await assertServed(there);
+  // The plan from before is copied.
+  assert.equal(nextGeneration, 1);
+  await fixture.close();
+});
+
 for (const asName of ["", "other"]) {
   const how = asName === "" ? "restored" : "restored under another name";
   test(`C26: a namespace that is deleted in the middle of a copy and ${how} has its split finished`, async () => {

@@ -16,7 +16,7 @@ import type { MoveReason } from "../../model/split-moves.ts";
 import { CLOSED_SLICE_MICROS, failedDueAt, SOON_MICROS } from "../../model/split-waits.ts";
 import type { SplitRecord } from "../../model/split.ts";
 import { floorSettledAt, settledLag } from "../../model/time-margins.ts";
-import { interruptionOf } from "./interruption.ts";
+import { Interruption, interruptionOf } from "./interruption.ts";
 import { triage, nextStep, restingState } from "./triage.ts";
 import type { Triage } from "./triage.ts";
 import { outageMicros } from "./reschedule.ts";
@@ -151,12 +151,22 @@ async function carryOn(job: SplitJob): Promise<void> {
     inSpan(context.tracer, name, {}, () => work(job));
   try {
     if (nextStep(owned.record) === "plan" && !(await step("plan", planStep))) return;
-    if (nextStep(owned.record) === "copy") await step("copy", copyStep);
+    if (nextStep(owned.record) === "copy") {
+      await step("split table", requireSplitTable);
+      await step("copy", copyStep);
+    }
     if (nextStep(owned.record) === "validate") await step("validate", validateStep);
     if (nextStep(owned.record) === "confirm") await step("confirm", confirmStep);
   } catch (error) {
     await comeToRest(job, error);
   }
+}
+
+/** The first split of a slice waits here, as PLANNED, until the table for its parts is made. */
+async function requireSplitTable({ context, owned, location }: SplitJob): Promise<void> {
+  const { slice } = owned.record.partition;
+  const table = await context.makeSplitTable(location.namespace, slice, owned.signal);
+  if (table === "gone") throw new Interruption("gone", `slice ${slice} is dropped`);
 }
 
 /**

@@ -13,13 +13,10 @@ import type { Storage } from "../ports/storage.ts";
 import { readNamespace, removeNamespace } from "../records/namespace-records.ts";
 import type { NamespaceRecord } from "../records/namespace-records.ts";
 import { readSlices, removeSlice } from "../records/slice-records.ts";
+import { noteDroppedSlice, noteRemovedNamespace } from "../records/dropped-slices.ts";
 import { dropTables } from "./make-tables.ts";
 import { removeOwnership } from "./slice-ownership.ts";
 import { removeSplitMark } from "../records/changed-splits.ts";
-import { removeSplits } from "../records/split-records.ts";
-import { removeTopPartitions } from "../records/top-partition-records.ts";
-import { removeWalkPosition } from "../records/walk-positions.ts";
-import { removeWidthMap } from "../records/width-map-records.ts";
 import { removeAll } from "../records/split-spaces.ts";
 
 /** Ids removed at a time: each batch lists them again, so memory stays small. */
@@ -28,7 +25,6 @@ const BLOCKED_BATCH = 1_000;
 const SPACES = [
   "id-strategies",
   "evidence",
-  "split-changes",
   "split-slices",
   "verify",
   "histograms",
@@ -74,6 +70,7 @@ export async function destroyNamespace(
     requireOwner(isOwner, record);
     await removeAll(catalog, `${space}/${namespaceId}`);
   }
+  await noteRemovedNamespace(catalog, namespaceId);
   await removeSplitMark(catalog, namespaceId);
   await store.dropNamespace(namespaceId);
   if (catalog.shared) await removeOwnership(catalog, namespaceId);
@@ -91,10 +88,7 @@ async function removeSlices(
     const ref = { namespaceId, slice: slice.name };
     if (!slice.storeDropped) {
       await dropTables(store, ref);
-      await removeSplits(catalog, ref);
-      await removeTopPartitions(catalog, ref);
-      await removeWidthMap(catalog, ref);
-      await removeWalkPosition(catalog, ref);
+      await noteDroppedSlice(catalog, ref);
     }
     await removeSlice(catalog, namespaceId, slice);
   });

@@ -15,7 +15,7 @@ import { settle } from "../../tests/support/virtual-clock.ts";
 import { readNamespace, writeNamespace } from "../records/namespace-records.ts";
 import { readSlices } from "../records/slice-records.ts";
 import { listChanges, noteChange } from "../records/split-changes.ts";
-import { readSplit, writeSplit } from "../records/split-records.ts";
+import { readSplit, slicesWithSplits, writeSplit } from "../records/split-records.ts";
 import { newSplit } from "../model/split-moves.ts";
 import type { SplitRecord } from "../model/split.ts";
 import type { NamespaceConfigPatch } from "../model/merge-config.ts";
@@ -167,7 +167,7 @@ test("CP10, E3: the records of splits go with their slice, and with their namesp
   const process = await start({
     retention: { closeAfterMicros: 2 * DAY, deleteAfterMicros: 3 * DAY },
   });
-  const { fixture, namespaces } = process;
+  const { fixture, namespaces, reconciler } = process;
   const { id } = await namespaces.get("plays");
   const split = (slice: string): SplitRecord =>
     newSplit(
@@ -196,11 +196,15 @@ test("CP10, E3: the records of splits go with their slice, and with their namesp
     ({ status }) => status === "DROPPED",
   );
   ok(dropped.length > 0);
+  const listed = await slicesWithSplits(fixture.catalog, id);
+  ok(dropped.every(({ name }) => !listed.has(name)));
+  await reconciler.removeOnce(never);
   deepEqual(
     await left(),
     slices.map(({ name }) => name).filter((name) => !dropped.some((slice) => slice.name === name)),
   );
   await namespaces.delete("plays");
+  await reconciler.removeOnce(never);
   deepEqual(await left(), []);
 });
 
@@ -221,14 +225,16 @@ test("CP10, E3: the table for a slice's splits is dropped before the slice, made
 
 test("entries of changed routes are removed after an hour", async () => {
   const process = await start({});
-  const { fixture, namespaces } = process;
+  const { fixture, namespaces, reconciler } = process;
   const { id } = await namespaces.get("plays");
   const partition = { namespaceId: id, slice: "data_1", timeBucket: 0, eventBucket: 0 };
   await noteChange(fixture.catalog, NOON, { ...partition, seriesId: "a" });
   await noteChange(fixture.catalog, NOON + HOUR, { ...partition, seriesId: "b" });
   await live(process, 3_600_000, 300_000);
+  await reconciler.removeOnce(never);
   equal((await listChanges(fixture.catalog, id, "", 10)).length, 2);
   await live(process, 1_200_000, 300_000);
+  await reconciler.removeOnce(never);
   const left = await listChanges(fixture.catalog, id, "", 10);
   deepEqual(
     left.map((change) => change.partition.seriesId),
@@ -505,44 +511,83 @@ test("after a long time without a reconciler much is dropped, once the clock has
   equal(next.fixture.store.sliceNames().length, there.length);
 });
 
-test("a dropped slice with many splits holds up no run: each removes a bounded number of records", async () => {
+test("dropping a slice takes a constant number of calls, however many splits it has", async () => {
+  const callsWith = async (records: number): Promise<number> => {
+    const { process, calls } = await droppedWith(records);
+    const slices = await readSlices(process.fixture.catalog, await idOf(process.fixture));
+    equal(slices[0]?.storeDropped, true);
+    return calls;
+  };
+  const few = await callsWith(3);
+  equal(await callsWith(5_000), few);
+  ok(few < 20, `${few} calls`);
+});
+
+test("a floor rises while the records of a dropped slice are being removed", async () => {
+  const { process, left } = await droppedWith(5_000);
+  const { fixture, reconciler } = process;
+  const stop = new AbortController();
+  const step = Promise.withResolvers<void>();
+  // The removal hangs.
+  fixture.catalog.before = (call, space) =>
+    call === "remove" && /^(?:splits|routes|parts)\//.test(space) ? step.promise : undefined;
+  const running = reconciler.run(stop.signal);
+  const before = await floorOf(fixture);
+  await fixture.clock.advance(120_000);
+  ok((await floorOf(fixture)) > before);
+  ok(left() > 4_000);
+  step.resolve();
+  while (left() > 0) await fixture.clock.advance(5_000);
+  stop.abort();
+  await running;
+});
+
+test("a process that starts later removes what another has left of a dropped slice", async () => {
+  const { process, left } = await droppedWith(5_000);
+  const { fixture } = process;
+  let removed = 0;
+  fixture.catalog.before = (call) => {
+    if (call === "remove" && removed++ === 700) throw new Error("crashed");
+  };
+  await process.reconciler.removeOnce(never);
+  ok(left() > 4_000);
+  fixture.recover();
+  await fixture.start().reconciler.removeOnce(never);
+  equal(left(), 0);
+});
+
+/** The calls of the runs that dropped the slice, and what is left of its splits. */
+async function droppedWith(records: number) {
   const process = await start({
     retention: { closeAfterMicros: DAY, deleteAfterMicros: DAY + HOUR },
   });
-  const { fixture, reconciler, namespaces } = process;
-  const id = (await readNamespace(fixture.catalog, "plays"))?.id ?? "";
-  const slice = { namespaceId: id, slice: "data_20260328" };
-  const records = 5_000;
-  await fixture.catalog.write(`split-slices/${id}`, slice.slice, "{}", 0);
+  const { fixture, reconciler } = process;
+  const id = await idOf(fixture);
+  const slice = "data_20260328";
+  await fixture.catalog.write(`split-slices/${id}`, slice, "{}", 0);
   for (let n = 0; n < records; n++) {
     const kind = (["splits", "routes", "parts"] as const)[n % 3] ?? "parts";
-    await fixture.catalog.write(`${kind}/${id}/${slice.slice}/${n % 16}`, `id${n}|0|0`, "{}", 0);
+    await fixture.catalog.write(`${kind}/${id}/${slice}/${n % 16}`, `id${n}|0|0`, "{}", 0);
   }
   await live(process, 1.5 * DAY_MS + 3_600_000, DAY_MS / 48);
   equal((await statuses(process))[0], "0328 DROPPED");
+  await fixture.clock.advance(VIEW_MAX_AGE_MS);
+  let calls = 0;
+  fixture.catalog.before = () => void calls++;
+  await reconciler.runOnce(never);
+  await fixture.clock.advance(VIEW_MAX_AGE_MS);
+  await reconciler.runOnce(never);
+  fixture.recover();
   const left = (): number =>
-    fixture.catalog.dump().filter((name) => /^(?:splits|routes|parts|split-slices)\//.test(name))
-      .length;
-  const leftAfter: number[] = [];
-  let callsMax = 0;
-  while (left() > 0) {
-    let calls = 0;
-    fixture.catalog.before = () => void calls++;
-    await fixture.clock.advance(VIEW_MAX_AGE_MS);
-    await reconciler.runOnce(never);
-    fixture.catalog.before = () => undefined;
-    callsMax = Math.max(callsMax, calls);
-    leftAfter.push(left());
-    ok(leftAfter.length < 20, "the records are removed in the end");
-  }
-  // The first run only sees the mark; the note goes with the last record.
-  ok(leftAfter.length >= 3, String(leftAfter));
-  ok(callsMax < 2_500, `${callsMax} calls`);
-  await live(process, VIEW_MAX_AGE_MS);
-  const slices = await readSlices(fixture.catalog, id);
-  equal(slices.find(({ name }) => name === slice.slice)?.storeDropped, true);
-  equal((await namespaces.get("plays")).name, "plays");
-});
+    fixture.catalog
+      .dump()
+      .filter((name) => /^(?:splits|routes|parts|split-slices|dropped-slices)\//.test(name)).length;
+  return { process, calls, left };
+}
+
+async function idOf({ catalog }: ControlFixture): Promise<string> {
+  return (await readNamespace(catalog, "plays"))?.id ?? "";
+}
 
 test("a failure in one namespace does not hold up the others", async () => {
   const process = await start();

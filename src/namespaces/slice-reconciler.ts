@@ -22,6 +22,7 @@ import type { NamespaceRecord } from "../records/namespace-records.ts";
 import type { Changing } from "./change-slices.ts";
 import type { BelievedTime } from "./believed-time.ts";
 import { dueChanges } from "./due-changes.ts";
+import { BackgroundRemoval } from "./reconcile/background-removal.ts";
 import { changeDueSlices } from "./reconcile/change-due-slices.ts";
 import { dropMarkedSlices, markedLongAgo } from "./reconcile/drop-marked-slices.ts";
 import { endDeadIdChanges } from "./reconcile/end-dead-id-changes.ts";
@@ -37,7 +38,6 @@ import { RefusedDrops } from "./reconcile/refused-drops.ts";
 import { removeDeadCreation } from "./reconcile/remove-dead-creation.ts";
 import { SettlingFloors } from "./reconcile/settling-floors.ts";
 import { Sightings } from "./reconcile/sightings.ts";
-import { SplitChangesTrimmer } from "./reconcile/split-changes-trimmer.ts";
 
 /** The use cases share `ownership`. */
 export interface SliceReconcilerOptions extends Changing {
@@ -57,7 +57,6 @@ const LEASE = "slice-reconciler";
 const NAMESPACES_AT_ONCE = 8;
 /** In one run over all namespaces. */
 const DROPPED_SLICES_MAX = 256;
-const DROPPED_RECORDS_MAX = 2_000;
 
 export class SliceReconciler {
   readonly #options: SliceReconcilerOptions;
@@ -65,7 +64,7 @@ export class SliceReconciler {
   readonly #sightings: Sightings;
   readonly #knownSlices: KnownSlices;
   readonly #settlingFloors: SettlingFloors;
-  readonly #trimmer: SplitChangesTrimmer;
+  readonly #removal: BackgroundRemoval;
   readonly #refusedDrops = new RefusedDrops();
   readonly #reopenedSplits = new ReopenedSplits();
 
@@ -76,7 +75,7 @@ export class SliceReconciler {
     this.#sightings = new Sightings(clock);
     this.#knownSlices = new KnownSlices(catalog);
     this.#settlingFloors = new SettlingFloors(clock, floorSettleTime(margins, catalog).ms);
-    this.#trimmer = new SplitChangesTrimmer(catalog, clock);
+    this.#removal = new BackgroundRemoval(catalog, clock);
   }
 
   /**
@@ -88,16 +87,32 @@ export class SliceReconciler {
     const intervalMs = this.#options.intervalMs ?? floorLookMs(margins, catalog);
     const leases = new Leases(this.#options);
     let lease: Lease | undefined;
+    const isOwner = (): boolean => !catalog.shared || lease?.held === true;
+    let removing: Promise<void> | undefined;
     while (!signal.aborted) {
-      if (!catalog.shared) await this.runOnce(signal);
-      else {
-        if (lease === undefined || lease.lost) lease = await this.#tryTake(leases);
-        if (lease?.held === true) await this.runOnce(signal, () => lease?.held === true);
-        else await this.#followTime(signal);
-      }
+      if (catalog.shared && (lease === undefined || lease.lost))
+        lease = await this.#tryTake(leases);
+      if (isOwner()) {
+        await this.runOnce(signal, isOwner);
+        // It may take longer than many runs.
+        removing ??= this.removeOnce(signal, isOwner).finally(() => (removing = undefined));
+      } else await this.#followTime(signal);
       await clock.sleep(intervalMs, signal);
     }
+    await removing;
     await lease?.release();
+  }
+
+  /**
+   * Removes records that no process needs any more, until none is left or it may not continue. Never
+   * rejects.
+   */
+  async removeOnce(signal: AbortSignal, isOwner: () => boolean = () => true): Promise<void> {
+    try {
+      await this.#removal.runOnce(() => !signal.aborted && isOwner());
+    } catch (error) {
+      if (!signal.aborted) this.#observe({ kind: "failed", namespace: "", error });
+    }
   }
 
   /** Another process owns the slices: this one only follows believed time. */
@@ -164,7 +179,7 @@ export class SliceReconciler {
       sightings: this.#sightings,
       knownSlices: this.#knownSlices,
       settlingFloors: this.#settlingFloors,
-      drops: { slices: DROPPED_SLICES_MAX, records: DROPPED_RECORDS_MAX },
+      drops: { slices: DROPPED_SLICES_MAX },
       wait: { waitMs: 0, signal },
       report: { namespaces: 0, made: 0, dropped: 0, refused: 0, failed: 0 },
     };
@@ -221,14 +236,12 @@ export class SliceReconciler {
     await changeDueSlices(run, record, due, seen.believedMicros);
     await dropMarkedSlices(run, record, marked);
     await forgetDroppedSlices(run, record, slices, this.#options.droppedKept ?? 1_000);
-    await this.#trimmer.trim(record);
     await this.#reopenedSplits.return(run, record, slices);
   }
 
   #forgetAllBut(known: ReadonlySet<string>): void {
     this.#knownSlices.forgetAllBut(known);
     this.#settlingFloors.forgetAllBut(known);
-    this.#trimmer.forgetAllBut(known);
     this.#refusedDrops.forgetAllBut(known);
     this.#reopenedSplits.forgetAllBut(known);
   }

@@ -109,6 +109,7 @@ test("C26: the events go when the grace has passed, and not before", async () =>
   equal(await eventsOf(fixture, id), 1);
   await live(started, 3_660_000, 60_000);
   deepEqual(fixture.store.sliceNames(), []);
+  await fixture.removeDropped();
   deepEqual(
     fixture.catalog.dump().filter((key) => key.includes(id)),
     [],
@@ -139,6 +140,7 @@ test("C26: a namespace without events has no grace, and a purge skips it", async
   await write(fixture, id);
   equal((await namespaces.delete("plays", { purge: true })).state, "purged");
   deepEqual(fixture.store.sliceNames(), []);
+  await fixture.removeDropped();
   deepEqual(
     fixture.catalog.dump().filter((key) => key.includes("plays")),
     [],
@@ -313,7 +315,7 @@ async function checkWhole(fixture: ControlFixture, id: string, where = ""): Prom
   );
   equal(await eventsOf(fixture, id), 1, where);
   const slices = await readSlices(fixture.catalog, id);
-  const tables = slices.flatMap(({ name }) => [`${id}/${name}`, `${id}/wide_${name}_0`]);
+  const tables = slices.map(({ name }) => `${id}/${name}`);
   deepEqual(
     fixture.store.sliceNames().filter((name) => name.startsWith(id)),
     tables.toSorted(),
@@ -387,6 +389,7 @@ for (const shared of [false, true]) {
       const deleted = await readDeleted(fixture.catalog, id);
       if (deleted === undefined) {
         deepEqual(fixture.store.sliceNames(), [], at);
+        await fixture.removeDropped();
         deepEqual(
           fixture.catalog.dump().filter((key) => key.includes(id)),
           [],
@@ -609,6 +612,7 @@ async function checkAllOrNothing(
   const found = await locateNamespace(fixture.catalog, id, "plays");
   if (found === "gone") {
     deepEqual(fixture.store.sliceNames(), [], at);
+    await fixture.removeDropped();
     deepEqual(
       fixture.catalog.dump().filter((key) => key.includes("plays")),
       [],

@@ -5,13 +5,20 @@
  * The times are of the publishers' clocks: a process that asks for new changes begins a little
  * earlier.
  */
+import { z } from "zod";
+import { forEachBounded } from "../lib/for-each-bounded.ts";
+import { SECOND_MICROS } from "../model/namespace-config.ts";
 import type { PartitionKey } from "../model/partition.ts";
-import type { Catalog } from "../ports/catalog.ts";
+import type { Catalog, CatalogRecord } from "../ports/catalog.ts";
 import { markSplitsChanged } from "./changed-splits.ts";
 import { slicedKeyOf, slicedPartitionOf, timeKey } from "./split-spaces.ts";
-import { encodeStored } from "./stored-json.ts";
+import { decodeStored, encodeStored, storedObject } from "./stored-json.ts";
 
 const TRIM_PAGE = 1_000;
+/** Up to where each namespace's log is trimmed, key = namespace id. */
+const TRIMMED = "split-changes-trimmed";
+/** A publisher with a slow clock, or that had paused, may still note a change from before it. */
+const TRIM_OVERLAP_MICROS = 600 * SECOND_MICROS;
 
 export interface SplitChange {
   /** Pass it as `after` to continue behind this change. */
@@ -46,7 +53,7 @@ export async function listChanges(
     const bar = key.indexOf("|");
     return {
       key,
-      at: Number(key.slice(0, bar)),
+      at: timeOf(key),
       partition: slicedPartitionOf(namespaceId, key.slice(bar + 1)),
     };
   });
@@ -57,23 +64,68 @@ export function changesFrom(micros: number): string {
   return timeKey(micros);
 }
 
+/**
+ * Removes the changes from before a time; true if none is left at all. It may stop after any page.
+ *
+ * A listing also walks over removed entries, for as long as the storage remembers them: ten days on
+ * Cassandra, which refuses a listing that meets too many. So the trim begins near where the last one
+ * ended, which is stored, and never walks over them again.
+ */
 export async function trimChanges(
   catalog: Catalog,
   namespaceId: string,
   olderThanMicros: number,
-): Promise<void> {
+  continues: () => boolean = () => true,
+): Promise<boolean> {
   const space = changesSpace(namespaceId);
   const end = timeKey(olderThanMicros);
-  for (let after = ""; ;) {
+  let position = await catalog.read(TRIMMED, namespaceId);
+  let after = timeKey(trimmedTo(position) - TRIM_OVERLAP_MICROS);
+  while (continues()) {
     const page = await catalog.list(space, after, TRIM_PAGE);
-    for (const { key, version } of page) {
-      if (key >= end) return;
-      await catalog.remove(space, key, version);
-      after = key;
-    }
-    if (page.length < TRIM_PAGE) return;
+    const old = page.filter(({ key }) => key < end);
+    await forEachBounded(old, ({ key, version }) => catalog.remove(space, key, version));
+    const last = old.at(-1);
+    if (last === undefined) return page.length === 0;
+    after = last.key;
+    position = await moveTrimmed(catalog, namespaceId, position, timeOf(after));
   }
+  return false;
 }
+
+/** Removes the whole log of a removed namespace; true if none is left. */
+export async function removeChanges(
+  catalog: Catalog,
+  namespaceId: string,
+  continues: () => boolean,
+): Promise<boolean> {
+  if (!(await trimChanges(catalog, namespaceId, Number.MAX_SAFE_INTEGER, continues))) return false;
+  const position = await catalog.read(TRIMMED, namespaceId);
+  if (position !== undefined) await catalog.remove(TRIMMED, namespaceId, position.version);
+  return true;
+}
+
+function trimmedTo(position: CatalogRecord | undefined): number {
+  return position === undefined ? 0 : decodeStored(positionSchema, TRIMMED, position).to;
+}
+
+/** If another process moves it too, its position is as good. */
+async function moveTrimmed(
+  catalog: Catalog,
+  namespaceId: string,
+  before: CatalogRecord | undefined,
+  to: number,
+): Promise<CatalogRecord | undefined> {
+  if (to <= trimmedTo(before)) return before;
+  await catalog.write(TRIMMED, namespaceId, encodeStored({ to }), before?.version ?? 0);
+  return catalog.read(TRIMMED, namespaceId);
+}
+
+function timeOf(key: string): number {
+  return Number(key.slice(0, key.indexOf("|")));
+}
+
+const positionSchema = storedObject({ to: z.number().int().nonnegative() });
 
 function changesSpace(namespaceId: string): string {
   return `split-changes/${namespaceId}`;

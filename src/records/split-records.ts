@@ -15,7 +15,7 @@ import {
   keyOf,
   partitionOf,
   removeAll,
-  removeSomeOf,
+  removeAllOf,
   SHARDS,
   shardSpace,
   spaceOf,
@@ -26,7 +26,6 @@ import type { UnreadableEntry } from "./stored-json.ts";
 /** A history keeps this many of its first moves, and the latest ones. */
 const FIRST_MOVES = 10;
 const LAST_MOVES = 40;
-const REMOVED_AT_A_TIME = 1_000;
 
 export async function readSplit(
   catalog: Catalog,
@@ -119,31 +118,28 @@ export async function slicesWithSplits(
   return names;
 }
 
-/**
- * Removes the splits, routes and parts of a slice that was dropped for good. Their due entries
- * settle themselves. A record that a late process creates meanwhile is due, and is removed when a
- * worker gets to it.
- */
-export async function removeSplits(catalog: Catalog, slice: SliceRef): Promise<void> {
-  while ((await removeSomeSplits(catalog, slice, REMOVED_AT_A_TIME)) === REMOVED_AT_A_TIME);
+/** From then on no listing shows the splits of a slice, which is dropped for good. */
+export async function removeSplitsNote(catalog: Catalog, slice: SliceRef): Promise<void> {
+  const noted = await catalog.read(slicesSpace(slice), slice.slice);
+  if (noted !== undefined) await catalog.remove(slicesSpace(slice), noted.key, noted.version);
 }
 
-/** Removes at most `max` of these records, and returns how many; if fewer than `max`, none is left. */
-export async function removeSomeSplits(
+/**
+ * Removes the splits, routes and parts of a slice that was dropped for good, with its note; true if
+ * none is left, false if it may not continue. Their due entries settle themselves. A record that a
+ * late process creates meanwhile is due, and is removed when a worker gets to it.
+ */
+export async function removeSplits(
   catalog: Catalog,
   slice: SliceRef,
-  max: number,
-): Promise<number> {
-  const noted = await catalog.read(slicesSpace(slice), slice.slice);
-  if (noted === undefined) return 0;
-  let removed = 0;
+  continues: () => boolean = () => true,
+): Promise<boolean> {
   // The splits first: from then on no process moves one, so none publishes a route.
   for (const kind of ["splits", "routes", "parts"] as const) {
-    removed += await removeSomeOf(catalog, kind, slice, max - removed);
-    if (removed >= max) return removed;
+    if (!(await removeAllOf(catalog, kind, slice, continues))) return false;
   }
-  await catalog.remove(slicesSpace(slice), slice.slice, noted.version);
-  return removed;
+  await removeSplitsNote(catalog, slice);
+  return true;
 }
 
 /**
@@ -153,8 +149,7 @@ export async function removeLateSplits(catalog: Catalog, partition: PartitionKey
   for (const kind of ["parts", "splits", "routes"] as const) {
     await removeAll(catalog, spaceOf(kind, partition));
   }
-  const noted = await catalog.read(slicesSpace(partition), partition.slice);
-  if (noted !== undefined) await catalog.remove(slicesSpace(partition), noted.key, noted.version);
+  await removeSplitsNote(catalog, partition);
 }
 
 function slicesSpace({ namespaceId }: Pick<SliceRef, "namespaceId">): string {

@@ -18,6 +18,7 @@ export type SplitSpace = "splits" | "parts" | "routes";
 export const SHARDS = 16;
 const SHARD_SEED = 0;
 const REMOVE_ATTEMPTS_MAX = 5;
+const REMOVED_AT_A_TIME = 250;
 
 export function spaceOf(kind: SplitSpace, partition: PartitionKey): string {
   return shardSpace(kind, partition, shardOf(partition));
@@ -71,24 +72,28 @@ export function timeKey(micros: number): string {
 }
 
 /**
- * Removes at most `max` records of a slice, and returns how many. If fewer, none is left, except of
- * those created meanwhile.
+ * Removes the records of a slice, except those created meanwhile. Each page begins behind the last
+ * one: a listing from the first key would walk over all that was removed. False if it may not
+ * continue.
  */
-export async function removeSomeOf(
+export async function removeAllOf(
   catalog: Catalog,
   kind: SplitSpace,
   slice: SliceRef,
-  max: number,
-): Promise<number> {
-  let removed = 0;
+  continues: () => boolean,
+): Promise<boolean> {
   for (let shard = 0; shard < SHARDS; shard++) {
-    if (removed >= max) break;
     const space = shardSpace(kind, slice, shard);
-    const page = await catalog.list(space, "", max - removed);
-    await forEachBounded(page, (record) => removeOne(catalog, space, record));
-    removed += page.length;
+    for (let after = ""; ;) {
+      if (!continues()) return false;
+      const page = await catalog.list(space, after, REMOVED_AT_A_TIME);
+      await forEachBounded(page, (record) => removeOne(catalog, space, record));
+      const last = page.at(-1);
+      if (last === undefined || page.length < REMOVED_AT_A_TIME) break;
+      after = last.key;
+    }
   }
-  return removed;
+  return true;
 }
 
 export async function removeAll(catalog: Catalog, space: string): Promise<void> {

@@ -14,6 +14,7 @@ import { SECOND_MICROS } from "../../src/model/namespace-config.ts";
 import { Namespaces } from "../../src/namespaces/namespaces.ts";
 import { SliceReconciler } from "../../src/namespaces/slice-reconciler.ts";
 import type { ReconcilerEvent } from "../../src/namespaces/reconcile/reconcile-run.ts";
+import { removeDroppedRecords } from "../../src/records/dropped-slices.ts";
 import { MemoryCatalog } from "./memory-catalog.ts";
 import { MemoryStore } from "./memory-store.ts";
 import { gatedCatalog, gatedStore } from "./stopped-process.ts";
@@ -128,6 +129,11 @@ export class ControlFixture {
       if (seconds === 600) throw new Error("the work does not end");
       await this.clock.advance(1_000);
     }
+  }
+
+  /** What the owner of the slices removes in the background. */
+  async removeDropped(): Promise<void> {
+    await removeDroppedRecords(this.catalog, () => true);
   }
 
   /**

@@ -63,7 +63,7 @@ export class SliceWitness {
     const ids = new Set(namespaces.map(({ id }) => id));
     const strays = catalog.dump().filter((record) => {
       const [space = "", id = ""] = record.split("/");
-      return !["namespaces", "leases", "service"].includes(space) && !ids.has(id);
+      return !["namespaces", "leases", "service", "dropped-slices"].includes(space) && !ids.has(id);
     });
     deepEqual(strays, [], where);
   }

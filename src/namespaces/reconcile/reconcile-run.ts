@@ -66,8 +66,8 @@ export interface ReconcileRun extends Changing {
   readonly sightings: Sightings;
   readonly knownSlices: KnownSlices;
   readonly settlingFloors: SettlingFloors;
-  /** What is left of what one run may drop: the floors of all namespaces wait for it. */
-  readonly drops: { slices: number; records: number };
+  /** How many more slices this run may drop: the floors of all namespaces wait for it. */
+  readonly drops: { slices: number };
   /** Never waits for another process that changes the slices: the next run retries. */
   readonly wait: OwnerWait;
   /** Updated as the run proceeds. */

@@ -10,6 +10,7 @@ import type { DroppedSnapshots } from "../ports/snapshots.ts";
 import { readHistograms } from "../records/histogram-records.ts";
 import { readReadyNamespace } from "../records/namespace-records.ts";
 import type { NamespaceRecord } from "../records/namespace-records.ts";
+import { ID_STRATEGIES_MAX } from "../records/id-strategies.ts";
 import { readSlices } from "../records/slice-records.ts";
 import { splitIdOf } from "../records/split-ids.ts";
 import { listSplits, slicesWithSplits } from "../records/split-records.ts";
@@ -65,6 +66,7 @@ export class Doctor {
       tuning: await this.#options.tunings(namespace),
       reads: this.#options.recentReads(namespace),
       snapshots: await this.#snapshots(record.id),
+      grownIds: { count: record.idStrategyCount, max: ID_STRATEGIES_MAX },
       wide: await this.#widest(record, histograms),
     });
   }

@@ -35,10 +35,24 @@ function condition(change: Partial<NamespaceCondition> = {}): NamespaceCondition
     tuning: { tunings: [], next: undefined, nothing: "FITS" },
     reads: undefined,
     snapshots: undefined,
+    grownIds: { count: 0, max: 10_000 },
     wide: [],
     ...change,
   };
 }
+
+test("ids that can no longer grow are named, and only then", () => {
+  const full = remediesOf(condition({ grownIds: { count: 10_000, max: 10_000 } }));
+  deepEqual(
+    full.map(({ remedy, command }) => [remedy, command]),
+    [["RETUNE", "braid tune ls plays"]],
+  );
+  const almost = remediesOf(condition({ grownIds: { count: 9_999, max: 10_000 } }));
+  deepEqual(
+    almost.map(({ remedy }) => remedy),
+    ["NOTHING"],
+  );
+});
 
 function wide(
   state: SplitState | undefined,

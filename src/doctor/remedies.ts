@@ -52,6 +52,8 @@ export interface NamespaceCondition {
   readonly reads: RecentReads | undefined;
   /** Copies of dropped slices that the engine may keep; undefined if it keeps none. */
   readonly snapshots: (DroppedSnapshots & { readonly dropped: number }) | undefined;
+  /** How many ids have a number of event buckets of their own, and how many can have one. */
+  readonly grownIds: { readonly count: number; readonly max: number };
   /** Largest first. */
   readonly wide: readonly WidePartition[];
 }
@@ -66,6 +68,7 @@ export function remediesOf(condition: NamespaceCondition): Remedy[] {
     ...tuningRemedies(condition),
     ...condition.wide.flatMap((partition) => partitionRemedies(condition, partition)),
     ...snapshotRemedies(condition),
+    ...growthRemedies(condition),
   ];
   if (found.length > 0) return withoutRepeatedBlocks(found);
   return [{ problem: "none found", remedy: "NOTHING", why: healthyText(condition), command: "" }];
@@ -89,6 +92,20 @@ function healthyText({ verdict, tuning, reads, namespace }: NamespaceCondition):
       : NO_TUNING_TEXTS[tuning.nothing ?? "FITS"];
   const read = reads === undefined ? "" : `; ${readText(reads, namespace)}`;
   return `no wide partition is known; ${sizes}${read}`;
+}
+
+/** Ids that become wide get no more event buckets of their own: their hot spots stay. */
+function growthRemedies({ namespace, grownIds: { count, max } }: NamespaceCondition): Remedy[] {
+  if (count < max) return [];
+  const ids = max.toLocaleString("en-US");
+  return [
+    {
+      problem: `${ids} ids have more event buckets than their slices, and there can be no more`,
+      remedy: "RETUNE",
+      why: "so many wide ids mean that the slices have too few event buckets, or too long time buckets",
+      command: `braid tune ls ${namespace.name}`,
+    },
+  ];
 }
 
 /** Whether reads meet their target now, and what explains it if they do not. */

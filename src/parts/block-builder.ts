@@ -18,6 +18,7 @@ export type TakeBlock = (block: StoredBlock, frames: Uint8Array, count: number) 
 export class BlockBuilder {
   readonly #context: BlockContext;
   readonly #take: TakeBlock;
+  readonly #frameBytesMax: number;
   /** The frames of the block being filled. */
   #frames: Uint8Array[] = [];
   #bytes = 0;
@@ -30,14 +31,20 @@ export class BlockBuilder {
   count = 0;
   bytesMax = 0;
 
-  /** `part`: in the split table. */
-  constructor(part: PartitionKey, generation: number, take: TakeBlock) {
+  /** `part`: in the split table. No block has more bytes of frames, except one of a single event. */
+  constructor(
+    part: PartitionKey,
+    generation: number,
+    take: TakeBlock,
+    frameBytesMax: number = BLOCK_BYTES_TARGET,
+  ) {
     this.#context = { binding: bindingOf(part), generation, part: part.eventBucket };
     this.#take = take;
+    this.#frameBytesMax = frameBytesMax;
   }
 
   add(run: Run): void {
-    if (this.#bytes + run.bytes <= BLOCK_BYTES_TARGET) {
+    if (this.#bytes + run.bytes <= this.#frameBytesMax) {
       for (const chunk of run.chunks) this.#push(chunk);
       this.#events += run.count;
       this.#first ??= run.first;
@@ -78,7 +85,7 @@ export class BlockBuilder {
         const end = frameEnd(chunk, at, chunk.length);
         assert(end > 0, "a run holds whole frames");
         const bytes = this.#bytes + (at - start);
-        if (bytes > 0 && bytes + (end - at) > BLOCK_BYTES_TARGET) {
+        if (bytes > 0 && bytes + (end - at) > this.#frameBytesMax) {
           if (at > start) this.#push(chunk.subarray(start, at));
           // A block that an earlier run began, and to which this run adds nothing, has its last
           // already.

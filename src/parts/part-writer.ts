@@ -14,7 +14,9 @@ import type { SplitLayout } from "../model/layouts.ts";
 import type { EventStore, PlacedEvent, ServiceLevel, StoredBlock } from "../ports/event-store.ts";
 import { comparePositions, eventsOfRun, frameLength } from "../wire/frames.ts";
 import type { Position, Run } from "../wire/frames.ts";
+import { BLOCK_BYTES_TARGET } from "../wire/packed-block.ts";
 import { BlockBuilder } from "./block-builder.ts";
+import type { TakeBlock } from "./block-builder.ts";
 import { RangeDigest } from "./range-digest.ts";
 
 /** Each append is made durable, so a small one costs as much as a large one. */
@@ -29,6 +31,21 @@ export interface PartTarget {
   readonly generation: number;
   readonly layout: SplitLayout;
   readonly level?: ServiceLevel;
+  /** Bytes of events in one block; not given for parts that are read one after another. */
+  readonly blockBytes?: number;
+}
+
+/** A page from parts that are all read at once fetches about this much, or a block of each. */
+const MERGED_BLOCKS_BYTES = 192 * 1024;
+const BLOCK_BYTES_MIN = 3 * 1024;
+
+/**
+ * How large the blocks of a part are, if every read merges so many parts: each of them is asked for
+ * a block, however few events the read wants.
+ */
+export function mergedBlockBytes(parts: number): number {
+  const share = Math.floor(MERGED_BLOCKS_BYTES / Math.max(1, parts));
+  return Math.min(BLOCK_BYTES_TARGET, Math.max(BLOCK_BYTES_MIN, share));
 }
 
 export class PartWriter {
@@ -53,11 +70,13 @@ export class PartWriter {
     this.#target = target;
     this.#location = partKey(target.partition, target.part);
     if (LAYOUTS[target.layout].blocks) {
-      this.#blocks = new BlockBuilder(this.#location, target.generation, (block, frames, count) => {
+      const take: TakeBlock = (block, frames, count) => {
         this.#digest.add(frames, count);
         this.#ready.push(block);
         this.#readyBytes += block.bytes.length;
-      });
+      };
+      const { generation, blockBytes } = target;
+      this.#blocks = new BlockBuilder(this.#location, generation, take, blockBytes);
     }
   }
 

@@ -2,6 +2,7 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { until } from "../../tests/support/conditions.ts";
+import { storeAround } from "../../tests/support/busy-engine.ts";
 import type { MemoryStore } from "../../tests/support/memory-store.ts";
 import {
   anyEvents,
@@ -26,7 +27,8 @@ import { ServiceError } from "../lib/errors.ts";
 import { SPLIT_LAYOUTS } from "../model/layouts.ts";
 import type { PartRecord, RouteSegment } from "../model/split.ts";
 import type { SplitLayout } from "../model/layouts.ts";
-import { PartWriter } from "./part-writer.ts";
+import type { EventStore } from "../ports/event-store.ts";
+import { mergedBlockBytes, PartWriter } from "./part-writer.ts";
 import type { PartReadRange } from "./part-reader.ts";
 import { SegmentReader } from "./segment-reader.ts";
 
@@ -42,12 +44,13 @@ async function writeSegment(
   layout: SplitLayout,
   strategy: RouteSegment["strategy"],
   groups: readonly { from: number; to: number; events: readonly TestEvent[] }[],
+  blockBytes?: number,
 ): Promise<Segmented> {
   const store = await storeWithTable();
   const parts: PartRecord[] = [];
   for (const [part, { from, to, events }] of groups.entries()) {
     const target = { store, partition: ORIGINAL, part, generation: GENERATION, layout };
-    const writer = new PartWriter(target);
+    const writer = new PartWriter(blockBytes === undefined ? target : { ...target, blockBytes });
     for (const run of runsOf(events, 10, 4)) await writer.addRun(run);
     parts.push(await writer.finish(from, to));
   }
@@ -91,7 +94,7 @@ function byHash(
     to: TO,
     events: events.filter(({ frame }) => frame.length % count === n),
   }));
-  return writeSegment(layout, "HASH", groups);
+  return writeSegment(layout, "HASH", groups, mergedBlockBytes(count));
 }
 
 function readerOf({ store, segment, parts }: Segmented, range: PartReadRange): SegmentReader {
@@ -103,6 +106,37 @@ function manyEvents(count: number): TestEvent[] {
   return newestFirst(
     Array.from({ length: count }, (_, i) => testEvent(FROM + (i % 100), `id-${i}`, 5_000)),
   );
+}
+
+for (const order of ["NEWEST_FIRST", "OLDEST_FIRST"] as const) {
+  test(`a page of ten events from 64 merged parts fetches little of them, ${order}`, async () => {
+    const events = newestFirst(
+      Array.from({ length: 6_400 }, (_, i) =>
+        testEvent(FROM + (i % 100), `id-${String(i).padStart(5, "0")}`, 300 + (i % 64)),
+      ),
+    );
+    const written = await byHash("PACKED", events, 64);
+    equal(written.parts.length, 64);
+    ok(written.parts.every(({ blocks }) => blocks > 5));
+    let fetched = 0;
+    const store: EventStore = {
+      ...storeAround(written.store, (call) => call()),
+      async *scanBlocks(...of) {
+        for await (const blocks of written.store.scanBlocks(...of)) {
+          for (const { bytes } of blocks) fetched += bytes.length;
+          yield blocks;
+        }
+      },
+    };
+    const range = { ...WHOLE, order, firstBytes: 10 * 400 };
+    const { segment, parts } = written;
+    const reader = new SegmentReader(store, ORIGINAL, segment, parts, range, never);
+    let count = 0;
+    while (count < 10) count += (await reader.next())?.count ?? NaN;
+    await reader.close();
+    ok(count >= 10);
+    ok(fetched <= 256 * 1024, `${fetched} bytes`);
+  });
 }
 
 const AHEAD: readonly Pick<PartReadRange, "subrangesAhead" | "onDemand">[] = [

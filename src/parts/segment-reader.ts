@@ -96,12 +96,15 @@ export class SegmentReader implements RunSource {
     return this.#inOrder(range.order === "NEWEST_FIRST" ? wanted : wanted.toReversed());
   }
 
-  /** All parts cover all of the time, so each gets a share of the fetch size. */
+  /**
+   * All parts cover all of the time, so each gets a share of the fetch size, and of what a page
+   * wants first.
+   */
   #merged(parts: readonly PartRecord[]): RunSource {
     const { order, runBytesMax } = this.#range;
     const share = Math.max(MERGED_RUN_BYTES_MIN, Math.floor(runBytesMax / parts.length));
     const sources = parts.map((part) => {
-      const cursor = this.#openPart(part, share);
+      const cursor = this.#openPart(part, share, parts.length);
       return { next: () => cursor.next(this.#streaming) };
     });
     return new MergedRuns(sources, order, MERGED_EVENTS_MAX);
@@ -178,9 +181,9 @@ export class SegmentReader implements RunSource {
     return this.#streaming || this.#range.firstBytes >= this.#range.runBytesMax;
   }
 
-  #openPart(part: PartRecord, runBytesMax: number): PartCursor {
+  #openPart(part: PartRecord, runBytesMax: number, mergedParts = 1): PartCursor {
     const { generation, layout } = this.#segment;
-    const left = Math.max(0, this.#range.firstBytes - this.#bytes);
+    const left = Math.max(0, this.#range.firstBytes - this.#bytes) / mergedParts;
     const wanted = this.#streaming ? runBytesMax : left;
     const range = { ...this.#range, runBytesMax, firstBytes: Math.min(wanted, part.bytes) };
     const { signal } = this.#leaving;

@@ -110,7 +110,9 @@ test("the number of ids of a namespace that have a strategy is bounded", async (
     idStrategyCount: ID_STRATEGIES_MAX - 1,
   }));
   ok(await addIdStep(catalog, "plays", "a", STEP));
-  equal(await addIdStep(catalog, "plays", "b", STEP), false);
+  await rejects(addIdStep(catalog, "plays", "b", STEP), { code: "CONFLICT" });
+  // An id that has a strategy already takes no more room.
+  ok(await addIdStep(catalog, "plays", "a", { from: STEP.from + 1, factor: STEP.factor * 2 }));
 });
 
 /** Stops after some calls; `goOn` lets some more through, and then it is dead. */

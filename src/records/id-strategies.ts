@@ -8,6 +8,7 @@
  * before it is made and counted there afterwards, so that views re-read the ids only then.
  */
 import { z } from "zod";
+import { ServiceError } from "../lib/errors.ts";
 import type { IdStrategyStep } from "../model/read-mode.ts";
 import type { Catalog } from "../ports/catalog.ts";
 import {
@@ -65,8 +66,8 @@ export async function readIdSteps(
 /**
  * Gives an id more event buckets from a time on. Returns false and changes nothing if the id has as
  * many by then, if the step does not continue the existing ones, if another process was faster, if
- * the namespace has too many such ids or too many changes at once, or if it is too late: `inTime`
- * is called right before the write, because a process can pause between deciding on a step and
+ * the namespace has too many changes at once, or if it is too late. CONFLICT if the namespace has
+ * no room for another such id: an operator has to know. `inTime` is called right before the write, because a process can pause between deciding on a step and
  * storing it. It gets the namespace as it was when the change was noted in it, by compare-and-set:
  * its limits may have changed as well.
  */
@@ -85,7 +86,7 @@ export async function addIdStep(
   const known = stored === undefined ? NO_STEPS : decodeStored(strategySchema, space, stored);
   const { steps } = known;
   if (!continues(steps, step)) return false;
-  const begun = await begin(catalog, name, id, seriesId);
+  const begun = await begin(catalog, name, id, { seriesId, isNew: stored === undefined });
   if (begun === undefined) return false;
   let added = false;
   try {
@@ -139,15 +140,14 @@ async function begin(
   catalog: Catalog,
   name: string,
   id: string,
-  seriesId: string,
+  { seriesId, isNew }: { readonly seriesId: string; readonly isNew: boolean },
 ): Promise<NamespaceRecord | undefined> {
-  let full = false;
+  let isBusy = false;
   const noted = await updateNamespace(catalog, name, (found) => {
     const current = requireReady(found.id === id ? found : undefined, name);
-    full =
-      current.idStrategyCount >= ID_STRATEGIES_MAX ||
-      current.idStrategyChanging.length >= CHANGES_AT_ONCE_MAX;
-    if (full) return undefined;
+    if (isNew && current.idStrategyCount >= ID_STRATEGIES_MAX) throw noRoom(name);
+    isBusy = current.idStrategyChanging.length >= CHANGES_AT_ONCE_MAX;
+    if (isBusy) return undefined;
     const idStrategyChange = current.idStrategyChange + 1;
     return {
       ...current,
@@ -156,7 +156,17 @@ async function begin(
       idStrategyCount: current.idStrategyCount + 1,
     };
   });
-  return full ? undefined : noted;
+  return isBusy ? undefined : noted;
+}
+
+function noRoom(namespace: string): ServiceError {
+  const ids = ID_STRATEGIES_MAX.toLocaleString("en-US");
+  return new ServiceError(
+    "CONFLICT",
+    `${ids} ids of namespace "${namespace}" have a number of event buckets of their own, and there can ` +
+      "be no more: give new slices more event buckets or shorter time buckets (braid doctor)",
+    { details: { namespace } },
+  );
 }
 
 /** Also if the reconciler has ended it as dead meanwhile. */

@@ -6,7 +6,7 @@
 import type { PartitionKey } from "../../model/partition.ts";
 import type { StoredBlock } from "../../ports/event-store.ts";
 import { asBuffer, int32, int64 } from "./cql-values.ts";
-import { insertStatement, sendInserts } from "./send-inserts.ts";
+import { sendInserts } from "./send-inserts.ts";
 import type { BoundPartition, Insert, InsertMeans, InsertTarget } from "./send-inserts.ts";
 
 /**
@@ -32,7 +32,7 @@ export function appendBlocks(
   return sendInserts(
     means,
     target,
-    batches.map((batch) => () => insertOf(target.table, partition, batch)),
+    batches.map((batch) => () => insertOf(partition, batch)),
   );
 }
 
@@ -53,10 +53,10 @@ function cutIntoBatches(blocks: readonly StoredBlock[]): StoredBlock[][] {
   return batches;
 }
 
-function insertOf(table: string, partition: BoundPartition, batch: readonly StoredBlock[]): Insert {
+function insertOf(partition: BoundPartition, batch: readonly StoredBlock[]): Insert {
   const params: Buffer[] = [];
   for (const { key, bytes } of batch) {
     params.push(...partition, int64(key.time), asBuffer(key.id), asBuffer(bytes));
   }
-  return { query: insertStatement(table, batch.length), params, partition };
+  return { params, partition };
 }

@@ -5,6 +5,7 @@ import { utf8 } from "../../lib/bytes.ts";
 import { FairQueue } from "../../lib/fair-queue.ts";
 import { encodeEvent } from "../../wire/event-record.ts";
 import { appendEvents, insertsFor } from "./append-events.ts";
+import { BatchStatements } from "./batch-statements.ts";
 import type { StatementLine } from "./select-rows.ts";
 import { writeLevel } from "./service-level.ts";
 import { Speculation } from "./speculation.ts";
@@ -30,10 +31,10 @@ test("C1: a statement that is due after its time limit is not sent", async () =>
     await clock.sleep(level.waitMs + 1);
     return { rows: [], more: false };
   };
-  const session = { execute, speculation: new Speculation() };
+  const session = { execute, batch: execute, speculation: new Speculation() };
   const queue = new FairQueue(clock, 1);
   const inFlight: StatementLine = (work) => queue.runWhenFree("plays", work);
-  const means = { session, inFlight, clock };
+  const means = { session, inFlight, clock, batches: new BatchStatements(clock) };
   const target = { table: "k.t", what: "slice t", level, sendByMs: level.waitMs };
   const placed = ["a", "b"].map((series) => ({
     event: encodeEvent(utf8(series), 1, utf8("e"), []),

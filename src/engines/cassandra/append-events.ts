@@ -2,7 +2,8 @@
  * Stores the events of one slice: those of one partition together, in batches that one replica set
  * applies as a single mutation.
  *
- * A batch is one prepared statement of several inserts, so that Cassandra parses nothing and the
+ * To a table that is written to all the time (`batch-statements.ts`), a batch is one prepared
+ * statement of several inserts, so that Cassandra parses nothing and the
  * driver looks up one statement instead of one for each event. It never leaves its partition and is
  * bounded in events and bytes. There are statements for twenty numbers of inserts, not for every
  * number: a batch in between repeats its last event, which changes nothing and costs less than a
@@ -10,7 +11,7 @@
  */
 import type { PlacedEvent } from "../../ports/event-store.ts";
 import { asBuffer, int32, writeInt64 } from "./cql-values.ts";
-import { insertStatement, sendInserts } from "./send-inserts.ts";
+import { sendInserts } from "./send-inserts.ts";
 import type { BoundPartition, Insert, InsertMeans, InsertTarget } from "./send-inserts.ts";
 
 /** Beyond this a batch gains little, and a slow one delays more. */
@@ -32,7 +33,10 @@ export function appendEvents(
   return sendInserts(
     means,
     target,
-    batches.map((batch) => () => insertOf(target.table, batch)),
+    batches.map(
+      (batch) => () =>
+        insertOf(batch, batch.events.length > 1 && means.batches.includes(target.table)),
+    ),
   );
 }
 
@@ -83,8 +87,9 @@ export function insertsFor(events: number): number {
   return Math.ceil(events / step) * step;
 }
 
-function insertOf(table: string, { key, events }: PartitionGroup): Insert {
-  const inserts = insertsFor(events.length);
+/** `padded`: to the number of inserts of a prepared statement. */
+function insertOf({ key, events }: PartitionGroup, padded: boolean): Insert {
+  const inserts = padded ? insertsFor(events.length) : events.length;
   const times = Buffer.allocUnsafe(8 * inserts);
   const params: Buffer[] = [];
   for (let i = 0; i < inserts; i++) {
@@ -98,5 +103,5 @@ function insertOf(table: string, { key, events }: PartitionGroup): Insert {
       bytes.subarray(event.itemsStart, event.end),
     );
   }
-  return { query: insertStatement(table, inserts), params, partition: key };
+  return { params, partition: key };
 }

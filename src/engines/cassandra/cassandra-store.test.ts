@@ -40,6 +40,10 @@ function storeOn() {
       await told.executing(kind, params);
       return { rows: [], more: false };
     },
+    batch: async (kind, _query, rows) => {
+      await told.executing(kind, rows.flat());
+      return { rows: [], more: false };
+    },
   };
   const clock = new VirtualClock(0);
   const catalog = new MemoryCatalog();

@@ -24,6 +24,7 @@ import { frameLength } from "../../wire/frames.ts";
 import type { Run } from "../../wire/frames.ts";
 import { appendBlocks } from "./append-blocks.ts";
 import { appendEvents } from "./append-events.ts";
+import { BatchStatements } from "./batch-statements.ts";
 import { isMissingTable, readFailure, unavailable } from "./driver-errors.ts";
 import type { CassandraHistogramTable } from "./histogram-table.ts";
 import { keyspaceOf, tableOf } from "./keyspaces.ts";
@@ -50,7 +51,10 @@ const READS_IN_FLIGHT = 256;
 const BLOCKS_IN_FLIGHT = 8;
 
 /** What it needs of a session. */
-export type StoreSession = Pick<Session, "execute" | "speculation" | "changeSchema" | "options">;
+export type StoreSession = Pick<
+  Session,
+  "execute" | "batch" | "speculation" | "changeSchema" | "options"
+>;
 
 export interface CassandraStoreOptions {
   readonly session: StoreSession;
@@ -73,11 +77,13 @@ export class CassandraStore implements EventStore {
   readonly #writes: FairQueue;
   readonly #blockWrites: FairQueue;
   readonly #reads: FairQueue;
+  readonly #batches: BatchStatements;
   #closed = false;
 
   constructor(options: CassandraStoreOptions) {
     const { session, register, clock, prefix, writeMaxMs } = options;
     this.#session = session;
+    this.#batches = new BatchStatements(clock);
     this.#writes = new FairQueue(clock, WRITES_IN_FLIGHT);
     this.#blockWrites = new FairQueue(clock, BLOCKS_IN_FLIGHT);
     this.#reads = new FairQueue(clock, READS_IN_FLIGHT);
@@ -144,6 +150,7 @@ export class CassandraStore implements EventStore {
       session: this.#session,
       inFlight: lineOf(this.#writes, slice),
       clock: this.#clock,
+      batches: this.#batches,
     };
     await appendEvents(means, target, events);
     this.#counts.add(slice, events.length, bytes);
@@ -162,6 +169,7 @@ export class CassandraStore implements EventStore {
       session: this.#session,
       inFlight: lineOf(this.#blockWrites, partition),
       clock: this.#clock,
+      batches: this.#batches,
     };
     await appendBlocks(means, target, partition, blocks);
     const bytes = blocks.reduce((sum, block) => sum + block.bytes.length, 0);

@@ -9,6 +9,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { ServiceError } from "../../lib/errors.ts";
 import { isMissingTable, isRefusal, writeFailure } from "./driver-errors.ts";
 import type { StatementLine } from "./select-rows.ts";
+import type { BatchStatements } from "./batch-statements.ts";
 import type { WriteLevel } from "./service-level.ts";
 import type { Session } from "./session.ts";
 
@@ -28,20 +29,24 @@ export interface InsertTarget {
 }
 
 export interface InsertMeans {
-  readonly session: Pick<Session, "execute" | "speculation">;
+  readonly session: Pick<Session, "execute" | "batch" | "speculation">;
   readonly inFlight: StatementLine;
   readonly clock: Clock;
+  readonly batches: BatchStatements;
 }
 
 /** Series, time bucket and event bucket, as bound values. */
 export type BoundPartition = readonly [Buffer, Buffer, Buffer];
 
-/** A statement of one or more rows of one partition. */
+/** One or more rows of one partition. */
 export interface Insert {
-  readonly query: string;
+  /** The values of one row after another. */
   readonly params: Buffer[];
   readonly partition: BoundPartition;
 }
+
+/** The number of values of one row. */
+const COLUMNS = 6;
 
 /**
  * Each insert is made when it is about to be sent. Rejects as the port says: STORAGE_UNAVAILABLE
@@ -56,7 +61,7 @@ export async function sendInserts(
   const send = (make: () => Insert): Promise<void> => {
     // Others rely on the longest time a write is in flight, so a late statement must not begin.
     if (means.clock.monotonicMs() > target.sendByMs) return Promise.reject(waitedTooLong(target));
-    return sendOne(means, target.level, make(), attempts);
+    return sendOne(means, target, make(), attempts);
   };
   const outcomes = await Promise.allSettled(
     inserts.map((make) => means.inFlight(() => send(make))),
@@ -82,26 +87,36 @@ function waitedTooLong({ what }: InsertTarget): ServiceError {
 }
 
 async function sendOne(
-  { session, clock }: InsertMeans,
-  level: WriteLevel,
-  { query, params, partition }: Insert,
+  { session, clock, batches }: InsertMeans,
+  { table, level }: InsertTarget,
+  { params, partition }: Insert,
   attempts: Attempts,
 ): Promise<void> {
+  const rows = params.length / COLUMNS;
+  const isOne = rows === 1 || batches.includes(table);
+  const query = insertStatement(table, isOne ? rows : 1);
   session.speculation.setDelay(query, level.speculateMs);
   const startedMs = clock.monotonicMs();
+  const options = {
+    consistency: level.consistency,
+    readTimeout: level.readTimeout,
+    retry: attempts,
+    routingKey: [...partition],
+  };
   try {
-    await session.execute("write", query, params, {
-      consistency: level.consistency,
-      readTimeout: level.readTimeout,
-      retry: attempts,
-      routingKey: [...partition],
-    });
+    if (isOne) await session.execute("write", query, params, options);
+    else await session.batch("write", query, inRows(params), options);
   } catch (error) {
     // A second node may have been asked, and the driver does not wait for both: one may still store
     // it.
     if (clock.monotonicMs() - startedMs >= level.speculateMs) attempts.outcomeUnknown = true;
     throw error;
   }
+}
+
+function inRows(params: readonly Buffer[]): Buffer[][] {
+  const rows = params.length / COLUMNS;
+  return Array.from({ length: rows }, (_, nth) => params.slice(nth * COLUMNS, (nth + 1) * COLUMNS));
 }
 
 /** By table. Texts of tables long dropped are forgotten; those in use are made again. */

@@ -166,11 +166,29 @@ export class Session {
     params: unknown[],
     options: QueryOptions,
   ): Promise<Result> {
+    return this.#measured(kind, () => this.#client.execute(query, params, options));
+  }
+
+  /** One statement with several rows of parameters, applied together: all of one partition. */
+  batch(
+    kind: StatementKind,
+    query: string,
+    rows: readonly unknown[][],
+    options: QueryOptions,
+  ): Promise<Result> {
+    const queries = rows.map((params) => ({ query, params }));
+    return this.#measured(kind, () => this.#client.batch(queries, { ...options, logged: false }));
+  }
+
+  async #measured(
+    kind: StatementKind,
+    send: () => Promise<cassandra.types.ResultSet>,
+  ): Promise<Result> {
     if (this.#closed) throw closed();
     const startedMs = this.#clock.monotonicMs();
     let outcome: "ok" | "failed" = "failed";
     try {
-      const { rows, pageState } = await this.#client.execute(query, params, options);
+      const { rows, pageState } = await send();
       outcome = "ok";
       // A statement without result rows has none, whatever the types say.
       const next = typeof pageState === "string" ? pageState : undefined;

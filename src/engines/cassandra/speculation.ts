@@ -24,7 +24,10 @@ export class Speculation implements policies.speculativeExecution.SpeculativeExe
   }
 
   newPlan(_keyspace: string, query: string | object[]): { nextExecution: () => number } {
-    const delay = typeof query === "string" ? this.#delays.peek(query) : undefined;
+    // A batch repeats one statement.
+    const [first] = typeof query === "string" ? [{ query }] : (query as { query?: unknown }[]);
+    const text = first?.query;
+    const delay = typeof text === "string" ? this.#delays.peek(text) : undefined;
     if (delay === undefined) return NEVER;
     let left = SPECULATIONS_MAX;
     return { nextExecution: () => (left-- > 0 ? delay : -1) };

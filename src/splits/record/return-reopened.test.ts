@@ -382,6 +382,7 @@ test("a slice that is dropped later is not looked at again", async () => {
     await fixture.clock.advance(DAY / 4_000);
     await reconciler.runOnce(never);
   }
+  await fixture.removeDropped();
   const left = fixture.catalog
     .dump()
     .filter((path) => /^(splits|routes|parts|split-slices)\//.test(path));

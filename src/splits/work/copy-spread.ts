@@ -5,7 +5,7 @@
  */
 import { writePart } from "../../records/part-records.ts";
 import type { PartRecord } from "../../model/split.ts";
-import { PartWriter } from "../../parts/part-writer.ts";
+import { mergedBlockBytes, PartWriter } from "../../parts/part-writer.ts";
 import type { SpreadStrategy } from "../../model/strategies/strategy.ts";
 import type { Run } from "../../wire/frames.ts";
 import { withNewest } from "./newest-segment.ts";
@@ -33,6 +33,7 @@ export async function copySpread(
         generation,
         layout,
         level,
+        blockBytes: mergedBlockBytes(partsPlanned),
       }),
   );
   try {

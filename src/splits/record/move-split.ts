@@ -168,7 +168,7 @@ async function isGone(catalog: Catalog, { from, partition }: DueEntry): Promise<
   return from > 0 || (await isSliceGone(catalog, partition));
 }
 
-async function isSliceGone(
+export async function isSliceGone(
   catalog: Catalog,
   { namespaceId, slice: name }: SliceRef,
 ): Promise<boolean> {

@@ -7,9 +7,10 @@
  */
 import { endWith, inSpan } from "../../lib/tracer.ts";
 import { rescheduleSplit } from "../record/reschedule-splits.ts";
-import { moveSplit, removeIfGone } from "../record/move-split.ts";
+import { isSliceGone, moveSplit, removeIfGone } from "../record/move-split.ts";
 import { readNamespace, settledFloorOf } from "../../records/namespace-records.ts";
 import type { NamespaceRecord } from "../../records/namespace-records.ts";
+import type { Catalog } from "../../ports/catalog.ts";
 import type { PartitionKey } from "../../model/partition.ts";
 import { movedSplit, restedSplit } from "../../model/split-moves.ts";
 import type { MoveReason } from "../../model/split-moves.ts";
@@ -177,9 +178,11 @@ async function comeToRest({ context, owned }: SplitJob, error: unknown): Promise
   const cause = interruptionOf(error)?.kind ?? "outage";
   // Overtaken: this process no longer owns the split. Gone: the record is removed with its slice.
   if (owned.over || cause === "overtaken" || cause === "gone") return;
-  const { clock, by, observe } = context;
+  const { catalog, clock, by, observe } = context;
   const stopping = owned.signal.aborted;
-  const { namespace } = owned.record;
+  const { namespace, partition } = owned.record;
+  // Nor does this process change a record of a slice whose tables it has found dropped.
+  if (cause === "outage" && !stopping && (await isGone(catalog, partition))) return;
   if (!stopping && cause === "outage") {
     observe({ kind: "trouble", namespace, what: "a split could not continue", error });
   }
@@ -194,6 +197,11 @@ async function comeToRest({ context, owned }: SplitJob, error: unknown): Promise
     if (interruptionOf(second)?.kind === "overtaken") return;
     observe({ kind: "trouble", namespace, what: "a split could not be parked", error: second });
   }
+}
+
+/** Unknown counts as there. */
+async function isGone(catalog: Catalog, partition: PartitionKey): Promise<boolean> {
+  return isSliceGone(catalog, partition).catch(() => false);
 }
 
 type Stop = MoveReason & { readonly cause: "mismatch" | "paused" | "reopened" | "outage" };

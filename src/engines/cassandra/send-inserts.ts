@@ -123,7 +123,7 @@ function inRows(params: readonly Buffer[]): Buffer[][] {
 const STATEMENTS = new LRUCache<string, string[]>({ max: 1_000 });
 
 /** The same text each time, so that the driver finds its prepared statement. */
-export function insertStatement(table: string, rows: number): string {
+function insertStatement(table: string, rows: number): string {
   let bySize = STATEMENTS.get(table);
   if (bySize === undefined) {
     STATEMENTS.set(table, (bySize = []));

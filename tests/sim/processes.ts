@@ -251,7 +251,7 @@ export function startWorker(shared: Shared, name: string, chaos: Chaos): SimWork
     margins: MARGINS,
     copyAtAll: false,
     clockInDoubt: () => time.inDoubt,
-    makeSplitTable: (...of) => makeSplitTable({ catalog, store, ownership }, ...of),
+    makeSplitTable: (...of) => makeSplitTable(process.changing, ...of),
     observe: (event) => {
       if (event.kind === "moved") shared.count(`to ${event.to} by ${event.cause}`);
       if (event.kind === "id step") shared.count("id gets more event buckets");

@@ -12,17 +12,22 @@ import type { Catalog, CatalogRecord, CatalogVersion } from "../../ports/catalog
 import type { CheckedLevel } from "./checked-level.ts";
 import type { LevelBatch } from "./level.ts";
 import { decodeCount, encodeCount, systemKey } from "./system-keys.ts";
+import { VersionIndex } from "./version-index.ts";
 
 const VERSION_KEY = systemKey("v");
 const SEPARATOR = Buffer.from([0xff]);
 const CHECKSUM_BYTES = 4;
 const HEAD_BYTES = CHECKSUM_BYTES + 8;
+/** Two spaces are asked for versions, each with a record for each namespace. */
+const INDEXES_MAX = 4;
 
 export class EmbeddedCatalog implements Catalog {
   readonly shared = false;
   readonly #level: CheckedLevel;
   #version: number;
   readonly #records = new KeyedMutex();
+  /** Of the spaces whose versions were asked for. */
+  readonly #indexes = new Map<string, VersionIndex>();
 
   private constructor(level: CheckedLevel, version: number) {
     this.#level = level;
@@ -44,8 +49,24 @@ export class EmbeddedCatalog implements Catalog {
     return this.#list(space, after, limit, decodeRecord);
   }
 
-  versions(space: string, after: string, limit: number): Promise<readonly CatalogVersion[]> {
-    return this.#list(space, after, limit, decodeVersion);
+  async versions(space: string, after: string, limit: number): Promise<readonly CatalogVersion[]> {
+    if (limit <= 0) return [];
+    const index = this.#indexOf(space);
+    if (index === undefined) return this.#list(space, after, limit, decodeVersion);
+    try {
+      return await index.versions(after, limit);
+    } catch (error) {
+      if (this.#indexes.get(space) === index) this.#indexes.delete(space);
+      throw error;
+    }
+  }
+
+  #indexOf(space: string): VersionIndex | undefined {
+    const known = this.#indexes.get(space);
+    if (known !== undefined || this.#indexes.size >= INDEXES_MAX) return known;
+    const index = new VersionIndex(() => this.#list(space, "", Infinity, decodeVersion));
+    this.#indexes.set(space, index);
+    return index;
   }
 
   async #list<T>(
@@ -84,7 +105,8 @@ export class EmbeddedCatalog implements Catalog {
     expected: number,
   ): Promise<number | undefined> {
     let version: number | undefined;
-    await this.#change(space, key, expected, (batch, recordKey) => {
+    const versionOf = (): number => version ?? 0;
+    await this.#change(space, key, expected, versionOf, (batch, recordKey) => {
       // A repeated write keeps its version; the counter may have advanced meanwhile.
       version ??= ++this.#version;
       const stored = encodeRecord(recordKey, version, value);
@@ -96,16 +118,24 @@ export class EmbeddedCatalog implements Catalog {
   }
 
   remove(space: string, key: string, expected: number): Promise<boolean> {
-    return this.#change(space, key, expected, (batch, recordKey) => {
-      batch.del(recordKey);
-      return recordKey.length;
-    });
+    return this.#change(
+      space,
+      key,
+      expected,
+      () => 0,
+      (batch, recordKey) => {
+        batch.del(recordKey);
+        return recordKey.length;
+      },
+    );
   }
 
+  /** `versionOf`: the version of the record once it is stored; 0 if it is removed. */
   async #change(
     space: string,
     key: string,
     expected: number,
+    versionOf: () => number,
     fill: (batch: LevelBatch, recordKey: Buffer) => number,
   ): Promise<boolean> {
     const recordKey = keyOf(space, key);
@@ -113,7 +143,14 @@ export class EmbeddedCatalog implements Catalog {
       const found = await this.read(space, key);
       if ((found?.version ?? 0) !== expected) return false;
       if (found === undefined && expected !== 0) return false;
-      await this.#level.writeAgain((batch) => fill(batch, recordKey));
+      try {
+        await this.#level.writeAgain((batch) => fill(batch, recordKey));
+      } catch (error) {
+        // It may be stored all the same.
+        this.#indexes.delete(space);
+        throw error;
+      }
+      this.#indexes.get(space)?.stored(key, versionOf());
       return true;
     });
   }

@@ -54,7 +54,7 @@ test("keys are in the order of their bytes, not of their UTF-16 units", async ()
   deepEqual(await index.versions("\uff5e", 10), [{ key: "\u{1f600}", version: 1 }]);
 });
 
-test("who asks learns that the space cannot be listed", async () => {
+test("a space that cannot be listed fails every call", async () => {
   const index = new VersionIndex(async () => {
     throw new Error("damaged");
   });

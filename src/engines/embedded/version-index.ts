@@ -19,7 +19,7 @@ export class VersionIndex {
   /** `list`: the whole space; it has at least what was stored before the call. */
   constructor(list: () => Promise<readonly CatalogVersion[]>) {
     this.#loading = this.#load(list);
-    // Whoever asks next finds the failure.
+    // The next call of `versions` rejects with it.
     this.#loading.catch(() => undefined);
   }
 

@@ -160,6 +160,7 @@ test("a sample gives the skew, and the ids and rates that are not given", async 
     events: events.join("\n"),
     bad: "1\n2\nthree\n",
     cut: "a,1\nb,\n",
+    headed: "id,events per day\na,1\nb,2\n",
   };
   await withFiles(files, async (path) => {
     const args = ["plan", "--worlds", "4", "--json"];
@@ -175,6 +176,9 @@ test("a sample gives the skew, and the ids and rates that are not given", async 
     equal(bad.code, 2);
     match(bad.err, /line 3 is neither a number of events a day, nor id,number/);
     match((await runBraid([...args, "--sample", path("cut")])).err, /line 2 is neither a number/);
+    // As a spreadsheet or a query writes it.
+    const headed = await runBraid([...args, "--sample", path("headed")]);
+    equal(headed.code, 0, headed.err);
     const both = await runBraid([...args, "--sample", path("rates"), "--skew", "EVEN"]);
     match(both.err, /leave out one of --sample and skew/);
   });

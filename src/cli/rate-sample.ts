@@ -3,7 +3,7 @@
  *
  * A line is the events a day of one id (a number, or `id,number`), or one event as `braid write`
  * takes it: then the events of each id are counted and divided by the days that the sample covers.
- * Memory holds a number per id.
+ * The first line may name the columns. Memory holds a number per id.
  */
 import type { RatePercentile, WorkloadInput } from "../provision/workload.ts";
 import { unreadableFile, UsageError } from "./failures.ts";
@@ -15,6 +15,8 @@ const PERCENTILES = [
 const IDS_MAX = 5_000_000;
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
+/** Names of columns, as a query or a spreadsheet writes them. */
+const HEADER = /^[a-z_][\w ]*(,[a-z_][\w ]*)*$/i;
 
 interface RateSample {
   readonly ids: number;
@@ -54,7 +56,7 @@ async function readRateSample(path: string, lines: AsyncIterable<string>): Promi
       throw new UsageError(`--sample ${path}: has more than ${IDS_MAX} ids; sample fewer of them`);
     }
     const text = line.trim();
-    if (text === "") continue;
+    if (text === "" || (number === 1 && HEADER.test(text))) continue;
     if (text.startsWith("{")) {
       const { id, time } = eventOf(text, path, number);
       counts.set(id, (counts.get(id) ?? 0) + 1);

@@ -499,6 +499,18 @@ test("a read that a clock far ahead recorded does not count, and the next read r
   equal((await there.tune()).kind, "propose");
 });
 
+test("a namespace that was created while the clock was far ahead is tuned all the same", async () => {
+  const there = await fixture();
+  const { catalog } = there.context;
+  await there.walked(0, SPARSE, MINUTES);
+  await there.walked(1, SPARSE, MINUTES);
+  await updateNamespace(catalog, "plays", (current) => ({
+    ...current,
+    createdAt: NOON + LATER + 30 * DAY,
+  }));
+  equal((await there.tune()).kind, "propose");
+});
+
 test("an operator's own change ends a tuning", async () => {
   const { tune, walked, states, context, record } = await fixture();
   await walked(0, SPARSE, MINUTES);

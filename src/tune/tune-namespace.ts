@@ -82,12 +82,13 @@ export async function factsOf(
   tunings: readonly Tuning[],
 ): Promise<TuningFacts> {
   const readAt = await lastReadAt(catalog, record.id);
+  const now = time.nowMicros();
   return {
     config: record.config,
-    createdAt: record.createdAt,
+    // By a clock that was far ahead: else no slice would count until then.
+    createdAt: isStampedAhead(record.createdAt, now) ? -Infinity : record.createdAt,
     isReopened: ({ epoch, end }) => !isSealed(record.epochStarts, { epoch, to: end }),
-    lastReadAt:
-      readAt === undefined || isStampedAhead(readAt, time.nowMicros()) ? undefined : readAt,
+    lastReadAt: readAt === undefined || isStampedAhead(readAt, now) ? undefined : readAt,
     clockInDoubt: time.inDoubt,
     histograms: await readHistograms(catalog, record.id, unreadable),
     tunings,

@@ -2,10 +2,23 @@
 import { formatCount } from "../lib/quantity.ts";
 
 /** "1,230", "87", "3.4", "0.012". */
-export function short(value: number): string {
-  if (value >= 1_000) return formatCount(Number(value.toPrecision(3)));
+export function short(value: number, digits = DIGITS): string {
+  if (value >= 1_000) return formatCount(Number(value.toPrecision(digits)));
   if (value >= 10) return String(Math.round(value));
   return value === 0 ? "0" : String(Number(value.toPrecision(2)));
+}
+
+const DIGITS = 3;
+
+/** With digits enough to differ from a limit that it is above or below: "1,004", not "1,000". */
+export function shortBeside(value: number, limit: number): string {
+  const isNear = value !== limit && short(value) === short(limit);
+  if (!isNear) return short(value);
+  for (let digits = DIGITS + 1; digits < 12; digits++) {
+    const text = formatCount(Number(value.toPrecision(digits)));
+    if (text !== formatCount(Number(limit.toPrecision(digits)))) return text;
+  }
+  return short(value);
 }
 
 /** "12 %", "less than 0.01 %". */
@@ -20,9 +33,10 @@ export function shortQuantity(value: number, noun: string): string {
   return `${text} ${noun}${text === "1" ? "" : "s"}`;
 }
 
-/** Of a number that may be an estimate: there is no part of a row. */
-export function rowsText(rows: number): string {
-  return shortQuantity(Math.ceil(rows - 1e-6), "row");
+/** Of a number that may be an estimate: there is no part of a row. Told apart from the limit. */
+export function rowsText(rows: number, limit = 0): string {
+  const text = shortBeside(Math.ceil(rows - 1e-6), limit);
+  return `${text} row${text === "1" ? "" : "s"}`;
 }
 
 /** For an axis: "10", "100k", "10M". */

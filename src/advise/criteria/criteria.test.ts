@@ -1,5 +1,5 @@
 /** Each criterion is monotone in what it measures: more of it never gives a better verdict. */
-import { equal, ok } from "node:assert/strict";
+import { equal, match, ok } from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { adviceOn, sampleOf, VIEW_ROLES } from "../../../tests/support/advise-table.ts";
@@ -124,6 +124,20 @@ test("order is monotone in late rows, and a question if they are unknown", () =>
   equal(late(0), "UP");
   equal(late(0.005), "QUESTION");
   equal(late(0.2), "DOWN");
+});
+
+test("a number that is just beyond a limit is not shown as the limit", () => {
+  const tombstones = { ...BASE, tombstones: { p50: 0, p99: 0, max: 1_001 } };
+  match(criterion("TOMBSTONES").judge(tombstones, CONTEXT).why, /up to 1,001 tombstones/);
+  const many = { ...BASE, tombstones: { p50: 0, p99: 0, max: 100_400 } };
+  match(criterion("TOMBSTONES").judge(many, CONTEXT).why, /up to 100,400 tombstones/);
+  const [rows, fill] = [100_400, 1.004].map((max) => ({ p50: 0, p99: 0, max }));
+  ok(rows !== undefined && fill !== undefined);
+  const { why } = criterion("SIZE_LIMIT").judge(
+    { ...BASE, sizes: { ...BASE.sizes, rows, fill } },
+    CONTEXT,
+  );
+  match(why, /has 100,400 rows .* a little above the limit of 100,000 rows/);
 });
 
 test("the limits are those that are given", () => {

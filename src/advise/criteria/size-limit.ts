@@ -19,13 +19,17 @@ export const sizeLimit: Criterion = {
       rowsBeyondShare > ROWS_SHARE_MAX ? "DOWN" : "UP",
     );
     const least = atLeast ? "at least " : "";
-    const largest = `the largest partition has ${least}${rowsText(rows.max)} and ${bytesText(bytes.max)}`;
+    const largest = `the largest partition has ${least}${rowsText(rows.max, limits.rowsMax)} and ${bytesText(bytes.max)}`;
     const limit = `${short(limits.rowsMax)} rows or ${bytesText(limits.bytesMax)}`;
     const why =
       fill.max <= 1
         ? `${largest}, ${percent(fill.max)} of the limit`
-        : `${largest} (key ${keyText(largestKey)}), ${short(fill.max)} times the limit of ${limit}; ` +
+        : `${largest} (key ${keyText(largestKey)}), ${timesText(fill.max)} the limit of ${limit}; ` +
           `${shortQuantity(partitionsBeyond, "partition")} with ${percent(rowsBeyondShare)} of all rows are beyond it`;
     return { verdict, number: fill.max, why };
   },
 };
+
+function timesText(fill: number): string {
+  return fill < 1.1 ? "a little above" : `${short(fill)} times`;
+}

@@ -1,6 +1,6 @@
 /** Tombstones: a read that meets many of them is slow, and fails at Cassandra's threshold. */
 import { formatDurationMs } from "../../lib/units.ts";
-import { short } from "../number-text.ts";
+import { short, shortBeside } from "../number-text.ts";
 import { verdictOf } from "./criterion.ts";
 import type { Criterion } from "./criterion.ts";
 
@@ -15,8 +15,9 @@ export const tombstones: Criterion = {
     }
     const grace = formatDurationMs(limits.gcGraceMicros / 1_000);
     const verdict = verdictOf(max, limits.tombstonesWarn, limits.tombstonesFail);
+    const limit = max > limits.tombstonesFail ? limits.tombstonesFail : limits.tombstonesWarn;
     const why =
-      `up to ${short(max)} tombstones in one partition within ${grace}; Cassandra warns at ` +
+      `up to ${shortBeside(max, limit)} tombstones in one partition within ${grace}; Cassandra warns at ` +
       `${short(limits.tombstonesWarn)} and fails at ${short(limits.tombstonesFail)}`;
     return { verdict, number: max, why };
   },

@@ -42,7 +42,7 @@ export function sizesPlot({ judged, recommended, limits }: Advice): string {
       const title = `${shortQuantity(partitions, "partition")} of up to ${mostRows} or ${mostBytes}`;
       return rect(Math.max(0, left), SIZES_HEIGHT - height, width, height, colour, title);
     });
-    const value = `${rowsText(count.max)}, ${bytesText(bytes.max)}`;
+    const value = `${rowsText(count.max, limits.rowsMax)}, ${bytesText(bytes.max)}`;
     const shown = fill.max > 1 ? `<span class="beyond">${escapeHtml(value)}</span>` : value;
     return plotRow(each, recommended, svg(SIZES_HEIGHT, grid.join("") + bars.join("")), shown);
   });

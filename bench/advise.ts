@@ -8,7 +8,7 @@
  */
 import type { Client } from "cassandra-driver";
 import type { Advice } from "../src/advise/advise.ts";
-import { DEFAULT_BUDGET } from "../src/advise/sources/table-sampler.ts";
+import { DEFAULT_BUDGET } from "../src/advise/sources/paced-reads.ts";
 import { adviceOnTable } from "../tests/support/advise-cassandra.ts";
 import {
   createSplit,

@@ -85,7 +85,7 @@ function row({ measured, judgements }: Judged, isBest: boolean, signs: Signs): s
     `${isBest ? "* " : "  "}${strategy.name}`,
     ...judgements.map(({ verdict }) => signs[verdict]),
     short(sizes.partitions),
-    rowsText(sizes.rows.max, limits.rowsMax),
+    rowsText(sizes.rows.max),
     short(callsOf(measured).partitions),
   ];
 }

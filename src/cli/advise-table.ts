@@ -2,8 +2,8 @@
 import type { GivenRoles, GuessedRoles } from "../advise/guess-roles.ts";
 import type { Sample } from "../advise/sample.ts";
 import type { SourceRow } from "../advise/row-source.ts";
-import { DEFAULT_BUDGET } from "../advise/sources/table-sampler.ts";
-import type { TableBudget } from "../advise/sources/table-sampler.ts";
+import { DEFAULT_BUDGET } from "../advise/sources/paced-reads.ts";
+import type { TableBudget } from "../advise/sources/paced-reads.ts";
 import { ServiceError } from "../lib/errors.ts";
 import type { Problems } from "../lib/problems.ts";
 import { parseBytes, parseDurationMs } from "../lib/units.ts";

@@ -6,8 +6,9 @@ import { SeededRandom } from "../../lib/seeded-random.ts";
 import type { SampledTable, TableRows, TableSchema } from "../../ports/sampled-table.ts";
 import type { SourcePartition } from "../row-source.ts";
 import { cutRest, newSubrange, takeRows, unreadRows } from "./table-subranges.ts";
-import { DEFAULT_BUDGET, TableSampler } from "./table-sampler.ts";
-import type { TableBudget } from "./table-sampler.ts";
+import { DEFAULT_BUDGET } from "./paced-reads.ts";
+import { TableSampler } from "./table-sampler.ts";
+import type { TableBudget } from "./paced-reads.ts";
 
 const SCHEMA: TableSchema = {
   keyspace: "shop",

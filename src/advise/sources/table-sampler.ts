@@ -18,8 +18,9 @@ import type {
   TableKey,
   TableSchema,
 } from "../../ports/sampled-table.ts";
-import { storedBytes } from "../read-value.ts";
 import type { PartitionSource, SourcePartition, SourceRow } from "../row-source.ts";
+import { PacedReads } from "./paced-reads.ts";
+import type { Spent, TableBudget } from "./paced-reads.ts";
 import {
   canRead,
   cutRange,
@@ -34,16 +35,6 @@ import {
 } from "./table-subranges.ts";
 import type { Subrange } from "./table-subranges.ts";
 
-export interface TableBudget {
-  /** Bytes of rows and keys that the cluster may be asked for. */
-  readonly bytesMax: number;
-  readonly msMax: number;
-  /** The share of the time in which a statement may be running, from 0 to 1. */
-  readonly busyShare: number;
-}
-
-export const DEFAULT_BUDGET: TableBudget = { bytesMax: 64e6, msMax: 60_000, busyShare: 0.2 };
-
 export interface TableSamplerOptions {
   readonly table: SampledTable;
   readonly budget: TableBudget;
@@ -51,12 +42,8 @@ export interface TableSamplerOptions {
   readonly progress?: (spent: TableSpent) => void;
 }
 
-export interface TableSpent {
+export interface TableSpent extends Spent {
   readonly partitions: number;
-  readonly rows: number;
-  readonly bytes: number;
-  readonly statements: number;
-  readonly ms: number;
 }
 
 /** Until which share of the budget each step lasts. */
@@ -78,16 +65,6 @@ const SUBRANGES_MAX = 64;
 /** Subranges of one partition, with those that were cut again. */
 const CUT_SUBRANGES_MAX = 512;
 const SUBRANGE_ROWS_FIRST = 50;
-/** Statements that may fail, for instance at a partition with too many tombstones. */
-const FAILURES_MAX = 20;
-/** A statement asks for about this much, by the size of the rows so far. */
-const STATEMENT_BYTES = 128e3;
-const STATEMENT_ROWS_FIRST = 50;
-const STATEMENT_ROWS_MAX = 1_000;
-/** A statement this much slower than the usual one means a busy node: the sampler rests longer. */
-const SLOW_FACTOR = 3;
-const REST_FACTOR_MAX = 16;
-const REST_MS_MAX = 5_000;
 
 interface TokenRange {
   readonly end: bigint;
@@ -119,24 +96,22 @@ export class TableSampler implements PartitionSource {
   readonly name: string;
   readonly #options: TableSamplerOptions;
   readonly #found: Found[] = [];
-  readonly #startedMs: number;
-  #bytes = 0;
-  #rows = 0;
-  #statements = 0;
-  #usualMs = 0;
-  #restFactor = 1;
+  readonly #reads: PacedReads;
   #ranges: readonly TokenRange[] = [];
   #kept = 0;
   #estimated = 0;
-  #failures = 0;
-  #failure = "";
   #estimate: TableEstimate | undefined;
 
   constructor(options: TableSamplerOptions) {
     const { keyspace, table } = options.table.schema;
     this.name = `${keyspace}.${table}`;
     this.#options = options;
-    this.#startedMs = options.clock.monotonicMs();
+    const { budget, clock, progress } = options;
+    this.#reads = new PacedReads({
+      budget,
+      clock,
+      progress: (spent) => progress?.({ ...spent, partitions: this.#found.length }),
+    });
   }
 
   /** Rows to guess the roles of the columns by: part of the sample. */
@@ -169,7 +144,8 @@ export class TableSampler implements PartitionSource {
 
   notes(): readonly string[] {
     const { budget } = this.#options;
-    const { partitions, rows, bytes, statements, ms } = this.#spent();
+    const { rows, bytes, statements, failures, failure, ms } = this.#reads;
+    const partitions = this.#found.length;
     const estimate = this.#estimate;
     const share = shareOf(this.#ranges);
     const notes = [
@@ -183,9 +159,9 @@ export class TableSampler implements PartitionSource {
           "subranges of equal time or number, as if rows were spread evenly inside a subrange",
       );
     }
-    if (this.#failures > 0) {
+    if (failures > 0) {
       notes.push(
-        `${quantity(this.#failures, "statement")} failed, for instance: ${this.#failure}; what ` +
+        `${quantity(failures, "statement")} failed, for instance: ${failure}; what ` +
           "they asked for is missing here",
       );
     }
@@ -201,20 +177,10 @@ export class TableSampler implements PartitionSource {
     return notes;
   }
 
-  #spent(): TableSpent {
-    return {
-      partitions: this.#found.length,
-      rows: this.#rows,
-      bytes: this.#bytes,
-      statements: this.#statements,
-      ms: this.#options.clock.monotonicMs() - this.#startedMs,
-    };
-  }
-
   async #collect(signal: AbortSignal): Promise<void> {
-    if (this.#statements > 0) return;
+    if (this.#reads.statements > 0) return;
     const { table } = this.#options;
-    this.#estimate = await this.#statement(signal, () => table.estimate());
+    this.#estimate = await this.#reads.run(signal, () => table.estimate());
     this.#ranges = rangesOfTheRing();
     await this.#list(LISTING, signal);
     await this.#readOn(READING, signal);
@@ -228,7 +194,7 @@ export class TableSampler implements PartitionSource {
       const open = this.#ranges.filter(({ at, end }) => at < end);
       if (open.length === 0) return;
       for (const range of open) {
-        if (this.#isSpent(share) || this.#kept > ALL_KEPT_MAX) return;
+        if (this.#reads.isSpent(share) || this.#kept > ALL_KEPT_MAX) return;
         await this.#visit(range, keys, share, signal);
       }
     }
@@ -236,13 +202,16 @@ export class TableSampler implements PartitionSource {
 
   async #visit(range: TokenRange, keys: number, share: number, signal: AbortSignal): Promise<void> {
     const { table } = this.#options;
-    const listed = await this.#statement(signal, () => table.keysAfter(range.at, keys));
+    const listed = await this.#reads.run(signal, () => table.keysAfter(range.at, keys));
     for (const { key, token } of listed) {
       if (token > range.end) break;
       // The first one is always read, so that every visit makes progress.
-      if (this.#isSpent(share) && this.#found.length > 0) return;
+      if (this.#reads.isSpent(share) && this.#found.length > 0) return;
       const head = newSubrange(undefined, ROWS_KEPT_MAX);
-      await this.#readTo({ key, subrange: head, rows: this.#rowsFirst(), share: 1 }, signal);
+      await this.#readTo(
+        { key, subrange: head, rows: this.#reads.rowsFirst(ROWS_FIRST), share: 1 },
+        signal,
+      );
       if (head.rowsRead > 0) this.#found.push({ key, head, subranges: [], cut: false });
       this.#kept += head.rows.length;
       range.at = token;
@@ -264,7 +233,7 @@ export class TableSampler implements PartitionSource {
     const count = this.#subrangesFor(large.length, share);
     const column = rangedColumn(this.#options.table.schema.columns);
     for (const found of large) {
-      if (this.#isSpent(share)) return;
+      if (this.#reads.isSpent(share)) return;
       if (!found.cut) await this.#cut(found, count, share, signal);
     }
     for (;;) {
@@ -274,13 +243,13 @@ export class TableSampler implements PartitionSource {
           .map((subrange) => ({ found, subrange, unread: unreadRows(subrange, column) })),
       );
       open.sort((a, b) => b.unread - a.unread);
-      const before = this.#rows;
+      const before = this.#reads.rows;
       for (const { found, subrange } of open.slice(0, Math.ceil(open.length / 4))) {
-        if (this.#isSpent(share)) return;
+        if (this.#reads.isSpent(share)) return;
         await this.#readFurther(found, subrange, share, signal);
       }
       // All ended, or all that are left fail.
-      if (this.#rows === before) return;
+      if (this.#reads.rows === before) return;
     }
   }
 
@@ -308,14 +277,7 @@ export class TableSampler implements PartitionSource {
 
   /** So many that half of what is left is for the first statement of each. */
   #subrangesFor(partitions: number, share: number): number {
-    const { budget, clock } = this.#options;
-    const bytes = budget.bytesMax * share - this.#bytes;
-    const ms = budget.msMax * share - (clock.monotonicMs() - this.#startedMs);
-    const statementBytes = SUBRANGE_ROWS_FIRST * (this.#bytes / Math.max(1, this.#rows));
-    const statements = Math.min(
-      bytes / Math.max(1, statementBytes),
-      (ms / Math.max(0.1, this.#usualMs)) * budget.busyShare,
-    );
+    const statements = this.#reads.statementsLeft(share, SUBRANGE_ROWS_FIRST);
     const count = Math.floor(statements / 2 / Math.max(1, partitions));
     return Math.max(SUBRANGES_MIN, Math.min(SUBRANGES_MAX, count));
   }
@@ -327,7 +289,7 @@ export class TableSampler implements PartitionSource {
     const column = rangedColumn(table.schema.columns);
     if (column === undefined) return;
     const { key, head } = found;
-    const last = await this.#attempt(signal, () => table.lastRowOf(key));
+    const last = await this.#reads.attempt(signal, () => table.lastRowOf(key));
     if (last === undefined) return;
     const ends = [head.rows[0], last].map((row) => positionOf(row?.[column.name], column));
     const ranges = cutRange(ends[0] ?? Number.NaN, ends[1] ?? Number.NaN, count);
@@ -343,72 +305,16 @@ export class TableSampler implements PartitionSource {
     const { table } = this.#options;
     const column = rangedColumn(table.schema.columns);
     while (canRead(subrange) && subrange.rowsRead < rows) {
-      if (this.#isSpent(share) && this.#rows > 0) return;
-      const limit = Math.min(rows - subrange.rowsRead, this.#rowsInOneStatement());
-      const page = await this.#attempt(signal, () =>
+      if (this.#reads.isSpent(share) && this.#reads.rows > 0) return;
+      const limit = Math.min(rows - subrange.rowsRead, this.#reads.rowsInOneStatement());
+      const page = await this.#reads.attempt(signal, () =>
         table.rowsOf(key, limit, subrange.next, subrange.range),
       );
       subrange.failed = page === undefined;
       if (page === undefined) return;
-      for (const row of page.rows) {
-        for (const value of Object.values(row)) this.#bytes += storedBytes(value);
-      }
-      this.#rows += page.rows.length;
+      this.#reads.count(page.rows);
       takeRows(subrange, page, column);
     }
-  }
-
-  /** Undefined if the statement failed; too many failures reject. */
-  async #attempt<T>(signal: AbortSignal, run: () => Promise<T>): Promise<T | undefined> {
-    return this.#statement(signal, async () => {
-      try {
-        return await run();
-      } catch (error) {
-        if (++this.#failures > FAILURES_MAX) throw error;
-        this.#failure = error instanceof Error ? error.message : String(error);
-        return undefined;
-      }
-    });
-  }
-
-  /** Runs one statement, then rests, so that statements run for a share of the time only. */
-  async #statement<T>(signal: AbortSignal, run: () => Promise<T>): Promise<T> {
-    signal.throwIfAborted();
-    const { clock, budget, progress } = this.#options;
-    const startMs = clock.monotonicMs();
-    const result = await run();
-    this.#statements++;
-    const tookMs = Math.max(clock.monotonicMs() - startMs, 0.1);
-    this.#usualMs = this.#usualMs === 0 ? tookMs : this.#usualMs * 0.9 + tookMs * 0.1;
-    const slow = tookMs > this.#usualMs * SLOW_FACTOR;
-    this.#restFactor = slow
-      ? Math.min(REST_FACTOR_MAX, this.#restFactor * 2)
-      : Math.max(1, this.#restFactor / 2);
-    progress?.(this.#spent());
-    const restMs = tookMs * (1 / budget.busyShare - 1) * this.#restFactor;
-    await clock.sleep(Math.min(restMs, REST_MS_MAX), signal);
-    signal.throwIfAborted();
-    return result;
-  }
-
-  /** Whether this share of the budget is spent. */
-  #isSpent(share: number): boolean {
-    const { budget, clock } = this.#options;
-    const ms = clock.monotonicMs() - this.#startedMs;
-    return this.#bytes >= budget.bytesMax * share || ms >= budget.msMax * share;
-  }
-
-  #rowsFirst(): number {
-    const rows = Math.ceil(STATEMENT_BYTES / Math.max(1, this.#bytes / Math.max(1, this.#rows)));
-    return Math.max(ROWS_FIRST.min, Math.min(ROWS_FIRST.max, rows));
-  }
-
-  #rowsInOneStatement(): number {
-    if (this.#rows === 0) return STATEMENT_ROWS_FIRST;
-    const left = this.#options.budget.bytesMax - this.#bytes;
-    const bytes = Math.min(STATEMENT_BYTES, left);
-    const rows = Math.ceil(bytes / Math.max(1, this.#bytes / this.#rows));
-    return Math.max(1, Math.min(STATEMENT_ROWS_MAX, rows));
   }
 }
 

@@ -35,7 +35,8 @@ export interface HistogramProps {
 export interface HistogramMark {
   readonly at: number;
   readonly label: string;
-  readonly tone?: "bad" | "soft";
+  /** `proposed`: not so now, but as a dry run predicts it. */
+  readonly tone?: "bad" | "soft" | "proposed";
 }
 
 const AXIS_PX = 20;
@@ -132,7 +133,7 @@ function Drawing({
         <path class="histogram-overlay" d={outline(overlay.buckets, scale.x, top, base)} />
       )}
       {marks.map(({ at, label, tone = "soft" }, index) => (
-        <Mark key={label} x={scale.x(at)} {...{ label, tone, base, width }} row={index % 2} />
+        <Mark key={label} x={scale.x(at)} {...{ label, tone, base, width }} row={index % 3} />
       ))}
       <line class="histogram-axis" x1={0} x2={width} y1={base} y2={base} />
       <line class="histogram-most" x1={0} x2={width} y1={TOP_PX} y2={TOP_PX} />
@@ -164,7 +165,7 @@ function Mark({
 }: {
   x: number;
   label: string;
-  tone: "bad" | "soft";
+  tone: NonNullable<HistogramMark["tone"]>;
   base: number;
   width: number;
   row: number;

@@ -130,7 +130,10 @@ function OneSlice({
       }
     >
       {buckets.length === 0 ? (
-        <Empty title="No sizes yet." command={`braid histogram ${namespace} --watch`}>
+        <Empty
+          title={histogram.count === "0" ? "No partition in this slice yet." : "No sizes yet."}
+          command={`braid histogram ${namespace} --watch`}
+        >
           Sizes come from what is read, and from walks that the server makes over each slice by
           itself. Choose another slice, or wait for the walk.
         </Empty>
@@ -205,13 +208,29 @@ function summaryOf({ p50, p99, max, count }: PartitionHistogram): string {
 }
 
 /** Percentiles now, and those of the dry run if there is a proposal. */
-function marksOf({ p50, p99 }: PartitionHistogram, proposal: Tuning | undefined): HistogramMark[] {
-  const mark = (label: string, bytes: string | undefined): HistogramMark[] =>
-    bytes === undefined || bytes === "0" ? [] : [{ at: Number(bytes), label }];
+function marksOf(now: PartitionHistogram, proposal: Tuning | undefined): HistogramMark[] {
   return [
-    ...mark("p50", p50),
-    ...mark("p99", p99),
-    ...mark("p50 as proposed", proposal?.dryRun.after.p50),
-    ...mark("p99 as proposed", proposal?.dryRun.after.p99),
+    ...linesAt(now).map(({ at, names }): HistogramMark => ({ at, label: names })),
+    ...linesAt(proposal?.dryRun.after ?? {}).map(({ at, names }): HistogramMark => ({
+      at,
+      label: `${names} as proposed`,
+      tone: "proposed",
+    })),
   ];
 }
+
+/** One line for percentiles that are the same. */
+function linesAt(sizes: Partial<Record<(typeof DRAWN)[number], string>>): {
+  readonly at: number;
+  readonly names: string;
+}[] {
+  const names = new Map<number, string[]>();
+  for (const name of DRAWN) {
+    const bytes = Number(sizes[name] ?? "0");
+    if (bytes > 0) names.set(bytes, [...(names.get(bytes) ?? []), name]);
+  }
+  return [...names].map(([at, each]) => ({ at, names: each.join(", ") }));
+}
+
+/** The percentiles that a dry run predicts. */
+const DRAWN = ["p50", "p95", "p99"] as const;

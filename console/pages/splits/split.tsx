@@ -26,6 +26,9 @@ import { timeText, When } from "../../kit/when.tsx";
 import { STATE_TONES } from "./board.ts";
 import "./splits.css";
 
+/** Parts that are drawn; a segment may have thousands. */
+const BARS_MAX = 100;
+
 export function Page({ params: { namespace = "", splitId = "" } }: PageProps) {
   const query = useQuery(
     `split ${namespace} ${splitId}`,
@@ -287,7 +290,10 @@ function Segment({ segment, nth }: { segment: SplitSegment; nth: number }) {
         <ChartFrame
           title={`Parts of segment ${nth}`}
           name={`parts-${nth}`}
-          summary={`${nounText(parts.length, "part")}; a part is closed at ${bytesText(Number(segment.partBytes))}.`}
+          summary={
+            `${nounText(parts.length, "part")}; a part is closed at ${bytesText(Number(segment.partBytes))}.` +
+            (parts.length > BARS_MAX ? ` The first ${BARS_MAX} are drawn; the table has more.` : "")
+          }
           table={() => ({
             heads: ["Part", "From", "To", "Bytes", "Events"],
             rows: parts.map((part) => [
@@ -301,7 +307,7 @@ function Segment({ segment, nth }: { segment: SplitSegment; nth: number }) {
         >
           <Bars
             caption={`Sizes of the parts of segment ${nth}`}
-            bars={parts.slice(0, 100).map((part) => ({
+            bars={parts.slice(0, BARS_MAX).map((part) => ({
               label: `${part.eventBucket}: from ${timeText(Date.parse(part.from), timeZone.value)}`,
               value: Number(part.bytes),
             }))}

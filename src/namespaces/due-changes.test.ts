@@ -61,3 +61,32 @@ test("C25: in doubt, a few slices without a gap are made by the wall clock", asy
   const right = await due({ wall, believed: wall, inDoubt: false });
   deepEqual(make, right.make);
 });
+
+test("E4, C26: in doubt nothing is closed, marked or dropped, also if it is due by believed time", async () => {
+  const fixture = new ControlFixture();
+  const { namespaces } = fixture.start();
+  const retention = { closeAfterMicros: 2 * DAY, deleteAfterMicros: 4 * DAY };
+  const { id } = await namespaces.create("plays", { retention });
+  const record = await readNamespace(fixture.catalog, "plays");
+  const [slice] = await readSlices(fixture.catalog, id);
+  ok(record !== undefined && slice !== undefined);
+  const over = slice.end + retention.deleteAfterMicros;
+  const states = [
+    ["close", { ...slice, state: "OPEN" }, slice.end + retention.closeAfterMicros],
+    ["dropping", { ...slice, state: "CLOSED" }, over],
+    ["drop", { ...slice, state: "DROPPING", droppingSince: over }, over + DAY],
+  ] as const;
+  for (const [what, before, at] of states) {
+    for (const inDoubt of [false, true]) {
+      const seen = { wallMicros: at, believedMicros: at, inDoubt, leaps: [] };
+      const changes = dueChanges(record, [before], seen, MARGINS);
+      const { close, dropping, drop } = changes;
+      deepEqual(
+        { close: close.length, dropping: dropping.length, drop: drop.length },
+        { close: 0, dropping: 0, drop: 0, ...(!inDoubt && { [what]: 1 }) },
+        `${what} ${inDoubt}`,
+      );
+      deepEqual(changes[what], inDoubt ? [] : [before]);
+    }
+  }
+});

@@ -143,7 +143,7 @@ test("T3: one unusual slice moves nothing", () => {
   }
 });
 
-test("slices that were filled later, re-opened, not sealed or walked in part do not count", () => {
+test("T1: slices that were filled later, re-opened, not sealed or walked in part do not count", () => {
   const config = configWith({ secondsPerTimeBucket: 60 });
   const histograms = slices(STEADY, config);
   equal(decide(config, { histograms }).kind, "propose");
@@ -398,7 +398,7 @@ test("buckets as wide as a long slice are chosen by AUTO: no slice becomes longe
   ok(decision.kind === "propose" && decision.automatic);
 });
 
-test("evidence from before another partitioning, or of walks that failed, does not count", () => {
+test("T1: evidence from before another partitioning, or of walks that failed, does not count", () => {
   const config = configWith({ secondsPerTimeBucket: 60 });
   const [first, second] = slices(STEADY, config);
   ok(first && second);

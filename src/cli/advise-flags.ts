@@ -165,14 +165,23 @@ const LIMIT_MAX = 1e18;
 
 /** More variants make a table that nobody reads. */
 const VARIANTS_MAX = 10;
+const WIDTH_MICROS_MIN = 1_000_000;
 /** A query of more partitions has no answer in time. */
 const HASHES_MAX = 1_000_000;
 
 export function choicesFrom({ widths, hashes }: AdviseFlags, problems: Problems): StrategyChoices {
   return {
-    widthsMicros: numbersOf("--widths", widths, microsOf, problems) ?? DEFAULT_CHOICES.widthsMicros,
+    widthsMicros: widthsFrom(widths, problems) ?? DEFAULT_CHOICES.widthsMicros,
     hashes: hashesFrom(hashes, problems) ?? DEFAULT_CHOICES.hashes,
   };
+}
+
+function widthsFrom(text: string | undefined, problems: Problems): readonly number[] | undefined {
+  const widths = numbersOf("--widths", text, microsOf, problems);
+  if (widths?.some((each) => each < WIDTH_MICROS_MIN) === true) {
+    problems.add(`--widths ${text}: give durations of at least 1s`);
+  }
+  return widths;
 }
 
 function hashesFrom(text: string | undefined, problems: Problems): readonly number[] | undefined {

@@ -122,6 +122,7 @@ test("errors say what to do, all at once", async () => {
       ["advise", FILE, "--ttl", "0s", "--gc-grace", "99999d", "--table", "a b", "--weight", "0"],
       /--gc-grace 99999d[^]*--ttl 0s[^]*--weight 0[^]*--table a b: Cassandra allows letters/,
     ],
+    [["advise", FILE, "--widths", "1ms,1d"], /--widths 1ms,1d: give durations of at least 1s/],
     [["advise", "--example", "tv"], /there are views, jaeger, kairosdb/],
     [["advise", FILE, "--example"], /leave out one of/],
     [["advise", FILE, "--save", at("x")], /--save writes the rows of an --example/],

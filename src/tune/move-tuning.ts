@@ -12,8 +12,9 @@ import { SECOND_MICROS } from "../model/namespace-config.ts";
 import type { NamespaceConfig, TimePartition } from "../model/namespace-config.ts";
 import { commonWidthSeconds } from "../model/plan-slices.ts";
 import type { TuningState } from "../model/tuning.ts";
+import { readNamespace } from "../records/namespace-records.ts";
 import { readSlices } from "../records/slice-records.ts";
-import { writeTuning } from "../records/tuning-records.ts";
+import { readTuning, writeTuning } from "../records/tuning-records.ts";
 import type { TuningRecord } from "../records/tuning-records.ts";
 import type { TuneContext } from "./tune-context.ts";
 
@@ -132,9 +133,19 @@ async function finishApplying(
       const why = `the configuration cannot have it: ${error.message}`;
       await moveTuning(context, namespace, tuning, { by, to: "REFUSED", why });
     }
-    throw error;
+    // Another process may have continued what this one began.
+    if (!isConflict(error) || !(await hasPartitioning(context, namespace, tuning.to))) throw error;
   }
   return begin(context, namespace, tuning);
+}
+
+async function hasPartitioning(
+  { catalog }: TuneContext,
+  { name, id }: NamespaceName,
+  timePartition: TimePartition,
+): Promise<boolean> {
+  const now = await readNamespace(catalog, name);
+  return now?.id === id && isDeepStrictEqual(now.config.timePartition, timePartition);
 }
 
 /** The configuration has it: notes from when on slices do. */
@@ -144,7 +155,9 @@ async function begin(
   tuning: TuningRecord,
 ): Promise<TuningRecord> {
   const effectiveFrom = await beginningOf(context, id, tuning.to);
-  return (await writeTuning(context.catalog, id, { ...tuning, effectiveFrom })) ?? tuning;
+  const { catalog } = context;
+  const written = await writeTuning(catalog, id, { ...tuning, effectiveFrom });
+  return written ?? (await readTuning(catalog, id, tuning.id)) ?? tuning;
 }
 
 /** Whether an error says that the configuration is no longer the one the tuning is about. */

@@ -270,6 +270,28 @@ test("T6: of processes that tune the same namespace at once one applies the chan
   }
 });
 
+test("T8: an operator and a tuner may both finish an accepted change, and neither fails", async () => {
+  for (const first of ["tuner", "operator"]) {
+    const { tune, walked, states, record, during, tunings } = await fixture();
+    await walked(0, SPARSE, MINUTES);
+    await walked(1, SPARSE, MINUTES);
+    await tune();
+    const accept = { id: "20260330", accept: true, by: "ada", reason: "" };
+    let other: Promise<unknown> | undefined;
+    during(async (at) => {
+      if (at !== "before" || other !== undefined) return;
+      other = first === "tuner" ? tune() : tune().catch((error: unknown) => error);
+      if (first === "tuner") await other;
+    });
+    const decided = await tunings.decide("plays", accept);
+    equal(decided.state, "APPLIED");
+    ok(decided.effectiveFrom > NOON);
+    ok(!((await other) instanceof Error));
+    deepEqual(await states(), ["APPLIED"]);
+    deepEqual((await record()).config.timePartition, DAILY);
+  }
+});
+
 test("T8: an operator who refuses while AUTO applies is too late, or first; never beside a change", async () => {
   const { tune, walked, states, record, during, tunings, setMode } = await fixture();
   await walked(0, SPARSE, MINUTES);

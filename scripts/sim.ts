@@ -1,8 +1,9 @@
 /**
  * `npm run sim -- [--kind plain|full] [--seed N] [--worlds M] [--minutes T] [--seconds S]
- * [--without FAULT,...] [--json]`: worlds by seeds, each with servers, workers, callers and faults
- * on a virtual clock. A seed is printed before its world begins, so that one that hangs is known
- * too. The first that fails is the last one: it is made smaller, and its story is printed.
+ * [--without FAULT,...] [--as-it-is] [--json]`: worlds by seeds, each with servers, workers, callers
+ * and faults on a virtual clock. A seed is printed before its world begins, so that one that hangs
+ * is known too. The first that fails is the last one: it is made smaller, except with `--as-it-is`,
+ * and its story is printed.
  */
 import { parseArgs } from "node:util";
 import { FAULTS, WORLD_KINDS } from "../tests/sim/kinds.ts";
@@ -15,7 +16,7 @@ import type { SimReport } from "../tests/sim/world.ts";
 
 const USAGE =
   "usage: npm run sim -- [--kind plain|full] [--seed N] [--worlds M] [--minutes T] [--seconds S] " +
-  `[--without FAULT,...] [--json]\nfaults: ${FAULTS.join(", ")}\n`;
+  `[--without FAULT,...] [--as-it-is] [--json]\nfaults: ${FAULTS.join(", ")}\n`;
 /** How long a failing world is made smaller. */
 const SHRINK_MS = 60_000;
 
@@ -40,6 +41,7 @@ function readFlags() {
         minutes: { type: "string" },
         seconds: { type: "string" },
         without: { type: "string", default: "" },
+        "as-it-is": { type: "boolean", default: false },
         json: { type: "boolean", default: false },
         help: { type: "boolean", default: false },
       },
@@ -78,9 +80,13 @@ for (let seed = first; seed < first + worlds && performance.now() < untilMs; see
     progress.write(`${lineOf(report)}\n`);
   } catch (error) {
     if (!(error instanceof SimFailure)) throw error;
-    progress.write("failed; looking for a smaller world that fails in the same way\n");
-    const smallest = await shrink(error.failure, performance.now() + SHRINK_MS);
-    process.stderr.write(`\n${tellStory(smallest)}`);
+    const { failure } = error;
+    if (flags["as-it-is"]) process.stderr.write(`failed\n\n${tellStory(failure)}`);
+    else {
+      progress.write("failed; looking for a smaller world that fails in the same way\n");
+      const smallest = await shrink(failure, performance.now() + SHRINK_MS);
+      process.stderr.write(`\n${tellStory(smallest)}`);
+    }
     process.exit(1);
   }
 }

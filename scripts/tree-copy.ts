@@ -10,6 +10,7 @@ import { spawn } from "node:child_process";
 const COPIED = ["src", "tests", "client", "proto", "scripts", "docs", "package.json"];
 /** A change may make a test wait for ever. */
 const TEST_MS_MAX = 120_000;
+const WORLDS_MS_MAX = 600_000;
 
 export interface TestRun {
   readonly passed: boolean;
@@ -20,6 +21,8 @@ export interface TestRun {
 export interface TreeCopy extends AsyncDisposable {
   readonly root: string;
   runTests(files: readonly string[], msMax?: number): Promise<TestRun>;
+  /** Simulated worlds; the first that fails is the last. */
+  runWorlds(kind: string, seed: string, count: string): Promise<TestRun>;
 }
 
 export async function copyTree(): Promise<TreeCopy> {
@@ -29,18 +32,44 @@ export async function copyTree(): Promise<TreeCopy> {
   return {
     root,
     runTests: (files, msMax = TEST_MS_MAX) => runTests(root, files, msMax),
+    runWorlds: (kind, seed, count) => runWorlds(root, [kind, seed, count]),
     [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }),
   };
 }
 
-function runTests(root: string, files: readonly string[], msMax: number): Promise<TestRun> {
+async function runTests(root: string, files: readonly string[], msMax: number): Promise<TestRun> {
   const flags = ["--test", "--test-concurrency=1", "--test-reporter=tap"];
+  const { code, output, ended } = await runNode(root, [...flags, ...files], msMax);
+  const titles = [...output.matchAll(/^ *not ok \d+ - (.+)$/gm)].map(([, title]) => title ?? "");
+  return { passed: code === 0, failed: titles.length > 0 ? titles : [ended] };
+}
+
+async function runWorlds(
+  root: string,
+  [kind = "", seed = "", count = ""]: string[],
+): Promise<TestRun> {
+  const flags = ["--kind", kind, "--seed", seed, "--worlds", count, "--as-it-is"];
+  const { code, output, ended } = await runNode(root, ["scripts/sim.ts", ...flags], WORLDS_MS_MAX);
+  const seeds = [...output.matchAll(/^SEED .+$/gm)].map(([line]) => line);
+  const what = /^What went wrong +(.+)$/m.exec(output)?.[1];
+  const told = what === undefined ? ended : `${seeds[0] ?? ""}: ${what}`;
+  return { passed: code === 0, failed: [told] };
+}
+
+interface Ended {
+  readonly code: number | null;
+  readonly output: string;
+  /** How, in words. */
+  readonly ended: string;
+}
+
+function runNode(root: string, args: readonly string[], msMax: number): Promise<Ended> {
   return new Promise((done) => {
     let output = "";
     // Other work on the machine comes first.
-    const child = spawn("nice", ["-n", "15", process.execPath, ...flags, ...files], {
+    const child = spawn("nice", ["-n", "15", process.execPath, ...args], {
       cwd: root,
-      stdio: ["ignore", "pipe", "ignore"],
+      stdio: ["ignore", "pipe", "pipe"],
       // A group of its own: the runner's children end with it, also those in an endless loop.
       detached: true,
     });
@@ -49,15 +78,13 @@ function runTests(root: string, files: readonly string[], msMax: number): Promis
       late = true;
       if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
     }, msMax);
-    child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
+    }
     child.on("error", () => undefined);
     child.on("close", (code) => {
       clearTimeout(limit);
-      const titles = [...output.matchAll(/^ *not ok \d+ - (.+)$/gm)].map(
-        ([, title]) => title ?? "",
-      );
-      const ended = late ? "it took too long" : `exit code ${code}`;
-      done({ passed: code === 0, failed: titles.length > 0 ? titles : [ended] });
+      done({ code, output, ended: late ? "it took too long" : `exit code ${code}` });
     });
   });
 }

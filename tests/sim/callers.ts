@@ -45,12 +45,14 @@ export class Callers {
     const server = random.one(world.servers);
     const now = world.nowMicros();
     const oneMoment = random.chance(0.2);
+    // Time buckets and slices begin at such a moment, and end just before it.
+    const edge = random.one([0, 0, 1]);
     const count = 1 + random.below(this.#world.settings.kind === "plain" ? 8 : 12);
     const late = random.below(18) * SECOND;
     const series = this.#someSeries(random, namespace);
     const events = Array.from({ length: count }, () => {
       const time = oneMoment
-        ? Math.floor((now - late) / (10 * SECOND)) * 10 * SECOND
+        ? Math.floor((now - late) / (10 * SECOND)) * 10 * SECOND - edge
         : now - late + random.below(4 * SECOND);
       return this.#event(random, series, time);
     });

@@ -184,7 +184,8 @@ export function startServer(shared: Shared, name: string, chaos: Chaos): SimServ
     budget: new ByteBudget(PROCESS_BUDGET),
     streamBudget: new ByteBudget(PROCESS_BUDGET),
     tokens: new PageTokens(new Uint8Array(32)),
-    limits: DEFAULT_READ_LIMITS,
+    // A page that ends with a time bucket is rare with the default.
+    limits: { ...DEFAULT_READ_LIMITS, pagePartitionsMax: random.one([1_000, 3, 1]) },
     others: { clockSkewMicros: MARGINS.clockSkew.micros, refreshView: changed },
     onPartitionRead: (read) => {
       shared.count(`route ${read.route}`);

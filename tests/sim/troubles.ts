@@ -80,6 +80,8 @@ const standStill: Trouble = async (world, random, callers) => {
   writing.catch(() => undefined);
   machine.stand(still);
   world.trouble(`process ${still}`, `${name} stands still (${still})`);
+  // Workers look at every split meanwhile, and copy what they may.
+  if (random.chance(0.5)) world.shared.queue.replay();
   const stoodMs = PAUSE_MAX_MS / 2 + random.below(PAUSE_MAX_MS / 2);
   await world.clock.sleep(stoodMs);
   machine.resume();

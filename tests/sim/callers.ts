@@ -8,7 +8,7 @@ import { SECOND } from "./kinds.ts";
 import { isExpected, VIEW_MAX_AGE_MS } from "./processes.ts";
 import type { SimServer } from "./processes.ts";
 import type { SeededRandom } from "./seeded-random.ts";
-import { CALL_MS_MAX, START } from "./world.ts";
+import { START } from "./world.ts";
 import type { SimNamespace, SimWorld } from "./world.ts";
 
 const SERIES = ["hot", "warm", "cold"];
@@ -22,7 +22,7 @@ const ITEM_KEY = utf8("p");
 /** Codes of a failure that promise that nothing was stored. */
 const CERTAIN = ["STORAGE_UNAVAILABLE", "OVERLOADED", "NAMESPACE_NOT_FOUND", "ID_BLOCKED"];
 
-export interface JudgedRead extends Omit<ReadAsked, "namespace" | "keptFrom" | "mayMiss"> {
+export interface JudgedRead extends Omit<ReadAsked, "namespace" | "mayMiss"> {
   readonly allowPartial?: boolean;
 }
 
@@ -190,7 +190,6 @@ export class Callers {
     const read = world.history.readBegins(server.name, {
       ...asked,
       namespace: namespace.id,
-      keptFrom: this.#keptFrom(namespace),
       mayMiss: namespace.settings.config.consistency === "EVENTUAL" && !this.repaired,
     });
     let answer: Uint8Array[] | undefined;
@@ -200,7 +199,7 @@ export class Callers {
       // What a name stands for may have changed on the way.
       if (generation === namespace.generation) answer = answered;
     } finally {
-      world.history.readEnds(read, answer, routes);
+      world.history.readEnds(read, { answer, routes, keptFrom: this.#keptFrom(namespace) });
     }
     const still = promises.bindingNow(server, namespace.name, asked.series);
     if (answer === undefined) return;
@@ -261,10 +260,10 @@ export class Callers {
     return chunks;
   }
 
-  /** What is older may have left by retention while a read is under way. */
+  /** What is older may have left by retention; the clock that drops it may be a little ahead. */
   #keptFrom({ settings }: SimNamespace): number {
     const { deleteAfterMicros = Infinity } = settings.config.retention ?? {};
-    return this.#world.nowMicros() - deleteAfterMicros + 2 * CALL_MS_MAX * 1_000;
+    return this.#world.nowMicros() - deleteAfterMicros + 2 * SECOND;
   }
 
   /** A call that a deleted namespace must refuse, once the bound has passed at the server. */

@@ -124,16 +124,20 @@ export class Checker {
     });
   }
 
-  #readEnded({ read, answer }: ReadEnded): Problem | undefined {
+  #readEnded({ read, answer, keptFrom }: ReadEnded): Problem | undefined {
     const asked = this.#reads.get(read);
     this.#reads.delete(read);
     if (asked === undefined || answer === undefined) return undefined;
     this.reads++;
-    const problem = this.#problemOf(asked, answer);
+    const problem = this.#problemOf(asked, answer, keptFrom);
     return problem === undefined ? undefined : { ...problem, read: asked };
   }
 
-  #problemOf(asked: ReadBegun, answer: readonly Uint8Array[]): Problem | undefined {
+  #problemOf(
+    asked: ReadBegun,
+    answer: readonly Uint8Array[],
+    keptFrom: number,
+  ): Problem | undefined {
     const series = this.#seriesOf(asked.namespace, asked.series);
     const step = asked.newestFirst ? -1 : 1;
     const none = Buffer.alloc(0);
@@ -171,7 +175,7 @@ export class Checker {
         }
         before = returned;
         while (isIn() && compareAt(series[at] as Known, returned) * step < 0) {
-          const lost = missed(series[at] as Known, asked);
+          const lost = missed(series[at] as Known, asked, keptFrom);
           if (lost !== undefined) return lost;
           at += step;
         }
@@ -199,17 +203,17 @@ export class Checker {
     }
     if (asked.limit > 0 && came === asked.limit) return undefined;
     for (; isIn(); at += step) {
-      const lost = missed(series[at] as Known, asked);
+      const lost = missed(series[at] as Known, asked, keptFrom);
       if (lost !== undefined) return lost;
     }
     return undefined;
   }
 }
 
-function missed(event: Known, asked: ReadBegun): Problem | undefined {
+function missed(event: Known, asked: ReadBegun, keptFrom: number): Problem | undefined {
   const { acknowledged } = event;
   if (asked.mayMiss || acknowledged === undefined || acknowledged > asked.at) return undefined;
-  if (event.time < asked.keptFrom || !passes(event, asked)) return undefined;
+  if (event.time < keptFrom || !passes(event, asked)) return undefined;
   const what = `event ${event.id} of time ${event.time} was acknowledged before the read and is missing`;
   return { kind: "LOST", what, event };
 }

@@ -53,8 +53,6 @@ export interface ReadAsked {
   readonly filter?: Uint8Array | undefined;
   /** Over all pages; 0: none. */
   readonly limit: number;
-  /** Events before this time may have left by retention. */
-  readonly keptFrom: number;
   /** The read may miss acknowledged events: its namespace is eventual and nothing was repaired. */
   readonly mayMiss: boolean;
 }
@@ -76,6 +74,8 @@ export interface ReadEnded {
   readonly answer: readonly Uint8Array[] | undefined;
   /** How each partition was read, in words. */
   readonly routes: readonly string[];
+  /** Events before this time may have left by retention. */
+  readonly keptFrom: number;
 }
 
 export interface Happened {
@@ -114,12 +114,8 @@ export class History {
     return read;
   }
 
-  readEnds(
-    read: number,
-    answer: readonly Uint8Array[] | undefined,
-    routes: readonly string[],
-  ): void {
-    this.#add({ kind: "read ended", at: this.#next(), read, answer, routes });
+  readEnds(read: number, ended: Pick<ReadEnded, "answer" | "routes" | "keptFrom">): void {
+    this.#add({ kind: "read ended", at: this.#next(), read, ...ended });
   }
 
   happened(what: string): void {

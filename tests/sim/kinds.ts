@@ -92,14 +92,14 @@ export function settingsOf(options: WorldOptions, random: SeededRandom): WorldSe
     ...options,
     faults,
     chaos,
-    busySeconds: options.seconds ?? (plain ? 150 : 420),
+    busySeconds: options.seconds ?? (plain ? 120 : 420),
     servers: plain ? 2 : 3,
     workers: 2,
     replicas: faults.has("replicas") ? 3 : 1,
     namespaces: [first, ...others],
     everyMs: {
       write: 900,
-      read: plain ? 1_500 : 1_200,
+      read: plain ? 1_800 : 1_200,
       operate: 12_000,
       crash: plain ? 25_000 : 50_000,
       stand: plain ? 10_000 : 20_000,
@@ -118,9 +118,11 @@ function chaosOf(faults: ReadonlySet<Fault>, random: SeededRandom): Chaos {
     random.one([0, 0.005, 0.03]),
     random.one([0, 0.005, 0.02]),
   ];
+  // Beyond every margin, and still before the caller gives up.
+  const asleepMsMax = random.one([20_000, 38_000]);
   const surfaces = random.one([0, 0.003, 0.02]);
   const calls = faults.has("calls")
-    ? { delayed: 0.2, delayMsMax: 200, asleep, asleepMsMax: 20_000, failed, lost }
+    ? { delayed: 0.2, delayMsMax: 200, asleep, asleepMsMax, failed, lost }
     : {};
   const late = faults.has("late-calls") ? { surfaces, surfacesMsMax: 40_000 } : {};
   return { ...CALM, ...calls, ...late };

@@ -16,6 +16,9 @@ import type { SeededRandom } from "./seeded-random.ts";
 import type { Standstill } from "./sim-machine.ts";
 import type { SimWorld } from "./world.ts";
 
+/** Of one change; each lasts seconds. */
+const TRIES_MAX = 40;
+
 type Trouble = (world: SimWorld, random: SeededRandom, callers: Callers) => Promise<void>;
 
 /** Those that the world has, each begun. */
@@ -197,21 +200,29 @@ const makeAgain: Trouble = async (world, random, callers) => {
   promises.isDeleted(world.servers, name);
   world.trouble("namespace deleted", `${name} is deleted${purge ? " and purged" : ""}`);
   await world.clock.sleep(VIEW_MAX_AGE_MS + 500 + random.below(8_000));
-  await callers.probeDeleted(namespace, world.ready(random));
+  const ready = world.servers.find(({ machine }) => machine.ranForMs >= VIEW_MAX_AGE_MS);
+  if (ready !== undefined) await callers.probeDeleted(namespace, ready);
   promises.forgetDeletion(name);
-  await untilDone(world, async (server) => {
-    const made = restored
-      ? await server.namespaces.undelete({ id }, "")
-      : await server.namespaces.create(name, namespace.settings.config);
-    namespace.id = made.id;
-  });
+  let made = await readNamespace(world.shared.catalog, name);
+  for (let tries = 0; made?.phase !== "READY"; tries++) {
+    if (tries > TRIES_MAX) return world.fail(`${name} cannot be made again`);
+    await untilDone(world, async (server) => {
+      // Its grace may be over.
+      if (restored && tries === 0) await server.namespaces.undelete({ id }, "");
+      else await server.namespaces.create(name, namespace.settings.config);
+    });
+    made = await readNamespace(world.shared.catalog, name);
+    // Another try may still be at it.
+    if (made?.phase !== "READY") await world.clock.sleep(3_000);
+  }
+  namespace.id = made.id;
   namespace.generation++;
   world.trouble(
-    restored ? "namespace restored" : "namespace made again",
-    restored ? `${name} is restored` : `${name} is made again, as ${namespace.id}`,
+    made.id === id ? "namespace restored" : "namespace made again",
+    made.id === id ? `${name} is restored` : `${name} is made again, as ${namespace.id}`,
   );
   // Until then a server may follow the one before; a paused one even later.
-  await world.clock.sleep(PAUSE_MAX_MS + 2 * VIEW_MAX_AGE_MS + 40_000);
+  await world.clock.sleep(PAUSE_MAX_MS + 2 * VIEW_MAX_AGE_MS + 40_000, world.over.signal);
   namespace.changing = false;
 };
 
@@ -232,11 +243,10 @@ async function untilDone(
   }
 }
 
-const TRIES_MAX = 40;
-
-/** An earlier try, whose answer was lost, has done it. */
+/** An earlier try, whose answer was lost, has deleted it or made it. */
 function isDone(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "NAMESPACE_NOT_FOUND";
+  if (!(error instanceof Error) || !("code" in error)) return false;
+  return error.code === "NAMESPACE_NOT_FOUND" || error.code === "NAMESPACE_EXISTS";
 }
 
 /** Ends every fault. */

@@ -330,7 +330,7 @@ export class SimWorld {
 }
 
 /** Actors end what they have begun. */
-const REST_SECONDS_MAX = 90;
+const REST_SECONDS_MAX = 600;
 
 /** Longer than any call may take. */
 export const CALL_MS_MAX = 40_000;

@@ -260,10 +260,10 @@ export class Callers {
     return chunks;
   }
 
-  /** What is older may have left by retention; the clock that drops it may be a little ahead. */
+  /** What is older may be closed, and is not read then; the clock by which it is may be ahead. */
   #keptFrom({ settings }: SimNamespace): number {
-    const { deleteAfterMicros = Infinity } = settings.config.retention ?? {};
-    return this.#world.nowMicros() - deleteAfterMicros + 2 * SECOND;
+    const { closeAfterMicros = Infinity } = settings.config.retention ?? {};
+    return this.#world.nowMicros() - closeAfterMicros + 2 * SECOND;
   }
 
   /** A call that a deleted namespace must refuse, once the bound has passed at the server. */

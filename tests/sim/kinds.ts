@@ -140,7 +140,7 @@ function otherNamespaces(random: SeededRandom): NamespaceSettings[] {
   const brief = {
     ...configOf(random),
     timePartition: { secondsPerTimeSlice: 60, secondsPerTimeBucket: 60, eventBuckets: 1 },
-    retention: { closeAfterMicros: 150 * SECOND, deleteAfterMicros: 210 * SECOND },
+    retention: { closeAfterMicros: 180 * SECOND, deleteAfterMicros: 210 * SECOND },
   };
   const remade = {
     ...configOf(random),

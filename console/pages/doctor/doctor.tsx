@@ -89,7 +89,7 @@ function Found({
   const page = PAGES[remedy];
   return (
     <Panel
-      title={remedy === "NOTHING" ? "Nothing found" : problem}
+      title={`${problem.charAt(0).toUpperCase()}${problem.slice(1)}`}
       note={note}
       actions={
         page !== undefined && (

@@ -273,15 +273,17 @@ export class SplitCallers implements Callers {
 
   async #block(id: string): Promise<void> {
     const { calls, client } = this.#context;
-    await this.#blocked.get(id)?.change(true, () =>
-      calls.make("block", () => client.blockIds(this.#name, [{ timeSeriesId: id, ...WHY }])),
-    );
+    await this.#blocked
+      .get(id)
+      ?.change(true, () =>
+        calls.make("block", () => client.blockIds(this.#name, [{ timeSeriesId: id, ...WHY }])),
+      );
   }
 
   async #unblock(id: string): Promise<void> {
     const { calls, client } = this.#context;
-    await this.#blocked.get(id)?.change(false, () =>
-      calls.make("unblock", () => client.unblockIds(this.#name, [id])),
-    );
+    await this.#blocked
+      .get(id)
+      ?.change(false, () => calls.make("unblock", () => client.unblockIds(this.#name, [id])));
   }
 }

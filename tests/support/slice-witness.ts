@@ -13,8 +13,13 @@ import { splitTableOf } from "../../src/model/split.ts";
 import type { CatalogRecord } from "../../src/ports/catalog.ts";
 import type { ControlFixture } from "./control-fixture.ts";
 
+/** Spaces that are shared by all namespaces. */
+const OF_NO_NAMESPACE = /^(?:namespaces|leases|service|dropped-slices|split-(?:work|publish)(?:-windows)?)$/;
+
+type Witnessed = Pick<ControlFixture, "catalog" | "store">;
+
 export class SliceWitness {
-  readonly #fixture: ControlFixture;
+  readonly #fixture: Witnessed;
   readonly #notes: string[] = [];
   /**
    * By space and name: dropped and forgotten, so a process that lists them again must take that
@@ -22,7 +27,7 @@ export class SliceWitness {
    */
   readonly #forgotten = new Set<string>();
 
-  constructor(fixture: ControlFixture) {
+  constructor(fixture: Witnessed) {
     this.#fixture = fixture;
     fixture.catalog.changed = (space, before, after) => {
       if (space === "namespaces") this.#namespaceChanged(before, after);
@@ -63,7 +68,7 @@ export class SliceWitness {
     const ids = new Set(namespaces.map(({ id }) => id));
     const strays = catalog.dump().filter((record) => {
       const [space = "", id = ""] = record.split("/");
-      return !["namespaces", "leases", "service", "dropped-slices"].includes(space) && !ids.has(id);
+      return !OF_NO_NAMESPACE.test(space) && !ids.has(id);
     });
     deepEqual(strays, [], where);
   }

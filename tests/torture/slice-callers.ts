@@ -10,9 +10,11 @@ import type { CallerContext, Callers } from "./callers.ts";
 
 const SECOND = 1_000_000;
 const SLICE_SECONDS = 5;
-const CLOSE_SECONDS = 60;
+const CLOSE_SECONDS = 120;
 /** Events younger than this are in slices that are not closed yet, however slow the machine is. */
 const KEPT_SECONDS = 40;
+/** Likewise in the other namespace, whose slices are closed after 1,000 s. */
+const TUNED_KEPT_SECONDS = 800;
 const BATCH = 8;
 const EVENT_BYTES = 200;
 
@@ -64,7 +66,9 @@ export class SliceCallers implements Callers {
   async check(): Promise<void> {
     await this.#judgeNewest(this.#context.patient);
     for (const series of tunedIds()) {
-      const query = { series, from: this.#began, to: (Date.now() + 1_000) * 1_000 };
+      const now = Date.now() * 1_000;
+      const from = Math.max(this.#began, now - TUNED_KEPT_SECONDS * SECOND);
+      const query = { series, from, to: now + SECOND };
       const whole = { ...query, order: "OLDEST_FIRST", over: "stream" } as const;
       await this.#tunedLedger.read([this.#context.patient], this.#tuned, whole);
     }

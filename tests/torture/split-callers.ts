@@ -20,8 +20,8 @@ import { Promised } from "./promised.ts";
 const SECOND = 1_000_000;
 const BUCKET_SECONDS = 60;
 const SETTLED = ["settled-0", "settled-1", "settled-2"];
-/** Of each: about 20 parts. */
-const SETTLED_EVENTS = { count: 1_600, bytes: 800 };
+/** Of each: about 12 parts. */
+const SETTLED_EVENTS = { count: 900, bytes: 800 };
 const LIVE = ["live-0", "live-1"];
 const BLOCKED = ["blocked-0", "blocked-1"];
 const BATCH = 10;

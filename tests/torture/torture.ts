@@ -24,6 +24,8 @@ import { SplitCallers } from "./split-callers.ts";
 import { storedWork } from "./stored-work.ts";
 
 const KILLS_PER_ERA = 30;
+/** On a slow machine an era ends sooner: slices that callers wrote to are closed after a while. */
+const ERA_MS_MAX = 480_000;
 /** A moment that a kill was aimed at may not come, for example while splits are paused. */
 const AIM_MS_MAX = 4_000;
 const AFTER_AIM_MS_MAX = 12;
@@ -107,6 +109,7 @@ class Torture {
   #callers: readonly Callers[] = [];
   #splitCallers: SplitCallers | undefined;
   #era = 0;
+  #eraBegan = { kills: 0, ms: 0 };
   #kills = 0;
   #acknowledgedBefore = 0;
   #comparedBefore = 0;
@@ -128,7 +131,7 @@ class Torture {
       await this.#beginEra(server);
       while (!this.#isOver()) {
         await this.#round(server);
-        if (this.#kills % KILLS_PER_ERA === 0 && !this.#isOver()) {
+        if (this.#eraIsOver() && !this.#isOver()) {
           await this.#endEra();
           await this.#beginEra(server);
         }
@@ -149,8 +152,14 @@ class Torture {
     return this.#wrong.length > 0 || this.#kills >= kills || late;
   }
 
+  #eraIsOver(): boolean {
+    const { kills, ms } = this.#eraBegan;
+    return this.#kills - kills >= KILLS_PER_ERA || performance.now() - ms > ERA_MS_MAX;
+  }
+
   async #beginEra(server: StartedServer): Promise<void> {
     this.#era++;
+    this.#eraBegan = { kills: this.#kills, ms: performance.now() };
     this.#story = [`era ${this.#era} began with new namespaces`];
     const context: CallerContext = {
       client: connect(server.url, { retries: { attemptsMax: 1 } }),

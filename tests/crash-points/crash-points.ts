@@ -199,7 +199,7 @@ class ScenarioRun {
     const { timeline, wrong } = this.#world;
     const shown = timeline.slice(-TIMELINE_SHOWN);
     return [
-      `${this.#scenario.kind}`,
+      this.#scenario.kind,
       ...this.#met.map(({ process, point }) => this.#crashText(process, point)),
       "what happened:",
       ...shown.map((line) => `  ${line}`),

@@ -101,22 +101,29 @@ const byHash: CrashScenario = {
     withWide(world, { widePartition: { ...SPLITTING.widePartition, strategy: "HASH" } }),
 };
 
+const FIVE_MINUTES: NamespacePatch = {
+  ...SPLITTING,
+  timePartition: { secondsPerTimeBucket: 300 },
+  acceptLimitMicros: 20 * SECOND,
+  futureLimitMicros: 5 * SECOND,
+};
+
 /** The newest bucket: its sealed time is split, and what is sealed later becomes another segment. */
 const open: CrashScenario = {
   kind: "split of an open bucket",
   async prepare(world) {
     const process = world.start();
-    await world.pass(process.namespaces.create(NAME, { ...SPLITTING, acceptLimitMicros: MINUTE }));
+    await world.pass(process.namespaces.create(NAME, FIVE_MINUTES));
     await world.serve();
-    await world.clock.advance(40 * 60_000);
-    const to = NOON + 35 * MINUTE;
-    await world.write({ events: EVENTS, bytes: EVENT_BYTES, from: NOON + MINUTE, to });
+    await world.clock.advance(210_000);
+    const from = NOON + 5 * SECOND;
+    await world.write({ events: EVENTS, bytes: EVENT_BYTES, from, to: NOON + 170 * SECOND });
     process.steps.kill();
   },
-  act: async (world, process) => process.detect(await world.partitionAt(NOON + MINUTE)),
+  act: async (world, process) => process.detect(await world.partitionAt(NOON)),
   async isDone(world) {
-    const record = await world.split(await world.partitionAt(NOON + MINUTE));
-    return isSplitSoFar(record) && (record?.segments.at(-1)?.to ?? 0) >= NOON + 35 * MINUTE;
+    const record = await world.split(await world.partitionAt(NOON));
+    return isSplitSoFar(record) && (record?.segments.at(-1)?.to ?? 0) >= NOON + 170 * SECOND;
   },
   served: true,
 };
@@ -126,19 +133,19 @@ const segment: CrashScenario = {
   async prepare(world) {
     await open.prepare(world);
     const process = world.start();
-    await process.detect(await world.partitionAt(NOON + MINUTE));
+    await process.detect(await world.partitionAt(NOON));
     await world.until("its first segment is split", () => open.isDone(world));
-    const rest = { from: NOON + 45 * MINUTE, to: NOON + 59 * MINUTE };
-    await world.write({ events: EVENTS, bytes: EVENT_BYTES, id: "l", ...rest });
     process.steps.kill();
+    const rest = { from: NOON + 240 * SECOND, to: NOON + 299 * SECOND };
+    await world.write({ events: EVENTS, bytes: EVENT_BYTES, id: "l", ...rest });
     const control = world.start({ splits: false });
-    await world.clock.advance(25 * 60_000);
+    await world.clock.advance(150_000);
     control.steps.kill();
   },
-  act: async (world, process) => process.detect(await world.partitionAt(NOON + MINUTE)),
-  isDone: (world) => isSplit(world, NOON + MINUTE),
+  act: async (world, process) => process.detect(await world.partitionAt(NOON)),
+  isDone: (world) => isSplit(world, NOON),
   async judge(world) {
-    const record = await world.split(await world.partitionAt(NOON + MINUTE));
+    const record = await world.split(await world.partitionAt(NOON));
     if (record?.segments.length !== 2) world.fail(`it has ${record?.segments.length} segments`);
   },
   served: true,
@@ -338,7 +345,7 @@ const deleted: CrashScenario = {
   isDone: async (world) => (await world.config()) === undefined && deletedId(world) !== undefined,
   async judge(world) {
     const { length } = world.store.sliceNames();
-    if (length !== 4) world.fail(`${length} tables of a namespace that can be restored`);
+    if (length !== 3) world.fail(`${length} tables of a namespace that can be restored`);
   },
   served: false,
   deleted: true,

@@ -21,6 +21,7 @@ import { timeMargins } from "../../src/model/time-margins.ts";
 import { BelievedTime } from "../../src/namespaces/believed-time.ts";
 import { NamespaceViews } from "../../src/namespaces/namespace-views.ts";
 import { Namespaces } from "../../src/namespaces/namespaces.ts";
+import { makeSplitTable } from "../../src/namespaces/make-split-table.ts";
 import { setPartitioning } from "../../src/namespaces/set-partitioning.ts";
 import { SliceOwnership } from "../../src/namespaces/slice-ownership.ts";
 import { SliceReconciler } from "../../src/namespaces/slice-reconciler.ts";
@@ -51,14 +52,14 @@ import { catalogInSteps, ProcessSteps, storeInSteps } from "./crash-step.ts";
 import type { CrashPoint } from "./crash-step.ts";
 
 export const NAME = "plays";
-export const SERIES = "profile:123";
+const SERIES = "profile:123";
 export const SECOND = 1_000_000;
 export const MINUTE = 60 * SECOND;
 /** The tuner sees days that have not come yet, as walked already. */
 export const TUNED_LATER = 1_000 * 86_400 * SECOND;
 export const NOON = Date.UTC(2026, 2, 28, 12) * 1_000;
 const VIEW_MAX_AGE_MS = 4_000;
-export const MARGINS = timeMargins({
+const MARGINS = timeMargins({
   clockSkewMs: 500,
   viewMaxAgeMs: VIEW_MAX_AGE_MS,
   writeMaxMs: 3_000,
@@ -147,8 +148,15 @@ export class CrashWorld {
     const control = { catalog, store, ownership, clock, margins: MARGINS, time, changed, random };
     const namespaces = new Namespaces(control);
     const worker = new SplitWorker({
-      ...{ catalog, store, views, clock, random, by: name, margins: MARGINS },
+      catalog,
+      store,
+      views,
+      clock,
+      random,
+      by: name,
+      margins: MARGINS,
       copyAtAll: false,
+      makeSplitTable: (...of) => makeSplitTable(control, ...of),
       observe: (event) => {
         if (event.kind === "trouble") this.#trouble(name, event.what, event.error);
       },
@@ -172,7 +180,9 @@ export class CrashWorld {
       tune: async () => {
         const found = await readNamespace(catalog, NAME);
         const context = {
-          ...{ catalog, clock, margins: MARGINS },
+          catalog,
+          clock,
+          margins: MARGINS,
           time: { nowMicros: () => time.nowMicros() + TUNED_LATER, inDoubt: false },
           setPartitioning: (...args: SetPartitioning) => setPartitioning(control, ...args),
         };
@@ -316,7 +326,12 @@ export class CrashWorld {
     const { catalog, store, views, signal, by, compareAll } = options;
     const { clock } = this;
     const serving = new SplitServing({
-      ...{ catalog, store, views, clock, by, margins: MARGINS },
+      catalog,
+      store,
+      views,
+      clock,
+      by,
+      margins: MARGINS,
       // Compares every read of a split, or only the first.
       random: {
         bytes: (length) => new Uint8Array(length),
@@ -339,7 +354,11 @@ export class CrashWorld {
     void serving.run(signal);
     const routes: RouteName[] = [];
     const reader = new EventReader({
-      ...{ clock, views, opener: serving.opener, search: store, limits: DEFAULT_READ_LIMITS },
+      clock,
+      views,
+      opener: serving.opener,
+      search: store,
+      limits: DEFAULT_READ_LIMITS,
       budget: new ByteBudget(1 << 26),
       streamBudget: new ByteBudget(1 << 26),
       tokens: new PageTokens(new Uint8Array(32)),

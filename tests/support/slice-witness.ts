@@ -14,7 +14,8 @@ import type { CatalogRecord } from "../../src/ports/catalog.ts";
 import type { ControlFixture } from "./control-fixture.ts";
 
 /** Spaces that are shared by all namespaces. */
-const OF_NO_NAMESPACE = /^(?:namespaces|leases|service|dropped-slices|split-(?:work|publish)(?:-windows)?)$/;
+const OF_NO_NAMESPACE =
+  /^(?:namespaces|leases|service|dropped-slices|split-(?:work|publish)(?:-windows)?)$/;
 
 type Witnessed = Pick<ControlFixture, "catalog" | "store">;
 

@@ -44,7 +44,8 @@ export class SliceCallers implements Callers {
     const { patient, era } = this.#context;
     await patient.createNamespace(this.#dropped, {
       timePartition: { secondsPerTimeSlice: SLICE_SECONDS, secondsPerTimeBucket: SLICE_SECONDS },
-      ...{ acceptLimit: "2s", futureLimit: "1s" },
+      acceptLimit: "2s",
+      futureLimit: "1s",
       retention: { closeAfter: `${CLOSE_SECONDS}s`, deleteAfter: `${CLOSE_SECONDS + 8}s` },
       tuning: { mode: "OFF" },
     });

@@ -147,9 +147,12 @@ export class SplitCallers implements Callers {
   }
 
   async #readWhole(series: string): Promise<void> {
-    const query = {
-      ...{ series, from: this.#from, to: (Date.now() + 1_000) * 1_000 },
-      ...({ order: "OLDEST_FIRST", over: "stream" } as const),
+    const query: JudgedQuery = {
+      series,
+      from: this.#from,
+      to: (Date.now() + 1_000) * 1_000,
+      order: "OLDEST_FIRST",
+      over: "stream",
     };
     await this.#ledger.read([this.#context.patient], this.#name, query);
   }
@@ -183,7 +186,8 @@ export class SplitCallers implements Callers {
     const settled = { from: this.#from, to: this.#from + BUCKET_SECONDS * SECOND };
     const interval = LIVE.includes(series) ? { from: now - 60 * SECOND, to: now } : settled;
     const query: JudgedQuery = {
-      ...{ series, ...interval },
+      series,
+      ...interval,
       order: random.one(["NEWEST_FIRST", "OLDEST_FIRST"]),
       over: random.one([250, 1_000, "stream"]),
     };

@@ -64,6 +64,9 @@ function addFindings(report: Report, figures: FleetFigures): void {
   add("floors raised, share", figures.floorsRaisedShare, "1", figures.floorsRaisedShare === 1);
   add("raising all floors, ms", figures.floorsMs, "", true);
   add("idle, % of a core", idleShare * 100, "< 10", idleShare < 0.1);
+  for (const [task, share] of Object.entries(figures.idleParts)) {
+    add(`idle for ${task}, % of a core`, share * 100, "", true);
+  }
   add("calls to raise acceptLimit of one namespace", figures.raiseCalls, "", true);
   add("calls of one run that drops a slice", figures.dropCalls, "", true);
 }

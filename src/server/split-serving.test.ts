@@ -13,6 +13,7 @@ import {
 } from "../../tests/property/one-partition.ts";
 import { inState } from "../../tests/support/split-in-state.ts";
 import { ServedReads } from "../../tests/property/served-reads.ts";
+import { splitTableOf } from "../model/split.ts";
 import { moveSplit } from "../splits/record/move-split.ts";
 import { readEvidence } from "../records/evidence-records.ts";
 import { readSplit } from "../records/split-records.ts";
@@ -295,6 +296,16 @@ test("X7: a comparison covers exactly the positions that were read", async () =>
   ok(fixture.count("compared MATCH") > 60);
   equal(fixture.count("compared DIFFER"), 0);
   equal(fixture.count("compared INTEGRITY_ERROR"), 0);
+});
+
+test("C18: a read whose split table is missing returns every event, from the original", async () => {
+  await fixture.split({ cuts: everySecond(20) });
+  await fixture.proven();
+  equal((await fixture.read({})).context.splitPartitionsRead, 1);
+  await fixture.store.dropSlice(splitTableOf(location));
+  const page = await fixture.read({});
+  equal(page.context.splitPartitionsRead, 0);
+  deepEqual(idsOf(page), ids(100));
 });
 
 test("B10, C6: an unconfirmed segment is not served", async () => {

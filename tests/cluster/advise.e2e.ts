@@ -335,10 +335,7 @@ test("the sizes that are predicted from a sample are those of a table that is fi
   equal(options.size, 6);
 });
 
-/**
- * Every nth row of a large partition is kept, and a hash spreads these few less evenly than it
- * spreads all rows: the largest partition looks larger than it is.
- */
+/** The largest partition by a hash is an estimate from every nth row of a large partition. */
 const HASHED: ReadonlySet<string> = new Set(["FIXED_HASH", "PER_KEY_VARIABLE"]);
 
 interface Sizes {

@@ -17,7 +17,13 @@ import type {
   SliceStats,
   StoredBlock,
 } from "../../src/ports/event-store.ts";
-import type { PartitionInSlice, WalkPage, WalkRequest } from "../../src/ports/partition-walk.ts";
+import { estimateSize } from "../../src/model/estimate-size.ts";
+import type {
+  CountedSize,
+  PartitionInSlice,
+  WalkPage,
+  WalkRequest,
+} from "../../src/ports/partition-walk.ts";
 import { locateEvent } from "../../src/wire/event-record.ts";
 import { comparePositions, frameLength, positionOf, writeFrame } from "../../src/wire/frames.ts";
 import type { Position, Run } from "../../src/wire/frames.ts";
@@ -51,6 +57,7 @@ export class SimStore implements EventStore {
   readonly #slices = new Set<string>();
   readonly #dropped = new Set<string>();
   #written = 0;
+  #closed = false;
   /** Called for each fetch of blocks. */
   blockFault: () => BlockFault | undefined = () => undefined;
 
@@ -198,14 +205,14 @@ export class SimStore implements EventStore {
     const partitions = [];
     let bytesRead = 0;
     for (const name of names) {
+      signal.throwIfAborted();
       const partition = partitionNamed(name);
       if (!walk.counts(partition)) partitions.push({ ...partition, size: NOT_COUNTED });
       else {
         const cells = this.#read(this.#rows, table, name, undefined);
-        const bytes = cells.reduce((sum, cell) => sum + cell.bytes.length, 0);
-        const size = { kind: "counted", bytes, events: cells.length, exact: true } as const;
+        const size = sizeOf(cells, walk.countBytesMax);
         partitions.push({ ...partition, size });
-        bytesRead += bytes;
+        bytesRead += Math.min(size.bytes, walk.countBytesMax);
       }
       const full = partitions.length >= walk.partitionsMax || bytesRead > walk.bytesMax;
       if (full && name !== names.at(-1)) {
@@ -227,10 +234,21 @@ export class SimStore implements EventStore {
       stats.events += cells.length;
       for (const { bytes } of cells) stats.bytes += bytes.length;
     }
+    for (const cells of this.#blocks[0]?.get(table)?.values() ?? []) {
+      for (const { bytes } of cells) stats.bytes += bytes.length;
+    }
     return stats;
   }
 
-  async close(): Promise<void> {}
+  async close(): Promise<void> {
+    this.#closed = true;
+  }
+
+  /** The same data, open again. */
+  reopen(): this {
+    this.#closed = false;
+    return this;
+  }
 
   /** Brings every replica up to date, as a repair does. */
   repair(): void {
@@ -270,6 +288,7 @@ export class SimStore implements EventStore {
     partition: string,
     level: ServiceLevel | undefined,
   ): readonly Cell[] {
+    if (this.#closed) throw new ServiceError("STORAGE_UNAVAILABLE", "the store is closed");
     const asked = this.#replicas.read(level?.consistency);
     let merged: readonly Cell[] = NO_CELLS;
     for (const replica of asked) {
@@ -288,6 +307,7 @@ export class SimStore implements EventStore {
   }
 
   #mustExist(slice: SliceRef): void {
+    if (this.#closed) throw new ServiceError("STORAGE_UNAVAILABLE", "the store is closed");
     if (this.#slices.has(nameOf(slice))) return;
     throw new ServiceError("STORAGE_UNAVAILABLE", `slice ${nameOf(slice)} does not exist`);
   }
@@ -389,6 +409,20 @@ function blocksIn(all: readonly Cell[], range: BlockRange): readonly Cell[] {
   const newestFirst = (at === undefined ? all : all.slice(0, floor + 1)).toReversed();
   const last = until === undefined ? -1 : newestFirst.findIndex(({ key }) => !isBehind(key, until));
   return last < 0 ? newestFirst : newestFirst.slice(0, last + 1);
+}
+
+function sizeOf(cells: readonly Cell[], countBytesMax: number): CountedSize {
+  const count = { bytes: 0, events: 0, from: cells[0]?.key.time ?? 0, to: 0 };
+  for (const { key, bytes } of cells) {
+    if (count.bytes > countBytesMax) {
+      const end = cells.at(-1)?.key.time ?? 0;
+      return { kind: "counted", ...estimateSize(count, end), exact: false };
+    }
+    count.bytes += bytes.length;
+    count.events++;
+    count.to = key.time;
+  }
+  return { kind: "counted", bytes: count.bytes, events: count.events, exact: true };
 }
 
 function nameOf({ namespaceId, slice }: SliceRef): string {

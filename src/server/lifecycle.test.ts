@@ -1,14 +1,21 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
-import { test } from "node:test";
+import { afterEach, test } from "node:test";
 import { silentLog } from "../lib/log.ts";
 import { Lifecycle } from "./lifecycle.ts";
 
 const LIFECYCLE = new URL("lifecycle.ts", import.meta.url).href;
 const LOG = new URL("../lib/log.ts", import.meta.url).href;
+
+const children: ChildProcess[] = [];
+
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill("SIGKILL");
+});
 
 /** A process that handles signals and bugs as a server does, and then runs `code`. */
 function processWith(code: string) {
@@ -21,6 +28,7 @@ function processWith(code: string) {
     ${code}`;
   const args = ["--input-type=module", "-e", program];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
+  children.push(child);
   const lines = createInterface(child.stdout);
   return { child, ended: once(child, "exit"), log: text(child.stderr), line: once(lines, "line") };
 }

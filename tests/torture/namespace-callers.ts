@@ -109,35 +109,41 @@ export class NamespaceCallers implements Callers {
 
   async #create(): Promise<boolean> {
     const { calls, client } = this.#context;
-    return this.#change(true, "NAMESPACE_EXISTS", () =>
+    return this.#change(true, ["NAMESPACE_EXISTS"], () =>
       calls.make("create namespace", () => client.createNamespace(this.#name)),
     );
   }
 
   async #delete(): Promise<boolean> {
     const { calls, client } = this.#context;
-    return this.#change(false, "NAMESPACE_NOT_FOUND", () =>
+    return this.#change(false, ["NAMESPACE_NOT_FOUND"], () =>
       calls.make("delete namespace", () => client.deleteNamespace(this.#name)),
     );
   }
 
   async #undelete(): Promise<boolean> {
-    const { calls, client } = this.#context;
-    return this.#change(true, "NAMESPACE_EXISTS", () =>
-      calls.make("undelete namespace", () => client.undeleteNamespace(this.#name)),
-    );
+    const { calls, client, wrong } = this.#context;
+    const isDeleted = this.#exists.value === false;
+    return this.#change(true, ["NAMESPACE_EXISTS", "NAMESPACE_NOT_FOUND"], async () => {
+      const answer = await calls.make("undelete namespace", () =>
+        client.undeleteNamespace(this.#name),
+      );
+      const lost = answer.kind === "refused" && answer.code === "NAMESPACE_NOT_FOUND";
+      if (lost && isDeleted) wrong.push(`${this.#name} was deleted and cannot be restored`);
+      return answer;
+    });
   }
 
-  /** `already`: the answer if an earlier call, whose answer was lost, has done it. */
+  /** `already`: the answers if an earlier call, whose answer was lost, has done it. */
   async #change<T>(
     exists: boolean,
-    already: string,
+    already: readonly string[],
     call: () => Promise<Answer<T>>,
   ): Promise<boolean> {
     const unsure = this.#exists.value === undefined;
     const answer = await this.#exists.change(exists, call);
     if (answer.kind === "done") return true;
-    if (answer.kind !== "refused" || answer.code !== already || !unsure) return false;
+    if (answer.kind !== "refused" || !already.includes(answer.code) || !unsure) return false;
     // So it is known now.
     await this.#exists.change(exists, async () => ({ kind: "done", value: undefined }));
     return true;

@@ -52,8 +52,8 @@ const ENV = {
   ...TUNED_SOON,
   BRAID_WRITE_MAX: SOON.BRAID_WRITE_MAX,
   BRAID_SPLITS_CONCURRENCY: "1",
-  // Long enough to be restored after a kill.
-  BRAID_DROP_GRACE: "120s",
+  // Long enough to be restored after many kills.
+  BRAID_DROP_GRACE: "1h",
   // Every start of a server ends what the one before it left, without a wait.
   BRAID_PAUSE_MAX: "1s",
 };

@@ -1,16 +1,17 @@
 /**
  * A sample of `npm run crash-points`: of every kind of work some steps, spread over all of them and
- * chosen by the day, each on one side.
+ * chosen by the commit, each on one side.
  */
 import { deepEqual, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { SeededRandom } from "../../src/lib/seeded-random.ts";
+import { commitSeed } from "../support/commit-seed.ts";
 import { countSteps, crashAt } from "./crash-points.ts";
 import { CRASH_SCENARIOS } from "./crash-scenarios.ts";
 import { SIDES } from "./crash-step.ts";
 
 const POINTS = 2;
-const seed = Number(process.env["BRAID_SEED"] ?? Math.floor(Date.now() / 86_400_000));
+const seed = commitSeed();
 
 for (const scenario of CRASH_SCENARIOS) {
   test(`S1: a process that ends anywhere in it is continued: ${scenario.kind}`, async (t) => {

@@ -9,7 +9,7 @@ import { encodeEvent } from "../../wire/event-record.ts";
 import { EventWriter } from "../../write/write-events.ts";
 import type { WriteResult } from "../../write/write-events.ts";
 import { never, VIEW_MAX_AGE_MS } from "../../../tests/support/control-fixture.ts";
-import { PausableMachine } from "../../../tests/support/pausable-machine.ts";
+import { SimMachine } from "../../../tests/sim/sim-machine.ts";
 import { gatedCatalog, gatedStore } from "../../../tests/support/stopped-process.ts";
 import {
   HOUR,
@@ -28,7 +28,7 @@ const PAUSE_MS = MARGINS.pauseMax.ms - 10_000;
 interface World {
   readonly fixture: SplitScenario;
   readonly partition: PartitionKey;
-  readonly machine: PausableMachine;
+  readonly machine: SimMachine;
   readonly views: NamespaceViews;
   /** Sends one event of that time to the server on the machine. */
   write(time: number): Promise<WriteResult>;
@@ -40,9 +40,9 @@ async function openWorld(): Promise<World> {
   const fixture = await SplitScenario.open({ acceptLimitMicros }, { shared: true });
   await fixture.write({ events: 200, bytes: 2_000, from: ELEVEN, to: ELEVEN + HOUR });
   const partition = await fixture.partitionAt(ELEVEN);
-  const machine = new PausableMachine(fixture.clock);
-  const catalog = gatedCatalog(fixture.catalog, machine.gate);
-  const store = gatedStore(fixture.store, machine.gate);
+  const machine = new SimMachine(fixture.clock);
+  const catalog = gatedCatalog(fixture.catalog, () => machine.gate());
+  const store = gatedStore(fixture.store, () => machine.gate());
   const views = new NamespaceViews({ catalog, clock: machine, viewMaxAgeMs: VIEW_MAX_AGE_MS });
   const writer = new EventWriter({ clock: machine, store, views, budget: new ByteBudget(1 << 20) });
   await views.get(NAME);
@@ -76,7 +76,7 @@ test("D32, C24: an event that a server acknowledges after a pause, by a view fro
   const { fixture, partition, machine } = world;
   fixture.startWorker();
   await fixture.detect(partition);
-  machine.pause();
+  machine.stand("paused");
   // The floor leaps over all of the bucket.
   const lower = fixture.control.namespaces.update(NAME, { acceptLimitMicros: SECOND }, []);
   await fixture.passWhile(lower);
@@ -98,7 +98,7 @@ test("C24: so is one that was checked before the pause and stored after it", asy
   let taken: number | undefined;
   // It is only just not too old.
   const writing = world.write(now - 2 * HOUR + SECOND).then((result) => (taken = result.taken));
-  machine.pause();
+  machine.stand("paused");
   // During the pause the floor passes it, and a worker learns of the partition.
   await fixture.clock.advance(PAUSE_MS / 2);
   await fixture.detect(partition);

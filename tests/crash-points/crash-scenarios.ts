@@ -28,6 +28,8 @@ export interface CrashScenario {
   readonly served: boolean;
   /** Slices are made and dropped as time passes: how many there are depends on when one counts. */
   readonly ticks?: boolean;
+  /** Its strategy writes all parts at once: who takes a copy over begins it again. */
+  readonly beginsAgain?: boolean;
   /** It ends with a deleted namespace that can be restored: its slices belong to none. */
   readonly deleted?: boolean;
 }
@@ -99,6 +101,7 @@ const byHash: CrashScenario = {
   kind: "split by hash",
   prepare: (world) =>
     withWide(world, { widePartition: { ...SPLITTING.widePartition, strategy: "HASH" } }),
+  beginsAgain: true,
 };
 
 const FIVE_MINUTES: NamespacePatch = {

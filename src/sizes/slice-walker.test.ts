@@ -152,6 +152,7 @@ test("a histogram outlives its slice, and the names of its partitions do not", a
     await world.clock.advance(DAY / 1_000);
     await world.reconcile();
   }
+  await world.fixture.removeDropped();
   equal(
     world.store.sliceNames().some((name) => name.endsWith(TODAY)),
     false,

@@ -46,7 +46,7 @@ const setMode: Act = async (world, random, { name, id }, server) => {
 };
 
 const setAcceptLimit: Act = async (world, random, namespace, server) => {
-  const { name } = namespace;
+  const { name, generation } = namespace;
   const { promises, catalog } = world.shared;
   const acceptLimitMicros = random.one(ACCEPT_SECONDS) * SECOND;
   const before = await readNamespace(catalog, name);
@@ -54,6 +54,7 @@ const setAcceptLimit: Act = async (world, random, namespace, server) => {
   await world.call(() => server.namespaces.update(name, { acceptLimitMicros }, []));
   world.trouble("limit set", `acceptLimit of ${name} is set to ${acceptLimitMicros / SECOND} s`);
   await promises.isReopened(world.servers, name, await world.records(namespace));
+  if (generation !== namespace.generation) return;
   if (before !== undefined && acceptLimitMicros > before.config.acceptLimitMicros) {
     promises.isRaised(world.servers, name);
     void probeLater(world, random, namespace, acceptLimitMicros).catch(() => undefined);
@@ -101,13 +102,15 @@ const meddle: Act = async (world, random, namespace, server) => {
   world.trouble("split again", `the operator asks for the split of ${text} (${again})`);
 };
 
-const block: Act = async (world, random, { name }, server) => {
+const block: Act = async (world, random, namespace, server) => {
+  const { name, generation } = namespace;
   const { promises } = world.shared;
   const ids = [{ seriesId: BLOCKED_SERIES, reason: "test", expiresAt: undefined }];
   promises.forgetBlock(name, BLOCKED_SERIES);
   if (random.chance(0.5)) {
     await world.call(() => server.namespaces.blockIds(name, ids));
     world.trouble("id blocked", `the operator blocks ${BLOCKED_SERIES} in ${name}`);
+    if (generation !== namespace.generation) return;
     promises.isBlocked(world.servers, name, BLOCKED_SERIES);
   } else {
     await world.call(() => server.namespaces.unblockIds(name, [BLOCKED_SERIES]));

@@ -124,6 +124,12 @@ export class Promises {
     this.#raised.delete(namespace);
   }
 
+  /** Another has its name: what was acknowledged for the one before says nothing about it. */
+  forgetNamespace(name: string, seriesIds: readonly string[]): void {
+    for (const seriesId of seriesIds) this.forgetBlock(name, seriesId);
+    this.forgetRaise(name);
+  }
+
   /** Which promises bind a call of a series that begins now at a server. */
   bindingNow(
     server: RunningServer,

@@ -1,5 +1,6 @@
 /** The faults of a world: each is one actor, and each begins and ends at times of its own. */
 import { readNamespace } from "../../src/records/namespace-records.ts";
+import { BLOCKED_SERIES } from "./callers.ts";
 import type { Callers } from "./callers.ts";
 import { CALM } from "./faulty-parts.ts";
 import { SECOND } from "./kinds.ts";
@@ -215,6 +216,7 @@ const makeAgain: Trouble = async (world, random, callers) => {
     // Another try may still be at it.
     if (made?.phase !== "READY") await world.clock.sleep(3_000);
   }
+  if (made.id !== id) promises.forgetNamespace(name, [BLOCKED_SERIES]);
   namespace.id = made.id;
   namespace.generation++;
   world.trouble(

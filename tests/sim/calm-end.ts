@@ -14,6 +14,8 @@ import { calmAll } from "./troubles.ts";
 import { CALL_MS_MAX, START, textOf } from "./world.ts";
 import type { SimNamespace, SimWorld } from "./world.ts";
 
+/** Requests may wait for work that began among the faults. */
+const CALM_SECONDS_MAX = 120;
 const QUIET_SECONDS_MAX = 1_200;
 const VERIFY_SECONDS_MAX = 300;
 const VERIFY_ROUNDS_MAX = 4;
@@ -43,7 +45,15 @@ async function quieten(world: SimWorld): Promise<void> {
       await server?.modes.set(name, "SERVE", options, request);
     }
   };
-  await Promise.all([calm(), world.pass(20)]);
+  let isCalm = false;
+  const calming = calm().then(() => (isCalm = true));
+  const passing = async (): Promise<void> => {
+    await world.pass(20);
+    for (let seconds = 0; !isCalm && seconds < CALM_SECONDS_MAX; seconds++) await world.pass(1);
+    if (!isCalm) world.fail("STUCK: a request of the operator does not end");
+    world.mustBeRight();
+  };
+  await Promise.all([calming, passing()]);
 }
 
 /** A caller gives up after a while, so every call has an end. */
